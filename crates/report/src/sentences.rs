@@ -63,6 +63,7 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindRe
         kind.score(take).map_or_else(String::new, numbers::score_whole)
     };
     let mut details = vec![how_it_stands(comparison, headline, is_baseline)];
+    details.extend(analysis.goal.as_ref().map(|goal| format!("Judged by the goal: {goal}.")));
     details.extend(named(analysis, comparison, kind));
     if !headline.same.is_empty() {
         details.push(format!(
@@ -197,6 +198,12 @@ fn no_answer(analysis: &Analysis, comparison: &Comparison, kind: &KindResult) ->
             },
         }];
     }
+    let is_met = |reservation: &Reservation| !matches!(reservation, Reservation::RuledOut { .. });
+    if kind.best_set.is_empty() && !kind.headline.reservations.iter().all(is_met) {
+        let mut details = vec!["None: nothing that was compared meets the plan's terms.".into()];
+        details.extend(reservations(comparison, &kind.headline));
+        return details;
+    }
     let voting = kind.scores.iter().filter_map(|score| score.versus_baseline.as_ref());
     let most = voting.map(|claim| claim.pairs).max();
     let mut details = vec![match most {
@@ -227,6 +234,7 @@ fn reservations(comparison: &Comparison, headline: &Headline) -> Vec<String> {
     // Reason -> what it is about.
     let mut left_out: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let mut not_compared: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut ruled_out: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let mut details = Vec::new();
     for reservation in &headline.reservations {
         match reservation {
@@ -237,6 +245,9 @@ fn reservations(comparison: &Comparison, headline: &Headline) -> Vec<String> {
                 .entry(reason.as_deref().map_or("too few trials", short))
                 .or_default()
                 .push(label(comparison, configuration)),
+            Reservation::RuledOut { configuration, reason } => {
+                ruled_out.entry(reason).or_default().push(label(comparison, configuration));
+            }
             Reservation::Busy { busy, pairs } => details.push(format!(
                 "Not called sure: {busy} of {pairs} pairs of trials were measured on a busy machine."
             )),
@@ -249,7 +260,11 @@ fn reservations(comparison: &Comparison, headline: &Headline) -> Vec<String> {
             }
         }
     }
-    for (reasons, words) in [(left_out, "Says nothing of"), (not_compared, "Not compared:")] {
+    for (reasons, words) in [
+        (left_out, "Says nothing of"),
+        (not_compared, "Not compared:"),
+        (ruled_out, "Not to be taken:"),
+    ] {
         details.extend(reasons.into_iter().map(|(reason, mut names)| {
             let more = names.len().saturating_sub(LIST_LENGTH_MAX);
             names.truncate(LIST_LENGTH_MAX);

@@ -24,7 +24,7 @@ fn rounds(few: u32) -> u32 {
 fn race(deviation: f64, seed: u64) -> MadeUp {
     MadeUp {
         deviation,
-        terms: Terms { design: Design::Race },
+        terms: Terms { design: Design::Race, ..Terms::default() },
         ..MadeUp::one_workload(60, 9, Noise::Normal, seed)
     }
 }

@@ -45,7 +45,7 @@ use crate::types::{
 
 pub use order::CarryOver;
 
-use crate::voices::{Pairs, Table, Voices, pair};
+use crate::voices::{Pairs, Table, Voices, better_in, pair};
 
 /// Below this number of blocks intervals are wide, which a warning says.
 const BLOCKS_FEW: usize = 6;
@@ -70,6 +70,9 @@ pub struct Analysis {
     pub trials_finished: usize,
     /// Trials the plan asked for.
     pub trials_planned: usize,
+    /// What the plan is for, in its words; none where it asks for a headline for each kind of work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
     /// How a run stands that may go on, or that races; none for one that makes its claims once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub looks: Option<Looks>,
@@ -320,6 +323,13 @@ pub enum Reservation {
         configuration: String,
         /// Why its trials do not vote; none when they are not there.
         reason: Option<String>,
+    },
+    /// A configuration does not meet what the plan asks for.
+    RuledOut {
+        /// Its identity.
+        configuration: String,
+        /// What it fails.
+        reason: String,
     },
     /// Most blocks were measured while the machine was busy.
     Busy {
@@ -577,6 +587,7 @@ pub fn analyse(run: &Run) -> Analysis {
         blocks_planned: plan.blocks,
         trials_finished: finished,
         trials_planned: planned,
+        goal: plan.terms.goal.as_ref().map(|goal| goal.text.clone()),
         looks: ballot.voting.as_ref().map(|voting| Looks {
             raced_blocks: course.named().map(|(blocks, _)| blocks),
             race: course.is_race(),
@@ -881,6 +892,9 @@ pub(crate) fn judged_metrics(plan: &Plan, table: &Table<'_>) -> Vec<String> {
         let mut trials = (0..plan.configurations.len())
             .flat_map(|configuration| table.cell(configuration, index))
             .map(|(_, trial)| trial);
+        if let Some(metric) = plan.terms.goal.as_ref().and_then(|goal| goal.metric.as_ref()) {
+            return metric.clone();
+        }
         let wanted = workload.judge == Judge::Durable
             && trials.any(|trial| trial.metrics.contains_key(&durable));
         if wanted { durable } else { workload.metric.clone() }
@@ -924,7 +938,8 @@ fn cell(
             *flags.entry(text).or_default() += 1;
         }
     }
-    let own = names.take(judged);
+    // By a goal that the workload does not have it is not judged, and shown by its own metric.
+    let own = names.take(judged).or_else(|| names.take(named.metric.as_str()));
     let metrics = own
         .into_iter()
         .chain(names)
@@ -1011,7 +1026,7 @@ fn make_claims(
                 })
                 .collect();
             let own = name == workload.metric || name == metrics[index];
-            let better = if own { Some(workload.better) } else { better_of(&name) };
+            let better = if own { Some(better_in(workload, &name)) } else { better_of(&name) };
             for (place, (pairs, estimate)) in
                 pairs.iter().zip(claim::estimates(&samples)).enumerate()
             {
@@ -1112,8 +1127,9 @@ fn block_effects(
     let mut distances: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for member in members {
         for (index, workload) in plan.workloads.iter().enumerate() {
-            let sign = if workload.better == Better::Lower { -1.0 } else { 1.0 };
-            let voices = table.voices(*member, index, &metrics[index]);
+            let metric = &metrics[index];
+            let sign = if better_in(workload, metric) == Better::Lower { -1.0 } else { 1.0 };
+            let voices = table.voices(*member, index, metric);
             let logarithms: Vec<f64> = voices.values().map(|voice| voice.logarithm).collect();
             let Some(centre) = statistics::median(&logarithms) else { continue };
             for (block, voice) in voices {

@@ -397,9 +397,13 @@ fn fields(course: &Course<'_>, trials: &[Trial], blocks: u32) -> Vec<Field> {
     found
 }
 
-/// The kinds of work of a plan that have headlines: each, then all where there are several.
+/// The kinds of work of a plan that have headlines: each, then all where there are several; with a
+/// goal all of it alone.
 pub(crate) fn kinds(plan: &Plan) -> Vec<Option<Group>> {
     let has = |group: &Group| plan.workloads.iter().any(|workload| workload.group == *group);
+    if plan.terms.goal.is_some() {
+        return vec![None];
+    }
     let mut kinds: Vec<Option<Group>> = Group::ALL.into_iter().filter(has).map(Some).collect();
     if kinds.len() > 1 {
         kinds.push(None);
@@ -428,7 +432,10 @@ fn places(
         .collect();
     // Of equals the earlier in the plan leads.
     known.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
-    let Some((leader, _)) = known.first().copied() else { return Vec::new() };
+    // What cannot be taken leads nobody, and need not be measured on.
+    let is_ruled_out = |at: usize| table.plan().terms.ruled_out.contains_key(table.id(racing[at]));
+    let leader = known.iter().find(|(at, _)| !is_ruled_out(*at)).or(known.first());
+    let Some((leader, _)) = leader.copied() else { return Vec::new() };
     let samples: Vec<Option<Sample>> = known
         .iter()
         .map(|(at, _)| {
@@ -443,10 +450,11 @@ fn places(
         .zip(claim::leaning(&samples, PRIOR_FREEDOM))
         .map(|((at, _), estimate)| Place {
             configuration: racing[at],
-            is_loser: estimate.is_some_and(|estimate| {
-                let point = quantiles.above(estimate.freedom + 1.0, LOST_BY_CHANCE / rivals);
-                estimate.centre > point * estimate.error
-            }),
+            is_loser: is_ruled_out(at)
+                || estimate.is_some_and(|estimate| {
+                    let point = quantiles.above(estimate.freedom + 1.0, LOST_BY_CHANCE / rivals);
+                    estimate.centre > point * estimate.error
+                }),
         })
         .collect()
 }

@@ -185,12 +185,43 @@ pub enum Design {
     Race,
 }
 
+/// The one thing that a plan wants to know: it has one headline, which takes the whole level.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Goal {
+    /// In the plan's words.
+    pub text: String,
+    /// The metric that all workloads are judged by; none for each by its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+}
+
+/// A bound on a measured figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bound {
+    /// In the plan's words.
+    pub text: String,
+    /// Name of the metric.
+    pub metric: String,
+    /// Its median over the trials that vote is to be below this, in the metric's base unit, in
+    /// every workload that has the metric.
+    pub below: f64,
+}
+
 /// How a plan wants its trials spent and judged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Terms {
     /// How trials are spent.
     pub design: Design,
+    /// What the plan is for; none asks for a headline for each kind of work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goal: Option<Goal>,
+    /// What must hold of measured figures for a configuration to be taken.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bounds: Vec<Bound>,
+    /// Configurations that cannot be taken whatever they measure, by identity, with the reason.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub ruled_out: BTreeMap<String, String>,
 }
 
 impl Terms {

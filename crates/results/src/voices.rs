@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
+use crate::analysis::better_of;
 use crate::claim::{self, Doubt};
 use crate::statistics;
 use crate::types::{Better, Plan, Trial, Workload};
@@ -118,6 +119,15 @@ impl<'a> Table<'a> {
         table
     }
 
+    pub(crate) fn plan(&self) -> &'a Plan {
+        self.plan
+    }
+
+    /// Identity of a configuration.
+    pub(crate) fn id(&self, configuration: usize) -> &'a str {
+        &self.plan.configurations[configuration].id
+    }
+
     pub(crate) fn cell(
         &self,
         configuration: usize,
@@ -172,7 +182,7 @@ impl<'a> Table<'a> {
         let total: f64 = workloads.iter().map(|(_, workload, _)| workload.weight).sum();
         let mut sums: BTreeMap<u32, (usize, Voice)> = BTreeMap::new();
         for (index, workload, metric) in workloads {
-            let sign = if workload.better == Better::Lower { -1.0 } else { 1.0 };
+            let sign = if better_in(workload, metric) == Better::Lower { -1.0 } else { 1.0 };
             let share = workload.weight / total;
             for (block, voice) in self.voices(configuration, *index, metric) {
                 let (count, sum) = sums
@@ -191,6 +201,14 @@ impl<'a> Table<'a> {
             .map(|(block, (_, voice))| (block, voice))
             .collect()
     }
+}
+
+/// Which direction of a metric of a workload is better.
+pub(crate) fn better_in(workload: &Workload, metric: &str) -> Better {
+    let own =
+        metric == workload.metric || metric.strip_prefix("durable_") == Some(&workload.metric);
+    let other = || better_of(metric).unwrap_or(workload.better);
+    if own { workload.better } else { other() }
 }
 
 /// Why a percentile is too much to ask of a trial: below [`REQUESTS_BEYOND_MIN`] requests beyond

@@ -15,6 +15,7 @@ mod matrix;
 mod members;
 mod schedule;
 pub(crate) mod suite;
+mod terms;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -93,6 +94,7 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
         trials: reader.table("trials")?,
         report: reader.table("report")?,
     };
+    let (goal, must) = (reader.get("goal"), reader.get("must"));
     let place = reader.place.clone();
     reader.finish()?;
     if name.text()?.trim().is_empty() {
@@ -130,11 +132,17 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
         configurations,
         workloads: work.workloads,
         suite_settings: work.settings,
-        terms: Terms { design: Design::Full },
+        terms: Terms::default(),
         schedule: Schedule { interleaved: false, rest_seconds: said.rest_seconds },
     };
     let mut plan = schedule::with_design(plan, said.design)?;
     plan.schedule.interleaved = schedule::interleaved(&plan, said.interleave)?;
+    if let Some(goal) = goal {
+        terms::goal(&mut plan, goal)?;
+    }
+    if let Some(must) = must {
+        terms::must(&mut plan, must)?;
+    }
     let said: String = overrides
         .iter()
         .map(|setting| {

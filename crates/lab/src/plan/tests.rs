@@ -297,6 +297,52 @@ fn an_outline_says_what_will_be_written() {
     );
 }
 
+/// "A goal and constraints: headline obeys them."
+#[test]
+fn goals_and_what_must_hold_become_terms() {
+    let terms = |lines: &str| {
+        let text = GOOD.replacen("name =", &format!("{lines}\nname ="), 1);
+        resolve("plan.toml", &text, &["matrix.level=[\"raid0\", \"raid1\"]".to_owned()])
+            .map(|resolved| resolved.plan)
+    };
+    let plan = terms("goal = \"latency_p99\"").unwrap();
+    assert_eq!(plan.terms.goal.unwrap().metric.as_deref(), Some("latency_p99_seconds"));
+    let plan = terms("goal = { random = 3 }").unwrap();
+    let weights: Vec<f64> = plan.workloads.iter().map(|workload| workload.weight).collect();
+    assert_eq!(weights, [0.0, 3.0], "what is not named has no say");
+
+    let left = |must: &str| {
+        let plan = terms(must).unwrap();
+        let is_left = |one: &&Configuration| !plan.terms.ruled_out.contains_key(&one.id);
+        let mut levels: Vec<String> = plan
+            .configurations
+            .iter()
+            .filter(is_left)
+            .map(|one| one.settings["level"].clone())
+            .collect();
+        levels.dedup();
+        levels.sort();
+        levels.dedup();
+        levels
+    };
+    assert_eq!(left("must = \"survives 1 member\""), ["raid1"]);
+    assert_eq!(left("must = [\"capacity >= 60 %\"]"), ["raid0", "single"]);
+    let bound = terms("must = [\"p99 < 20 ms\"]").unwrap().terms.bounds.remove(0);
+    assert_eq!((bound.metric.as_str(), bound.below), ("latency_p99_seconds", 0.02));
+    for (line, message) in [
+        ("goal = \"latency\"", "no goal is called `latency`"),
+        ("goal = { randm = 1 }", "did you mean `random`?"),
+        ("goal = { mixed = 1 }", "the plan has no mixed work"),
+        ("must = \"survives 2 members\"", "no configuration of the plan meets this"),
+        ("must = \"survives always\"", "expected one such as"),
+        ("must = \"p98 < 1 ms\"", "no latency is called `p98`"),
+        ("must = \"p99 < 20 parsec\"", "parsec"),
+    ] {
+        let error = terms(line).unwrap_err().to_string();
+        assert!(error.starts_with("plan.toml:2:") && error.contains(message), "{line}: {error}");
+    }
+}
+
 /// Wide plans race unless they say otherwise; narrow ones and short ones do not.
 #[test]
 fn wide_plans_race_and_say_so() {

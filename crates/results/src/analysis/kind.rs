@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::claim::{
     self, Answer, Claim, Family, LEVEL, Over, PAIRS_MIN, Quantiles, Question, Sample,
 };
+use crate::statistics;
 use crate::types::{Better, Group, Plan, Workload};
 
 use super::{Headline, KindResult, LeftOut, Reservation, Score, claim_of, model_error};
@@ -111,9 +112,14 @@ pub(super) fn result(frame: &Frame<'_, '_>, group: Option<Group>) -> KindResult 
     let versus_base = |place: usize| base.and_then(|base| known.get(&(place, base)));
     let is_valid = |place: usize| versus_base(place).is_some_and(|claim| claim.invalid.is_none());
     let valid: Vec<usize> = others.iter().copied().filter(|place| is_valid(*place)).collect();
+    // What does not meet the plan's terms is compared and not taken.
+    let ruled_out: BTreeMap<usize, String> = (0..members.len())
+        .filter_map(|place| Some((place, ruled_out(frame, members[place])?)))
+        .collect();
     // The baseline stands in the race when anybody can be held against it.
     let racing: Vec<usize> = (0..members.len())
         .filter(|place| is_valid(*place) || Some(*place) == base && !valid.is_empty())
+        .filter(|place| !ruled_out.contains_key(place))
         .collect();
     let ratio = |place: usize| versus_base(place).map_or(1.0, |claim| claim.ratio);
     let best_first = |places: &mut Vec<usize>| {
@@ -175,6 +181,10 @@ pub(super) fn result(frame: &Frame<'_, '_>, group: Option<Group>) -> KindResult 
         reservations: left_out
             .iter()
             .map(|left_out| Reservation::LeftOut(left_out.clone()))
+            .chain(ruled_out.iter().map(|(place, reason)| Reservation::RuledOut {
+                configuration: id(members[*place]),
+                reason: reason.clone(),
+            }))
             .chain(headline.reservations)
             .collect(),
         ..headline
@@ -196,13 +206,31 @@ pub(super) fn result(frame: &Frame<'_, '_>, group: Option<Group>) -> KindResult 
     }
 }
 
+/// What keeps a configuration from being taken: what the plan knew, or a bound that its figures
+/// pass.
+fn ruled_out(frame: &Frame<'_, '_>, configuration: usize) -> Option<String> {
+    let Frame { plan, table, .. } = *frame;
+    let known = plan.terms.ruled_out.get(&plan.configurations[configuration].id);
+    known.cloned().or_else(|| {
+        plan.terms.bounds.iter().find_map(|bound| {
+            let passed = plan.workloads.iter().enumerate().find(|(index, _)| {
+                let voices = table.voices(configuration, *index, &bound.metric);
+                let voting = voices.values().filter(|voice| voice.silent.is_none());
+                let figures: Vec<f64> = voting.map(|voice| voice.logarithm).collect();
+                statistics::median(&figures).is_some_and(|one| one.median >= bound.below.ln())
+            });
+            passed.map(|(_, workload)| format!("not {} in {}", bound.text, workload.name))
+        })
+    })
+}
+
 /// Splits the workloads into those that the score counts and those that hardly vote anywhere: in
 /// fewer than [`PAIRS_MIN`] blocks of the baseline, or of most configurations.
 fn counted<'w>(
     frame: &Frame<'_, '_>,
     wanted: Vec<(usize, &'w Workload, &'w str)>,
 ) -> (Vec<(usize, &'w Workload, &'w str)>, Vec<LeftOut>) {
-    let Frame { table, members, baseline, .. } = *frame;
+    let Frame { plan, table, members, baseline, .. } = *frame;
     let mut left_out = Vec::new();
     let all = wanted.clone();
     let counted: Vec<_> = wanted
@@ -227,6 +255,12 @@ fn counted<'w>(
             };
             let voting = members.iter().filter(|member| votes(**member)).count();
             let enough = 2 * voting > members.len() && baseline.is_none_or(&mut votes);
+            if plan.terms.goal.as_ref().is_some_and(|goal| goal.metric.is_some())
+                && members.iter().all(|member| table.voices(*member, *index, metric).is_empty())
+                && members.iter().any(|member| table.cell(*member, *index).next().is_some())
+            {
+                reason = Some(format!("it has no {metric}"));
+            }
             // Without a reason the trials are simply not there yet.
             let Some(reason) = reason.filter(|_| !enough) else { return true };
             left_out.push(LeftOut { workload: workload.name.clone(), reason });

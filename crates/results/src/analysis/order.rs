@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::claim::{LEVEL, PAIRS_MIN, tail_of};
 use crate::statistics;
 use crate::types::{Better, Plan};
-use crate::voices::{Table, Voices};
+use crate::voices::{Table, Voices, better_in};
 
 /// What follows a configuration differs by this much, as a fraction: less is not worth a warning.
 const CHANGE_MIN: f64 = 0.01;
@@ -49,7 +49,7 @@ fn logarithms(
             (0..plan.workloads.len())
                 .map(|index| {
                     let mut voices = table.voices(*member, index, &metrics[index]);
-                    if plan.workloads[index].better == Better::Lower {
+                    if better_in(&plan.workloads[index], &metrics[index]) == Better::Lower {
                         voices.values_mut().for_each(|voice| voice.logarithm *= -1.0);
                     }
                     voices

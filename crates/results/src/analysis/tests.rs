@@ -637,3 +637,61 @@ fn modelled_claims_are_sure_beyond_the_models_error_only() {
         assert_eq!(found, expected, "1.5 times with {error}: {interval:?}");
     }
 }
+
+/// "A goal and constraints: headline obeys them": one headline for the goal, at the whole level;
+/// what must hold keeps the fastest from being taken, and says so.
+#[test]
+fn the_headline_is_the_goals_and_obeys_what_must_hold() {
+    use crate::types::{Bound, Goal};
+
+    let mut run = run(8, |c, w, block| planted(c, w) * (1.0 + 0.002 * f64::from(block % 3)));
+    let id = |index: usize| run.plan.configurations[index].id.clone();
+    let [single, small, middle, large] = [0, 1, 2, 3].map(id);
+    // By latency the middle one is ahead, which is less time.
+    let goal = |metric: &str| Some(Goal { text: "a goal".into(), metric: Some(metric.into()) });
+    run.plan.terms.goal = goal(LATENCY);
+    let analysis = analyse(&run);
+    let comparison = &analysis.comparisons[0];
+    assert!(comparison.kinds.is_empty(), "one headline");
+    let whole = comparison.whole.as_ref().unwrap();
+    assert_eq!(whole.recommended.as_ref(), Some(&middle));
+    let claim = whole.headline.claim.as_ref().unwrap();
+    assert!(claim.ratio > 1.2 && claim.answer == Answer::Ahead, "{claim:?}");
+    assert_eq!(claim.family.comparisons, 2.0 * 2.0 * 3.0, "two comparisons, each with a headline");
+    let cell = comparison.cell(&middle, "random read 512").unwrap();
+    assert_eq!(cell.metrics[0].name, LATENCY, "cells are judged by it too");
+
+    // The plan knows that the middle one may not be taken.
+    run.plan.terms.ruled_out.insert(middle.clone(), "survives no member's loss".into());
+    let whole = analyse(&run).comparisons[0].whole.clone().unwrap();
+    assert_eq!(whole.recommended, Some(large.clone()));
+    let said = Reservation::RuledOut {
+        configuration: middle.clone(),
+        reason: "survives no member's loss".into(),
+    };
+    assert!(whole.headline.reservations.contains(&said), "{:?}", whole.headline.reservations);
+    assert!(whole.score(&middle).is_some(), "it is compared all the same");
+
+    // Nobody is as quick as that.
+    let never = Bound { text: "mean < 1 us".into(), metric: LATENCY.into(), below: 1e-6 };
+    run.plan.terms.bounds.push(never);
+    let whole = analyse(&run).comparisons[0].whole.clone().unwrap();
+    assert_eq!((whole.recommended, whole.headline.sure), (None, false));
+    let failing: Vec<&Reservation> = whole
+        .headline
+        .reservations
+        .iter()
+        .filter(|one| matches!(one, Reservation::RuledOut { .. }))
+        .collect();
+    assert_eq!(failing.len(), 4, "{single} {small} {failing:?}");
+
+    // What no trial has is no goal.
+    run.plan.terms.bounds.clear();
+    run.plan.terms.goal = goal("latency_p99_seconds");
+    let whole = analyse(&run).comparisons[0].whole.clone().unwrap();
+    assert_eq!(whole.headline.take, None);
+    let Some(Reservation::LeftOut(out)) = whole.headline.reservations.first() else {
+        panic!("{:?}", whole.headline.reservations)
+    };
+    assert_eq!(out.reason, "it has no latency_p99_seconds");
+}

@@ -1,0 +1,185 @@
+//! What a plan is for and what must hold: `goal` and `must`.
+
+use block::Node;
+use host::Error;
+use results::{Bound, Configuration, Goal, Group, Plan};
+
+use super::axes::{LAYOUT, LEVEL};
+use super::document::{Item, Value, suggestion};
+use crate::cell::CellSettings;
+use crate::stacks;
+
+/// Names of goals, with the metric that all workloads are judged by; none for each by its own.
+const GOALS: [(&str, Option<&str>); 4] = [
+    ("throughput", None),
+    ("io_per_second", Some("io_per_second")),
+    ("latency_mean", Some("latency_mean_seconds")),
+    ("latency_p99", Some("latency_p99_seconds")),
+];
+
+/// Kinds of work as weights name them.
+const KINDS: [(&str, Group); 4] = [
+    ("sequential", Group::Sequential),
+    ("random", Group::Random),
+    ("mixed", Group::Mixed),
+    ("files", Group::Files),
+];
+
+/// Percentiles and means as bounds name them.
+const LATENCIES: [(&str, &str); 5] = [
+    ("mean", "latency_mean_seconds"),
+    ("p50", "latency_p50_seconds"),
+    ("p90", "latency_p90_seconds"),
+    ("p99", "latency_p99_seconds"),
+    ("p99.9", "latency_p99_9_seconds"),
+];
+
+const MUSTS: &str =
+    "expected one such as \"survives 1 member\", \"capacity >= 60 %\" or \"p99 < 20 ms\"";
+
+/// Reads what the plan is for: a metric, or weights of kinds of work, which become part of the
+/// workloads' own.
+pub(super) fn goal(plan: &mut Plan, item: &Item) -> Result<(), Error> {
+    if let Value::Table(_) = item.value {
+        let table = item.reader("goal")?;
+        let mut weights = Vec::new();
+        for (name, _, item) in table.named() {
+            let Some((name, group)) = KINDS.iter().find(|(known, _)| *known == name) else {
+                let hint = suggestion(name, KINDS.map(|(known, _)| known));
+                return Err(item.error(format!("no kind of work is called `{name}`{hint}")));
+            };
+            if plan.workloads.iter().all(|workload| workload.group != *group) {
+                return Err(item.error(format!("the plan has no {name} work")));
+            }
+            weights.push((*name, *group, item.positive()?));
+        }
+        if weights.is_empty() {
+            return Err(item.error("give at least one weight, for example { random = 1 }"));
+        }
+        for workload in &mut plan.workloads {
+            let weight = weights.iter().find(|(_, group, _)| *group == workload.group);
+            workload.weight *= weight.map_or(0.0, |(.., weight)| *weight);
+        }
+        let text: Vec<String> =
+            weights.iter().map(|(name, _, weight)| format!("{name} work x {weight}")).collect();
+        plan.terms.goal = Some(Goal { text: text.join(", "), metric: None });
+        return Ok(());
+    }
+    let text = item.text()?;
+    let Some((_, metric)) = GOALS.iter().find(|(known, _)| *known == text) else {
+        let hint = suggestion(text, GOALS.map(|(known, _)| known));
+        return Err(item.error(format!("no goal is called `{text}`{hint}")));
+    };
+    plan.terms.goal = Some(Goal { text: text.to_owned(), metric: metric.map(str::to_owned) });
+    Ok(())
+}
+
+/// Reads what must hold for a configuration to be taken. What is known before anything is measured
+/// is decided here.
+pub(super) fn must(plan: &mut Plan, list: &Item) -> Result<(), Error> {
+    for item in list.list() {
+        let text = item.text()?;
+        let words: Vec<&str> = text.split_whitespace().collect();
+        match words[..] {
+            ["survives", number, "member" | "members"] => {
+                let wanted: u32 = number.parse().map_err(|_| item.error(MUSTS))?;
+                let survives = |one: &Configuration| {
+                    let members = survives(one)?;
+                    let plural = if members == 1 { "" } else { "s" };
+                    Ok((members < wanted).then(|| match members {
+                        0 => "survives no member's loss".to_owned(),
+                        members => format!("survives the loss of {members} member{plural} only"),
+                    }))
+                };
+                rule_out(plan, item, survives)?;
+            }
+            ["capacity", ">=", ref share @ ..] => {
+                let share: String = share.concat();
+                let number = share.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
+                let wanted = number.ok_or_else(|| item.error(MUSTS))? / 100.0;
+                let capacity = |one: &Configuration| {
+                    let found = capacity(one)?;
+                    let short = || format!("capacity {:.0} %", (found * 100.0).floor());
+                    Ok((found < wanted).then(short))
+                };
+                rule_out(plan, item, capacity)?;
+            }
+            [name, "<", ref time @ ..] => {
+                let Some((_, metric)) = LATENCIES.iter().find(|(known, _)| *known == name) else {
+                    let hint = suggestion(name, LATENCIES.map(|(known, _)| known));
+                    return Err(item.error(format!("no latency is called `{name}`{hint}")));
+                };
+                let below = stack::size::parse_duration(&time.concat())
+                    .map_err(|error| item.error(error))?
+                    .as_secs_f64();
+                if below <= 0.0 {
+                    return Err(item.error(format!("`{text}`: nothing takes no time")));
+                }
+                plan.terms.bounds.push(Bound {
+                    text: text.to_owned(),
+                    metric: (*metric).to_owned(),
+                    below,
+                });
+            }
+            _ => return Err(item.error(format!("`{text}`: {MUSTS}"))),
+        }
+    }
+    Ok(())
+}
+
+/// Rules out the configurations that a check has a reason against.
+fn rule_out(
+    plan: &mut Plan,
+    item: &Item,
+    reason: impl Fn(&Configuration) -> Result<Option<String>, Error>,
+) -> Result<(), Error> {
+    for configuration in &plan.configurations {
+        if let Some(reason) = reason(configuration)? {
+            plan.terms.ruled_out.entry(configuration.id.clone()).or_insert(reason);
+        }
+    }
+    if plan.configurations.iter().all(|one| plan.terms.ruled_out.contains_key(&one.id)) {
+        return Err(item.error("no configuration of the plan meets this; add one, or ask for less"));
+    }
+    Ok(())
+}
+
+/// How many members a configuration may lose, whichever they are.
+fn survives(configuration: &Configuration) -> Result<u32, Error> {
+    let value = |axis: &str| configuration.settings.get(axis).map_or("", String::as_str);
+    let members = match array(&stacks::parse(&configuration.stack)?, value(LEVEL)) {
+        Some(Node::Layer { children, .. }) => u32::try_from(children.len()).unwrap_or(u32::MAX),
+        _ => return Ok(0),
+    };
+    Ok(match value(LEVEL) {
+        "raid1" => members.saturating_sub(1),
+        "raid4" | "raid5" => 1,
+        "raid6" => 2,
+        // `n2`, `f3`: as many copies as the layout's name says.
+        "raid10" => {
+            let copies = value(LAYOUT).trim_start_matches(|letter: char| !letter.is_ascii_digit());
+            copies.parse::<u32>().unwrap_or(2).saturating_sub(1)
+        }
+        _ => 0,
+    })
+}
+
+/// The part of its members that a configuration's device offers.
+fn capacity(configuration: &Configuration) -> Result<f64, Error> {
+    let level = configuration.settings.get(LEVEL).map_or("", String::as_str);
+    let node = stacks::parse(&configuration.stack)?;
+    let Some(found @ Node::Layer { children, .. }) = array(&node, level) else { return Ok(1.0) };
+    let cell = CellSettings::of(&configuration.settings)?;
+    let size_bytes = stacks::dry(found, cell.new_array.as_ref())?.size_bytes;
+    let whole: u64 = children
+        .iter()
+        .map(|child| stacks::dry(child, None).map(|info| info.size_bytes))
+        .sum::<Result<u64, Error>>()?;
+    Ok(size_bytes as f64 / whole.max(1) as f64)
+}
+
+/// The layer of a level within a stack.
+fn array<'a>(node: &'a Node, level: &str) -> Option<&'a Node> {
+    let Node::Layer { name, children, .. } = node else { return None };
+    if name == level { Some(node) } else { children.iter().find_map(|child| array(child, level)) }
+}
