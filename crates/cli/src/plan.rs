@@ -40,7 +40,28 @@ pub(crate) fn sentence(outline: &Outline) -> String {
         outline.trials,
         if race { " (a race drops clear losers)" } else { "" },
         duration(std::time::Duration::from_secs_f64(outline.estimated_seconds))
-    )
+    ) + &budget(outline)
+}
+
+/// What the plan may cost, where it says so, held against what it comes to.
+fn budget(outline: &Outline) -> String {
+    let budget = outline.budget;
+    let mut parts = Vec::new();
+    if let Some(seconds) = budget.time_seconds {
+        let short = outline.estimated_seconds > seconds;
+        let time = duration(std::time::Duration::from_secs_f64(seconds));
+        parts.push(format!("{time}{}", if short { " (too short for all of it)" } else { "" }));
+    }
+    if let Some(bytes) = budget.written_bytes_per_member {
+        let prepared = outline.written.iter().map(|written| written.prepared_bytes).max();
+        let short = prepared.is_some_and(|prepared| prepared > bytes);
+        parts.push(format!(
+            "{} written to a member{}",
+            stack::size::text(bytes),
+            if short { " (preparing alone takes more)" } else { "" }
+        ));
+    }
+    if parts.is_empty() { String::new() } else { format!("; budget: {}", parts.join(", ")) }
 }
 
 fn show(output: &Output, resolved: &Resolved) -> Result<(), Failure> {

@@ -177,6 +177,7 @@ impl Observer for Watch<'_> {
             }
             Step::Look { blocks } => format!("not decided yet: on to {blocks} blocks"),
             Step::UntilDecided => "on until it is decided".to_owned(),
+            Step::Spent { .. } => return,
         });
     }
 

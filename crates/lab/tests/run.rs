@@ -753,3 +753,34 @@ blocks = 2
     assert!(run(42, 17) == whole, "a resumed run of the same seed");
     assert!(run(43, usize::MAX) != whole, "another seed");
 }
+
+/// "The run stops at its budget in an orderly way and the report says so."
+#[test]
+fn a_run_ends_when_its_budget_is_spent() {
+    let memory = ["matrix.members=[\"memory\"]", "add.members=[\"memory\"]"];
+    // Three rows of eight requests, two of which write: one visit is more than 16 KiB.
+    for (budget, says) in [
+        ("budget={ written_per_member = \"16KiB\" }", "were written to"),
+        ("budget={ time = \"1ns\" }", "s of time are spent"),
+    ] {
+        let place = Place::new();
+        let said = [memory[0], memory[1], budget];
+        let outcome = place.start(&said, &never(), &mut Silent).unwrap();
+        assert_eq!(outcome.ended, Ended::Complete);
+        let run = outcome.run;
+        assert!(run.trials.len() < 27 && run.trials.len().is_multiple_of(3), "{budget}");
+        assert!(run.notes[0].contains("stopped at its budget") && run.notes[0].contains(says));
+        let analysis = results::analyse(&run);
+        assert_eq!((analysis.trials_finished, analysis.trials_planned), (run.trials.len(), 27));
+        place.assert_nothing_left_behind();
+        // What was spent is not forgotten.
+        let again = place.resume().unwrap().run;
+        assert_eq!(again.trials, run.trials, "{budget}");
+    }
+    let place = Place::new();
+    let far = ["budget={ time = \"30m\", written_per_member = \"1GiB\" }", memory[0], memory[1]];
+    let run = place.start(&far, &never(), &mut Silent).unwrap().run;
+    assert_eq!((run.trials.len(), run.notes), (27, Vec::new()));
+    let error = place.start(&["budget={}"], &never(), &mut Silent).unwrap_err().to_string();
+    assert!(error.contains("the budget names nothing"), "{error}");
+}

@@ -71,6 +71,11 @@ pub enum Step {
     },
     /// The run goes on from look to look until its headlines are decided.
     UntilDecided,
+    /// So much time was spent when this was written: of a run with a budget.
+    Spent {
+        /// Whole milliseconds, of all processes that worked on the run.
+        milliseconds: u64,
+    },
 }
 
 /// What a race has named for one kind of work.

@@ -207,6 +207,26 @@ pub struct Bound {
     pub below: f64,
 }
 
+/// What a run may cost. It is looked at before every visit, so that the last one may pass it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Budget {
+    /// Time of measuring, in seconds, of all processes that worked on the run together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_seconds: Option<f64>,
+    /// Bytes written to any one member, preparing included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub written_bytes_per_member: Option<u64>,
+}
+
+impl Budget {
+    /// Whether nothing was said.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// How a plan wants its trials spent and judged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -216,6 +236,9 @@ pub struct Terms {
     /// What the plan is for; none asks for a headline for each kind of work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goal: Option<Goal>,
+    /// What the run may cost.
+    #[serde(skip_serializing_if = "Budget::is_default")]
+    pub budget: Budget,
     /// What must hold of measured figures for a configuration to be taken.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bound>,

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bench::suite::{Suite, TargetKind, explain};
-use results::{Axis, Clock, Configuration, Design, Plan, Schedule, Terms};
+use results::{Axis, Budget, Clock, Configuration, Design, Plan, Schedule, Terms};
 
 use crate::stacks;
 use document::{Place, Reader};
@@ -94,7 +94,7 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
         trials: reader.table("trials")?,
         report: reader.table("report")?,
     };
-    let (goal, must) = (reader.get("goal"), reader.get("must"));
+    let (goal, must, budget) = (reader.get("goal"), reader.get("must"), reader.table("budget")?);
     let place = reader.place.clone();
     reader.finish()?;
     if name.text()?.trim().is_empty() {
@@ -137,6 +137,9 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
     };
     let mut plan = schedule::with_design(plan, said.design)?;
     plan.schedule.interleaved = schedule::interleaved(&plan, said.interleave)?;
+    if let Some(budget) = budget {
+        plan.terms.budget = terms::budget(budget)?;
+    }
     if let Some(goal) = goal {
         terms::goal(&mut plan, goal)?;
     }
@@ -263,6 +266,8 @@ pub struct Outline {
     pub design: Design,
     /// Whether all configurations run one workload before any runs the next.
     pub interleaved: bool,
+    /// What the run may cost.
+    pub budget: Budget,
     /// How long it will take, roughly, in seconds.
     pub estimated_seconds: f64,
     /// Everything that will be written to.
@@ -319,6 +324,7 @@ pub fn outline(plan: &Plan) -> Result<Outline, Error> {
         trials,
         design: plan.terms.design,
         interleaved: plan.schedule.interleaved,
+        budget: plan.terms.budget,
         estimated_seconds: seconds,
         written,
     })

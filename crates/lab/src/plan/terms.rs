@@ -2,10 +2,10 @@
 
 use block::Node;
 use host::Error;
-use results::{Bound, Configuration, Goal, Group, Plan};
+use results::{Bound, Budget, Configuration, Goal, Group, Plan};
 
 use super::axes::{LAYOUT, LEVEL};
-use super::document::{Item, Value, suggestion};
+use super::document::{Item, Reader, Value, suggestion};
 use crate::cell::CellSettings;
 use crate::stacks;
 
@@ -125,6 +125,33 @@ pub(super) fn must(plan: &mut Plan, list: &Item) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Reads what the run may cost.
+pub(super) fn budget(table: Reader<'_>) -> Result<Budget, Error> {
+    let (time, written) = (table.get("time"), table.get("written_per_member"));
+    let place = table.place.clone();
+    table.finish()?;
+    if time.is_none() && written.is_none() {
+        return Err(place.error(
+            "the budget names nothing; give time, written_per_member or both, for example { time = \
+            \"30min\", written_per_member = \"100GiB\" }",
+        ));
+    }
+    let time_seconds = time
+        .map(|item| {
+            let text = item.text()?;
+            // Nobody measures by the metre.
+            let text = text.strip_suffix('m').map_or(text.to_owned(), |time| format!("{time}min"));
+            let time = stack::size::parse_duration(&text).map_err(|error| item.error(error))?;
+            if time.is_zero() { Err(item.error("no run takes no time")) } else { Ok(time) }
+        })
+        .transpose()?
+        .map(|time| time.as_secs_f64());
+    let written_bytes_per_member = written
+        .map(|item| stacks::parse_size(item.text()?).map_err(|error| item.error(error)))
+        .transpose()?;
+    Ok(Budget { time_seconds, written_bytes_per_member })
 }
 
 /// Rules out the configurations that a check has a reason against.

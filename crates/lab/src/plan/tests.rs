@@ -301,7 +301,11 @@ fn an_outline_says_what_will_be_written() {
 #[test]
 fn goals_and_what_must_hold_become_terms() {
     let terms = |lines: &str| {
-        let text = GOOD.replacen("name =", &format!("{lines}\nname ="), 1);
+        // Room for superblocks.
+        let text = ["ram:1MiB", "null:4MiB", "null:2MiB"]
+            .into_iter()
+            .fold(GOOD.to_owned(), |text, small| text.replace(small, "ram:64MiB"))
+            .replacen("name =", &format!("{lines}\nname ="), 1);
         resolve("plan.toml", &text, &["matrix.level=[\"raid0\", \"raid1\"]".to_owned()])
             .map(|resolved| resolved.plan)
     };

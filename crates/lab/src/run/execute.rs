@@ -52,6 +52,8 @@ pub(super) struct Execution<'a> {
     steps: Vec<Step>,
     /// All trials that are recorded, where something is decided by them.
     trials: Vec<Trial>,
+    /// Bytes written to each member so far, by its text; preparing is added by the plan's figures.
+    written: BTreeMap<String, u64>,
     /// Flags for every trial from now on.
     flags: Vec<String>,
     /// When the run was started first. It goes into the seed of the data on real devices, so that
@@ -109,6 +111,16 @@ impl<'a> Execution<'a> {
         let done = trials.iter().map(|trial| (trial.cell.clone(), trial.block)).collect();
         let course = Course::new(plan, &steps);
         let decides = course.is_race() || course.is_until_decided();
+        let mut written = BTreeMap::new();
+        if !plan.terms.budget.is_default() {
+            let mut visits = HashSet::new();
+            for trial in &trials {
+                let found = plan.configurations.iter().find(|one| one.settings == trial.settings);
+                let Some(configuration) = found else { continue };
+                let first = visits.insert((configuration.id.clone(), trial.block));
+                add_written(&mut written, plan, configuration, &trial.members, first);
+            }
+        }
         let trials = if decides { trials } else { Vec::new() };
         let groups = suite::groups(plan);
         let (flags, estimate) = (Vec::new(), Estimate::default());
@@ -122,6 +134,7 @@ impl<'a> Execution<'a> {
             done,
             steps,
             trials,
+            written,
             flags,
             started,
             groups,
@@ -202,6 +215,13 @@ impl<'a> Execution<'a> {
                 if self.missing(&visit, &turn.workloads).is_empty() {
                     continue;
                 }
+                if let Some(spent) = self.spent() {
+                    let note = format!("stopped at its budget: {spent}");
+                    self.write_spent()?;
+                    super::folder::add_note(self.folder, &note)?;
+                    observer.note(&note);
+                    return Ok(Ended::Complete);
+                }
                 if !ready {
                     members.make(self.guard, &self.own_members(), journal, self.stop)?;
                     self.rehearse(journal, observer)?;
@@ -212,6 +232,9 @@ impl<'a> Execution<'a> {
                     (Clock::Wall, None) => self.visit_measured(&visit, observer),
                     (Clock::Wall, Some(_)) => self.visit_attached(&visit, journal, observer),
                 };
+                if self.plan.terms.budget.time_seconds.is_some() {
+                    self.write_spent()?;
+                }
                 match result {
                     Ok(()) => (),
                     Err(Broken::Stopped) => return Ok(Ended::Interrupted),
@@ -251,6 +274,41 @@ impl<'a> Execution<'a> {
         let is_decided = results::analyse(&run).is_decided();
         self.trials = run.trials;
         (!is_decided).then_some(Step::Look { blocks: next })
+    }
+
+    /// Time that was spent on the run before this process.
+    fn spent_before(&self) -> Duration {
+        self.steps
+            .iter()
+            .find_map(|step| match step {
+                Step::Spent { milliseconds } => Some(Duration::from_millis(*milliseconds)),
+                _ => None,
+            })
+            .unwrap_or_default()
+    }
+
+    /// Writes down how much time was spent, for whoever goes on.
+    fn write_spent(&mut self) -> Result<(), Error> {
+        let milliseconds = (self.spent_before() + self.begun.elapsed()).as_millis();
+        let spent = Step::Spent { milliseconds: u64::try_from(milliseconds).unwrap_or(u64::MAX) };
+        // In memory it stays as it was: `begun` is counted from there.
+        let others = self.steps.iter().filter(|step| !matches!(step, Step::Spent { .. }));
+        let steps: Vec<Step> = others.cloned().chain([spent]).collect();
+        super::folder::write_steps(self.folder, &steps)
+    }
+
+    /// What of the budget is spent, if anything is.
+    fn spent(&self) -> Option<String> {
+        let budget = self.plan.terms.budget;
+        let spent = self.spent_before() + self.begun.elapsed();
+        if let Some(seconds) = budget.time_seconds.filter(|limit| spent.as_secs_f64() >= *limit) {
+            return Some(format!("{seconds:.0} s of time are spent"));
+        }
+        let limit = budget.written_bytes_per_member?;
+        let (member, bytes) = self.written.iter().max_by_key(|(_, bytes)| **bytes)?;
+        let shown = stack::size::text;
+        (*bytes >= limit)
+            .then(|| format!("{} of {} were written to {member}", shown(*bytes), shown(limit)))
     }
 
     fn own_members(&self) -> PathBuf {
@@ -575,6 +633,11 @@ impl<'a> Execution<'a> {
     ) -> Result<(), Broken> {
         let (plan, planned) = (self.plan, &self.plan.workloads[workload]);
         let clock = visit.configuration.clock;
+        if !plan.terms.budget.is_default() {
+            let visited: Vec<usize> = (0..plan.workloads.len()).collect();
+            let first = self.missing(visit, &visited).len() == visited.len();
+            add_written(&mut self.written, plan, visit.configuration, &found.members, first);
+        }
         let trial = Trial {
             cell: self.cell(visit.configuration, workload),
             settings: visit.configuration.settings.clone(),
@@ -613,6 +676,31 @@ impl<'a> Execution<'a> {
             elapsed: self.begun.elapsed(),
             left: self.estimate.left(),
         }
+    }
+}
+
+/// Adds what a trial has written to each member, and what preparing writes to it when the trial is
+/// the first of its visit.
+fn add_written(
+    written: &mut BTreeMap<String, u64>,
+    plan: &Plan,
+    configuration: &Configuration,
+    members: &[MemberTraffic],
+    first: bool,
+) {
+    let Ok(node) = stacks::parse(&configuration.stack) else { return };
+    let leaves: Vec<String> = node.leaves().iter().map(ToString::to_string).collect();
+    let prepared: u64 = match first.then(|| stacks::dry_of(configuration)) {
+        Some(Ok(info)) => suite::groups(plan)
+            .iter()
+            .map(|group| suite::prepared_bytes(plan, group, configuration, info.size_bytes))
+            .sum(),
+        _ => 0,
+    };
+    let share = prepared / leaves.len().max(1) as u64;
+    for (index, leaf) in leaves.into_iter().enumerate() {
+        let traffic = members.get(index).map_or(0, |member| member.written_bytes);
+        *written.entry(leaf).or_default() += share + traffic;
     }
 }
 
