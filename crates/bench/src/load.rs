@@ -32,6 +32,8 @@ use block::{
 };
 use reactor::{Random, Woken};
 
+use results::steady::Steadiness;
+
 use crate::latency::Latency;
 use crate::pattern;
 
@@ -377,6 +379,15 @@ pub struct Side {
 }
 
 impl Side {
+    /// Both together.
+    fn merged(&self, other: &Side) -> Side {
+        Side {
+            operations: self.operations + other.operations,
+            bytes: self.bytes + other.bytes,
+            latency: self.latency.merged(&other.latency),
+        }
+    }
+
     fn new(used: bool) -> Side {
         Side {
             operations: 0,
@@ -415,6 +426,9 @@ pub struct Ramp {
     pub moved: Traffic,
     /// How long it took.
     pub elapsed: Duration,
+    /// How the rounds looked, where a load was repeated until it was steady. Each was flushed, so
+    /// that what came before those that count is no part of the durable rates.
+    pub rounds: Option<Steadiness>,
 }
 
 /// What was measured.
@@ -440,6 +454,21 @@ pub struct Sample {
 }
 
 impl Sample {
+    /// Both together, as if one had run straight after the other without its ramp.
+    #[must_use]
+    pub fn merged(self, later: Sample) -> Sample {
+        Sample {
+            read: self.read.merged(&later.read),
+            write: self.write.merged(&later.write),
+            elapsed: self.elapsed + later.elapsed,
+            ramp: self.ramp,
+            cpu_seconds: self.cpu_seconds.zip(later.cpu_seconds).map(|(one, other)| one + other),
+            errors: self.errors + later.errors,
+            first_error: self.first_error.or(later.first_error),
+            stopped: self.stopped || later.stopped,
+        }
+    }
+
     /// Both directions by themselves.
     #[must_use]
     pub fn sides(&self) -> Sides {
@@ -727,7 +756,7 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
             written_bytes: write.bytes,
             ..Traffic::default()
         };
-        self.ramp = Ramp { moved, elapsed };
+        self.ramp = Ramp { moved, elapsed, rounds: None };
         read.clear();
         write.clear();
     }

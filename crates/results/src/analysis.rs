@@ -703,7 +703,8 @@ fn trial_warnings(table: &Table<'_>, metrics: &[String]) -> Vec<Warning> {
         for trial in trials.values() {
             let silent = table.silent(*place, trial).is_some();
             for text in &trial.flags {
-                let silent = silent && claim::doubt(text) == Doubt::NotTheMedium;
+                let silent =
+                    silent && matches!(claim::doubt(text), Doubt::NotTheMedium | Doubt::NotSteady);
                 flags.entry(text).or_default().push((*place, silent));
             }
             match trial.metrics.get(metric) {

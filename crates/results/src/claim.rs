@@ -453,6 +453,8 @@ pub enum Doubt {
     /// Something else than the medium answered: the trial is shown and does not vote, unless it was
     /// the cache that was asked about.
     NotTheMedium,
+    /// The load was still changing when it was measured: the trial is shown and does not vote.
+    NotSteady,
     /// The machine did something else too: noise, which the intervals show by themselves.
     Busy,
     /// Worth knowing, and no reason to leave the trial out.
@@ -471,6 +473,8 @@ pub fn doubt(flag: &str) -> Doubt {
     ];
     if NOT_THE_MEDIUM.iter().any(|start| flag.starts_with(start)) {
         Doubt::NotTheMedium
+    } else if flag.starts_with("not steady") {
+        Doubt::NotSteady
     } else if flag.starts_with("machine not quiet") || flag.starts_with("not-quiet") {
         Doubt::Busy
     } else {

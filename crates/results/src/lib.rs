@@ -13,6 +13,7 @@ pub mod claim;
 pub mod compare;
 pub mod course;
 pub mod statistics;
+pub mod steady;
 pub mod types;
 mod voices;
 

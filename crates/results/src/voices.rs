@@ -152,10 +152,13 @@ impl<'a> Table<'a> {
         (configuration, workload): (usize, usize),
         trial: &Trial,
     ) -> Option<String> {
-        if self.asks_a_cache(configuration, workload) {
-            return None;
-        }
-        trial.flags.iter().find(|flag| claim::doubt(flag) == Doubt::NotTheMedium).cloned()
+        let asks_a_cache = self.asks_a_cache(configuration, workload);
+        let is_silent = |flag: &&String| match claim::doubt(flag) {
+            Doubt::NotSteady => true,
+            Doubt::NotTheMedium => !asks_a_cache,
+            Doubt::Busy | Doubt::Note => false,
+        };
+        trial.flags.iter().find(is_silent).cloned()
     }
 
     /// Block -> voice of one metric, where it has a figure above 0.

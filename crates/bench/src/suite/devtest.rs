@@ -37,13 +37,14 @@ use std::time::Duration;
 
 use block::{Blocking, Clock, Device, Error, Info, Reactor, SECTOR_BYTES};
 use reactor::derive_seed;
+use results::steady::{self, Steadiness};
 use results::{Better, Group};
 use serde::{Serialize, Serializer};
 
 use crate::known::{Cover, Known, Verified, joined};
 use crate::load::{
-    self, Access, Content, Direction, Hooks, Load, Mixed, Requests, Sample, Sequential, Uniform,
-    Unverified,
+    self, Access, Content, Direction, Hooks, Load, Mixed, Ramp, Requests, Sample, Sequential,
+    Uniform, Unverified,
 };
 
 pub use definition::SUITE;
@@ -273,6 +274,9 @@ pub struct Settings {
     pub max_operations_per_test: Option<u64>,
     /// Time at the start of each test that writes at random which is not counted.
     pub ramp: Duration,
+    /// Whether tests that write are repeated in rounds until they are steady by SNIA's rule
+    /// ([`results::steady`]).
+    pub steady: bool,
     /// What is checked.
     pub verify: Verify,
     /// Only the tests that read, and nothing that writes is ever sent; the content is not known
@@ -280,6 +284,8 @@ pub struct Settings {
     pub read_only: bool,
     /// Where random requests go.
     pub seed: u64,
+    /// Which of several rounds of a test this is: each goes to other places.
+    pub round: u64,
     /// What the data say of themselves. With the seed of an earlier run on the same device a write
     /// lost in preparing could be hidden by that run's equal data, so real runs should draw one.
     pub data_seed: u64,
@@ -299,9 +305,11 @@ impl Default for Settings {
             time_per_test: Duration::from_secs(3),
             max_operations_per_test: None,
             ramp: Duration::ZERO,
+            steady: false,
             verify: Verify::Words,
             read_only: false,
             seed: 1,
+            round: 0,
             data_seed: 1,
             region_bytes: 512 << 20,
             prepare_bytes: 1 << 30,
@@ -320,7 +328,7 @@ impl Settings {
     }
 
     fn random_seed(&self, test: &Test) -> u64 {
-        derive_seed(self.seed, &test.workload, 0)
+        derive_seed(self.seed, &test.workload, self.round)
     }
 
     fn sequential(
@@ -567,37 +575,35 @@ impl Running<'_> {
         }
         let before = prepared.known.last_generation();
         let mut checked_bytes = 0;
-        let sample = if verify == Verify::Off {
+        let (sample, mut flush) = if verify == Verify::Off {
             if writes {
                 prepared.known.clear();
             }
-            self.load(u64::MAX, &mut Unverified, hooks)?
+            self.rounds(u64::MAX, &mut Unverified, hooks)?
         } else {
             prepared.known.make_room();
             let writes_left = prepared.known.writes_left();
             let mut content = Verified::new(&mut prepared.known, verify == Verify::Full);
-            let sample =
-                self.load(if writes { writes_left } else { u64::MAX }, &mut content, hooks)?;
+            let (sample, flush) =
+                self.rounds(if writes { writes_left } else { u64::MAX }, &mut content, hooks)?;
             checked_bytes = content.checked_bytes;
             self.note_unchecked(content.checked_bytes, content.unknown_bytes);
-            if writes && sample.operations() >= writes_left {
+            let before = &sample.ramp.moved;
+            if writes && sample.operations() + before.reads + before.writes >= writes_left {
                 self.notes.push(format!(
                     "ended after {writes_left} requests: no more writes can be kept track of"
                 ));
             }
-            sample
+            (sample, flush)
         };
         if sample.stopped {
             return Ok(Outcome::Stopped);
         }
-        let mut flush = None;
         let mut read_back_bytes = 0;
         if writes {
-            // Not open meanwhile: nothing would poll it.
-            let mut control = Blocking::open(self.device, self.reactor)?;
-            let start = self.reactor.now();
-            control.flush().map_err(|error| error.at("flush after the test"))?;
-            flush = Some(self.reactor.now().since(start));
+            if flush.is_none() {
+                flush = Some(self.flushed()?);
+            }
             if verify != Verify::Off {
                 let ranges = prepared.known.written_after(before);
                 let mut cover = Cover::new(Direction::Read, ranges, piece_bytes(self.info));
@@ -660,13 +666,83 @@ impl Running<'_> {
         }
     }
 
+    /// Flushes, and says how long that took.
+    fn flushed(&self) -> Result<Duration, Error> {
+        // Not open while requests are made: nothing would poll it.
+        let mut control = Blocking::open(self.device, self.reactor)?;
+        let start = self.reactor.now();
+        control.flush().map_err(|error| error.at("flush after the test"))?;
+        Ok(self.reactor.now().since(start))
+    }
+
+    /// The load once; where it writes and is to be steady, in rounds, each with its flush, until
+    /// the last five are. The figures are those of these five, the time of their flushes is
+    /// returned beside them, and what came before counts as ramp.
+    fn rounds<C: Content>(
+        &mut self,
+        operations_max: u64,
+        content: &mut C,
+        hooks: &mut Hooks<'_>,
+    ) -> Result<(Sample, Option<Duration>), Error> {
+        if !(self.settings.steady && self.test.writes()) {
+            return Ok((self.load(self.settings, operations_max, content, hooks)?, None));
+        }
+        let mut rounds: Vec<(Sample, Duration)> = Vec::new();
+        let mut rates = Vec::new();
+        let mut done = 0;
+        let found = loop {
+            let settings = Settings {
+                round: rounds.len() as u64,
+                ramp: if rounds.is_empty() { self.settings.ramp } else { Duration::ZERO },
+                ..self.settings.clone()
+            };
+            let sample = self.load(&settings, operations_max - done, content, hooks)?;
+            if sample.stopped {
+                return Ok((sample, None));
+            }
+            let flush = self.flushed()?;
+            done += sample.operations() + sample.ramp.moved.reads + sample.ramp.moved.writes;
+            rates.push(per_second(sample.bytes(), sample.elapsed + flush));
+            rounds.push((sample, flush));
+            let found = Steadiness::of(&rates);
+            if found.is_some_and(|found| found.is_steady()) {
+                break found;
+            }
+            if rounds.len() == steady::ROUNDS_MAX || done >= operations_max {
+                self.notes.push(steady::NOT_STEADY.to_owned());
+                break found;
+            }
+        };
+        let window = rounds.split_off(rounds.len().saturating_sub(steady::WINDOW));
+        let mut before = Ramp { rounds: found, ..Ramp::default() };
+        for (sample, flush) in &rounds {
+            before.moved.reads += sample.read.operations + sample.ramp.moved.reads;
+            before.moved.read_bytes += sample.read.bytes + sample.ramp.moved.read_bytes;
+            before.moved.writes += sample.write.operations + sample.ramp.moved.writes;
+            before.moved.written_bytes += sample.write.bytes + sample.ramp.moved.written_bytes;
+            before.elapsed += sample.ramp.elapsed + sample.elapsed + *flush;
+        }
+        let flush = window.iter().map(|(_, flush)| *flush).sum();
+        let merged = window.into_iter().map(|(sample, _)| sample).reduce(Sample::merged);
+        let mut sample = merged.expect("there was a round");
+        // The first round may be part of the window, and its ramp still is not.
+        before.moved.reads += sample.ramp.moved.reads;
+        before.moved.read_bytes += sample.ramp.moved.read_bytes;
+        before.moved.writes += sample.ramp.moved.writes;
+        before.moved.written_bytes += sample.ramp.moved.written_bytes;
+        before.elapsed += sample.ramp.elapsed;
+        sample.ramp = before;
+        Ok((sample, Some(flush)))
+    }
+
     fn load<C: Content>(
         &self,
+        settings: &Settings,
         operations_max: u64,
         content: &mut C,
         hooks: &mut Hooks<'_>,
     ) -> Result<Sample, Error> {
-        let Running { device, reactor, info, test, settings, .. } = self;
+        let Running { device, reactor, info, test, .. } = self;
         let load = Load {
             depth: settings.depth,
             ramp: if test.writes_at_random() { settings.ramp } else { Duration::ZERO },

@@ -80,7 +80,12 @@ impl Done {
     /// From the very first call until all was durable.
     #[must_use]
     pub fn durable_elapsed(&self) -> Duration {
-        self.ramp.elapsed + self.elapsed + self.flush.unwrap_or_default()
+        self.not_yet_durable().elapsed + self.elapsed + self.flush.unwrap_or_default()
+    }
+
+    /// What was done before the time that counts and was not flushed before that.
+    fn not_yet_durable(&self) -> Ramp {
+        if self.ramp.rounds.is_some() { Ramp::default() } else { self.ramp }
     }
 }
 
@@ -94,7 +99,7 @@ impl Measured {
     /// Bytes per second when all was durable; `None` for a phase that writes nothing.
     #[must_use]
     pub fn durable_bytes_per_second(&self) -> Option<f64> {
-        let before = &self.done.ramp.moved;
+        let before = self.done.not_yet_durable().moved;
         let bytes = self.done.bytes() + before.read_bytes + before.written_bytes;
         self.done.flush.map(|_| per_second(bytes, self.done.durable_elapsed()))
     }
@@ -108,7 +113,7 @@ impl Measured {
     /// Operations per second when all was durable; `None` for a phase that writes nothing.
     #[must_use]
     pub fn durable_operations_per_second(&self) -> Option<f64> {
-        let before = &self.done.ramp.moved;
+        let before = self.done.not_yet_durable().moved;
         let operations = self.done.operations + before.reads + before.writes;
         self.done.flush.map(|_| per_second(operations, self.done.durable_elapsed()))
     }
@@ -151,6 +156,11 @@ impl Measured {
             "durable_throughput_bytes_per_second",
             self.durable_bytes_per_second().filter(|_| moves),
         );
+        if let Some(rounds) = done.ramp.rounds {
+            put("steady_rounds_count", Some(rounds.rounds as f64));
+            put("steady_range_ratio", Some(rounds.range));
+            put("steady_slope_ratio", Some(rounds.slope));
+        }
         put("flush_seconds", done.flush.map(|flush| flush.as_secs_f64()));
         if done.latency.count() > 0 {
             put("latency_mean_seconds", Some(done.latency.mean_seconds()));

@@ -521,7 +521,12 @@ pub(crate) fn planned_time(
     let Some(one) = time("time").filter(|time| !time.is_zero()) else { return ROW };
     let runs = u32::try_from(runs(&settings, suite)).unwrap_or(1);
     let before = time("interval").unwrap_or_default() + time("ramp").unwrap_or_default();
-    one * runs + before
+    // The fewest rounds until a load can be called steady.
+    let steady = suite.setting("steady").is_some_and(|_| settings.text("steady") == "snia");
+    let writes =
+        (suite.phases)(&settings).iter().any(|one| one.name == row(workload) && one.writes);
+    let rounds = if steady && writes { results::steady::WINDOW as u32 } else { 1 };
+    one * runs * rounds + before
 }
 
 /// Bytes that preparing writes for the workloads of one table in one visit of a configuration,

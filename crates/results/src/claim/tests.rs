@@ -152,6 +152,7 @@ fn flags_mean_what_the_audit_says() {
         ("read from a cache: the members read less than was asked for", Doubt::NotTheMedium),
         ("written but compressed, or still dirty in memory: …", Doubt::NotTheMedium),
         ("impossible: faster than the members together", Doubt::NotTheMedium),
+        (crate::steady::NOT_STEADY, Doubt::NotSteady),
         ("machine not quiet: other work took more than 10 %", Doubt::Busy),
         ("write amplification: the members wrote much more", Doubt::Note),
         ("verification was off", Doubt::Note),

@@ -63,6 +63,16 @@ pub static SUITE: Suite = Suite {
         .on_virtual(Value::Time(Duration::from_secs(60)))
         .by_group(),
         Setting::new(
+            "steady",
+            ValueKind::Word(&["off", "snia"]),
+            Value::word("off"),
+            "Repeats tests that write in rounds of their time, each flushed, until five in a row \
+            spread by at most 20 % of their mean and rise or fall by at most 10 %, the rule of \
+            SNIA's test specification; at most 25 rounds. The figures are those of the five. What \
+            is not steady then is flagged, and its figures do not vote.",
+        )
+        .by_group(),
+        Setting::new(
             "verify",
             ValueKind::Word(&["off", "words", "full"]),
             Value::word("words"),
@@ -140,6 +150,7 @@ pub(super) fn settings(values: &Values, seed: u64, data_seed: u64) -> Settings {
         time_per_test: values.time("time"),
         max_operations_per_test: values.limit("max_operations"),
         ramp: values.time("ramp"),
+        steady: values.text("steady") == "snia",
         verify: match values.text("verify") {
             "off" => Verify::Off,
             "full" => Verify::Full,

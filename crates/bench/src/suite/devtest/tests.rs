@@ -619,3 +619,52 @@ fn works_on_real_time() {
         assert!(figures["throughput_bytes_per_second"] > 0.0, "{figures:?}");
     }
 }
+
+fn steady_settings() -> Settings {
+    Settings { steady: true, ..settings() }
+}
+
+/// "Steady state by SNIA's rule for workloads that write": a device that slows down after a while
+/// is measured slowed down, in the acknowledged and in the durable rate.
+#[test]
+fn what_a_drive_does_at_first_is_no_part_of_its_steady_state() {
+    // Some 200 requests a round; the first 300 are fast.
+    let memory = Memory::new(4 * MEBIBYTE)
+        .delayed(|number| Duration::from_micros(if number < 300 { 10 } else { 30 }));
+    let mut bench = Bench::new(memory, steady_settings());
+    let metrics = metrics(bench.measured("random write 512"));
+    let rounds = metrics["steady_rounds_count"];
+    assert!((6.0..10.0).contains(&rounds), "{rounds} rounds");
+    assert!(metrics["steady_range_ratio"] <= 0.2 && metrics["steady_slope_ratio"] <= 0.1);
+    let mean = metrics["latency_mean_seconds"];
+    assert!((29e-6..31e-6).contains(&mean), "{mean}");
+    // Five rounds of 2 ms, and what they flushed.
+    let elapsed = metrics["elapsed_seconds"];
+    assert!((0.0099..0.0105).contains(&elapsed), "{elapsed}");
+    let [acknowledged, durable] =
+        ["throughput_bytes_per_second", "durable_throughput_bytes_per_second"]
+            .map(|name| metrics[name]);
+    assert!(durable <= acknowledged && durable > 0.9 * acknowledged, "{durable} {acknowledged}");
+}
+
+/// "If not met: 'not steady', numbers still shown, marked."
+#[test]
+fn what_never_becomes_steady_is_given_up_and_says_so() {
+    // Each request takes 0.2 % longer than the one before.
+    let memory = Memory::new(4 * MEBIBYTE)
+        .delayed(|number| Duration::from_nanos((10_000.0 * 1.002_f64.powf(number as f64)) as u64));
+    let mut bench = Bench::new(memory, steady_settings());
+    let result = bench.measured("random write 512");
+    let notes = result.measured().unwrap().notes.clone();
+    assert_eq!(notes, [steady::NOT_STEADY]);
+    let metrics = metrics(result);
+    assert_eq!(metrics["steady_rounds_count"], 25.0);
+    assert!(metrics["throughput_bytes_per_second"] > 0.0, "the figures are shown");
+}
+
+#[test]
+fn tests_that_only_read_have_no_rounds() {
+    let mut bench = Bench::new(Memory::new(MEBIBYTE), steady_settings());
+    let metrics = metrics(bench.measured("random read 512"));
+    assert!(!metrics.contains_key("steady_rounds_count"));
+}
