@@ -101,6 +101,12 @@ impl Opened {
         Ok(Opened { stack, upkeep, reactor, marked })
     }
 
+    /// The members of the array that was made for it, with their superblocks.
+    #[must_use]
+    pub fn members_made(&self) -> &[Arc<dyn Device>] {
+        &self.marked
+    }
+
     /// Ends it in order: what was written is durable, caches are closed, arrays are called clean.
     /// Nobody may use the stack any more.
     ///
