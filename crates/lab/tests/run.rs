@@ -758,7 +758,7 @@ blocks = 2
 #[test]
 fn a_run_ends_when_its_budget_is_spent() {
     let memory = ["matrix.members=[\"memory\"]", "add.members=[\"memory\"]"];
-    // Three rows of eight requests, two of which write: one visit is more than 16 KiB.
+    // Two of three rows write eight requests of 16 KiB and more.
     for (budget, says) in [
         ("budget={ written_per_member = \"16KiB\" }", "were written to"),
         ("budget={ time = \"1ns\" }", "s of time are spent"),
@@ -768,7 +768,7 @@ fn a_run_ends_when_its_budget_is_spent() {
         let outcome = place.start(&said, &never(), &mut Silent).unwrap();
         assert_eq!(outcome.ended, Ended::Complete);
         let run = outcome.run;
-        assert!(run.trials.len() < 27 && run.trials.len().is_multiple_of(3), "{budget}");
+        assert!(run.trials.len() < 27, "{budget}");
         assert!(run.notes[0].contains("stopped at its budget") && run.notes[0].contains(says));
         let analysis = results::analyse(&run);
         assert_eq!((analysis.trials_finished, analysis.trials_planned), (run.trials.len(), 27));

@@ -199,13 +199,14 @@ fn no_answer(analysis: &Analysis, comparison: &Comparison, kind: &KindResult) ->
         }];
     }
     let is_met = |reservation: &Reservation| !matches!(reservation, Reservation::RuledOut { .. });
-    if kind.best_set.is_empty() && !kind.headline.reservations.iter().all(is_met) {
+    let claims = || kind.scores.iter().filter_map(|score| score.versus_baseline.as_ref());
+    let is_compared = claims().any(|claim| claim.invalid.is_none());
+    if is_compared && !kind.headline.reservations.iter().all(is_met) {
         let mut details = vec!["None: nothing that was compared meets the plan's terms.".into()];
         details.extend(reservations(comparison, &kind.headline));
         return details;
     }
-    let voting = kind.scores.iter().filter_map(|score| score.versus_baseline.as_ref());
-    let most = voting.map(|claim| claim.pairs).max();
+    let most = claims().map(|claim| claim.pairs).max();
     let mut details = vec![match most {
         None if analysis.trials_finished < analysis.trials_planned => {
             "No answer yet: no block is finished.".into()

@@ -118,7 +118,9 @@ impl<'a> Execution<'a> {
                 let found = plan.configurations.iter().find(|one| one.settings == trial.settings);
                 let Some(configuration) = found else { continue };
                 let first = visits.insert((configuration.id.clone(), trial.block));
-                add_written(&mut written, plan, configuration, &trial.members, first);
+                let row = plan.workloads.iter().position(|one| one.name == trial.workload);
+                let prepared = prepared_for(plan, row.unwrap_or(0), first);
+                add_written(&mut written, plan, configuration, &trial.members, &prepared);
             }
         }
         let trials = if decides { trials } else { Vec::new() };
@@ -636,7 +638,8 @@ impl<'a> Execution<'a> {
         if !plan.terms.budget.is_default() {
             let visited: Vec<usize> = (0..plan.workloads.len()).collect();
             let first = self.missing(visit, &visited).len() == visited.len();
-            add_written(&mut self.written, plan, visit.configuration, &found.members, first);
+            let prepared = prepared_for(plan, workload, first);
+            add_written(&mut self.written, plan, visit.configuration, &found.members, &prepared);
         }
         let trial = Trial {
             cell: self.cell(visit.configuration, workload),
@@ -679,19 +682,28 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// Adds what a trial has written to each member, and what preparing writes to it when the trial is
-/// the first of its visit.
+/// The groups of rows that were prepared for a trial: all with the first of a visit, its own where
+/// configurations take turns row by row.
+fn prepared_for(plan: &Plan, workload: usize, first: bool) -> Vec<Vec<usize>> {
+    match (plan.schedule.interleaved, first) {
+        (true, _) => vec![vec![workload]],
+        (false, true) => suite::groups(plan),
+        (false, false) => Vec::new(),
+    }
+}
+
+/// Adds what a trial has written to each member, and what preparing these groups writes to it.
 fn add_written(
     written: &mut BTreeMap<String, u64>,
     plan: &Plan,
     configuration: &Configuration,
     members: &[MemberTraffic],
-    first: bool,
+    groups: &[Vec<usize>],
 ) {
     let Ok(node) = stacks::parse(&configuration.stack) else { return };
     let leaves: Vec<String> = node.leaves().iter().map(ToString::to_string).collect();
-    let prepared: u64 = match first.then(|| stacks::dry_of(configuration)) {
-        Some(Ok(info)) => suite::groups(plan)
+    let prepared: u64 = match (!groups.is_empty()).then(|| stacks::dry_of(configuration)) {
+        Some(Ok(info)) => groups
             .iter()
             .map(|group| suite::prepared_bytes(plan, group, configuration, info.size_bytes))
             .sum(),

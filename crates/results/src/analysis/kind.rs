@@ -215,8 +215,13 @@ fn ruled_out(frame: &Frame<'_, '_>, configuration: usize) -> Option<String> {
         plan.terms.bounds.iter().find_map(|bound| {
             let passed = plan.workloads.iter().enumerate().find(|(index, _)| {
                 let voices = table.voices(configuration, *index, &bound.metric);
-                let voting = voices.values().filter(|voice| voice.silent.is_none());
-                let figures: Vec<f64> = voting.map(|voice| voice.logarithm).collect();
+                // Where none votes, what is shown is all that there is to go by.
+                let none_votes = voices.values().all(|voice| voice.silent.is_some());
+                let figures: Vec<f64> = voices
+                    .values()
+                    .filter(|voice| none_votes || voice.silent.is_none())
+                    .map(|voice| voice.logarithm)
+                    .collect();
                 statistics::median(&figures).is_some_and(|one| one.median >= bound.below.ln())
             });
             passed.map(|(_, workload)| format!("not {} in {}", bound.text, workload.name))
