@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use block::{Checked, Device, ErrorKind, Info, Op, Reactor, Request};
 use cache::{AdmissionOptions, Cache, CacheMode, CacheOptions, KeepingOptions, PolicyKind};
-use reactor::derive_seed;
 use testkit::crash::{self, Options, Rig};
-use testkit::model::{self, Load};
+
 use testkit::{Fault, Memory, conformance};
 
-use common::{able, blocking, slow};
+use common::{able, blocking, drive_while_failing, slow};
 
 const MODES: [CacheMode; 3] =
     [CacheMode::WriteThrough, CacheMode::WriteAround, CacheMode::WriteBack];
@@ -110,17 +109,7 @@ fn errors_of_the_device_below_are_told_and_leave_old_or_new() {
             Arc::clone(&lower) as Arc<dyn Device>,
             options(mode, PolicyKind::Sieve),
         );
-        for round in 0..4 {
-            lower.fail_next(if round % 2 == 0 { Fault::Read } else { Fault::Write });
-            let load = Load { requests: 100, depth: 4, channels: 2, longest_blocks: 20 };
-            model::drive(
-                &device,
-                &Reactor::virtual_clock(),
-                &load,
-                derive_seed(seed, "load", round),
-            )
-            .unwrap_or_else(|violation| panic!("{mode}, seed {seed}: {violation}"));
-        }
+        drive_while_failing(&device, &lower, [Fault::Read, Fault::Write], (4, 100), seed);
     }
 }
 
@@ -134,17 +123,7 @@ fn a_store_that_fails_does_no_harm() {
             slow(able(97 * 512), seed),
             options(mode, PolicyKind::S3Fifo),
         );
-        for round in 0..4 {
-            store.fail_next(if round % 2 == 0 { Fault::Write } else { Fault::Read });
-            let load = Load { requests: 100, depth: 4, channels: 2, longest_blocks: 20 };
-            model::drive(
-                &device,
-                &Reactor::virtual_clock(),
-                &load,
-                derive_seed(seed, "load", round),
-            )
-            .unwrap_or_else(|violation| panic!("{mode}, seed {seed}: {violation}"));
-        }
+        drive_while_failing(&device, &store, [Fault::Write, Fault::Read], (4, 100), seed);
     }
 }
 

@@ -16,10 +16,10 @@ use cache::{
 };
 use reactor::{Random, derive_seed};
 use testkit::crash::{self, Crashable, Options, Rig, Summary};
-use testkit::model::{self, Load};
+
 use testkit::{Fault, Memory, Violation, conformance};
 
-use common::{able, blocking, slow};
+use common::{able, blocking, drive_while_failing, slow};
 
 const MODES: [CacheMode; 3] =
     [CacheMode::WriteBack, CacheMode::WriteThrough, CacheMode::WriteAround];
@@ -217,17 +217,7 @@ fn errors_of_the_store_are_told_and_leave_old_or_new() {
         let store = slow(store_info(6), seed);
         let device = open(&store, &slow(able(97 * 512), seed), CacheOptions { mode, ..BACK })
             .expect("a cache");
-        for round in 0..4 {
-            store.fail_next(if round % 2 == 0 { Fault::Write } else { Fault::Read });
-            let load = Load { requests: 100, depth: 4, channels: 2, longest_blocks: 20 };
-            model::drive(
-                &device,
-                &Reactor::virtual_clock(),
-                &load,
-                derive_seed(seed, "load", round),
-            )
-            .unwrap_or_else(|violation| panic!("{mode}, seed {seed}: {violation}"));
-        }
+        drive_while_failing(&device, &store, [Fault::Write, Fault::Read], (4, 100), seed);
     }
 }
 

@@ -11,12 +11,11 @@ use cache::{
     Cache, CacheHandle, CacheMode, CacheOptions, CacheStatus, CacheUpkeep, Facts, KeepingOptions,
     PolicyKind,
 };
-use reactor::derive_seed;
 use testkit::crash::{self, Crashable, Options, Rig};
 use testkit::model::{self, Load};
 use testkit::{Fault, Memory, conformance};
 
-use common::{KeptByThread, Restless, able, blocking, slow};
+use common::{KeptByThread, Restless, able, blocking, drive_while_failing, slow};
 
 const BLOCK: u64 = 4096;
 const MODES: [CacheMode; 3] =
@@ -310,17 +309,7 @@ fn a_restless_cache_keeps_the_contract() {
         };
         let device =
             Restless::over(cache(6, 12, Arc::clone(&lower) as Arc<dyn Device>, options), 12, seed);
-        for round in 0..3 {
-            lower.fail_next(if round % 2 == 0 { Fault::Write } else { Fault::Read });
-            let load = Load { requests: 200, depth: 4, channels: 2, longest_blocks: 20 };
-            model::drive(
-                &device,
-                &Reactor::virtual_clock(),
-                &load,
-                derive_seed(seed, "load", round),
-            )
-            .unwrap_or_else(|violation| panic!("{mode}, seed {seed}: {violation}"));
-        }
+        drive_while_failing(&device, &lower, [Fault::Write, Fault::Read], (3, 200), seed);
     }
 }
 

@@ -14,8 +14,9 @@ use block::{
     Support,
 };
 use cache::{Cache, CacheHandle, CacheUpkeep};
-use reactor::Random;
-use testkit::Memory;
+use reactor::{Random, derive_seed};
+use testkit::model::{self, Load};
+use testkit::{Fault, Memory};
 
 /// A device below that can do everything, and loses what was not flushed.
 pub(crate) fn able(size_bytes: u64) -> Info {
@@ -35,6 +36,24 @@ pub(crate) fn slow(info: Info, seed: u64) -> Arc<Memory> {
 
 pub(crate) fn blocking(device: &dyn Device) -> Blocking {
     Blocking::open(device, &Reactor::virtual_clock()).expect("it opens")
+}
+
+/// Drives random load at a cache for some rounds. At each, one request of the device `failing` below
+/// fails, by turns of these two kinds: errors are told, and what was written is old or new.
+pub(crate) fn drive_while_failing(
+    device: &Arc<dyn Device>,
+    failing: &Memory,
+    faults: [Fault; 2],
+    (rounds, requests): (u64, u32),
+    seed: u64,
+) {
+    for (round, fault) in (0..rounds).zip(faults.into_iter().cycle()) {
+        failing.fail_next(fault);
+        let load = Load { requests, depth: 4, channels: 2, longest_blocks: 20 };
+        let seed_of_round = derive_seed(seed, "load", round);
+        model::drive(device, &Reactor::virtual_clock(), &load, seed_of_round)
+            .unwrap_or_else(|violation| panic!("{}, seed {seed}: {violation}", device.describe()));
+    }
 }
 
 thread_local! {
