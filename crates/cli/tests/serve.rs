@@ -306,7 +306,7 @@ fn members_are_failed_rebuilt_replaced_and_come_back() {
         "{scrubbed}"
     );
     let array = &bench.status("t")["arrays"][0];
-    assert_eq!(array["places"], "[UUU]", "the spare took over: {array}");
+    assert_eq!(array["slots"], "[UUU]", "the spare took over: {array}");
     assert!(array["members"][1]["name"].as_str().unwrap().ends_with("s.img"), "{array}");
 
     let said = bench.fails(4, &["array", "replace", "t", "0", "s.img"]);
@@ -318,11 +318,11 @@ fn members_are_failed_rebuilt_replaced_and_come_back() {
     assert!(bench.fails(4, &["array", "add", "t", "b.img"]).contains("already"));
     bench.ok(&["array", "fail", "t", "member2"]);
     bench.ok(&["array", "scrub", "t", "--wait"]);
-    assert_eq!(bench.status("t")["arrays"][0]["places"], "[UUU]");
+    assert_eq!(bench.status("t")["arrays"][0]["slots"], "[UUU]");
     bench.ok(&["array", "fail", "t", "0"]);
     let array = &bench.status("t")["arrays"][0];
     assert_eq!(
-        (&array["places"], &array["members"][0]["cause"]),
+        (&array["slots"], &array["members"][0]["cause"]),
         (&json!("[_UU]"), &json!(null)),
         "nobody is told what he asked for"
     );
@@ -369,7 +369,7 @@ fn a_member_that_does_not_answer_is_done_without() {
     }
     drop(device);
     let status = bench.status("m");
-    assert_eq!(status["arrays"][0]["places"], "[U_]", "{status}");
+    assert_eq!(status["arrays"][0]["slots"], "[U_]", "{status}");
     assert!(status["notes"].to_string().contains("no answer for 5s"), "{status}");
     assert!(status["events"].to_string().contains("has failed: "), "{status}");
     assert!(

@@ -41,7 +41,7 @@ pub struct ArrayStatus {
     /// How often its superblocks have changed.
     pub events: u64,
     /// md's way to show the slots: `U` for up, `_` for not.
-    pub places: String,
+    pub slots: String,
     /// Every slot, then the spares, then what belongs to the array and is not used.
     pub members: Vec<MemberStatus>,
     /// What is being done, if anything.
@@ -100,7 +100,7 @@ pub enum MemberState {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemberStatus {
     /// Its slot; `None` for a spare and the like.
-    pub place: Option<usize>,
+    pub slot: Option<usize>,
     /// How it is.
     pub state: MemberState,
     /// Its path or stack text; `None` when no member is there.
@@ -167,8 +167,8 @@ impl ArrayStatus {
     pub fn of_superblocks(assembly: &Assembly, candidates: &[Candidate]) -> ArrayStatus {
         let master = &candidates[assembly.newest];
         let name = |candidate: usize| Some(candidates[candidate].name.clone());
-        let slot = |(place, slot): (usize, &Slot)| {
-            let (state, name, rebuilt) = match slot {
+        let member = |(slot, held): (usize, &Slot)| {
+            let (state, name, rebuilt) = match held {
                 Slot::Present(used) => (MemberState::Online, name(used.candidate), None),
                 Slot::Recovering { used, recovered_sectors } => {
                     (MemberState::Rebuild, name(used.candidate), Some(*recovered_sectors))
@@ -177,7 +177,7 @@ impl ArrayStatus {
                 Slot::Missing => (MemberState::Missing, None, None),
             };
             MemberStatus {
-                place: Some(place),
+                slot: Some(slot),
                 state,
                 name,
                 rebuilt_bytes: rebuilt.map(|sectors| sectors.saturating_mul(SECTOR_BYTES)),
@@ -186,7 +186,7 @@ impl ArrayStatus {
             }
         };
         let waiting = |state: MemberState, candidate: usize| MemberStatus {
-            place: None,
+            slot: None,
             state,
             name: name(candidate),
             rebuilt_bytes: None,
@@ -203,7 +203,7 @@ impl ArrayStatus {
             .iter()
             .map(|left_out| left_out.candidate)
             .filter(|candidate| !stale(*candidate));
-        let members = (assembly.slots.iter().enumerate().map(slot))
+        let members = (assembly.slots.iter().enumerate().map(member))
             .chain(assembly.spares.iter().map(|&spare| waiting(MemberState::Spare, spare)))
             .chain(assembly.journals.iter().map(|&journal| waiting(MemberState::Journal, journal)))
             .chain(unused.map(|candidate| waiting(MemberState::Unused, candidate)));
@@ -226,7 +226,7 @@ impl ArrayStatus {
             is_running: false,
             is_clean: assembly.clean,
             events: master.superblock.events,
-            places: assembly.places_text(),
+            slots: assembly.slots_text(),
             members: members.collect(),
             work: None,
             notes,
@@ -239,7 +239,7 @@ impl ArrayStatus {
     pub fn of_running(running: &Running, work: Option<&Progress>) -> ArrayStatus {
         let assembly = running.assembly();
         let status = running.status();
-        let member = |(place, condition): (usize, &array::MemberState)| {
+        let member = |(slot, condition): (usize, &array::MemberState)| {
             let (state, rebuilt_bytes) = match condition {
                 array::MemberState::InSync => (MemberState::Online, None),
                 array::MemberState::Recovering { recovery_offset, .. } => {
@@ -251,19 +251,19 @@ impl ArrayStatus {
             let name = status
                 .members
                 .names
-                .get(place)
+                .get(slot)
                 .filter(|_| *condition != array::MemberState::Missing);
             let (name, read_errors) = (
                 name.map(|name| device_text(name).to_owned()),
-                status.members.read_errors.get(place).copied(),
+                status.members.read_errors.get(slot).copied(),
             );
-            let cause = status.members.causes.get(place).cloned().flatten();
-            MemberStatus { place: Some(place), state, name, rebuilt_bytes, read_errors, cause }
+            let cause = status.members.causes.get(slot).cloned().flatten();
+            MemberStatus { slot: Some(slot), state, name, rebuilt_bytes, read_errors, cause }
         };
         let spare = |name: &String| {
             let name = Some(device_text(name).to_owned());
             MemberStatus {
-                place: None,
+                slot: None,
                 state: MemberState::Spare,
                 name,
                 rebuilt_bytes: None,
@@ -295,7 +295,7 @@ impl ArrayStatus {
             is_running: true,
             is_clean: !status.is_active && status.members.resync.is_none(),
             events: status.events,
-            places: status.places_text(),
+            slots: status.slots_text(),
             members: status.members.members.iter().enumerate().map(member).chain(spares).collect(),
             work: work.map(WorkStatus::from),
             notes: status
@@ -321,7 +321,7 @@ impl ArrayStatus {
             metadata,
             is_clean: true,
             events: 0,
-            places: String::new(),
+            slots: String::new(),
             members: Vec::new(),
             work: None,
             notes: Vec::new(),
@@ -349,9 +349,9 @@ impl ArrayStatus {
             return Some(format!("none: a spare takes the place{when}"));
         }
         if let Some(failed) = failed {
-            let place = failed.place.unwrap_or(0);
+            let slot = failed.slot.unwrap_or(0);
             return Some(format!(
-                "replace the failed member: raidloom array replace {called} {place} PATH"
+                "replace the failed member: raidloom array replace {called} {slot} PATH"
             ));
         }
         if let Some(stale) = stale {
@@ -413,12 +413,11 @@ impl ArrayStatus {
         let head = [format!("{:8}", "MEMBER"), format!("{:7}", "STATE"), "DEVICE".to_owned()];
         let mut rows = vec![head.to_vec()];
         rows[0].extend(has_errors.then(|| "READ ERRORS".to_owned()));
-        rows[0].push(self.places.clone());
+        rows[0].push(self.slots.clone());
         for member in &self.members {
-            let called = member.place.map_or_else(
-                || member.state.text().to_lowercase(),
-                |place| format!("member{place}"),
-            );
+            let called = member
+                .slot
+                .map_or_else(|| member.state.text().to_lowercase(), |slot| format!("member{slot}"));
             let name = member.name.clone().unwrap_or_else(|| "-".to_owned());
             let mut row = vec![called, member.state.text().to_owned(), name];
             let errors = || member.read_errors.map_or("-".to_owned(), |count| count.to_string());
@@ -450,7 +449,7 @@ impl ArrayStatus {
     }
 
     fn layout_text(&self) -> String {
-        let places = self.members.iter().filter(|member| member.place.is_some()).count();
+        let slots = self.members.iter().filter(|member| member.slot.is_some()).count();
         let layout = self.layout.as_ref().map(|layout| format!(" {layout}")).unwrap_or_default();
         let chunk = if self.chunk_bytes > 0 {
             format!(", chunk {}", size_text(self.chunk_bytes))
@@ -462,8 +461,8 @@ impl ArrayStatus {
             level if level == Level::Raid5.to_string() || level == Level::Raid4.to_string() => 1,
             _ => 0,
         };
-        let data = if parity > 0 { format!(" ({} data)", places - parity) } else { String::new() };
-        format!("{}{layout}, {places} members{chunk}{data}", self.level)
+        let data = if parity > 0 { format!(" ({} data)", slots - parity) } else { String::new() };
+        format!("{}{layout}, {slots} members{chunk}{data}", self.level)
     }
 }
 
@@ -526,10 +525,10 @@ mod tests {
     use super::*;
 
     fn status() -> ArrayStatus {
-        let member = |place: usize, state: MemberState| MemberStatus {
-            place: Some(place),
+        let member = |slot: usize, state: MemberState| MemberStatus {
+            slot: Some(slot),
             state,
-            name: (state != MemberState::Missing).then(|| format!("file:disk{place}.img")),
+            name: (state != MemberState::Missing).then(|| format!("file:disk{slot}.img")),
             cause: None,
             rebuilt_bytes: (state == MemberState::Rebuild).then_some(64 << 20),
             read_errors: None,
@@ -546,7 +545,7 @@ mod tests {
             metadata: "1.2".to_owned(),
             is_clean: false,
             events: 12,
-            places: "[U_U_]".to_owned(),
+            slots: "[U_U_]".to_owned(),
             members: vec![
                 member(0, MemberState::Online),
                 member(1, MemberState::Rebuild),

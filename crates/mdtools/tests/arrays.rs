@@ -188,7 +188,7 @@ fn a_spare_comes_along() {
     let states: Vec<MemberState> = status.members.iter().map(|member| member.state).collect();
     assert_eq!(states, [MemberState::Online, MemberState::Online, MemberState::Spare]);
     assert_eq!(
-        (status.state, status.is_running, status.places.as_str(), status.metadata.as_str()),
+        (status.state, status.is_running, status.slots.as_str(), status.metadata.as_str()),
         (State::Online, true, "[UU]", "1.2")
     );
     assert!(
@@ -762,7 +762,7 @@ fn the_status_of_what_does_not_run_is_what_superblocks_say() {
     let (online, stale, rebuild) = (MemberState::Online, MemberState::Stale, MemberState::Rebuild);
     assert_eq!(states, [online, online, online, stale, rebuild], "{status:#?}");
     assert_eq!(
-        (status.state, status.places.as_str(), status.events),
+        (status.state, status.slots.as_str(), status.events),
         (State::Degraded, "[UUU__]", 9)
     );
     assert_eq!(status.members[4].rebuilt_bytes, Some(1 << 20));

@@ -193,7 +193,7 @@ impl Assembly {
 
     /// md's way to show the places: `U` for up, `_` for not.
     #[must_use]
-    pub fn places_text(&self) -> String {
+    pub fn slots_text(&self) -> String {
         let letters: String = self
             .slots
             .iter()

@@ -47,7 +47,7 @@ pub struct Status {
 impl Status {
     /// md's way to show the slots: `U` for up, `_` for not.
     #[must_use]
-    pub fn places_text(&self) -> String {
+    pub fn slots_text(&self) -> String {
         let letter = |state: &MemberState| if *state == MemberState::InSync { 'U' } else { '_' };
         format!("[{}]", self.members.members.iter().map(letter).collect::<String>())
     }

@@ -46,7 +46,7 @@ fn read_everything(bytes: &[u8], sectors: u64, others: &[Candidate]) {
         let mut all = others.to_vec();
         all[0].superblock = superblock;
         let _ = assemble(&all, AssembleOptions::default())
-            .map(|assembly| (assembly.start.to_string(), assembly.places_text()));
+            .map(|assembly| (assembly.start.to_string(), assembly.slots_text()));
     }
     if let Ok(mut bitmap) = Bitmap::decode(bytes) {
         let _ = (
@@ -248,7 +248,7 @@ fn start_of(name: &str, change: impl FnOnce(&mut Vec<Candidate>)) -> (Start, Vec
     let assembly =
         assemble(&members, AssembleOptions::default()).expect("there are usable members");
     let left_out = assembly.left_out.iter().map(|left| left.reason.clone()).collect();
-    (assembly.start.clone(), left_out, assembly.places_text())
+    (assembly.start.clone(), left_out, assembly.slots_text())
 }
 
 fn refusal(name: &str, change: impl FnOnce(&mut Vec<Candidate>)) -> String {
@@ -394,7 +394,7 @@ fn members_of_a_crash_are_no_old_copies() {
     members.iter_mut().for_each(seal);
     let assembly =
         assemble(&members, AssembleOptions::default()).expect("there are usable members");
-    assert_eq!((&assembly.start, assembly.places_text().as_str()), (&Start::Ready, "[UUU]"));
+    assert_eq!((&assembly.start, assembly.slots_text().as_str()), (&Start::Ready, "[UUU]"));
     assert!(
         assembly.notes[0].contains("m0: it was last updated 60 s before m1 (utime)"),
         "{:?}",

@@ -271,7 +271,7 @@ fn a_bit_of_an_old_superblock_does_not_change_unseen() {
         let mut all = candidates(&read_raid1);
         all[0].superblock = superblock;
         let _ = assemble(&all, AssembleOptions::default())
-            .map(|assembly| (assembly.start.to_string(), assembly.places_text()));
+            .map(|assembly| (assembly.start.to_string(), assembly.slots_text()));
     }
     assert!(Superblock::decode_as(Version::V0_90, &bytes[..4000], 1 << 20).is_err());
     assert!(Superblock::decode_as(Version::V0_90, &bytes, 127).is_err());
@@ -385,7 +385,7 @@ fn summary(candidates: &[Candidate]) -> String {
         assemble(candidates, AssembleOptions::default()).expect("there are usable members");
     let clean = if assembly.clean { "clean" } else { "dirty" };
     let mut text =
-        format!("{} {} {} {clean}", assembly.level, assembly.layout, assembly.places_text());
+        format!("{} {} {} {clean}", assembly.level, assembly.layout, assembly.slots_text());
     for (role, slot) in assembly.slots.iter().enumerate() {
         match slot {
             Slot::Recovering { recovered_sectors, .. } => {

@@ -150,7 +150,7 @@ fn member_of(
             .members
             .iter()
             .find(|member| member.name.as_deref().is_some_and(|name| same_device(name, text)))?;
-        Some((status.name.clone(), member.place?))
+        Some((status.name.clone(), member.slot?))
     };
     if let Some(found) = candidates.iter().find_map(by_device) {
         return Ok(found);
