@@ -8,7 +8,7 @@
 //!   machine     2 % stolen, …    ┘──> machine not quiet: …
 //! ```
 //!
-//! Whoever measures reads the facts before and after ([`Reading`]): the lab from `/proc` and from
+//! The caller reads the facts before and after ([`Reading`]): the lab from `/proc` and from
 //! the counters of its own stacks. This module says what they mean, in the same words for every
 //! suite.
 
@@ -22,7 +22,7 @@ use serde::{Serialize, Serializer};
 /// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reading {
-    /// Bytes that the devices under the target have moved; `None` where nobody counts them (tmpfs,
+    /// Bytes that the devices under the target have moved; `None` where nothing counts them (tmpfs,
     /// a network).
     pub moved: Option<Traffic>,
     /// Processor time of this process and its threads.
@@ -44,7 +44,7 @@ pub struct Machine {
     pub busy: Duration,
     /// What a hypervisor gave to others.
     pub stolen: Duration,
-    /// The unit that times are counted in, given to whoever runs when it ends.
+    /// The unit that times are counted in, charged to the process that runs when it ends.
     pub tick: Duration,
 }
 
@@ -102,8 +102,8 @@ impl Facts {
     }
 }
 
-/// The highest rate that the devices under a target have shown: nobody writes down what they could
-/// do.
+/// The highest rate that the devices under a target have shown: what they could
+/// do is written down nowhere.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fastest {
     bytes_per_second: f64,
@@ -250,8 +250,8 @@ const CHANCE: f64 = 1.2;
 /// Shares of the machine's processor time that went elsewhere and count as "not quiet".
 const STOLEN_SHARE: f64 = 0.02;
 const OTHERS_SHARE: f64 = 0.10;
-/// Processor time is counted in ticks by whoever runs when one passes, so that a few come to
-/// anybody by chance.
+/// Processor time is counted in ticks, for the process that runs when one passes, so that a few
+/// come to any by chance.
 const CHANCE_TICKS: f64 = 3.0;
 
 /// What is doubtful about a test of which these are the facts.

@@ -70,7 +70,7 @@ impl Known {
         self.last_generation
     }
 
-    /// Forgets everything: somebody wrote what cannot be checked.
+    /// Forgets everything: something was written that cannot be checked.
     pub(crate) fn clear(&mut self) {
         match &mut self.map {
             // A new one: clearing the old one would touch memory that it never used.
@@ -205,7 +205,7 @@ pub(crate) struct Verified<'a> {
     every_byte: bool,
     /// Bytes read that were checked.
     pub(crate) checked_bytes: u64,
-    /// Bytes read of which nobody knew what they should be.
+    /// Bytes read of which it was not known what they should be.
     pub(crate) unknown_bytes: u64,
 }
 

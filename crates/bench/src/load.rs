@@ -266,8 +266,8 @@ impl Requests for Mixed {
 /// What is written, and what is thought of what was read.
 pub trait Content {
     /// Whether every write's data are made for it, and every read is shown. Then no request is
-    /// issued while another one is in flight that overlaps it and one of the two writes: it would
-    /// be anybody's guess what is there.
+    /// issued while another one is in flight that overlaps it and one of the two writes: what is
+    /// there would be unknown.
     const VERIFIES: bool;
 
     /// Prepares the buffer that a slot writes from, before anything is timed and again when a layer
@@ -498,7 +498,7 @@ impl Sample {
 /// has something ready, between two turns of the reactor.
 const TICK_BATCHES: u32 = 64;
 /// After so many requests a clock that has not moved never will: a device without delay on the
-/// virtual clock. Whoever asks for fewer gets them.
+/// virtual clock. A load of fewer gets them.
 const STANDSTILL_OPERATIONS: u64 = 1 << 18;
 /// How long an answer may take once no more requests are issued.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -639,7 +639,7 @@ impl Slot {
     }
 }
 
-/// Fills a buffer whose data nobody will check: random, and different for every slot.
+/// Fills a buffer whose data are not checked: random, and different for every slot.
 fn prepare(buffer: &mut BufMut, slot: u64) {
     // They belong nowhere, so that no later check takes them for data that name their place.
     const NOWHERE: u64 = 1 << 63;

@@ -19,8 +19,8 @@
 //! * mask `i` and filler word `i` are `mix(check + i * G)`, `G` the odd integer nearest to 2^64
 //!   divided by the golden ratio: SplitMix64 counted from `check`.
 //!
-//! Whoever finds a sector can read its `check`, take the masks off and compute `check` again: a
-//! sector of ours proves itself without anybody knowing what should have been there, and a wrong
+//! Of any sector found, `check` can be read, the masks taken off and `check` computed again: a
+//! sector of ours proves itself without knowledge of what should have been there, and a wrong
 //! one tells what it is instead. Masked, the offset and the seed look as random as the rest, so
 //! that a compressor finds nothing to hold on to.
 

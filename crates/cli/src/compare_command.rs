@@ -183,7 +183,7 @@ pub(crate) fn compare_runs(output: &Output, arguments: &CompareArguments) -> Res
     }
 }
 
-/// Figures taken under other conditions are compared only when somebody says so.
+/// Figures taken under other conditions are compared only when the command says so.
 fn refuse_unless_allowed(differing: &[Differing], allowed: &[Allowed]) -> Result<(), Failure> {
     let refused: Vec<&Differing> = differing
         .iter()

@@ -9,7 +9,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
 use crate::failure::Failure;
 
-/// The signals that ask for the end. Whoever was started with SIGHUP ignored (`nohup`) is to
+/// The signals that ask for the end. A process that was started with SIGHUP ignored (`nohup`) is to
 /// outlive the terminal.
 pub(crate) fn to_end() -> Vec<i32> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Who may write at the same time.
+//! Which writes may be under way at the same time.
 //!
 //! Writes of whole blocks go together. A write of a part of a block reads the block, changes it and
 //! writes it back; what another wrote there meanwhile would be lost, so it goes alone. Programs
@@ -24,7 +24,7 @@ struct State {
     alone: bool,
     /// Writes that want to go alone; while there is one, no other may start.
     waiting_alone: u32,
-    /// Somebody was turned away and has to be told when things change.
+    /// A worker was turned away and has to be told when things change.
     parked: bool,
 }
 
@@ -36,7 +36,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Names a worker, who tries again when its bell rings.
+    /// Names a worker, which tries again when its bell rings.
     pub(crate) fn serve(&self, bell: Ringer) {
         self.bells().push(bell);
     }
@@ -77,7 +77,7 @@ impl Gate {
         }
     }
 
-    /// Ends the waiting of one who was turned away and does not come again.
+    /// Ends the waiting of one that was turned away and does not come again.
     pub(crate) fn give_up(&self, way: Way) {
         let mut state = self.lock();
         state.waiting_alone -= u32::from(way == Way::Alone);

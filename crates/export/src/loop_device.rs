@@ -17,12 +17,12 @@ use crate::users;
 
 const TOOL: &str = "losetup";
 
-/// A loop device. Dropping it takes it away, as soon as nobody uses it any more.
+/// A loop device. Dropping it takes it away, as soon as nothing uses it any more.
 #[derive(Debug)]
 pub struct LoopDevice {
     path: PathBuf,
     /// The number of this use of the device (Linux 5.15 and later). Its name is given to the next
-    /// who asks.
+    /// process that asks.
     sequence: Option<String>,
     attached: bool,
 }
@@ -78,8 +78,8 @@ impl LoopDevice {
         setting(&self.path, name)
     }
 
-    /// Whether it still stands on our file, and not on that of somebody who was given the same name
-    /// after us.
+    /// Whether it still stands on our file, and not on that of a process that was given the same
+    /// name after us.
     fn is_ours(&self) -> bool {
         self.setting("loop/backing_file").is_some() && sequence(&self.path) == self.sequence
     }
@@ -184,7 +184,7 @@ fn parse_backing_files(text: &str) -> Vec<(PathBuf, u64, u64)> {
 }
 
 /// The number of the present use of a loop device (Linux 5.15 and later): its name is given to the
-/// next who asks, this is not.
+/// next process that asks, this is not.
 #[must_use]
 pub fn sequence(path: &Path) -> Option<String> {
     setting(path, "diskseq")
@@ -201,12 +201,12 @@ pub fn detach_from(path: &Path, over: &Path) -> Result<(), Error> {
     })
 }
 
-/// Takes a loop device away while it is held open. As long as somebody has it open the kernel
+/// Takes a loop device away while it is held open. As long as a process has it open the kernel
 /// leaves it over its file, so that what `is_meant` has found is still true when the tool acts on
 /// the name.
 ///
-/// It is the tool that holds it last: whoever closes a device last waits for what is still to be
-/// written to it, which must not be the process that would have to serve that.
+/// It is the tool that holds it last: the process that closes a device last waits for what is still
+/// to be written to it, which must not be the process that would have to serve that.
 fn detach_if(path: &Path, is_meant: impl Fn() -> bool) -> Result<(), Error> {
     let held = match File::open(path) {
         Ok(held) => held,

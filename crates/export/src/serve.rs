@@ -273,7 +273,7 @@ impl OrderQueue {
             answers.append(&mut self.answered);
             let mut done = std::mem::take(&mut self.done);
             self.channel.poll(&mut done);
-            // What is started here may be answered without waking anybody, so it is polled for
+            // What is started here may be answered without waking a thread, so it is polled for
             // here.
             let more = !done.is_empty();
             for completion in done.drain(..) {

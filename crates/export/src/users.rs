@@ -1,5 +1,5 @@
-//! Who uses a path, as far as `/proc` tells this user: for the error of whoever wants to take it
-//! away.
+//! The processes that use a path, as far as `/proc` tells this user: for the error when it is to be
+//! taken away.
 
 use std::fmt;
 use std::fs;

@@ -26,7 +26,7 @@ pub enum Ending {
     InvalidResults,
     /// Interrupted; the text says how to go on.
     Interrupted,
-    /// An exit code that somebody else has chosen.
+    /// An exit code that another part has chosen.
     Code(u8),
 }
 

@@ -4,8 +4,8 @@
 //!
 //! What is undone is what this run demonstrably made, and nothing that a line merely names:
 //!
-//! * a journal is obeyed only in a folder of the caller's own that nobody else may write to, and so
-//!   is the file itself;
+//! * a journal is obeyed only in a folder of the caller's own that no other user may write to,
+//!   and so is the file itself;
 //! * what lies below the folder is named by its path from there, and reached without following a
 //!   link;
 //! * a file is told by device, inode and birth, a loop device by its number, the kernel's count of
@@ -331,7 +331,7 @@ impl Lies {
 }
 
 /// Why the journal of a folder is not obeyed; `None` where it is. The folder belongs to the caller,
-/// and nobody else may write to it.
+/// and no other user may write to it.
 #[must_use]
 pub fn distrust(folder: &Path) -> Option<String> {
     match fs::symlink_metadata(folder) {
@@ -501,7 +501,7 @@ fn undo_one(
             if !there {
                 return None;
             }
-            // Whoever has the file open gets errors already.
+            // What has the file open gets errors already.
             export::fuse::detach(&whole)
                 .err()
                 .map(|error| format!("could not unmount {}: {error}", whole.display()))
@@ -620,7 +620,7 @@ mod tests {
         Made::File { path: named.to_owned(), mark: Mark::of(File::open(path).unwrap()).unwrap() }
     }
 
-    /// A file that somebody else's journal names, and an entry for it in which every number is
+    /// A file that another user's journal names, and an entry for it in which every number is
     /// right.
     fn victim(folder: &Path) -> (PathBuf, Made) {
         let victim = folder.join("victim");
@@ -652,7 +652,7 @@ mod tests {
         }
     }
 
-    /// Root undoes nothing that a folder of somebody else's names.
+    /// Root undoes nothing that another user's folder names.
     #[test]
     fn a_folder_or_a_journal_of_somebody_else_is_not_obeyed() {
         if !rustix::process::geteuid().is_root() {
@@ -795,7 +795,7 @@ mod tests {
             journal.note_loop_device(&over, &name).unwrap();
         });
         drop(device);
-        // Somebody else was given a device over the same file.
+        // Another process was given a device over the same file.
         let Some(theirs) = attach() else { return };
         assert_eq!(undo_left_behind(&run).len(), 1);
         assert!(

@@ -135,13 +135,13 @@ impl Cgroup {
 
 impl Drop for Cgroup {
     fn drop(&mut self) {
-        // An empty cgroup that cannot be removed harms nobody, and there is nobody left to be told.
+        // An empty cgroup that cannot be removed does no harm, and an error has no taker here.
         let _ = fs::write(self.home.join(PROCESSES), std::process::id().to_string());
         let _ = fs::remove_dir(&self.own);
     }
 }
 
-/// Removes what killed processes have left: a cgroup with nobody in it can be removed, and one in
+/// Removes what killed processes have left: a cgroup without processes can be removed, and one in
 /// use cannot.
 fn remove_left_behind(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {

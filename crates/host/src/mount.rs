@@ -181,7 +181,7 @@ impl FileSystem {
     }
 }
 
-/// Whether `mount` finds somebody for a kind of file system: `filesystems` is `/proc/filesystems`,
+/// Whether `mount` finds a driver for a kind of file system: `filesystems` is `/proc/filesystems`,
 /// `modules` lists the kernel's modules, by path. A program that serves it does so through FUSE.
 fn can_mount(kind: &str, filesystems: &str, modules: &str, has_helper: bool) -> bool {
     let knows = |kind: &str| {
@@ -261,14 +261,14 @@ fn try_unmount(point: &Path) -> Result<(), Error> {
 /// How often a file system may be found busy with what has just been closed on it.
 const BUSY_ATTEMPTS: u32 = 100;
 
-/// Unmounts what is mounted at `point` once nobody uses it any more: a ring lets go of its files
+/// Unmounts what is mounted at `point` once nothing uses it any more: a ring lets go of its files
 /// some time after it is closed, and there are programs that have a look at all that is new.
 ///
 /// # Errors
 /// As [`unmount`], after five seconds.
 pub fn unmount_patiently(point: &Path) -> Result<(), Error> {
     let is_busy = |error: &Error| error.to_string().contains("busy");
-    // The last attempt says who it is.
+    // The last attempt says what it is.
     patiently(BUSY_ATTEMPTS, || try_unmount(point), is_busy)
         .or_else(|error| if is_busy(&error) { unmount(point) } else { Err(error) })
 }

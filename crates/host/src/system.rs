@@ -200,7 +200,7 @@ pub struct Loop {
     pub device: PathBuf,
     /// The name of its backing file when it was opened, which may mean another file now, or none.
     pub backing: PathBuf,
-    /// The backing file as the kernel has it open; `None` for whoever may not ask it.
+    /// The backing file as the kernel has it open; `None` for a user that may not ask it.
     pub file: Option<Identity>,
 }
 
@@ -263,8 +263,8 @@ pub fn lock_holder(file: &fs::File) -> Option<u32> {
     })
 }
 
-/// Who else has locked a range of an open file, as QEMU locks the images that it runs on: the
-/// process, where the lock says it. `None` where nobody has; an outer `Some` with nothing in it is
+/// What else has locked a range of an open file, as QEMU locks the images that it runs on: the
+/// process, where the lock says it. `None` where nothing has; an outer `Some` with nothing in it is
 /// a lock that belongs to an open file and not to a process.
 pub fn range_lock_holder(data: &fs::Metadata) -> Option<Option<u32>> {
     range_lock_in(

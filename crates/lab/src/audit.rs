@@ -201,7 +201,7 @@ fn pressure(text: &str) -> Option<Duration> {
     total.parse().ok().map(Duration::from_micros)
 }
 
-/// Processor time of the kernel's own threads, which work for whoever writes: writeback, loop
+/// Processor time of the kernel's own threads, which work for every writer: writeback, loop
 /// devices, journals, md.
 ///
 /// Threads come and go. What one did counts from the moment it was first seen; the last moments of

@@ -63,7 +63,7 @@ pub(crate) fn read_lines(path: &Path, bytes: &[u8]) -> Result<Lines, Error> {
     Ok(lines)
 }
 
-/// A run's folder may be somebody else's: no link that stands in a file's place is followed.
+/// A run's folder may be another user's: no link that stands in a file's place is followed.
 pub(crate) const NO_LINK: i32 = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
 
 /// A `trials.jsonl` opened for appending. While it is open, no other process can append to it.

@@ -103,7 +103,7 @@ pub struct Progress<'a> {
     pub left: TimeLeft,
 }
 
-/// Somebody who watches a run.
+/// What is told of a run as it goes on.
 pub trait Observer {
     /// The run begins, or goes on with `finished` of at most `trials` trials there already.
     fn begun(&mut self, folder: &Path, [finished, trials]: [usize; 2], left: TimeLeft) {

@@ -22,10 +22,10 @@ const MAX_CONNECTIONS: u32 = 16;
 /// How long a connection may be silent.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Makes the socket, which nobody but the owner may use.
+/// Makes the socket, which only the owner may use.
 pub(crate) fn listen(path: &Path) -> Result<UnixListener, Error> {
     let listen = || {
-        // The folder is the owner's alone, so nobody gets in before the mode is set.
+        // The folder is the owner's alone, so no other user gets in before the mode is set.
         let listener = UnixListener::bind(path)?;
         fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
         listener.set_nonblocking(true)?;
@@ -55,7 +55,7 @@ pub(crate) fn answer(server: &Arc<Server>, stream: UnixStream) {
             "{}: it is talking to {MAX_CONNECTIONS} others already; try again later",
             server.name()
         );
-        // A new socket has room for a line, and nobody is waited for.
+        // A new socket has room for a line, so this waits for nothing.
         let _ = stream
             .set_nonblocking(true)
             .and_then(|()| say(&stream, &Answer::Refused(Refusal { text, exit_code: 1 })));
@@ -64,7 +64,7 @@ pub(crate) fn answer(server: &Arc<Server>, stream: UnixStream) {
     let server = Arc::clone(server);
     let converse = move || {
         let _leave = leave;
-        // A peer that goes away in the middle has nobody to be told.
+        // A peer that goes away in the middle is no error of the server's.
         let _ = converse(&server, stream);
     };
     // A machine that cannot start a thread has worse to worry about; the peer sees the connection
@@ -72,7 +72,7 @@ pub(crate) fn answer(server: &Arc<Server>, stream: UnixStream) {
     let _ = thread::Builder::new().name("control".to_owned()).spawn(converse);
 }
 
-/// Whether the other end is the user who runs the server, or root.
+/// Whether the other end is a process of the server's own user, or of root.
 fn is_owner(stream: &UnixStream) -> bool {
     rustix::net::sockopt::socket_peercred(stream)
         .is_ok_and(|peer| peer.uid.is_root() || peer.uid == rustix::process::geteuid())
@@ -96,7 +96,7 @@ fn converse(server: &Arc<Server>, stream: UnixStream) -> io::Result<()> {
                     Err(error) => (Answer::Refused(error.into()), false),
                 }
             }
-            Err(text) => (Answer::Refused(Refusal { text, exit_code: 2 }), false),
+            Err(error) => (Answer::Refused(error.into()), false),
         };
         say(&stream, &answer)?;
         if ends {
@@ -115,21 +115,22 @@ fn say(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
     stream.write_all(&line)
 }
 
-fn read(line: &[u8]) -> Result<Command, String> {
+fn read(line: &[u8]) -> Result<Command, Error> {
     if line.last() != Some(&b'\n') {
-        return Err(format!("a request is one line of at most {MAX_LINE_BYTES} bytes"));
+        let text = format!("a request is one line of at most {MAX_LINE_BYTES} bytes");
+        return Err(Error::usage(text));
     }
     let value: serde_json::Value = serde_json::from_slice(line)
-        .map_err(|error| format!("the request is not JSON: {error}"))?;
+        .map_err(|error| Error::usage(format!("the request is not JSON: {error}")))?;
     let version = value.get("version").and_then(serde_json::Value::as_u64);
     if version != Some(u64::from(VERSION)) {
-        return Err(format!(
+        return Err(Error::usage(format!(
             "the request is not of version {VERSION}; server and command have to be of one release"
-        ));
+        )));
     }
     serde_json::from_value::<Request>(value)
         .map(|request| request.request)
-        .map_err(|error| format!("the request makes no sense: {error}"))
+        .map_err(|error| Error::usage(format!("the request makes no sense: {error}")))
 }
 
 #[cfg(test)]
@@ -138,7 +139,8 @@ mod tests {
 
     #[test]
     fn what_is_no_request_is_answered_with_the_reason() {
-        assert_eq!(read(b"{\"version\":1,\"request\":\"status\"}\n"), Ok(Command::Status));
+        let status = read(b"{\"version\":1,\"request\":\"status\"}\n");
+        assert!(matches!(status, Ok(Command::Status)), "{status:?}");
         for (line, reason) in [
             (&b"{\"version\":1,\"request\":\"status\"}"[..], "one line"),
             (b"status\n", "not JSON"),
@@ -147,7 +149,7 @@ mod tests {
             (b"{\"version\":1,\"request\":\"dance\"}\n", "makes no sense"),
             (b"[[[[\n", "not JSON"),
         ] {
-            let said = read(line).unwrap_err();
+            let said = read(line).unwrap_err().to_string();
             assert!(said.contains(reason), "{said}");
         }
         let deep = [vec![b'['; 100_000], b"\n".to_vec()].concat();

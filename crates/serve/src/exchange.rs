@@ -145,8 +145,8 @@ impl MemberTable {
         Ok(Value::Null)
     }
 
-    /// Who was a member and whose place is still empty gets it back; everybody else becomes a
-    /// spare, which takes the place of the next member that is missing. What was done, in one line.
+    /// What was a member and whose slot is still empty gets it back; everything else becomes a
+    /// spare, which takes the slot of the next member that is missing. What was done, in one line.
     fn add(&self, running: &Running, device: &str, consent: GivenConsent) -> Result<String, Error> {
         let newcomer = self.open(running, device, consent)?;
         let done = match running.empty_slot_of(&newcomer.device, &newcomer.reactor)? {
@@ -259,7 +259,7 @@ impl MemberTable {
         })
     }
 
-    /// Shows the leaves of who has become a member. One that was there before begins to count anew.
+    /// Shows the leaves of a new member. One that was there before begins to count anew.
     fn keep(&self, newcomer: Newcomer) {
         let mut leaves = lock(&self.leaves);
         leaves.retain(|leaf| newcomer.leaves.iter().all(|new| new.name != leaf.name));
@@ -281,7 +281,7 @@ impl MemberTable {
         failed
     }
 
-    /// Lets go of the members' files, which nobody uses any more.
+    /// Lets go of the members' files, which are not used any more.
     pub(crate) fn let_go(&self) {
         self.guard.let_go();
         lock(&self.more_guards).iter().for_each(Guard::let_go);
@@ -337,7 +337,7 @@ fn waited(upkeep: &Upkeep, array: usize) -> Value {
     json!({ "idle": is_idle, "work": work, "last": upkeep.last_ended(array) })
 }
 
-/// The files of who is called so in messages.
+/// The files of the member that is called so in messages.
 fn files_named(name: &str) -> Vec<PathBuf> {
     stack::parse(mdtools::device_text(name)).map(|node| files_of(&node)).unwrap_or_default()
 }

@@ -51,8 +51,8 @@ impl Exports {
         if settings.attach != Attach::No {
             exports.attach(claim, settings, device, journal, notes)?;
         }
-        // What is not to be seen on this machine is served all the same: to whoever may enter the
-        // server's folder.
+        // What is not to be seen on this machine is served all the same: to processes that may
+        // enter the server's folder.
         let unseen = settings.attach == Attach::No && settings.vhost_user.is_none();
         let default = if unseen { vec![UNIX.to_owned()] } else { Vec::new() };
         let addresses = if settings.nbd.is_empty() { &default } else { &settings.nbd };
@@ -141,7 +141,7 @@ impl Exports {
         self.nbd.as_ref().map_or(0, |server| server.status().connections)
     }
 
-    /// The socket for virtual machines, and who uses it.
+    /// The socket for virtual machines, and which of them uses it.
     pub(crate) fn vhost_user(&self) -> Option<VhostUser> {
         self.vhost_user.as_ref().map(|server| {
             let status = server.status();
@@ -231,7 +231,7 @@ fn serve_nbd(
 /// Tells the kernel whether the disk seeks. Without the right to it, the kernel only knows less.
 ///
 /// It is not told that a drive of quick removal needs no flushes, although it could be: the kernel
-/// keeps that for the next user of the loop device, who may need them.
+/// keeps that for the next use of the loop device, which may need them.
 fn tell_kernel(device: &Path, rotational: bool) {
     if let Some(name) = device.file_name() {
         let _ = fs::write(

@@ -190,7 +190,7 @@ impl Drop for Launched {
 /// What could not be done in order, or an error without a text where the starter was told why
 /// there is no server.
 pub fn serve(log: Option<&Path>, signals: &UnixStream) -> Result<(), Error> {
-    // Away from the terminal: its Ctrl-C is not for this process. Whoever leads a session already
+    // Away from the terminal: its Ctrl-C is not for this process. One that leads a session already
     // is away from it.
     let _ = rustix::process::setsid();
     let failed = |error: io::Error| Error::from_io("standard input", &error);
@@ -223,7 +223,7 @@ pub fn serve(log: Option<&Path>, signals: &UnixStream) -> Result<(), Error> {
     drop(starter);
     let server = server.map_err(|_| Error::silent(1))?;
     if let Err(error) = said {
-        // Whoever wanted this has gone.
+        // The process that wanted this has gone.
         server.stop(true)?;
         return Err(Error::failed(format!("nobody waits for this server: {error}")));
     }

@@ -108,7 +108,7 @@ impl Opened {
     }
 
     /// Ends it in order: what was written is durable, caches are closed, arrays are called clean.
-    /// Nobody may use the stack any more.
+    /// Nothing may use the stack any more.
     ///
     /// # Errors
     /// The first that could not be done in order; the rest is done all the same.
@@ -131,7 +131,7 @@ impl Opened {
     }
 }
 
-/// What nobody uses and nothing keeps up any more.
+/// What nothing uses and nothing keeps up any more.
 pub(crate) struct Ending<'a> {
     pub(crate) device: &'a dyn Device,
     pub(crate) caches: &'a [CacheHandle],
@@ -253,8 +253,8 @@ impl OpenFiles for Members<'_> {
     }
 }
 
-/// A device on the virtual clock. Whoever polls one of its channels polls the upkeep of what is
-/// below too: there is no other thread on that clock.
+/// A device on the virtual clock. The owner of one of its channels polls the upkeep of what is
+/// below with it: there is no other thread on that clock.
 struct PolledDevice {
     below: Arc<dyn Device>,
     arrays: Vec<Running>,

@@ -85,10 +85,10 @@ pub enum Command {
     Speed {
         /// The array, where the stack has several.
         array: Option<String>,
-        /// While somebody uses the array, in bytes of a member; as before without it.
+        /// While the array has requests, in bytes of a member; as before without it.
         #[serde(default)]
         least_bytes_per_second: Option<u64>,
-        /// While nobody does.
+        /// While it has none.
         #[serde(default)]
         most_bytes_per_second: Option<u64>,
     },

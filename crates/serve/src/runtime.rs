@@ -28,7 +28,7 @@ const MAX_NAME_BYTES: usize = 32;
 #[derive(Clone, Debug)]
 pub struct Runtime {
     folder: PathBuf,
-    /// Whether it lies where everybody may make folders, so that it may be somebody else's.
+    /// Whether it lies where all users may make folders, so that it may be another user's.
     shared_parent: bool,
 }
 
@@ -56,11 +56,11 @@ impl Runtime {
     pub(crate) const VARIABLE: &str = "RAIDLOOM_RUNTIME_DIR";
 
     /// The user's folder: `RAIDLOOM_RUNTIME_DIR`, for root `/run/raidloom`, else below
-    /// `XDG_RUNTIME_DIR`, and where that is not set or somebody else's (after `su`), one of the
+    /// `XDG_RUNTIME_DIR`, and where that is not set or another user's (after `su`), one of the
     /// user's own below the folder for temporary files.
     ///
     /// # Errors
-    /// When that last one is there already and somebody else's, or somebody else may enter it.
+    /// When that last one is there already and another user's, or another user may enter it.
     pub fn find() -> Result<Runtime, Error> {
         let runtime = Runtime::choose(
             |name| env::var_os(name).map(PathBuf::from),
@@ -105,8 +105,8 @@ impl Runtime {
         Runtime { folder, shared_parent: false }
     }
 
-    /// Makes the folder unless it is there. Nobody else may look into it: control sockets stand
-    /// there.
+    /// Makes the folder unless it is there. No other user may look into it: control sockets
+    /// stand there.
     fn make(&self) -> Result<(), Error> {
         let failed = |error: io::Error| {
             Error::from_io(
@@ -130,7 +130,7 @@ impl Runtime {
         self.check()
     }
 
-    /// Whether a folder in a place where everybody may make some is ours alone, and stays it.
+    /// Whether a folder where all users may make some is ours alone, and stays it.
     fn check(&self) -> Result<(), Error> {
         check_own(&self.folder)?;
         let parent = self.folder.parent().unwrap_or(Path::new("/"));
@@ -166,13 +166,13 @@ impl Runtime {
         names.into_iter().filter_map(|name| self.entry(&name)).collect()
     }
 
-    /// Who has the name, if anybody.
+    /// Which server has the name, if one has.
     #[must_use]
     pub fn entry(&self, name: &str) -> Option<Entry> {
         let path = self.folder_of(name).ok()?.join(LOCK);
         let file = File::open(&path).ok()?;
         let process = match file.try_lock_shared() {
-            // One that is about to end is as good as dead: whoever cleans up waits for its lock.
+            // One that is about to end is as good as dead: the clean-up waits for its lock.
             Err(TryLockError::WouldBlock) => {
                 Some(fs::read_to_string(&path).ok()?.trim().parse().ok()?)
                     .filter(|process| facts::lives(*process))
@@ -222,7 +222,7 @@ impl Runtime {
             Error::from_io(format_args!("making the runtime folder {}", folder.display()), &error)
         };
         self.make()?;
-        // Nobody else may look into it: the control socket stands there.
+        // No other user may look into it: the control socket stands there.
         DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed)?;
         check_own(&folder)?;
         let mut lock = take_lock(name, &folder.join(LOCK))?;
@@ -246,14 +246,14 @@ impl Runtime {
         let dead = self.entries().into_iter().filter(|entry| entry.process.is_none());
         let undone = dead.filter_map(|entry| match self.claim(&entry.name) {
             Ok(mut claim) => Some(std::mem::take(&mut claim.notes)),
-            // Somebody was quicker.
+            // Another process was quicker.
             Err(_) => None,
         });
         undone.flatten().collect()
     }
 }
 
-/// A folder of the caller's own, no link to one, that nobody else may enter.
+/// A folder of the caller's own, no link to one, that no other user may enter.
 fn check_own(folder: &Path) -> Result<(), Error> {
     let data =
         fs::symlink_metadata(folder).map_err(|error| Error::from_io(folder.display(), &error))?;
@@ -296,7 +296,7 @@ impl Drop for Claim {
     }
 }
 
-/// How often a lock is tried whose holder is about to end, has ended, or only looks who holds it,
+/// How often a lock is tried whose holder is about to end, has ended, or only looks what holds it,
 /// and how long in between.
 const ATTEMPTS: u32 = 2000;
 const PAUSE: Duration = Duration::from_millis(5);
@@ -320,8 +320,8 @@ fn take_lock(name: &str, path: &Path) -> Result<File, Error> {
             Err(TryLockError::WouldBlock) => false,
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         };
-        // The last holder may have removed the file before we had the lock; then it keeps nobody
-        // else out.
+        // The last holder may have removed the file before we had the lock; then it keeps no
+        // other out.
         let same = fs::metadata(path)
             .is_ok_and(|data| lock.metadata().is_ok_and(|own| own.ino() == data.ino()));
         if locked && same {
@@ -339,12 +339,12 @@ fn take_lock(name: &str, path: &Path) -> Result<File, Error> {
     }
 }
 
-/// Writes down which files the server of this folder holds, for whoever cleans up when it is
+/// Writes down which files the server of this folder holds, for the clean-up when it is
 /// killed.
 pub(crate) fn note_files(folder: &Path, files: &[PathBuf]) -> io::Result<()> {
     let text: Vec<u8> =
         files.iter().flat_map(|file| [file.as_os_str().as_bytes(), b"\0"].concat()).collect();
-    // Read only by whoever has the lock of a dead server, so never while it is written.
+    // Read only under the lock of a dead server, so never while it is written.
     fs::write(folder.join(FILES), text)
 }
 
@@ -479,7 +479,7 @@ mod tests {
         if user == ours {
             assert_eq!(at(&[("XDG_RUNTIME_DIR", other)], ours), own.path().join("raidloom"));
         }
-        // Not set, of somebody else as `su` leaves it, empty, of the current folder, not there.
+        // Not set, another user's as `su` leaves it, empty, of the current folder, not there.
         let temporary = PathBuf::from(format!("/tmp/raidloom-{}", user + 1));
         for variables in [
             &[][..],

@@ -305,7 +305,7 @@ impl Server {
     }
 
     /// Serves until it is asked to end over its control socket or something can be read from
-    /// `wake`: then it unmounts what it has mounted itself, and goes on serving if somebody still
+    /// `wake`: then it unmounts what it has mounted itself, and goes on serving if a process still
     /// uses that. When the run that it serves is gone, it ends in any case.
     ///
     /// # Errors
@@ -343,7 +343,7 @@ impl Server {
                     Ok(problems) => return in_order(&problems),
                     // Ending now would tear the device away from under a file system.
                     Err(error) => {
-                        // Who asks again and again need not be told again and again.
+                        // What is asked again and again need not be told again and again.
                         let why = error.to_string();
                         if said != why {
                             escape::err(&format!("raidloom: not ended: {why}"));
@@ -374,7 +374,7 @@ impl Server {
         debug!(server = self.name, ?command, "asked");
         match command {
             Command::Status => return Ok(json!(self.status())),
-            // Somebody else may act meanwhile.
+            // Other commands may be carried out meanwhile.
             Command::Wait { .. } => return self.exchange(command),
             Command::Log { filter } => {
                 filter.iter().try_for_each(|filter| log::set(filter))?;
@@ -409,7 +409,7 @@ impl Server {
     /// systems that this server has mounted itself.
     ///
     /// # Errors
-    /// Who still uses it. Then it is still served.
+    /// What still uses it. Then it is still served.
     pub fn stop(self: &Arc<Server>, unmounts: bool) -> Result<Vec<String>, Error> {
         let _operation = lock(&self.operation);
         if unmounts {
@@ -570,7 +570,7 @@ impl Server {
 }
 
 /// A file system keeps what is written to it for itself for a while, whatever is below. On a drive
-/// of quick removal it is mounted so that it does not, unless somebody says otherwise.
+/// of quick removal it is mounted so that it does not, unless the options given say otherwise.
 fn mount_options(policy: RemovalPolicy, read_only: bool, given: Option<&str>) -> Option<String> {
     let says = given
         .is_some_and(|options| options.split(',').any(|option| matches!(option, "sync" | "async")));

@@ -88,7 +88,7 @@ pub(crate) struct Upkeep {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What the thread shows, and a bell for those who wait for a change.
+/// What the thread shows, and a bell for threads that wait for a change.
 #[derive(Default)]
 struct Shown {
     board: Mutex<Board>,
@@ -207,7 +207,7 @@ impl Upkeep {
     }
 
     /// Changes how fast members are brought up to date and compared, in bytes of a member per
-    /// second: the least while somebody uses the array and the most while nobody does. The limits
+    /// second: the least while the array has requests and the most while it has none. The limits
     /// from now on.
     ///
     /// # Errors
@@ -269,7 +269,7 @@ struct ArrayUpkeep {
 /// What is done for one cache.
 struct CacheEntry {
     upkeep: CacheUpkeep,
-    /// Who waits for its new size.
+    /// The command that waits for its new size.
     waiting: Option<Sender<Result<(), Error>>>,
 }
 

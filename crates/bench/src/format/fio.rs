@@ -73,7 +73,7 @@ fn job(row: &Row, measured: &Measured, group: usize, options: &Job) -> Value {
         };
     }
     if done.sides.is_none() && done.read_bytes > 0 && done.written_bytes > 0 {
-        // Both at once, and nobody kept them apart: fio's own name for that.
+        // Both at once, and not kept apart: fio's own name for that.
         document["mixed"] = whole();
     }
     if let Some(flush) = done.flush {

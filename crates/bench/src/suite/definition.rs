@@ -28,7 +28,7 @@ const UNLIMITED: &str = "unlimited";
 pub enum Target<'a> {
     /// A device: a stack of ours, a disk, an image file. Everything on it may be overwritten.
     Device(&'a dyn Device),
-    /// A folder on somebody's file system. The suite works in a fresh sub-folder and removes it.
+    /// A folder on a file system in use. The suite works in a fresh sub-folder and removes it.
     Folder(&'a Path),
 }
 

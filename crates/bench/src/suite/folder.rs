@@ -2,7 +2,7 @@
 //! written.
 //!
 //! ```text
-//!   named folder/            somebody's; nothing in it is touched
+//!   named folder/            the user's; nothing in it is touched
 //!     raidloom-bench-bonnie-4711/      ours: locked while it is used, removed with all that is in it
 //! ```
 //!
@@ -183,7 +183,7 @@ fn rounded(bytes: u64) -> String {
     if text.len() <= 8 { text } else { format!("{}MiB", bytes >> 20) }
 }
 
-/// Removes the folders of suites that were killed: they carry our name and nobody holds their lock.
+/// Removes the folders of suites that were killed: they carry our name and their lock is free.
 fn remove_left_behind(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));

@@ -11,7 +11,7 @@ use crate::audit::{Facts, Flag};
 use crate::latency::Latency;
 use crate::load::{Ramp, Sides};
 
-/// What a phase did, as counted by whoever did it.
+/// What a phase did, by its own count.
 #[derive(Clone, Debug)]
 pub struct Done {
     /// Operations: requests, files, seeks; whatever the phase counts.

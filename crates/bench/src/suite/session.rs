@@ -16,7 +16,7 @@ use super::definition::Phase;
 use super::row::{Done, Measured, Result as RowResult, Row};
 use crate::audit::{self, Facts, Fastest, Reading};
 
-/// Whoever knows what the machine and the devices under the target have done so far.
+/// Tells what the machine and the devices under the target have done so far.
 pub trait Meter {
     /// What they have done until now.
     fn read(&mut self) -> Reading;
@@ -60,7 +60,7 @@ impl Meter for Blind {
     }
 }
 
-/// Somebody who watches a session.
+/// What is told of a session as it goes on.
 pub trait Observer {
     /// A phase begins. `ticker` tells how far it is, also to other threads.
     fn begun(&mut self, phase: &Phase, run: u32) {
@@ -79,7 +79,7 @@ pub struct Silent;
 
 impl Observer for Silent {}
 
-/// How far a phase is, and whether it should go on. Shared by its threads and by whoever shows
+/// How far a phase is, and whether it should go on. Shared by its threads and by what shows
 /// progress.
 #[derive(Debug, Default)]
 pub struct Ticker {

@@ -22,7 +22,7 @@ pub(super) fn stop(output: &Output, names: &[String]) -> Result<(), Failure> {
         };
         match ended {
             Some(Ok(left)) => problems.extend(left),
-            // Somebody may kill it while it is told to stop.
+            // It may be killed while it is told to stop.
             Some(Err(error)) if !has_died() => return Err(error),
             _ => {
                 let notes = std::mem::take(&mut runtime.claim(name)?.notes);

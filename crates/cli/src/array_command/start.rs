@@ -25,7 +25,7 @@ use super::server_status;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// The verb of the process in the background, which nobody else has to know.
+/// The verb of the process in the background, which has no place in the help.
 const SERVE: [&str; 2] = ["array", "serve"];
 
 /// Starts what was named and returns when it is ready, or serves it here until it is told to end.

@@ -1,4 +1,4 @@
-//! What a target's text means: a folder on somebody's file system, or a stack whose files are
+//! What a target's text means: a folder on a file system in use, or a stack whose files are
 //! opened through the guard.
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! `raidloom cache status` and `raidloom cache flush` of stores of caches that nobody uses now.
+//! `raidloom cache status` and `raidloom cache flush` of stores of caches that are not in use.
 
 use std::sync::Arc;
 

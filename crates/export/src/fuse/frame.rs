@@ -46,7 +46,7 @@ impl Frame {
     fn take_whole(&mut self) -> BufMut {
         match std::mem::replace(&mut self.state, State::Nothing) {
             State::Whole(whole) => whole,
-            // Whoever had the bytes has let go of them by now; a layer that keeps a copy longer
+            // The layers below have let go of the bytes by now; one that keeps a copy longer
             // costs an allocation.
             State::Frozen(buf) => {
                 buf.try_mut().unwrap_or_else(|_| BufMut::zeroed(DATA + self.room))

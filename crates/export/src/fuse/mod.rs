@@ -131,7 +131,7 @@ impl FuseFile {
             file.workers.push(started);
         }
         file.workers.iter().for_each(|(ringer, _)| file.shared.gate.serve(ringer.clone()));
-        // Until somebody asks for it the kernel takes the size for 0, and older ones (6.1) make
+        // Until a process asks for it the kernel takes the size for 0, and older ones (6.1) make
         // empty loop devices of that.
         fs::metadata(&file.path).map_err(failed)?;
         Ok(file)
@@ -149,7 +149,7 @@ impl FuseFile {
         self.ended.try_iter().find_map(Result::err)
     }
 
-    /// Takes the file away, unless somebody has it open.
+    /// Takes the file away, unless a process has it open.
     ///
     /// # Errors
     /// [`ErrorKind::Busy`] when a program or a loop device has it open; then it stays.
@@ -190,14 +190,14 @@ impl FuseFile {
 impl Drop for FuseFile {
     fn drop(&mut self) {
         if self.mounted {
-            // Nobody is left to be told; the kernel ends the mount with the process at the latest.
+            // An error has no taker any more; the kernel ends the mount with the process.
             let _ = mount::unmount(&self.path, true);
             self.stop();
         }
     }
 }
 
-/// A path that a killed server has left mounted is taken away, whoever has it open.
+/// A path that a killed server has left mounted is taken away, open or not.
 ///
 /// # Errors
 /// What the system says.

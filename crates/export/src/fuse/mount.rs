@@ -1,7 +1,7 @@
 //! Making the kernel serve a path from `/dev/fuse`, and letting go of it.
 //!
-//! Who may mount does so directly. Everybody else asks `fusermount3`, which is installed with the
-//! right to, and which hands the open device back over a socket.
+//! A process that may mount does so directly. Any other asks `fusermount3`, which is installed with
+//! the right to, and which hands the open device back over a socket.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, IoSliceMut};

@@ -220,7 +220,7 @@ impl Worker {
                 self.start(index, request.call);
                 Ok(true)
             }
-            // Whoever asked may have gone meanwhile; then there is nobody to be told.
+            // The process that asked may have gone meanwhile; then there is none to answer.
             Outcome::Written { buffer, .. } => {
                 drop(buffer);
                 self.release(index);

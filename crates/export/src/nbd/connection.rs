@@ -6,9 +6,9 @@ use std::sync::Arc;
 use block::{Buf, BufMut, Error};
 use reactor::{RingFile, Time};
 
+use super::admission::Ticket;
 use super::handshake::Handshake;
 use super::memory::Pool;
-use super::places::Ticket;
 use super::tls::Tunnel;
 use super::transmission::{Errno, Session};
 
@@ -23,8 +23,8 @@ const NOTES_BYTES: usize = 4096;
 
 /// Small replies that may wait for the client to read them, in bytes.
 const NOTES_MAX_BYTES: usize = 64 << 10;
-/// Bytes of replies that lie ready behind those being sent, before requests have to wait. Who
-/// prepares more finds it gone from the processor's cache when it is sent at last.
+/// Bytes of replies that lie ready behind those being sent, before requests have to wait. More
+/// than that is gone from the processor's cache when it is sent at last.
 const READY_BYTES: usize = 256 << 10;
 /// Requests of one connection that may be unanswered.
 const REQUESTS_MAX: usize = 256;

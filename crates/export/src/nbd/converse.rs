@@ -115,7 +115,7 @@ impl Worker {
         connection.phase = Phase::Transmission(session);
         connection.deadline = None;
         self.touch(index);
-        // Devices are opened for those who mean it.
+        // Devices are opened for clients that use them.
         if self.order_queues[session.export].is_none() {
             let export = &self.shared.exports[session.export];
             match OrderQueue::open(

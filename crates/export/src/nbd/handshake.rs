@@ -6,9 +6,9 @@
 //!                                   ^──────────────┘ … until EXPORT_NAME or GO (transmission), STARTTLS, ABORT
 //! ```
 //!
-//! Fixed newstyle only. One option is answered at a time, so whoever sends many without reading
-//! answers makes nothing grow; data of an option longer than [`OPTION_MAX_BYTES`] are passed over
-//! without being kept.
+//! Fixed newstyle only. One option is answered at a time, so a client that sends many without
+//! reading answers makes nothing grow; data of an option longer than [`OPTION_MAX_BYTES`] are
+//! passed over without being kept.
 
 use super::transmission::Session;
 use super::wire::{
@@ -167,7 +167,7 @@ impl Handshake {
                 if self.skip_bytes > 0 { Verdict::More } else { Verdict::Answered },
             );
         }
-        // The magic is looked at as soon as it is there: whoever speaks something else may never
+        // The magic is looked at as soon as it is there: a client of another protocol may never
         // send a whole head.
         match cursor.u64() {
             None => return (0, Verdict::More),
@@ -296,7 +296,7 @@ impl Handshake {
         if wanted.contains(&info::DESCRIPTION) && !export.description.is_empty() {
             send(info::DESCRIPTION, &[export.description.as_bytes()]);
         }
-        // Also to those who have not asked: it is binding for the server either way.
+        // Also to clients that have not asked: it is binding for the server either way.
         let sizes =
             [export.block_bytes, export.preferred_bytes(), REQUEST_MAX_BYTES].map(u32::to_be_bytes);
         send(info::BLOCK_SIZE, &[&sizes.concat()]);

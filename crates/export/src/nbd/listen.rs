@@ -89,7 +89,7 @@ pub(crate) struct Listener {
     made: Option<Made>,
 }
 
-/// A socket's file, told from one that somebody else puts in its place.
+/// A socket's file, told from one that another process puts where it was.
 struct Made {
     path: PathBuf,
     device: u64,
@@ -224,8 +224,8 @@ fn check_exposure(ip: IpAddr, tls: bool, insecure: bool, address: &Address) -> R
     Err(Error::new(ErrorKind::Refused, text))
 }
 
-/// A socket's file that nobody else may use from its first moment on. A stale one, at which nobody
-/// listens, is replaced.
+/// A socket's file that no other user may use from its first moment on. A stale one, at which no
+/// process listens, is replaced.
 fn bind_unix(path: &Path) -> Result<(UnixListener, Made), Error> {
     let failed =
         |error: io::Error| Error::from_io(format!("listening on {}", path.display()), error);
@@ -379,7 +379,7 @@ mod tests {
             "{}",
             again[0].uri("a b")
         );
-        // What is no socket is nobody's to remove.
+        // What is no socket is not removed.
         drop(again);
         std::fs::write(&path, "precious").expect("written");
         let busy = Listener::open(&address, false, false).err().expect("the place is taken");

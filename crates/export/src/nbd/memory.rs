@@ -1,4 +1,4 @@
-//! Memory of a worker: buffers that are used again, and who may have how much.
+//! Memory of a worker: buffers that are used again, and how much each connection may have.
 
 use block::BufMut;
 
@@ -108,7 +108,7 @@ pub(super) enum Taken {
     Granted,
     /// The connection has to wait for its own requests.
     OwnLimit,
-    /// The connection has to wait for anybody's.
+    /// The connection has to wait for memory of any.
     TotalLimit,
 }
 

@@ -1,4 +1,4 @@
-//! An NBD server: devices for qemu, the kernel's nbd client, libnbd and whoever else speaks the
+//! An NBD server: devices for qemu, the kernel's nbd client, libnbd and what else speaks the
 //! protocol.
 //!
 //! ```text
@@ -13,16 +13,16 @@
 //!
 //! What clients can make the server use is bounded ([`Limits`]): memory by a budget of which each
 //! connection may always have 1 MiB, connections by their number, in all and for each address,
-//! handshakes by number and time. Whoever is over a bound is turned away before anything is
-//! allocated for it (`places`). A client that breaks the protocol is cut off; others do not
+//! handshakes by number and time. A connection over a bound is turned away before anything
+//! is allocated for it (`admission`). A client that breaks the protocol is cut off; others do not
 //! notice.
 
+mod admission;
 mod connection;
 mod converse;
 pub mod handshake;
 mod listen;
 mod memory;
-mod places;
 mod server;
 mod tls;
 pub mod transmission;

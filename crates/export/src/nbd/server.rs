@@ -13,9 +13,9 @@ use reactor::{Bell, Reactor, Ringer};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 
+use super::admission::{Admission, Ticket};
 use super::handshake::{Shape, TlsRule};
 use super::listen::{Address, Listener};
-use super::places::{Places, Ticket};
 use super::tls::Tls;
 use super::wire::STRING_MAX_BYTES;
 use super::worker::Worker;
@@ -46,7 +46,7 @@ pub struct Limits {
     /// turned away in the same way.
     pub connections_per_address: usize,
     /// How long a connection that has chosen an export may ask it nothing at all before it makes
-    /// way for another that needs its place. Where there are places, it may stay silent.
+    /// way for another. Where there is room, it may stay silent.
     pub silent_time: Duration,
     /// Connections that have not chosen an export yet; when there are more, the oldest makes way.
     pub handshakes: usize,
@@ -167,8 +167,8 @@ pub(super) struct Shared {
     pub(super) workers: usize,
     /// Connections of each worker.
     pub(super) loads: Vec<AtomicUsize>,
-    /// Who may come in.
-    pub(super) places: Arc<Places>,
+    /// Which connections may come in.
+    pub(super) admission: Arc<Admission>,
     trouble: Mutex<Option<String>>,
 }
 
@@ -206,7 +206,7 @@ struct Stop {
 }
 
 impl Server {
-    /// Serves `exports` to whoever comes to `addresses`.
+    /// Serves `exports` to clients that come to `addresses`.
     ///
     /// # Errors
     /// What is wrong with an export, a certificate or an address; [`ErrorKind::Refused`] where the
@@ -241,7 +241,7 @@ impl Server {
             limits: options.limits,
             workers,
             loads: (0..workers).map(|_| AtomicUsize::new(0)).collect(),
-            places: Places::new(options.limits),
+            admission: Admission::new(options.limits),
             trouble: Mutex::new(None),
         });
         let mut server = Server {
@@ -299,16 +299,16 @@ impl Server {
             }
         });
         Status {
-            connections: self.shared.places.established(),
-            turned_away: self.shared.places.turned_away(),
+            connections: self.shared.admission.established(),
+            turned_away: self.shared.admission.turned_away(),
             exports: exports.collect(),
             trouble: self.shared.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }
 
     /// Takes no more requests, answers those that are under way, and ends; what takes longer than
-    /// [`Limits::stop_time`] is given up. Nothing is flushed that no client has flushed: whoever
-    /// owns the device does that.
+    /// [`Limits::stop_time`] is given up. Nothing is flushed that no client has flushed: the
+    /// owner of the device does that.
     pub fn stop(self) {
         drop(self);
     }
@@ -387,7 +387,7 @@ fn start_worker(shared: &Arc<Shared>, number: usize) -> io::Result<(WorkerHandle
         let (reactor, ringer) = match opened {
             Ok(opened) => opened,
             Err(error) => {
-                // Whoever started this waits for it.
+                // The thread that started this waits for it.
                 let _ = ready.send(Err(error));
                 return;
             }
@@ -411,7 +411,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Deals connections out to the workers, to the one with the fewest first.
 fn accept(shared: &Shared, listeners: &[Listener], handles: &[WorkerHandle], stop: &Stop) {
-    // Out of descriptors: those who wait are left to wait until others have gone.
+    // Out of descriptors: connections are left to wait until others have gone.
     let mut exhausted = false;
     while !stop.wanted.load(Ordering::Acquire) {
         let mut watched = vec![PollFd::from_borrowed_fd(stop.bell.as_fd(), PollFlags::IN)];
@@ -428,14 +428,14 @@ fn accept(shared: &Shared, listeners: &[Listener], handles: &[WorkerHandle], sto
         }
         exhausted = false;
         for listener in listeners {
-            // Whoever comes faster than others go waits in the kernel, where it takes no memory of
-            // ours.
-            if !shared.places.wait_for_room(PAUSE) {
+            // Connections that come faster than others go wait in the kernel, where they take no
+            // memory of ours.
+            if !shared.admission.wait_for_room(PAUSE) {
                 break;
             }
             match listener.accept() {
                 Ok((descriptor, address)) => {
-                    let Some((descriptor, ticket)) = shared.places.admit(descriptor, address)
+                    let Some((descriptor, ticket)) = shared.admission.admit(descriptor, address)
                     else {
                         continue;
                     };
@@ -455,7 +455,7 @@ fn accept(shared: &Shared, listeners: &[Listener], handles: &[WorkerHandle], sto
                 {
                     exhausted = true;
                 }
-                // Nobody is there, or has gone again.
+                // No connection is there, or it has gone again.
                 Err(_) => (),
             }
         }

@@ -83,7 +83,7 @@ pub(super) struct Tunnel {
 impl Tunnel {
     pub(super) fn new(config: &Arc<ServerConfig>) -> Result<Tunnel, rustls::Error> {
         let mut session = ServerConnection::new(Arc::clone(config))?;
-        // What goes in is bounded by whoever puts it in.
+        // What goes in is bounded by the caller.
         session.set_buffer_limit(None);
         Ok(Tunnel { session, waiting: Vec::new(), clear: Vec::new(), said_goodbye: false })
     }

@@ -19,10 +19,10 @@ use std::time::Duration;
 use block::BufMut;
 use reactor::{Event, Outcome, Reactor, Slots, Source, Time};
 
+use super::admission::Ticket;
 use super::connection::{Asked, Connection, Ending, Phase, Receiving};
 use super::handshake::{Handshake, TlsRule};
 use super::memory::{Budget, Pool};
-use super::places::Ticket;
 use super::server::{Counters, Mail, Shared};
 use super::tls::Tunnel;
 use super::wire::REQUEST_MAX_BYTES;
@@ -117,7 +117,7 @@ impl Worker {
             for place in 0..self.touched.len() {
                 self.advance(self.touched[place]);
             }
-            // Devices that answer at once wake nobody.
+            // Devices that answer at once wake no thread.
             self.poll_orders();
             while let Some(index) = self.touched.pop() {
                 self.settle(index);
@@ -131,7 +131,7 @@ impl Worker {
         }
     }
 
-    /// The next moment at which somebody's time may be up. With only quiet clients there is none.
+    /// The next moment at which a connection's time may be up; none with only quiet clients.
     fn deadline(&self) -> Option<Time> {
         let watched = self.handshakes + self.quiet > 0
             || self.draining > 0
@@ -200,7 +200,7 @@ impl Worker {
     }
 
     pub(super) fn turn_away(&mut self, index: u32) {
-        self.shared.places.note_turned_away();
+        self.shared.admission.note_turned_away();
         self.kill(index);
     }
 
@@ -476,7 +476,7 @@ impl Worker {
         self.quiet -= usize::from(matches!(connection.asked, Asked::NothingSince(_)));
         drop(connection);
         if self.connections.is_empty() {
-            // Nobody is there to use it again.
+            // No connection is left to use it again.
             self.pool = Pool::default();
         }
     }

@@ -257,7 +257,7 @@ impl Disk {
         self.orders.in_flight() > 0
     }
 
-    /// Takes what the device has done, and tells nobody: the client is gone. Whether there was
+    /// Takes what the device has done, without an answer: the client is gone. Whether there was
     /// anything.
     pub(super) fn forget(&mut self) -> bool {
         let any = self.collect();

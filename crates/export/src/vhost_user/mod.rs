@@ -14,7 +14,7 @@
 //! the same serve real machines ([`Server`]) and a guest in modelled time.
 //!
 //! Whatever a client sends is checked before it is used. One that breaks the protocol, or names
-//! memory that is not there, is cut off with one line, and nobody else notices.
+//! memory that is not there, is cut off with one line, and no other notices.
 
 mod disk;
 pub mod memory;

@@ -90,11 +90,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves `device` to whoever comes to the socket `path`, which is made and goes again with the
-    /// server; only its owner may use it.
+    /// Serves `device` to clients that come to the socket `path`, which is made and goes again with
+    /// the server; only its owner may use it.
     ///
     /// # Errors
-    /// [`block::ErrorKind::Busy`] where somebody else listens, or what the system says.
+    /// [`block::ErrorKind::Busy`] where another process listens, or what the system says.
     pub fn start(device: Arc<dyn Device>, path: &Path, options: Options) -> Result<Server, Error> {
         let failed = |error: io::Error| Error::from_io("a server of vhost-user", error);
         let device = if device.info().read_only { device } else { Emulated::over(device) };
@@ -168,7 +168,7 @@ fn accept(shared: &Arc<Shared>, listener: &Listener) {
         }
         match listener.accept() {
             Ok((socket, _)) => welcome(shared, socket),
-            // Nobody is there any more, or there are no descriptors: a moment's rest, unless the
+            // The client has gone again, or there are no descriptors: a moment's rest, unless the
             // bell rings.
             Err(_) => _ = rustix::event::poll(&mut watched[..1], Some(&PAUSE)),
         }
@@ -232,7 +232,7 @@ fn serve(shared: &Shared, socket: &Arc<OwnedFd>) -> Result<(), Error> {
         source,
     };
     let ended = client.run(shared, socket);
-    // What the device has been given is brought to its end, whoever asked for it.
+    // What the device has been given is brought to its end, whichever client asked for it.
     let drained = client.drain();
     ended.and(drained)
 }
@@ -281,7 +281,7 @@ struct Serving {
 
 /// The token of the socket; rings have others.
 const SOCKET: u64 = u64::MAX;
-/// The token of a call, of whose end nobody wants to know.
+/// The token of a call, whose end is of no interest.
 const CALL: u64 = u64::MAX - 1;
 
 impl Serving {
@@ -348,7 +348,7 @@ impl Serving {
             return Ok(());
         }
         // It is taken back before the ring is looked at, so that a kick during that is seen. The
-        // client may hold it as well, and have taken it back already: nobody waits for it here.
+        // client may hold it as well, and have taken it back already: it is not waited for here.
         let taken = rustix::io::preadv2(
             descriptor,
             &mut [IoSliceMut::new(&mut [0; 8])],
@@ -372,7 +372,7 @@ impl Serving {
         }
     }
 
-    /// Waits for what the device has been given; nobody is told any more.
+    /// Waits for what the device has been given; no client is told any more.
     fn drain(&mut self) -> Result<(), Error> {
         while self.disk.is_busy() {
             if !self.disk.forget() {

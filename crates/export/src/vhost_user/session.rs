@@ -127,7 +127,7 @@ pub struct Reaction {
     pub then: Then,
 }
 
-/// What a message asks of whoever serves the client.
+/// What a message asks of the thread that serves the client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Then {
     /// Nothing more.
@@ -335,7 +335,7 @@ impl Session {
         setup.in_flight -= 1;
         match &mut setup.ring {
             Some(ring) => ring.give_back(head, written, memory),
-            // It was set up anew meanwhile: nobody waits for this.
+            // It was set up anew meanwhile: the client does not wait for this.
             None => Ok(()),
         }
     }

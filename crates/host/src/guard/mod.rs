@@ -38,7 +38,7 @@ pub struct Consent {
     /// zram) that may be erased (`--allow-device PATH`).
     pub devices: Vec<PathBuf>,
     /// What is opened is going to be used as it is: what it carries was put there to be used, so it
-    /// asks for no consent to be erased. Whatever somebody else uses is refused as ever, and disks
+    /// asks for no consent to be erased. Whatever is in use elsewhere is refused as ever, and disks
     /// are named by identity.
     pub in_place: bool,
     /// Disk images of virtual machines (VHD, qcow2, VMDK, ...) are taken for the bytes that they
@@ -62,7 +62,7 @@ struct Findings {
     /// The path as it was named.
     named: PathBuf,
     kind: Kind,
-    /// Nobody may write to it, whoever asks.
+    /// It may not be written to, whatever is asked for.
     read_only: bool,
     /// Where a file system on it, or on a part of it, is mounted.
     mounted_at: Vec<PathBuf>,
@@ -117,7 +117,7 @@ pub struct Guard {
     consent: Consent,
     /// Folders whose disk must not be written to as a device.
     protected: Vec<(PathBuf, &'static str)>,
-    /// Files made by this process, by device and inode: nobody else's data is in them.
+    /// Files made by this process, by device and inode: no other's data is in them.
     made: Mutex<HashMap<(u64, u64), PathBuf>>,
     /// Block devices that were looked at for writing, as they were named, and their serial numbers.
     seen: Mutex<Vec<(PathBuf, Option<String>)>>,
@@ -182,7 +182,7 @@ impl Guard {
     /// # Errors
     /// [`ErrorKind::Refused`] when there is something already, [`ErrorKind::NoSpace`] when it does
     /// not fit, what the system says otherwise, and whatever `note` returns. The file is not
-    /// removed then: that is for whoever keeps the note.
+    /// removed then: that is for the owner of the note.
     pub fn make_file<E: From<Error>>(
         &self,
         path: &Path,
@@ -266,7 +266,7 @@ impl Guard {
     }
 
     /// Opens a path that a plan or a stack text names. For writing, everything in it is as good as
-    /// overwritten, so it is refused unless it is known to be free; and nobody else can open it
+    /// overwritten, so it is refused unless it is known to be free; and no other can open it
     /// through a guard as long as this guard lives.
     ///
     /// # Errors
@@ -344,8 +344,8 @@ impl Guard {
         Ok(file)
     }
 
-    /// Takes over a file that another process has opened through its guard, lock and all: whoever
-    /// opens its path gets this file.
+    /// Takes over a file that another process has opened through its guard, lock and all: opening
+    /// its path gives this file.
     ///
     /// # Errors
     /// What the system says.
@@ -357,7 +357,7 @@ impl Guard {
         Ok(())
     }
 
-    /// Lets go of all that was opened through it: nobody writes to any of it any more, and others
+    /// Lets go of all that was opened through it: nothing writes to any of it any more, and others
     /// may open it from now on.
     pub fn let_go(&self) {
         for (_, file) in lock_of(&self.held).drain() {
@@ -366,7 +366,7 @@ impl Guard {
         }
     }
 
-    /// Opens a path for a look at what it says of itself. It is neither locked nor held: who else
+    /// Opens a path for a look at what it says of itself. It is neither locked nor held: what else
     /// has it open does not matter, what is read may be changing, and it may be opened for writing
     /// afterwards.
     ///
@@ -696,14 +696,14 @@ fn lock_of<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How often a device that somebody has open is tried again, and one whose last owner has ended or
+/// How often a device that is open elsewhere is tried again, and one whose last owner has ended or
 /// is about to.
 const OPEN_ATTEMPTS: u32 = 20;
 const LOCK_ATTEMPTS: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Tries so often at most, 50 ms apart, while `passes` says that an error will pass: for what
-/// somebody else holds and rings nobody when it lets go.
+/// another process holds, which tells nothing when it lets go.
 ///
 /// # Errors
 /// The first that will not pass, or the last.

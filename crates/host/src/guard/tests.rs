@@ -619,7 +619,7 @@ fn a_disk_image_is_not_used_as_the_disk_in_it() {
         in_place(true).open(&path, Access::Write).expect(name);
         in_place(true).open(&path, Access::Read).expect(name);
         Guard::new(Consent { raw: true, ..Consent::default() }).open_image(&path).expect(name);
-        // What is to be overwritten is no disk to anybody, and its consent names what is lost.
+        // What is to be overwritten is no disk any more, and its consent names what is lost.
         assert_refused(&guard(), &path, "it carries a signature");
         guard().open(&path, Access::Read).expect("bytes are bytes");
         assert_eq!(fs::read(&path).unwrap(), before);

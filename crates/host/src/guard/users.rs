@@ -1,4 +1,4 @@
-//! Who uses a file or device: one answer for mounts, swap, loop devices, devices that stand on
+//! What uses a file or device: one answer for mounts, swap, loop devices, devices that stand on
 //! others, and programs that have locked it. What is asked about is its identity and never its
 //! name: a file has as many names as it has hard links and bind mounts.
 
@@ -9,7 +9,7 @@ use stack::Identity;
 
 use crate::system::{self, DeviceNumber, Mount};
 
-/// Whoever uses it.
+/// What uses it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Users {
     /// Where a file system on it, or on a part of it, is mounted.
@@ -19,7 +19,7 @@ pub(super) struct Users {
     pub(super) held_by: Vec<String>,
 }
 
-/// Who uses what `data` is about, whose real path is `real`; a disk's partitions are parts of it.
+/// The users of what `data` is about, whose real path is `real`; a disk's partitions belong to it.
 pub(super) fn of(data: &fs::Metadata, real: &Path, mounts: &[Mount]) -> Users {
     let whole = Identity::of_data(data);
     let numbers: Vec<DeviceNumber> = match whole {

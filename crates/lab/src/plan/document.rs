@@ -1,6 +1,6 @@
 //! A TOML document as plain data in which every key and every value knows its place, so that
 //! whatever is wrong with a plan is told with line and column; and a reader that refuses keys
-//! nobody asked for.
+//! that are not asked for.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -199,7 +199,7 @@ pub(crate) fn suggestion<'a>(
     }
 }
 
-/// Reads a table key by key and refuses those that nobody asked for: the keys are defined by the
+/// Reads a table key by key and refuses those that are not asked for: the keys are defined by the
 /// code that reads them.
 pub(crate) struct Reader<'a> {
     table: &'a Table,

@@ -96,7 +96,7 @@ pub(super) fn end_left_behind(serve_with: Option<&ServeWith>, run: &Path) -> Vec
     runtime.clean_up()
 }
 
-/// The name of the servers of a run: nobody else has it as long as the run is locked.
+/// The name of the servers of a run: no other has it as long as the run is locked.
 fn server_name(run: &Path) -> String {
     let run = run.canonicalize().unwrap_or_else(|_| run.to_owned());
     format!("run-{:08x}", derive_seed(0, &run.to_string_lossy(), 0) >> 32)

@@ -51,7 +51,7 @@ pub(super) fn make(folder: &Path) -> Result<(), Error> {
             _ => Error::usage(text),
         }
     };
-    // Whatever the umask: a journal is obeyed only where nobody else may write.
+    // Whatever the umask: a journal is obeyed only where no other user may write.
     DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(|error| refuse(&error))?;
     let mut entries = fs::read_dir(folder).map_err(|error| refuse(&error))?;
     if folder.join(PLAN).exists() {
@@ -83,7 +83,7 @@ pub(super) fn forget(folder: &Path, was_there: bool) {
         let _ = fs::remove_file(folder.join(name));
     }
     if !was_there {
-        // Not when somebody else has put something there.
+        // Not when something was put there meanwhile.
         let _ = fs::remove_dir(folder);
     }
 }

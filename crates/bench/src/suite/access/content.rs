@@ -24,7 +24,7 @@ use crate::pattern::{self, Mark, SECTOR_BYTES};
 /// What is marked by itself.
 pub(in crate::suite) const BLOCK_BYTES: usize = 4096;
 const MARK_BYTES: usize = 32;
-/// Nobody knows what is there.
+/// What is there is unknown.
 const UNKNOWN: u32 = 0;
 
 /// What is written.
@@ -106,12 +106,12 @@ impl Filled {
         }
     }
 
-    /// Content that nobody writes first and nobody checks.
+    /// Content that is not written first and not checked.
     pub(in crate::suite) fn unverified(why: &'static str) -> Filled {
         Filled { unverified: Some(why), ..Filled::nothing(0, Data::Random, 0) }
     }
 
-    /// Somebody wrote what nobody can check.
+    /// Something was written that cannot be checked.
     pub(in crate::suite) fn forget(&mut self) {
         self.numbers.fill(NOTHING);
     }

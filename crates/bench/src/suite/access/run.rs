@@ -69,8 +69,8 @@ fn whole(filled: &mut Filled) -> Stamped<'_> {
     }
 }
 
-/// Reads all of the used part once more and compares every byte of what is known of it, in nobody's
-/// time. When the caller stops it, the rest stays unread, which is no error.
+/// Reads all of the used part once more and compares every byte of what is known of it, outside
+/// of all times. When the caller stops it, the rest stays unread, which is no error.
 ///
 /// # Errors
 /// The first read that failed, or data that are not what was written.

@@ -125,7 +125,7 @@ impl Large {
     }
 }
 
-/// How often each chunk of a copy's large file was changed, and which chunks somebody is at.
+/// How often each chunk of a copy's large file was changed, and which chunks a thread is at.
 pub(super) struct Changes {
     /// Modulo 256, as the byte itself.
     counts: Vec<AtomicU8>,

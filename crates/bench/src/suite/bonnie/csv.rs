@@ -167,7 +167,7 @@ fn new_files(options: &Options) -> [String; 5] {
     ]
 }
 
-/// The names of the fields, for people who read the lines without the original's tools.
+/// The names of the fields, for reading the lines without the original's tools.
 #[must_use]
 pub fn head(style: Style) -> String {
     let pairs = |names: &[&str]| {

@@ -259,7 +259,7 @@ fn every_phase_that_reads_the_large_file_compares_every_byte() {
         for chunk in [256, 8192] {
             let mut said = base.to_vec();
             said.extend([("data", Value::word(data)), ("chunk", Value::Bytes(chunk))]);
-            // Who finds what is done behind a phase.
+            // Which phase finds what is done behind one.
             let phases = ["block write", "rewrite", "character read", "block read", "seeks"];
             for (index, (after, finder)) in phases.iter().zip(&phases[1..]).enumerate() {
                 // Every phase meets every flip once, in one of the four combinations.

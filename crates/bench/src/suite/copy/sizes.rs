@@ -1,4 +1,4 @@
-//! How large the files are: drawn log-uniformly, the same sequence for everybody.
+//! How large the files are: drawn log-uniformly, the same sequence in every run.
 //!
 //! ```text
 //!   size of file i = 1 KiB * 283 ^ u(i)        u(i) = word i of SplitMix64 from a fixed seed, as a number in [0, 1)

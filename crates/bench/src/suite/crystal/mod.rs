@@ -17,7 +17,7 @@
 //!   a part of the file to itself, together all of it: then every read can be checked.
 //! * What a row reads is held against the last write by the 32 bytes that mark every block of 4
 //!   KiB, or by every byte (`verify`); behind the last row the whole file is read back and every
-//!   byte compared, in nobody's time.
+//!   byte compared, outside of all times.
 //! * Version 3 looks at its clock only after a whole pass over the file (sequential), 20 requests
 //!   (512 KiB) or 160 (4 KiB).
 //! * A write has two rates: acknowledged, when its calls had returned, and durable, to the end of

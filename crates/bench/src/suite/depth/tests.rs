@@ -74,8 +74,8 @@ fn an_open_loop_keeps_its_rate_whatever_the_answers_take() {
     }
 }
 
-/// Coordinated omission: one stall of half a second. A closed loop sees one slow request; everybody
-/// who was meant to be served meanwhile waited, and the open loop's percentiles say so.
+/// Coordinated omission: one stall of half a second. A closed loop sees one slow request; all
+/// that were to begin meanwhile waited, and the open loop's percentiles say so.
 #[test]
 fn a_stall_shows_in_the_latency_of_all_who_waited() {
     let stall = |number: usize| {

@@ -537,7 +537,7 @@ fn of_a_large_device_the_regions_and_the_first_places_are_prepared() {
         let measured = result.measured().unwrap();
         assert_eq!(measured.checked_bytes, measured.sample.read.bytes, "{}", test.workload);
     }
-    // Beyond what was prepared nobody knows.
+    // What lies beyond what was prepared is unknown.
     bench.settings.max_operations_per_test = Some(200);
     let result = bench.measured("random read 512");
     assert!(

@@ -1,4 +1,4 @@
-//! What an image is made of: data, and holes that nobody has to read.
+//! What an image is made of: data, and holes that need not be read.
 
 use std::fs::File;
 use std::ops::Range;
@@ -20,7 +20,7 @@ impl Piece {
     }
 }
 
-/// The ranges of a file below `size` that hold data. Whoever cannot tell has data everywhere.
+/// The ranges of a file below `size` that hold data; all of it where the file system cannot tell.
 pub(super) fn data_of(file: &File, size: u64) -> Vec<Range<u64>> {
     let mut found = Vec::new();
     let mut at = 0;

@@ -1,14 +1,14 @@
-//! Who may come in: places for connections, how many of them one address may have, and who makes
-//! way for others.
+//! Which connections are admitted, how many of them one address may have, and which make way for
+//! others.
 //!
 //! ```text
 //!   accept ─> handshake ─> has chosen, asked nothing ─> has asked
-//!             │ the oldest  │ whoever did so too long    │ stays
-//!             └─────────────┴─ makes way when others need the place
+//!             │ the oldest  │ those that did so too long │ stays
+//!             └─────────────┴─ makes way when others come
 //! ```
 //!
 //! All of this is decided before anything is allocated for a connection, by the one thread that
-//! accepts. Whoever makes way has its socket shut down; its worker finds it at its end like any
+//! accepts. One that makes way has its socket shut down; its worker finds it at its end like any
 //! other, and its memory counts until then.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -20,12 +20,12 @@ use std::time::Duration;
 
 use super::server::Limits;
 
-/// Connections that may be on their way out, or on their way to a worker, besides all that have a
-/// place.
+/// Connections that may be on their way out, or on their way to a worker, besides all that are
+/// admitted.
 const PASSING: usize = 256;
 
-/// The places of a server.
-pub(super) struct Places {
+/// The connections of a server, as far as their number matters.
+pub(super) struct Admission {
     limits: Limits,
     state: Mutex<State>,
     /// Rings when a connection has gone.
@@ -36,7 +36,7 @@ pub(super) struct Places {
 #[derive(Default)]
 struct State {
     next: u64,
-    /// Connections that have a place, by age.
+    /// Connections that are admitted, by age.
     admitted: BTreeMap<u64, Admitted>,
     handshakes: BTreeSet<u64>,
     /// Those that have chosen an export and have not asked it anything for too long.
@@ -56,7 +56,7 @@ impl State {
         self.admitted.len() - self.handshakes.len()
     }
 
-    /// Takes the place from a connection, if it has it still.
+    /// Takes a connection out, if it is still admitted.
     fn release(&mut self, number: u64) -> Option<Admitted> {
         let connection = self.admitted.remove(&number)?;
         self.handshakes.remove(&number);
@@ -85,9 +85,9 @@ impl State {
     }
 }
 
-impl Places {
-    pub(super) fn new(limits: Limits) -> Arc<Places> {
-        Arc::new(Places {
+impl Admission {
+    pub(super) fn new(limits: Limits) -> Arc<Admission> {
+        Arc::new(Admission {
             limits,
             state: Mutex::default(),
             gone: Condvar::new(),
@@ -110,7 +110,7 @@ impl Places {
     }
 
     /// Waits for `time` at most while too many connections are passing through; whether there is
-    /// room for one more. Those who come meanwhile wait in the kernel.
+    /// room for one more. Those that come meanwhile wait in the kernel.
     pub(super) fn wait_for_room(&self, time: Duration) -> bool {
         let bound =
             self.limits.connections.saturating_add(self.limits.handshakes).saturating_add(PASSING);
@@ -122,9 +122,9 @@ impl Places {
         !waited.1.timed_out()
     }
 
-    /// Gives a connection that has just come a place, or turns it away.
+    /// Admits a connection that has just come, or turns it away.
     pub(super) fn admit(
-        self: &Arc<Places>,
+        self: &Arc<Admission>,
         descriptor: OwnedFd,
         address: Option<IpAddr>,
     ) -> Option<(Arc<OwnedFd>, Ticket)> {
@@ -146,8 +146,8 @@ impl Places {
             };
             self.evict(&mut state, number);
         }
-        // Many may come and say nothing; whoever means it is through in a moment, so the one who
-        // has taken longest goes.
+        // Many may come and say nothing; a client that means it is through in a moment, so the
+        // one that has taken longest goes.
         if state.handshakes.len() >= self.limits.handshakes.max(1)
             && let Some(number) = state.handshakes.first().copied()
         {
@@ -162,13 +162,13 @@ impl Places {
         if let Some(address) = address {
             *state.by_address.entry(address).or_default() += 1;
         }
-        Some((descriptor, Ticket { places: Arc::clone(self), number }))
+        Some((descriptor, Ticket { admission: Arc::clone(self), number }))
     }
 
     fn evict(&self, state: &mut State, number: u64) {
         if let Some(connection) = state.release(number) {
             self.note_turned_away();
-            // Whoever is gone already needs no end.
+            // One that is gone already needs no end.
             let _ = rustix::net::shutdown(&connection.descriptor, rustix::net::Shutdown::Both);
         }
     }
@@ -187,29 +187,29 @@ fn network_of(address: IpAddr) -> IpAddr {
     }
 }
 
-/// A connection's claim on its place; dropped when nothing of the connection is in use any more.
+/// A connection that was admitted; dropped when nothing of the connection is in use any more.
 pub(super) struct Ticket {
-    places: Arc<Places>,
+    admission: Arc<Admission>,
     number: u64,
 }
 
 impl Ticket {
-    /// The handshake is over: whether there is a place among those that use an export.
+    /// The handshake is over: whether there is room among those that use an export.
     pub(super) fn establish(&self) -> bool {
-        let mut state = self.places.lock();
+        let mut state = self.admission.lock();
         if !state.handshakes.contains(&self.number) {
             return false;
         }
-        if state.established() >= self.places.limits.connections {
+        if state.established() >= self.admission.limits.connections {
             let Some(number) = state.silent_of(None) else { return false };
-            self.places.evict(&mut state, number);
+            self.admission.evict(&mut state, number);
         }
         state.handshakes.remove(&self.number)
     }
 
     /// It has chosen an export and has not asked anything for [`Limits::silent_time`].
     pub(super) fn is_silent(&self) {
-        let mut state = self.places.lock();
+        let mut state = self.admission.lock();
         if state.admitted.contains_key(&self.number) {
             state.silent.insert(self.number);
         }
@@ -217,22 +217,22 @@ impl Ticket {
 
     /// It has asked something after all.
     pub(super) fn has_asked(&self) {
-        self.places.lock().silent.remove(&self.number);
+        self.admission.lock().silent.remove(&self.number);
     }
 
-    /// It is being cut off, so that another may have its place.
+    /// It is being cut off, so that another may come in.
     pub(super) fn give_up(&self) {
-        self.places.lock().release(self.number);
+        self.admission.lock().release(self.number);
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        let mut state = self.places.lock();
+        let mut state = self.admission.lock();
         state.release(self.number);
         state.alive -= 1;
         drop(state);
-        self.places.gone.notify_one();
+        self.admission.gone.notify_one();
     }
 }
 
@@ -246,12 +246,12 @@ mod tests {
         std::os::unix::net::UnixStream::pair().expect("two ends").0.into()
     }
 
-    fn places(
+    fn admission(
         connections: usize,
         handshakes: usize,
         connections_per_address: usize,
-    ) -> Arc<Places> {
-        Places::new(Limits {
+    ) -> Arc<Admission> {
+        Admission::new(Limits {
             connections,
             handshakes,
             connections_per_address,
@@ -265,8 +265,8 @@ mod tests {
 
     #[test]
     fn who_chose_an_export_and_asks_nothing_makes_way_and_nobody_else_does() {
-        let places = places(2, 8, 8);
-        let come = || places.admit(socket(), None).map(|(_, ticket)| ticket);
+        let admission = admission(2, 8, 8);
+        let come = || admission.admit(socket(), None).map(|(_, ticket)| ticket);
         let (first, second) = (come().expect("a place"), come().expect("a place"));
         assert!(first.establish() && second.establish());
         assert!(come().is_none(), "both are used");
@@ -275,28 +275,28 @@ mod tests {
         assert!(come().is_none(), "it has asked something");
         second.is_silent();
         let third = come().expect("the silent one's place");
-        assert_eq!((places.established(), places.turned_away()), (1, 3));
+        assert_eq!((admission.established(), admission.turned_away()), (1, 3));
         assert!(third.establish());
         assert!(!second.establish(), "it has none any more");
         drop(second);
-        assert_eq!(places.established(), 2);
+        assert_eq!(admission.established(), 2);
     }
 
     #[test]
     fn one_address_leaves_room_for_others() {
-        let places = places(8, 8, 3);
+        let admission = admission(8, 8, 3);
         let tickets: Vec<Ticket> =
-            (0..3).map(|_| places.admit(socket(), host(1)).expect("a place").1).collect();
-        assert!(places.admit(socket(), host(1)).is_none());
-        assert!(places.admit(socket(), host(2)).is_some());
-        // Sockets of this machine have no address; whoever may open them is its owner.
-        assert!((0..4).all(|_| places.admit(socket(), None).is_some()));
+            (0..3).map(|_| admission.admit(socket(), host(1)).expect("a place").1).collect();
+        assert!(admission.admit(socket(), host(1)).is_none());
+        assert!(admission.admit(socket(), host(2)).is_some());
+        // Sockets of this machine have no address; only its owner may open them.
+        assert!((0..4).all(|_| admission.admit(socket(), None).is_some()));
         tickets[0].establish();
         tickets[0].is_silent();
-        let again = places.admit(socket(), host(1)).expect("its own silent one makes way");
-        assert!(places.admit(socket(), host(1)).is_none());
+        let again = admission.admit(socket(), host(1)).expect("its own silent one makes way");
+        assert!(admission.admit(socket(), host(1)).is_none());
         drop((tickets, again));
-        assert!(places.lock().by_address.is_empty());
+        assert!(admission.lock().by_address.is_empty());
     }
 
     #[test]
@@ -311,17 +311,17 @@ mod tests {
 
     #[test]
     fn the_oldest_handshake_makes_way_and_its_memory_counts_until_it_is_gone() {
-        let places = places(2, 4, 8);
+        let admission = admission(2, 4, 8);
         let mut tickets: Vec<Ticket> =
-            (0..4).map(|_| places.admit(socket(), None).expect("a place").1).collect();
+            (0..4).map(|_| admission.admit(socket(), None).expect("a place").1).collect();
         for _ in 0..PASSING + 2 {
-            assert!(places.wait_for_room(Duration::ZERO));
-            tickets.push(places.admit(socket(), None).expect("a place").1);
+            assert!(admission.wait_for_room(Duration::ZERO));
+            tickets.push(admission.admit(socket(), None).expect("a place").1);
         }
-        assert_eq!(places.turned_away(), PASSING as u64 + 2);
-        assert!(!places.wait_for_room(Duration::ZERO), "those who had to go are not gone yet");
+        assert_eq!(admission.turned_away(), PASSING as u64 + 2);
+        assert!(!admission.wait_for_room(Duration::ZERO), "those who had to go are not gone yet");
         drop(tickets.remove(0));
-        assert!(places.wait_for_room(Duration::ZERO));
+        assert!(admission.wait_for_room(Duration::ZERO));
         let newest = tickets.last().expect("many");
         assert!(newest.establish() && !tickets[0].establish());
     }
