@@ -40,7 +40,7 @@ fuzz_target!(|data: &[u8]| {
                 continue;
             }
         };
-        let _ = (assembly.places_text(), assembly.degraded_count(), assembly.start.to_string());
+        let _ = (assembly.slots_text(), assembly.degraded_count(), assembly.start.to_string());
         let options = StartOptions {
             read_only: damaged.read_only,
             force: damaged.force,

@@ -85,7 +85,7 @@ pub fn open(members: &[PathBuf], absent: &[usize], read_only: bool) -> Result<Op
             "clean {}, left out {:?}, places {}",
             assembly.clean,
             assembly.left_out,
-            assembly.places_text()
+            assembly.slots_text()
         ));
     }
     // Printed and read again: people reach such an array by its text.

@@ -62,7 +62,7 @@ fn write(paths: &[PathBuf], content: &mut [u8], end: End, seed: u64) -> Result<(
         return Err(format!(
             "clean {}, {}, {} bytes",
             assembly.clean,
-            assembly.places_text(),
+            assembly.slots_text(),
             array.info().size_bytes
         ));
     }

@@ -139,7 +139,7 @@ fn leave_and_come_back(room: &Room, case: &Case) -> Vec<u8> {
         );
     }
     let up = "U".repeat(case.shape.members);
-    assert_eq!(status["arrays"][0]["places"], format!("[{up}]"), "{status}");
+    assert_eq!(status["arrays"][0]["slots"], format!("[{up}]"), "{status}");
     let scrub = room.must(["array", "scrub", name, "--wait"]);
     assert!(scrub.contains(" 0 sectors did not agree"), "{scrub}");
     let mut found = Vec::new();
