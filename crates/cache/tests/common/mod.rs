@@ -38,8 +38,8 @@ pub(crate) fn blocking(device: &dyn Device) -> Blocking {
     Blocking::open(device, &Reactor::virtual_clock()).expect("it opens")
 }
 
-/// Drives random load at a cache for some rounds. At each, one request of the device `failing` below
-/// fails, by turns of these two kinds: errors are told, and what was written is old or new.
+/// Drives random load at a cache for some rounds. At each, one request of the device `failing`
+/// below fails, by turns of these two kinds: errors are told, and what was written is old or new.
 pub(crate) fn drive_while_failing(
     device: &Arc<dyn Device>,
     failing: &Memory,
