@@ -656,7 +656,8 @@ fn make(claim: &Claim, launch: &Launch, guard: &Guard) -> Result<Made, Error> {
         reactor: None,
     };
     let Opened { stack, upkeep, marked, .. } = Opened::open(&settings.tree()?, &options)?;
-    if stack.clock == Clock::Virtual {
+    // A run serves them too: paced in real time, for as long as it measures.
+    if fresh.is_none() && stack.clock == Clock::Virtual {
         return Err(Error::usage(
             "a stack of modelled disks alone keeps no data and runs on a clock of its own; there \
             is nothing to serve",
