@@ -58,8 +58,9 @@ impl fmt::Display for CacheMode {
 pub struct CacheOptions {
     /// What happens to writes.
     pub mode: CacheMode,
-    /// What is cached as a whole, in bytes: a power of two from [`Cache::BLOCK_BYTES_MIN`] to
-    /// [`Cache::BLOCK_BYTES_MAX`].
+    /// What is cached as a whole, in bytes: a power of two from
+    /// [`BLOCK_BYTES_MIN`](crate::Cache::BLOCK_BYTES_MIN) to
+    /// [`BLOCK_BYTES_MAX`](crate::Cache::BLOCK_BYTES_MAX).
     pub block_bytes: u32,
     /// Which block goes for another.
     pub policy: PolicyKind,
@@ -68,11 +69,11 @@ pub struct CacheOptions {
     /// Write-back: from how many dirty blocks on writes have to write some out, in percent of the
     /// store.
     pub dirty_percent: u8,
-    /// Write-back: when a [`CacheUpkeep`] writes out.
+    /// Write-back: when a [`CacheUpkeep`](crate::CacheUpkeep) writes out.
     pub keeping: KeepingOptions,
 }
 
-/// When a [`CacheUpkeep`] writes dirty blocks out, before writes have to.
+/// When a [`CacheUpkeep`](crate::CacheUpkeep) writes dirty blocks out, before writes have to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepingOptions {
     /// After so long without a read or a write, everything; `None`: never for that reason.
