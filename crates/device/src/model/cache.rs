@@ -142,16 +142,16 @@ impl WriteCache {
     pub(super) fn insert(&mut self, start: u64, end: u64, revolutions: impl Fn(u64) -> f64) {
         let reserved = end - start;
         self.arriving -= 1;
-        let grown = self.join(start, end, &revolutions).unwrap_or_else(|| {
+        let (slot, grown) = self.join(start, end, &revolutions).unwrap_or_else(|| {
             let slot = self.add(Extent { start, end, revolutions: revolutions(start) });
-            self.last = Some(slot);
             if self.window.len() < self.window_extents {
                 self.window.push(slot);
             } else {
                 self.backlog.push_back(slot);
             }
-            reserved
+            (slot, reserved)
         });
+        self.last = Some(slot);
         self.bytes -= reserved - grown;
     }
 
@@ -185,10 +185,15 @@ impl WriteCache {
         })
     }
 
-    /// Adds start..end to the extents that it touches, which become one; by how much they grew.
-    fn join(&mut self, start: u64, end: u64, revolutions: &impl Fn(u64) -> f64) -> Option<u64> {
+    /// Adds start..end to the extents that it touches, which become one: which, and by how much
+    /// they grew.
+    fn join(
+        &mut self,
+        start: u64,
+        end: u64,
+        revolutions: &impl Fn(u64) -> f64,
+    ) -> Option<(u32, u64)> {
         let slot = self.touched(start, end)?;
-        self.last = Some(slot);
         let extent = &mut self.extents[slot as usize];
         let mut counted = extent.end - extent.start;
         let mut joined_end = extent.end.max(end);
@@ -209,7 +214,7 @@ impl WriteCache {
             self.drop_extent(other);
         }
         self.extents[slot as usize].end = joined_end;
-        Some(joined_end - joined_start - counted)
+        Some((slot, joined_end - joined_start - counted))
     }
 
     /// Carves off the piece to write next: of the extents in the window the one that costs least to
@@ -255,15 +260,10 @@ impl WriteCache {
     /// overwritten meanwhile needs its room no more.
     pub(super) fn put_back(&mut self, revolutions: impl Fn(u64) -> f64) {
         let Some(piece) = self.writing.take() else { return };
-        let (length, last) = (piece.end - piece.start, self.last);
-        if let Some(grown) = self.join(piece.start, piece.end, &revolutions) {
-            self.bytes -= length - grown;
-            // Joined to what is there, which may be where the host goes on.
-            let live = |slot: &u32| {
-                let extent = &self.extents[*slot as usize];
-                extent.start < extent.end
-            };
-            self.last = last.filter(live).or(self.last);
+        if let Some((slot, grown)) = self.join(piece.start, piece.end, &revolutions) {
+            self.bytes -= piece.end - piece.start - grown;
+            // Where the host goes on is still there, unless the joined extent took it in.
+            self.last.get_or_insert(slot);
             return;
         }
         let slot =

@@ -70,8 +70,8 @@ struct Transfer {
 enum Mechanism {
     Idle,
     Media(Media),
-    /// Writing out a piece of the cache.
-    Destage,
+    /// Writing out a piece of the cache: in the background, or not to be stopped.
+    Destage(Option<Background>),
     ReadAhead,
 }
 
@@ -234,8 +234,6 @@ pub(super) struct Disk {
     mechanism: Mechanism,
     mechanism_until: u64,
     head: f64,
-    /// The write-out under way, if a read may stop it.
-    background: Option<Background>,
     /// The last operation of the mechanism was for a host command.
     served_host: bool,
     segment: Segment,
@@ -299,7 +297,6 @@ impl Disk {
             mechanism: Mechanism::Idle,
             mechanism_until: NEVER,
             head: 0.0,
-            background: None,
             served_host: false,
             segment: Segment { start: 0, end: 0, asked: 0, wanted: false },
             stream: Stream {
@@ -794,12 +791,10 @@ impl Disk {
         let destage = self.destage_is_due();
         let host = !self.pool.is_empty();
         match self.mechanism {
-            Mechanism::Destage if host => {
-                if !self.stop_background(now) {
-                    return;
-                }
+            Mechanism::Destage(Some(background)) if host && now < background.data_at => {
+                self.stop_background(now, background);
             }
-            Mechanism::Media(_) | Mechanism::Destage => return,
+            Mechanism::Media(_) | Mechanism::Destage(_) => return,
             Mechanism::ReadAhead => {
                 if !host && !destage {
                     return;
@@ -868,21 +863,16 @@ impl Disk {
         self.queue_transfer(now, transfer, first_at as u64, last_at, link);
     }
 
-    /// Gives up a write-out in the background for a read; false when there is none, or its data
-    /// moves already. The arm stops on its way.
-    fn stop_background(&mut self, now: u64) -> bool {
-        let Some(background) = self.background.filter(|background| now < background.data_at) else {
-            return false;
-        };
+    /// Gives up a write-out in the background for a read, while its data do not move yet. The arm
+    /// stops on its way.
+    fn stop_background(&mut self, now: u64, background: Background) {
         let Background { from, began, to, data_at } = background;
         let way = (now - began) as f64 / (data_at - began) as f64;
         self.head = from + (to - from) * way;
-        self.background = None;
         self.mechanism = Mechanism::Idle;
         self.mechanism_until = NEVER;
         let geometry = &self.platters.geometry;
         self.cache.put_back(|address| geometry.revolutions(address));
-        true
     }
 
     fn start_destage(&mut self, now: u64) {
@@ -897,18 +887,20 @@ impl Disk {
             (false, _) => self.cache.take_cheapest(cost, self.piece_bytes, at),
         };
         let Some(piece) = piece else { return };
-        if in_background && !large {
-            let data_at = now + whole_nanoseconds(cost(piece.revolutions)).max(1);
-            self.background =
-                Some(Background { from: head, began: now, to: piece.revolutions, data_at });
-        }
+        let background = (in_background && !large).then(|| Background {
+            from: head,
+            began: now,
+            to: piece.revolutions,
+            data_at: now + whole_nanoseconds(cost(piece.revolutions)).max(1),
+        });
         self.write_piece(now, (piece.start, piece.end), false);
+        self.mechanism = Mechanism::Destage(background);
     }
 
     /// Sets the mechanism to write a piece of the cache; with `follows` the head is at its start.
     fn write_piece(&mut self, now: u64, range: (u64, u64), follows: bool) {
         let (passed, head) = self.platters.write(now, self.head, range, self.settle, follows);
-        self.mechanism = Mechanism::Destage;
+        self.mechanism = Mechanism::Destage(None);
         self.mechanism_until = now + whole_nanoseconds(passed);
         self.head = head;
         self.served_host &= follows;
@@ -945,9 +937,8 @@ impl Disk {
                     self.start_stream(self.head, now, now);
                 }
             }
-            Mechanism::Destage => {
+            Mechanism::Destage(_) => {
                 let end = self.cache.written();
-                self.background = None;
                 self.mechanism = Mechanism::Idle;
                 self.admit(now, link);
                 // An extent once begun goes out whole, unless a read waits.
