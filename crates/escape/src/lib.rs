@@ -189,6 +189,16 @@ pub fn csv(field: &str) -> String {
     if safe.contains([',', '"', ';']) { format!("\"{}\"", safe.replace('"', "\"\"")) } else { safe }
 }
 
+/// A word of a POSIX shell, in single quotes unless it needs none.
+#[must_use]
+pub fn shell(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,+%@".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 /// A value within Markdown: what Markdown or HTML in it would mean is taken away.
 #[must_use]
 pub fn markdown(value: &str) -> String {
@@ -360,5 +370,10 @@ mod tests {
             json("{\n  \"a\": \"\u{9b}\u{202e}\u{e0041}é\"\n}"),
             "{\n  \"a\": \"\\u009b\\u202e\\udb40\\udc41é\"\n}"
         );
+    }
+
+    #[test]
+    fn words_reach_a_program_as_they_are() {
+        assert_eq!(["a-b", "", "a b", "it's"].map(shell), ["a-b", "''", "'a b'", r"'it'\''s'"]);
     }
 }

@@ -289,13 +289,13 @@ pub fn commands(folder: &Path, configuration: &Configuration) -> Result<Vec<Stri
         .iter()
         .enumerate()
         .map(|(number, member)| match member {
-            Node::Leaf { address, .. } if has_own => quoted(address),
+            Node::Leaf { address, .. } if has_own => escape::shell(address),
             _ => format!("MEMBER{number}"),
         })
         .collect();
     let mut own = format!(
         "raidloom array start --from {} {}",
-        quoted(&folder.to_string_lossy()),
+        escape::shell(&folder.to_string_lossy()),
         configuration.id
     );
     if !has_own {
@@ -387,15 +387,6 @@ fn md_commands(
         lines.push("# md has no counterpart of upkeep = \"off\"".to_owned());
     }
     device
-}
-
-/// A word for a shell.
-fn quoted(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-:+=%@,".contains(&byte);
-    if !text.is_empty() && text.bytes().all(is_plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("cache", &["block", "reactor"]),
     ("stack", &["array", "block", "cache", "device", "reactor"]),
     ("export", &["block", "reactor"]),
-    ("guest", &["block", "export", "reactor"]),
+    ("guest", &["block", "escape", "export", "reactor"]),
     ("results", &[]),
     ("bench", &["block", "escape", "reactor", "results"]),
     ("host", &["array", "block", "export", "reactor", "results", "stack"]),
@@ -30,8 +30,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "lab",
         &[
-            "array", "bench", "block", "export", "host", "mdtools", "reactor", "results", "serve",
-            "stack",
+            "array", "bench", "block", "escape", "export", "host", "mdtools", "reactor", "results",
+            "serve", "stack",
         ],
     ),
     ("report", &["escape", "results"]),

@@ -206,7 +206,7 @@ fn run_command(
     command: &str,
     served: Receiver<()>,
 ) -> Result<JoinHandle<io::Result<ExitStatus>>, Failure> {
-    let command = command.replace("{}", &quoted(&server.address()));
+    let command = command.replace("{}", &escape::shell(&server.address()));
     let failed = |error: io::Error| Failure::failed(format!("running `{command}`: {error}"));
     let mut child: Child = Command::new("sh").arg("-c").arg(&command).spawn().map_err(failed)?;
     let wait = move || {
@@ -222,16 +222,6 @@ fn run_command(
     std::thread::Builder::new().name("run".to_owned()).spawn(wait).map_err(failed)
 }
 
-/// In single quotes for a shell, unless it needs none.
-fn quoted(text: &str) -> String {
-    if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-:+?=%".contains(&byte))
-        && !text.contains('?')
-    {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -243,7 +233,7 @@ mod tests {
         {
             let output = Command::new("sh")
                 .arg("-c")
-                .arg(format!("printf %s {}", quoted(text)))
+                .arg(format!("printf %s {}", escape::shell(text)))
                 .output()
                 .expect("a shell");
             assert_eq!(String::from_utf8_lossy(&output.stdout), text);

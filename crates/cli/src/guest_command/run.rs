@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use block::{Device, Error, ErrorKind, Node};
 use clap::Args;
-use guest::setup::{SETUP_FAILED, quoted};
+use guest::setup::SETUP_FAILED;
 use guest::{Boot, Drive, Format, Kernel, Outcome, Setup};
 use host::mount::FileSystem;
 use serde_json::{Value, json};
@@ -130,7 +130,7 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let work = match &arguments.command[..] {
         [line] => line.clone(),
-        words => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+        words => words.iter().map(|word| escape::shell(word)).collect::<Vec<_>>().join(" "),
     };
     let memory = &arguments.memory;
     let ran = Ran::new(output, &arguments.guest, memory, arguments.seed, &work, stop)?;
@@ -164,8 +164,8 @@ pub(crate) fn bench(
         (None, None) => "--allow-device /dev/vda /dev/vda",
     };
     let words = inside(std::env::args_os().skip(1))?;
-    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-    let work = format!("{} {} {target}", quoted(&program), words.join(" "));
+    let words: Vec<String> = words.iter().map(|word| escape::shell(word)).collect();
+    let work = format!("{} {} {target}", escape::shell(&program), words.join(" "));
     let ran = Ran::new(output, guest, memory.unwrap_or(MEMORY), seed, &work, &stop)?;
     let said = &ran.outcome.output;
     if output.json {

@@ -88,9 +88,9 @@ impl Job {
     pub fn command(&self) -> String {
         let options = self.options.iter().map(|(name, value)| match *name {
             "readonly" => " --readonly".to_owned(),
-            name => format!(" --{name}={}", quoted(value)),
+            name => format!(" --{name}={}", escape::shell(value)),
         });
-        format!("fio --name={}{}", quoted(&self.name), options.collect::<String>())
+        format!("fio --name={}{}", escape::shell(&self.name), options.collect::<String>())
     }
 
     /// The arguments after the program's name.
@@ -109,15 +109,5 @@ fn runtime(time: Duration) -> String {
         format!("{}", time.as_secs())
     } else {
         format!("{}ms", time.as_millis().max(1))
-    }
-}
-
-/// A word for a shell.
-fn quoted(text: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,+%@".contains(letter);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
     }
 }
