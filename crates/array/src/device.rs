@@ -421,16 +421,16 @@ impl<L: Level> Device for ArrayDevice<L> {
                 found.push(piece.length, false);
                 continue;
             }
-            plan.read.sort_unstable_by_key(|access| match access.place {
+            plan.read.sort_unstable_by_key(|access| match access.content {
                 Place::Host { start } => start,
-                _ => u64::MAX,
+                Place::Scratch { .. } => u64::MAX,
             });
             let start = found.length();
             for access in &plan.read {
                 if found.is_full() {
                     return;
                 }
-                match (&membership.members[access.member], access.place) {
+                match (&membership.members[access.member], access.content) {
                     (Some(member), Place::Host { start: place })
                         if place == found.length() - start =>
                     {

@@ -37,5 +37,5 @@ pub use level::{
     Action, Faults, Level, LinearLevel, Lost, MirrorLevel, ParityLevel, Part, Raid0Level, Spot,
     SyncRange, SyncTask,
 };
-pub use plan::{Access, Place, Plan, RowLock, Step};
+pub use plan::{Access, Content, Place, Plan, RowLock, Step};
 pub use queues::Queues;

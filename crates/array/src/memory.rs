@@ -156,9 +156,6 @@ impl Memory {
         match place {
             Place::Host { start } => (0, self.host_start + start),
             Place::Scratch { buffer, start } => (buffer + 1, start),
-            Place::Zeroes | Place::Discard | Place::Flush => {
-                unreachable!("an access without data has no buffer")
-            }
         }
     }
 
@@ -259,7 +256,7 @@ impl Memory {
     }
 
     /// Runs one step of a plan with these sources of parity. How many sectors it found to differ.
-    pub(crate) fn compute(&mut self, step: Step, sources: &[Place]) -> u64 {
+    pub(crate) fn compute(&mut self, step: Step, sources: &[Option<Place>]) -> u64 {
         let kernel = parity::fastest();
         match step {
             Step::Compare { one, other, length } => {
@@ -310,7 +307,7 @@ impl Memory {
     fn parity(
         &mut self,
         kernel: &Kernel,
-        sources: &[Place],
+        sources: &[Option<Place>],
         p: Place,
         q: Option<Place>,
         length: u64,
@@ -330,7 +327,7 @@ impl Memory {
         while at < length {
             let mut now = SLICE_BYTES.min((length - at) as usize);
             for (slice, source) in slices.iter_mut().zip(sources) {
-                *slice = if *source == Place::Zeroes { &ZEROES } else { self.run(*source, at) };
+                *slice = source.map_or(&ZEROES[..], |place| self.run(place, at));
                 now = now.min(slice.len());
             }
             slices.iter_mut().for_each(|slice| *slice = &slice[..now]);

@@ -7,7 +7,8 @@
 //! Bytes are in the request's own buffer (`Host`) or in scratch buffers that live as long as the
 //! plan. Accesses of one phase run at the same time; neighbours on a member go out as one command.
 
-use crate::MemberSet;
+use crate::level::content_of;
+use crate::{Action, MemberSet, Spot};
 
 /// Where the bytes of an access or a step are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,12 +26,6 @@ pub enum Place {
         /// In bytes.
         start: u64,
     },
-    /// Zeroes that are not sent (no buffer: an access of the write phase, or a source of parity).
-    Zeroes,
-    /// Nothing: the blocks are given back (an access of the write phase only).
-    Discard,
-    /// Nothing: the member is flushed (an access of the write phase only; it has no range).
-    Flush,
 }
 
 impl Place {
@@ -38,25 +33,42 @@ impl Place {
     pub(crate) fn after(self, by: u64) -> Place {
         match self {
             Place::Host { start } => Place::Host { start: start + by },
-            Place::Scratch { buffer: slot, start } => {
-                Place::Scratch { buffer: slot, start: start + by }
-            }
-            Place::Zeroes | Place::Discard | Place::Flush => self,
+            Place::Scratch { buffer, start } => Place::Scratch { buffer, start: start + by },
         }
     }
 }
 
-/// One run of bytes on one member.
+/// What a command of the write phase carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access {
+pub enum Content {
+    /// These bytes.
+    Bytes(Place),
+    /// Zeroes that are not sent.
+    Zeroes,
+    /// Nothing: the blocks are given back.
+    Discard,
+    /// Nothing: the member is flushed; such an access has no range.
+    Flush,
+}
+
+impl From<Place> for Content {
+    fn from(place: Place) -> Content {
+        Content::Bytes(place)
+    }
+}
+
+/// One run of bytes on one member: of the read phase with the [`Place`] that they go to, of the
+/// write phase with the [`Content`] that the member gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access<C> {
     /// Which member.
     pub member: usize,
     /// Where on it, in bytes.
     pub offset: u64,
     /// How much, in bytes.
     pub length: u64,
-    /// Where the bytes go to (read) or come from (write).
-    pub place: Place,
+    /// Where the bytes go to (read), or what is written.
+    pub content: C,
 }
 
 /// A range of a row that no other piece may work on meanwhile. Each level decides what a row is: it
@@ -162,15 +174,15 @@ pub struct Plan {
     pub scratch: Vec<u64>,
     /// What to read first. Accesses that go to the same buffer are in ascending order of their
     /// place and do not overlap.
-    pub read: Vec<Access>,
-    /// What parity is computed from; [`Place::Zeroes`] is a block of zeroes.
-    pub sources: Vec<Place>,
+    pub read: Vec<Access<Place>>,
+    /// What parity is computed from; where there is none, a block of zeroes.
+    pub sources: Vec<Option<Place>>,
     /// What to compute then, in this order.
     pub compute: Vec<Step>,
     /// What to write then.
-    pub write: Vec<Access>,
+    pub write: Vec<Access<Content>>,
     /// What to write as well if something that was compared differs.
-    pub amend: Vec<Access>,
+    pub amend: Vec<Access<Content>>,
 }
 
 impl Plan {
@@ -185,6 +197,17 @@ impl Plan {
         self.amend.clear();
     }
 
+    /// Adds what a part asks of one run of `length` bytes, which begins `start` bytes into it: a
+    /// read to what is read first, anything else to what is written then.
+    pub fn add(&mut self, action: Action, run: Spot, length: u64, start: u64) {
+        let Spot { member, offset } = run;
+        if action == Action::Read {
+            self.read.push(Access { member, offset, length, content: Place::Host { start } });
+        } else {
+            self.write.push(Access { member, offset, length, content: content_of(action, start) });
+        }
+    }
+
     /// Flushes every member that is not absent: the plan of a flush at every level.
     pub(crate) fn flush_all(&mut self, members: usize, absent: &MemberSet) {
         let present = (0..members).filter(|&member| !absent.contains(member));
@@ -192,7 +215,7 @@ impl Plan {
             member,
             offset: 0,
             length: 0,
-            place: Place::Flush,
+            content: Content::Flush,
         }));
     }
 }

@@ -5,12 +5,13 @@
 mod common;
 
 use std::collections::HashMap;
+use std::fmt::Debug;
 
 use array::geometry::Raid10;
 use array::parity::{multiply, power};
 use array::{
-    Access, Action, Faults, Level, MemberSet, MirrorLevel, ParityLayout, ParityLevel, Part, Place,
-    Plan, Queues, Raid10Layout, Step,
+    Access, Action, Content, Faults, Level, MemberSet, MirrorLevel, ParityLayout, ParityLevel,
+    Part, Place, Plan, Queues, Raid10Layout, Step,
 };
 use common::{mirror_image, parity_image};
 
@@ -49,8 +50,14 @@ impl Machine<'_> {
             Place::Scratch { buffer: slot, start } => {
                 self.scratch[slot][start as usize..(start + length) as usize].to_vec()
             }
-            Place::Zeroes | Place::Discard => vec![0; length as usize],
-            Place::Flush => panic!("a flush has no bytes"),
+        }
+    }
+
+    fn written(&self, content: Content, length: u64) -> Vec<u8> {
+        match content {
+            Content::Bytes(place) => self.bytes(place, length),
+            Content::Zeroes | Content::Discard => vec![0; length as usize],
+            Content::Flush => panic!("a flush has no bytes"),
         }
     }
 
@@ -61,12 +68,11 @@ impl Machine<'_> {
                 (&mut *self.host, start)
             }
             Place::Scratch { buffer: slot, start } => (&mut self.scratch[slot], start),
-            _ => panic!("{place:?} is no target"),
         };
         buffer[start as usize..start as usize + bytes.len()].copy_from_slice(bytes);
     }
 
-    fn step(&mut self, step: Step, sources: &[Place]) {
+    fn step(&mut self, step: Step, sources: &[Option<Place>]) {
         match step {
             Step::Zero { into, length } => self.put(into, &vec![0; length as usize]),
             Step::Compare { .. } => panic!("no request compares"),
@@ -87,7 +93,9 @@ impl Machine<'_> {
                 let (mut p_bytes, mut q_bytes) =
                     (vec![0; length as usize], vec![0; length as usize]);
                 for (term, source) in sources[first..first + count].iter().enumerate() {
-                    for (at, byte) in self.bytes(*source, length).into_iter().enumerate() {
+                    // Without one it is a block of zeroes, which changes nothing.
+                    let bytes = source.map(|source| self.bytes(source, length));
+                    for (at, byte) in bytes.unwrap_or_default().into_iter().enumerate() {
                         p_bytes[at] ^= byte;
                         q_bytes[at] ^= multiply(power(term), byte);
                     }
@@ -114,7 +122,7 @@ impl Machine<'_> {
             assert!(!self.faults.hide(access.member), "{access:?} reads what cannot be read");
             let start = access.offset as usize;
             let bytes = self.members[access.member][start..start + access.length as usize].to_vec();
-            self.put(access.place, &bytes);
+            self.put(access.content, &bytes);
             self.read_bytes += access.length;
         }
         plan.compute.iter().for_each(|step| self.step(*step, &plan.sources));
@@ -127,10 +135,10 @@ impl Machine<'_> {
                 "a read writes only to mend"
             );
             assert!(
-                !repairs || matches!(access.place, Place::Scratch { .. }),
+                !repairs || matches!(access.content, Content::Bytes(Place::Scratch { .. })),
                 "a read's own buffer cannot be written from"
             );
-            let bytes = self.bytes(access.place, access.length);
+            let bytes = self.written(access.content, access.length);
             let start = access.offset as usize;
             self.members[access.member][start..start + access.length as usize]
                 .copy_from_slice(&bytes);
@@ -142,9 +150,9 @@ impl Machine<'_> {
 }
 
 /// No byte of a member twice.
-fn check_disjoint(accesses: &[Access]) {
+fn check_disjoint<C: Debug>(accesses: &[Access<C>]) {
     for (number, access) in accesses.iter().enumerate() {
-        let meets = |other: &Access| {
+        let meets = |other: &Access<C>| {
             other.member == access.member
                 && other.offset < access.offset + access.length
                 && access.offset < other.offset + other.length
@@ -154,13 +162,12 @@ fn check_disjoint(accesses: &[Access]) {
 }
 
 /// Reads into one buffer are in the order of their places.
-fn check_order(accesses: &[Access]) {
+fn check_order(accesses: &[Access<Place>]) {
     let mut ends: HashMap<Option<usize>, u64> = HashMap::new();
     for access in accesses {
-        let (buffer, start) = match access.place {
+        let (buffer, start) = match access.content {
             Place::Host { start } => (None, start),
             Place::Scratch { buffer: slot, start } => (Some(slot), start),
-            place => panic!("nothing is read into {place:?}"),
         };
         let end = ends.entry(buffer).or_default();
         assert!(start >= *end, "{access:?} is out of order");
@@ -169,7 +176,7 @@ fn check_order(accesses: &[Access]) {
 }
 
 /// How many commands the accesses to a member make.
-fn command_count(accesses: &[Access], member: usize) -> u32 {
+fn command_count<C>(accesses: &[Access<C>], member: usize) -> u32 {
     let mut count = 0;
     let mut end = None;
     for access in accesses.iter().filter(|access| access.member == member) {

@@ -5,10 +5,12 @@
 
 mod common;
 
+use std::ops::Range;
+
 use array::geometry::{Parity, Raid10};
 use array::parity::{multiply, power};
 use array::{
-    Access, Faults, Level, MemberSet, MirrorLevel, ParityLayout, ParityLevel, Place, Plan,
+    Access, Content, Faults, Level, MemberSet, MirrorLevel, ParityLayout, ParityLevel, Place, Plan,
     Raid10Layout, Step, SyncRange, SyncTask,
 };
 use common::{mirror_image, parity_image};
@@ -61,8 +63,7 @@ impl Scratch {
             Place::Scratch { buffer: slot, start } => {
                 self.0[slot][start as usize..(start + length) as usize].to_vec()
             }
-            Place::Zeroes => vec![0; length as usize],
-            place => panic!("a sync action has no {place:?}"),
+            Place::Host { .. } => panic!("a sync action has no buffer of the host"),
         }
     }
 
@@ -83,7 +84,7 @@ impl Scratch {
     }
 
     /// How many sectors the step found to differ.
-    fn step(&mut self, step: Step, sources: &[Place]) -> usize {
+    fn step(&mut self, step: Step, sources: &[Option<Place>]) -> usize {
         match step {
             Step::Compare { one, other, length } => {
                 let (one, other) = (self.get(one, length), self.get(other, length));
@@ -113,9 +114,10 @@ impl Scratch {
                     let mut sum = vec![0; length as usize];
                     for (term, source) in sources[first..first + count].iter().enumerate() {
                         let coefficient = power(term * factor);
-                        let bytes = self.get(*source, length);
+                        // Without one it is a block of zeroes, which changes nothing.
+                        let bytes = source.map(|source| self.get(source, length));
                         sum.iter_mut()
-                            .zip(bytes)
+                            .zip(bytes.unwrap_or_default())
                             .for_each(|(byte, more)| *byte ^= multiply(coefficient, more));
                     }
                     self.put(target, &sum);
@@ -161,21 +163,25 @@ impl<L: Level> Array<'_, L> {
     }
 
     fn run_plan(&self, plan: &Plan, members: &mut [Vec<u8>]) -> usize {
-        let range =
-            |access: &Access| access.offset as usize..(access.offset + access.length) as usize;
+        fn range<C>(access: &Access<C>) -> Range<usize> {
+            access.offset as usize..(access.offset + access.length) as usize
+        }
         let mut scratch =
             Scratch(plan.scratch.iter().map(|&length| vec![0xa5; length as usize]).collect());
         for access in &plan.read {
             assert!(!self.faults.hide(access.member), "{access:?} reads what cannot be read");
-            scratch.put(access.place, &members[access.member][range(access)]);
+            scratch.put(access.content, &members[access.member][range(access)]);
         }
         let differing = plan.compute.iter().map(|step| scratch.step(*step, &plan.sources)).sum();
         let amend = if differing > 0 { &plan.amend[..] } else { &[] };
         for access in plan.write.iter().chain(amend) {
             assert!(!self.faults.absent.contains(access.member), "{access:?} writes to nobody");
             assert!(plan.lock.is_some(), "a plan that writes locks");
+            let Content::Bytes(place) = access.content else {
+                panic!("{access:?} brings no bytes")
+            };
             members[access.member][range(access)]
-                .copy_from_slice(&scratch.get(access.place, access.length));
+                .copy_from_slice(&scratch.get(place, access.length));
         }
         differing
     }

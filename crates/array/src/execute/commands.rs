@@ -9,7 +9,7 @@ use block::{Buf, BufMut, Op, Request, Returned};
 
 use super::members::{Failure, Members, NO_DRAFT};
 use crate::memory::{Memory, NO_FRAGMENT};
-use crate::{Access, Level, Place};
+use crate::{Access, Content, Level, Place};
 
 /// Set in the tag of a command that belongs to a plan; then come 31 bits of piece and 32 of
 /// command.
@@ -54,7 +54,7 @@ pub(super) struct Draft {
 }
 
 /// What a command carries. Of a read also the fragments of the piece's memory that it fills.
-enum Payload {
+pub(super) enum Payload {
     Read { rope: BufMut, first: u32, last: u32 },
     Write(Buf),
     Zeroes,
@@ -62,49 +62,83 @@ enum Payload {
     Flush,
 }
 
+/// What an access says of its bytes, as the payload of a command.
+pub(super) trait Carried: Copy {
+    fn start(self, length: u64, memory: &mut Memory) -> Payload;
+
+    /// Adds it to a command, which is `total` bytes long then, if that may be: whether it was.
+    fn join(self, length: u64, into: &mut Payload, total: Total, memory: &mut Memory) -> bool;
+}
+
+/// How long a command would be, and how long one that moves data may be, in bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Total {
+    length: u64,
+    most: u64,
+}
+
+impl Carried for Place {
+    fn start(self, length: u64, memory: &mut Memory) -> Payload {
+        let (rope, fragment) = memory.lend(self, length, NO_FRAGMENT);
+        Payload::Read { rope, first: fragment, last: fragment }
+    }
+
+    fn join(self, length: u64, into: &mut Payload, total: Total, memory: &mut Memory) -> bool {
+        match into {
+            Payload::Read { rope, last, .. } if total.length <= total.most => {
+                let (more, fragment) = memory.lend(self, length, *last);
+                rope.append(more);
+                *last = fragment;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Carried for Content {
+    fn start(self, length: u64, memory: &mut Memory) -> Payload {
+        match self {
+            Content::Bytes(place) => Payload::Write(memory.share(place, length)),
+            Content::Zeroes => Payload::Zeroes,
+            Content::Discard => Payload::Discard,
+            Content::Flush => Payload::Flush,
+        }
+    }
+
+    fn join(self, length: u64, into: &mut Payload, total: Total, memory: &mut Memory) -> bool {
+        match (into, self) {
+            (Payload::Write(rope), Content::Bytes(place)) if total.length <= total.most => {
+                rope.append(memory.share(place, length));
+                true
+            }
+            (Payload::Zeroes, Content::Zeroes) | (Payload::Discard, Content::Discard) => true,
+            _ => false,
+        }
+    }
+}
+
 impl Draft {
-    fn new(access: &Access, phase: Phase, memory: &mut Memory) -> Draft {
-        let payload = match (access.place, phase) {
-            (Place::Host { .. } | Place::Scratch { .. }, Phase::Read) => {
-                let (rope, fragment) = memory.lend(access.place, access.length, NO_FRAGMENT);
-                Payload::Read { rope, first: fragment, last: fragment }
-            }
-            (Place::Host { .. } | Place::Scratch { .. }, Phase::Write { .. }) => {
-                Payload::Write(memory.share(access.place, access.length))
-            }
-            (Place::Zeroes, _) => Payload::Zeroes,
-            (Place::Discard, _) => Payload::Discard,
-            (Place::Flush, _) => Payload::Flush,
-        };
+    fn new<C: Carried>(access: &Access<C>, memory: &mut Memory) -> Draft {
+        let payload = access.content.start(access.length, memory);
         Draft { member: access.member, offset: access.offset, length: access.length, payload }
     }
 
-    /// Whether an access may be part of this command too.
-    fn joins(&self, access: &Access, max_request_bytes: u64) -> bool {
-        let (alike, most) = match (&self.payload, access.place) {
-            (
-                Payload::Read { .. } | Payload::Write(_),
-                Place::Host { .. } | Place::Scratch { .. },
-            ) => (true, max_request_bytes),
-            (Payload::Zeroes, Place::Zeroes) | (Payload::Discard, Place::Discard) => {
-                (true, u64::MAX)
-            }
-            _ => (false, 0),
-        };
-        alike && self.offset + self.length == access.offset && self.length + access.length <= most
-    }
-
-    fn extend(&mut self, access: &Access, memory: &mut Memory) {
-        match &mut self.payload {
-            Payload::Read { rope, last, .. } => {
-                let (more, fragment) = memory.lend(access.place, access.length, *last);
-                rope.append(more);
-                *last = fragment;
-            }
-            Payload::Write(rope) => rope.append(memory.share(access.place, access.length)),
-            Payload::Zeroes | Payload::Discard | Payload::Flush => (),
+    /// Takes an access that begins where this command ends, if one command may do both: whether it
+    /// did.
+    fn join<C: Carried>(&mut self, access: &Access<C>, most: u64, memory: &mut Memory) -> bool {
+        let length = self.length + access.length;
+        let joined = self.offset + self.length == access.offset
+            && access.content.join(
+                access.length,
+                &mut self.payload,
+                Total { length, most },
+                memory,
+            );
+        if joined {
+            self.length = length;
         }
-        self.length += access.length;
+        joined
     }
 }
 
@@ -113,16 +147,6 @@ pub(super) struct Sent {
     member: usize,
     /// The first fragment that it fills; [`NO_FRAGMENT`] if it reads nothing.
     fragment: u32,
-}
-
-/// Which phase of a plan a batch is for.
-#[derive(Clone, Copy)]
-pub(super) enum Phase {
-    Read,
-    Write {
-        /// Each write is durable when it completes.
-        fua: bool,
-    },
 }
 
 /// The commands of one phase of a piece. Its memory is used again for the next phase, so that a
@@ -179,12 +203,13 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    /// Sends the accesses of one phase of a piece as its batch.
-    pub(super) fn send<L: Level>(
+    /// Sends the accesses of one phase of a piece as its batch; with `fua` each write is durable
+    /// when it completes.
+    pub(super) fn send<L: Level, C: Carried>(
         &mut self,
         piece: u32,
-        accesses: &[Access],
-        phase: Phase,
+        accesses: &[Access<C>],
+        fua: bool,
         memory: &mut Memory,
         members: &mut Members<L>,
         batch: &mut Batch,
@@ -193,12 +218,9 @@ impl Sender {
         for access in accesses {
             let queue = members.slot_mut(access.member);
             let last = self.drafts.get_mut(queue.last_draft as usize);
-            match last.filter(|last| last.joins(access, queue.max_request_bytes)) {
-                Some(last) => last.extend(access, memory),
-                None => {
-                    queue.last_draft = self.drafts.len() as u32;
-                    self.drafts.push(Draft::new(access, phase, memory));
-                }
+            if !last.is_some_and(|last| last.join(access, queue.max_request_bytes, memory)) {
+                queue.last_draft = self.drafts.len() as u32;
+                self.drafts.push(Draft::new(access, memory));
             }
         }
         batch.outstanding = self.drafts.len() as u32;
@@ -206,7 +228,6 @@ impl Sender {
             let queue = members.slot_mut(draft.member);
             queue.last_draft = NO_DRAFT;
             let (offset, length) = (draft.offset + queue.data_offset, draft.length);
-            let fua = matches!(phase, Phase::Write { fua: true });
             let (op, fragment) = match draft.payload {
                 Payload::Read { rope, first, .. } => (Op::Read { offset, into: rope }, first),
                 Payload::Write(from) => (Op::Write { offset, from, fua }, NO_FRAGMENT),

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use block::{Completion, Error, ErrorKind, Slots};
 use reactor::Reactor;
 
-use super::commands::{Phase, Sender};
+use super::commands::Sender;
 use super::gate::{MetadataGate, Pass};
 use super::members::{Failure, Members};
 use super::piece::{Careful, Piece, State};
@@ -371,7 +371,15 @@ impl<L: Level> Pieces<L> {
         let attempt = &piece.attempt;
         piece.memory.add_scratch(&attempt.plan.scratch, &mut self.scratch);
         piece.state = State::Reading;
-        self.send(index, piece, Phase::Read)
+        let Piece { tag, attempt, memory, batch, .. } = piece;
+        let accesses = &attempt.plan.read;
+        if accesses.is_empty() {
+            batch.start();
+            return Step::Go;
+        }
+        block::trace::on_behalf_of(*tag);
+        self.sender.send(index, accesses, false, memory, &mut self.members, batch);
+        Step::Wait
     }
 
     /// Asks whether what is planned may be written.
@@ -437,22 +445,14 @@ impl<L: Level> Pieces<L> {
         // What was logged is durable before another piece's entries replace its own.
         let fua = piece.fua || piece.holds.log.is_some();
         piece.state = State::Writing;
-        self.send(index, piece, Phase::Write { fua })
-    }
-
-    /// Sends what the plan has for a phase, if it has something.
-    fn send(&mut self, index: u32, piece: &mut Piece, phase: Phase) -> Step {
         let Piece { tag, attempt, memory, batch, .. } = piece;
-        let accesses = match phase {
-            Phase::Read => &attempt.plan.read,
-            Phase::Write { .. } => &attempt.plan.write,
-        };
+        let accesses = &attempt.plan.write;
         if accesses.is_empty() {
             batch.start();
             return Step::Go;
         }
         block::trace::on_behalf_of(*tag);
-        self.sender.send(index, accesses, phase, memory, &mut self.members, batch);
+        self.sender.send(index, accesses, fua, memory, &mut self.members, batch);
         Step::Wait
     }
 

@@ -2,9 +2,9 @@
 
 use block::Info;
 
-use super::{Action, Faults, Level, Lost, Part, Spot, place_of};
+use super::{Faults, Level, Lost, Part, Spot};
 use crate::geometry::Linear;
-use crate::{Access, MemberSet, Plan, Queues};
+use crate::{MemberSet, Plan, Queues};
 
 /// The concatenation of its members.
 #[derive(Debug)]
@@ -54,17 +54,11 @@ impl Level for LinearLevel {
         _queues: &Queues,
         plan: &mut Plan,
     ) -> Result<(), Lost> {
-        let list = if piece.action == Action::Read { &mut plan.read } else { &mut plan.write };
         let mut start = 0;
         while start < piece.length {
             let extent = self.geometry.locate(piece.offset + start, piece.length - start);
-            let place = place_of(piece.action, start);
-            list.push(Access {
-                member: extent.member,
-                offset: extent.offset,
-                length: extent.length,
-                place,
-            });
+            let run = Spot { member: extent.member, offset: extent.offset };
+            plan.add(piece.action, run, extent.length, start);
             start += extent.length;
         }
         Ok(())

@@ -12,11 +12,11 @@ use std::ops::Range;
 use block::{Info, size_text};
 
 use super::{
-    Action, Faults, Level, Lost, Part, SYNC_PLAN_BYTES, Spot, SyncRange, SyncTask, place_of,
+    Action, Faults, Level, Lost, Part, SYNC_PLAN_BYTES, Spot, SyncRange, SyncTask, content_of,
 };
 use crate::geometry::{Raid10, Raid10Layout};
 use crate::sync::Ranges;
-use crate::{Access, MemberSet, Place, Plan, Queues, RowLock, Step};
+use crate::{Access, Content, MemberSet, Place, Plan, Queues, RowLock, Step};
 
 /// What the array's bytes are cut into for locking; a plan stays within one. Large, for a discard
 /// may span the array.
@@ -104,9 +104,15 @@ impl MirrorLevel {
                     // What is written back must not overtake a newer write.
                     plan.lock = Some(Self::lock(piece));
                 }
-                plan.write.push(Access { member: bad.member, offset: bad.offset, length, place });
+                plan.write.push(Access {
+                    member: bad.member,
+                    offset: bad.offset,
+                    length,
+                    content: place.into(),
+                });
             }
-            plan.read.push(Access { member: copy.member, offset: copy.offset, length, place });
+            let Spot { member, offset } = copy;
+            plan.read.push(Access { member, offset, length, content: place });
         }
         Ok(())
     }
@@ -129,13 +135,13 @@ impl MirrorLevel {
                 for (within, length) in self.parts(now) {
                     let copies = (far * near..(far + 1) * near)
                         .map(|copy| self.geometry.locate(now.offset + within, length, copy));
-                    let place = place_of(piece.action, start + within);
+                    let content = content_of(piece.action, start + within);
                     let present = copies.filter(|copy| !faults.absent.contains(copy.member));
                     plan.write.extend(present.map(|copy| Access {
                         member: copy.member,
                         offset: copy.offset,
                         length,
-                        place,
+                        content,
                     }));
                 }
             }
@@ -299,27 +305,33 @@ impl Level for MirrorLevel {
         let own =
             self.copies(offset, |member| Some(member) == target && !faults.hide(member)).next();
         let first = own.or_else(|| readable.next()).ok_or(faults.lost())?;
-        let access = |copy: Spot, slot| Access {
+        let scratch = |buffer| Place::Scratch { buffer, start: 0 };
+        let read = |copy: Spot, buffer| Access {
             member: copy.member,
             offset: copy.offset,
             length,
-            place: Place::Scratch { buffer: slot, start: 0 },
+            content: scratch(buffer),
+        };
+        let write = |copy: Spot| Access {
+            member: copy.member,
+            offset: copy.offset,
+            length,
+            content: Content::Bytes(scratch(0)),
         };
         plan.scratch.push(length);
-        plan.read.push(access(first, 0));
+        plan.read.push(read(first, 0));
         let wanted = self.copies(offset, |member| Some(member) == target || faults.mend(member));
-        plan.write.extend(wanted.map(|copy| access(copy, 0)));
+        plan.write.extend(wanted.map(write));
         if target.is_some() {
             return Ok(());
         }
         for copy in readable {
             let slot = plan.scratch.len();
             plan.scratch.push(length);
-            plan.read.push(access(copy, slot));
-            let compared = |slot| Place::Scratch { buffer: slot, start: 0 };
-            plan.compute.push(Step::Compare { one: compared(0), other: compared(slot), length });
+            plan.read.push(read(copy, slot));
+            plan.compute.push(Step::Compare { one: scratch(0), other: scratch(slot), length });
             if range.task == SyncTask::Repair {
-                plan.amend.push(access(copy, 0));
+                plan.amend.push(write(copy));
             }
         }
         Ok(())

@@ -11,7 +11,7 @@ use std::ops::Range;
 use block::Info;
 
 use crate::sync::Ranges;
-use crate::{MemberSet, Plan, Queues};
+use crate::{Content, MemberSet, Place, Plan, Queues};
 pub use linear::LinearLevel;
 pub use mirror::MirrorLevel;
 pub use parity::ParityLevel;
@@ -245,12 +245,12 @@ pub trait Level: Send + Sync + 'static {
 /// little enough to hold several in memory, and the host's writes wait for it.
 const SYNC_PLAN_BYTES: u64 = 128 << 10;
 
-/// What an access of a part moves, `start` bytes from the part's beginning.
-fn place_of(action: Action, start: u64) -> crate::Place {
+/// What a part that changes something brings, `start` bytes from its beginning.
+pub(crate) fn content_of(action: Action, start: u64) -> Content {
     match action {
-        Action::Read | Action::Write => crate::Place::Host { start },
-        Action::Zeroes => crate::Place::Zeroes,
-        Action::Discard => crate::Place::Discard,
+        Action::Read | Action::Write => Content::Bytes(Place::Host { start }),
+        Action::Zeroes => Content::Zeroes,
+        Action::Discard => Content::Discard,
     }
 }
 

@@ -26,11 +26,11 @@
 use block::{DiscardSupport, Info, size_text};
 
 use super::{
-    Action, Faults, Level, Lost, Part, SYNC_PLAN_BYTES, Spot, SyncRange, SyncTask, place_of,
+    Action, Faults, Level, Lost, Part, SYNC_PLAN_BYTES, Spot, SyncRange, SyncTask, content_of,
 };
 use crate::geometry::{Parity, ParityLayout, Row};
 use crate::parity::{inverse, power};
-use crate::{Access, MemberSet, Place, Plan, Queues, RowLock, Step};
+use crate::{Access, Content, MemberSet, Place, Plan, Queues, RowLock, Step};
 
 /// The levels whose redundancy is arithmetic.
 #[derive(Debug)]
@@ -145,8 +145,14 @@ impl Cut {
         RowLock { row: self.number, from, to }
     }
 
-    fn access(&self, member: usize, (from, to): (u64, u64), place: Place) -> Access {
-        Access { member, offset: self.number * self.chunk_bytes + from, length: to - from, place }
+    fn access<C>(&self, member: usize, (from, to): (u64, u64), content: C) -> Access<C> {
+        let offset = self.number * self.chunk_bytes + from;
+        Access { member, offset, length: to - from, content }
+    }
+
+    /// A write of what lies in the host's buffer or in scratch.
+    fn write(&self, member: usize, range: (u64, u64), place: Place) -> Access<Content> {
+        self.access(member, range, Content::Bytes(place))
     }
 
     /// The members that hold parity and are not absent.
@@ -241,7 +247,7 @@ impl ParityLevel {
             let length = (self.geometry.chunk_bytes() - from).min(piece.length - start);
             let offset = number * self.geometry.chunk_bytes() + from;
             let member = self.geometry.row(number).member(index);
-            plan.read.push(Access { member, offset, length, place: Place::Host { start } });
+            plan.read.push(Access { member, offset, length, content: Place::Host { start } });
             start += length;
         }
     }
@@ -253,7 +259,7 @@ impl ParityLevel {
         // What is written back afterwards cannot lie in a read's own buffer.
         plan_whole(cut, faults, plan, |index| cut.covers_span(index) && !is_bad(index))?;
         for segment in cut.segments() {
-            let place = plan.sources[segment.index];
+            let place = plan.read[segment.index].content;
             if let Place::Scratch { .. } = place {
                 let from = place.after(segment.from - cut.span().0);
                 let into = Place::Host { start: segment.start };
@@ -261,7 +267,8 @@ impl ParityLevel {
             }
         }
         for index in (0..cut.row.data_count()).filter(|&index| is_bad(index)) {
-            plan.write.push(cut.access(cut.row.member(index), cut.span(), plan.sources[index]));
+            let place = plan.read[index].content;
+            plan.write.push(cut.write(cut.row.member(index), cut.span(), place));
         }
         Ok(())
     }
@@ -283,7 +290,7 @@ impl ParityLevel {
             if is_full && action != Action::Write {
                 // The parity of zeroes is zero.
                 plan.write.extend(
-                    parity.map(|member| cut.access(member, cut.span(), place_of(action, 0))),
+                    parity.map(|member| cut.access(member, cut.span(), content_of(action, 0))),
                 );
             } else {
                 let modify_bytes: u64 =
@@ -306,11 +313,11 @@ impl ParityLevel {
                     (true, false) => plan_modify(action, cut, (p, q), plan),
                     (_, true) => {
                         // Old data of chunk i, if any is needed, begin at sources[i].
-                        plan.sources.resize(cut.row.data_count(), Place::Zeroes);
+                        plan.sources.resize(cut.row.data_count(), None);
                         for index in all {
                             if let Some((from, to)) = cut.uncovered(index) {
                                 let old = scratch(plan, to - from);
-                                plan.sources[index] = old;
+                                plan.sources[index] = Some(old);
                                 plan.read.push(cut.access(cut.row.member(index), (from, to), old));
                             }
                         }
@@ -327,8 +334,8 @@ impl ParityLevel {
         }
         let present = cut.segments().filter(|segment| !faults.absent.contains(segment.member));
         plan.write.extend(present.map(|segment| {
-            let place = place_of(action, segment.start);
-            cut.access(segment.member, (segment.from, segment.to), place)
+            let content = content_of(action, segment.start);
+            cut.access(segment.member, (segment.from, segment.to), content)
         }));
         Ok(())
     }
@@ -341,7 +348,7 @@ fn plan_modify(action: Action, cut: &Cut, (p, q): (Option<usize>, Option<usize>)
         member.map(|member| {
             let place = scratch(plan, cut.span_bytes());
             plan.read.push(cut.access(member, cut.span(), place));
-            plan.write.push(cut.access(member, cut.span(), place));
+            plan.write.push(cut.write(member, cut.span(), place));
             place
         })
     };
@@ -386,24 +393,24 @@ fn plan_parity(
     let count = if q.is_some() { cut.row.term_count() } else { cut.row.data_count() };
     for (from, to) in cut.bands() {
         let first = plan.sources.len();
-        plan.sources.resize(first + count, Place::Zeroes);
+        plan.sources.resize(first + count, None);
         for index in 0..cut.row.data_count() {
             let term = if q.is_some() { cut.row.exponent(cut.row.member(index)) } else { index };
             let covering =
                 cut.segment(index).filter(|segment| segment.from <= from && to <= segment.to);
             plan.sources[first + term] = match covering {
                 Some(segment) if action == Action::Write => {
-                    Place::Host { start: segment.start + from - segment.from }
+                    Some(Place::Host { start: segment.start + from - segment.from })
                 }
-                Some(_) => Place::Zeroes,
-                None => plan.sources[index].after(from - old_start(index)),
+                Some(_) => None,
+                None => plan.sources[index].map(|place| place.after(from - old_start(index))),
             };
         }
         let (p, q) = (p_place.after(from - low), q_place.map(|q| q.after(from - low)));
         plan.compute.push(Step::Parity { first, count, p, q, length: to - from });
     }
-    plan.write.extend(p.map(|member| cut.access(member, cut.span(), p_place)));
-    plan.write.extend(q.zip(q_place).map(|(member, place)| cut.access(member, cut.span(), place)));
+    plan.write.extend(p.map(|member| cut.write(member, cut.span(), p_place)));
+    plan.write.extend(q.zip(q_place).map(|(member, place)| cut.write(member, cut.span(), place)));
 }
 
 /// P, and Q if it is wanted, of data chunks whose bytes over the span are in `places`.
@@ -413,17 +420,18 @@ fn plan_row_parity(cut: &Cut, places: &[Place], with_q: bool, plan: &mut Plan) -
     let q = with_q.then(|| scratch(plan, length));
     let first = plan.sources.len();
     let count = if with_q { cut.row.term_count() } else { places.len() };
-    plan.sources.resize(first + count, Place::Zeroes);
+    plan.sources.resize(first + count, None);
     for (index, &place) in places.iter().enumerate() {
         let term = if with_q { cut.row.exponent(cut.row.member(index)) } else { index };
-        plan.sources[first + term] = place;
+        plan.sources[first + term] = Some(place);
     }
     plan.compute.push(Step::Parity { first, count, p, q, length });
     [p, q.unwrap_or(p)]
 }
 
-/// All of the row's old data over the span: for chunk i at `sources[i]`, in the host's buffer where
-/// `in_host` says so. What cannot be read is made from the rest.
+/// All of the row's old data over the span: for chunk i at `sources[i]`, where the plan's read
+/// number i puts them, in the host's buffer where `in_host` says so. What cannot be read is made
+/// from the rest. The plan is empty but for its lock.
 fn plan_whole(
     cut: &Cut,
     faults: &Faults,
@@ -458,20 +466,20 @@ fn plan_whole(
             index if Some(index) == other => q,
             index => Some(cut.row.member(index)),
         };
-        plan.sources.push(place);
+        plan.sources.push(Some(place));
         plan.read.push(cut.access(member.expect("each unknown has its parity"), cut.span(), place));
     }
     let known = |index: &usize| Some(*index) != one && Some(*index) != other;
     for index in (0..cut.row.data_count()).filter(known) {
-        let from = plan.sources[index];
+        let from = plan.read[index].content;
         if let (Some(_), Some(x)) = (p, one) {
-            plan.compute.push(Step::Xor { from, into: plan.sources[x], length });
+            plan.compute.push(Step::Xor { from, into: plan.read[x].content, length });
         }
         if let (Some(_), Some(y)) = (q, other.or(one)) {
             plan.compute.push(Step::MultiplyXor {
                 coefficient: cut.coefficient(index),
                 from,
-                into: plan.sources[y],
+                into: plan.read[y].content,
                 length,
             });
         }
@@ -481,13 +489,13 @@ fn plan_whole(
         (None, Some(_), Some(x), None) => {
             plan.compute.push(Step::Scale {
                 coefficient: inverse(cut.coefficient(x)),
-                into: plan.sources[x],
+                into: plan.read[x].content,
                 length,
             });
         }
         // dP = P ^ P'   dQ = Q ^ Q'   D_y = (dQ ^ g^x dP) / (g^x ^ g^y)   D_x = dP ^ D_y
         (Some(_), Some(_), Some(x), Some(y)) => {
-            let (at_x, at_y) = (plan.sources[x], plan.sources[y]);
+            let (at_x, at_y) = (plan.read[x].content, plan.read[y].content);
             let divisor = cut.coefficient(x) ^ cut.coefficient(y);
             plan.compute.push(Step::MultiplyXor {
                 coefficient: cut.coefficient(x),
@@ -620,17 +628,17 @@ impl Level for ParityLevel {
             // A member that serves is its own best source.
             let place = scratch(plan, cut.span_bytes());
             plan.read.push(cut.access(member, cut.span(), place));
-            plan.write.push(cut.access(member, cut.span(), place));
+            plan.write.push(cut.write(member, cut.span(), place));
             return Ok(());
         }
         let wants = |member: usize| Some(member) == target || faults.mend(member);
         plan_whole(&cut, faults, plan, |_| false)?;
-        let places = plan.sources.clone();
+        let places = plan.read.iter().map(|access| access.content).collect::<Vec<_>>();
         let used = plan.read.iter().map(|access| access.member).collect::<Vec<_>>();
         for (index, &place) in
             places.iter().enumerate().filter(|(index, _)| wants(cut.row.member(*index)))
         {
-            plan.write.push(cut.access(cut.row.member(index), cut.span(), place));
+            plan.write.push(cut.write(cut.row.member(index), cut.span(), place));
         }
         // Parity that went into the data agrees with them, whatever it is.
         let compared =
@@ -643,7 +651,7 @@ impl Level for ParityLevel {
         let computed = plan_row_parity(&cut, &places, held[1].or(wanted[1]).is_some(), plan);
         for (place, (held, wanted)) in computed.into_iter().zip(held.into_iter().zip(wanted)) {
             if let Some(member) = wanted {
-                plan.write.push(cut.access(member, cut.span(), place));
+                plan.write.push(cut.write(member, cut.span(), place));
             }
             if let Some(member) = held {
                 let old = scratch(plan, cut.span_bytes());
@@ -654,7 +662,7 @@ impl Level for ParityLevel {
                     length: cut.span_bytes(),
                 });
                 if range.task == SyncTask::Repair {
-                    plan.amend.push(cut.access(member, cut.span(), place));
+                    plan.amend.push(cut.write(member, cut.span(), place));
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use block::Info;
 
-use super::{Action, Faults, Level, Lost, Part, Spot, place_of};
+use super::{Action, Faults, Level, Lost, Part, Spot, content_of};
 use crate::geometry::{Raid0, Raid0Layout};
 use crate::{Access, MemberSet, Plan, Queues};
 
@@ -66,18 +66,11 @@ impl Level for Raid0Level {
     ) -> Result<(), Lost> {
         match piece.action {
             Action::Read | Action::Write => {
-                let list =
-                    if piece.action == Action::Read { &mut plan.read } else { &mut plan.write };
                 let mut start = 0;
                 while start < piece.length {
                     let extent = self.geometry.locate(piece.offset + start, piece.length - start);
-                    let place = place_of(piece.action, start);
-                    list.push(Access {
-                        member: extent.member,
-                        offset: extent.offset,
-                        length: extent.length,
-                        place,
-                    });
+                    let run = Spot { member: extent.member, offset: extent.offset };
+                    plan.add(piece.action, run, extent.length, start);
                     start += extent.length;
                 }
             }
@@ -86,12 +79,12 @@ impl Level for Raid0Level {
             Action::Zeroes | Action::Discard => {
                 let shares = (0..self.member_count)
                     .filter_map(|member| self.geometry.share(piece.offset, piece.length, member));
-                let place = place_of(piece.action, 0);
+                let content = content_of(piece.action, 0);
                 plan.write.extend(shares.map(|share| Access {
                     member: share.member,
                     offset: share.offset,
                     length: share.length,
-                    place,
+                    content,
                 }));
             }
         }

@@ -24,7 +24,7 @@ use crate::geometry::Parity;
 use crate::md::{PPL_HEADER_BYTES, PplEntry, PplHeader, find_newest_ppl, ppl_signature};
 use crate::memory::Memory;
 use crate::rows::{OthersWoken, Rows, Waiter};
-use crate::{Action, Part, Place, Plan, RowLock, Step};
+use crate::{Action, Content, Part, Place, Plan, RowLock, Step};
 
 const SECTOR_BYTES: u64 = block::SECTOR_BYTES;
 
@@ -149,17 +149,22 @@ fn log_of(geometry: &Parity, part: Part, plan: &mut Plan) -> Option<Logged> {
     let (number, start) = geometry.locate(part.offset);
     let row = geometry.row(number);
     let parity = *plan.write.iter().find(|access| access.member == row.p)?;
+    // Parity is written without bytes only where all of the row becomes zero.
+    let new_parity = match parity.content {
+        Content::Bytes(place) => Some(place),
+        Content::Zeroes | Content::Discard | Content::Flush => None,
+    };
     let buffer = plan.scratch.len();
     let (first, from) = geometry.locate_in_row(start);
     let mut at = PPL_HEADER_BYTES as u64;
     let mut entries = Vec::new();
     for band in bands(geometry, part) {
         let length = band.to - band.from;
-        let is_whole = band.count == row.data_count();
-        if !is_whole {
+        let partial = new_parity.filter(|_| band.count < row.data_count());
+        if let Some(new_parity) = partial {
             let into = Place::Scratch { buffer, start: at };
             let parity_start = number * geometry.chunk_bytes() + band.from - parity.offset;
-            plan.compute.push(Step::Copy { from: parity.place.after(parity_start), into, length });
+            plan.compute.push(Step::Copy { from: new_parity.after(parity_start), into, length });
             for index in band.first..band.first + band.count {
                 if part.action == Action::Write {
                     let start = (index - first) as u64 * geometry.chunk_bytes() + band.from - from;
@@ -173,7 +178,7 @@ fn log_of(geometry: &Parity, part: Part, plan: &mut Plan) -> Option<Logged> {
                 + band.first as u64 * geometry.chunk_bytes()
                 + band.from)
                 / SECTOR_BYTES,
-            parity_bytes: if is_whole { 0 } else { length as u32 },
+            parity_bytes: if partial.is_some() { length as u32 } else { 0 },
             data_bytes: (band.count as u64 * length) as u32,
             parity_role: row.p as u32,
             checksum: 0,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use array::md::Consistency;
 use array::metadata::PlantedMistake;
 use array::sync::SyncAction;
-use array::{Level, ParityLayout, Plan, Raid10Layout, Step};
+use array::{Content, Level, ParityLayout, Plan, Raid10Layout, Step};
 
 use super::metadata::bench::Shape;
 use super::metadata::crashes::{Case, Slip, crashes};
@@ -65,7 +65,9 @@ fn reverse_q(plan: &mut Plan) {
 
 /// Parity keeps what it was: it is computed, and not written.
 fn skip_parity(plan: &mut Plan) {
-    let is_data = |access: &array::Access| matches!(access.place, array::Place::Host { .. });
+    let is_data = |access: &array::Access<Content>| {
+        matches!(access.content, Content::Bytes(array::Place::Host { .. }))
+    };
     plan.write.retain(is_data);
 }
 

@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use array::{
-    Access, Action, ArrayDevice, Faults, Level, Lost, MemberSet, Part, Place, Plan, Queues,
-    Raid0Layout, Spot,
-};
+use array::{ArrayDevice, Faults, Level, Lost, MemberSet, Part, Plan, Queues, Raid0Layout, Spot};
 use block::{Blocking, Device, Info, Reactor};
 
 const CHUNK_BYTES: u64 = 64 << 10;
@@ -59,14 +56,7 @@ impl Level for Striped {
         _queues: &Queues,
         plan: &mut Plan,
     ) -> Result<(), Lost> {
-        let Spot { member, offset } = self.spot(piece.offset);
-        let place = match piece.action {
-            Action::Read | Action::Write => Place::Host { start: 0 },
-            Action::Zeroes => Place::Zeroes,
-            Action::Discard => Place::Discard,
-        };
-        let phase = if piece.action == Action::Read { &mut plan.read } else { &mut plan.write };
-        phase.push(Access { member, offset, length: piece.length, place });
+        plan.add(piece.action, self.spot(piece.offset), piece.length, 0);
         Ok(())
     }
 }
