@@ -1,14 +1,27 @@
 # The two commands of the README, and a few more. Nothing here installs packages; what is missing is named.
 
-.PHONY: help demo test bench install install-service clean
+# Where `make install` puts things; DESTDIR goes before it, for those who make packages.
+PREFIX ?= /usr/local
+
+RAIDLOOM := target/release/raidloom
+SHARE := $(DESTDIR)$(PREFIX)/share
+UNIT := $(DESTDIR)$(PREFIX)/lib/systemd/system/raidloom@.service
+
+.PHONY: help build demo test bench install uninstall deb clean
 
 help:
 	@echo "make demo     build raidloom; which chunk size, on modelled disks; what parity costs, on files (2 minutes)"
 	@echo "make test     every check that CI makes"
 	@echo "make bench    speed against fio and against itself; writes docs/benchmarks.md"
-	@echo "make install  put raidloom where cargo puts programs"
-	@echo "make install-service  as root: raidloom to /usr/local/bin, its systemd unit to /etc/systemd/system (DESTDIR goes before both)"
+	@echo "make build    build raidloom: $(RAIDLOOM)"
+	@echo "make install  put what was built, its manual pages, completions, plans and systemd unit under $(PREFIX) (PREFIX=, DESTDIR=)"
+	@echo "make uninstall  take all of it away again"
+	@echo "make deb      a Debian package, in target/debian (needs cargo-deb)"
 	@echo "make clean    remove what was built"
+
+build:
+	@tools/need install
+	cargo build --release --locked --package raidloom
 
 demo:
 	@tools/need demo
@@ -24,14 +37,35 @@ bench:
 	@tools/need bench
 	cargo xtask bench
 
+# Build as yourself before (make build); root needs no compiler for this.
 install:
-	@tools/need install
-	cargo install --locked --path crates/cli
+	@test -x $(RAIDLOOM) || { echo "$(RAIDLOOM) is not there: make build, as yourself"; exit 1; }
+	install -D -m 755 $(RAIDLOOM) $(DESTDIR)$(PREFIX)/bin/raidloom
+	strip $(DESTDIR)$(PREFIX)/bin/raidloom
+	install -d $(SHARE)/man/man1 $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions \
+		$(SHARE)/fish/vendor_completions.d $(SHARE)/raidloom/plans $(SHARE)/raidloom/models
+	$(RAIDLOOM) --quiet man --to $(SHARE)/man/man1
+	$(RAIDLOOM) completions bash > $(SHARE)/bash-completion/completions/raidloom
+	$(RAIDLOOM) completions zsh > $(SHARE)/zsh/site-functions/_raidloom
+	$(RAIDLOOM) completions fish > $(SHARE)/fish/vendor_completions.d/raidloom.fish
+	install -m 644 plans/*.toml $(SHARE)/raidloom/plans
+	install -m 644 models/*.toml $(SHARE)/raidloom/models
+	install -d $(dir $(UNIT))
+	sed 's|/usr/local/bin/|$(PREFIX)/bin/|' packaging/raidloom@.service > $(UNIT)
+	chmod 644 $(UNIT)
 
-# Build as yourself before (cargo build --release); root needs no compiler for this.
-install-service:
-	install -D -m 755 target/release/raidloom $(DESTDIR)/usr/local/bin/raidloom
-	install -D -m 644 packaging/raidloom@.service $(DESTDIR)/etc/systemd/system/raidloom@.service
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/raidloom $(SHARE)/man/man1/raidloom.1 $(SHARE)/man/man1/raidloom-*.1 \
+		$(SHARE)/bash-completion/completions/raidloom $(SHARE)/zsh/site-functions/_raidloom \
+		$(SHARE)/fish/vendor_completions.d/raidloom.fish $(UNIT)
+	rm -rf $(SHARE)/raidloom
+
+# What install puts is what the package holds.
+deb: build
+	@cargo deb --version >/dev/null 2>&1 || { echo "missing: cargo-deb: cargo install --locked cargo-deb"; exit 1; }
+	rm -rf target/package
+	$(MAKE) --silent install DESTDIR=target/package PREFIX=/usr
+	cargo deb --no-build --locked --package raidloom
 
 clean:
 	cargo clean

@@ -101,6 +101,7 @@ const STEPS: &[(&str, Step)] = &[
     ("tidy", Ci::tidy),
     ("miri", Ci::miri),
     ("fuzz", Ci::fuzz),
+    ("package", Ci::package),
 ];
 
 /// Runs the steps named, or all of them; whether all of them passed or were skipped with a reason.
@@ -273,6 +274,16 @@ impl Ci {
             Ok(false) => Ending::Failed("something broke, see above".to_owned()),
             Err(message) => Ending::Failed(message),
         }
+    }
+
+    /// The Debian package, made, installed in a folder, tried and removed.
+    fn package(&mut self) -> Ending {
+        if std::env::var_os("CI").is_none_or(|ci| ci != "true") {
+            return Ending::Skipped(
+                "it takes minutes, cargo-deb and root: CI=true cargo xtask ci package".to_owned(),
+            );
+        }
+        ended(Command::new("packaging/try-package").current_dir(&self.root).stdin(Stdio::null()))
     }
 }
 

@@ -12,6 +12,7 @@ use crate::progress::duration;
 pub(crate) fn plan(output: &Output, verb: &PlanVerb) -> Result<(), Failure> {
     match verb {
         PlanVerb::New => output.result(plan::starter()),
+        PlanVerb::List => list(output),
         PlanVerb::Check(file) => {
             let resolved = plan::load(&file.plan, &file.set)?;
             let outline = plan::outline(&resolved.plan)?;
@@ -26,6 +27,23 @@ pub(crate) fn plan(output: &Output, verb: &PlanVerb) -> Result<(), Failure> {
             show(output, &resolved)
         }
     }
+}
+
+/// The plans that came with the program.
+fn list(output: &Output) -> Result<(), Failure> {
+    let plans = plan::shipped();
+    if output.json {
+        return output.document(&json!(plans));
+    }
+    if plans.is_empty() {
+        return output.result(
+            "no plans are installed beside this program (`make install` puts them there); in the \
+            source they are in plans/",
+        );
+    }
+    let rows: Vec<Vec<String>> =
+        plans.into_iter().map(|plan| vec![plan.name, plan.question]).collect();
+    output.result(&table(&["plan", "what it asks"], &rows, &[]))
 }
 
 /// What a plan comes to, in one sentence.

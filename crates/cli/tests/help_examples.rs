@@ -143,18 +143,26 @@ fn what_does_not_vote_has_no_result_and_other_settings_are_not_compared() {
     assert_eq!((report.status.code(), &document["valid"]), (Some(5), &Value::Bool(false)));
 }
 
-/// "the systemd unit names a path where nothing installs".
+/// `make install` puts a program that finds its plans from anywhere, a page for every verb, and a
+/// unit that starts the program where it was put; `make uninstall` leaves no file of it.
 #[test]
-fn the_unit_starts_the_program_that_make_installs() {
+fn what_make_installs_works_and_is_taken_away_again() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let unit = fs::read_to_string(root.join("packaging/raidloom@.service")).unwrap();
-    // What the rule says it would do, and to which place.
-    let said = Command::new("make")
-        .args(["--dry-run", "install-service", "DESTDIR=/there"])
-        .current_dir(&root)
-        .output()
-        .unwrap();
-    let said = String::from_utf8(said.stdout).unwrap();
+    let there = tempfile::tempdir().unwrap();
+    let make = |target: &str| {
+        let ran = Command::new("make")
+            .args(["--silent", target, "PREFIX=/opt/raidloom"])
+            .arg(format!("DESTDIR={}", there.path().display()))
+            .arg(concat!("RAIDLOOM=", env!("CARGO_BIN_EXE_raidloom")))
+            .current_dir(&root)
+            .output()
+            .unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    };
+    make("install");
+    let prefix = there.path().join("opt/raidloom");
+
+    let unit = fs::read_to_string(prefix.join("lib/systemd/system/raidloom@.service")).unwrap();
     let programs: Vec<&str> = unit
         .lines()
         .filter(|line| line.starts_with("Exec"))
@@ -164,11 +172,42 @@ fn the_unit_starts_the_program_that_make_installs() {
         .collect();
     assert!(programs.len() >= 3, "{unit}");
     for program in programs {
-        assert!(
-            said.lines().any(|line| line.ends_with(&format!("/there{program}"))),
-            "{program} is not installed by:\n{said}"
-        );
+        assert!(there.path().join(program.trim_start_matches('/')).is_file(), "{program}: {unit}");
     }
+
+    let installed = |arguments: &[&str]| {
+        Command::new(prefix.join("bin/raidloom"))
+            .args(arguments)
+            .current_dir(there.path())
+            .env("XDG_DATA_HOME", there.path())
+            .env("XDG_DATA_DIRS", there.path())
+            .output()
+            .unwrap()
+    };
+    let plans: Value =
+        serde_json::from_slice(&installed(&["plan", "list", "--json"]).stdout).unwrap();
+    assert!(plans.as_array().unwrap().iter().any(|plan| plan["name"] == "stripe-size"), "{plans}");
+    let shown = installed(&["plan", "show", "stripe-size"]);
+    assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
+    let unknown = installed(&["plan", "check", "stripesize"]);
+    let said = String::from_utf8(unknown.stderr).unwrap();
+    assert!(said.contains("did you mean `stripe-size`?"), "{said}");
+
+    for page in ["raidloom.1", "raidloom-run.1", "raidloom-array-start.1"] {
+        let page = fs::read_to_string(prefix.join("share/man/man1").join(page)).unwrap();
+        assert!(page.contains(".SH EXAMPLES") || page.contains("Examples:"), "{page}");
+    }
+    for (shell, script) in [
+        ("bash", "share/bash-completion/completions/raidloom"),
+        ("zsh", "share/zsh/site-functions/_raidloom"),
+        ("fish", "share/fish/vendor_completions.d/raidloom.fish"),
+    ] {
+        assert!(fs::metadata(prefix.join(script)).unwrap().len() > 1000, "{shell}");
+    }
+
+    make("uninstall");
+    let left = Command::new("find").arg(&prefix).args(["-type", "f"]).output().unwrap();
+    assert_eq!(String::from_utf8(left.stdout).unwrap(), "");
 }
 
 /// Debian 12's Rust is older than what builds this.
