@@ -157,9 +157,14 @@ from a difference: to decide something, put both into one plan, which interleave
         shell: clap_complete::Shell,
     },
 
-    /// Print the manual page (roff)
-    #[command(after_long_help = "Examples:\n  raidloom man | man -l -")]
-    Man,
+    /// Print the manual page (roff), or write one for every verb
+    #[command(after_long_help = "Examples:\n  raidloom man | man -l -\n  raidloom man --to \
+            ~/.local/share/man/man1")]
+    Man {
+        /// Write raidloom.1, raidloom-run.1, raidloom-array-start.1 and all others to this folder
+        #[arg(long, value_name = "DIR")]
+        to: Option<PathBuf>,
+    },
 }
 
 /// `bench`.
@@ -661,9 +666,20 @@ Examples:
   raidloom plan show my-plan.toml -s 'matrix.consistency=[\"resync\", \"bitmap\"]'
 
 Axes of the matrix: members, level, chunk, layout, metadata, consistency, bitmap, member_timeout,
-cache, upkeep, file_system, make_options, mount_options, policy; and every setting of the suites,
+cache, upkeep, file_system, make_options, mount_options, policy; place = \"guest\" with array, memory,
+scheduler, read_ahead, max_request, queue_depth, write_cache, disk_size; every setting of the suites,
 as depth = [1, 4, 32] or workload.depth = [1, 4, 32]. docs/plan-files.md says what each means.")]
     New,
+    /// List the plans that came with the program, and what each asks
+    #[command(after_long_help = "\
+Examples:
+  raidloom plan list
+  raidloom plan show stripe-size
+  raidloom run stripe-size
+
+Looked for beside the program (../share/raidloom/plans), then in $XDG_DATA_HOME and
+$XDG_DATA_DIRS.")]
+    List,
     /// Check a plan and say what is wrong with it
     #[command(after_long_help = "Examples:\n  raidloom plan check my-plan.toml")]
     Check(PlanFile),
@@ -678,7 +694,7 @@ as depth = [1, 4, 32] or workload.depth = [1, 4, 32]. docs/plan-files.md says wh
 /// A plan and changes to it.
 #[derive(Args, Debug)]
 pub(crate) struct PlanFile {
-    /// The plan file
+    /// The plan file, or a name from `plan list`
     pub plan: PathBuf,
 
     /// Change one key of the plan (a TOML value; may be repeated)
@@ -689,7 +705,8 @@ pub(crate) struct PlanFile {
 /// `run`.
 #[derive(Args, Debug)]
 pub(crate) struct RunArguments {
-    /// The plan file; with --more or --until also the folder of a finished run
+    /// The plan file, or a name from `plan list`; with --more or --until also the folder of a
+    /// finished run
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
     pub plan: Option<PathBuf>,
 

@@ -20,6 +20,7 @@ mod run;
 mod signals;
 
 use std::ffi::OsStr;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
@@ -63,7 +64,8 @@ fn main() -> ExitCode {
             clap_complete::generate(shell, &mut Arguments::command(), "raidloom", &mut script);
             output.result(&String::from_utf8_lossy(&script))
         }
-        Command::Man => manual().and_then(|page| output.result(&page)),
+        Command::Man { to: None } => manual().and_then(|page| output.result(&page)),
+        Command::Man { to: Some(folder) } => pages(&output, &folder),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -110,6 +112,14 @@ fn manual() -> Result<String, Failure> {
         .map_err(|error| Failure::failed(format!("making the manual page: {error}")))?;
     String::from_utf8(page)
         .map_err(|error| Failure::failed(format!("making the manual page: {error}")))
+}
+
+/// A manual page for every verb, as files in a folder.
+fn pages(output: &Output, folder: &Path) -> Result<(), Failure> {
+    clap_mangen::generate_to(Arguments::command(), folder).map_err(|error| {
+        Failure::from_io(format!("writing manual pages to {}", folder.display()), &error)
+    })?;
+    output.result(&format!("manual pages written to {}", folder.display()))
 }
 
 fn verbs(command: &clap::Command, path: &str, page: &mut Vec<u8>) -> std::io::Result<()> {

@@ -87,6 +87,82 @@ fn the_guests_own_md_works_over_modelled_disks() {
     assert!(written.iter().all(|bytes| (32 << 20..34 << 20).contains(bytes)), "{written:?}");
 }
 
+const PLAN: &str = r#"
+schema = 1
+name = "a plan in guests"
+[members.two]
+models = ["st340015a?link=a", "st340015a?link=b"]
+[matrix]
+level = "raid1"
+place = "guest"
+array = ["raidloom", "md"]
+memory = "40MiB"
+disk_size = "512MiB"
+file_system = "ext2"
+[[add]]
+level = "single"
+place = "guest"
+[baseline]
+level = "single"
+[[workload]]
+suite = "bonnie"
+size = "64MiB"
+files = 0
+per_character = false
+seeks = 50
+tests = ["block write", "block read"]
+[trials]
+blocks = 3
+"#;
+
+/// "In plans: `place = "guest"` … A trial is a boot; the block's number is its seed", "resumable
+/// like all trials", "the audit comes from the back end, which sees every byte".
+#[test]
+fn a_plan_is_measured_in_guests_and_is_the_same_when_it_goes_on() {
+    if !is_built() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(at("plan.toml"), PLAN).unwrap();
+    let (code, _, errors) = raidloom(&["run", &at("plan.toml"), "--output", &at("run")]);
+    assert_eq!(code, Some(0), "{errors}");
+    let trials = || {
+        let text = std::fs::read_to_string(at("run/trials.jsonl")).unwrap();
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let all = trials();
+    assert_eq!(all.len(), 3 * 2 * 3, "configurations, workloads, blocks");
+    for trial in all.iter().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+        let moved = |what: &str| {
+            let members = trial["members"].as_array().unwrap();
+            let bytes: Vec<u64> = members.iter().map(|one| one[what].as_u64().unwrap()).collect();
+            bytes
+        };
+        let disks = if trial["settings"]["array"] == "md" { 2 } else { 1 };
+        let what = match trial["workload"].as_str().unwrap() {
+            "bonnie: block write" => "written_bytes",
+            _ => "read_bytes",
+        };
+        let moved = moved(what);
+        assert_eq!(moved.len(), disks, "{trial}");
+        assert!(moved.iter().sum::<u64>() > 60 << 20, "{trial}");
+        assert_eq!((&trial["clock"], &trial["flags"]), (&"virtual".into(), &serde_json::json!([])));
+    }
+
+    // As it is when it was killed in its middle.
+    std::fs::write(at("run/trials.jsonl"), all[..7].join("\n") + "\n").unwrap();
+    let (code, _, errors) = raidloom(&["run", "--resume", &at("run")]);
+    assert_eq!(code, Some(0), "{errors}");
+    assert_eq!(trials(), all, "the same to the last bit");
+
+    let (_, said, _) = raidloom(&["report", &at("run"), "--json"]);
+    let report: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(report["analysis"]["comparisons"][0]["in_guest"], true, "{said}");
+    let (_, said, _) = raidloom(&["report", &at("run")]);
+    assert!(said.contains("modelled, Linux in a guest"), "{said}");
+}
+
 /// What cannot be is said in one line, before anything is booted or by what the guest said.
 #[test]
 fn what_a_guest_cannot_do_is_said_in_one_line() {

@@ -20,7 +20,7 @@ mod scheduler;
 pub mod setup;
 
 pub use kernel::{Kernel, Step, build};
-pub use machine::{Boot, Outcome};
+pub use machine::{Boot, Outcome, Processor, modelled};
 pub use message::{MESSAGE_BYTES, Message, Op};
 pub use scheduler::{Disk, Drive, Ended, Line, Scheduler};
 pub use setup::{Format, Setup};

@@ -63,8 +63,21 @@ pub struct Boot<'a> {
     pub job: &'a str,
     /// More for the kernel's command line.
     pub parameters: &'a str,
-    /// Keep all its processes on one processor: it is twice as fast, for only one works at a time.
-    pub pinned: bool,
+    /// Where its processes run.
+    pub processor: Processor,
+}
+
+/// Where the processes of a guest run. On one processor it is twice as fast, for only one of them
+/// works at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processor {
+    /// Wherever the host puts them.
+    Any,
+    /// All on that on which the caller runs.
+    Same,
+    /// All on this one of those that the caller may use, counted from 0; beyond the last, from the
+    /// first again.
+    Number(usize),
 }
 
 /// How it went.
@@ -97,7 +110,7 @@ impl Outcome {
     pub fn work(&self) -> Option<(Time, Time)> {
         let text = self.folder.read("out/work");
         let (begin, end) = text.trim().split_once(' ')?;
-        let time = |text: &str| Some(Time(text.parse::<u64>().ok()?.saturating_sub(DATE)));
+        let time = |text: &str| Some(modelled(text.parse::<u64>().ok()?));
         Some((time(begin)?, time(end)?))
     }
 
@@ -106,6 +119,12 @@ impl Outcome {
     pub fn folder(&self) -> PathBuf {
         self.folder.0.join("out")
     }
+}
+
+/// The modelled time at which the date in a guest is this, in nanoseconds since 1970.
+#[must_use]
+pub fn modelled(date: u64) -> Time {
+    Time(date.saturating_sub(DATE))
 }
 
 impl Boot<'_> {
@@ -122,9 +141,7 @@ impl Boot<'_> {
         // A thread of its own, for it takes its processor with it.
         std::thread::scope(|scope| {
             let thread = scope.spawn(|| {
-                if self.pinned {
-                    stay_on_one_processor();
-                }
+                self.processor.stay();
                 self.run_here(go_on)
             });
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -384,11 +401,23 @@ fn holds_memory(folder: &Path, bytes: u64) -> bool {
 }
 
 /// This thread and what it starts stay on the processor where it is.
-fn stay_on_one_processor() {
-    let mut set = CpuSet::new();
-    set.set(rustix::thread::sched_getcpu());
-    // A machine that forbids it is only slower.
-    let _ = rustix::thread::sched_setaffinity(None, &set);
+impl Processor {
+    /// Keeps this thread there, and what it starts.
+    fn stay(self) {
+        let mut set = CpuSet::new();
+        match self {
+            Processor::Any => return,
+            Processor::Same => set.set(rustix::thread::sched_getcpu()),
+            Processor::Number(number) => {
+                let Ok(ours) = rustix::thread::sched_getaffinity(None) else { return };
+                let mut known = (0..CpuSet::MAX_CPU).filter(|&index| ours.is_set(index));
+                let Some(index) = known.nth(number % ours.count().max(1) as usize) else { return };
+                set.set(index);
+            }
+        }
+        // A machine that forbids it is only slower.
+        let _ = rustix::thread::sched_setaffinity(None, &set);
+    }
 }
 
 fn failed(what: &str, error: io::Error) -> Error {

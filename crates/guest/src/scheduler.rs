@@ -378,6 +378,12 @@ impl Scheduler {
             match self.asked {
                 Some(asked) if next > asked => {
                     self.advance(asked.max(self.reactor.now().nanoseconds()))?;
+                    // A device that is looked at then may have found something to do of itself,
+                    // as a drive that writes its cache out while it is idle.
+                    let next = self.next_event();
+                    if next <= asked {
+                        continue;
+                    }
                     (self.asked, self.waiting) = (None, false);
                     self.promised = Some(next);
                     self.tell(Op::FreeUntil, next)?;

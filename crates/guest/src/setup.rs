@@ -4,6 +4,8 @@
 //!   vda vdb …  ── scheduler, request size ──> md ── read-ahead ──> file system ── mounted at $DISK
 //! ```
 
+use std::path::Path;
+
 use block::{Error, ErrorKind};
 
 /// The exit code of a job whose disks could not be set up.
@@ -35,6 +37,26 @@ pub struct Format {
     pub kind: String,
     /// What `mount -o` is given.
     pub mount_options: Option<String>,
+}
+
+/// Folders that are the guest's own inside, whatever the host has there.
+const OWN_FOLDERS: [&str; 5] = ["/mnt", "/run", "/dev", "/proc", "/sys"];
+
+/// The path of one of the host's programs as a guest's shell finds it.
+///
+/// # Errors
+/// Where it lies in a folder that a guest has of its own, or is not UTF-8.
+pub fn program(path: &Path) -> Result<&str, Error> {
+    if OWN_FOLDERS.iter().any(|folder| path.starts_with(folder)) {
+        return Err(invalid(format!(
+            "{}: a guest has a folder of its own there and does not see it; run raidloom from \
+            another",
+            path.display()
+        )));
+    }
+    path.to_str().ok_or_else(|| {
+        invalid(format!("{}: not UTF-8; run raidloom from another folder", path.display()))
+    })
 }
 
 fn invalid(text: String) -> Error {

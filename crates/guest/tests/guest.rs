@@ -12,7 +12,7 @@ use std::time::Duration;
 use block::{Device, Info, Reactor};
 use export::vhost_user::Done;
 use export::vhost_user::request::Ask;
-use guest::{Boot, Kernel, Outcome};
+use guest::{Boot, Kernel, Outcome, Processor};
 use testkit::{Fault, Memory};
 
 const MEBIBYTE: u64 = 1 << 20;
@@ -44,7 +44,7 @@ fn run_with(kernel: &Kernel, disks: Vec<Arc<dyn Device>>, seed: u64, job: &str) 
         queue_depth: None,
         job: &format!("set -e\n{job}"),
         parameters: "",
-        pinned: true,
+        processor: Processor::Same,
     };
     let outcome = boot.run(&|| true).unwrap();
     assert_eq!(outcome.status, 0, "{}\n{}\n{}", outcome.output, outcome.errors, outcome.console);
@@ -136,7 +136,7 @@ fn a_guest_that_breaks_down_is_ended_with_its_last_words() {
         queue_depth: None,
         job,
         parameters,
-        pinned: true,
+        processor: Processor::Same,
     };
     let error = boot("init=/nowhere", "").run(&|| true).unwrap_err().to_string();
     assert!(error.contains("/nowhere") && error.lines().count() == 1, "{error}");
@@ -163,7 +163,7 @@ fn the_same_seed_is_the_same_guest_byte_for_byte_and_another_is_not() {
             queue_depth: None,
             job,
             parameters: "",
-            pinned,
+            processor: if pinned { Processor::Same } else { Processor::Any },
         };
         let outcome = boot.run(&|| true).unwrap();
         assert_eq!(outcome.status, 0, "{}", outcome.errors);

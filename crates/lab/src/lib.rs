@@ -24,4 +24,6 @@ mod stacks;
 
 pub use cell::open as open_cell;
 pub use estimate::TimeLeft;
-pub use run::{Ended, More, Observer, Outcome, Progress, RunOptions, Silent, read, resume, start};
+pub use run::{
+    Ended, More, Observer, Outcome, Progress, RunOptions, Silent, Worker, read, resume, start, work,
+};

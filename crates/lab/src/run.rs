@@ -23,6 +23,7 @@ pub(crate) mod audited;
 mod execute;
 mod fill;
 mod folder;
+pub(crate) mod in_guest;
 mod members;
 mod rows;
 
@@ -43,6 +44,8 @@ use host::{Error, facts, journal};
 use members::Members;
 use serve::ServeWith;
 
+pub use in_guest::{Worker, work};
+
 /// What a run needs besides its plan.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
@@ -58,6 +61,8 @@ pub struct RunOptions {
     /// The program that serves a stack to the kernel. Without it no configuration has a file
     /// system: the trials of those that should have one say so.
     pub serve_with: Option<ServeWith>,
+    /// The program that measures inside guests. Without it no configuration is measured in one.
+    pub worker: Option<Worker>,
 }
 
 /// How a run ended.
@@ -175,7 +180,8 @@ pub fn start(
         folder::write_plan(&folder, resolved.text.as_bytes(), plan)?;
         let mut execution =
             Execution::new(plan, &folder, &guard, record, (Vec::new(), steps), host.started, stop)
-                .serving_with(options.serve_with.as_ref());
+                .serving_with(options.serve_with.as_ref())
+                .working_with(options.worker.as_ref());
         let ended = execution.run(&members, observer);
         recorded = execution.finished();
         ended
@@ -277,7 +283,8 @@ pub fn resume(
     }
     let found = (lines.trials, steps);
     let mut execution = Execution::new(&plan, &folder, &guard, record, found, before.started, stop)
-        .serving_with(options.serve_with.as_ref());
+        .serving_with(options.serve_with.as_ref())
+        .working_with(options.worker.as_ref());
     if !changes.is_empty() {
         let text =
             format!("the machine had changed when the run was resumed: {}", changes.join("; "));

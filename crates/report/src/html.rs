@@ -122,7 +122,7 @@ fn title(comparison: &Comparison) -> Markup {
     let name = numbers::spaced_sizes(&comparison.name);
     html! {
         @if name.is_empty() { "All configurations" } @else { (name) }
-        @if comparison.modelled { " " span.tag { "modelled" } }
+        @if comparison.modelled { " " span.tag { (comparison.figures()) } }
     }
 }
 

@@ -34,7 +34,7 @@ fn number(name: impl Into<String>) -> Column {
 /// Title of a comparison: what its members share, the baseline, and whether it is modelled.
 pub(crate) fn comparison_title(comparison: &Comparison) -> String {
     let name = numbers::spaced_sizes(&comparison.name);
-    let modelled = if comparison.modelled { "modelled" } else { "" };
+    let modelled = if comparison.modelled { comparison.figures() } else { "" };
     let parts: Vec<&str> =
         [name.as_str(), modelled].into_iter().filter(|part| !part.is_empty()).collect();
     if parts.is_empty() { "all configurations".into() } else { parts.join(", ") }
@@ -316,7 +316,7 @@ pub(crate) fn configurations(analysis: &Analysis) -> Table {
                     format!("dropped after {after_blocks} blocks")
                 }
             };
-            let figures = if comparison.modelled { "modelled" } else { "measured" };
+            let figures = comparison.figures();
             rows.push(vec![
                 numbers::spaced_sizes(&comparison.name),
                 label(comparison, &member.id),

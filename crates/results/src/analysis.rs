@@ -141,6 +141,9 @@ pub struct Comparison {
     pub name: String,
     /// Whether any of its figures are modelled rather than measured.
     pub modelled: bool,
+    /// Whether any of them come from a Linux in a guest, on modelled disks.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub in_guest: bool,
     /// What all members of some of its configurations lie on together (`disk sda`): there, more
     /// members are no more disks. None where no configuration's do.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -821,6 +824,9 @@ fn comparison(
     Comparison {
         name: comparison_name(plan, &configurations, baseline_id),
         modelled: members.iter().any(|member| is_modelled(plan, *member)),
+        in_guest: configurations
+            .iter()
+            .any(|known| known.settings.get("place").is_some_and(|place| place == "guest")),
         one_disk: one_disk
             .iter()
             .find(|one| configurations.iter().any(|known| known.id == one.configuration))
@@ -912,6 +918,18 @@ pub(crate) fn judged_metrics(plan: &Plan, table: &Table<'_>) -> Vec<String> {
 pub(crate) fn is_modelled(plan: &Plan, configuration: usize) -> bool {
     let configuration = &plan.configurations[configuration];
     configuration.clock == Clock::Virtual || configuration.stack.contains("model:")
+}
+
+impl Comparison {
+    /// Whose figures these are, in a word or a few: `measured`, `modelled`.
+    #[must_use]
+    pub fn figures(&self) -> &'static str {
+        match (self.in_guest, self.modelled) {
+            (true, _) => "modelled, Linux in a guest",
+            (false, true) => "modelled",
+            (false, false) => "measured",
+        }
+    }
 }
 
 /// The error that the models of two configurations state. Those of both go the same way where both

@@ -30,8 +30,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "lab",
         &[
-            "array", "bench", "block", "escape", "export", "host", "mdtools", "reactor", "results",
-            "serve", "stack",
+            "array", "bench", "block", "escape", "export", "guest", "host", "mdtools", "reactor",
+            "results", "serve", "stack",
         ],
     ),
     ("report", &["escape", "results"]),

@@ -10,7 +10,7 @@ use std::time::Instant;
 use block::Device;
 use clap::Subcommand;
 use device::RamDevice;
-use guest::{Boot, Kernel, Outcome, Step};
+use guest::{Boot, Kernel, Outcome, Processor, Step};
 use host::mount::FILE_SYSTEMS;
 use serde_json::json;
 
@@ -20,6 +20,13 @@ use crate::progress::{Line, duration};
 use crate::signals;
 
 pub(crate) use run::{GuestArguments, bench};
+
+/// What measures inside the guests of a run: this program.
+pub(crate) fn worker() -> Result<lab::Worker, Failure> {
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::failed(format!("where this program lies: {error}")))?;
+    Ok(lab::Worker { program, arguments: ["guest", "work"].map(str::to_owned).to_vec() })
+}
 
 /// `guest`.
 #[derive(Subcommand, Debug)]
@@ -64,6 +71,13 @@ Programs of this machine run as they are; its files can be read and not be writt
 seed gives the same figures to the nanosecond. Computing takes no time there. What the command
 prints goes to standard output, what the disks did to standard error.")]
     Run(Box<run::RunArguments>),
+
+    /// The part of a run that is inside a guest: reads its task, and writes a line for each row
+    #[command(hide = true)]
+    Work {
+        /// A folder or a block device
+        target: PathBuf,
+    },
 }
 
 /// Runs `guest`.
@@ -73,6 +87,12 @@ pub(crate) fn guest(output: &Output, verb: &GuestVerb) -> Result<(), Failure> {
         GuestVerb::Build { source, again } => build(output, source.as_ref(), *again, &stop),
         GuestVerb::Check => check(output, &stop),
         GuestVerb::Run(arguments) => run::run(output, arguments, &stop),
+        GuestVerb::Work { target } => {
+            let mut lines = Vec::new();
+            let worked = lab::work(std::io::stdin().lock(), target, &mut lines, &stop);
+            output.file(&String::from_utf8_lossy(&lines))?;
+            worked
+        }
     }
 }
 
@@ -141,7 +161,7 @@ fn check(output: &Output, stop: &AtomicBool) -> Result<(), Failure> {
         queue_depth: None,
         job: &job,
         parameters: "",
-        pinned: true,
+        processor: Processor::Same,
     };
     let outcome = boot.run(&|| go_on(stop)).map_err(|error| ended(error.into(), stop))?;
     let said = |word: &str| -> Vec<String> {

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use block::{Device, Error, ErrorKind, Node};
 use clap::Args;
 use guest::setup::SETUP_FAILED;
-use guest::{Boot, Drive, Format, Kernel, Outcome, Setup};
+use guest::{Boot, Drive, Format, Kernel, Outcome, Processor, Setup};
 use host::mount::FileSystem;
 use serde_json::{Value, json};
 use stack::{BuildContext, OpenFiles, Stack};
@@ -21,8 +21,6 @@ use crate::signals;
 
 /// A guest's memory where nothing is said.
 const MEMORY: &str = "512MiB";
-/// Folders that are the guest's own inside, whatever the host has there.
-const OWN_FOLDERS: [&str; 5] = ["/mnt", "/run", "/dev", "/proc", "/sys"];
 /// What `bench SUITE --guest` takes for itself, and the suite inside does not see: flags that have
 /// a value.
 const OUTSIDE: [&str; 11] = [
@@ -203,19 +201,10 @@ fn inside(said: impl Iterator<Item = OsString>) -> Result<Vec<String>, Failure> 
     Ok(words)
 }
 
-fn own_program() -> Result<String, Failure> {
+pub(super) fn own_program() -> Result<String, Failure> {
     let path = std::env::current_exe()
         .map_err(|error| Failure::failed(format!("where this program lies: {error}")))?;
-    if OWN_FOLDERS.iter().any(|folder| path.starts_with(folder)) {
-        return Err(Failure::usage(format!(
-            "{}: a guest has a folder of its own there and does not see it; run raidloom from \
-            another",
-            path.display()
-        )));
-    }
-    path.into_os_string().into_string().map_err(|path| {
-        Failure::usage(format!("{}: not UTF-8; run raidloom from another folder", path.display()))
-    })
+    Ok(guest::setup::program(&path)?.to_owned())
 }
 
 /// Modelled disks need no files.
@@ -330,7 +319,7 @@ impl<'a> Ran<'a> {
             queue_depth: arguments.queue_depth,
             job: &job,
             parameters: "",
-            pinned: true,
+            processor: Processor::Same,
         };
         let outcome = boot.run(&|| go_on(stop)).map_err(|error| ended(error.into(), stop))?;
         let version = kernel.version().to_owned();

@@ -29,11 +29,29 @@ pub(crate) const BITMAP: &str = "bitmap";
 /// How long a member may take for an answer.
 pub(crate) const MEMBER_TIMEOUT: &str = "member_timeout";
 pub(crate) const UPKEEP: &str = "upkeep";
+/// Where the work is done: on this machine, or in a guest on modelled disks.
+pub(crate) const PLACE: &str = "place";
+/// Whose array it is, in a guest: raidloom's, or the guest's own md.
+pub(crate) const ARRAY: &str = "array";
+/// A guest's memory, its page cache included.
+pub(crate) const MEMORY: &str = "memory";
+pub(crate) const SCHEDULER: &str = "scheduler";
+pub(crate) const READ_AHEAD: &str = "read_ahead";
+/// The longest request that a guest's disk is given.
+pub(crate) const MAX_REQUEST: &str = "max_request";
+/// The most requests that a guest's disk is given at a time.
+pub(crate) const QUEUE_DEPTH: &str = "queue_depth";
+/// Whether writes may stay in the cache of a guest's disk until they are flushed.
+pub(crate) const WRITE_CACHE: &str = "write_cache";
+/// A guest's disks are no larger than this.
+pub(crate) const DISK_SIZE: &str = "disk_size";
 /// Every axis there is, in the order in which they are shown.
-pub(crate) const AXES: [&str; 14] = [
+pub(crate) const AXES: [&str; 23] = [
     MEMBERS,
     LEVEL,
     CHUNK,
+    PLACE,
+    ARRAY,
     LAYOUT,
     METADATA,
     CONSISTENCY,
@@ -45,13 +63,23 @@ pub(crate) const AXES: [&str; 14] = [
     MAKE_OPTIONS,
     MOUNT_OPTIONS,
     POLICY,
+    MEMORY,
+    SCHEDULER,
+    READ_AHEAD,
+    MAX_REQUEST,
+    QUEUE_DEPTH,
+    WRITE_CACHE,
+    DISK_SIZE,
 ];
 /// Those whose values are texts, and which an `[[add]]` takes from the matrix when it does not name
 /// them; in the order in which one may leave another without meaning.
-pub(super) const TEXT_AXES: [&str; 11] =
+pub(super) const TEXT_AXES: [&str; 20] =
     *AXES.last_chunk().expect("members, level and chunk come before them");
 /// Those that mean something only to a file system.
 const ON_FILE_SYSTEMS: [&str; 3] = [MAKE_OPTIONS, MOUNT_OPTIONS, POLICY];
+/// Those that mean something only to a guest.
+const ON_GUESTS: [&str; 8] =
+    [ARRAY, MEMORY, SCHEDULER, READ_AHEAD, MAX_REQUEST, QUEUE_DEPTH, WRITE_CACHE, DISK_SIZE];
 /// Those that mean something only to one level: an `[[add]]`, which names its own, takes none from
 /// elsewhere.
 const OF_LEVEL: [&str; 1] = [LAYOUT];
@@ -65,6 +93,15 @@ pub(crate) const WITH_BITMAP: &str = "bitmap";
 /// The values of `upkeep`.
 pub(crate) const ON: &str = "on";
 pub(crate) const OFF: &str = "off";
+
+/// The values of `place`.
+pub(crate) const HOST: &str = "host";
+pub(crate) const GUEST: &str = "guest";
+/// The values of `array`.
+const RAIDLOOM: &str = "raidloom";
+pub(crate) const MD: &str = "md";
+/// The schedulers of Linux.
+const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 
 /// The value of `cache` and `file_system` for none.
 pub(crate) const NONE: &str = "none";
@@ -98,14 +135,20 @@ impl Level {
     pub(super) fn knows<'a>(self, axis: &str, value: impl Fn(&str) -> Option<&'a str>) -> bool {
         let is_array = self.name != SINGLE;
         let has_cache = value(CACHE).is_some_and(|cache| cache != NONE);
-        let has_metadata =
-            is_array && value(METADATA).map_or(self.is_redundant, |metadata| metadata != NONE);
+        let in_guest = value(PLACE) == Some(GUEST);
+        let by_md = value(ARRAY) == Some(MD);
+        let has_metadata = is_array
+            && (by_md || value(METADATA).map_or(self.is_redundant, |metadata| metadata != NONE));
         match axis {
-            METADATA | MEMBER_TIMEOUT => is_array,
+            ARRAY => in_guest && is_array,
+            METADATA => is_array && !by_md,
+            MEMBER_TIMEOUT => is_array && !in_guest,
             LAYOUT => self.has_layouts,
             CONSISTENCY => has_metadata && self.is_redundant,
-            BITMAP => value(CONSISTENCY) == Some(WITH_BITMAP),
-            UPKEEP => has_metadata || has_cache,
+            BITMAP => value(CONSISTENCY) == Some(WITH_BITMAP) && !by_md,
+            UPKEEP => (has_metadata || has_cache) && !in_guest,
+            POLICY if in_guest => false,
+            axis if ON_GUESTS.contains(&axis) => in_guest,
             axis if ON_FILE_SYSTEMS.contains(&axis) => {
                 value(FILE_SYSTEM).is_some_and(|name| name != NONE)
             }
@@ -406,12 +449,26 @@ fn read_texts(
             )));
         }
     }
+    let places = TEXT_AXES.iter().position(|axis| *axis == PLACE);
+    let has_guest =
+        places.is_some_and(|index| texts[index].iter().any(|at: &At<String>| at.value == GUEST));
+    for axis in ON_GUESTS {
+        if let Some(item) = table.get(axis).filter(|_| !has_guest) {
+            return Err(item.error(format!(
+                "`{axis}` means nothing on this machine itself: give the axis {PLACE} = \"{GUEST}\""
+            )));
+        }
+    }
     Ok(texts)
 }
 
 /// The text of one value of an axis, as it stands in settings.
 pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<String, Error> {
-    let text = item.text()?.trim();
+    let scalar = item.scalar()?;
+    let text = match axis {
+        QUEUE_DEPTH => scalar.as_str(),
+        _ => item.text()?.trim(),
+    };
     match axis {
         CACHE if text != NONE && !names.caches.iter().any(|cache| cache.name == text) => {
             let known: Vec<&str> =
@@ -431,7 +488,15 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
         }
         METADATA => one_of(item, text, &[NONE, VERSION]),
         CONSISTENCY => one_of(item, text, &CONSISTENCIES),
-        UPKEEP => one_of(item, text, &[ON, OFF]),
+        UPKEEP | WRITE_CACHE => one_of(item, text, &[ON, OFF]),
+        PLACE => one_of(item, text, &[HOST, GUEST]),
+        ARRAY => one_of(item, text, &[RAIDLOOM, MD]),
+        SCHEDULER => one_of(item, text, &SCHEDULERS),
+        MEMORY | READ_AHEAD | MAX_REQUEST | DISK_SIZE => Ok(stacks::size_text(read_size(item)?)),
+        QUEUE_DEPTH => match text.parse() {
+            Ok(1..=256_u32) => Ok(text.to_owned()),
+            _ => Err(item.error(format!("`{text}`: expected a number from 1 to 256"))),
+        },
         LAYOUT => layout(text).ok_or_else(|| {
             item.error(format!(
                 "`{text}` is no layout of md's: left-symmetric (ls), left-asymmetric (la), \

@@ -7,14 +7,15 @@ use results::{Clock, Configuration, configuration_id};
 
 use super::Skipped;
 use super::axes::{
-    AXES, At, CACHE, CHUNK, FILE_SYSTEM, LAYOUT, LEVEL, Level, MEMBERS, METADATA, NONE, Names,
-    SINGLE, Selection, TEXT_AXES, VERSION, WITH_BITMAP,
+    ARRAY, AXES, At, CACHE, CHUNK, FILE_SYSTEM, GUEST, LAYOUT, LEVEL, Level, MD, MEMBERS, METADATA,
+    NONE, Names, PLACE, SINGLE, Selection, TEXT_AXES, VERSION, WITH_BITMAP,
 };
 use super::axes::{read_size, text_of, values};
 use super::document::{Item, Place, Reader};
 use super::members::{MemberSet, keeping_data, keeping_first};
 use super::suite::axis_name;
 use crate::cell::CellSettings;
+use crate::run::in_guest;
 use crate::stacks;
 use host::Error;
 
@@ -155,7 +156,7 @@ fn count_above<'a>(
     if values.is_empty() {
         return count_above(selection, level, rest, before);
     }
-    let kind = |at: &At<String>| (at.value == NONE, at.value == WITH_BITMAP);
+    let kind = |at: &At<String>| [NONE, WITH_BITMAP, GUEST, MD].map(|word| at.value == word);
     let mut kinds: Vec<(&At<String>, u64)> = Vec::new();
     for value in values {
         match kinds.iter_mut().find(|(known, _)| kind(known) == kind(value)) {
@@ -229,10 +230,11 @@ fn cell(
         settings.insert(CHUNK.to_owned(), text.clone());
         node = node.with("chunk", text);
     }
+    let in_guest = settings.get(PLACE).is_some_and(|place| place == GUEST);
     node = with_metadata(node, level, &mut settings)?;
     let has_file_system = settings.get(FILE_SYSTEM).is_some_and(|name| name != NONE);
     let cache = above.iter().find(|(axis, at)| *axis == CACHE && at.value != NONE);
-    if has_file_system || cache.is_some() {
+    if has_file_system || in_guest || cache.is_some() {
         node = keeping_data(node)?;
     }
     if let Some((_, at)) = cache {
@@ -240,17 +242,25 @@ fn cell(
             names.caches.iter().find(|cache| cache.name == at.value).expect("the name was checked");
         node = cache.over(&node)?;
     }
+    if in_guest {
+        in_guest::refuse_unfit(&node, &settings).map_err(|text| place.error(text))?;
+    }
     let cell = CellSettings::of(&settings).map_err(|error| place.error(error))?;
     let new_array = cell.new_array.as_ref();
     stacks::dry(&node, new_array).map_err(|error| place.error(error))?;
-    if let (Some(new_array), false) = (new_array, has_file_system || cache.is_some()) {
+    let keeps_all = has_file_system || in_guest || cache.is_some();
+    if let (Some(new_array), false) = (new_array, keeps_all) {
         let bytes = stacks::metadata_bytes(&node, new_array).map_err(|error| place.error(error))?;
         node = keeping_first(node, bytes)?;
     }
     // The kernel keeps no other time than the wall's; nor do caches in memory have a modelled
     // speed.
-    let clock =
-        if has_file_system || !stacks::is_modelled(&node) { Clock::Wall } else { set.clock };
+    // A guest's kernel keeps the modelled one.
+    let clock = match () {
+        () if in_guest => Clock::Virtual,
+        () if has_file_system || !stacks::is_modelled(&node) => Clock::Wall,
+        () => set.clock,
+    };
     let id = configuration_id(&settings);
     let configuration = Configuration {
         id,
@@ -270,7 +280,8 @@ fn with_metadata(
     level: &At<Level>,
     settings: &mut BTreeMap<String, String>,
 ) -> Result<Node, Error> {
-    if level.value.is_redundant {
+    let by_md = settings.get(ARRAY).is_some_and(|array| array == MD);
+    if level.value.is_redundant || by_md {
         settings.entry(METADATA.to_owned()).or_insert_with(|| VERSION.to_owned());
     }
     let mut node = node;

@@ -14,6 +14,7 @@ mod document;
 mod matrix;
 mod members;
 mod schedule;
+mod shipped;
 pub(crate) mod suite;
 mod terms;
 
@@ -29,6 +30,7 @@ use crate::stacks;
 use document::{Place, Reader};
 use host::Error;
 pub(crate) use members::{Leaf, MadeFile, leaves, map_leaves};
+pub use shipped::{Shipped, shipped};
 pub use suite::setting_value;
 
 /// A plan file with every default filled in, and what it was read from.
@@ -57,12 +59,13 @@ pub fn starter() -> &'static str {
     include_str!("starter.toml")
 }
 
-/// Reads and resolves a plan file. `overrides` are `dotted.key=value` settings from the command
-/// line.
+/// Reads and resolves a plan file, or the shipped plan of that name. `overrides` are
+/// `dotted.key=value` settings from the command line.
 ///
 /// # Errors
 /// A usage error of one line with file, line and column: what is wrong, and what was expected.
 pub fn load(path: &Path, overrides: &[String]) -> Result<Resolved, Error> {
+    let path = &shipped::find(path)?;
     let text = fs::read_to_string(path)
         .map_err(|error| Error::usage(format!("reading the plan {}: {error}", path.display())))?;
     resolve(&path.to_string_lossy(), &text, overrides)

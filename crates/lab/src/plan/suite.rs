@@ -26,6 +26,7 @@ use stack::size;
 
 use super::axes::{AXES, At, values};
 use super::document::{Item, Place, Reader, Value as Given, suggestion};
+use crate::run::in_guest;
 use crate::stacks;
 use host::Error;
 
@@ -488,6 +489,9 @@ pub(crate) fn groups(plan: &Plan) -> Vec<Vec<usize>> {
     groups
 }
 
+/// How long a trial in a guest takes on this clock, when nothing is known yet: most of it is its
+/// share of the boot and of what the kernel does.
+const GUEST_TRIAL: Duration = Duration::from_secs(2);
 /// How long a modelled trial takes on this clock, when nothing is known yet.
 const MODELLED_TRIAL: Duration = Duration::from_millis(5);
 /// A rate at which preparing is assumed to write, in bytes/s, when nothing is known yet.
@@ -506,6 +510,9 @@ pub(crate) fn planned_time(
     workload: &Workload,
     configuration: &Configuration,
 ) -> Duration {
+    if in_guest::is_wanted(configuration) {
+        return GUEST_TRIAL;
+    }
     if configuration.clock == Clock::Virtual {
         return MODELLED_TRIAL;
     }

@@ -241,6 +241,9 @@ fn the_starter_names_every_axis() {
     // The suite of the starter has no setting of that name.
     let matrix = matrix.replace("# workload.chunk", "# # workload.chunk");
     let matrix = matrix.replace("\n# ", "\n").replace("\nEvery", "\n# Every");
+    let (here, guests) = matrix.split_once("place = ").unwrap();
+    let (guests, others) = guests.split_once("depth = [1, 4, 32]").unwrap();
+    let matrix = format!("{here}depth = [1, 4, 32]{others}");
     let text = format!("{head}[caches]{matrix}#{rest}")
         .replace("level = [\"raid0\"]", "level = [\"raid5\"]")
         .replace("count = 2", "count = 3")
@@ -248,11 +251,59 @@ fn the_starter_names_every_axis() {
         .replace("to = \"256KiB\"", "to = \"16KiB\"");
     let plan = resolve("starter.toml", &text, &[]).unwrap().plan;
     assert!(plan.axes.iter().any(|axis| axis.name == "workload.depth" || axis.name == "depth"));
+    let in_guest = format!(
+        "schema = 1\nname = \"guests\"\n[members.three]\nmodels = [\"maxtor-6y200p0\", \
+        \"maxtor-6y200p0\", \"maxtor-6y200p0\"]\n[matrix]\nlevel = \"raid5\"\nchunk = \
+        [\"64KiB\"]\nplace = {guests}\n[[workload]]\nsuite = \"devtest\"\n[baseline]\n\
+        array = \"md\"\n"
+    );
+    let guests = resolve("starter.toml", &in_guest, &[]).unwrap().plan;
+    assert!(guests.configurations.iter().all(|one| one.clock == Clock::Virtual));
+    let all = plan.configurations.iter().chain(&guests.configurations);
     for axis in axes::AXES {
-        let set =
-            |configuration: &results::Configuration| configuration.settings.contains_key(axis);
-        assert!(plan.configurations.iter().any(set), "{axis}");
+        assert!(all.clone().any(|one| one.settings.contains_key(axis)), "{axis}");
     }
+}
+
+/// What cannot be in a guest is refused where it stands.
+#[test]
+fn a_guest_has_modelled_members_and_its_axes_mean_nothing_elsewhere() {
+    let plan = |members: &str, matrix: &str| {
+        let text = format!(
+            "schema = 1\nname = \"guests\"\n[members.two]\n{members}\n[caches]\nram = \
+            \"cache(mode=write-through, ram:1MiB, {{device}})\"\n[matrix]\nlevel = \"raid1\"\n\
+            {matrix}\n[[workload]]\nsuite = \"devtest\"\n"
+        );
+        resolve("plan.toml", &text, &[]).map(|found| found.plan.configurations)
+    };
+    let models = "models = [\"maxtor-6y200p0\", \"maxtor-6y200p0\"]";
+    for (members, matrix, expected) in [
+        (models, "memory = \"64MiB\"", "`memory` means nothing on this machine itself"),
+        (models, "place = \"moon\"", "expected one of host, guest"),
+        (models, "place = \"guest\"\nqueue_depth = 300", "expected a number from 1 to 256"),
+        (
+            models,
+            "place = \"guest\"\narray = \"md\"\nconsistency = \"ppl\"",
+            "`resync` or `bitmap`",
+        ),
+        (
+            models,
+            "place = \"guest\"\narray = \"md\"\ncache = \"ram\"",
+            "not over the guest's own md",
+        ),
+        ("files = { count = 2, size = \"8MiB\" }", "place = \"guest\"", "lives in modelled time"),
+    ] {
+        let error = plan(members, matrix).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    let found = plan(
+        models,
+        "place = \"guest\"\ncache = \"ram\"\npolicy = \"quick\"\nfile_system = \"ext4\"",
+    )
+    .unwrap();
+    assert_eq!((found[0].clock, found[0].settings.get("policy")), (Clock::Virtual, None));
+    let found = plan(models, "place = \"guest\"\narray = \"md\"").unwrap();
+    assert_eq!(found[0].settings["metadata"], "1.2", "as the guest's mdadm makes it");
 }
 
 #[test]
@@ -567,9 +618,10 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "chunk = { from",
         "fs = \"xfs\"\nchunk = { from",
-        "plan.toml:10:1: unknown key `fs` in [matrix]; known: members, level, chunk, layout, \
-        metadata, consistency, bitmap, member_timeout, cache, upkeep, file_system, make_options, \
-        mount_options, policy",
+        "plan.toml:10:1: unknown key `fs` in [matrix]; known: members, level, \
+            chunk, place, array, layout, metadata, consistency, bitmap, member_timeout, cache, \
+            upkeep, file_system, make_options, mount_options, policy, memory, scheduler, \
+            read_ahead, max_request, queue_depth, write_cache, disk_size",
     ),
     (
         "level = [\"raid0\", \"linear\"]",

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use bench::suite::Rows;
 use block::Node;
+use guest::Kernel;
 use reactor::{Reactor, derive_seed};
 use results::course::{self, Course, Step};
 use results::{Clock, Configuration, Host, MemberTraffic, Plan, Run, Trial, cell_id};
@@ -14,6 +15,7 @@ use serve::{Opened, ServeWith};
 
 use super::attached::{self, Attached, Wanted};
 use super::folder::MEMBERS;
+use super::in_guest::{self, GuestRows, Job, Worker};
 use super::members::{Members, empty_stores, put_in_place};
 use super::rows::{self, Ground as RowGround};
 use super::{Ended, Observer, Progress, audited};
@@ -66,6 +68,13 @@ pub(super) struct Execution<'a> {
     trial_begun: Instant,
     /// What serves stacks to the kernel; without it there are no file systems.
     serve_with: Option<&'a ServeWith>,
+    /// What measures inside guests; without it there are none.
+    worker: Option<&'a Worker>,
+    /// The kernel of guests, once it was looked for.
+    kernel: Option<Kernel>,
+    /// What guests found that were booted together with earlier ones, by block, position and first
+    /// workload.
+    ahead: BTreeMap<(u32, usize, usize), GuestRows>,
     /// Where file systems appear, once there was one.
     point: Option<PathBuf>,
     /// Configurations that this machine cannot have, by identity, with the reason.
@@ -144,6 +153,9 @@ impl<'a> Execution<'a> {
             begun,
             trial_begun: begun,
             serve_with: None,
+            worker: None,
+            kernel: None,
+            ahead: BTreeMap::new(),
             point: None,
             unfit: BTreeMap::new(),
         }
@@ -152,6 +164,12 @@ impl<'a> Execution<'a> {
     /// The same with a program that serves stacks to the kernel.
     pub(super) fn serving_with(mut self, serve_with: Option<&'a ServeWith>) -> Execution<'a> {
         self.serve_with = serve_with;
+        self
+    }
+
+    /// The same with a program that measures inside guests.
+    pub(super) fn working_with(mut self, worker: Option<&'a Worker>) -> Execution<'a> {
+        self.worker = worker;
         self
     }
 
@@ -211,7 +229,8 @@ impl<'a> Execution<'a> {
             if visited.is_empty() {
                 break;
             }
-            for (position, turn) in order::turns(self.plan, block, &visited).iter().enumerate() {
+            let turns = order::turns(self.plan, block, &visited);
+            for (position, turn) in turns.iter().enumerate() {
                 let configuration = &self.plan.configurations[turn.configuration];
                 let visit = Visit { block, position, turn, configuration };
                 if self.missing(&visit, &turn.workloads).is_empty() {
@@ -230,6 +249,9 @@ impl<'a> Execution<'a> {
                     ready = true;
                 }
                 let result = match (visit.configuration.clock, Wanted::of(visit.configuration)?) {
+                    _ if in_guest::is_wanted(visit.configuration) => {
+                        self.visit_guest(&visit, &turns, observer)
+                    }
                     (Clock::Virtual, _) => self.visit_modelled(&visit, observer),
                     (Clock::Wall, None) => self.visit_measured(&visit, observer),
                     (Clock::Wall, Some(_)) => self.visit_attached(&visit, journal, observer),
@@ -331,6 +353,12 @@ impl<'a> Execution<'a> {
                 return Ok(());
             }
             let reactor = (configuration.clock == Clock::Virtual).then(Reactor::virtual_clock);
+            if in_guest::is_wanted(configuration) {
+                if let Err(reason) = self.find_kernel() {
+                    self.leave_out(configuration, reason.to_string(), observer)?;
+                }
+                continue;
+            }
             let opened = self.build(configuration, 0, reactor.as_ref());
             let at = |error: Error| error.at(&configuration.stack);
             opened.map_err(Error::from).and_then(Opened::end).map_err(at)?;
@@ -342,16 +370,38 @@ impl<'a> Execution<'a> {
                 // The stack can be opened, so this is about the machine: no right to mount, no loop
                 // devices, no program that makes the file system, not in its kernel.
                 Err(reason) => {
-                    let reason = reason.to_string();
-                    let note = format!(
-                        "not measured here: {}: {reason}",
-                        plan.label(&configuration.settings)
-                    );
-                    super::folder::add_note(self.folder, &note)?;
-                    observer.note(&note);
-                    self.unfit.insert(configuration.id.clone(), reason);
+                    self.leave_out(configuration, reason.to_string(), observer)?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Says that a configuration is not measured on this machine: its trials say so.
+    fn leave_out(
+        &mut self,
+        configuration: &Configuration,
+        reason: String,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Error> {
+        let label = self.plan.label(&configuration.settings);
+        let note = format!("not measured here: {label}: {reason}");
+        super::folder::add_note(self.folder, &note)?;
+        observer.note(&note);
+        self.unfit.insert(configuration.id.clone(), reason);
+        Ok(())
+    }
+
+    /// Finds the kernel of guests, and says once whose figures they are.
+    fn find_kernel(&mut self) -> Result<(), Error> {
+        if self.kernel.is_none() {
+            let kernel = Kernel::find()?;
+            let note = format!(
+                "what is measured in a guest is modelled: Linux {} on modelled disks, in their time",
+                kernel.version()
+            );
+            super::folder::add_note(self.folder, &note)?;
+            self.kernel = Some(kernel);
         }
         Ok(())
     }
@@ -510,6 +560,82 @@ impl<'a> Execution<'a> {
                 stack.end()?;
             }
         }
+        Ok(())
+    }
+
+    /// A guest is booted for each suite of the visit. Those of later visits of the block are booted
+    /// beside it, as many as there are processors.
+    fn visit_guest(
+        &mut self,
+        visit: &Visit<'_>,
+        turns: &[Turn],
+        observer: &mut dyn Observer,
+    ) -> Result<(), Broken> {
+        if let Some(reason) = self.unfit.get(&visit.configuration.id).cloned() {
+            return self.skip(visit, &visit.turn.workloads, &reason, observer);
+        }
+        for group in self.parts(visit) {
+            let missing = self.missing(visit, &group);
+            let Some(&first) = missing.first() else { continue };
+            self.tell(visit, first, observer);
+            let key = (visit.block, visit.position, group[0]);
+            let rows = match self.ahead.remove(&key) {
+                Some(rows) => rows,
+                None => {
+                    self.boot(visit.block, &turns[visit.position..], visit.position)?;
+                    self.ahead.remove(&key).unwrap_or_else(|| Ok(Vec::new()))
+                }
+            };
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(Broken::Stopped);
+            }
+            let mut found: BTreeMap<usize, Vec<Found>> = BTreeMap::new();
+            for (phase, row) in rows? {
+                let named =
+                    |workload: &&usize| suite::row(&self.plan.workloads[**workload]) == phase;
+                if let Some(workload) = missing.iter().find(named) {
+                    found.entry(*workload).or_default().push(row);
+                }
+            }
+            for (workload, rows) in found {
+                self.trial_found(visit, workload, rows::median(&rows), observer)?;
+            }
+            self.skip(visit, &group, "the suite gave no such row", observer)?;
+        }
+        Ok(())
+    }
+
+    /// Boots the next guests of a block, one for each processor.
+    fn boot(&mut self, block: u32, turns: &[Turn], first: usize) -> Result<(), Error> {
+        self.find_kernel()?;
+        let (Some(kernel), Some(worker)) = (&self.kernel, self.worker) else {
+            return Err(Error::failed("nothing was named that measures inside a guest"));
+        };
+        let most = std::thread::available_parallelism().map_or(1, usize::from);
+        let (mut keys, mut jobs) = (Vec::new(), Vec::new());
+        'all: for (turn, position) in turns.iter().zip(first..) {
+            let configuration = &self.plan.configurations[turn.configuration];
+            let visit = Visit { block, position, turn, configuration };
+            if !in_guest::is_wanted(configuration) {
+                continue;
+            }
+            for group in self.parts(&visit) {
+                let key = (block, position, group[0]);
+                if self.missing(&visit, &group).is_empty() || self.ahead.contains_key(&key) {
+                    continue;
+                }
+                if jobs.len() == most {
+                    break 'all;
+                }
+                let seeds = (
+                    order::places_seed(self.plan, block),
+                    order::visit_seed(self.plan, configuration, block),
+                );
+                jobs.push(Job::new((self.plan, &group), configuration, worker, seeds)?);
+                keys.push(key);
+            }
+        }
+        self.ahead.extend(keys.into_iter().zip(in_guest::run_all(&jobs, kernel, self.stop)));
         Ok(())
     }
 
@@ -716,7 +842,7 @@ fn add_written(
     }
 }
 
-fn wall_reactor() -> Result<Reactor, Error> {
+pub(super) fn wall_reactor() -> Result<Reactor, Error> {
     Reactor::wall().map_err(|error| {
         Error::failed(format!(
             "io_uring cannot be used here: {error}; `raidloom check` tells more \

@@ -90,20 +90,26 @@ impl Meter for CellMeter<'_> {
 }
 
 /// Opens the files that a suite has made in its own folder, as devices.
-struct Files;
+pub(super) struct Files;
+
+impl Files {
+    /// A file or block device as it is, past the page cache.
+    pub(super) fn device(path: &Path) -> Result<Box<dyn Device>, Error> {
+        Files.open_as(path, true, true)
+    }
+
+    fn open_as(&self, path: &Path, direct: bool, emulate: bool) -> Result<Box<dyn Device>, Error> {
+        let node = Node::leaf("file", path.to_string_lossy())
+            .with("direct", if direct { "yes" } else { "no" });
+        let context =
+            BuildContext { files: self, seed: 0, read_only: false, create_bytes: None, emulate };
+        Ok(Box::new(Whole(stack::build(&node, &context)?.device)))
+    }
+}
 
 impl OpenFile for Files {
     fn open(&self, path: &Path, direct: bool) -> Result<Box<dyn Device>, Error> {
-        let node = Node::leaf("file", path.to_string_lossy())
-            .with("direct", if direct { "yes" } else { "no" });
-        let context = BuildContext {
-            files: &Files,
-            seed: 0,
-            read_only: false,
-            create_bytes: None,
-            emulate: false,
-        };
-        Ok(Box::new(Whole(stack::build(&node, &context)?.device)))
+        self.open_as(path, direct, false)
     }
 }
 
@@ -264,28 +270,16 @@ impl SuiteObserver for Recorder<'_, '_, '_> {
         let Some(workload) = self.workload(&row.phase).filter(|_| self.broken.is_none()) else {
             return;
         };
-        let mut found = Found { flags: self.notes.to_vec(), ..Found::default() };
-        match &row.result {
-            RowResult::Measured(measured) => {
-                let before = std::mem::take(&mut self.before);
-                found.members = self.ground.members();
-                for (after, before) in found.members.iter_mut().zip(&before) {
-                    after.read_bytes -= before.read_bytes.min(after.read_bytes);
-                    after.written_bytes -= before.written_bytes.min(after.written_bytes);
-                }
-                found.metrics = measured.metrics();
-                found.metrics.extend(audited::ratios(&measured.facts));
-                let modelled = self.visit.configuration.clock == Clock::Virtual;
-                // That nothing was verified is what being modelled means.
-                let notes = measured
-                    .done
-                    .notes
-                    .iter()
-                    .filter(|note| !modelled || !note.ends_with(UNVERIFIED));
-                found.flags.extend(notes.cloned());
-                found.flags.extend(measured.flags.iter().map(audited::words));
+        let modelled = self.visit.configuration.clock == Clock::Virtual;
+        let mut found = found_of(row, modelled);
+        found.flags.splice(..0, self.notes.iter().cloned());
+        if matches!(row.result, RowResult::Measured(_)) {
+            let before = std::mem::take(&mut self.before);
+            found.members = self.ground.members();
+            for (after, before) in found.members.iter_mut().zip(&before) {
+                after.read_bytes -= before.read_bytes.min(after.read_bytes);
+                after.written_bytes -= before.written_bytes.min(after.written_bytes);
             }
-            RowResult::Skipped(reason) => found.flags.push(audited::not_measured(reason)),
         }
         if self.execution.runs_of(self.visit, workload) > 1 {
             self.rows.entry(workload).or_default().push(found);
@@ -296,8 +290,26 @@ impl SuiteObserver for Recorder<'_, '_, '_> {
     }
 }
 
+/// What a row says, but for what the members moved. That nothing was verified is what being
+/// modelled means, and needs no words there.
+pub(super) fn found_of(row: &Row, modelled: bool) -> Found {
+    let mut found = Found::default();
+    match &row.result {
+        RowResult::Measured(measured) => {
+            found.metrics = measured.metrics();
+            found.metrics.extend(audited::ratios(&measured.facts));
+            let notes =
+                measured.done.notes.iter().filter(|note| !modelled || !note.ends_with(UNVERIFIED));
+            found.flags.extend(notes.cloned());
+            found.flags.extend(measured.flags.iter().map(audited::words));
+        }
+        RowResult::Skipped(reason) => found.flags.push(audited::not_measured(reason)),
+    }
+    found
+}
+
 /// Several runs of one row as one: the median of each figure, all bytes, every flag once.
-fn median(all: &[Found]) -> Found {
+pub(super) fn median(all: &[Found]) -> Found {
     let mut whole = Found::default();
     let names: Vec<&String> = all.iter().flat_map(|found| found.metrics.keys()).collect();
     for name in names {

@@ -1,0 +1,426 @@
+//! A visit in a guest: for each suite a Linux is booted whose disks are the configuration's, on the
+//! virtual clock.
+//!
+//! ```text
+//!   run ── task, as JSON ──> raidloom in the guest ── suite ──> /dev/vda, /dev/md0, or its folder
+//!    │  <── a line a row ──      │                                   │
+//!    └── what the disks were asked for between a row's begin and end ┘
+//! ```
+//!
+//! Nothing depends on when a guest runs or beside what: several are booted at a time, one on each
+//! processor, and their rows are recorded in the plan's order.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+
+use bench::audit::{self, Facts};
+use bench::suite::row::Result as RowResult;
+use bench::suite::{Observer as SuiteObserver, Phase, Row, Rows, Session, Target, Ticker};
+use block::{Device, Node, Reactor, Time, Traffic};
+use export::vhost_user::Done;
+use export::vhost_user::request::Ask;
+use guest::{Boot, Drive, Format, Kernel, Processor, Setup};
+use host::Error;
+use host::guard::{Consent, Guard};
+use reactor::derive_seed;
+use results::{Configuration, MemberTraffic, Plan};
+use serde::{Deserialize, Serialize};
+use serve::Opened;
+
+use super::audited;
+use super::execute::{Found, wall_reactor};
+use super::rows::{Files, found_of};
+use crate::audit::TargetMeter;
+use crate::cell;
+use crate::plan::axes::{
+    ARRAY, CACHE, CHUNK, CONSISTENCY, DEFAULTS, DISK_SIZE, FILE_SYSTEM, GUEST, LAYOUT, LEVEL,
+    MAKE_OPTIONS, MAX_REQUEST, MD, MEMORY, MOUNT_OPTIONS, NONE, OFF, PLACE, QUEUE_DEPTH,
+    READ_AHEAD, SCHEDULER, WITH_BITMAP, WRITE_CACHE,
+};
+use crate::plan::suite;
+use crate::stacks;
+use host::mount::FileSystem;
+
+/// A guest's memory where nothing is said, in bytes.
+const MEMORY_BYTES: u64 = 512 << 20;
+
+/// What came of a boot: rows with what was found of each.
+pub(super) type GuestRows = Result<Vec<(String, Found)>, Error>;
+
+/// The program that measures inside a guest, and how it is told to: it hands its standard input
+/// to [`work`].
+#[derive(Clone, Debug)]
+pub struct Worker {
+    /// Its path on the host, whose tree the guest sees.
+    pub program: PathBuf,
+    /// Its arguments but for the last, which is what it works on.
+    pub arguments: Vec<String>,
+}
+
+/// Whether a configuration is measured in a guest.
+pub(crate) fn is_wanted(configuration: &Configuration) -> bool {
+    configuration.settings.get(PLACE).is_some_and(|place| place == GUEST)
+}
+
+/// Why a stack cannot be the disks of a guest, if it cannot.
+pub(crate) fn refuse_unfit(node: &Node, settings: &BTreeMap<String, String>) -> Result<(), String> {
+    let is_fit = |leaf: &&Node| match leaf {
+        Node::Leaf { scheme, .. } => matches!(scheme.as_str(), "model" | "ram"),
+        _ => true,
+    };
+    if let Some(leaf) = node.leaves().into_iter().find(|leaf| !is_fit(leaf)) {
+        return Err(format!(
+            "{leaf}: a guest lives in modelled time, and a file or device does not: give it members \
+            of models, and caches in ram:"
+        ));
+    }
+    let says = |axis: &str, value: &str| settings.get(axis).is_some_and(|said| said == value);
+    if says(ARRAY, MD) && settings.get(CACHE).is_some_and(|cache| cache != NONE) {
+        return Err("raidloom's cache lies over raidloom's arrays, not over the guest's own md: \
+            leave one of them out with [[skip]]"
+            .to_owned());
+    }
+    if says(ARRAY, MD) && says(CONSISTENCY, "ppl") {
+        return Err("md's partial parity log is not made in a guest: consistency is `resync` or \
+            `bitmap` there"
+            .to_owned());
+    }
+    Ok(())
+}
+
+/// What the process in the guest is told.
+#[derive(Serialize, Deserialize)]
+struct Task {
+    /// The plan with the one configuration and with the workloads of one suite.
+    plan: Plan,
+    /// The rows that are wanted; all where later ones need what earlier ones left.
+    only: Option<Vec<String>>,
+    seed: u64,
+    data_seed: u64,
+}
+
+/// What that process says of a row.
+#[derive(Debug, Serialize, Deserialize)]
+struct Said {
+    phase: String,
+    /// The date when it began and ended, in nanoseconds since 1970.
+    begin: u64,
+    end: u64,
+    metrics: BTreeMap<String, f64>,
+    flags: Vec<String>,
+    /// Bytes read and written that were asked for, and those that the suite moved beside.
+    asked: [u64; 2],
+    beside: [u64; 2],
+    elapsed_nanoseconds: u64,
+}
+
+/// One boot: everything that it depends on.
+pub(super) struct Job {
+    disks: Vec<Node>,
+    settings: BTreeMap<String, String>,
+    setup: Setup,
+    script: String,
+    memory_bytes: u64,
+    size_bytes: Option<u64>,
+    queue_depth: Option<u32>,
+    write_cache: bool,
+    /// Bytes that the disks write for one that is asked for, by the layout.
+    copies: f64,
+    seed: u64,
+}
+
+impl Job {
+    /// The boot in which a configuration runs the workloads of one suite.
+    ///
+    /// # Errors
+    /// Settings that contradict each other.
+    pub(super) fn new(
+        (plan, group): (&Plan, &[usize]),
+        configuration: &Configuration,
+        worker: &Worker,
+        (seed, data_seed): (u64, u64),
+    ) -> Result<Job, Error> {
+        let settings = &configuration.settings;
+        let setting = |axis: &str| settings.get(axis).map(String::as_str);
+        let options = |axis: &str| setting(axis).filter(|text| *text != DEFAULTS);
+        let size = |axis: &str| setting(axis).map(stacks::parse_size).transpose();
+        let size = |axis: &str| size(axis).map_err(|text| Error::usage(format!("{axis}: {text}")));
+        let node = stacks::parse(&configuration.stack)?;
+        let by_md = setting(ARRAY) == Some(MD);
+        let copies = if by_md { audited::copies(&node) } else { 1.0 };
+        let (disks, md) = match node {
+            Node::Layer { children, .. } if by_md => (children, Some(md_text(settings))),
+            node => (vec![node], None),
+        };
+        let format = match setting(FILE_SYSTEM).filter(|name| *name != NONE) {
+            Some(name) => {
+                let kind = FileSystem::named(name)?;
+                let make = kind.make_command().iter().map(|&word| word.to_owned());
+                let more = options(MAKE_OPTIONS).unwrap_or_default().split_whitespace();
+                Some(Format {
+                    make: make.chain(more.map(str::to_owned)).collect(),
+                    kind: kind.kind().to_owned(),
+                    mount_options: options(MOUNT_OPTIONS).map(str::to_owned),
+                })
+            }
+            None => None,
+        };
+        let setup = Setup {
+            disks: disks.len(),
+            md,
+            scheduler: setting(SCHEDULER).map(str::to_owned),
+            read_ahead_bytes: size(READ_AHEAD)?,
+            request_max_bytes: size(MAX_REQUEST)?,
+            format,
+        };
+        let task = task(plan, group, configuration, (seed, data_seed))?;
+        let target = if setup.format.is_some() { "$DISK" } else { setup.device() };
+        let mut words = vec![escape::shell(guest::setup::program(&worker.program)?)];
+        words.extend(worker.arguments.iter().map(|word| escape::shell(word)));
+        // No line of the task is its end: it is one line.
+        let work = format!("{} \"{target}\" <<'END OF TASK'\n{task}\nEND OF TASK", words.join(" "));
+        let script = setup.job(&work)?;
+        Ok(Job {
+            disks,
+            settings: settings.clone(),
+            script,
+            setup,
+            memory_bytes: size(MEMORY)?.unwrap_or(MEMORY_BYTES),
+            size_bytes: size(DISK_SIZE)?,
+            queue_depth: setting(QUEUE_DEPTH).and_then(|text| text.parse().ok()),
+            write_cache: setting(WRITE_CACHE) != Some(OFF),
+            copies,
+            seed,
+        })
+    }
+
+    /// Boots, and gives what was found of each row, in the order in which they were done.
+    ///
+    /// # Errors
+    /// A disk that cannot be built, a guest that fails, work that ends with an error.
+    fn run(&self, kernel: &Kernel, processor: Processor, stop: &AtomicBool) -> GuestRows {
+        let guard = Guard::new(Consent::default());
+        // Arrays are made before the guest's time begins.
+        let reactor = Reactor::virtual_clock();
+        let none = BTreeMap::new();
+        let settings = if self.setup.md.is_some() { &none } else { &self.settings };
+        let open = |(node, number): (&Node, u64)| {
+            let seed = derive_seed(self.seed, "disk", number);
+            cell::open(node, settings, &guard, seed, Some(&reactor))
+        };
+        let opened: Vec<Opened> =
+            self.disks.iter().zip(0..).map(open).collect::<Result<_, block::Error>>()?;
+        let drive = |opened: &Opened| Drive {
+            device: Arc::clone(&opened.device) as Arc<dyn Device>,
+            size_bytes: self.size_bytes,
+            write_cache: self.write_cache,
+        };
+        let boot = Boot {
+            kernel,
+            memory_bytes: self.memory_bytes,
+            seed: self.seed,
+            disks: opened.iter().map(drive).collect(),
+            queue_depth: self.queue_depth,
+            job: &self.script,
+            parameters: "",
+            processor,
+        };
+        let outcome = boot.run(&|| !stop.load(Ordering::Relaxed))?;
+        if outcome.status != 0 {
+            let last = outcome.errors.lines().next_back().unwrap_or("it said nothing");
+            return Err(Error::failed(format!(
+                "the work in the guest ended with {}: {last}",
+                outcome.status
+            )));
+        }
+        let line = |line: &str| -> Result<(String, Found), Error> {
+            let said: Said = serde_json::from_str(line).map_err(|error| {
+                Error::failed(format!("what the suite in the guest said: {error}: {line}"))
+            })?;
+            Ok(self.found(said, &outcome.logs))
+        };
+        outcome.output.lines().map(line).collect()
+    }
+
+    /// A row with what the disks were asked for meanwhile.
+    fn found(&self, said: Said, logs: &[Vec<Done>]) -> (String, Found) {
+        let (begin, end) = (guest::modelled(said.begin), guest::modelled(said.end));
+        let members: Vec<MemberTraffic> =
+            logs.iter().map(|log| moved_between(log, begin, end)).collect();
+        let mut found = Found { metrics: said.metrics, members, flags: said.flags };
+        if said.elapsed_nanoseconds > 0 {
+            let sum = |of: fn(&MemberTraffic) -> u64| found.members.iter().map(of).sum::<u64>();
+            let [read, written] = [sum(|one| one.read_bytes), sum(|one| one.written_bytes)];
+            let traffic = |[read_bytes, written_bytes]: [u64; 2]| Traffic {
+                read_bytes,
+                written_bytes,
+                ..Traffic::default()
+            };
+            let beside = said.beside;
+            let moved = [read.saturating_sub(beside[0]), written.saturating_sub(beside[1])];
+            let facts = Facts {
+                asked: traffic(said.asked),
+                moved: Some(traffic(moved)),
+                elapsed: Duration::from_nanos(said.elapsed_nanoseconds),
+                copies: self.copies,
+                ..Facts::default()
+            };
+            found.metrics.extend(audited::ratios(&facts));
+            found.flags.extend(audit::judge(&facts).iter().map(audited::words));
+        }
+        (said.phase, found)
+    }
+}
+
+/// Runs jobs at the same time, each on a processor of its own.
+pub(super) fn run_all(jobs: &[Job], kernel: &Kernel, stop: &AtomicBool) -> Vec<GuestRows> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = jobs
+            .iter()
+            .enumerate()
+            .map(|(number, job)| {
+                scope.spawn(move || job.run(kernel, Processor::Number(number), stop))
+            })
+            .collect();
+        let ended = threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        ended.collect()
+    })
+}
+
+/// The array of the guest's own md, as a configuration's axes say.
+fn md_text(settings: &BTreeMap<String, String>) -> String {
+    let mut text = settings.get(LEVEL).cloned().unwrap_or_default();
+    for axis in [CHUNK, LAYOUT] {
+        if let Some(value) = settings.get(axis) {
+            text += &format!(" {axis}={value}");
+        }
+    }
+    if settings.get(CONSISTENCY).is_some_and(|text| text == WITH_BITMAP) {
+        text += " bitmap=internal";
+    }
+    text
+}
+
+fn task(
+    plan: &Plan,
+    group: &[usize],
+    configuration: &Configuration,
+    (seed, data_seed): (u64, u64),
+) -> Result<String, Error> {
+    let workloads: Vec<_> = group.iter().map(|index| plan.workloads[*index].clone()).collect();
+    let alone = match workloads.first() {
+        Some(first) => suite::suite_of(first)?.rows == Rows::Alone,
+        None => false,
+    };
+    let only = alone.then(|| workloads.iter().map(|one| suite::row(one).to_owned()).collect());
+    let configurations = vec![configuration.clone()];
+    let plan = Plan { configurations, workloads, ..plan.clone() };
+    serde_json::to_string(&Task { plan, only, seed, data_seed })
+        .map_err(|error| Error::failed(format!("the task of a guest: {error}")))
+}
+
+/// What a disk has done from one moment to another.
+fn moved_between(log: &[Done], begin: Time, end: Time) -> MemberTraffic {
+    let mut moved = MemberTraffic::default();
+    for done in log.iter().filter(|done| done.done > begin && done.done <= end) {
+        match done.ask {
+            Ask::Read { .. } => moved.read_bytes += done.data_bytes,
+            Ask::Write { .. } => moved.written_bytes += done.data_bytes,
+            _ => (),
+        }
+    }
+    moved
+}
+
+/// The part of a run that is inside a guest: reads a task, runs its suite on a folder or device,
+/// and writes a line for each row.
+///
+/// # Errors
+/// A task that is none, a target that cannot be used, and those of the suite.
+pub fn work(
+    task: impl Read,
+    target: &Path,
+    lines: &mut dyn Write,
+    stop: &AtomicBool,
+) -> Result<(), Error> {
+    let Task { plan, only, seed, data_seed } = serde_json::from_reader(task)
+        .map_err(|error| Error::usage(format!("the task of a guest: {error}")))?;
+    let (Some(workload), Some(configuration)) =
+        (plan.workloads.first(), plan.configurations.first())
+    else {
+        return Err(Error::usage("the task of a guest names no work"));
+    };
+    let its = suite::suite_of(workload)?;
+    let settings = suite::settings(&plan, workload, configuration)?;
+    let reactor = wall_reactor()?;
+    let ticker = Ticker::new();
+    // The disks are looked at from outside, and a guest's processor takes no time.
+    let mut meter = TargetMeter::machine_only().without_machine();
+    let mut teller = Teller { lines, begin: 0, failed: None };
+    let device = if target.is_dir() { None } else { Some(Files::device(target)?) };
+    let target = match &device {
+        Some(device) => Target::Device(&**device),
+        None => Target::Folder(target),
+    };
+    let mut session = Session::new(&reactor, stop, &ticker, &mut meter, &mut teller);
+    session.files = &Files;
+    session.only = only;
+    (session.seed, session.data_seed) = (seed, data_seed);
+    (its.run)(target, &settings, &mut session)?;
+    drop(session);
+    match teller.failed {
+        Some(error) => Err(Error::from_io("standard output", &error)),
+        None => Ok(()),
+    }
+}
+
+/// Writes a line for each row.
+struct Teller<'a> {
+    lines: &'a mut dyn Write,
+    begin: u64,
+    failed: Option<std::io::Error>,
+}
+
+/// Nanoseconds since 1970.
+fn date() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl SuiteObserver for Teller<'_> {
+    fn begun(&mut self, _: &Phase, _: u32) {
+        self.begin = date();
+    }
+
+    fn finished(&mut self, row: &Row) {
+        let found = found_of(row, false);
+        let (asked, beside, elapsed) = match &row.result {
+            RowResult::Measured(measured) => {
+                (measured.facts.asked, measured.done.beside, measured.facts.elapsed)
+            }
+            RowResult::Skipped(_) => (Traffic::default(), Traffic::default(), Duration::ZERO),
+        };
+        let bytes = |traffic: Traffic| [traffic.read_bytes, traffic.written_bytes];
+        let said = Said {
+            phase: row.phase.clone(),
+            begin: self.begin,
+            end: date(),
+            metrics: found.metrics,
+            flags: found.flags,
+            asked: bytes(asked),
+            beside: bytes(beside),
+            elapsed_nanoseconds: u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX),
+        };
+        let line = serde_json::to_string(&said).map_err(std::io::Error::from);
+        let written = line.and_then(|line| writeln!(self.lines, "{line}"));
+        if let Err(error) = written {
+            self.failed.get_or_insert(error);
+        }
+    }
+}
