@@ -1,0 +1,217 @@
+//! Thousands of crash states of raidloom's own arrays and caches, from recordings, held against what
+//! their users were promised; and mistakes that are planted and have to be found.
+//!
+//! `RAIDLOOM_PULL_STATES=100000` tries so many instead of those that CI has time for,
+//! `RAIDLOOM_PULL_SEED` from another seed on.
+
+mod common;
+mod log;
+mod promised;
+mod subject;
+
+#[path = "../../../array/tests/running/metadata/bench.rs"]
+#[allow(dead_code, reason = "it is there for the tests of arrays")]
+mod bench;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use array::metadata::PlantedMistake;
+use pull::{
+    Action, Cut, DriveFault, History, Log, LoggedRequest, Policy, Role, hot_cuts, uniform_cuts,
+};
+use reactor::{Random, derive_seed};
+
+use bench::Shape;
+use promised::Promised;
+use subject::{Recording, Subject};
+
+/// How many states CI tries over all subjects.
+const STATES: u64 = 10_000;
+
+/// Cuts of one recording.
+const CUTS: u32 = 25;
+
+fn setting(name: &str, plain: u64) -> u64 {
+    let set = std::env::var(name).ok();
+    set.map_or(plain, |set| set.parse().unwrap_or_else(|_| panic!("{name}={set} is no number")))
+}
+
+/// What is looked at: a subject, a drive that may lie, and a promise that may be read too early.
+#[derive(Clone, Copy)]
+struct Test {
+    subject: Subject,
+    fault: DriveFault,
+    /// A flush is taken as answered when it is sent.
+    marks_early: bool,
+    /// One flush of each recording is answered and not carried out.
+    drops_flush: bool,
+    /// Everything that was written is there.
+    keeps_all: bool,
+}
+
+impl Test {
+    fn of(subject: Subject) -> Test {
+        Test {
+            subject,
+            fault: DriveFault::None,
+            marks_early: false,
+            drops_flush: false,
+            keeps_all: false,
+        }
+    }
+
+    /// Pulls the plug so often on recordings that follow from the seed. Returns how many of the
+    /// states differed from what was durable.
+    fn pull(&self, states: u64, seed: u64) -> Result<u64, String> {
+        let (mut left, mut differing) = (states, 0);
+        for round in 0.. {
+            let recording = self.subject.record(derive_seed(seed, "recording", round));
+            let count = left.min(u64::from(CUTS)) as u32;
+            differing += self.pull_recording(&recording, count, seed, round)?;
+            left -= u64::from(count);
+            if left == 0 {
+                break;
+            }
+        }
+        Ok(differing)
+    }
+
+    fn pull_recording(
+        &self,
+        recording: &Recording,
+        count: u32,
+        seed: u64,
+        round: u64,
+    ) -> Result<u64, String> {
+        let log = &recording.log;
+        let end = log.events().len() as u32;
+        let seed = derive_seed(seed, "cuts", round);
+        let mut cuts = hot_cuts(log, (recording.begins, end), count - count / 4, seed);
+        cuts.extend(uniform_cuts(log, (recording.begins, end), count / 4, seed));
+        cuts.sort_unstable();
+        let fault = if self.drops_flush { one_flush(log, seed) } else { self.fault };
+        let mut history = History::new(Arc::clone(log), fault, Some(512));
+        let promised = Promised::of(log, recording.above, self.marks_early);
+        let hunt = Policy::hunt();
+        let mut random = Random::with_seed(seed);
+        let mut differing = 0;
+        for (cut, state) in cuts.into_iter().zip(0..) {
+            let policy = match self.keeps_all {
+                true => Policy::KeepAll,
+                false => hunt[random.usize(..hunt.len())],
+            };
+            let seed = derive_seed(seed, "state", state);
+            differing += u64::from(
+                self.state(&mut history, &promised, (cut, policy, seed))
+                    .map_err(|text| format!("behind {} events, {policy}: {text}", cut.events))?,
+            );
+        }
+        Ok(differing)
+    }
+
+    /// Makes one state twice, the same both times, and starts from it.
+    fn state(
+        &self,
+        history: &mut History,
+        promised: &Promised,
+        (cut, policy, seed): (Cut, Policy, u64),
+    ) -> Result<bool, String> {
+        history.advance(cut).expect("cuts are in order");
+        let crash = history.crash(cut, policy, seed).expect("the log is in memory");
+        let again = history.crash(cut, policy, seed).expect("the log is in memory");
+        assert_eq!(crash.checksum(), again.checksum(), "a state follows from log, cut and seed");
+        let check = |offset: u64, bytes: &[u8]| promised.check(cut.events, offset, bytes);
+        let result = self.subject.start_again(&crash.drives(), seed, &check);
+        result.map(|()| crash.differing_bytes() > 0)
+    }
+}
+
+/// A fault that drops one of the flushes of a recording.
+fn one_flush(log: &Log, seed: u64) -> DriveFault {
+    let is_flush = |request: &&LoggedRequest| {
+        let drive = &log.drives()[usize::from(request.drive)];
+        drive.role == Role::Drive && request.action == Action::Flush
+    };
+    let flushes = log.requests().iter().filter(is_flush).count() as u32;
+    DriveFault::DropsFlush(Random::with_seed(derive_seed(seed, "flush", 0)).u32(..flushes))
+}
+
+fn subjects() -> Vec<Subject> {
+    let mut all: Vec<Subject> = Shape::all().into_iter().map(Subject::of).collect();
+    all.push(Subject::cache());
+    all
+}
+
+#[test]
+fn honest_drives_lose_nothing_that_was_promised() {
+    let states = setting("RAIDLOOM_PULL_STATES", STATES);
+    let seed = setting("RAIDLOOM_PULL_SEED", 1);
+    let subjects = subjects();
+    let each = states.div_ceil(subjects.len() as u64);
+    let (next, differing) = (AtomicU64::new(0), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(subject) = subjects.get(number as usize) else { break };
+                    let found = Test::of(*subject)
+                        .pull(each, seed)
+                        .unwrap_or_else(|text| panic!("{subject}, seed {seed}: {text}"));
+                    differing.fetch_add(found, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    let differing = differing.load(Ordering::Relaxed);
+    assert!(differing > states / 4, "{differing} of {states} states were more than nothing");
+    println!("{states} states, of which {differing} differed from what was durable; 0 violations");
+}
+
+#[test]
+fn all_writes_kept_breaks_nothing() {
+    for subject in subjects() {
+        let test = Test { keeps_all: true, ..Test::of(subject) };
+        test.pull(60, 7).unwrap_or_else(|text| panic!("{subject}: {text}"));
+    }
+}
+
+/// So many pulls must be enough to find a mistake.
+const PULLS: u64 = 300;
+
+/// A test with a mistake; the same seeds pass without it.
+fn is_found(name: &str, test: &Test) {
+    let sound = Test::of(test.subject.without_mistake());
+    let seed = setting("RAIDLOOM_PULL_SEED", 1);
+    match test.pull(PULLS, seed) {
+        Ok(_) => panic!("{name}: {PULLS} pulls did not find it, seed {seed}"),
+        Err(text) => println!("{name}: found with seed {seed}: {text}"),
+    }
+    if let Err(text) = sound.pull(CUTS.into(), seed) {
+        panic!("{name}: found where it is not, seed {seed}: {text}");
+    }
+}
+
+#[test]
+fn planted_mistakes_are_found() {
+    let plain = Test::of(Subject::of(Shape::raid1(array::md::Consistency::Resync)));
+    is_found("a flush that is ignored", &Test { fault: DriveFault::IgnoresFlush, ..plain });
+    is_found("FUA that is ignored", &Test { fault: DriveFault::IgnoresFua, ..plain });
+    let parity = Test::of(Subject::of(Shape::raid5(array::md::Consistency::Resync)));
+    is_found("one flush that is dropped", &Test { drops_flush: true, ..parity });
+    is_found("a mark that is set too early", &Test { marks_early: true, ..plain });
+    let planted = |shape, mistake| Test::of(Subject::of(shape).with_mistake(mistake));
+    let bitmap = Shape::with_bitmap(Shape::raid5);
+    is_found("bits cleared early", &planted(bitmap, PlantedMistake::ClearsBitsEarly));
+    is_found("bits that are not set", &planted(bitmap, PlantedMistake::SkipsBits));
+    let ppl = Shape::raid5(array::md::Consistency::Ppl);
+    is_found("a log that is not written", &planted(ppl, PlantedMistake::SkipsLog));
+    let resync = Shape::raid5(array::md::Consistency::Resync);
+    is_found("an array that is not called dirty", &planted(resync, PlantedMistake::SkipsDirty));
+    let cache = Subject::cache();
+    is_found(
+        "a flush ignored by a cache's store",
+        &Test { fault: DriveFault::IgnoresFlush, ..Test::of(cache) },
+    );
+}
