@@ -5,8 +5,8 @@
 //!   pending   grain -> the writes that may be found there instead, besides the durable one
 //! ```
 //!
-//! A *grain* is the largest power of two, at most 4 KiB, that divides every offset and length of the
-//! log and is no larger than what policies choose at once: nothing begins or ends within one.
+//! A *grain* is the largest power of two, at most 4 KiB, that divides every offset and length of
+//! the log and is no larger than what policies choose at once: nothing begins or ends within one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};

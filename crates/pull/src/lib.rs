@@ -3,7 +3,7 @@
 //! ```text
 //!   array, cache, file system
 //!        |        ^
-//!   Recorder::drive      arrival and completion of every request, marks of the work: one order -> Log
+//!   Recorder::drive      arrivals, completions, marks of the work: one order -> Log
 //!        |        |
 //!      drive 0  drive 1 ...
 //!
@@ -18,10 +18,14 @@
 //! * Everything else may be there or not, each atomic unit by itself, and never what is older than
 //!   the last durable write.
 //!
+//! On a file system, [`work`] says what it was promised, and [`judge`] holds what is left against
+//! that; [`score`] sums states up.
+//!
 //! A crash state is a pure function of log, cut, policy and seed: the same four make the same bytes.
 //! Nothing is copied whole: the durable contents are rolled forward from cut to cut, and a state is
 //! an overlay on them.
 
+pub mod content;
 mod crash;
 mod cut;
 mod format;
@@ -29,13 +33,19 @@ mod history;
 mod image;
 mod log;
 mod log_writes;
+mod oracle;
 mod policy;
 mod recorder;
+mod score;
+mod work;
 
 pub use crash::Crash;
 pub use cut::{Cut, hot_cuts, uniform_cuts};
 pub use history::{DriveFault, History};
 pub use log::{Action, Drive, Event, Log, LoggedRequest, Moment, Role};
 pub use log_writes::write_log_writes;
+pub use oracle::{Expected, Findings, Rule, Wrong, expected, judge};
 pub use policy::{Policy, Tear};
 pub use recorder::{Advertised, Recorder};
+pub use score::{Grade, Judgement, ScoreCard, Share, Spread, at_most_percent, score};
+pub use work::{Extent, Mark, WORKS, Work, prepare, work};

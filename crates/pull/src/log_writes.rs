@@ -1,8 +1,8 @@
 //! The log of one drive as Linux's dm-log-writes writes it, for `replay-log`, xfstests and others.
 //!
 //! ```text
-//!   super     magic 0x6a736677736872, version 1, count of entries, bytes of a sector    64 64 64 32 bits
-//!   entry     sector, count of sectors, flags, length of the mark's text                64 bits each
+//!   super     magic 0x6a736677736872, version 1, count of entries, bytes of a sector   64 64 64 32 bits
+//!   entry     sector, count of sectors, flags, length of the mark's text               64 bits each
 //!   data      of a write; a mark's text stands in its entry's own sector
 //! ```
 //!

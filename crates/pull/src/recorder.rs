@@ -99,8 +99,8 @@ impl Recorder {
         self.recording.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A drive that is recorded, over what holds its data meanwhile. It is the drive under test that
-    /// `advertised` describes, not what is below.
+    /// A drive that is recorded, over what holds its data meanwhile. It is the drive under test
+    /// that `advertised` describes, not what is below.
     #[must_use]
     pub fn drive(
         self: &Arc<Recorder>,

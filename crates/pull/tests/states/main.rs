@@ -1,5 +1,5 @@
-//! Thousands of crash states of raidloom's own arrays and caches, from recordings, held against what
-//! their users were promised; and mistakes that are planted and have to be found.
+//! Thousands of crash states of raidloom's own arrays and caches, from recordings, held against
+//! what their users were promised; and mistakes that are planted and have to be found.
 //!
 //! `RAIDLOOM_PULL_STATES=100000` tries so many instead of those that CI has time for,
 //! `RAIDLOOM_PULL_SEED` from another seed on.

@@ -1,0 +1,280 @@
+//! The score card: what states of one configuration come to, with the bound that so many states
+//! allow.
+
+use serde::{Deserialize, Serialize};
+
+use crate::oracle::Findings;
+
+/// What became of one state.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// Why it could not be mounted as it was.
+    pub unmountable: Option<String>,
+    /// Why it could not be mounted after a repair either.
+    pub lost_for_good: Option<String>,
+    /// Whether a check found errors after the file system's own recovery; nothing without a tool.
+    pub check_failed: Option<bool>,
+    /// What was found, where it could be mounted.
+    pub findings: Option<Findings>,
+    /// What it took to have the files again: start, mount, and repair where one was due.
+    pub recovery_milliseconds: u64,
+}
+
+/// Grades, from best to worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Grade {
+    /// Nothing is lost but the last second.
+    A,
+    /// Nothing that was promised is lost.
+    B,
+    /// Nothing that was promised is lost, but it takes a repair, or old data come to light.
+    C,
+    /// Promises are broken.
+    D,
+    /// All is lost now and then.
+    E,
+}
+
+impl std::fmt::Display for Grade {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Debug::fmt(self, f)
+    }
+}
+
+/// Some states out of all, and how many it may be at most.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Share {
+    /// States.
+    pub count: u64,
+    /// In per cent of all.
+    pub percent: f64,
+    /// The upper end of the exact one-sided interval of 95 %, in per cent.
+    pub at_most_percent: f64,
+}
+
+/// Median, 95th percentile and maximum of what each state lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Half of the states are below.
+    pub median: f64,
+    /// 95 of 100 states are below.
+    pub p95: f64,
+    /// The worst.
+    pub max: f64,
+}
+
+/// All of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScoreCard {
+    /// States.
+    pub pulls: u64,
+    /// The grade.
+    pub grade: Grade,
+    /// Could not be mounted as they were.
+    pub unmountable: Share,
+    /// Could not be mounted after a repair either.
+    pub lost_for_good: Share,
+    /// A check found errors after the file system's own recovery; nothing without a tool.
+    pub check_failed: Option<Share>,
+    /// Lost something that was promised.
+    pub promise_broken: Share,
+    /// Promises broken, over all states.
+    pub promises_broken: u64,
+    /// Bytes of them.
+    pub promised_bytes_lost: u64,
+    /// From the oldest promise that was broken to the cut, in seconds; of states that broke one.
+    pub promised_seconds_lost: Spread,
+    /// From the oldest file that was closed and lost to the cut, in seconds; of all states.
+    pub closed_seconds_lost: Spread,
+    /// Files that were closed and lost, of all states.
+    pub closed_files_lost: Spread,
+    /// Renames without fsync that left neither file.
+    pub rename_torn: Share,
+    /// Something of the past came to light.
+    pub exposed: Share,
+    /// Blocks torn while they were being written, which is permitted, over all states.
+    pub torn_blocks: u64,
+    /// Until the files were there again, in seconds.
+    pub recovery_seconds: Spread,
+}
+
+/// The most states in a hundred that `count` of `all` leave possible, exactly, at 95 %.
+#[must_use]
+pub fn at_most_percent(count: u64, all: u64) -> f64 {
+    if all == 0 || count >= all {
+        return 100.0;
+    }
+    // The chance that at most `count` of `all` fall in, of a share of `share`.
+    let below = |share: f64| -> f64 {
+        let mut logarithm = all as f64 * (1.0 - share).ln();
+        let mut sum = logarithm.exp();
+        for k in 1..=count {
+            let (all, k) = (all as f64, k as f64);
+            logarithm += ((all - k + 1.0) / k).ln() + share.ln() - (1.0 - share).ln();
+            sum += logarithm.exp();
+        }
+        sum
+    };
+    let (mut low, mut high) = (count as f64 / all as f64, 1.0);
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if below(middle) > 0.05 { low = middle } else { high = middle }
+    }
+    100.0 * high
+}
+
+fn share(count: usize, all: usize) -> Share {
+    Share {
+        count: count as u64,
+        percent: 100.0 * count as f64 / all.max(1) as f64,
+        at_most_percent: at_most_percent(count as u64, all as u64),
+    }
+}
+
+fn spread(mut values: Vec<f64>) -> Spread {
+    values.sort_unstable_by(f64::total_cmp);
+    let at = |share: f64| {
+        // The smallest value with at least this share of all at or below it.
+        let rank = (share * values.len() as f64).ceil() as usize;
+        values.get(rank.max(1) - 1).copied().unwrap_or(0.0)
+    };
+    Spread { median: at(0.5), p95: at(0.95), max: at(1.0) }
+}
+
+/// Sums up states, each with the time of its cut.
+#[must_use]
+pub fn score(states: &[(u64, Judgement)]) -> ScoreCard {
+    let all = states.len();
+    let count = |is: &dyn Fn(&Judgement) -> bool| {
+        share(states.iter().filter(|(_, judgement)| is(judgement)).count(), all)
+    };
+    let found = |is: &dyn Fn(&Findings) -> bool| {
+        count(&|judgement| judgement.findings.as_ref().is_some_and(is))
+    };
+    let findings = || states.iter().filter_map(|(cut, one)| Some((*cut, one.findings.as_ref()?)));
+    let since = |cut: u64, oldest: Option<u64>| {
+        oldest.map_or(0.0, |oldest| cut.saturating_sub(oldest) as f64 / 1e9)
+    };
+    let broken = || findings().flat_map(|(_, found)| &found.broken);
+    let has_check = states.iter().any(|(_, judgement)| judgement.check_failed.is_some());
+    let promised_seconds =
+        findings().filter(|(_, found)| !found.broken.is_empty()).map(|(cut, found)| {
+            since(cut, found.broken.iter().map(|wrong| wrong.since_nanoseconds).min())
+        });
+    let closed_seconds = findings().map(|(cut, found)| {
+        since(cut, found.lost.iter().map(|wrong| wrong.since_nanoseconds).min())
+    });
+    let recovery = states.iter().map(|(_, one)| one.recovery_milliseconds as f64 / 1e3);
+    let mut card = ScoreCard {
+        pulls: all as u64,
+        grade: Grade::A,
+        unmountable: count(&|one| one.unmountable.is_some()),
+        lost_for_good: count(&|one| one.lost_for_good.is_some()),
+        check_failed: has_check.then(|| count(&|one| one.check_failed == Some(true))),
+        promise_broken: found(&|found| !found.broken.is_empty()),
+        promises_broken: broken().count() as u64,
+        promised_bytes_lost: broken().map(|wrong| wrong.bytes).sum(),
+        promised_seconds_lost: spread(promised_seconds.collect()),
+        closed_seconds_lost: spread(closed_seconds.collect()),
+        closed_files_lost: spread(findings().map(|(_, found)| found.lost.len() as f64).collect()),
+        rename_torn: found(&|found| !found.torn_renames.is_empty()),
+        exposed: found(&|found| found.exposed > 0),
+        torn_blocks: findings().map(|(_, found)| u64::from(found.torn_blocks)).sum(),
+        recovery_seconds: spread(recovery.collect()),
+    };
+    card.grade = grade(&card);
+    card
+}
+
+fn grade(card: &ScoreCard) -> Grade {
+    let is = |share: &Share| share.count > 0;
+    let check_failed = card.check_failed.as_ref().is_some_and(is);
+    if is(&card.lost_for_good) {
+        Grade::E
+    } else if is(&card.promise_broken) {
+        Grade::D
+    } else if is(&card.unmountable) || is(&card.exposed) {
+        Grade::C
+    } else if check_failed || is(&card.rename_torn) || card.closed_seconds_lost.p95 > 1.0 {
+        Grade::B
+    } else {
+        Grade::A
+    }
+}
+
+impl ScoreCard {
+    /// The one line that goes beside a speed.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        let promises = match self.promise_broken.count {
+            0 => "nothing acknowledged lost".to_owned(),
+            states => format!(
+                "acknowledged work lost in {states} of {} pulls, up to {:.1} s of it",
+                self.pulls, self.promised_seconds_lost.max
+            ),
+        };
+        let copies = match self.closed_seconds_lost.max {
+            0.0 => String::new(),
+            max => format!(", at most {max:.1} s of copies lost"),
+        };
+        format!(
+            "grade {}: {promises}{copies} ({} pulls, below {:.2} %)",
+            self.grade, self.pulls, self.promise_broken.at_most_percent
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::Class;
+    use crate::oracle::{Rule, Wrong};
+
+    #[test]
+    fn bounds_are_those_of_the_binomial_distribution() {
+        for (count, all, expected) in [
+            (0, 300, 0.9936),
+            (0, 3000, 0.0998),
+            (0, 1, 95.0),
+            (1, 20, 21.61),
+            (5, 50, 19.9),
+            (3, 3, 100.0),
+        ] {
+            let found = at_most_percent(count, all);
+            assert!((found - expected).abs() < 0.06, "{count} of {all}: {found}");
+        }
+    }
+
+    fn state(change: impl Fn(&mut Judgement, &mut Findings)) -> (u64, Judgement) {
+        let (mut judgement, mut findings) = (Judgement::default(), Findings::default());
+        change(&mut judgement, &mut findings);
+        judgement.findings = Some(findings);
+        (5_000_000_000, judgement)
+    }
+
+    #[test]
+    fn grades_follow_what_was_lost() {
+        let wrong = |rule| Wrong {
+            file: 1,
+            rule,
+            class: Class::Zero,
+            bytes: 4096,
+            since_nanoseconds: 2_000_000_000,
+        };
+        let of = |change: &dyn Fn(&mut Judgement, &mut Findings)| {
+            score(&[state(|_, _| ()), state(change)])
+        };
+        assert_eq!(of(&|_, _| ()).grade, Grade::A);
+        assert_eq!(of(&|_, found| found.lost.push(wrong(Rule::Closed))).grade, Grade::B);
+        assert_eq!(of(&|_, found| found.torn_renames.push(wrong(Rule::Atomic))).grade, Grade::B);
+        assert_eq!(of(&|one, _| one.check_failed = Some(true)).grade, Grade::B);
+        assert_eq!(of(&|_, found| found.exposed = 1).grade, Grade::C);
+        assert_eq!(of(&|one, _| one.unmountable = Some("why".to_owned())).grade, Grade::C);
+        let broken = of(&|_, found| found.broken.push(wrong(Rule::Promised { version: 1 })));
+        assert_eq!(broken.grade, Grade::D);
+        assert_eq!((broken.promise_broken.count, broken.promises_broken), (1, 1));
+        assert_eq!(broken.promised_seconds_lost.max, 3.0);
+        assert!(broken.headline().starts_with("grade D: acknowledged work lost in 1 of 2 pulls"));
+        assert_eq!(of(&|one, _| one.lost_for_good = Some("all".to_owned())).grade, Grade::E);
+    }
+}
