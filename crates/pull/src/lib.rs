@@ -21,9 +21,9 @@
 //! On a file system, [`work`] says what it was promised, and [`judge`] holds what is left against
 //! that; [`score`] sums states up.
 //!
-//! A crash state is a pure function of log, cut, policy and seed: the same four make the same bytes.
-//! Nothing is copied whole: the durable contents are rolled forward from cut to cut, and a state is
-//! an overlay on them.
+//! A crash state is a pure function of log, cut, policy and seed: the same four make the same
+//! bytes. Nothing is copied whole: the durable contents are rolled forward from cut to cut, and a
+//! state is an overlay on them.
 
 pub mod content;
 mod crash;

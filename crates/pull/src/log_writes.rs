@@ -1,14 +1,14 @@
 //! The log of one drive as Linux's dm-log-writes writes it, for `replay-log`, xfstests and others.
 //!
 //! ```text
-//!   super     magic 0x6a736677736872, version 1, count of entries, bytes of a sector   64 64 64 32 bits
-//!   entry     sector, count of sectors, flags, length of the mark's text               64 bits each
+//!   super     magic 0x6a736677736872, version 1, count of entries, bytes of a sector  64 64 64 32 bits
+//!   entry     sector, count of sectors, flags, length of the mark's text              64 bits each
 //!   data      of a write; a mark's text stands in its entry's own sector
 //! ```
 //!
-//! All of it little-endian, in whole sectors. The order is that of dm-log-writes too: a write stands
-//! where the flush is that covers it, or where it completed if it has FUA, and what no flush ever
-//! covered stands at the end.
+//! All of it little-endian, in whole sectors. The order is that of dm-log-writes too: a write
+//! stands where the flush is that covers it, or where it completed if it has FUA, and what no
+//! flush ever covered stands at the end.
 
 use std::io::{self, Write};
 

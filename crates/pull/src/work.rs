@@ -1,7 +1,8 @@
 //! What runs on the file system while it is recorded, and what of it was promised.
 //!
 //! Each step tells what it is about to do and what the system has answered. These marks stand in
-//! the recording between the requests, so that for every cut it is known what had been acknowledged.
+//! the recording between the requests, so that for every cut it is known what had been
+//! acknowledged.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
