@@ -2,8 +2,8 @@
 //! and `compare --json`, and what is said of them is counted.
 //!
 //! Each test allows for chance: a rate that must stay below 5 % may be seen three deviations above
-//! it. `RAIDLOOM_TEST_EVERYTHING=1` takes ten times as many runs. Rates as measured stand in
-//! `docs/statistics.md`.
+//! it. `RAIDLOOM_TEST_EVERYTHING=1` takes ten times as many runs, `=100` a hundred times. Rates as
+//! measured stand in `docs/statistics.md`.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -18,7 +18,20 @@ const BUSY: &str = "machine not quiet: other work took more than 10 % of the pro
 
 /// How many runs a test takes.
 fn rounds(few: u32) -> u32 {
-    if std::env::var_os("RAIDLOOM_TEST_EVERYTHING").is_some() { 10 * few } else { few }
+    let Some(said) = std::env::var_os("RAIDLOOM_TEST_EVERYTHING") else { return few };
+    let times = said.to_str().and_then(|said| said.parse().ok()).filter(|times| *times > 1);
+    few * times.unwrap_or(10)
+}
+
+/// A rate in per cent with its interval of 95 % (Wilson 1927).
+fn per_cent(wrong: usize, count: u32) -> String {
+    let (count, z) = (f64::from(count), 1.959_964);
+    let rate = wrong as f64 / count;
+    let middle = (rate + z * z / (2.0 * count)) / (1.0 + z * z / count);
+    let reach = z / (1.0 + z * z / count)
+        * (rate * (1.0 - rate) / count + z * z / (4.0 * count * count)).sqrt();
+    let [rate, low, high] = [rate, middle - reach, middle + reach].map(|one| 100.0 * one);
+    format!("{rate:.2} % ({low:.2} to {high:.2} %) of {count}")
 }
 
 /// The most that a rate of at most `rate` shows in `count` draws, but for one time in a thousand.
@@ -146,7 +159,7 @@ fn a_comparison_of_equals_is_called_different_in_at_most_5_5_per_cent() {
                 })
                 .count();
             let rate = wrong as f64 / f64::from(count);
-            println!("{noise:?}, {blocks} blocks: {:.1} %", 100.0 * rate);
+            println!("{noise:?}, {blocks} blocks: {}", per_cent(wrong, count));
             assert!(
                 rate <= at_most(0.055, count),
                 "{noise:?}, {blocks} blocks: {rate}; seeds from {first}"

@@ -321,6 +321,7 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
     Ok(Section {
         title: "Attached drives against qemu-storage-daemon",
         how,
+        measured: None,
         sides: ("raidloom", "qemu-storage-daemon"),
         rows,
     })

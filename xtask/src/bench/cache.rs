@@ -34,7 +34,7 @@ pub(crate) fn measure(bench: &Bench) -> Result<Section, String> {
          `durable` is to the end of the flush that follows.",
         bench.effort.seconds, bench.effort.requests
     );
-    Ok(Section { title: "Caches", how, sides: ("raidloom", "beside it"), rows })
+    Ok(Section { title: "Caches", how, measured: None, sides: ("raidloom", "beside it"), rows })
 }
 
 fn hits_in_memory(bench: &Bench) -> Result<Vec<Row>, String> {

@@ -151,7 +151,13 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
         FILE_BYTES >> 20,
         bench.effort.seconds
     );
-    Ok(Section { title: "Load generator against fio", how, sides: ("raidloom", "fio"), rows })
+    Ok(Section {
+        title: "Load generator against fio",
+        how,
+        measured: None,
+        sides: ("raidloom", "fio"),
+        rows,
+    })
 }
 
 fn rounds(bench: &Bench, place: &Place, work: &Work, path: &Path) -> Result<Vec<Row>, String> {

@@ -310,6 +310,7 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
     Ok(Section {
         title: "Levels beside the kernel's md",
         how,
+        measured: None,
         sides: ("raidloom", "md in user-mode Linux"),
         rows: rows.collect(),
     })

@@ -5,6 +5,7 @@
 //! medians with the smallest and the largest round, what was aimed at, and what holds a missed aim
 //! back. Nothing is pinned, and nothing is dropped between rounds.
 
+mod aa;
 mod attach;
 mod cache;
 mod child;
@@ -61,6 +62,7 @@ const CASES: &[(&str, &str, Case)] = &[
     ("virtual", "probe", probe::virtual_clock),
     ("attach", "probe", attach::compare),
     ("demo", "raidloom", demo::measure),
+    ("aa", "raidloom", aa::measure),
 ];
 
 /// Runs the cases named, or all of them, and writes their sections of `docs/benchmarks.md`;
@@ -116,10 +118,10 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
             .iter()
             .map(|row| row.ours.len())
             .fold(bench.effort.rounds as usize, usize::max);
-        let text = format!(
-            "{}\nMeasured in {rounds} rounds, loads in real time for {seconds} s each; {state}.\n",
-            section.markdown()
-        );
+        let measured = section.measured.clone().unwrap_or_else(|| {
+            format!("Measured in {rounds} rounds, loads in real time for {seconds} s each")
+        });
+        let text = format!("{}\n{measured}; {state}.\n", section.markdown());
         println!("{text}");
         page = with_section(&page, &text);
         if !quick {

@@ -112,6 +112,7 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
     Ok(Section {
         title: "NBD server against qemu-storage-daemon and nbdkit",
         how,
+        measured: None,
         sides: ("raidloom", "the other"),
         rows,
     })

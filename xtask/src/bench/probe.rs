@@ -133,7 +133,7 @@ pub(crate) fn layers(bench: &Bench) -> Result<Section, String> {
         divided by {EMPTY_LAYERS}.",
         bench.effort.seconds
     );
-    Ok(Section { title: "Layers", how, sides: ("raidloom", "one `ram:`"), rows })
+    Ok(Section { title: "Layers", how, measured: None, sides: ("raidloom", "one `ram:`"), rows })
 }
 
 /// How many modelled requests a second of real time gets through.
@@ -177,5 +177,5 @@ pub(crate) fn virtual_clock(bench: &Bench) -> Result<Section, String> {
         becomes two) is not counted.",
         bench.effort.requests
     );
-    Ok(Section { title: "Virtual clock", how, sides: ("raidloom", ""), rows })
+    Ok(Section { title: "Virtual clock", how, measured: None, sides: ("raidloom", ""), rows })
 }

@@ -174,6 +174,7 @@ fn rounds(place: &Place<'_>) -> Result<Section, String> {
     Ok(Section {
         title: "Crystal's rows against fio's jobs",
         how,
+        measured: None,
         sides: ("raidloom", "fio"),
         rows,
     })

@@ -167,6 +167,8 @@ pub(crate) struct Section {
     pub(crate) title: &'static str,
     /// How it was measured, in a paragraph or two.
     pub(crate) how: String,
+    /// How often and how long, in words; none for the rounds and seconds of the other sections.
+    pub(crate) measured: Option<String>,
     /// What the two sides are called.
     pub(crate) sides: (&'static str, &'static str),
     pub(crate) rows: Vec<Row>,
@@ -297,6 +299,7 @@ mod tests {
         let section = Section {
             title: "T",
             how: "How.".to_owned(),
+            measured: None,
             sides: ("raidloom", "fio"),
             rows: vec![row(&[1.0], Some(&[2.0]), Aim::AtLeast(1.0))],
         };
