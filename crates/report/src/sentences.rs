@@ -249,6 +249,19 @@ fn reservations(comparison: &Comparison, headline: &Headline) -> Vec<String> {
             Reservation::RuledOut { configuration, reason } => {
                 ruled_out.entry(reason).or_default().push(label(comparison, configuration));
             }
+            Reservation::MayNotHold { bound, workload, metric, figure, high } => {
+                let unit = numbers::unit(metric);
+                let shown =
+                    |value: f64| format!("{} {}", numbers::figure(value, None, unit), unit.name);
+                let reach = match high {
+                    Some(high) => format!("it may be up to {}", shown(*high)),
+                    None => "too few trials vote to tell".to_owned(),
+                };
+                details.push(format!(
+                    "Not called sure: {bound} may not hold in {workload} ({}, {reach}).",
+                    shown(*figure)
+                ));
+            }
             Reservation::Busy { busy, pairs } => details.push(format!(
                 "Not called sure: {busy} of {pairs} pairs of trials were measured on a busy machine."
             )),
@@ -330,14 +343,18 @@ pub(crate) fn one_disk(comparison: &Comparison) -> Option<String> {
     ))
 }
 
-/// What comparing within blocks was worth.
+/// What comparing within blocks was worth, and how much trials knew of each other.
 pub(crate) fn pairing(comparison: &Comparison) -> Option<String> {
     let gain = comparison.pairing_gain?;
-    Some(if gain >= 1.05 {
+    let mut text = if gain >= 1.05 {
         format!("Comparing within blocks makes variances {gain:.1} times smaller.")
     } else {
-        "Comparing within blocks makes variances no smaller here.".into()
-    })
+        "Comparing within blocks makes variances no smaller here.".to_owned()
+    };
+    if let Some(found) = comparison.autocorrelation {
+        text += &format!(" Autocorrelation of one trial and the next: {:.2}.", found.lag_1);
+    }
+    Some(text)
 }
 
 /// What the run was, in a few words each: configurations, workloads, blocks, trials, beginning.
@@ -414,6 +431,28 @@ pub(crate) fn warning(analysis: &Analysis, warning: &Warning) -> String {
                 "Figures drifted to {} {direction} over the run ({}); comparing within blocks \
                 removes it from the ratios.",
                 numbers::percent(change.abs()),
+                place(comparison)
+            )
+        }
+        Warning::Stepped { comparison, block, change } => {
+            let direction = if *change > 0.0 { "faster" } else { "slower" };
+            format!(
+                "From block {} on all figures were {} {direction} ({}): the machine changed. \
+                Comparing within blocks keeps that out of the ratios, and medians have both in them.",
+                block + 1,
+                numbers::percent(change.abs()),
+                place(comparison)
+            )
+        }
+        Warning::Autocorrelated { comparison, lag_1 } => {
+            let (like, why) = if *lag_1 > 0.0 {
+                ("like", "the machine's noise lasts longer than a trial")
+            } else {
+                ("unlike", "something takes turns with the trials")
+            };
+            format!(
+                "One trial is much {like} the one before (autocorrelation {lag_1:.2}, {}): {why}. \
+                Comparing what lies close together takes most of it out (interleave = true).",
                 place(comparison)
             )
         }

@@ -12,7 +12,8 @@
 //! * **Race.** From the third block on, a configuration is dropped when the leader is ahead of it
 //!   by more than a point of Student's t that among all its rivals one in five exceeds by chance;
 //!   the variance leans on that of the row with 8 degrees of freedom. It is dropped only where it
-//!   is a clear loser in every kind of work; never the baseline, never the last of a level. The race
+//!   is a clear loser in every kind of work; never the baseline, never the last of a level. So is
+//!   what passes a bound of the plan by as much; what meets all of them leads, and is named. The race
 //!   is judged by what it costs and by how good what it names is; it claims nothing.
 //! * **Named.** It ends when one is left, after the plan's blocks, or when one more block would
 //!   make the whole cost more than measuring everything would have. Then one is named, before the
@@ -27,6 +28,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{comparison_members, judged_metrics};
+use crate::bounds::{self, Held};
 use crate::claim::{self, Quantiles, Sample};
 use crate::types::{Design, Group, Plan, Trial, Workload};
 use crate::voices::{Table, pair};
@@ -325,8 +327,10 @@ impl<'a> Course<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Place {
     configuration: usize,
-    /// Whether it is clearly behind the leader.
+    /// Whether it is clearly behind the leader, or may surely not be taken.
     is_loser: bool,
+    /// Whether its figures, as far as they are known, meet what the plan demands.
+    may_be_taken: bool,
 }
 
 /// How a race stands in one kind of work of one comparison.
@@ -353,7 +357,10 @@ impl Field {
         let id = |index: usize| plan.configurations[index].id.clone();
         // Where all others are clearly behind the baseline, the best of them shows it.
         let others = self.places.iter().filter(|place| place.configuration != self.baseline);
-        let named = self.candidates().next().or_else(|| others.clone().next())?.configuration;
+        // What passes a bound by chance may run up, and is not what is named.
+        let named = self.candidates().find(|place| place.may_be_taken);
+        let named = named.or_else(|| self.candidates().next()).or_else(|| others.clone().next());
+        let named = named?.configuration;
         let next = self.candidates().filter(|place| place.configuration != named);
         Some(Pick {
             baseline: id(self.baseline),
@@ -437,9 +444,18 @@ fn places(
         .collect();
     // Of equals the earlier in the plan leads.
     known.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
-    // What cannot be taken leads nobody, and need not be measured on.
-    let is_ruled_out = |at: usize| table.plan().terms.ruled_out.contains_key(table.id(racing[at]));
-    let leader = known.iter().find(|(at, _)| !is_ruled_out(*at)).or(known.first());
+    // What cannot be taken leads nobody, and what surely cannot need not be measured on.
+    let tail = LOST_BY_CHANCE / bounds::asked(table, racing).max(1) as f64;
+    let met: Vec<(bool, bool)> = racing
+        .iter()
+        .map(|index| {
+            let ruled_out = table.plan().terms.ruled_out.contains_key(table.id(*index));
+            let held = bounds::held(table, *index, tail, quantiles);
+            let fails = ruled_out || held.iter().any(Held::surely_fails);
+            (fails, !ruled_out && held.iter().all(Held::holds))
+        })
+        .collect();
+    let leader = known.iter().find(|(at, _)| met[*at].1).or(known.first());
     let Some((leader, _)) = leader.copied() else { return Vec::new() };
     let samples: Vec<Option<Sample>> = known
         .iter()
@@ -455,7 +471,8 @@ fn places(
         .zip(claim::leaning(&samples, PRIOR_FREEDOM))
         .map(|((at, _), estimate)| Place {
             configuration: racing[at],
-            is_loser: is_ruled_out(at)
+            may_be_taken: met[at].1,
+            is_loser: met[at].0
                 || estimate.is_some_and(|estimate| {
                     let point = quantiles.above(estimate.freedom + 1.0, LOST_BY_CHANCE / rivals);
                     estimate.centre > point * estimate.error

@@ -9,6 +9,7 @@
 
 pub mod analysis;
 pub mod balance;
+mod bounds;
 pub mod claim;
 pub mod compare;
 pub mod course;

@@ -113,6 +113,79 @@ pub fn trend(values: &[f64]) -> Option<Trend> {
     Some(Trend { slope: median_of_sorted(&slopes), p: 2.0 * standard_normal().cdf(-z) })
 }
 
+/// One step somewhere among values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// How many values lie before it.
+    pub after: usize,
+    /// Mean behind it less mean before it.
+    pub change: f64,
+    /// Two-sided p-value of "their order means nothing", by permutation.
+    pub p: f64,
+}
+
+/// Fewest values among which a step can be told: of seven, even three high ones behind four low
+/// ones come by chance in 6 % of all orders.
+const STEP_VALUES_MIN: usize = 8;
+/// Orders that a step is held against.
+const ORDERS: u32 = 999;
+
+/// The largest step among values, each split weighed by how well it is known. `None` below 8 values
+/// and where all are equal.
+#[must_use]
+pub fn step(values: &[f64]) -> Option<Step> {
+    if values.len() < STEP_VALUES_MIN || values.iter().all(|value| *value == values[0]) {
+        return None;
+    }
+    let (after, found) = largest_step(values);
+    let (mut as_large, mut tried) = (1, 1);
+    for order in 0..u64::from(ORDERS) {
+        // Not random, so that the same figures say the same: an order by hashes.
+        let mut places: Vec<usize> = (0..values.len()).collect();
+        places.sort_by_cached_key(|place| {
+            xxhash_rust::xxh3::xxh3_64_with_seed(&(*place as u64).to_le_bytes(), order)
+        });
+        let shuffled: Vec<f64> = places.into_iter().map(|place| values[place]).collect();
+        // What is equal but for rounding is as large.
+        as_large += u32::from(largest_step(&shuffled).1 >= found * (1.0 - 1e-9));
+        tried += 1;
+        if as_large > ORDERS / 10 {
+            // It will not be a small one any more.
+            break;
+        }
+    }
+    let change = mean(&values[after..]) - mean(&values[..after]);
+    Some(Step { after, change, p: f64::from(as_large) / f64::from(tried) })
+}
+
+/// How many values lie before the split whose means differ most, for the number of values on either
+/// side, and by how much in that measure.
+fn largest_step(values: &[f64]) -> (usize, f64) {
+    let (count, whole) = (values.len() as f64, values.iter().sum::<f64>());
+    let (mut before, mut best) = (0.0, (1, 0.0));
+    for (place, value) in values[..values.len() - 1].iter().enumerate() {
+        before += value;
+        let first = (place + 1) as f64;
+        let last = count - first;
+        let distance = (before / first - (whole - before) / last).abs();
+        let weighed = distance * (first * last / count).sqrt();
+        if weighed > best.1 {
+            best = (place + 1, weighed);
+        }
+    }
+    best
+}
+
+/// Autocorrelation of values and those before them (lag 1). `None` below 4 values and where all are
+/// equal.
+#[must_use]
+pub fn autocorrelation(values: &[f64]) -> Option<f64> {
+    let centre = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
+    let products: f64 = values.windows(2).map(|pair| (pair[0] - centre) * (pair[1] - centre)).sum();
+    (values.len() >= 4 && squares > 0.0).then(|| products / squares)
+}
+
 /// Indices of values further than 10 scaled median absolute deviations from the median. None when
 /// over half the values are equal.
 #[must_use]
@@ -199,6 +272,34 @@ mod tests {
         let flat = trend(&[0.0; 6]).unwrap_or(Trend { slope: 1.0, p: 0.0 });
         assert_eq!((flat.slope, flat.p), (0.0, 1.0));
         assert_eq!(trend(&[1.0, 2.0, 3.0]), None);
+    }
+
+    #[test]
+    fn a_step_is_found_where_it_is_and_not_in_noise() {
+        let mut random = crate::random::Random::new(7);
+        let mut noise =
+            |count: usize| -> Vec<f64> { (0..count).map(|_| random.normal() * 0.01).collect() };
+        for after in [3, 4, 5] {
+            let mut values = noise(8);
+            values[after..].iter_mut().for_each(|value| *value += 0.2);
+            let found = step(&values).unwrap();
+            assert!(found.after == after && found.p < 0.05, "{found:?}");
+            assert!((found.change - 0.2).abs() < 0.03);
+        }
+        let wrong = (0..400).filter(|_| step(&noise(8)).unwrap().p < 0.05).count();
+        assert!(wrong <= 34, "{wrong} of 400 by chance");
+        assert_eq!(step(&noise(7)), None);
+        assert_eq!(step(&[1.0; 9]), None);
+    }
+
+    #[test]
+    fn autocorrelation_tells_memory_from_turns() {
+        let up: Vec<f64> = (0..20).map(f64::from).collect();
+        let turns: Vec<f64> = (0..20).map(|at| f64::from(at % 2)).collect();
+        assert!(autocorrelation(&up).unwrap() > 0.8);
+        assert!(autocorrelation(&turns).unwrap() < -0.9);
+        assert_eq!(autocorrelation(&[1.0; 5]), None);
+        assert_eq!(autocorrelation(&[1.0, 2.0, 3.0]), None);
     }
 
     #[test]

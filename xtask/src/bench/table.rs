@@ -77,6 +77,7 @@ const HELD_BACK: &[(&str, &str, &str)] = &[
         "fio is busy all of the time, with 4 to 5 µs of its own for each request, while the server \
         is idle a third of it",
     ),
+    ("on `ram:`", "% of cells", SHARED_PROCESSOR),
     ("SEQ1M", "MB/s", VIRTUAL_DISK),
     ("RND4K", "MB/s", VIRTUAL_DISK),
     ("nbdkit, null: random read 128 KiB", "io/s", SOCKET_COPY),
@@ -89,6 +90,10 @@ const SOCKET_COPY: &str = "copying is nearly all there is to do, and nbdkit copi
     profile shows 36 to 60 % of the server's time in the kernel's copy into the socket; \
     with one connection, when server and client run on different processors, a request takes the \
     server a third more time than with four";
+
+/// Of equal configurations on memory.
+const SHARED_PROCESSOR: &str = "memory answers as fast as a processor does, and other work took \
+    turns with it; the last line says how much of that there was";
 
 /// Of crystal's rows.
 const VIRTUAL_DISK: &str = "rounds of one side alone differ by more than the 5 % that are asked \

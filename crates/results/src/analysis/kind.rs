@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use crate::claim::{
     self, Answer, Claim, Family, LEVEL, Over, PAIRS_MIN, Quantiles, Question, Sample,
 };
-use crate::statistics;
 use crate::types::{Better, Group, Plan, Workload};
+use crate::{bounds, course};
 
-use super::{Headline, KindResult, LeftOut, Reservation, Score, claim_of, model_error};
+use super::rows::claim_of;
+use super::{Headline, KindResult, LeftOut, Reservation, Score, model_error};
 use crate::voices::{Table, Voices, pair};
 
 /// What a kind is judged within.
@@ -33,7 +34,7 @@ pub(super) struct Frame<'a, 'b> {
 
 /// Scores and headline of the workloads of one kind, or of all.
 pub(super) fn result(frame: &Frame<'_, '_>, group: Option<Group>) -> KindResult {
-    let Frame { plan, table, members, baseline, .. } = *frame;
+    let Frame { plan, members, .. } = *frame;
     let id = |configuration: usize| plan.configurations[configuration].id.clone();
     let of_kind = |workload: &Workload| group.is_none_or(|group| workload.group == group);
     // A workload of weight 0 is shown but has no say, and need not be complete.
@@ -45,150 +46,17 @@ pub(super) fn result(frame: &Frame<'_, '_>, group: Option<Group>) -> KindResult 
         .map(|(index, workload)| (index, workload, frame.metrics[index].as_str()))
         .collect();
     let (counted, left_out) = counted(frame, wanted);
+    let known = Known::of(frame, &counted);
+    let terms = Terms::of(frame);
+    let (choice, take) = known.choice(frame, &terms);
 
-    let voices: Vec<Voices> =
-        members.iter().map(|member| table.scores(*member, &counted)).collect();
-    let base = members.iter().position(|member| Some(*member) == baseline);
-    let others: Vec<usize> = (0..members.len()).filter(|place| Some(*place) != base).collect();
-    let rivals = others.len() * others.len().saturating_sub(1) / 2;
-    // Half of the headline's level for each kind of question, the whole where there is only one.
-    let shares = (frame.headlines.max(1) * frame.looks.max(1)) as f64;
-    let share = shares * if rivals > 0 { 2.0 } else { 1.0 };
-    let question = |configurations: [usize; 2], comparisons: usize| {
-        let family = Family { over: Over::Report, comparisons: share * comparisons.max(1) as f64 };
-        let question = Question {
-            better: Some(Better::Higher),
-            margin: plan.margin,
-            level: family.level(),
-            same_level: LEVEL / shares,
-            model_error: model_error(plan, configurations).unwrap_or(0.0),
-        };
-        (family, question)
-    };
-    let mut quantiles = Quantiles::default();
-    let mut claims = |asked: &[(usize, usize)]| -> BTreeMap<(usize, usize), Claim> {
-        let pairs: Vec<_> =
-            asked.iter().map(|(own, other)| pair(&voices[*own], &voices[*other])).collect();
-        let samples: Vec<Option<Sample>> = pairs
-            .iter()
-            .map(|pairs| {
-                Sample::paired(&pairs.differences).filter(|_| pairs.differences.len() >= PAIRS_MIN)
-            })
-            .collect();
-        let estimates = claim::estimates(&samples);
-        let mut found = BTreeMap::new();
-        for ((asked, pairs), estimate) in asked.iter().zip(&pairs).zip(estimates) {
-            let both = [members[asked.0], members[asked.1]];
-            let (family, question) = question(both, samples.len());
-            let claim = claim_of(
-                plan,
-                both,
-                "score",
-                pairs,
-                estimate,
-                family,
-                (&question, frame.done),
-                &mut quantiles,
-            );
-            found.extend(claim.map(|claim| (*asked, claim)));
-        }
-        found
-    };
-    let against_base: Vec<(usize, usize)> =
-        base.map_or_else(Vec::new, |base| others.iter().map(|other| (*other, base)).collect());
-    let against_each_other: Vec<(usize, usize)> = others
-        .iter()
-        .enumerate()
-        .flat_map(|(place, first)| others[place + 1..].iter().map(move |second| (*first, *second)))
-        .collect();
-    let mut known = claims(&against_base);
-    known.extend(claims(&against_each_other));
-
-    // Of `own` against `other`, whichever way round it was asked.
-    let answer = |own: usize, other: usize| match known.get(&(own, other)) {
-        Some(claim) => claim.answer,
-        None => known.get(&(other, own)).map_or(Answer::Open, |claim| claim.answer.turned()),
-    };
-    let versus_base = |place: usize| base.and_then(|base| known.get(&(place, base)));
-    let is_valid = |place: usize| versus_base(place).is_some_and(|claim| claim.invalid.is_none());
-    let valid: Vec<usize> = others.iter().copied().filter(|place| is_valid(*place)).collect();
-    // What does not meet the plan's terms is compared and not taken.
-    let ruled_out: BTreeMap<usize, String> = (0..members.len())
-        .filter_map(|place| Some((place, ruled_out(frame, members[place])?)))
-        .collect();
-    // The baseline stands in the race when anybody can be held against it.
-    let racing: Vec<usize> = (0..members.len())
-        .filter(|place| is_valid(*place) || Some(*place) == base && !valid.is_empty())
-        .filter(|place| !ruled_out.contains_key(place))
-        .collect();
-    let ratio = |place: usize| versus_base(place).map_or(1.0, |claim| claim.ratio);
-    let best_first = |places: &mut Vec<usize>| {
-        // Of equals the earlier in the plan leads.
-        places.sort_by(|left, right| ratio(*right).total_cmp(&ratio(*left)).then(left.cmp(right)));
-    };
-    let mut best: Vec<usize> = racing
-        .iter()
-        .copied()
-        .filter(|place| racing.iter().all(|other| answer(*place, *other) != Answer::Behind))
-        .collect();
-    best_first(&mut best);
-    let ahead =
-        |place: &&usize| versus_base(**place).is_some_and(|claim| claim.answer == Answer::Ahead);
-    // The baseline while it may be the best, since there is then no reason to leave it; else the
-    // highest score of those surely ahead of it.
-    let take = base
-        .filter(|base| best.contains(base))
-        .or_else(|| {
-            // What was chosen before these trials is not flattered by them.
-            let named = frame.named.and_then(|named| members.iter().position(|one| *one == named));
-            named.filter(|named| best.contains(named)).filter(|named| ahead(&named))
-        })
-        .or_else(|| best.iter().find(ahead).copied())
-        .or_else(|| best.first().copied());
-
-    let pairs_of_base =
-        valid.iter().filter_map(|place| versus_base(*place)).map(|claim| claim.pairs);
-    let base_pairs = pairs_of_base.max().unwrap_or(0);
-    let mut scores = Vec::new();
-    for (place, member) in members.iter().enumerate() {
-        let claim = versus_base(place).cloned();
-        let is_base = Some(place) == base;
-        let is_compared = claim.is_some() || is_base && !known.is_empty();
-        if !is_compared {
-            continue;
-        }
-        let versus_take = take.filter(|take| *take != place && !is_base).and_then(|take| {
-            known.get(&(place, take)).cloned().or_else(|| known.get(&(take, place)).map(turned))
-        });
-        scores.push(Score {
-            configuration: id(*member),
-            pairs: claim.as_ref().map_or(base_pairs, |claim| claim.pairs),
-            ratio: claim.as_ref().map_or(1.0, |claim| claim.ratio),
-            versus_take: versus_take.filter(|_| take != base),
-            versus_baseline: claim,
-        });
-    }
-    let leader = {
-        let mut all = racing.clone();
-        best_first(&mut all);
-        all.first().map(|place| id(members[*place]))
-    };
+    let scores = known.scores(frame, take);
     let headline = headline(frame, &scores, take.map(|take| members[take]), |place| {
         // What else might be best, and how it stands to what is taken.
-        take.filter(|take| *take != place && best.contains(&place)).map(|take| answer(place, take))
+        take.filter(|take| *take != place && choice.best.contains(&place))
+            .map(|take| known.answer(place, take))
     });
-    let headline = Headline {
-        reservations: left_out
-            .iter()
-            .map(|left_out| Reservation::LeftOut(left_out.clone()))
-            .chain(ruled_out.iter().map(|(place, reason)| Reservation::RuledOut {
-                configuration: id(members[*place]),
-                reason: reason.clone(),
-            }))
-            .chain(headline.reservations)
-            .collect(),
-        ..headline
-    };
+    let headline = with_terms(frame, headline, left_out, &terms, take);
     KindResult {
         group,
         workloads: plan
@@ -199,34 +67,269 @@ pub(super) fn result(frame: &Frame<'_, '_>, group: Option<Group>) -> KindResult 
             .collect(),
         named: frame.named.map(id),
         scores,
-        leader,
-        best_set: best.into_iter().map(|place| id(members[place])).collect(),
+        leader: choice.leader.map(|place| id(members[place])),
+        best_set: choice.best.into_iter().map(|place| id(members[place])).collect(),
         recommended: take.map(|take| id(members[take])),
         headline,
     }
 }
 
-/// What keeps a configuration from being taken: what the plan knew, or a bound that its figures
-/// pass.
-fn ruled_out(frame: &Frame<'_, '_>, configuration: usize) -> Option<String> {
-    let Frame { plan, table, .. } = *frame;
-    let known = plan.terms.ruled_out.get(&plan.configurations[configuration].id);
-    known.cloned().or_else(|| {
-        plan.terms.bounds.iter().find_map(|bound| {
-            let passed = plan.workloads.iter().enumerate().find(|(index, _)| {
-                let voices = table.voices(configuration, *index, &bound.metric);
-                // Where none votes, what is shown is all that there is to go by.
-                let none_votes = voices.values().all(|voice| voice.silent.is_some());
-                let figures: Vec<f64> = voices
-                    .values()
-                    .filter(|voice| none_votes || voice.silent.is_none())
-                    .map(|voice| voice.logarithm)
-                    .collect();
-                statistics::median(&figures).is_some_and(|one| one.median >= bound.below.ln())
+/// The claims of a kind, between places of its members.
+struct Known {
+    /// Place of the baseline.
+    base: Option<usize>,
+    /// The places of all others.
+    others: Vec<usize>,
+    /// Own place, other place -> what is said of the first against the second, each pair one way
+    /// round.
+    claims: BTreeMap<(usize, usize), Claim>,
+}
+
+/// Who may be taken.
+struct Choice {
+    /// All that no other one is surely ahead of, best first.
+    best: Vec<usize>,
+    /// The one with the highest score.
+    leader: Option<usize>,
+}
+
+impl Known {
+    /// Makes them all: of each against the baseline, and of all pairs of the others.
+    fn of(frame: &Frame<'_, '_>, counted: &[(usize, &Workload, &str)]) -> Self {
+        let Frame { plan, table, members, baseline, .. } = *frame;
+        let voices: Vec<Voices> =
+            members.iter().map(|member| table.scores(*member, counted)).collect();
+        let base = members.iter().position(|member| Some(*member) == baseline);
+        let others: Vec<usize> = (0..members.len()).filter(|place| Some(*place) != base).collect();
+        let rivals = others.len() * others.len().saturating_sub(1) / 2;
+        // Half of the headline's level for each kind of question, the whole where there is one.
+        let shares = (frame.headlines.max(1) * frame.looks.max(1)) as f64;
+        let share = shares * if rivals > 0 { 2.0 } else { 1.0 };
+        let question = |configurations: [usize; 2], comparisons: usize| {
+            let family =
+                Family { over: Over::Report, comparisons: share * comparisons.max(1) as f64 };
+            let question = Question {
+                better: Some(Better::Higher),
+                margin: plan.margin,
+                level: family.level(),
+                same_level: LEVEL / shares,
+                model_error: model_error(plan, configurations).unwrap_or(0.0),
+            };
+            (family, question)
+        };
+        let mut quantiles = Quantiles::default();
+        let mut claims = |asked: &[(usize, usize)]| -> BTreeMap<(usize, usize), Claim> {
+            let pairs: Vec<_> =
+                asked.iter().map(|(own, other)| pair(&voices[*own], &voices[*other])).collect();
+            let samples: Vec<Option<Sample>> = pairs
+                .iter()
+                .map(|pairs| {
+                    Sample::paired(&pairs.differences)
+                        .filter(|_| pairs.differences.len() >= PAIRS_MIN)
+                })
+                .collect();
+            let estimates = claim::estimates(&samples);
+            let mut found = BTreeMap::new();
+            for ((asked, pairs), estimate) in asked.iter().zip(&pairs).zip(estimates) {
+                let both = [members[asked.0], members[asked.1]];
+                let (family, question) = question(both, samples.len());
+                let claim = claim_of(
+                    plan,
+                    both,
+                    "score",
+                    pairs,
+                    estimate,
+                    family,
+                    (&question, frame.done),
+                    &mut quantiles,
+                );
+                found.extend(claim.map(|claim| (*asked, claim)));
+            }
+            found
+        };
+        let against_base: Vec<(usize, usize)> =
+            base.map_or_else(Vec::new, |base| others.iter().map(|other| (*other, base)).collect());
+        let against_each_other: Vec<(usize, usize)> = others
+            .iter()
+            .enumerate()
+            .flat_map(|(place, first)| {
+                others[place + 1..].iter().map(move |second| (*first, *second))
+            })
+            .collect();
+        let mut known = claims(&against_base);
+        known.extend(claims(&against_each_other));
+        Self { base, others, claims: known }
+    }
+
+    /// Of `own` against `other`, whichever way round it was asked.
+    fn answer(&self, own: usize, other: usize) -> Answer {
+        match self.claims.get(&(own, other)) {
+            Some(claim) => claim.answer,
+            None => {
+                let other_way = self.claims.get(&(other, own));
+                other_way.map_or(Answer::Open, |claim| claim.answer.turned())
+            }
+        }
+    }
+
+    fn versus_base(&self, place: usize) -> Option<&Claim> {
+        self.base.and_then(|base| self.claims.get(&(place, base)))
+    }
+
+    fn is_valid(&self, place: usize) -> bool {
+        self.versus_base(place).is_some_and(|claim| claim.invalid.is_none())
+    }
+
+    /// Who may be taken, and who is.
+    fn choice(&self, frame: &Frame<'_, '_>, terms: &Terms) -> (Choice, Option<usize>) {
+        let members = frame.members;
+        let any_valid = self.others.iter().any(|place| self.is_valid(*place));
+        // The baseline stands in the race when anybody can be held against it. What does not meet
+        // the plan's terms is compared and not taken.
+        let racing: Vec<usize> = (0..members.len())
+            .filter(|place| self.is_valid(*place) || Some(*place) == self.base && any_valid)
+            .filter(|place| !terms.ruled_out.contains_key(place))
+            .collect();
+        let ratio = |place: usize| self.versus_base(place).map_or(1.0, |claim| claim.ratio);
+        let best_first = |places: &mut Vec<usize>| {
+            // Of equals the earlier in the plan leads.
+            places.sort_by(|left, right| {
+                ratio(*right).total_cmp(&ratio(*left)).then(left.cmp(right))
             });
-            passed.map(|(_, workload)| format!("not {} in {}", bound.text, workload.name))
-        })
-    })
+        };
+        let mut best: Vec<usize> = racing
+            .iter()
+            .copied()
+            .filter(|place| {
+                racing.iter().all(|other| self.answer(*place, *other) != Answer::Behind)
+            })
+            .collect();
+        best_first(&mut best);
+        let ahead = |place: &usize| {
+            self.versus_base(*place).is_some_and(|claim| claim.answer == Answer::Ahead)
+        };
+        // The baseline while it may be the best, since there is then no reason to leave it; else
+        // the highest score of those surely ahead of it.
+        let take = self
+            .base
+            .filter(|base| best.contains(base))
+            .or_else(|| {
+                // What was chosen before these trials is not flattered by them.
+                let named =
+                    frame.named.and_then(|named| members.iter().position(|one| *one == named));
+                named.filter(|named| best.contains(named)).filter(ahead)
+            })
+            .or_else(|| best.iter().copied().find(ahead))
+            .or_else(|| best.first().copied());
+        let mut all = racing;
+        best_first(&mut all);
+        (Choice { best, leader: all.first().copied() }, take)
+    }
+
+    /// Of every configuration that is compared, in the plan's order.
+    fn scores(&self, frame: &Frame<'_, '_>, take: Option<usize>) -> Vec<Score> {
+        let pairs_of_base = self
+            .others
+            .iter()
+            .filter(|place| self.is_valid(**place))
+            .filter_map(|place| self.versus_base(*place))
+            .map(|claim| claim.pairs);
+        let base_pairs = pairs_of_base.max().unwrap_or(0);
+        let mut scores = Vec::new();
+        for (place, member) in frame.members.iter().enumerate() {
+            let claim = self.versus_base(place).cloned();
+            let is_base = Some(place) == self.base;
+            let is_compared = claim.is_some() || is_base && !self.claims.is_empty();
+            if !is_compared {
+                continue;
+            }
+            let versus_take = take.filter(|take| *take != place && !is_base).and_then(|take| {
+                let other_way = || self.claims.get(&(take, place)).map(turned);
+                self.claims.get(&(place, take)).cloned().or_else(other_way)
+            });
+            scores.push(Score {
+                configuration: frame.plan.configurations[*member].id.clone(),
+                pairs: claim.as_ref().map_or(base_pairs, |claim| claim.pairs),
+                ratio: claim.as_ref().map_or(1.0, |claim| claim.ratio),
+                versus_take: versus_take.filter(|_| take != self.base),
+                versus_baseline: claim,
+            });
+        }
+        scores
+    }
+}
+
+/// How the members stand to what the plan demands.
+struct Terms {
+    /// What keeps a place from being taken: what the plan knew, or a bound that its figures pass.
+    ruled_out: BTreeMap<usize, String>,
+    /// Bounds that a place holds, and not surely.
+    doubtful: BTreeMap<usize, Vec<Reservation>>,
+}
+
+impl Terms {
+    fn of(frame: &Frame<'_, '_>) -> Self {
+        let Frame { plan, table, members, .. } = *frame;
+        let mut terms = Self { ruled_out: BTreeMap::new(), doubtful: BTreeMap::new() };
+        // All that is said of bounds holds together over the report.
+        let kinds = course::kinds(plan).len().max(1);
+        let comparisons = (frame.headlines / kinds).max(1);
+        let asked = bounds::asked(table, members).max(1);
+        let tail = LEVEL / (asked * comparisons * frame.looks.max(1)) as f64;
+        let mut quantiles = Quantiles::default();
+        for (place, member) in members.iter().enumerate() {
+            if let Some(reason) = plan.terms.ruled_out.get(&plan.configurations[*member].id) {
+                terms.ruled_out.insert(place, reason.clone());
+                continue;
+            }
+            for held in bounds::held(table, *member, tail, &mut quantiles) {
+                let workload = &plan.workloads[held.workload].name;
+                if !held.holds() {
+                    let chance = if held.surely_fails() { "" } else { ", which may be chance" };
+                    let reason = format!("not {} in {workload}{chance}", held.bound.text);
+                    terms.ruled_out.entry(place).or_insert(reason);
+                } else if !held.surely_holds() {
+                    let figure = |ratio: f64| ratio * held.bound.below;
+                    terms.doubtful.entry(place).or_default().push(Reservation::MayNotHold {
+                        bound: held.bound.text.clone(),
+                        workload: workload.clone(),
+                        metric: held.bound.metric.clone(),
+                        figure: figure(held.ratio),
+                        high: held.interval.map(|interval| figure(interval.high)),
+                    });
+                }
+            }
+        }
+        terms
+    }
+}
+
+/// The headline with what the plan's terms add to it.
+fn with_terms(
+    frame: &Frame<'_, '_>,
+    headline: Headline,
+    left_out: Vec<LeftOut>,
+    terms: &Terms,
+    take: Option<usize>,
+) -> Headline {
+    let id = |place: usize| frame.plan.configurations[frame.members[place]].id.clone();
+    let doubts = take.and_then(|take| terms.doubtful.get(&take)).into_iter().flatten();
+    let doubts: Vec<Reservation> = doubts.cloned().collect();
+    let ruled_out = terms.ruled_out.iter().map(|(place, reason)| Reservation::RuledOut {
+        configuration: id(*place),
+        reason: reason.clone(),
+    });
+    Headline {
+        sure: headline.sure && doubts.is_empty(),
+        reservations: left_out
+            .into_iter()
+            .map(Reservation::LeftOut)
+            .chain(ruled_out)
+            .chain(doubts)
+            .chain(headline.reservations)
+            .collect(),
+        ..headline
+    }
 }
 
 /// Splits the workloads into those that the score counts and those that hardly vote anywhere: in

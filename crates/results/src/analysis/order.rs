@@ -23,6 +23,9 @@ use crate::voices::{Table, Voices, better_in};
 /// What follows a configuration differs by this much, as a fraction: less is not worth a warning.
 const CHANGE_MIN: f64 = 0.01;
 
+/// Among many trials a little autocorrelation is more than chance, and changes nothing.
+const AUTOCORRELATION_MIN: f64 = 0.25;
+
 /// That whatever follows one configuration is faster or slower for it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CarryOver {
@@ -33,6 +36,24 @@ pub struct CarryOver {
     /// Two-sided p-value of "nothing is left behind", before it is held against the number of
     /// configurations.
     pub p: f64,
+}
+
+/// How much of what one trial had of chance the next one has too.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Autocorrelation {
+    /// From -1 to 1.
+    pub lag_1: f64,
+    /// Number of trials that it is of.
+    pub trials: usize,
+}
+
+impl Autocorrelation {
+    /// Whether it is more than chance, and more than a little.
+    #[must_use]
+    pub fn is_notable(&self) -> bool {
+        let chance = 2.0 / (self.trials as f64).sqrt();
+        self.lag_1.abs() > chance.max(AUTOCORRELATION_MIN)
+    }
 }
 
 /// The voices of every configuration of a comparison, by workload, as logarithms that are better
@@ -231,4 +252,35 @@ pub(super) fn pairing_gain(
         }
     }
     statistics::median(&gains).map(|median| median.median)
+}
+
+/// Autocorrelation of one trial and the next (lag 1) in the order in which they were measured, each
+/// in deviations from its cell's own mean, and how many trials there were. `None` where no cell has
+/// two voices that differ.
+pub(super) fn autocorrelation(
+    plan: &Plan,
+    table: &Table<'_>,
+    members: &[usize],
+    metrics: &[String],
+) -> Option<Autocorrelation> {
+    let voices = logarithms(plan, table, members, metrics);
+    let mut placed: Vec<((u32, u32), f64)> = Vec::new();
+    for (member, of) in members.iter().zip(&voices) {
+        for (index, own) in of.iter().enumerate() {
+            let figures: Vec<f64> = own.values().map(|voice| voice.logarithm).collect();
+            let (centre, deviation) =
+                (statistics::mean(&figures), statistics::standard_deviation(&figures));
+            if deviation == 0.0 {
+                continue;
+            }
+            for (block, trial) in table.cell(*member, index) {
+                let Some(voice) = own.get(&block) else { continue };
+                placed.push(((block, trial.order), (voice.logarithm - centre) / deviation));
+            }
+        }
+    }
+    placed.sort_by_key(|(place, _)| *place);
+    let residuals: Vec<f64> = placed.into_iter().map(|(_, residual)| residual).collect();
+    let lag_1 = statistics::autocorrelation(&residuals)?;
+    Some(Autocorrelation { lag_1, trials: residuals.len() })
 }

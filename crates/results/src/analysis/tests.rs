@@ -1,10 +1,15 @@
 //! Runs with known differences, and what must be said about them.
 
+mod terms;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
+use crate::claim::{Answer, Claim, Invalid};
 use crate::random::Random;
-use crate::types::{Axis, Host, Schedule, Trial, cell_id, configuration_id};
+use crate::types::{
+    Axis, Clock, Configuration, Group, Host, OneDisk, Schedule, Trial, cell_id, configuration_id,
+};
 
 const THROUGHPUT: &str = "throughput_bytes_per_second";
 const LATENCY: &str = "latency_mean_seconds";
@@ -423,6 +428,61 @@ fn doubtful_trials_are_counted_and_kept() {
         .cell(&run.plan.configurations[0].id, "sequential read 512")
         .unwrap();
     assert_eq!(cell.flags, [Flag { text: cached.into(), trials: 1 }]);
+}
+
+/// A machine that becomes slower at once is no drift, and one that drifts makes no step.
+#[test]
+fn a_step_is_told_from_a_drift() {
+    let course = |of_block: fn(u32) -> f64| {
+        let mut random = Random::new(3);
+        let run = run(10, |c, w, block| {
+            planted(c, w) * of_block(block) * (0.005 * random.normal()).exp()
+        });
+        analyse(&run).warnings
+    };
+    let stepped = course(|block| if block < 6 { 1.0 } else { 0.9 });
+    let is_step = |warning: &&Warning| {
+        matches!(
+            warning,
+            Warning::Stepped { block: 6, change, .. } if (change + 0.1).abs() < 0.02
+        )
+    };
+    let is_drift = |warning: &&Warning| matches!(warning, Warning::Drifted { .. });
+    assert_eq!(stepped.iter().filter(is_step).count(), 2, "{stepped:?}");
+    assert_eq!(stepped.iter().filter(is_drift).count(), 0, "{stepped:?}");
+    let drifted = course(|block| 1.0 + 0.01 * f64::from(block));
+    assert_eq!(drifted.iter().filter(is_drift).count(), 2, "{drifted:?}");
+    let any_step = drifted.iter().any(|warning| matches!(warning, Warning::Stepped { .. }));
+    assert!(!any_step, "{drifted:?}");
+    let quiet = course(|_| 1.0);
+    assert!(!quiet.iter().any(|one| is_drift(&one) || is_step(&one)), "{quiet:?}");
+}
+
+/// What one trial has of chance, the next has too: warned about on the wall clock, where trials
+/// share a machine, and shown without a warning where there is none.
+#[test]
+fn noise_with_a_memory_is_warned_about() {
+    let said = |memory: f64| {
+        let mut random = Random::new(4);
+        let mut now = 0.0;
+        let run = run(8, |c, w, _| {
+            now = memory * now + (1.0 - memory * memory).sqrt() * random.normal();
+            planted(c, w) * (0.02 * now).exp()
+        });
+        let analysis = analyse(&run);
+        let warned = analysis
+            .warnings
+            .iter()
+            .filter(|warning| matches!(warning, Warning::Autocorrelated { .. }))
+            .count();
+        let [files, modelled] = [0, 1].map(|index| analysis.comparisons[index].autocorrelation);
+        assert_eq!(modelled, None);
+        (files.unwrap().lag_1, warned)
+    };
+    let (lag_1, warned) = said(0.9);
+    assert!(lag_1 > 0.5 && warned == 1, "{lag_1}");
+    let (lag_1, warned) = said(0.0);
+    assert!(lag_1.abs() < 0.25 && warned == 0, "{lag_1}");
 }
 
 #[test]

@@ -1,0 +1,240 @@
+//! The configurations that share one baseline.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::course;
+use crate::statistics;
+use crate::types::{
+    Better, Clock, Configuration, Group, OneDisk, Plan, setting_text, settings_text,
+};
+use crate::voices::{Table, better_in};
+
+use super::ballot::Ballot;
+use super::{
+    BlockEffect, Comparison, Drift, KindResult, Member, Stage, Step, is_modelled, kind, order, rows,
+};
+
+/// What a comparison of these configurations comes to.
+pub(super) fn comparison(
+    plan: &Plan,
+    ballot: &Ballot<'_>,
+    members: &[usize],
+    metrics: &[String],
+    headlines: usize,
+    one_disk: &[OneDisk],
+) -> Comparison {
+    let table = &ballot.all;
+    let configurations: Vec<&Configuration> =
+        members.iter().map(|index| &plan.configurations[*index]).collect();
+    let baseline_id =
+        configurations.first().map_or("", |configuration| configuration.baseline.as_str());
+    let baseline =
+        members.iter().copied().find(|index| plan.configurations[*index].id == baseline_id);
+    let axes = Axes::of(plan, &configurations, baseline_id);
+
+    let mut cells = Vec::new();
+    for member in members {
+        for (workload, metric) in metrics.iter().enumerate() {
+            cells.push(rows::cell(plan, ballot.shown(*member), *member, workload, metric));
+        }
+    }
+    if let Some(baseline) = baseline {
+        rows::make_claims(plan, ballot, members, baseline, metrics, &mut cells);
+    }
+    let mut kinds = kinds(plan, ballot, members, (baseline, baseline_id), metrics, headlines);
+    let whole = kinds.pop_if(|kind| kind.group.is_none());
+    let block_effects = block_effects(plan, table, members, metrics);
+    let (drift, step) = course_of_machine(&block_effects);
+    // Each trial on the virtual clock has disks of its own: nothing is left for it.
+    let apart = configurations.iter().all(|known| known.clock == Clock::Virtual);
+    Comparison {
+        name: comparison_name(plan, &configurations, baseline_id),
+        modelled: members.iter().any(|member| is_modelled(plan, *member)),
+        in_guest: configurations
+            .iter()
+            .any(|known| known.settings.get("place").is_some_and(|place| place == "guest")),
+        one_disk: one_disk
+            .iter()
+            .find(|one| configurations.iter().any(|known| known.id == one.configuration))
+            .map(|one| one.on.clone()),
+        baseline: baseline_id.to_string(),
+        configurations: configurations
+            .iter()
+            .map(|configuration| Member {
+                id: configuration.id.clone(),
+                label: label(
+                    if configuration.id == baseline_id { &axes.all } else { &axes.others },
+                    configuration,
+                ),
+                settings: configuration.settings.clone(),
+                stack: configuration.stack.clone(),
+                stage: stage(plan, ballot, &configuration.id),
+            })
+            .collect(),
+        shared: axes.shared,
+        axes: axes.others,
+        cells,
+        kinds,
+        whole,
+        block_effects,
+        drift,
+        step,
+        autocorrelation: (!apart)
+            .then(|| order::autocorrelation(plan, table, members, metrics))
+            .flatten(),
+        pairing_gain: order::pairing_gain(plan, table, members, baseline, metrics),
+        carried_over: if apart {
+            Vec::new()
+        } else {
+            order::carried_over(plan, table, members, metrics)
+        },
+    }
+}
+
+/// Axes by which the configurations of a comparison differ, in the plan's order.
+struct Axes {
+    /// All of them.
+    all: Vec<String>,
+    /// Those by which the others than the baseline do; all where these do not.
+    others: Vec<String>,
+    /// The values that the others share and the baseline has not.
+    shared: Vec<String>,
+}
+
+impl Axes {
+    fn of(plan: &Plan, configurations: &[&Configuration], baseline_id: &str) -> Self {
+        let differing = |among: &[&Configuration]| -> Vec<String> {
+            let differs = |axis: &str| {
+                among.iter().any(|configuration| {
+                    configuration.settings.get(axis) != among[0].settings.get(axis)
+                })
+            };
+            let axes = plan.axes.iter().filter(|axis| differs(&axis.name));
+            axes.map(|axis| axis.name.clone()).collect()
+        };
+        let others: Vec<&Configuration> = configurations
+            .iter()
+            .copied()
+            .filter(|configuration| configuration.id != baseline_id)
+            .collect();
+        let all = differing(configurations);
+        let of_others =
+            Some(differing(&others)).filter(|axes| !axes.is_empty()).unwrap_or_else(|| all.clone());
+        let dropped = all.iter().filter(|axis| !of_others.contains(axis));
+        let shared =
+            dropped.filter_map(|axis| others.first()?.settings.get(axis).cloned()).collect();
+        Self { all, others: of_others, shared }
+    }
+}
+
+/// What became of a configuration in a race; none where there is none.
+fn stage(plan: &Plan, ballot: &Ballot<'_>, id: &str) -> Option<Stage> {
+    let confirmed = ballot.confirmed.as_ref()?;
+    let is_confirmed = confirmed.iter().any(|index| plan.configurations[*index].id == id);
+    Some(match ballot.course.dropped(id) {
+        _ if is_confirmed => Stage::Confirmed,
+        Some(after_blocks) => Stage::Dropped { after_blocks },
+        None => Stage::Raced,
+    })
+}
+
+/// Of each kind of work, then of all of it.
+fn kinds(
+    plan: &Plan,
+    ballot: &Ballot<'_>,
+    members: &[usize],
+    (baseline, baseline_id): (Option<usize>, &str),
+    metrics: &[String],
+    headlines: usize,
+) -> Vec<KindResult> {
+    let course = &ballot.course;
+    let of_kind = |group: Option<Group>| {
+        let pick = course.pick(baseline_id, group);
+        let index =
+            |id: &str| members.iter().copied().find(|member| plan.configurations[*member].id == id);
+        // Before a race is over nobody is held against anybody.
+        let raced: Vec<usize> = match pick {
+            Some(pick) => {
+                pick.all().filter_map(index).collect::<BTreeSet<_>>().into_iter().collect()
+            }
+            None => baseline.into_iter().collect(),
+        };
+        let frame = kind::Frame {
+            plan,
+            table: &ballot.fresh,
+            members: if course.is_race() { &raced } else { members },
+            baseline,
+            headlines,
+            looks: course.looks(),
+            done: ballot.done,
+            named: pick.and_then(|pick| index(&pick.named)),
+            metrics,
+        };
+        kind::result(&frame, group)
+    };
+    course::kinds(plan).into_iter().map(of_kind).collect()
+}
+
+/// The axis values that all `configurations` share and not everybody has, in the plan's order.
+fn comparison_name(plan: &Plan, configurations: &[&Configuration], baseline: &str) -> String {
+    let outside = || plan.configurations.iter().filter(|known| known.baseline != baseline);
+    if outside().next().is_none() {
+        return String::new();
+    }
+    let shared = |axis: &str| {
+        let value = configurations.first()?.settings.get(axis)?;
+        let has = |known: &Configuration| known.settings.get(axis) == Some(value);
+        if !configurations.iter().all(|known| has(known)) || outside().all(has) {
+            return None;
+        }
+        Some(setting_text(axis, value))
+    };
+    let values: Vec<String> = plan.axes.iter().filter_map(|axis| shared(&axis.name)).collect();
+    if values.is_empty() { format!("baseline {baseline}") } else { values.join(", ") }
+}
+
+fn label(axes: &[String], configuration: &Configuration) -> String {
+    let text = settings_text(axes, &configuration.settings);
+    if text.is_empty() { configuration.stack.clone() } else { text }
+}
+
+/// Per block, the median over the cells of how far each lay from its own median.
+fn block_effects(
+    plan: &Plan,
+    table: &Table<'_>,
+    members: &[usize],
+    metrics: &[String],
+) -> Vec<BlockEffect> {
+    let mut distances: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for member in members {
+        for (index, workload) in plan.workloads.iter().enumerate() {
+            let metric = &metrics[index];
+            let sign = if better_in(workload, metric) == Better::Lower { -1.0 } else { 1.0 };
+            let voices = table.voices(*member, index, metric);
+            let logarithms: Vec<f64> = voices.values().map(|voice| voice.logarithm).collect();
+            let Some(centre) = statistics::median(&logarithms) else { continue };
+            for (block, voice) in voices {
+                distances.entry(block).or_default().push(sign * (voice.logarithm - centre.median));
+            }
+        }
+    }
+    let effect = |(block, distances): (u32, Vec<f64>)| {
+        Some(BlockEffect { block, change: statistics::median(&distances)?.median.exp_m1() })
+    };
+    distances.into_iter().filter_map(effect).collect()
+}
+
+/// Whether the machine changed steadily over the blocks, and whether at once between two of them.
+fn course_of_machine(effects: &[BlockEffect]) -> (Option<Drift>, Option<Step>) {
+    let changes: Vec<f64> = effects.iter().map(|effect| effect.change.ln_1p()).collect();
+    let drift = statistics::trend(&changes).map(|trend| Drift {
+        change: (trend.slope * (changes.len() - 1) as f64).exp_m1(),
+        p: trend.p,
+    });
+    let step = statistics::step(&changes).map(|step| Step {
+        block: effects[step.after].block,
+        change: step.change.exp_m1(),
+        p: step.p,
+    });
+    (drift, step)
+}

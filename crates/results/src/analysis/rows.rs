@@ -1,0 +1,210 @@
+//! Cells, and the claims of each row of a table: all configurations against one baseline, in one
+//! workload and metric.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::claim::{
+    self, Answer, Claim, Family, Invalid, LEVEL, Over, PAIRS_MIN, Quantiles, Question, Sample,
+    Settle,
+};
+use crate::statistics;
+use crate::types::Plan;
+use crate::voices::{Pairs, Table, Voices, better_in, pair};
+
+use super::ballot::Ballot;
+use super::{Cell, Flag, Metric, better_of, model_error};
+
+pub(super) fn cell(
+    plan: &Plan,
+    table: &Table<'_>,
+    configuration: usize,
+    workload: usize,
+    judged: &str,
+) -> Cell {
+    let named = &plan.workloads[workload];
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    let mut flags: BTreeMap<&str, usize> = BTreeMap::new();
+    for (_, trial) in table.cell(configuration, workload) {
+        names.extend(trial.metrics.keys().map(String::as_str));
+        for text in &trial.flags {
+            *flags.entry(text).or_default() += 1;
+        }
+    }
+    // By a goal that the workload does not have it is not judged, and shown by its own metric.
+    let own = names.take(judged).or_else(|| names.take(named.metric.as_str()));
+    let metrics = own
+        .into_iter()
+        .chain(names)
+        .filter_map(|name| {
+            let voices = table.voices(configuration, workload, name);
+            // A figure of 0 has no logarithm and so no voice, but is a figure.
+            let all: Vec<f64> = table
+                .cell(configuration, workload)
+                .filter_map(|(_, trial)| trial.metrics.get(name).copied())
+                .filter(|figure| figure.is_finite())
+                .collect();
+            let silent = voices.values().filter(|voice| voice.silent.is_some()).count();
+            let is_voting =
+                |block: &u32| voices.get(block).is_none_or(|voice| voice.silent.is_none());
+            let voting: Vec<f64> = table
+                .cell(configuration, workload)
+                .filter(|(block, _)| is_voting(block))
+                .filter_map(|(_, trial)| trial.metrics.get(name).copied())
+                .filter(|figure| figure.is_finite())
+                .collect();
+            let median = statistics::median(if voting.is_empty() { &all } else { &voting })?;
+            Some(Metric {
+                name: name.to_string(),
+                trials: voting.len(),
+                silent,
+                median: median.median,
+                interval: median.interval,
+                versus_baseline: None,
+            })
+        })
+        .collect();
+    Cell {
+        configuration: plan.configurations[configuration].id.clone(),
+        workload: named.name.clone(),
+        metrics,
+        flags: flags
+            .into_iter()
+            .map(|(text, trials)| Flag { text: text.to_string(), trials })
+            .collect(),
+    }
+}
+
+/// Makes the claims of all cells against the baseline's, row by row. `cells` are those of
+/// `members`, configuration by configuration.
+pub(super) fn make_claims(
+    plan: &Plan,
+    ballot: &Ballot<'_>,
+    members: &[usize],
+    baseline: usize,
+    metrics: &[String],
+    cells: &mut [Cell],
+) {
+    let workloads = plan.workloads.len();
+    let looks = ballot.course.looks() as f64;
+    let others = members.iter().filter(|member| **member != baseline && !ballot.is_raced(**member));
+    let family = Family { over: Over::Row, comparisons: looks * others.count().max(1) as f64 };
+    let mut quantiles = Quantiles::default();
+    for (index, workload) in plan.workloads.iter().enumerate() {
+        let names: BTreeSet<String> = (0..members.len())
+            .flat_map(|place| &cells[place * workloads + index].metrics)
+            .map(|metric| metric.name.clone())
+            .collect();
+        for name in names {
+            let base = ballot.fresh.voices(baseline, index, &name);
+            let raced_base = ballot.raced.voices(baseline, index, &name);
+            let pairs: Vec<Pairs> = members
+                .iter()
+                .map(|member| {
+                    let own = if *member == baseline {
+                        Voices::new()
+                    } else {
+                        ballot.shown(*member).voices(*member, index, &name)
+                    };
+                    pair(&own, if ballot.is_raced(*member) { &raced_base } else { &base })
+                })
+                .collect();
+            let samples: Vec<Option<Sample>> = pairs
+                .iter()
+                .zip(members)
+                .map(|(pairs, member)| {
+                    Sample::paired(&pairs.differences).filter(|_| {
+                        pairs.differences.len() >= PAIRS_MIN && !ballot.is_raced(*member)
+                    })
+                })
+                .collect();
+            let own = name == workload.metric || name == metrics[index];
+            let better = if own { Some(better_in(workload, &name)) } else { better_of(&name) };
+            for (place, (pairs, estimate)) in
+                pairs.iter().zip(claim::estimates(&samples)).enumerate()
+            {
+                let both = [members[place], baseline];
+                let question = Question {
+                    better,
+                    margin: plan.margin,
+                    level: family.level(),
+                    same_level: LEVEL / looks,
+                    model_error: model_error(plan, both).unwrap_or(0.0),
+                };
+                let mut claim = claim_of(
+                    plan,
+                    both,
+                    &name,
+                    pairs,
+                    estimate,
+                    family,
+                    (&question, ballot.done),
+                    &mut quantiles,
+                );
+                if ballot.is_raced(members[place]) {
+                    let dropped = ballot.course.dropped(&plan.configurations[members[place]].id);
+                    claim = claim.map(|claim| Claim {
+                        invalid: Some(Invalid::Raced {
+                            blocks: dropped.unwrap_or(claim.pairs as u32),
+                            dropped: dropped.is_some(),
+                        }),
+                        settle: None,
+                        ..claim
+                    });
+                }
+                let known = &mut cells[place * workloads + index].metrics;
+                if let Some(metric) = known.iter_mut().find(|metric| metric.name == name) {
+                    metric.versus_baseline = claim;
+                }
+            }
+        }
+    }
+}
+
+/// The claim that pairs come to. `None` where no block has both sides. `done` is the number of
+/// blocks of a run that can go on.
+#[expect(clippy::too_many_arguments, reason = "a claim rests on all of it")]
+pub(super) fn claim_of(
+    plan: &Plan,
+    both: [usize; 2],
+    metric: &str,
+    pairs: &Pairs,
+    estimate: Option<claim::Estimate>,
+    family: Family,
+    (question, done): (&Question, Option<u32>),
+    quantiles: &mut Quantiles,
+) -> Option<Claim> {
+    let decision = estimate.map(|estimate| claim::decide(&estimate, question, quantiles));
+    let voting = pairs.differences.len();
+    let answer = decision.map_or(Answer::Open, |decision| decision.answer);
+    let is_busy = 2 * pairs.busy > voting;
+    let open = answer == Answer::Open && question.better.is_some();
+    Some(Claim {
+        subject: plan.configurations[both[0]].id.clone(),
+        against: plan.configurations[both[1]].id.clone(),
+        metric: metric.to_owned(),
+        better: question.better,
+        pairs: voting,
+        silent: pairs.silent.len(),
+        busy: pairs.busy,
+        family,
+        ratio: pairs.centre()?.exp(),
+        interval: decision.map(|decision| decision.interval),
+        same_interval: decision.map(|decision| decision.same_interval),
+        model_error: model_error(plan, both),
+        answer,
+        invalid: decision.is_none().then(|| Invalid::TooFew {
+            voting,
+            silent: pairs.silent.len(),
+            reason: pairs.reason.clone(),
+        }),
+        settle: open.then(|| Settle {
+            blocks: decision.and_then(|decision| decision.blocks),
+            more: decision
+                .and_then(|decision| decision.blocks)
+                .zip(done)
+                .and_then(|(blocks, done)| claim::more_blocks(blocks, done)),
+            quieter_machine: is_busy,
+            measuring: decision.is_some_and(|decision| decision.model_decides),
+        }),
+    })
+}

@@ -1,0 +1,518 @@
+//! What an analysis comes to, as plain values.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{Autocorrelation, CarryOver};
+use crate::claim::{Answer, Claim, Invalid, PAIRS_MIN};
+use crate::statistics::Interval;
+use crate::types::Group;
+
+/// Everything the reports say, as values.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Analysis {
+    /// Half-width of "same", as a fraction.
+    pub margin: f64,
+    /// Confidence of the intervals, as a fraction.
+    pub confidence: f64,
+    /// Blocks the plan asked for.
+    pub blocks_planned: u32,
+    /// Trials that were finished and belong to the plan.
+    pub trials_finished: usize,
+    /// Trials the plan asked for.
+    pub trials_planned: usize,
+    /// What the plan is for, in its words; none where it asks for a headline for each kind of work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
+    /// How a run stands that may go on, or that races; none for one that makes its claims once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub looks: Option<Looks>,
+    /// One for each baseline, in the plan's order.
+    pub comparisons: Vec<Comparison>,
+    /// What the reader should know before believing the figures.
+    pub warnings: Vec<Warning>,
+    /// How long one more block would take, roughly, in seconds: for whoever knows the suites to
+    /// fill in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block_seconds: Option<f64>,
+    /// How what is recommended is started: for whoever knows where the run lies to fill in.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub starts: Vec<Start>,
+}
+
+/// How a run with looks stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Looks {
+    /// Blocks that its race has taken; none before it is over, and where there is none.
+    pub raced_blocks: Option<u32>,
+    /// Whether losers stop being measured.
+    pub race: bool,
+    /// Blocks that vote: those of the last look that is whole.
+    pub reached: u32,
+    /// Blocks of the look that it goes on to, or has reached.
+    pub wanted: u32,
+    /// How many looks share the level.
+    pub count: usize,
+}
+
+/// What became of a configuration in a race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "stage", rename_all = "snake_case")]
+pub enum Stage {
+    /// It was measured again when the race was over: only its fresh trials vote.
+    Confirmed,
+    /// It was a clear loser.
+    Dropped {
+        /// After so many blocks.
+        after_blocks: u32,
+    },
+    /// Neither: it raced to the end, or does so still.
+    Raced,
+}
+
+/// How a configuration is started on its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Start {
+    /// Identity of the configuration.
+    pub configuration: String,
+    /// Its values, for people.
+    pub label: String,
+    /// A shell command.
+    pub command: String,
+    /// Shell commands that build the same without raidloom; a line that begins with `#` says what
+    /// they cannot.
+    pub without_raidloom: Vec<String>,
+}
+
+/// The configurations that share one baseline.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The axis values that all of its configurations share and no other comparison has; empty when
+    /// there is nothing to tell apart.
+    pub name: String,
+    /// Whether any of its figures are modelled rather than measured.
+    pub modelled: bool,
+    /// Whether any of them come from a Linux in a guest, on modelled disks.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub in_guest: bool,
+    /// What all members of some of its configurations lie on together (`disk sda`): there, more
+    /// members are no more disks. None where no configuration's do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub one_disk: Option<String>,
+    /// Identity of the baseline.
+    pub baseline: String,
+    /// The axis values that all but the baseline share, in the plan's order.
+    pub shared: Vec<String>,
+    /// Names of the axes that differ among its configurations other than the baseline, in the
+    /// plan's order.
+    pub axes: Vec<String>,
+    /// Its configurations, baseline included, in the plan's order.
+    pub configurations: Vec<Member>,
+    /// One for each configuration and workload, configuration by configuration.
+    pub cells: Vec<Cell>,
+    /// One for each kind of access that the plan has workloads of.
+    pub kinds: Vec<KindResult>,
+    /// All of them together; none where there is only one kind.
+    pub whole: Option<KindResult>,
+    /// How far each block lay from the run's median, as a fraction: the machine's own course.
+    pub block_effects: Vec<BlockEffect>,
+    /// Steady change over the blocks, when there are enough blocks to tell.
+    pub drift: Option<Drift>,
+    /// One step somewhere between the blocks, when there are enough of them to tell.
+    pub step: Option<Step>,
+    /// How much of what one trial had of chance the next one has too; none on the virtual clock,
+    /// where no trial knows of another.
+    pub autocorrelation: Option<Autocorrelation>,
+    /// How many times smaller variances are for comparing within blocks.
+    pub pairing_gain: Option<f64>,
+    /// What configurations leave behind for those that follow, the largest first.
+    pub carried_over: Vec<CarryOver>,
+}
+
+/// A configuration within its comparison.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Member {
+    /// Identity.
+    pub id: String,
+    /// The values by which it differs: a baseline from all others, another configuration from those
+    /// beside it. Unique within it.
+    pub label: String,
+    /// Axis name to value.
+    pub settings: BTreeMap<String, String>,
+    /// Stack text.
+    pub stack: String,
+    /// What became of it in a race; none where there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage: Option<Stage>,
+}
+
+/// One configuration with one workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// Identity of the configuration.
+    pub configuration: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// The workload's own metric first, then the others by name; empty when no trial finished.
+    pub metrics: Vec<Metric>,
+    /// What is doubtful about its trials.
+    pub flags: Vec<Flag>,
+}
+
+/// One metric of a cell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Metric {
+    /// Name, ending in its base unit.
+    pub name: String,
+    /// Number of trials that vote.
+    pub trials: usize,
+    /// Number of trials with a figure that do not.
+    pub silent: usize,
+    /// Median over the trials that vote; over all where none does.
+    pub median: f64,
+    /// Order-statistic interval of the median; none below 6 trials.
+    pub interval: Option<Interval>,
+    /// Comparison with the baseline's cell; none for the baseline itself and where no block has
+    /// both.
+    pub versus_baseline: Option<Claim>,
+}
+
+/// A doubt about a cell, and how many of its trials have it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Flag {
+    /// In words, as the trial carries it.
+    pub text: String,
+    /// Number of the cell's trials.
+    pub trials: usize,
+}
+
+/// The answer for one kind of access, or for all work.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KindResult {
+    /// The kind; none for all of them together.
+    pub group: Option<Group>,
+    /// Names of its workloads.
+    pub workloads: Vec<String>,
+    /// What a race has named for it, which its headline is about; none without a race.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub named: Option<String>,
+    /// Score of each configuration that has one, the baseline's included, in the plan's order.
+    pub scores: Vec<Score>,
+    /// Configuration with the highest score; none when nothing can be compared.
+    pub leader: Option<String>,
+    /// Every configuration that no other is surely ahead of, best score first. Empty when nothing
+    /// can be compared.
+    pub best_set: Vec<String>,
+    /// The baseline if it is in the best set, since there is then no reason to leave it; else the
+    /// one with the highest score of those surely ahead of it.
+    pub recommended: Option<String>,
+    /// What it comes to in one sentence.
+    pub headline: Headline,
+}
+
+/// Weighted geometric mean of a configuration's ratios over a kind's workloads; above 1 is better
+/// than the baseline.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Score {
+    /// Identity of the configuration.
+    pub configuration: String,
+    /// Blocks it is made from.
+    pub pairs: usize,
+    /// The score; exactly 1 for the baseline.
+    pub ratio: f64,
+    /// Against the baseline; none for the baseline itself.
+    pub versus_baseline: Option<Claim>,
+    /// Against the recommended one; none for that itself, for the baseline, and where the baseline
+    /// is recommended.
+    pub versus_take: Option<Claim>,
+}
+
+impl Score {
+    /// What its claim against the baseline comes to.
+    #[must_use]
+    pub fn answer(&self) -> Option<Answer> {
+        self.versus_baseline.as_ref().map(|claim| claim.answer)
+    }
+
+    /// The interval that this answer rests on.
+    #[must_use]
+    pub fn interval(&self) -> Option<Interval> {
+        self.versus_baseline.as_ref().and_then(Claim::shown_interval)
+    }
+}
+
+/// What a kind's scores come to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Headline {
+    /// Configuration to take; none when there is no valid answer.
+    pub take: Option<String>,
+    /// It against the baseline; none for the baseline itself.
+    pub claim: Option<Claim>,
+    /// Whether it may be called sure: ahead of the baseline (the baseline itself: of all others) at
+    /// the report's level, on a machine that was mostly quiet, beyond a model's stated error.
+    pub sure: bool,
+    /// Whether every other one that was compared is surely behind it.
+    pub ahead_of_all: bool,
+    /// Those that may be as good and surely differ by less than the margin from it.
+    pub same: Vec<String>,
+    /// Those that may be better, without an answer yet.
+    pub open: Vec<String>,
+    /// What it does not say, or not surely, and why.
+    pub reservations: Vec<Reservation>,
+}
+
+/// A workload that a score leaves out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Name of the workload.
+    pub workload: String,
+    /// Why its trials do not vote.
+    pub reason: String,
+}
+
+/// What a headline does not say, or not surely.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "about", rename_all = "snake_case")]
+pub enum Reservation {
+    /// A workload is left out for all configurations.
+    LeftOut(LeftOut),
+    /// A configuration has too few voting trials.
+    NotCompared {
+        /// Its identity.
+        configuration: String,
+        /// Why its trials do not vote; none when they are not there.
+        reason: Option<String>,
+    },
+    /// A configuration does not meet what the plan asks for.
+    RuledOut {
+        /// Its identity.
+        configuration: String,
+        /// What it fails.
+        reason: String,
+    },
+    /// What is taken meets a bound of the plan, and not surely.
+    MayNotHold {
+        /// The bound, in the plan's words.
+        bound: String,
+        /// The workload in which it is.
+        workload: String,
+        /// Name of the metric.
+        metric: String,
+        /// The figure, in the metric's unit.
+        figure: f64,
+        /// Up to where it may lie; none with too few trials that vote.
+        high: Option<f64>,
+    },
+    /// Most blocks were measured while the machine was busy.
+    Busy {
+        /// Such pairs of trials.
+        busy: usize,
+        /// Of how many.
+        pairs: usize,
+    },
+    /// The figures are a model's.
+    Modelled {
+        /// The largest error that it states, as a fraction; none when it states none.
+        error: Option<f64>,
+    },
+}
+
+/// How far one block lay from the run's median.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct BlockEffect {
+    /// Number of the block.
+    pub block: u32,
+    /// Relative change, as a fraction; above 0 is better.
+    pub change: f64,
+}
+
+/// A steady change of the machine over the blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Drift {
+    /// Relative change from the first block to the last, as a fraction.
+    pub change: f64,
+    /// Two-sided p-value of "no trend" (Mann-Kendall).
+    pub p: f64,
+}
+
+/// A step of the machine between two blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Step {
+    /// Number of the first block behind it.
+    pub block: u32,
+    /// Relative change, as a fraction; above 0 is better.
+    pub change: f64,
+    /// Two-sided p-value of "the order of the blocks means nothing" (permutation).
+    pub p: f64,
+}
+
+/// What the reader should know before believing the figures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Warning {
+    /// Something that happened to the run, as the lab wrote it.
+    Note {
+        /// In words.
+        text: String,
+    },
+    /// Not all trials of the plan are there.
+    Incomplete {
+        /// Finished trials.
+        finished: usize,
+        /// Trials of the plan.
+        planned: usize,
+    },
+    /// Trials that belong to no cell of the plan, left out.
+    Unknown {
+        /// Number of them.
+        trials: usize,
+    },
+    /// Trials of a cell and block that are there twice; the later one counts.
+    Repeated {
+        /// Number of earlier ones left out.
+        trials: usize,
+    },
+    /// A comparison has few blocks: fewer than 6.
+    FewBlocks {
+        /// Name of the comparison.
+        comparison: String,
+        /// Most blocks any of its cells has.
+        blocks: usize,
+    },
+    /// The machine changed steadily during the run.
+    Drifted {
+        /// Name of the comparison.
+        comparison: String,
+        /// Relative change from the first block to the last, as a fraction.
+        change: f64,
+    },
+    /// The machine changed at once between two blocks.
+    Stepped {
+        /// Name of the comparison.
+        comparison: String,
+        /// Number of the first block behind it, from 0.
+        block: u32,
+        /// Relative change, as a fraction; above 0 is better.
+        change: f64,
+    },
+    /// What one trial measured, the next is likely to measure too.
+    Autocorrelated {
+        /// Name of the comparison.
+        comparison: String,
+        /// Autocorrelation of one trial and the next.
+        lag_1: f64,
+    },
+    /// Whatever follows one configuration is faster or slower for it.
+    CarriedOver {
+        /// Name of the comparison whose figures show it.
+        comparison: String,
+        /// Identity of the configuration that leaves it behind.
+        configuration: String,
+        /// Relative change, as a fraction; above 0 is better.
+        change: f64,
+    },
+    /// Trials that carry a flag.
+    Flagged {
+        /// The flag.
+        text: String,
+        /// Number of trials.
+        trials: usize,
+        /// Number of cells they belong to.
+        cells: usize,
+        /// How many of them do not vote because of it.
+        silent: usize,
+    },
+    /// Figures of zero or less, which have no ratio, left out of the comparisons.
+    NoRatio {
+        /// Number of trials with such a figure as their workload's own metric.
+        trials: usize,
+    },
+    /// Single trials far off the rest of their cell; they are kept.
+    Outliers {
+        /// Number of trials.
+        trials: usize,
+    },
+}
+
+impl Comparison {
+    /// Label of a configuration; its identity when it is not in the comparison.
+    #[must_use]
+    pub fn label<'a>(&'a self, configuration: &'a str) -> &'a str {
+        self.configurations
+            .iter()
+            .find(|member| member.id == configuration)
+            .map_or(configuration, |member| member.label.as_str())
+    }
+
+    /// Results of each kind of work, then of all together where there are several.
+    pub fn results(&self) -> impl Iterator<Item = &KindResult> {
+        self.kinds.iter().chain(&self.whole)
+    }
+
+    /// The cell of a configuration and a workload.
+    #[must_use]
+    pub fn cell(&self, configuration: &str, workload: &str) -> Option<&Cell> {
+        self.cells
+            .iter()
+            .find(|cell| cell.configuration == configuration && cell.workload == workload)
+    }
+}
+
+impl Analysis {
+    /// Whether any headline is valid. A run that was to compare configurations over at least
+    /// [`PAIRS_MIN`] blocks, and of which none is, has no result.
+    #[must_use]
+    pub fn has_valid_headline(&self) -> bool {
+        let mut headlines =
+            self.comparisons.iter().flat_map(Comparison::results).map(|kind| &kind.headline);
+        headlines.any(|headline| headline.take.is_some())
+    }
+
+    /// Whether no headline has a question left that more blocks might answer.
+    #[must_use]
+    pub fn is_decided(&self) -> bool {
+        let more_blocks_help = |claim: &Claim| {
+            claim.settle.is_some_and(|settle| settle.blocks.is_some())
+                || matches!(claim.invalid, Some(Invalid::TooFew { .. }))
+        };
+        self.comparisons.iter().flat_map(Comparison::results).all(|kind| {
+            let asked = kind.scores.iter().filter(|score| {
+                let id = &score.configuration;
+                kind.headline.open.contains(id) || kind.headline.take.as_ref() == Some(id)
+            });
+            let claims = asked.flat_map(|score| match &score.versus_take {
+                Some(claim) => [Some(claim), None],
+                None => [score.versus_baseline.as_ref(), None],
+            });
+            !claims.flatten().any(more_blocks_help)
+        })
+    }
+
+    /// Whether the plan asks for anything that a claim could answer.
+    #[must_use]
+    pub fn asks_for_headlines(&self) -> bool {
+        self.blocks_planned as usize >= PAIRS_MIN
+            && self.comparisons.iter().any(|comparison| comparison.configurations.len() > 1)
+    }
+}
+
+impl KindResult {
+    /// The score of a configuration.
+    #[must_use]
+    pub fn score(&self, configuration: &str) -> Option<&Score> {
+        self.scores.iter().find(|score| score.configuration == configuration)
+    }
+}
+
+impl Comparison {
+    /// Whose figures these are, in a word or a few: `measured`, `modelled`.
+    #[must_use]
+    pub fn figures(&self) -> &'static str {
+        match (self.in_guest, self.modelled) {
+            (true, _) => "modelled, Linux in a guest",
+            (false, true) => "modelled",
+            (false, false) => "measured",
+        }
+    }
+}

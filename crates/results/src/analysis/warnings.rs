@@ -1,0 +1,132 @@
+//! What the reader should know before believing the figures.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::claim::{self, Doubt, LEVEL};
+use crate::statistics;
+use crate::voices::Table;
+
+use super::{Autocorrelation, Comparison, Warning};
+
+/// Below this number of blocks intervals are wide, which a warning says.
+const BLOCKS_FEW: usize = 6;
+
+/// A drift or a step of the machine is worth a warning from this relative change over the run.
+const CHANGE_MIN: f64 = 0.02;
+
+/// Fewest trials of a cell among which one can stand out: with fewer, the median deviation itself
+/// is mostly chance.
+const OUTLIER_TRIALS_MIN: usize = 10;
+
+/// What is to be known of a comparison.
+pub(super) fn of_comparison(comparison: &Comparison) -> Vec<Warning> {
+    let name = || comparison.name.clone();
+    let mut warnings = Vec::new();
+    let blocks = comparison
+        .cells
+        .iter()
+        .filter_map(|cell| cell.metrics.first())
+        .map(|metric| metric.trials)
+        .max()
+        .unwrap_or(0);
+    if blocks < BLOCKS_FEW {
+        warnings.push(Warning::FewBlocks { comparison: name(), blocks });
+    }
+    warnings.extend(course_of_machine(comparison));
+    if let Some(found) = comparison.autocorrelation.filter(Autocorrelation::is_notable) {
+        warnings.push(Warning::Autocorrelated { comparison: name(), lag_1: found.lag_1 });
+    }
+    if let Some(first) = comparison.carried_over.first() {
+        warnings.push(Warning::CarriedOver {
+            comparison: name(),
+            configuration: first.configuration.clone(),
+            change: first.change,
+        });
+    }
+    warnings
+}
+
+/// That the machine drifted, or changed at once: of the two what explains its course better.
+fn course_of_machine(comparison: &Comparison) -> Option<Warning> {
+    let is_notable = |p: f64, change: f64| p < LEVEL && change.abs() > CHANGE_MIN;
+    let drift = comparison.drift.filter(|drift| is_notable(drift.p, drift.change));
+    let step = comparison.step.filter(|step| is_notable(step.p, step.change));
+    let effects: Vec<(u32, f64)> = comparison
+        .block_effects
+        .iter()
+        .map(|effect| (effect.block, effect.change.ln_1p()))
+        .collect();
+    let left_by = |explained: &dyn Fn(usize, u32) -> f64| {
+        let left: Vec<f64> = effects
+            .iter()
+            .enumerate()
+            .map(|(index, (block, change))| change - explained(index, *block))
+            .collect();
+        statistics::standard_deviation(&left)
+    };
+    let steps = effects.len().saturating_sub(1).max(1) as f64;
+    let is_step = match (drift, step) {
+        (Some(drift), Some(step)) => {
+            let line = left_by(&|index, _| drift.change.ln_1p() * index as f64 / steps);
+            let levels = left_by(&|_, block| {
+                if block >= step.block { step.change.ln_1p() } else { 0.0 }
+            });
+            levels < line
+        }
+        (drift, _) => drift.is_none(),
+    };
+    let comparison = comparison.name.clone();
+    if is_step {
+        step.map(|step| Warning::Stepped { comparison, block: step.block, change: step.change })
+    } else {
+        drift.map(|drift| Warning::Drifted { comparison, change: drift.change })
+    }
+}
+
+/// What is to be known of the trials.
+pub(super) fn of_trials(table: &Table<'_>, metrics: &[String]) -> Vec<Warning> {
+    // One entry a trial: the cell it belongs to, and whether the flag keeps it from voting.
+    type Bearer = ((usize, usize), bool);
+    let mut flags: BTreeMap<&str, Vec<Bearer>> = BTreeMap::new();
+    let (mut no_ratio, mut outliers) = (0, 0);
+    for (place, trials) in &table.trials {
+        let metric = &metrics[place.1];
+        let mut logarithms = Vec::new();
+        for trial in trials.values() {
+            let silent = table.silent(*place, trial).is_some();
+            for text in &trial.flags {
+                let silent =
+                    silent && matches!(claim::doubt(text), Doubt::NotTheMedium | Doubt::NotSteady);
+                flags.entry(text).or_default().push((*place, silent));
+            }
+            match trial.metrics.get(metric) {
+                Some(figure) if figure.is_finite() && *figure > 0.0 => logarithms.push(figure.ln()),
+                // A trial without any figure says itself why.
+                None if trial.metrics.is_empty() && !trial.flags.is_empty() => (),
+                _ => no_ratio += 1,
+            }
+        }
+        if logarithms.len() >= OUTLIER_TRIALS_MIN {
+            outliers += statistics::outliers(&logarithms).len();
+        }
+    }
+    let mut warnings: Vec<Warning> = flags
+        .into_iter()
+        .map(|(text, places)| {
+            let cells: BTreeSet<_> = places.iter().map(|(place, _)| place).collect();
+            Warning::Flagged {
+                text: text.to_string(),
+                trials: places.len(),
+                cells: cells.len(),
+                silent: places.iter().filter(|(_, silent)| *silent).count(),
+            }
+        })
+        .collect();
+    if no_ratio > 0 {
+        warnings.push(Warning::NoRatio { trials: no_ratio });
+    }
+    if outliers > 0 {
+        warnings.push(Warning::Outliers { trials: outliers });
+    }
+    warnings
+}
