@@ -11,6 +11,7 @@ use crate::array_command::arguments::{
     StartArguments, StatusArguments, WriteArguments,
 };
 use crate::bench_command::arguments::{BonnieArguments, CopyArguments, TargetArguments};
+use crate::bench_command::{CommandArguments, FioArguments};
 use crate::bench_command::{CrystalArguments, DepthArguments, DevtestArguments, HdparmArguments};
 use crate::cache_command::arguments::{CacheVerb, OverlayVerb};
 use crate::compare_command::CompareArguments;
@@ -109,6 +110,8 @@ Examples:
   raidloom run --resume raidloom-runs/2026-11-21T0740Z-stripe-size
   raidloom run --more 8 raidloom-runs/2026-11-21T0740Z-stripe-size
   raidloom run --until decided plans/stripe-size.toml
+  raidloom run --command 'make -j2' --prepare 'cp -r /src/. .' --fs ext4,xfs --level raid1,raid5
+  raidloom run --command 'cp -r /usr/share/doc .' --print-plan > doc.toml
 
 Claims of a run that goes on are made after 8, 16, 32 and 60 blocks only, each at a fourth of
 the level: so going on makes no false answer. --more goes on to the next of these.
@@ -116,7 +119,7 @@ the level: so going on makes no false answer. --more goes on to the next of thes
 The run is a folder: plan.toml, plan.resolved.json, host.json, trials.jsonl (one line a
 trial, the source of truth), summary.csv, report.html and report.md. Ctrl-C ends it in a
 state that --resume goes on from.")]
-    Run(RunArguments),
+    Run(Box<RunArguments>),
 
     /// Write the report of a run again, in any form
     #[command(after_long_help = "\
@@ -269,6 +272,31 @@ Examples:
 A stack made only of model: leaves runs on the virtual clock: it takes moments, and its
 figures are modelled. Everything on the target is overwritten unless --read-only is given.")]
     Devtest(Box<DevtestArguments>),
+
+    /// A command of your own: how long it takes, what it costs, and figures that it prints
+    #[command(after_long_help = "\
+Examples:
+  raidloom bench command /mnt/disk --run 'cp -r /usr/share/doc .' -x 6
+  raidloom bench command /mnt/disk --prepare 'cp -r /src/. .' --run 'make -j2' --drop-caches
+  raidloom bench command /mnt/disk --figures dd --run \\
+    'dd if=/dev/zero of={dir}/x bs=1M count=1000 conv=fsync'
+  raidloom bench command /mnt/disk --run ./test.sh --figures 'commits_per_second json $.rate'
+
+The command works in a fresh folder in the one that is named, {dir}, which is removed, also on
+Ctrl-C; on a file or block device it is told {device}. A command that fails is an error with
+its last lines, and no figure. What --figures takes: raidloom bench explain command.")]
+    Command(Box<CommandArguments>),
+
+    /// A job file of fio's, run by fio: every group of its jobs is a row
+    #[command(after_long_help = "\
+Examples:
+  raidloom bench fio /mnt/disk --job mail.fio
+  raidloom bench fio /dev/disk/by-id/ata-EXAMPLE --job mail.fio --erase SERIAL
+  raidloom bench fio /mnt/disk --job mail.fio -x 6 --json
+
+{dir} and {device} in the job file are the target's path. Jobs that name no file work in a
+fresh folder in the one that is named, or on the device.")]
+    Fio(Box<FioArguments>),
 }
 
 impl Bench {
@@ -278,6 +306,8 @@ impl Bench {
             Bench::List | Bench::Explain { .. } => None,
             Bench::Bonnie(arguments) => Some(&arguments.target),
             Bench::Crystal(arguments) => Some(&arguments.target),
+            Bench::Command(arguments) => Some(&arguments.target),
+            Bench::Fio(arguments) => Some(&arguments.target),
             Bench::Hdparm(arguments) => Some(&arguments.target),
             Bench::Depth(arguments) => Some(&arguments.target),
             Bench::Copy(arguments) => Some(&arguments.target),
@@ -707,8 +737,12 @@ pub(crate) struct PlanFile {
 pub(crate) struct RunArguments {
     /// The plan file, or a name from `plan list`; with --more or --until also the folder of a
     /// finished run
-    #[arg(required_unless_present = "resume", conflicts_with = "resume")]
+    #[arg(required_unless_present_any = ["resume", "command"], conflicts_with = "resume")]
     pub plan: Option<PathBuf>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub line: LineArguments,
 
     /// Change one key of the plan (a TOML value; may be repeated)
     #[arg(short, long = "set", value_name = "KEY=VALUE", conflicts_with = "resume")]
@@ -739,6 +773,63 @@ pub(crate) struct RunArguments {
     #[allow(missing_docs)]
     pub consent: Consent,
 }
+
+/// A plan of one line.
+#[derive(Args, Debug)]
+pub(crate) struct LineArguments {
+    /// Compare layouts by this command of your own, as sh reads it; {dir} is its fresh folder
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["plan", "resume", "more"],
+        help_heading = LINE)]
+    pub command: Option<String>,
+
+    /// What is run before it, and not counted
+    #[arg(long, value_name = "TEXT", requires = "command", help_heading = LINE)]
+    pub prepare: Option<String>,
+
+    /// What is run after it, also when it failed
+    #[arg(long, value_name = "TEXT", requires = "command", help_heading = LINE)]
+    pub cleanup: Option<String>,
+
+    /// A figure in its output (may be repeated; see `bench explain command`) [default: its time]
+    #[arg(long, value_name = "LINE", requires = "command", help_heading = LINE)]
+    pub figures: Vec<String>,
+
+    /// The levels to compare
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "raid1,raid10,raid5",
+        requires = "command", help_heading = LINE)]
+    pub level: Vec<String>,
+
+    /// The file systems to compare
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "ext4",
+        requires = "command", help_heading = LINE)]
+    pub fs: Vec<String>,
+
+    /// The chunks of striped levels
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "512KiB",
+        requires = "command", help_heading = LINE)]
+    pub chunk: Vec<String>,
+
+    /// How many members there are, each a file
+    #[arg(long, value_name = "N", default_value_t = 4, requires = "command",
+        value_parser = clap::value_parser!(u64).range(1..), help_heading = LINE)]
+    pub members: u64,
+
+    /// Size of each
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", requires = "command",
+        help_heading = LINE)]
+    pub member_size: String,
+
+    /// Folder in which they are made [default: the run's own]
+    #[arg(long, value_name = "DIR", requires = "command", help_heading = LINE)]
+    pub member_dir: Option<PathBuf>,
+
+    /// Print the plan that this comes to, and run nothing
+    #[arg(long, requires = "command", help_heading = LINE)]
+    pub print_plan: bool,
+}
+
+/// The heading of what is a plan of one line.
+const LINE: &str = "A plan of one line";
 
 /// When a run that goes on is over.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,15 +1,17 @@
 //! `raidloom run`: executes a plan and writes its report.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lab::{Ended, More, Observer, Progress, RunOptions, TimeLeft};
+use lab::plan::{OneLine, Resolved};
+use lab::{Ended, More, Observer, Outcome, Progress, RunOptions, TimeLeft};
 use results::analysis::analyse;
 use results::course::Step;
 use results::{Plan, Trial};
 use serde_json::json;
 
-use crate::arguments::{RunArguments, Until};
+use crate::arguments::{LineArguments, RunArguments, Until};
 use crate::failure::Failure;
 use crate::output::{Output, figure};
 use crate::progress::{Line, duration};
@@ -52,14 +54,16 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
                 path.display()
             )));
         }
-        (Some(path), None) => lab::plan::load(path, &arguments.set).and_then(|resolved| {
-            output.progress(&format!(
-                "{}: {}",
-                resolved.plan.name,
-                plan::sentence(&lab::plan::outline(&resolved.plan)?)
-            ));
-            lab::start(&resolved, &options, &stop, &mut watch)
-        }),
+        (Some(path), None) => lab::plan::load(path, &arguments.set)
+            .and_then(|resolved| start(&resolved, &options, &stop, &mut watch)),
+        (None, None) if arguments.line.command.is_some() => {
+            let text = line(&arguments.line).text()?;
+            let resolved = lab::plan::resolve("--command", &text, &arguments.set)?;
+            if arguments.line.print_plan {
+                return output.result(text.trim_end());
+            }
+            start(&resolved, &options, &stop, &mut watch)
+        }
         (None, None) => return Err(Failure::usage("name a plan file, or a run with --resume")),
     };
     watch.line.clear();
@@ -87,6 +91,34 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
     report_command::terminal(output, &outcome.run, &analysis)?;
     output.result(&format!("report: {}", page.display()))?;
     report_command::has_result(&analysis)
+}
+
+/// Says what a plan comes to, and runs it.
+fn start(
+    resolved: &Resolved,
+    options: &RunOptions,
+    stop: &AtomicBool,
+    watch: &mut Watch<'_>,
+) -> Result<Outcome, host::Error> {
+    let outline = lab::plan::outline(&resolved.plan)?;
+    watch.output.progress(&format!("{}: {}", resolved.plan.name, plan::sentence(&outline)));
+    lab::start(resolved, options, stop, watch)
+}
+
+/// The plan that was said on the command line.
+fn line(said: &LineArguments) -> OneLine {
+    OneLine {
+        run: said.command.clone().unwrap_or_default(),
+        prepare: said.prepare.clone(),
+        cleanup: said.cleanup.clone(),
+        figures: said.figures.clone(),
+        levels: said.level.clone(),
+        chunks: said.chunk.clone(),
+        file_systems: said.fs.clone(),
+        members: said.members,
+        member_size: said.member_size.clone(),
+        folder: said.member_dir.as_ref().map(|folder| folder.display().to_string()),
+    }
 }
 
 /// Shows how far the run is: one line drawn over on a terminal, one line a visit elsewhere.

@@ -63,6 +63,16 @@ impl TargetMeter {
         TargetMeter::new(Source::Devices(number.into_iter().collect()))
     }
 
+    /// For a file or block device that other programs use: the block device that it is, or that is
+    /// under its file system.
+    #[must_use]
+    pub fn path(path: &Path) -> TargetMeter {
+        match system::block_number(path) {
+            Some(number) => TargetMeter::new(Source::Devices(vec![number])),
+            None => TargetMeter::folder(path),
+        }
+    }
+
     /// For a stack of this layout: its leaves count exactly, but for those that a cache keeps its
     /// copies on, and each byte is written as often as the levels say.
     #[must_use]
@@ -169,10 +179,24 @@ fn device_traffic(text: &str, devices: &[DeviceNumber]) -> Option<Traffic> {
     (found == devices.len()).then_some(sum_of)
 }
 
-/// Processor time of this process and its threads.
+/// Processor time of this process and its threads, and of the programs that it has run: what has
+/// ended and was waited for, in ticks.
 fn own_cpu() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+    let own = Duration::new(
+        u64::try_from(time.tv_sec).unwrap_or(0),
+        u32::try_from(time.tv_nsec).unwrap_or(0),
+    );
+    own + fs::read_to_string("/proc/self/stat").map_or(Duration::ZERO, |text| children_cpu(&text))
+}
+
+/// The fields `cutime` and `cstime` of `/proc/PID/stat`, the 14th and 15th behind the name.
+fn children_cpu(text: &str) -> Duration {
+    let Some((_, fields)) = text.rsplit_once(')') else { return Duration::ZERO };
+    let ticks = fields.split_ascii_whitespace().skip(13).take(2);
+    let ticks: u64 = ticks.filter_map(|field| field.parse::<u64>().ok()).sum();
+    let rate = rustix::param::clock_ticks_per_second().max(1);
+    Duration::from_nanos(ticks.saturating_mul(1_000_000_000 / rate))
 }
 
 /// The first line of `/proc/stat`: `cpu user nice system idle iowait irq softirq steal …`, in
@@ -289,6 +313,14 @@ mod tests {
         assert_eq!(machine.busy, 206 * machine.tick);
         assert_eq!((machine.stolen, machine.total), (40 * machine.tick, 1256 * machine.tick));
         assert_eq!(super::machine("nothing of the kind"), None);
+    }
+
+    #[test]
+    fn programs_that_have_ended_count() {
+        let tick = Duration::from_nanos(1_000_000_000 / rustix::param::clock_ticks_per_second());
+        let stat = "7 (a) b) S 1 7 7 0 -1 4194560 1 2 3 4 11 12 30 4 20 0 1 0";
+        assert_eq!(children_cpu(stat), 34 * tick);
+        assert_eq!(children_cpu("nothing of the kind"), Duration::ZERO);
     }
 
     #[test]

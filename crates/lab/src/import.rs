@@ -107,7 +107,7 @@ pub fn run_of(files: &[ImportedFile]) -> Run {
                     name: name.clone(),
                     suite: file.imported.suite.clone(),
                     group: row.group,
-                    metric: row.metric.to_owned(),
+                    metric: row.metric.clone().into_owned(),
                     better: row.better,
                     weight: 1.0,
                     judge: results::Judge::default(),

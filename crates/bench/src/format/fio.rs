@@ -151,6 +151,26 @@ pub fn read(document: &Value) -> Result<Imported, String> {
     Ok(imported)
 }
 
+/// The figures of jobs that ran at the same time, together.
+///
+/// # Errors
+/// What is missing, in which job, and a job that ended with an error.
+pub(crate) fn group(jobs: &[Value]) -> Result<BTreeMap<String, f64>, String> {
+    let mut whole: Option<ImportedRow> = None;
+    for (number, job) in jobs.iter().enumerate() {
+        let name = job["jobname"].as_str().unwrap_or("without a name");
+        if job["error"].as_i64().unwrap_or(0) != 0 {
+            return Err(format!("the job {name} ended with error {}", job["error"]));
+        }
+        let Some(row) = read_job(job, name, number, &|_| None)? else { continue };
+        match &mut whole {
+            Some(whole) => join(whole, &row),
+            None => whole = Some(row),
+        }
+    }
+    whole.map(|row| row.metrics).ok_or_else(|| "no job moved anything".to_owned())
+}
+
 fn read_job<'a>(
     job: &Value,
     name: &str,

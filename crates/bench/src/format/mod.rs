@@ -49,7 +49,7 @@ pub struct ImportedRow {
     /// Kind of access.
     pub group: Group,
     /// The metric that verdicts are about.
-    pub metric: &'static str,
+    pub metric: std::borrow::Cow<'static, str>,
     /// Which direction of it is better.
     pub better: Better,
     /// Metric name to figure, in base units.
@@ -67,7 +67,7 @@ impl ImportedRow {
             phase: phase.into(),
             run: 1,
             group,
-            metric,
+            metric: metric.into(),
             better: Better::Higher,
             metrics: BTreeMap::new(),
         }

@@ -32,7 +32,9 @@ pub(super) fn read(document: &Value) -> Result<Imported, String> {
         facts.push((setting.name.to_owned(), text.to_owned()));
         let value = match setting.kind {
             Kind::Count(..) => text.parse().ok().map(suite::Value::Count),
-            Kind::Word(_) | Kind::Text => Some(suite::Value::from(text.to_owned())),
+            Kind::Word(_) | Kind::Text | Kind::Lines | Kind::File => {
+                Some(suite::Value::from(text.to_owned()))
+            }
             Kind::Switch => text.parse().ok().map(suite::Value::Switch),
             Kind::Bytes | Kind::Mebibytes | Kind::Time | Kind::SomeTime | Kind::Limit => None,
         };
@@ -70,7 +72,7 @@ pub(super) fn read(document: &Value) -> Result<Imported, String> {
             phase: phase.to_owned(),
             run,
             group: known.group,
-            metric: known.metric,
+            metric: known.metric.clone(),
             better: known.better,
             metrics,
         });

@@ -226,6 +226,7 @@ fn measured(phase: &str, run: u32) -> Row {
         ramp: crate::load::Ramp::default(),
         sides: None,
         service: None,
+        told: None,
         notes: Vec::new(),
     };
     Row {

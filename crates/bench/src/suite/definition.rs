@@ -119,12 +119,15 @@ pub struct Phase {
     /// Kind of access.
     pub group: Group,
     /// The metric that verdicts are about: one of those that [`super::Measured::metrics`] has.
-    pub metric: &'static str,
+    pub metric: Cow<'static, str>,
     /// Which direction of that metric is better.
     pub better: Better,
     /// Whether it changes what is stored, so that it has an acknowledged and a durable rate.
     pub writes: bool,
 }
+
+/// What is wrong with a text, if anything is.
+pub type Check = fn(&str) -> Result<(), String>;
 
 /// A setting of a suite, defined here and nowhere else: flags, plan keys, `bench explain`, the man
 /// page and the docs follow from it.
@@ -144,6 +147,7 @@ pub struct Setting {
     pub what: &'static str,
     /// Whether a plan may give it another value for some groups of rows.
     pub by_group: bool,
+    check: Option<Check>,
     default: Value,
     default_modelled: Option<Value>,
     default_in_plans: Option<Value>,
@@ -166,6 +170,7 @@ impl Setting {
             kind,
             what,
             by_group: false,
+            check: None,
             default,
             default_modelled: None,
             default_in_plans: None,
@@ -192,6 +197,13 @@ impl Setting {
     #[must_use]
     pub const fn by_group(mut self) -> Setting {
         self.by_group = true;
+        self
+    }
+
+    /// The same; a text has to pass this check, which says what is wrong with it.
+    #[must_use]
+    pub const fn checked(mut self, check: Check) -> Setting {
+        self.check = Some(check);
         self
     }
 
@@ -272,6 +284,10 @@ pub enum Kind {
     Word(&'static [&'static str]),
     /// Any text; the suite says what is wrong with it.
     Text,
+    /// Lines of text; in a plan also a list of them.
+    Lines,
+    /// Lines of text, or the path of a file that holds them.
+    File,
 }
 
 /// The value of a setting.
@@ -338,7 +354,7 @@ impl Kind {
             (Kind::Word(words), Value::Text(text)) if words.iter().any(|word| word == text) => {
                 Ok(())
             }
-            (Kind::Text, Value::Text(_)) => Ok(()),
+            (Kind::Text | Kind::Lines | Kind::File, Value::Text(_)) => Ok(()),
             _ => Err(format!("`{value}`: expected {self}")),
         }
     }
@@ -367,7 +383,12 @@ impl Kind {
             Kind::Limit if text == UNLIMITED => Value::Limit(None),
             Kind::Limit => Value::Limit(Some(number()?)),
             Kind::Switch => Value::Switch(text.parse().map_err(|_| expected())?),
-            Kind::Word(_) | Kind::Text => Value::from(text.to_owned()),
+            Kind::Word(_) | Kind::Text | Kind::Lines => Value::from(text.to_owned()),
+            Kind::File if text.contains('\n') => Value::from(text.to_owned()),
+            Kind::File => {
+                let read = std::fs::read_to_string(text);
+                Value::from(read.map_err(|error| format!("the file {text}: {error}"))? + "\n")
+            }
         };
         self.check(&value).map(|()| value)
     }
@@ -386,6 +407,8 @@ impl fmt::Display for Kind {
             Kind::Switch => f.write_str("true or false"),
             Kind::Word(words) => f.write_str(&words.join(", ")),
             Kind::Text => f.write_str("a text"),
+            Kind::Lines => f.write_str("lines of text"),
+            Kind::File => f.write_str("the path of a file, or what would be in it"),
         }
     }
 }
@@ -395,6 +418,9 @@ fn checked<'a>(suite: &'a Suite, name: &str, value: &Value) -> Result<&'a Settin
         .setting(name)
         .ok_or_else(|| format!("the suite {} has no setting `{name}`", suite.name))?;
     setting.kind.check(value).map_err(|error| format!("{name}: {error}"))?;
+    if let (Some(check), Value::Text(text)) = (setting.check, value) {
+        check(text).map_err(|error| format!("{name}: {error}"))?;
+    }
     Ok(setting)
 }
 

@@ -84,7 +84,7 @@ fn phase(name: &'static str) -> Phase {
         name: name.to_owned(),
         what: what.into(),
         group: Group::Sequential,
-        metric: "throughput_bytes_per_second",
+        metric: "throughput_bytes_per_second".into(),
         better: Better::Higher,
         writes: false,
     }
@@ -215,6 +215,7 @@ fn read(
         ramp: crate::load::Ramp::default(),
         sides: None,
         service: None,
+        told: None,
         notes,
     }))
 }

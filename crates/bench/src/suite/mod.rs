@@ -5,20 +5,24 @@
 //!   session      one execution: clock, audit, stop, progress
 //!   row          what comes out of each phase
 //!   folder       a fresh folder that is removed on any way out, and what is checked before anything is written
+//!   program      a program of the user's: its time, its output, its end
 //!   access       a target filled, requests of one kind run on it and checked, all of it read back
 //!   bonnie, copy, devtest …   the suites themselves
 //! ```
 
 pub mod access;
 pub mod bonnie;
+pub mod command;
 pub mod copy;
 pub mod crystal;
 pub mod definition;
 pub mod depth;
 pub mod devtest;
 pub mod explain;
+pub mod fio;
 pub mod folder;
 pub mod hdparm;
+mod program;
 pub mod row;
 pub mod session;
 
@@ -36,7 +40,15 @@ pub fn all() -> Vec<&'static Suite> {
         &crystal::SUITE,
         &hdparm::SUITE,
         &depth::SUITE,
+        &command::SUITE,
+        &fio::SUITE,
     ]
+}
+
+/// Whether a suite runs programs of the user's, which open its target by a path.
+#[must_use]
+pub fn runs_programs(suite: &Suite) -> bool {
+    [command::NAME, fio::NAME].contains(&suite.name)
 }
 
 /// A suite by its name.

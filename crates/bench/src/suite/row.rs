@@ -40,6 +40,9 @@ pub struct Done {
     /// How long each took from the moment it was submitted, where `latency` counts from the moment
     /// it was meant for.
     pub service: Option<Box<Latency>>,
+    /// Where a program of the user's did it: the figures that it gave, name to value. Nothing is
+    /// known of its operations then.
+    pub told: Option<BTreeMap<String, f64>>,
     /// What its reader should know, in words.
     pub notes: Vec<String>,
 }
@@ -146,6 +149,20 @@ impl Measured {
         let mut put = |name: &str, figure: Option<f64>| {
             metrics.extend(figure.map(|figure| (name.to_owned(), figure)));
         };
+        if let Some(told) = &done.told {
+            put("elapsed_seconds", Some(done.elapsed.as_secs_f64()));
+            let durable = done.flush.map(|_| done.durable_elapsed().as_secs_f64());
+            put("durable_elapsed_seconds", durable);
+            put("flush_seconds", done.flush.map(|flush| flush.as_secs_f64()));
+            put("cpu_seconds", self.facts.own_cpu.map(|time| time.as_secs_f64()));
+            put("cpu_ratio", self.cpu_percent().map(|percent| percent / 100.0));
+            let kernel = self.kernel_cpu_percent().map(|percent| percent / 100.0);
+            put("kernel_threads_cpu_ratio", kernel);
+            put("moved_read_bytes", self.facts.moved.map(|moved| moved.read_bytes as f64));
+            put("moved_written_bytes", self.facts.moved.map(|moved| moved.written_bytes as f64));
+            metrics.extend(told.clone());
+            return metrics;
+        }
         let moves = done.bytes() > 0;
         put("operations_count", Some(done.operations as f64));
         put("elapsed_seconds", Some(done.elapsed.as_secs_f64()));

@@ -7,7 +7,7 @@
 //!                                                  ticker: stop? how far?      (shared by all threads of the phase)
 //! ```
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use block::{Device, Error, ErrorKind, Reactor};
@@ -151,6 +151,8 @@ pub struct Session<'a> {
     pub ticker: &'a Ticker,
     /// Opens the files of a folder target as devices.
     pub files: &'a dyn OpenFile,
+    /// Where other programs find the target, if it is a device that they can open.
+    pub device_path: Option<PathBuf>,
     /// The names of the phases that are wanted; the others are passed over without a row. For
     /// suites whose rows stand alone ([`super::Rows::Alone`]); `None` is all of them.
     pub only: Option<Vec<String>>,
@@ -176,6 +178,7 @@ impl<'a> Session<'a> {
             stop,
             ticker,
             files: &NoFiles,
+            device_path: None,
             only: None,
             meter,
             observer,
@@ -212,35 +215,56 @@ impl<'a> Session<'a> {
         run: u32,
         work: impl FnOnce(&mut Self) -> Result<Option<Done>, Error>,
     ) -> Result<Next, Error> {
+        if !self.stopped() && !self.wants(phase) {
+            return Ok(Next::Go);
+        }
+        let work = |session: &mut Self| Ok(work(session)?.map(|done| vec![done]));
+        self.measure_together(std::slice::from_ref(phase), run, work)
+    }
+
+    /// Measures phases that are figures of the same work: what each did, in their order. What was
+    /// moved meanwhile stands with the first.
+    ///
+    /// # Errors
+    /// That of `work`, with the first phase's name.
+    pub fn measure_together(
+        &mut self,
+        phases: &[Phase],
+        run: u32,
+        work: impl FnOnce(&mut Self) -> Result<Option<Vec<Done>>, Error>,
+    ) -> Result<Next, Error> {
+        let Some(first) = phases.first() else { return Ok(Next::Go) };
         if self.stopped() {
             return Ok(Next::Stop);
         }
-        if !self.wants(phase) {
-            return Ok(Next::Go);
-        }
         self.ticker.plan_operations(0);
-        self.observer.begun(phase, run);
+        self.observer.begun(first, run);
         let before = self.meter.read();
         let start = self.reactor.now();
-        let done = work(self).map_err(|error| error.at(&phase.name))?;
+        let done = work(self).map_err(|error| error.at(&first.name))?;
         let elapsed = self.reactor.now().since(start);
         let after = self.meter.read();
         let Some(done) = done else { return Ok(Next::Stop) };
-        let mut facts = Facts {
-            copies: self.meter.copies(),
-            ..Facts::between(&before, &after, done.asked(), elapsed)
-        };
-        facts.fastest_bytes_per_second = self.fastest.at_least(&facts);
-        if let Some(moved) = &mut facts.moved {
-            moved.read_bytes = moved.read_bytes.saturating_sub(done.beside.read_bytes);
-            moved.written_bytes = moved.written_bytes.saturating_sub(done.beside.written_bytes);
+        for (index, (phase, done)) in phases.iter().zip(done).enumerate() {
+            let mut facts = Facts {
+                copies: self.meter.copies(),
+                ..Facts::between(&before, &after, done.asked(), elapsed)
+            };
+            facts.fastest_bytes_per_second = self.fastest.at_least(&facts);
+            if index > 0 {
+                facts.moved = None;
+            }
+            if let Some(moved) = &mut facts.moved {
+                moved.read_bytes = moved.read_bytes.saturating_sub(done.beside.read_bytes);
+                moved.written_bytes = moved.written_bytes.saturating_sub(done.beside.written_bytes);
+            }
+            let flags = audit::judge(&facts);
+            self.push(Row {
+                phase: phase.name.clone(),
+                run,
+                result: RowResult::Measured(Box::new(Measured { done, facts, flags })),
+            });
         }
-        let flags = audit::judge(&facts);
-        self.push(Row {
-            phase: phase.name.clone(),
-            run,
-            result: RowResult::Measured(Box::new(Measured { done, facts, flags })),
-        });
         Ok(Next::Go)
     }
 

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 
 use bench::suite::{Kind, Setting, Settings, Suite, Value};
 use block::Clock;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches};
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -34,8 +34,8 @@ macro_rules! of_suites {
     )*};
 }
 
-of_suites!(Bonnie: bonnie, Copy: copy, Crystal: crystal, Depth: depth, Devtest: devtest,
-    Hdparm: hdparm);
+of_suites!(Bonnie: bonnie, Command: command, Copy: copy, Crystal: crystal, Depth: depth,
+    Devtest: devtest, Fio: fio, Hdparm: hdparm);
 
 /// What was said with the flags of a suite: each setting with its text.
 #[derive(Debug)]
@@ -62,6 +62,8 @@ fn flag(setting: &'static Setting) -> Arg {
         Kind::Switch => "true|false".to_owned(),
         Kind::Word(words) => words.join("|"),
         Kind::Text => "TEXT".to_owned(),
+        Kind::Lines => "LINE".to_owned(),
+        Kind::File => "FILE".to_owned(),
     };
     let what = setting.what.trim_end_matches('.');
     let mut arg = Arg::new(setting.name)
@@ -77,12 +79,14 @@ fn flag(setting: &'static Setting) -> Arg {
         arg = arg.num_args(0..=1).require_equals(true).default_missing_value("true");
     } else if let Some(alone) = setting.alone {
         arg = arg.num_args(0..=1).default_missing_value(alone);
+    } else if setting.kind == Kind::Lines {
+        arg = arg.action(ArgAction::Append);
     }
     arg
 }
 
 impl<S: OfSuite> Args for SuiteFlags<S> {
-    fn augment_args(mut command: Command) -> Command {
+    fn augment_args(mut command: clap::Command) -> clap::Command {
         for setting in S::suite().settings {
             let mut arg = flag(setting);
             // An older spelling gives way to a flag that all suites have.
@@ -97,7 +101,7 @@ impl<S: OfSuite> Args for SuiteFlags<S> {
         command
     }
 
-    fn augment_args_for_update(command: Command) -> Command {
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
         Self::augment_args(command)
     }
 }
@@ -111,7 +115,9 @@ impl<S: OfSuite> FromArgMatches for SuiteFlags<S> {
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         let text = |setting: &'static Setting| {
-            matches.get_one::<String>(setting.name).map(|text| (setting, text.clone()))
+            let texts: Vec<&str> =
+                matches.get_many::<String>(setting.name)?.map(String::as_str).collect();
+            Some((setting, texts.join("\n")))
         };
         self.texts.extend(S::suite().settings.iter().filter_map(text));
         Ok(())

@@ -6,6 +6,7 @@
 
 pub(crate) mod arguments;
 mod bonnie;
+mod command;
 mod copy;
 mod crystal;
 mod depth;
@@ -22,6 +23,7 @@ use block::Clock;
 use serde_json::json;
 
 pub(crate) use bonnie::bonnie;
+pub(crate) use command::{CommandArguments, FioArguments, command, fio};
 pub(crate) use copy::copy;
 pub(crate) use crystal::{CrystalArguments, crystal};
 pub(crate) use depth::{DepthArguments, depth};

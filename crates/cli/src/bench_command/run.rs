@@ -2,14 +2,16 @@
 //! it did not come to its end.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bench::suite::{Observer, OpenFile, Phase, Row, Session, Settings, Suite, Target, Ticker};
-use block::{Clock, Device, Error, ErrorKind, Reactor, size_text};
+use bench::suite::{
+    self, Observer, OpenFile, Phase, Row, Session, Settings, Suite, Target, Ticker,
+};
+use block::{Clock, Device, Error, ErrorKind, Node, Reactor, size_text};
 use device::{Direct, FileDevice, FileOptions};
 use host::limits::{self, Limits};
 use lab::audit::TargetMeter;
@@ -66,6 +68,10 @@ pub(super) fn run(
             )
         }
     };
+    let device_path = path_of(&subject);
+    if let Some(path) = device_path.as_deref().filter(|_| suite::runs_programs(suite)) {
+        meter = TargetMeter::path(path);
+    }
     let settings = said.on(clock)?;
     let reactor = match clock {
         Clock::Virtual => {
@@ -85,6 +91,7 @@ pub(super) fn run(
     let mut told = Told(&watch);
     let mut session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut told);
     session.files = &Files;
+    session.device_path = device_path;
     session.seed = arguments.seed;
     // What the data say of themselves differs from run to run, or a lost write could find the last
     // run's equal data.
@@ -105,6 +112,19 @@ pub(super) fn run(
     };
     let heading = heading(suite, &settings, arguments, &limits, clock);
     Ok(Finished { rows, heading, settings, failure })
+}
+
+/// Where other programs find a target that is one file or block device.
+fn path_of(subject: &Subject) -> Option<PathBuf> {
+    match subject {
+        Subject::Stack { stack, .. } => match stack.device.describe() {
+            Node::Leaf { scheme, address, .. } if scheme == "file" => {
+                std::path::absolute(address).ok()
+            }
+            _ => None,
+        },
+        Subject::Folder(_) => None,
+    }
 }
 
 /// Opens the files that a suite has made in its own folder.

@@ -33,7 +33,7 @@ fn phase() -> Phase {
         name: "read again".to_owned(),
         what: Cow::Borrowed("Reads of 64 KiB at offset 0, one at a time."),
         group: Group::Sequential,
-        metric: "throughput_bytes_per_second",
+        metric: "throughput_bytes_per_second".into(),
         better: Better::Higher,
         writes: false,
     }
@@ -69,6 +69,7 @@ fn read(device: &dyn Device, reads: u64, session: &Session<'_>) -> Result<Option
         latency: sample.latency(),
         sides: None,
         service: None,
+        told: None,
         notes: Vec::new(),
     }))
 }

@@ -179,6 +179,11 @@ const LEVELS: [Level; 8] = [
     with_layouts(level("raid6", true, true)),
 ];
 
+/// Whether a level deals its members out in chunks.
+pub(super) fn has_chunks(name: &str) -> bool {
+    LEVELS.iter().any(|level| level.name == name && level.has_chunks)
+}
+
 /// A value and where it stands.
 #[derive(Clone, Debug)]
 pub(super) struct At<T> {

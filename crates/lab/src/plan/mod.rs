@@ -13,6 +13,7 @@ pub(crate) mod axes;
 mod document;
 mod matrix;
 mod members;
+mod one_line;
 mod schedule;
 mod shipped;
 pub(crate) mod suite;
@@ -26,10 +27,12 @@ use std::time::Duration;
 use bench::suite::{Suite, TargetKind, explain};
 use results::{Axis, Budget, Clock, Configuration, Design, Plan, Schedule, Terms};
 
+use crate::run::in_guest;
 use crate::stacks;
 use document::{Place, Reader};
 use host::Error;
 pub(crate) use members::{Leaf, MadeFile, leaves, map_leaves};
+pub use one_line::OneLine;
 pub use shipped::{Shipped, shipped};
 pub use suite::setting_value;
 
@@ -171,6 +174,18 @@ fn refuse_unfit(
     suites: &[(&'static Suite, Place)],
 ) -> Result<(), Error> {
     for (suite, place) in suites {
+        let is_closed = |configuration: &&Configuration| {
+            target_of(configuration) == TargetKind::Device && !in_guest::is_wanted(configuration)
+        };
+        let closed = configurations.iter().find(is_closed);
+        if let Some(configuration) = closed.filter(|_| bench::suite::runs_programs(suite)) {
+            return Err(place.error(format!(
+                "{} runs programs, which cannot open the stack of ({}): give the axis \
+                file_system, or place = \"guest\"",
+                suite.name,
+                matrix::shown(&configuration.settings)
+            )));
+        }
         let unfit =
             |configuration: &&Configuration| !suite.targets.contains(&target_of(configuration));
         let Some(configuration) = configurations.iter().find(unfit) else { continue };

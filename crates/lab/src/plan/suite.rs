@@ -204,7 +204,7 @@ pub(super) fn read(tables: Vec<Reader<'_>>, document: &Place) -> Result<Workload
             name: named(&phase.name),
             suite: word.to_owned(),
             group: phase.group,
-            metric: phase.metric.to_owned(),
+            metric: phase.metric.into_owned(),
             better: phase.better,
             weight,
             judge,
@@ -301,7 +301,7 @@ fn read_settings(
 ) -> Result<(), Error> {
     for setting in suite.settings {
         let mut given = match given(table, setting)? {
-            Some(item) if matches!(item.value, Given::List(_)) => {
+            Some(item) if matches!(item.value, Given::List(_)) && setting.kind != Kind::Lines => {
                 found.lists.push((setting, item.clone()));
                 [None, None]
             }
@@ -363,9 +363,13 @@ fn texts_by_clock(item: Option<&Item>, setting: &Setting) -> Result<[Option<Stri
         _ => [item, item],
     };
     let text = |item: &Item| -> Result<String, Error> {
-        let text = item.scalar()?;
-        setting_value(setting.kind, &text).map_err(|text| item.error(text))?;
-        Ok(text)
+        let text = match setting.kind {
+            Kind::Lines if matches!(item.value, Given::List(_)) => item.texts()?.join("\n"),
+            _ => item.scalar()?,
+        };
+        let value = setting_value(setting.kind, &text).map_err(|text| item.error(text))?;
+        // What a file holds belongs to the plan, and its name says nothing.
+        Ok(if setting.kind == Kind::File { value.to_string() } else { text })
     };
     let [wall, modelled] = items.map(|item| item.map(text).transpose());
     Ok([wall?, modelled?])

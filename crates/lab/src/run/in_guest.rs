@@ -364,12 +364,14 @@ pub fn work(
     let mut meter = TargetMeter::machine_only().without_machine();
     let mut teller = Teller { lines, begin: 0, failed: None };
     let device = if target.is_dir() { None } else { Some(Files::device(target)?) };
+    let path = device.is_some().then(|| target.to_owned());
     let target = match &device {
         Some(device) => Target::Device(&**device),
         None => Target::Folder(target),
     };
     let mut session = Session::new(&reactor, stop, &ticker, &mut meter, &mut teller);
     session.files = &Files;
+    session.device_path = path;
     session.only = only;
     (session.seed, session.data_seed) = (seed, data_seed);
     (its.run)(target, &settings, &mut session)?;
@@ -406,11 +408,12 @@ impl SuiteObserver for Teller<'_> {
             }
             RowResult::Skipped(_) => (Traffic::default(), Traffic::default(), Duration::ZERO),
         };
+        let said_end = date();
         let bytes = |traffic: Traffic| [traffic.read_bytes, traffic.written_bytes];
         let said = Said {
             phase: row.phase.clone(),
             begin: self.begin,
-            end: date(),
+            end: said_end,
             metrics: found.metrics,
             flags: found.flags,
             asked: bytes(asked),
@@ -422,5 +425,7 @@ impl SuiteObserver for Teller<'_> {
         if let Err(error) = written {
             self.failed.get_or_insert(error);
         }
+        // Further rows of the same work have none of what the disks did.
+        self.begin = said_end;
     }
 }

@@ -274,8 +274,9 @@ impl SuiteObserver for Recorder<'_, '_, '_> {
         let mut found = found_of(row, modelled);
         found.flags.splice(..0, self.notes.iter().cloned());
         if matches!(row.result, RowResult::Measured(_)) {
-            let before = std::mem::take(&mut self.before);
             found.members = self.ground.members();
+            // Further rows of the same work have none of it.
+            let before = std::mem::replace(&mut self.before, found.members.clone());
             for (after, before) in found.members.iter_mut().zip(&before) {
                 after.read_bytes -= before.read_bytes.min(after.read_bytes);
                 after.written_bytes -= before.written_bytes.min(after.written_bytes);

@@ -245,6 +245,7 @@ impl One<'_> {
             ramp: sample.ramp,
             sides: self.row.way.direction().is_none().then(|| Box::new(sample.sides())),
             service: None,
+            told: None,
             notes,
         }))
     }

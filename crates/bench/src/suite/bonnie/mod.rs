@@ -310,7 +310,7 @@ impl Step {
             name: self.name(),
             what: what.into(),
             group,
-            metric,
+            metric: metric.into(),
             better: Better::Higher,
             writes,
         }

@@ -107,6 +107,7 @@ impl Tally {
             ramp: crate::load::Ramp::default(),
             sides: None,
             service: None,
+            told: None,
             notes: self.note.map(str::to_owned).into_iter().collect(),
         }
     }

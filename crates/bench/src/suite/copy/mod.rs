@@ -124,7 +124,7 @@ impl Step {
             name: name.into(),
             what: what.into(),
             group: Group::Files,
-            metric,
+            metric: metric.into(),
             better: Better::Higher,
             writes: self != Step::Read,
         }
@@ -304,6 +304,7 @@ impl<'a> Copying<'a> {
             ramp: crate::load::Ramp::default(),
             sides: None,
             service: None,
+            told: None,
             notes: Vec::new(),
         }))
     }

@@ -172,7 +172,7 @@ pub(super) fn phase(row: &Row, buffered: bool) -> Phase {
         name: if buffered { format!("{} buffered", row.name()) } else { row.name() },
         what: format!("{first}{}; {way}.", &what[1..]).into(),
         group,
-        metric: "throughput_bytes_per_second",
+        metric: "throughput_bytes_per_second".into(),
         better: Better::Higher,
         writes: row.way.writes(),
     }

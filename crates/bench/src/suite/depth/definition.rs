@@ -133,7 +133,14 @@ impl Series {
 
     fn phase(&self, name: String, what: String, metric: &'static str, better: Better) -> Phase {
         let group = if self.order == Order::Sequential { Group::Sequential } else { Group::Random };
-        Phase { name, what: what.into(), group, metric, better, writes: self.way.writes() }
+        Phase {
+            name,
+            what: what.into(),
+            group,
+            metric: metric.into(),
+            better,
+            writes: self.way.writes(),
+        }
     }
 
     fn what(&self) -> String {
@@ -414,6 +421,7 @@ fn open_loop(
         ramp: crate::load::Ramp::default(),
         sides: None,
         service: Some(Box::new(sample.service)),
+        told: None,
         notes,
     }))
 }

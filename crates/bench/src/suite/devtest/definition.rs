@@ -138,7 +138,7 @@ fn phase(test: &Test) -> Phase {
         name: test.workload.clone(),
         what: what.into(),
         group: test.group,
-        metric: test.metric,
+        metric: test.metric.into(),
         better: test.better,
         writes: test.writes(),
     }
@@ -251,6 +251,7 @@ pub(super) fn done(test: &Test, measured: Measured) -> Done {
         ramp: sample.ramp,
         sides: matches!(test.kind, Kind::Mixed { .. }).then(|| Box::new(sample.sides())),
         service: None,
+        told: None,
         notes: measured.notes,
     }
 }

@@ -1,0 +1,354 @@
+//! Figures from what a program says: which are wanted, in words, and how each is found.
+//!
+//! ```text
+//!   pgbench                                                     a format that is known
+//!   commit_seconds lower in ms regex average = ([0-9.]+)        the last match, its first group
+//!   mail_per_second json $.jobs[0].rate                         one number of a JSON document
+//! ```
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use regex_lite::Regex;
+use results::Better;
+use results::analysis::better_of;
+use serde_json::Value;
+
+use super::known::{self, Known};
+use crate::suite::program::Output;
+
+/// Units that a program may print, and what they are in base units.
+const UNITS: [(&str, f64); 12] = [
+    ("ns", 1e-9),
+    ("us", 1e-6),
+    ("ms", 1e-3),
+    ("s", 1.0),
+    ("kB", 1e3),
+    ("MB", 1e6),
+    ("GB", 1e9),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+    ("%", 0.01),
+    ("bit", 0.125),
+];
+
+/// One line of what is wanted.
+enum Entry {
+    Known(&'static Known),
+    Own(Own),
+}
+
+/// A figure of the user's own.
+struct Own {
+    name: String,
+    better: Better,
+    factor: f64,
+    source: Source,
+}
+
+enum Source {
+    /// A JSON pointer (RFC 6901).
+    Json(String),
+    Regex(Regex),
+}
+
+/// A figure that is a row of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Figure {
+    /// The row's name.
+    pub(super) row: String,
+    /// The metric that it is judged by.
+    pub(super) metric: String,
+    /// Which direction of it is better.
+    pub(super) better: Better,
+}
+
+/// All figures that are wanted.
+pub(super) struct Wanted(Vec<Entry>);
+
+impl Wanted {
+    /// What a text asks for, a line each.
+    ///
+    /// # Errors
+    /// The line, what is wrong with it, and what is expected.
+    pub(super) fn parse(text: &str) -> Result<Wanted, String> {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let entry = |line| entry(line).map_err(|error| format!("`{line}`: {error}"));
+        let wanted = Wanted(lines.map(entry).collect::<Result<_, String>>()?);
+        let rows = wanted.rows();
+        for (index, figure) in rows.iter().enumerate() {
+            let same = |other: &&Figure| other.row == figure.row || other.metric == figure.metric;
+            if rows[..index].iter().any(|other| same(&other)) {
+                return Err(format!("two figures are called `{}`", figure.row));
+            }
+        }
+        Ok(wanted)
+    }
+
+    /// The rows that they are.
+    pub(super) fn rows(&self) -> Vec<Figure> {
+        let of = |entry: &Entry| match entry {
+            Entry::Known(known) => Figure {
+                row: known.row.to_owned(),
+                metric: known.metric.to_owned(),
+                better: Better::Higher,
+            },
+            Entry::Own(own) => {
+                Figure { row: spoken(&own.name), metric: own.name.clone(), better: own.better }
+            }
+        };
+        self.0.iter().map(of).collect()
+    }
+
+    /// All figures of what a program said, name to value.
+    ///
+    /// # Errors
+    /// Which figure is not there, or is no number.
+    pub(super) fn read(&self, output: &Output) -> Result<BTreeMap<String, f64>, String> {
+        let mut figures = BTreeMap::new();
+        for entry in &self.0 {
+            match entry {
+                Entry::Known(known) => figures.extend((known.read)(output)?),
+                Entry::Own(own) => {
+                    let figure = own.read(output)?;
+                    figures.insert(own.name.clone(), figure);
+                }
+            }
+        }
+        Ok(figures)
+    }
+}
+
+/// A metric's name as the name of a row.
+fn spoken(name: &str) -> String {
+    let endings = ["_bytes_per_second", "_per_second", "_seconds", "_bytes", "_count", "_ratio"];
+    let bare = endings.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+    bare.replace('_', " ")
+}
+
+fn entry(line: &str) -> Result<Entry, String> {
+    let (name, mut rest) = word(line);
+    if rest.is_empty() {
+        let known = known::find(name).ok_or_else(|| {
+            format!(
+                "no format of that name is known; there are {}, or NAME [lower|higher] [in UNIT] \
+                json PATH or regex EXPRESSION",
+                known::names()
+            )
+        })?;
+        return Ok(Entry::Known(known));
+    }
+    let is_plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
+    if !name.starts_with(|letter: char| letter.is_ascii_lowercase())
+        || !name.chars().all(|letter| is_plain(letter) || letter == '_')
+    {
+        return Err(format!(
+            "`{name}` is no name of a figure: small letters, digits and `_`, ending in the base \
+            unit (commits_per_second, flush_seconds)"
+        ));
+    }
+    let mut better = match name {
+        _ if name.ends_with("_per_second") => Some(Better::Higher),
+        _ if name.ends_with("_seconds") => Some(Better::Lower),
+        _ => better_of(name),
+    };
+    let mut factor = 1.0;
+    loop {
+        let (found, after) = word(rest);
+        match found {
+            "lower" => better = Some(Better::Lower),
+            "higher" => better = Some(Better::Higher),
+            "in" => {
+                let (unit, after) = word(after);
+                let known = UNITS.iter().find(|(known, _)| *known == unit);
+                let names = || UNITS.map(|(name, _)| name).join(", ");
+                factor = known.ok_or_else(|| format!("unit `{unit}`: expected {}", names()))?.1;
+                rest = after;
+                continue;
+            }
+            "json" | "regex" if after.is_empty() => {
+                return Err(format!("nothing behind `{found}`"));
+            }
+            "json" | "regex" => {
+                let better = better.ok_or(
+                    "say `lower` or `higher` behind its name: which is better cannot be told from \
+                    it",
+                )?;
+                let source = if found == "json" {
+                    Source::Json(pointer(after)?)
+                } else {
+                    Source::Regex(Regex::new(after).map_err(|error| format!("regex: {error}"))?)
+                };
+                return Ok(Entry::Own(Own { name: name.to_owned(), better, factor, source }));
+            }
+            _ => {
+                return Err(format!(
+                    "`{found}`: expected lower, higher, in UNIT, json PATH or regex EXPRESSION"
+                ));
+            }
+        }
+        rest = after;
+    }
+}
+
+/// The first word of a text, and the rest.
+fn word(text: &str) -> (&str, &str) {
+    let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    (word, rest.trim())
+}
+
+/// A path in a JSON document as a pointer: `$.jobs[0].read.iops` is `/jobs/0/read/iops`.
+fn pointer(text: &str) -> Result<String, String> {
+    if text.starts_with('/') {
+        return Ok(text.to_owned());
+    }
+    let bad = || {
+        format!("`{text}`: expected a path such as $.jobs[0].read.iops, or a pointer /jobs/0/read")
+    };
+    let mut rest = text.strip_prefix('$').ok_or_else(bad)?;
+    let mut pointer = String::new();
+    while !rest.is_empty() {
+        let part;
+        (part, rest) = if let Some(inside) = rest.strip_prefix('[') {
+            let (inside, after) = inside.split_once(']').ok_or_else(bad)?;
+            let name = ['\'', '"'].iter().find_map(|quote| {
+                inside.strip_prefix(*quote).and_then(|inside| inside.strip_suffix(*quote))
+            });
+            let is_number = inside.chars().all(|letter| letter.is_ascii_digit());
+            (name.or(is_number.then_some(inside)).ok_or_else(bad)?, after)
+        } else {
+            let name = rest.strip_prefix('.').ok_or_else(bad)?;
+            name.split_at(name.find(['.', '[']).unwrap_or(name.len()))
+        };
+        if part.is_empty() || part == "*" {
+            return Err(bad());
+        }
+        pointer += "/";
+        pointer += &part.replace('~', "~0").replace('/', "~1");
+    }
+    Ok(pointer)
+}
+
+impl Own {
+    fn read(&self, output: &Output) -> Result<f64, String> {
+        let found: Cow<'_, str> = match &self.source {
+            Source::Json(pointer) => {
+                let document = document(&output.out)?;
+                match document.pointer(pointer) {
+                    Some(Value::Number(number)) => number.to_string().into(),
+                    Some(Value::String(text)) => text.clone().into(),
+                    Some(_) => return Err(format!("{}: {pointer} is no number", self.name)),
+                    None => {
+                        return Err(format!("{}: {pointer} is not in its output", self.name));
+                    }
+                }
+            }
+            Source::Regex(regex) => {
+                let last = |text| regex.captures_iter(text).last();
+                let matched = last(&output.out).or_else(|| last(&output.err));
+                let matched = matched.ok_or_else(|| {
+                    format!("{}: nothing in its output matches {}", self.name, regex.as_str())
+                })?;
+                let group = matched.get(1).or_else(|| matched.get(0));
+                group.map_or("", |group| group.as_str()).into()
+            }
+        };
+        let figure = number(&found).map_err(|error| format!("{}: {error}", self.name))?;
+        Ok(figure * self.factor)
+    }
+}
+
+/// A number as programs print it: with commas between the thousands, with spaces around.
+pub(super) fn number(text: &str) -> Result<f64, String> {
+    let bare = text.trim().replace(',', "");
+    let number = bare.parse::<f64>().ok().filter(|number| number.is_finite());
+    number.ok_or_else(|| format!("`{text}` is no number"))
+}
+
+/// The JSON document in what a program said; lines before it do not belong to it.
+pub(in crate::suite) fn document(text: &str) -> Result<Value, String> {
+    let begins = |line: &str| line.trim_start().starts_with(['{', '[']);
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        if begins(line) {
+            break;
+        }
+        start += line.len();
+    }
+    let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+    match values.next() {
+        Some(Ok(value)) => Ok(value),
+        Some(Err(error)) => Err(format!("its output is no JSON: {error}")),
+        None => Err("there is no JSON in its output".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(out: &str) -> Output {
+        Output { out: out.to_owned(), err: String::new() }
+    }
+
+    fn error(text: &str) -> String {
+        Wanted::parse(text).err().unwrap_or_else(|| panic!("{text} is taken"))
+    }
+
+    #[test]
+    fn figures_are_found_by_path_and_by_expression() {
+        let wanted = Wanted::parse(
+            "commit_seconds in ms regex average = ([0-9.,]+)\n\
+            mail_per_second json $.jobs[0]['a/b'].rate\n\
+            waste higher json /jobs/0/waste\n",
+        )
+        .unwrap();
+        let output = said(
+            "average = 9\naverage = 1,250.5 ms\n{ \"jobs\": [{ \"a/b\": { \"rate\": 12 }, \
+            \"waste\": \"0.5\" }] }\nbye\n",
+        );
+        let figures = wanted.read(&output).unwrap();
+        let expected = [("commit_seconds", 1.2505), ("mail_per_second", 12.0), ("waste", 0.5)];
+        assert_eq!(figures, expected.map(|(name, figure)| (name.to_owned(), figure)).into());
+        let rows: Vec<_> = wanted.rows().into_iter().map(|row| (row.row, row.better)).collect();
+        let (lower, higher) = (Better::Lower, Better::Higher);
+        let expected = [("commit", lower), ("mail", higher), ("waste", higher)];
+        assert_eq!(rows, expected.map(|(name, better)| (name.to_owned(), better)));
+    }
+
+    #[test]
+    fn what_is_not_there_is_no_figure() {
+        for (wanted, output, words) in [
+            ("a_seconds regex ms ([0-9]+)", "ms none", "nothing in its output matches"),
+            ("a_seconds regex ms (.*)", "ms none", "`none` is no number"),
+            ("a_seconds regex ms (.*)", "ms nan", "`nan` is no number"),
+            ("a_seconds json $.a", "no", "no JSON"),
+            ("a_seconds json $.a", "{ \"b\": 1 }", "/a is not in its output"),
+            ("a_seconds json $.a", "{ \"a\": {} }", "/a is no number"),
+        ] {
+            let wanted = Wanted::parse(wanted).unwrap();
+            let error = wanted.read(&said(output)).unwrap_err();
+            assert!(error.contains(words), "{output}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_asked_for_is_said() {
+        for (text, words) in [
+            ("hyperfine", "there are pgbench, sysbench, dd, rsync, fio, or NAME"),
+            ("Rate json $.a", "is no name of a figure"),
+            ("waste json $.a", "say `lower` or `higher`"),
+            ("a_seconds in h json $.a", "unit `h`: expected ns, us"),
+            ("a_seconds jsno $.a", "`jsno`: expected lower"),
+            ("a_seconds json", "nothing behind `json`"),
+            ("a_seconds json a.b", "expected a path such as"),
+            ("a_seconds json $.a[*]", "expected a path such as"),
+            ("a_seconds regex (", "regex: "),
+            ("a_seconds json $.a\na_seconds json $.b", "two figures are called `a`"),
+            ("pgbench\npgbench", "two figures are called `transactions`"),
+        ] {
+            assert!(error(text).contains(words), "{text}: {}", error(text));
+        }
+    }
+}

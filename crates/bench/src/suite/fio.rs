@@ -1,0 +1,358 @@
+//! `fio`: a job file of the user's, run by fio itself; every group of its jobs is a row.
+//!
+//! ```text
+//!   [global] …                  fio --create_only        the files are laid out, and not counted
+//!   [a] [b]        group a      fio --section=a --section=b ── JSON ──> row `a`
+//!   [c] stonewall  group c      fio --section=c             ── JSON ──> row `c`
+//! ```
+//!
+//! fio waits between groups itself (`stonewall`), so each runs as it would have, with the audit
+//! around it alone.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use block::{Error, ErrorKind, Traffic};
+use results::{Better, Group};
+use serde_json::Value as Json;
+
+use super::command::{Place, document};
+use super::program::{self, Output, Program};
+use super::{
+    Done, Kind, Next, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value,
+};
+use crate::format::fio;
+use crate::latency::Latency;
+
+/// Name of the suite.
+pub const NAME: &str = "fio";
+/// The section whose options hold for those behind it.
+const GLOBAL: &str = "global";
+/// Options that end a group: the job behind them waits for all before it.
+const WAITS: [&str; 2] = ["stonewall", "wait_for_previous"];
+/// The line behind a job file in the shell's words.
+const END: &str = "END OF JOB FILE";
+
+/// `fio`.
+pub static SUITE: Suite = Suite {
+    name: NAME,
+    summary: "A job file of fio's, run by fio: every group of its jobs is a row.",
+    about: "The job file is taken as it is, but for {dir} or {device} in it, where the target's \
+        path is put, and group_reporting, which is on. Jobs that name no file work in a fresh \
+        folder of the target, or on the device. Groups end where fio waits (stonewall); a row has \
+        the name of its group's first job. Files are laid out before the first row. Figures are \
+        fio's own; the durable rate counts the time that writing everything out takes afterwards. \
+        fio has to be installed.",
+    targets: &[TargetKind::Folder, TargetKind::Device],
+    settings: &[
+        Setting::new("job", Kind::File, Value::word(""), "The job file, or in a plan its text.")
+            .checked(|text| groups(text).map(|_| ())),
+        Setting::new(
+            "time_limit",
+            Kind::SomeTime,
+            Value::Time(Duration::from_secs(3600)),
+            "How long each group may take.",
+        ),
+        Setting::new("runs", Kind::Count(1, 1000), Value::Count(1), "How often it is run.")
+            .short('x'),
+    ],
+    rows: Rows::InOrder,
+    phases: |settings| match (settings.text("job"), groups(settings.text("job"))) {
+        // What the suite is like, where no job file is named.
+        ("", _) => vec![Jobs { name: "NAME OF A JOB".to_owned(), ..Jobs::default() }.phase()],
+        (_, Ok(groups)) => groups.iter().map(Jobs::phase).collect(),
+        // The setting's own check has said what is wrong.
+        (_, Err(_)) => Vec::new(),
+    },
+    prepared_bytes: |_, _| 0,
+    run,
+};
+
+/// A group of jobs, which run at the same time.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Jobs {
+    /// The row's name.
+    name: String,
+    /// The sections of its jobs.
+    sections: Vec<String>,
+    /// What each does: fio's `rw`.
+    ways: Vec<String>,
+}
+
+impl Jobs {
+    fn phase(&self) -> Phase {
+        let is = |word: &str| self.ways.iter().all(|way| way.starts_with(word));
+        let reads = self.ways.iter().all(|way| way.ends_with("read"));
+        let writes = self.ways.iter().all(|way| way.ends_with("write") && way != "readwrite");
+        let group = match (reads || writes, is("rand")) {
+            (false, _) => Group::Mixed,
+            (true, true) => Group::Random,
+            (true, false) if self.ways.iter().any(|way| way.starts_with("rand")) => Group::Mixed,
+            (true, false) => Group::Sequential,
+        };
+        Phase {
+            name: self.name.clone(),
+            what: "The jobs of one group, at the same time, as fio runs them.".into(),
+            group,
+            metric: "throughput_bytes_per_second".into(),
+            better: Better::Higher,
+            writes: !reads,
+        }
+    }
+}
+
+/// The groups of a job file, in order.
+///
+/// # Errors
+/// What is no job file, or cannot be run group by group.
+fn groups(text: &str) -> Result<Vec<Jobs>, String> {
+    let mut groups: Vec<Jobs> = Vec::new();
+    let (mut global, mut own) = (BTreeMap::new(), BTreeMap::new());
+    let mut section: Option<String> = None;
+    let mut close = |section: Option<String>,
+                     own: &mut BTreeMap<String, String>,
+                     global: &mut BTreeMap<String, String>| {
+        let own = std::mem::take(own);
+        let Some(section) = section else { return };
+        if section == GLOBAL {
+            return global.extend(own);
+        }
+        let option = |name: &str| own.get(name).or_else(|| global.get(name));
+        let waits = WAITS.iter().any(|name| option(name).is_some_and(|value| value != "0"));
+        let way = ["rw", "readwrite"].into_iter().find_map(option);
+        let way = way.map_or("read", |way| way.split(':').next().unwrap_or(way)).to_owned();
+        if waits || groups.is_empty() {
+            groups.push(Jobs { name: section.clone(), ..Jobs::default() });
+        }
+        if let Some(group) = groups.last_mut() {
+            group.sections.push(section);
+            group.ways.push(way);
+        }
+    };
+    for (line, number) in text.lines().map(str::trim).zip(1..) {
+        let at = |text: &str| format!("line {number}: {text}");
+        if line.is_empty() || line.starts_with([';', '#']) {
+            continue;
+        }
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            close(section.replace(name.to_owned()), &mut own, &mut global);
+            continue;
+        }
+        if line.split_whitespace().next() == Some("include") {
+            return Err(at("`include` is not followed: put the file's text here"));
+        }
+        let (name, value) = line.split_once('=').unwrap_or((line, "1"));
+        let (name, value) = (name.trim(), value.trim());
+        if section.is_none() {
+            return Err(at("expected [global] or the [name] of a job first"));
+        }
+        if name == "new_group" {
+            return Err(at(
+                "`new_group` makes groups that run at the same time: use stonewall, or one group",
+            ));
+        }
+        own.insert(name.to_owned(), value.to_owned());
+    }
+    close(section, &mut own, &mut global);
+    let mut sections: Vec<&String> = groups.iter().flat_map(|group| &group.sections).collect();
+    sections.sort_unstable();
+    if let Some(twice) = sections.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(format!("two jobs are called [{}]: they cannot be told apart", twice[0]));
+    }
+    if groups.is_empty() {
+        return Err("no job in it: expected a job file of fio's, with a [name] and options below \
+            it"
+        .to_owned());
+    }
+    Ok(groups)
+}
+
+fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Result<(), Error> {
+    let invalid = |text: String| Error::new(ErrorKind::Invalid, format!("job: {text}"));
+    let text = settings.text("job");
+    let groups = groups(text).map_err(invalid)?;
+    let limit = settings.time("time_limit");
+    for run in 1..=u32::try_from(settings.count("runs")).unwrap_or(1) {
+        let place = Place::new(target, NAME, session)?;
+        // A colon in a name ends it, in fio's words.
+        let text = place.put_in(text, |path| path.replace(':', "\\:"))?;
+        let mut begin = "[global]\ngroup_reporting=1\n".to_owned();
+        if let Place::Device(_) = &place {
+            begin += &place.put_in("filename={device}\n", |path| path.replace(':', "\\:"))?;
+        }
+        let fio = |options: &str, session: &Session<'_>| {
+            let program = Program {
+                what: NAME,
+                text: &format!("exec fio {options} - <<'{END}'\n{begin}{text}\n{END}\n"),
+                folder: place.folder(),
+                environment: &[],
+                limit,
+                to_the_end: false,
+            };
+            program::run(&program, session)
+        };
+        if fio("--version", session).is_err() {
+            let text = "fio is not installed here (package fio)";
+            return Err(Error::new(ErrorKind::Unsupported, text));
+        }
+        if fio("--output-format=json --create_only=1", session)?.is_none() {
+            return Ok(());
+        }
+        program::sync(place.path(), session)?;
+        for group in &groups {
+            let phase = group.phase();
+            let sections =
+                group.sections.iter().map(|name| format!(" --section={}", escape::shell(name)));
+            let options = format!("--output-format=json{}", sections.collect::<String>());
+            let next = session.measure(&phase, run, |session| {
+                let Some(ran) = fio(&options, session)? else { return Ok(None) };
+                let flush = program::sync(place.path(), session)?;
+                let flush = phase.writes.then_some(flush);
+                done(&ran.output, flush).map(Some).map_err(|text| {
+                    Error::new(ErrorKind::Other, format!("{text}{}", ran.output.shown()))
+                })
+            })?;
+            if next == Next::Stop {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What fio says that it did.
+fn done(output: &Output, flush: Option<Duration>) -> Result<Done, String> {
+    let document = document(&output.out)?;
+    let jobs = document["jobs"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut told = fio::group(jobs)?;
+    let sides = || {
+        let of = |job: &'_ Json| ["read", "write", "trim"].map(|side| job[side].clone());
+        jobs.iter().flat_map(of)
+    };
+    let bytes = |side: &str| {
+        let of = |job: &Json| job[side]["io_bytes"].as_u64().unwrap_or(0);
+        jobs.iter().map(of).sum::<u64>()
+    };
+    let longest = sides().filter_map(|side| side["runtime"].as_u64()).max().unwrap_or(0);
+    let elapsed = Duration::from_millis(longest);
+    let (read_bytes, written_bytes) = (bytes("read"), bytes("write"));
+    let durable = elapsed + flush.unwrap_or_default();
+    if flush.is_some() && !durable.is_zero() {
+        let ratio = elapsed.as_secs_f64() / durable.as_secs_f64();
+        for name in ["throughput_bytes_per_second", "io_per_second"] {
+            let rate = told.get(name).copied().unwrap_or_default();
+            told.insert(format!("durable_{name}"), rate * ratio);
+        }
+    }
+    Ok(Done {
+        operations: told.get("operations_count").map_or(0, |count| *count as u64),
+        read_bytes,
+        written_bytes,
+        rated_bytes: None,
+        elapsed,
+        ramp: crate::load::Ramp::default(),
+        flush,
+        beside: Traffic::default(),
+        latency: Latency::new(),
+        sides: None,
+        service: None,
+        told: Some(told),
+        notes: Vec::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use block::{Clock, Reactor};
+
+    use super::*;
+    use crate::suite::{Blind, Row, Silent, Ticker};
+
+    const JOBS: &str = "; two groups\n[global]\nsize=1m\nbs=64k\nrw=write\n\n[log]\n[data:x]\n\
+        rw=randwrite\n# the second\n[back]\nstonewall\nfilename={dir}/back\nrw=randread\n\
+        numjobs=2\n";
+
+    #[test]
+    fn groups_end_where_fio_waits() {
+        let found = groups(JOBS).unwrap();
+        let names: Vec<_> = found.iter().map(|group| group.name.as_str()).collect();
+        assert_eq!(names, ["log", "back"]);
+        assert_eq!(found[0].sections, ["log", "data:x"]);
+        let phases: Vec<_> = found.iter().map(Jobs::phase).collect();
+        let seen: Vec<_> = phases.iter().map(|phase| (phase.group, phase.writes)).collect();
+        assert_eq!(seen, [(Group::Mixed, true), (Group::Random, false)]);
+        let all = groups("[global]\nstonewall\nrw=rw\n[a]\n[b]\nrw=write\nstonewall=0\n").unwrap();
+        assert_eq!(all.iter().map(|group| group.sections.len()).collect::<Vec<_>>(), [2]);
+        assert_eq!(groups("[global]\nstonewall\n[a]\n[b]\n").unwrap().len(), 2);
+        let kind = |way: &str| groups(&format!("[a]\nrw={way}\n")).unwrap()[0].phase().group;
+        assert_eq!(
+            ["read", "write", "randread:8", "randwrite", "rw", "randrw", "readwrite"].map(kind),
+            [
+                Group::Sequential,
+                Group::Sequential,
+                Group::Random,
+                Group::Random,
+                Group::Mixed,
+                Group::Mixed,
+                Group::Mixed
+            ]
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_run_group_by_group_is_refused() {
+        for (text, words) in [
+            ("", "no job in it"),
+            ("[global]\nrw=read\n", "no job in it"),
+            ("rw=read\n[a]\n", "line 1: expected [global]"),
+            ("[a]\nnew_group\n", "line 2: `new_group`"),
+            ("include x.fio\n", "line 1: `include`"),
+            ("[a]\n[b]\n[a]\n", "two jobs are called [a]"),
+        ] {
+            let error = groups(text).unwrap_err();
+            assert!(error.contains(words), "{text:?}: {error}");
+        }
+    }
+
+    fn run_jobs(text: &str) -> Result<Vec<Row>, Error> {
+        let folder = tempfile::tempdir().unwrap();
+        let reactor = Reactor::wall().unwrap();
+        let (stop, ticker, mut meter, mut observer) =
+            (AtomicBool::new(false), Ticker::new(), Blind, Silent);
+        let mut session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut observer);
+        let mut settings = SUITE.defaults(Clock::Wall);
+        settings.set(&SUITE, "job", Value::from(text.to_owned())).unwrap();
+        let result = (SUITE.run)(Target::Folder(folder.path()), &settings, &mut session);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "something is left");
+        result.map(|()| session.into_rows())
+    }
+
+    #[test]
+    fn every_group_is_a_row_with_fios_figures() {
+        let rows = match run_jobs(JOBS) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                testkit::skipped!("{error}");
+                return;
+            }
+            rows => rows.unwrap(),
+        };
+        let names: Vec<_> = rows.iter().map(|row| row.phase.as_str()).collect();
+        assert_eq!(names, ["log", "back"]);
+        let measured = |index: usize| rows[index].measured().unwrap();
+        // Each of two jobs writes its file; two read theirs.
+        assert_eq!(measured(0).done.written_bytes, 2 << 20);
+        assert_eq!(measured(1).done.read_bytes, 2 << 20);
+        assert_eq!(measured(1).metrics()["operations_count"], 32.0);
+        let metrics = measured(0).metrics();
+        let (rate, durable) = (
+            metrics["throughput_bytes_per_second"],
+            metrics["durable_throughput_bytes_per_second"],
+        );
+        assert!(rate > 0.0 && durable <= rate, "{metrics:?}");
+        assert!(!measured(1).metrics().contains_key("durable_throughput_bytes_per_second"));
+        let error = run_jobs("[a]\nrw=sideways\n").unwrap_err();
+        assert!(error.kind() == ErrorKind::Other && error.to_string().contains("sideways"));
+    }
+}

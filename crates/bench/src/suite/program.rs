@@ -1,0 +1,314 @@
+//! A program of the user's: started by a shell in a process group of its own, timed, its output
+//! kept, and ended with all that it has started.
+//!
+//! ```text
+//!   sh -c TEXT ── stdout, stderr ──> kept          the wait ends with the program, at its limit,
+//!      │                                           or when the session is stopped
+//!   pidfd ── poll ──────────────────> elapsed      whatever is left of its group is killed
+//! ```
+
+use std::fs::File;
+use std::io::{ErrorKind as IoKind, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use block::{Error, ErrorKind, duration_text};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+use rustix::process::{Pid, PidfdFlags, Signal};
+
+use super::Session;
+
+/// The most that is kept of what a program says.
+const OUTPUT_MAX: usize = 64 << 20;
+/// How many of its last lines an error shows.
+const LAST_LINES: usize = 8;
+/// How often a wait looks whether the session is stopped.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+/// How long a program may take to end by itself when it is asked to.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What is run, and where.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Program<'a> {
+    /// What an error calls it.
+    pub(super) what: &'a str,
+    /// What the shell is told.
+    pub(super) text: &'a str,
+    /// Where it works.
+    pub(super) folder: Option<&'a Path>,
+    /// What is added to the environment.
+    pub(super) environment: &'a [(String, String)],
+    /// How long it may take.
+    pub(super) limit: Duration,
+    /// Whether it is run to its end although the session is stopped.
+    pub(super) to_the_end: bool,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(super) struct Ran {
+    /// What it said.
+    pub(super) output: Output,
+    /// From its start until it had ended.
+    pub(super) elapsed: Duration,
+    /// What it has left running; killed when this is dropped.
+    pub(super) left: Group,
+}
+
+/// What a program said.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Output {
+    /// On standard output.
+    pub(super) out: String,
+    /// On standard error.
+    pub(super) err: String,
+}
+
+impl Output {
+    /// The last lines of both, the errors last.
+    fn last_lines(&self) -> Vec<&str> {
+        let said = self.out.lines().chain(self.err.lines()).map(str::trim_end);
+        let lines: Vec<&str> = said.filter(|line| !line.is_empty()).collect();
+        lines[lines.len().saturating_sub(LAST_LINES)..].to_vec()
+    }
+
+    /// The end of an error: what it said last.
+    pub(super) fn shown(&self) -> String {
+        match self.last_lines()[..] {
+            [] => " and said nothing".to_owned(),
+            ref lines => format!("; its last lines:\n  {}", lines.join("\n  ")),
+        }
+    }
+}
+
+/// A process group. Dropping it kills what is left of it.
+#[derive(Debug)]
+pub(super) struct Group(Pid);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // There may be none of it left.
+        let _ = rustix::process::kill_process_group(self.0, Signal::KILL);
+    }
+}
+
+/// One of the program's two pipes.
+struct Pipe<R> {
+    from: Option<R>,
+    kept: Vec<u8>,
+}
+
+impl<R: Read + AsFd> Pipe<R> {
+    fn new(from: Option<R>) -> Result<Pipe<R>, Error> {
+        if let Some(from) = &from {
+            rustix::fs::fcntl_setfl(from, OFlags::NONBLOCK)
+                .map_err(|error| Error::from_io("a pipe", error.into()))?;
+        }
+        Ok(Pipe { from, kept: Vec::new() })
+    }
+
+    /// Takes what is there.
+    fn drain(&mut self, what: &str) -> Result<(), Error> {
+        let mut buffer = [0; 64 << 10];
+        while let Some(from) = &mut self.from {
+            match from.read(&mut buffer) {
+                Ok(0) => self.from = None,
+                Ok(count) => self.kept.extend_from_slice(&buffer[..count]),
+                Err(error) if error.kind() == IoKind::WouldBlock => break,
+                Err(error) if error.kind() == IoKind::Interrupted => (),
+                Err(error) => return Err(Error::from_io(format!("{what}: its output"), error)),
+            }
+            if self.kept.len() > OUTPUT_MAX {
+                return Err(failed(format!("{what} said more than {} MiB", OUTPUT_MAX >> 20)));
+            }
+        }
+        Ok(())
+    }
+
+    fn text(self) -> String {
+        String::from_utf8_lossy(&self.kept).into_owned()
+    }
+}
+
+fn failed(text: String) -> Error {
+    Error::new(ErrorKind::Other, text)
+}
+
+/// Runs a program to its end. `None` when the session was stopped meanwhile.
+///
+/// # Errors
+/// A shell that cannot be started, a limit that is over, a status that is not 0, with the last
+/// lines that the program said.
+pub(super) fn run(program: &Program<'_>, session: &Session<'_>) -> Result<Option<Ran>, Error> {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(program.text);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    // Figures are read from what it says: numbers as in C.
+    command.env("LC_ALL", "C").envs(program.environment.iter().map(|(name, text)| (name, text)));
+    if let Some(folder) = program.folder {
+        command.current_dir(folder);
+    }
+    let start = session.reactor.now();
+    let mut child = command
+        .spawn()
+        .map_err(|error| Error::from_io(format!("{}: starting sh", program.what), error))?;
+    let pid = Pid::from_child(&child);
+    let group = Group(pid);
+    let ended = wait(program, session, &mut child, pid);
+    if !matches!(ended, Ok(Some(_))) {
+        // Its group is killed below; this takes away what is left of the process itself.
+        drop(group);
+        let _ = child.wait();
+        return ended.map(|_| None);
+    }
+    let Some((status, output)) = ended? else { return Ok(None) };
+    let elapsed = session.reactor.now().since(start);
+    if status.success() {
+        return Ok(Some(Ran { output, elapsed, left: group }));
+    }
+    let how = match (status.code(), status.signal()) {
+        (Some(code), _) => format!("status {code}"),
+        (None, signal) => format!("signal {}", signal.unwrap_or_default()),
+    };
+    Err(failed(format!("{} ended with {how}{}", program.what, output.shown())))
+}
+
+fn wait(
+    program: &Program<'_>,
+    session: &Session<'_>,
+    child: &mut Child,
+    pid: Pid,
+) -> Result<Option<(ExitStatus, Output)>, Error> {
+    let what = program.what;
+    let system =
+        |error: rustix::io::Errno| Error::from_io(format!("{what}: waiting"), error.into());
+    let process: OwnedFd = rustix::process::pidfd_open(pid, PidfdFlags::empty()).map_err(system)?;
+    let (mut out, mut err) = (Pipe::new(child.stdout.take())?, Pipe::new(child.stderr.take())?);
+    let start = session.reactor.now();
+    let mut asked_to_end = None;
+    loop {
+        let mut watched = vec![PollFd::new(&process, PollFlags::IN)];
+        watched.extend(out.from.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
+        watched.extend(err.from.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
+        match poll(&mut watched, Some(&LOOK)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => (),
+            Err(error) => return Err(system(error)),
+        }
+        let has_ended = !watched[0].revents().is_empty();
+        drop(watched);
+        out.drain(what)?;
+        err.drain(what)?;
+        if has_ended {
+            let status =
+                child.wait().map_err(|error| Error::from_io(format!("{what}: waiting"), error))?;
+            let output = Output { out: out.text(), err: err.text() };
+            return Ok(asked_to_end.is_none().then_some((status, output)));
+        }
+        let now = session.reactor.now();
+        if now.since(start) > program.limit {
+            let output = Output { out: out.text(), err: err.text() };
+            return Err(failed(format!(
+                "{what} took longer than its time limit of {} (time_limit){}",
+                duration_text(program.limit),
+                output.shown()
+            )));
+        }
+        match asked_to_end {
+            None if session.stopped() && !program.to_the_end => {
+                let _ = rustix::process::kill_process_group(pid, Signal::TERM);
+                asked_to_end = Some(now);
+            }
+            Some(then) if now.since(then) > GRACE => return Ok(None),
+            _ => (),
+        }
+    }
+}
+
+/// Makes what was written so far durable, and says how long that took: of the file system that a
+/// folder is on, or of a device.
+pub(super) fn sync(place: &Path, session: &Session<'_>) -> Result<Duration, Error> {
+    let at = |error| Error::from_io(format!("syncing {}", place.display()), error);
+    let start = session.reactor.now();
+    let file = File::open(place).map_err(at)?;
+    if place.is_dir() {
+        rustix::fs::syncfs(&file).map_err(|error| at(error.into()))?;
+    } else {
+        file.sync_all().map_err(at)?;
+    }
+    Ok(session.reactor.now().since(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use block::Reactor;
+
+    use super::*;
+    use crate::suite::{Blind, Silent, Ticker};
+
+    fn run_text(text: &str, limit: Duration, stop: bool) -> Result<Option<Ran>, Error> {
+        let Ok(reactor) = Reactor::wall() else { panic!("no io_uring") };
+        let (stop, ticker, mut meter, mut observer) =
+            (AtomicBool::new(stop), Ticker::new(), Blind, Silent);
+        let session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut observer);
+        let environment = [("WORD".to_owned(), "two words".to_owned())];
+        let program = Program {
+            what: "the program",
+            text,
+            folder: None,
+            environment: &environment,
+            limit,
+            to_the_end: false,
+        };
+        run(&program, &session)
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn what_it_says_is_kept_and_what_it_does_is_timed() {
+        let text = "echo $WORD; echo no >&2; head -c 200000 /dev/zero | tr '\\0' x";
+        let ran = run_text(text, LONG, false).unwrap().unwrap();
+        assert!(ran.output.out.starts_with("two words\nxx") && ran.output.out.len() == 200_010);
+        assert_eq!(ran.output.err, "no\n");
+        assert!(ran.elapsed > Duration::ZERO);
+    }
+
+    #[test]
+    fn a_status_that_is_not_0_is_an_error_with_the_last_lines() {
+        let error = run_text("seq 20; echo broken >&2; exit 3", LONG, false).unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with("the program ended with status 3; its last lines:"), "{text}");
+        assert!(text.ends_with("\n  20\n  broken") && !text.contains("\n  13\n"), "{text}");
+        let error = run_text("kill -9 $$", LONG, false).unwrap_err();
+        assert_eq!(error.to_string(), "the program ended with signal 9 and said nothing");
+    }
+
+    #[test]
+    fn what_takes_too_long_or_is_stopped_is_ended_with_all_it_has_started() {
+        let marker = format!("{}", 1_000_000 + std::process::id());
+        let text = format!("echo begun; sleep {marker} & sleep {marker}");
+        let error = run_text(&text, Duration::from_millis(100), false).unwrap_err();
+        assert!(error.to_string().contains("time limit of 100ms"), "{error}");
+        assert!(error.to_string().ends_with("\n  begun"), "{error}");
+        assert!(run_text(&text, LONG, true).unwrap().is_none());
+        // What it leaves running when it ends goes as well.
+        drop(run_text(&format!("sleep {marker} >&- 2>&- &"), LONG, false).unwrap());
+        let left = || {
+            let sleeps = |entry: std::io::Result<std::fs::DirEntry>| {
+                let line = std::fs::read(entry.ok()?.path().join("cmdline")).ok()?;
+                String::from_utf8(line).ok().filter(|line| line.contains(&marker))
+            };
+            std::fs::read_dir("/proc").unwrap().filter_map(sleeps).count()
+        };
+        // A killed process is gone when whoever waits for it has seen that.
+        while left() > 0 {
+            std::thread::yield_now();
+        }
+    }
+}
