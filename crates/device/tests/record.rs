@@ -93,7 +93,7 @@ fn what_was_asked_is_in_the_trace() {
 
 #[test]
 fn modelled_disks_can_be_recorded() {
-    let disk = ModelDevice::load("st340015a", &ModelOptions::default(), 1, &mut Links::default())
+    let disk = ModelDevice::load("st340015a", &ModelOptions::default(), 1, &Links::default())
         .expect("a model");
     let (device, file) = recorder(Arc::new(disk));
     let reactor = Reactor::virtual_clock();

@@ -11,6 +11,10 @@ use block::{Error, ErrorKind};
 /// The exit code of a job whose disks could not be set up.
 pub const SETUP_FAILED: i32 = 125;
 
+/// Requests that a scheduler has to sort at least: what Linux gave every disk before it had several
+/// queues.
+const SORTED: u32 = 128;
+
 /// What is made of a guest's disks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setup {
@@ -24,6 +28,9 @@ pub struct Setup {
     pub read_ahead_bytes: Option<u64>,
     /// The longest request to a disk, in bytes.
     pub request_max_bytes: Option<u64>,
+    /// Linux is told that the disks keep nothing in a cache: it flushes none of them, as with a file
+    /// system's barriers switched off.
+    pub unflushed: bool,
     /// The file system on it; without one, work is on the device itself.
     pub format: Option<Format>,
 }
@@ -97,6 +104,17 @@ impl Setup {
             let queue = format!("/sys/block/{}/queue", disk_name(number));
             if let Some(scheduler) = &self.scheduler {
                 lines.push(format!("set_to {} {queue}/scheduler", escape::shell(scheduler)));
+                // The kernel gives a scheduler twice what the disk takes. With a disk that takes
+                // one request at a time it would have nothing to sort or join.
+                if scheduler != "none" {
+                    let known = format!("$(cat {queue}/nr_requests)");
+                    lines.push(format!(
+                        "[ \"{known}\" -ge {SORTED} ] || set_to {SORTED} {queue}/nr_requests"
+                    ));
+                }
+            }
+            if self.unflushed {
+                lines.push(format!("set_to 'write through' {queue}/write_cache"));
             }
             if let Some(bytes) = self.request_max_bytes {
                 lines.push(format!("set_to {} {queue}/max_sectors_kb", bytes >> 10));
@@ -199,6 +217,23 @@ mod tests {
     #[test]
     fn disks_are_named_as_linux_names_them() {
         assert_eq!([0, 25, 26, 27, 52].map(disk_name), ["vda", "vdz", "vdaa", "vdab", "vdba"]);
+    }
+
+    #[test]
+    fn what_linux_is_told_of_its_disks_comes_first() {
+        let scheduler = Some("mq-deadline".to_owned());
+        let setup = Setup { disks: 2, scheduler, unflushed: true, ..Setup::default() };
+        let job = setup.job("true").unwrap();
+        for disk in ["vda", "vdb"] {
+            for line in [
+                format!("set_to mq-deadline /sys/block/{disk}/queue/scheduler"),
+                format!("|| set_to 128 /sys/block/{disk}/queue/nr_requests"),
+                format!("set_to 'write through' /sys/block/{disk}/queue/write_cache"),
+            ] {
+                assert!(job.contains(&line), "{line}: {job}");
+            }
+        }
+        assert!(!Setup { disks: 1, ..Setup::default() }.job("true").unwrap().contains("/queue/"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use host::guard::Guard;
 use mdtools::NewArraySettings;
 use reactor::Reactor;
 use serve::{MEMBER_TIME, OpenOptions, Opened};
+use stack::Links;
 
 use crate::plan::axes::{
     BITMAP, CONSISTENCIES, CONSISTENCY, DEFAULTS, MEMBER_TIMEOUT, METADATA, NONE, OFF, UPKEEP,
@@ -60,7 +61,8 @@ impl CellSettings {
 }
 
 /// Opens the stack of a configuration as a run does, and as `array start` does: an array with
-/// superblocks is made anew first. The reactor is that of a stack on the virtual clock.
+/// superblocks is made anew first. The reactor is that of a stack on the virtual clock; disks that
+/// name the same of the links share it.
 ///
 /// # Errors
 /// A setting that makes no sense, what cannot be built, or a member that is refused.
@@ -70,6 +72,7 @@ pub fn open(
     files: &Guard,
     seed: u64,
     reactor: Option<&Reactor>,
+    links: &Links,
 ) -> Result<Opened, block::Error> {
     let invalid = |error: Error| block::Error::new(block::ErrorKind::Invalid, error.to_string());
     let cell = CellSettings::of(settings).map_err(invalid)?;
@@ -85,6 +88,7 @@ pub fn open(
         upkeep: cell.upkeep,
         new_array: cell.new_array.as_ref(),
         reactor,
+        links: links.clone(),
     };
     Opened::open(node, &options)
 }

@@ -140,9 +140,15 @@ impl<'a> Table<'a> {
             .map(|(block, trial)| (*block, *trial))
     }
 
-    /// Whether a cell asks about a cache: then what a cache answers is the answer.
+    /// Whether a cell asks about a cache: then what a cache answers is the answer. The memory of a
+    /// guest is one, as large as the plan says and modelled like its disks.
     fn asks_a_cache(&self, configuration: usize, workload: usize) -> bool {
-        self.plan.configurations[configuration].stack.contains("cache(")
+        let configuration = &self.plan.configurations[configuration];
+        let has = |axis: &str, value: &str| {
+            configuration.settings.get(axis).is_some_and(|it| it == value)
+        };
+        configuration.stack.contains("cache(")
+            || has("place", "guest")
             || self.plan.workloads[workload].name.ends_with(" buffered")
     }
 

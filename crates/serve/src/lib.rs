@@ -35,7 +35,7 @@ pub use launch::{Fresh, Launch, Launched, ServeWith, serve, serve_until_end};
 pub use open::{MEMBER_TIME, OpenOptions, Opened, array_with_metadata};
 pub use protocol::{Answer, Command, GivenConsent, Refusal, Request, ScrubAction, VERSION};
 pub use runtime::{Claim, Entry, Runtime};
-pub use serve::Server;
+pub use serve::{Server, mount_options};
 pub use settings::{Attach, MountSettings, Settings, TlsSettings, configurations};
 pub use status::{Attached, CacheReport, MemberStatus, Status, VhostUser};
 pub use upkeep::Event;

@@ -23,7 +23,7 @@ use cache::CacheHandle;
 use host::Error;
 use mdtools::NewArraySettings;
 use reactor::derive_seed;
-use stack::{Arrays, BuildContext, OpenFiles, Stack};
+use stack::{Arrays, BuildContext, Links, OpenFiles, Stack};
 
 use crate::upkeep::{PolledUpkeep, Upkeep};
 
@@ -52,6 +52,8 @@ pub struct OpenOptions<'a> {
     /// The reactor of a stack that is used on the virtual clock. Without it the clock is the
     /// wall's.
     pub reactor: Option<&'a Reactor>,
+    /// The links that its modelled disks share with those of other stacks.
+    pub links: Links,
 }
 
 /// A stack that is open and kept up.
@@ -231,6 +233,10 @@ impl OpenFiles for Members<'_> {
 
     fn member_time(&self) -> Option<Duration> {
         self.options.member_time
+    }
+
+    fn links(&self) -> Links {
+        self.options.links.clone()
     }
 
     fn make_array(

@@ -21,7 +21,7 @@ use reactor::{Bell, Reactor};
 use rustix::event::{PollFd, PollFlags};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
-use stack::{Arrays, DeadlineWatch, Stack};
+use stack::{Arrays, DeadlineWatch, Links, Stack};
 use tracing::{debug, info};
 
 use crate::caches;
@@ -571,7 +571,12 @@ impl Server {
 
 /// A file system keeps what is written to it for itself for a while, whatever is below. On a drive
 /// of quick removal it is mounted so that it does not, unless the options given say otherwise.
-fn mount_options(policy: RemovalPolicy, read_only: bool, given: Option<&str>) -> Option<String> {
+#[must_use]
+pub fn mount_options(
+    policy: RemovalPolicy,
+    read_only: bool,
+    given: Option<&str>,
+) -> Option<String> {
     let says = given
         .is_some_and(|options| options.split(',').any(|option| matches!(option, "sync" | "async")));
     match given {
@@ -654,6 +659,7 @@ fn make(claim: &Claim, launch: &Launch, guard: &Guard) -> Result<Made, Error> {
         upkeep: !settings.no_upkeep,
         new_array: fresh.as_ref().and_then(|fresh| fresh.new_array.as_ref()),
         reactor: None,
+        links: Links::default(),
     };
     let Opened { stack, upkeep, marked, .. } = Opened::open(&settings.tree()?, &options)?;
     // A run serves them too: paced in real time, for as long as it measures.

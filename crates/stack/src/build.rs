@@ -19,7 +19,8 @@ use cache::{
     AdmissionOptions, Cache, CacheHandle, CacheMode, CacheOptions, Facts, KeepingOptions,
     LeafFacts, Overlay, OverlayOptions, PolicyKind, StoreSeal,
 };
-use device::model::{Links, ModelDevice, ModelOptions};
+pub use device::model::Links;
+use device::model::{ModelDevice, ModelOptions};
 use device::{
     BadRange, DeadlineDevice, DeadlineWatch, Direct, FaultDevice, FaultOptions, FileDevice,
     FileOptions, NullDevice, RamDevice, RecordDevice,
@@ -80,6 +81,12 @@ pub trait OpenFiles {
     /// is said.
     fn reactor(&self) -> Option<Reactor> {
         None
+    }
+
+    /// The links that modelled disks of this stack share with those of others; links of its own
+    /// where nothing is said.
+    fn links(&self) -> Links {
+        Links::default()
     }
 
     /// Opens for writing what a layer keeps for itself, an overlay's delta or a trace. A file that
@@ -178,7 +185,7 @@ pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
         kept_bytes: None,
         members: Vec::new(),
         notes: Vec::new(),
-        links: Links::default(),
+        links: context.files.links(),
         models: 0,
         faults: 0,
         memory_stores: 0,
@@ -701,7 +708,7 @@ impl Builder<'_> {
                 };
                 let seed = derive_seed(self.context.seed, "model", self.models);
                 self.models += 1;
-                Ok(Arc::new(ModelDevice::load(address, &options, seed, &mut self.links)?))
+                Ok(Arc::new(ModelDevice::load(address, &options, seed, &self.links)?))
             }
             scheme => unreachable!("the leaf {scheme} is in the table"),
         }

@@ -21,7 +21,7 @@ mod stated;
 mod superblocks;
 pub mod table;
 
-pub use build::{BuildContext, Member, OpenFiles, Stack, build, parse_and_build};
+pub use build::{BuildContext, Links, Member, OpenFiles, Stack, build, parse_and_build};
 pub use device::DeadlineWatch;
 pub use identity::{Identity, twice_text};
 pub use nearest::nearest;

@@ -12,7 +12,7 @@ use guest::setup::SETUP_FAILED;
 use guest::{Boot, Drive, Format, Kernel, Outcome, Processor, Setup};
 use host::mount::FileSystem;
 use serde_json::{Value, json};
-use stack::{BuildContext, OpenFiles, Stack};
+use stack::{BuildContext, Links, OpenFiles, Stack};
 
 use super::{ended, go_on};
 use crate::failure::Failure;
@@ -207,8 +207,11 @@ pub(super) fn own_program() -> Result<String, Failure> {
     Ok(guest::setup::program(&path)?.to_owned())
 }
 
-/// Modelled disks need no files.
-struct NoFiles;
+/// Modelled disks need no files; those of one guest that name the same link share it.
+#[derive(Default)]
+struct NoFiles {
+    links: Links,
+}
 
 impl OpenFiles for NoFiles {
     fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, Error> {
@@ -217,6 +220,10 @@ impl OpenFiles for NoFiles {
             path.display()
         );
         Err(Error::new(ErrorKind::Invalid, text))
+    }
+
+    fn links(&self) -> Links {
+        self.links.clone()
     }
 }
 
@@ -236,14 +243,9 @@ fn keeping(node: Node) -> Node {
     }
 }
 
-fn build(text: &str, seed: u64) -> Result<Stack, Failure> {
-    let context = BuildContext {
-        files: &NoFiles,
-        seed,
-        read_only: false,
-        create_bytes: None,
-        emulate: false,
-    };
+fn build(text: &str, files: &NoFiles, seed: u64) -> Result<Stack, Failure> {
+    let context =
+        BuildContext { files, seed, read_only: false, create_bytes: None, emulate: false };
     let node = stack::parse(text).map_err(|error| Failure::usage(format!("--stack: {error}")))?;
     Ok(stack::build(&keeping(node), &context)?)
 }
@@ -298,12 +300,13 @@ impl<'a> Ran<'a> {
             scheduler: arguments.scheduler.clone(),
             read_ahead_bytes: size("--read-ahead", &arguments.read_ahead)?,
             request_max_bytes: size("--max-request", &arguments.max_request)?,
+            unflushed: false,
             format,
         };
         let job = setup.job(work)?;
-        let mut stacks = Vec::new();
+        let (mut stacks, files) = (Vec::new(), NoFiles::default());
         for (text, number) in arguments.stack.iter().zip(0..) {
-            stacks.push(build(text, reactor::derive_seed(seed, "disk", number))?);
+            stacks.push(build(text, &files, reactor::derive_seed(seed, "disk", number))?);
         }
         let disks = stacks.iter().map(|stack| Drive {
             device: Arc::clone(&stack.device) as Arc<dyn Device>,

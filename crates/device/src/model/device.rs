@@ -41,10 +41,11 @@ pub struct ModelOptions {
     pub link: Option<String>,
 }
 
-/// The links of one stack: disks that name the same one share it.
-#[derive(Debug, Default)]
+/// The links of one machine: disks that name the same one share it, in one stack or in several. A
+/// clone has the same links.
+#[derive(Clone, Debug, Default)]
 pub struct Links {
-    by_name: HashMap<String, (LinkParameters, Arc<Shared>)>,
+    by_name: Arc<Mutex<HashMap<String, (LinkParameters, Arc<Shared>)>>>,
 }
 
 /// All disks on a link.
@@ -128,7 +129,7 @@ impl ModelDevice {
         address: &str,
         options: &ModelOptions,
         seed: u64,
-        links: &mut Links,
+        links: &Links,
     ) -> Result<ModelDevice, Error> {
         let parameters = Parameters::load(address)
             .map_err(|error| Error::new(ErrorKind::Invalid, error.to_string()))?;
@@ -144,7 +145,7 @@ impl ModelDevice {
         parameters: &Parameters,
         options: &ModelOptions,
         seed: u64,
-        links: &mut Links,
+        links: &Links,
     ) -> Result<ModelDevice, Error> {
         let mut node = Node::leaf("model", address);
         if options.keep_data {
@@ -166,7 +167,8 @@ impl ModelDevice {
             };
             (parameters.link.clone(), Arc::new(Shared(Mutex::new(state))))
         };
-        let (link, shared) = links.by_name.entry(name.clone()).or_insert_with(new_link);
+        let mut by_name = links.by_name.lock().unwrap_or_else(PoisonError::into_inner);
+        let (link, shared) = by_name.entry(name.clone()).or_insert_with(new_link);
         if !link.is_same_as(&parameters.link) {
             let text = format!(
                 "{node}: the link \"{name}\" already stands for one with other values; name \
@@ -175,6 +177,7 @@ impl ModelDevice {
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         let shared = Arc::clone(shared);
+        drop(by_name);
         let disk = shared.lock().machine.add_disk(parameters, seed);
         let size_bytes = parameters.disk.capacity.value;
         let info = Info {

@@ -94,6 +94,9 @@ pub(crate) const WITH_BITMAP: &str = "bitmap";
 pub(crate) const ON: &str = "on";
 pub(crate) const OFF: &str = "off";
 
+/// The value of `write_cache` for one that Linux is not told of.
+pub(crate) const UNFLUSHED: &str = "unflushed";
+
 /// The values of `place`.
 pub(crate) const HOST: &str = "host";
 pub(crate) const GUEST: &str = "guest";
@@ -147,7 +150,6 @@ impl Level {
             CONSISTENCY => has_metadata && self.is_redundant,
             BITMAP => value(CONSISTENCY) == Some(WITH_BITMAP) && !by_md,
             UPKEEP => (has_metadata || has_cache) && !in_guest,
-            POLICY if in_guest => false,
             axis if ON_GUESTS.contains(&axis) => in_guest,
             axis if ON_FILE_SYSTEMS.contains(&axis) => {
                 value(FILE_SYSTEM).is_some_and(|name| name != NONE)
@@ -493,7 +495,8 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
         }
         METADATA => one_of(item, text, &[NONE, VERSION]),
         CONSISTENCY => one_of(item, text, &CONSISTENCIES),
-        UPKEEP | WRITE_CACHE => one_of(item, text, &[ON, OFF]),
+        UPKEEP => one_of(item, text, &[ON, OFF]),
+        WRITE_CACHE => one_of(item, text, &[ON, OFF, UNFLUSHED]),
         PLACE => one_of(item, text, &[HOST, GUEST]),
         ARRAY => one_of(item, text, &[RAIDLOOM, MD]),
         SCHEDULER => one_of(item, text, &SCHEDULERS),

@@ -159,6 +159,57 @@ pub(crate) fn override_with(document: &mut Table, setting: &str) -> Result<(), E
     set(document, &keys, &item, &place)
 }
 
+/// Makes the plan that form of itself which its key `size` names: every key below `[sizes.NAME]`
+/// replaces that key of the plan. Without the key, and as `full`, it is what it is.
+pub(crate) fn choose_size(document: &mut Table) -> Result<Option<String>, Error> {
+    let find = |table: &Table, key: &str| {
+        table.entries.iter().find(|entry| entry.key == key).map(|entry| entry.item.clone())
+    };
+    let Some(chosen) = find(document, SIZE) else { return Ok(None) };
+    let name = chosen.text()?;
+    if name == FULL {
+        return Ok(None);
+    }
+    let sizes = match find(document, SIZES) {
+        Some(Item { value: Value::Table(sizes), .. }) => sizes,
+        Some(other) => return Err(other.error(format!("[{SIZES}] has to be a table"))),
+        None => Table::default(),
+    };
+    let Some(changes) = find(&sizes, name) else {
+        let known = sizes.entries.iter().map(|entry| entry.key.as_str()).chain([FULL]);
+        let known: Vec<&str> = known.collect();
+        let suggestion = suggestion(name, known);
+        return Err(chosen.error(format!("this plan has no size `{name}`{suggestion}")));
+    };
+    let name = name.to_owned();
+    set_below(document, &mut Vec::new(), &changes)?;
+    Ok(Some(name))
+}
+
+/// The key that names a form of the plan, and the table with all of them.
+pub(crate) const SIZE: &str = "size";
+pub(crate) const SIZES: &str = "sizes";
+/// The form that a plan has by itself.
+const FULL: &str = "full";
+
+fn set_below(document: &mut Table, path: &mut Vec<String>, item: &Item) -> Result<(), Error> {
+    match &item.value {
+        Value::Table(table) => table.entries.iter().try_for_each(|entry| {
+            path.push(entry.key.clone());
+            let set = set_below(document, path, &entry.item);
+            path.pop();
+            set
+        }),
+        _ => {
+            let keys: Vec<&str> = path.iter().map(String::as_str).collect();
+            match keys.first() {
+                None => Err(item.error("a size is a table of keys of the plan")),
+                Some(_) => set(document, &keys, item, &item.place),
+            }
+        }
+    }
+}
+
 fn set(table: &mut Table, keys: &[&str], item: &Item, place: &Place) -> Result<(), Error> {
     let (key, rest) = keys.split_first().expect("a path has a first key");
     let entry = match table.entries.iter().position(|entry| entry.key == *key) {

@@ -80,7 +80,15 @@ pub fn load(path: &Path, overrides: &[String]) -> Result<Resolved, Error> {
 /// As [`load`].
 pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolved, Error> {
     let mut document = document::parse(origin, text)?;
-    for setting in overrides {
+    // What is said besides changes the form that is chosen.
+    let (sizes, others): (Vec<&String>, Vec<&String>) = overrides
+        .iter()
+        .partition(|said| said.split('=').next().is_some_and(|key| key.trim() == document::SIZE));
+    for setting in sizes {
+        document::override_with(&mut document, setting)?;
+    }
+    let size = document::choose_size(&mut document)?;
+    for setting in others {
         document::override_with(&mut document, setting)?;
     }
     let reader = Reader::document(&document, origin);
@@ -89,6 +97,8 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
         return Err(schema.error("this raidloom reads plans of schema 1"));
     }
     let name = reader.require("name", "what people call the plan")?;
+    // Both were looked at when the form was chosen.
+    (reader.get(document::SIZE), reader.get(document::SIZES));
     let sections = Sections {
         members: reader.table("members")?,
         caches: reader.table("caches")?,
@@ -130,7 +140,7 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
     work.refuse_unfit(&configurations, &place)?;
     let plan = Plan {
         schema: 1,
-        name: name.text()?.trim().to_owned(),
+        name: called(name.text()?.trim(), size.as_deref()),
         seed,
         blocks,
         margin,
@@ -159,6 +169,11 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
         })
         .collect();
     Ok(Resolved { plan, text: format!("{said}{text}"), skipped: found.skipped })
+}
+
+/// What a plan is called in a form of itself: its figures are not those of the whole.
+fn called(name: &str, size: Option<&str>) -> String {
+    size.map_or_else(|| name.to_owned(), |size| format!("{name}, {size}"))
 }
 
 /// What a suite is run on in a configuration: the folder of its file system, or the device.

@@ -301,7 +301,7 @@ fn a_guest_has_modelled_members_and_its_axes_mean_nothing_elsewhere() {
         "place = \"guest\"\ncache = \"ram\"\npolicy = \"quick\"\nfile_system = \"ext4\"",
     )
     .unwrap();
-    assert_eq!((found[0].clock, found[0].settings.get("policy")), (Clock::Virtual, None));
+    assert_eq!((found[0].clock, found[0].settings["policy"].as_str()), (Clock::Virtual, "quick"));
     let found = plan(models, "place = \"guest\"\narray = \"md\"").unwrap();
     assert_eq!(found[0].settings["metadata"], "1.2", "as the guest's mdadm makes it");
 }
@@ -1198,4 +1198,36 @@ fn wrong_values_of_array_axes_have_their_line() {
     let text = text.replace("chunk =", "consistency = \"ppl\"\nchunk =");
     let error = resolve("plan.toml", &text, &[]).unwrap_err().to_string();
     assert!(error.contains("only raid5 can have a partial parity log"), "{error}");
+}
+
+/// "`size` … every key of `[sizes.NAME]` replaces that key of the plan, and what is said on the
+/// command line replaces both".
+#[test]
+fn a_plan_has_forms_of_other_sizes() {
+    let text = format!(
+        "{GOOD}\n[sizes.short]\ntrials.blocks = 1\nmatrix.chunk = [\"8KiB\"]\nworkload.depth = 3\n"
+    );
+    let resolve = |said: &[&str]| {
+        let said: Vec<String> = said.iter().map(ToString::to_string).collect();
+        resolve("plan.toml", &text, &said)
+    };
+    let facts = |said: &[&str]| {
+        let plan = resolve(said).unwrap().plan;
+        let depth = suite_settings(&plan, 0, Clock::Virtual).count("depth");
+        (plan.blocks, plan.configurations.len(), depth, plan.name)
+    };
+    let name = good().name;
+    for full in [&[][..], &["size=full"]] {
+        assert_eq!(facts(full), (2, good().configurations.len(), 1, name.clone()));
+    }
+    let short = format!("{name}, short");
+    let (_, few, ..) = facts(&["size=short"]);
+    assert!(few < good().configurations.len());
+    assert_eq!(facts(&["size=short"]), (1, few, 3, short.clone()));
+    for order in [["size=short", "workload.depth=5"], ["workload.depth=5", "size=short"]] {
+        assert_eq!(facts(&order), (1, few, 5, short.clone()), "what is said comes last");
+    }
+    let error = resolve(&["size=shirt"]).unwrap_err().to_string();
+    assert!(error.contains("-s size=shirt: this plan has no size `shirt`"), "{error}");
+    assert!(error.contains("did you mean `short`?"), "{error}");
 }

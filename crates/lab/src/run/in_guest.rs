@@ -21,6 +21,7 @@ use bench::audit::{self, Facts};
 use bench::suite::row::Result as RowResult;
 use bench::suite::{Observer as SuiteObserver, Phase, Row, Rows, Session, Target, Ticker};
 use block::{Device, Node, Reactor, Time, Traffic};
+use export::RemovalPolicy;
 use export::vhost_user::Done;
 use export::vhost_user::request::Ask;
 use guest::{Boot, Drive, Format, Kernel, Processor, Setup};
@@ -30,6 +31,7 @@ use reactor::derive_seed;
 use results::{Configuration, MemberTraffic, Plan};
 use serde::{Deserialize, Serialize};
 use serve::Opened;
+use stack::Links;
 
 use super::audited;
 use super::execute::{Found, wall_reactor};
@@ -38,8 +40,8 @@ use crate::audit::TargetMeter;
 use crate::cell;
 use crate::plan::axes::{
     ARRAY, CACHE, CHUNK, CONSISTENCY, DEFAULTS, DISK_SIZE, FILE_SYSTEM, GUEST, LAYOUT, LEVEL,
-    MAKE_OPTIONS, MAX_REQUEST, MD, MEMORY, MOUNT_OPTIONS, NONE, OFF, PLACE, QUEUE_DEPTH,
-    READ_AHEAD, SCHEDULER, WITH_BITMAP, WRITE_CACHE,
+    MAKE_OPTIONS, MAX_REQUEST, MD, MEMORY, MOUNT_OPTIONS, NONE, OFF, PLACE, POLICY, QUEUE_DEPTH,
+    READ_AHEAD, SCHEDULER, UNFLUSHED, WITH_BITMAP, WRITE_CACHE,
 };
 use crate::plan::suite;
 use crate::stacks;
@@ -161,10 +163,13 @@ impl Job {
                 let kind = FileSystem::named(name)?;
                 let make = kind.make_command().iter().map(|&word| word.to_owned());
                 let more = options(MAKE_OPTIONS).unwrap_or_default().split_whitespace();
+                let policy = setting(POLICY)
+                    .map_or(Ok(RemovalPolicy::default()), str::parse)
+                    .map_err(Error::usage)?;
                 Some(Format {
                     make: make.chain(more.map(str::to_owned)).collect(),
                     kind: kind.kind().to_owned(),
-                    mount_options: options(MOUNT_OPTIONS).map(str::to_owned),
+                    mount_options: serve::mount_options(policy, false, options(MOUNT_OPTIONS)),
                 })
             }
             None => None,
@@ -175,6 +180,7 @@ impl Job {
             scheduler: setting(SCHEDULER).map(str::to_owned),
             read_ahead_bytes: size(READ_AHEAD)?,
             request_max_bytes: size(MAX_REQUEST)?,
+            unflushed: setting(WRITE_CACHE) == Some(UNFLUSHED),
             format,
         };
         let task = task(plan, group, configuration, (seed, data_seed))?;
@@ -206,11 +212,11 @@ impl Job {
         let guard = Guard::new(Consent::default());
         // Arrays are made before the guest's time begins.
         let reactor = Reactor::virtual_clock();
-        let none = BTreeMap::new();
+        let (links, none) = (Links::default(), BTreeMap::new());
         let settings = if self.setup.md.is_some() { &none } else { &self.settings };
         let open = |(node, number): (&Node, u64)| {
             let seed = derive_seed(self.seed, "disk", number);
-            cell::open(node, settings, &guard, seed, Some(&reactor))
+            cell::open(node, settings, &guard, seed, Some(&reactor), &links)
         };
         let opened: Vec<Opened> =
             self.disks.iter().zip(0..).map(open).collect::<Result<_, block::Error>>()?;

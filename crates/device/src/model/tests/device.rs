@@ -15,7 +15,7 @@ fn kept() -> ModelOptions {
     ModelOptions { keep_data: true, ..ModelOptions::default() }
 }
 
-fn device(options: &ModelOptions, seed: u64, links: &mut Links) -> Arc<dyn Device> {
+fn device(options: &ModelOptions, seed: u64, links: &Links) -> Arc<dyn Device> {
     let device =
         ModelDevice::new("planted", &super::parameters(), options, seed, links).expect("a device");
     Checked::over(Arc::new(device))
@@ -43,9 +43,9 @@ fn finish(channels: &mut [Box<dyn Channel>], reactor: &Reactor) -> Vec<Completio
 
 #[test]
 fn it_says_what_it_is() {
-    let mut links = Links::default();
-    let plain = ModelDevice::load("maxtor-6y200p0", &ModelOptions::default(), 1, &mut links)
-        .expect("built in");
+    let links = Links::default();
+    let plain =
+        ModelDevice::load("maxtor-6y200p0", &ModelOptions::default(), 1, &links).expect("built in");
     let info = plain.info();
     assert!(
         info.modelled
@@ -58,23 +58,21 @@ fn it_says_what_it_is() {
     assert_eq!(plain.describe().to_string(), "model:maxtor-6y200p0");
     let options =
         ModelOptions { keep_data: true, link: Some("other".to_owned()), ..ModelOptions::default() };
-    let other = ModelDevice::load("st340015a", &options, 1, &mut links).expect("built in");
+    let other = ModelDevice::load("st340015a", &options, 1, &links).expect("built in");
     assert!(other.info().stores_data);
     assert_eq!(other.describe().to_string(), "model:st340015a?data=keep&link=other");
-    let error =
-        ModelDevice::load("st340016a", &options, 1, &mut links).err().expect("no such model");
+    let error = ModelDevice::load("st340016a", &options, 1, &links).err().expect("no such model");
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(error.to_string().contains("st340015a"), "{error}");
 }
 
 #[test]
 fn one_name_cannot_stand_for_two_kinds_of_links() {
-    let mut links = Links::default();
-    ModelDevice::load("maxtor-6y200p0", &ModelOptions::default(), 1, &mut links).expect("built in");
+    let links = Links::default();
+    ModelDevice::load("maxtor-6y200p0", &ModelOptions::default(), 1, &links).expect("built in");
     let options = ModelOptions { link: Some("pci".to_owned()), ..ModelOptions::default() };
-    let error = ModelDevice::load("st340015a", &options, 2, &mut links)
-        .err()
-        .expect("another kind of link");
+    let error =
+        ModelDevice::load("st340015a", &options, 2, &links).err().expect("another kind of link");
     assert!(error.to_string().contains("link=NAME"), "{error}");
 }
 
@@ -84,11 +82,11 @@ fn one_name_cannot_stand_for_two_kinds_of_links() {
 fn its_times_on_the_virtual_clock_are_the_machines() {
     let parameters = super::parameters();
     let mut machine = super::machine(&parameters, 2);
-    let mut links = Links::default();
+    let links = Links::default();
     let reactor = Reactor::virtual_clock();
     let mut channels: Vec<Box<dyn Channel>> = (1..=2)
         .map(|seed| {
-            device(&ModelOptions::default(), seed, &mut links).open(1, &reactor).expect("a channel")
+            device(&ModelOptions::default(), seed, &links).open(1, &reactor).expect("a channel")
         })
         .collect();
     let mut random = Random::new(5);
@@ -127,8 +125,8 @@ fn its_times_on_the_virtual_clock_are_the_machines() {
 #[test]
 fn it_keeps_data_only_when_told_to() {
     let reactor = Reactor::virtual_clock();
-    let mut links = Links::default();
-    let device = device(&kept(), 1, &mut links);
+    let links = Links::default();
+    let device = device(&kept(), 1, &links);
     let mut channel = Blocking::open(&*device, &reactor).expect("a channel");
     let far = device.info().size_bytes - 4096;
     channel.write_slice(far, &[7; 4096]).expect("a write");
@@ -144,7 +142,7 @@ fn it_keeps_the_contract() {
         parameters.disk.capacity.value = 64 << 20;
         let make = || -> Arc<dyn Device> {
             Arc::new(
-                ModelDevice::new("planted", &parameters, &kept(), 3, &mut Links::default())
+                ModelDevice::new("planted", &parameters, &kept(), 3, &Links::default())
                     .expect("a device"),
             )
         };
@@ -160,8 +158,8 @@ fn it_keeps_the_contract() {
 /// on where it was.
 #[test]
 fn it_goes_on_where_it_was_when_it_is_opened_on_another_reactor() {
-    let mut links = Links::default();
-    let device = device(&ModelOptions::default(), 1, &mut links);
+    let links = Links::default();
+    let device = device(&ModelOptions::default(), 1, &links);
     let miss = || {
         let reactor = Reactor::virtual_clock();
         let mut channels = [device.open(1, &reactor).expect("a channel")];
@@ -176,8 +174,8 @@ fn it_goes_on_where_it_was_when_it_is_opened_on_another_reactor() {
 
 #[test]
 fn a_channel_that_is_dropped_leaves_nothing_for_the_next() {
-    let mut links = Links::default();
-    let device = device(&ModelOptions::default(), 1, &mut links);
+    let links = Links::default();
+    let device = device(&ModelOptions::default(), 1, &links);
     let reactor = Reactor::virtual_clock();
     for round in 0..20 {
         let mut abandoned = device.open(4, &reactor).expect("a channel");
@@ -197,10 +195,10 @@ fn a_channel_that_is_dropped_leaves_nothing_for_the_next() {
 
 #[test]
 fn what_it_cannot_take_ends_as_an_error() {
-    let mut links = Links::default();
+    let links = Links::default();
     // Not through `Checked`, which would find the mistake first.
     let device =
-        ModelDevice::new("planted", &super::parameters(), &ModelOptions::default(), 1, &mut links)
+        ModelDevice::new("planted", &super::parameters(), &ModelOptions::default(), 1, &links)
             .expect("a device");
     let reactor = Reactor::virtual_clock();
     let mut channels = [device.open(4, &reactor).expect("a channel")];
@@ -221,8 +219,8 @@ fn what_it_cannot_take_ends_as_an_error() {
 
 #[test]
 fn on_the_wall_clock_it_takes_its_time() {
-    let mut links = Links::default();
-    let device = device(&ModelOptions::default(), 1, &mut links);
+    let links = Links::default();
+    let device = device(&ModelOptions::default(), 1, &links);
     let reactor = Reactor::wall().expect("io_uring");
     let mut channels = [device.open(2, &reactor).expect("a channel")];
     let began = reactor.now();
@@ -241,9 +239,9 @@ fn on_the_wall_clock_it_takes_its_time() {
 /// Each with a reactor of its own, on a disk of its own.
 #[test]
 fn threads_share_a_link() {
-    let mut links = Links::default();
+    let links = Links::default();
     let devices: Vec<_> =
-        (0..3).map(|seed| device(&ModelOptions::default(), seed, &mut links)).collect();
+        (0..3).map(|seed| device(&ModelOptions::default(), seed, &links)).collect();
     std::thread::scope(|scope| {
         for device in &devices {
             scope.spawn(move || {
@@ -269,7 +267,7 @@ fn parameters_that_were_loaded_make_the_same_disk() {
         &parameters,
         &ModelOptions::default(),
         1,
-        &mut Links::default(),
+        &Links::default(),
     )
     .expect("a device");
     assert_eq!(device.info().size_bytes, parameters.disk.capacity.value);
@@ -278,11 +276,11 @@ fn parameters_that_were_loaded_make_the_same_disk() {
 /// Reads both of two drives in a sequence, requests of `length` bytes, two of each in flight; bytes
 /// a second of both together.
 fn read_by_two(parameters: &Parameters, length: u64, drives: u64) -> f64 {
-    let mut links = Links::default();
+    let links = Links::default();
     let reactor = Reactor::virtual_clock();
     let mut channels: Vec<Box<dyn Channel>> = (1..=drives)
         .map(|seed| {
-            ModelDevice::new("planted", parameters, &ModelOptions::default(), seed, &mut links)
+            ModelDevice::new("planted", parameters, &ModelOptions::default(), seed, &links)
                 .expect("a device")
                 .open(2, &reactor)
                 .expect("a channel")
