@@ -24,7 +24,7 @@ const REQUESTS: usize = 12;
 const CHUNK_BYTES: u64 = 64 << 10;
 const BLOCK_BYTES: u64 = 4096;
 /// Of the modelled disk that the virtual clock's cells stand on.
-const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans/models/maxtor-320m.toml");
+const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/maxtor-320m.toml");
 const MODEL_BYTES: u64 = 335_544_320;
 const FILE_BYTES: u64 = 16 << 20;
 

@@ -1,0 +1,271 @@
+//! The studies of `plans/` in their short forms, on modelled drives: each comes out as its authors
+//! found it, in sign and order, or as docs/studies.md says and why.
+//!
+//! Those in guests need the kernel (`raidloom guest build`): without it they are skipped, and in CI
+//! that is a failure.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+fn is_built() -> bool {
+    match guest::Kernel::find() {
+        Ok(_) => true,
+        Err(error) => {
+            assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "{error}");
+            testkit::skipped!("{error}");
+            false
+        }
+    }
+}
+
+fn raidloom(arguments: &[&str]) -> String {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let ended = Command::new(env!("CARGO_BIN_EXE_raidloom"))
+        .args(arguments)
+        .current_dir(workspace)
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(ended.status.success(), "{arguments:?}: {}", text(&ended.stderr));
+    text(&ended.stdout)
+}
+
+/// The trials of a study that was run.
+struct Study {
+    trials: Vec<Value>,
+    /// What its report says of each kind of work.
+    sentences: Vec<String>,
+}
+
+/// A figure of a trial, and how it is called.
+const DURABLE: &str = "durable_throughput_bytes_per_second";
+const READ: &str = "throughput_bytes_per_second";
+const FILES: &str = "durable_io_per_second";
+const SEEKS: &str = "io_per_second";
+
+impl Study {
+    fn run(name: &str, more: &[&str]) -> Study {
+        let folder = tempfile::tempdir().unwrap();
+        let run = folder.path().join("run").to_str().unwrap().to_owned();
+        let plan = format!("plans/{name}.toml");
+        let size = ["run", &plan, "--output", &run];
+        raidloom(&[&size[..], more].concat());
+        let lines = std::fs::read_to_string(format!("{run}/trials.jsonl")).unwrap();
+        let trials: Vec<Value> =
+            lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        for trial in &trials {
+            let flags = trial["flags"].as_array().unwrap();
+            let is_missing = |flag: &Value| flag.as_str().unwrap().starts_with("not measured");
+            assert!(!flags.iter().any(is_missing), "{trial}");
+            assert_eq!(trial["clock"], "virtual", "{trial}");
+        }
+        let report = raidloom(&["report", &run, "--json"]);
+        let report: Value = serde_json::from_str(&report).unwrap();
+        let headlines = report["headlines"].as_array().unwrap().iter();
+        let sentences = headlines.map(|one| one["sentence"].as_str().unwrap().to_owned()).collect();
+        Study { trials, sentences }
+    }
+
+    /// The trials of one workload of the configurations that have these settings, as `axis=value`.
+    fn of(&self, settings: &[&str], workload: &str) -> Vec<&Value> {
+        let has = |trial: &&Value| {
+            trial["workload"] == workload
+                && settings.iter().all(|setting| {
+                    let (axis, value) = setting.split_once('=').unwrap();
+                    trial["settings"].get(axis).is_some_and(|found| found == value)
+                })
+        };
+        self.trials.iter().filter(has).collect()
+    }
+
+    /// The median over the blocks of the one configuration that has these settings.
+    fn figure(&self, settings: &[&str], workload: &str, metric: &str) -> f64 {
+        let trials = self.of(settings, workload);
+        let first = trials.first().unwrap_or_else(|| panic!("{settings:?}: no {workload}"));
+        let mut figures: Vec<f64> = trials
+            .iter()
+            .map(|trial| {
+                assert_eq!(trial["settings"], first["settings"], "{settings:?} name one");
+                trial["metrics"][metric].as_f64().unwrap()
+            })
+            .collect();
+        figures.sort_by(f64::total_cmp);
+        figures[figures.len() / 2]
+    }
+}
+
+/// Says what was found, for those who read the log.
+fn tell(study: &str, what: &str, figures: &[f64]) {
+    let figures: Vec<String> = figures.iter().map(|figure| format!("{figure:.3}")).collect();
+    println!("{study}: {what}: {}", figures.join(", "));
+}
+
+/// "two on two channels nearly double; two on one channel are *slower than one disk*; three and
+/// four gain over one but stay below two on two; linear is one disk".
+#[test]
+fn two_disks_on_one_channel() {
+    if !is_built() {
+        return;
+    }
+    let study = Study::run("shared-channel-bonnie", &["-s", "size=short"]);
+    let alone = ["members=one"];
+    for (work, metric) in [("block write", DURABLE), ("block read", READ)] {
+        let workload = format!("bonnie: {work}");
+        let of_one = |members: &str, level: &str| {
+            let settings = [&format!("members={members}")[..], &format!("level={level}")];
+            study.figure(&settings, &workload, metric) / study.figure(&alone, &workload, metric)
+        };
+        let shared = of_one("two-on-one-channel", "raid0");
+        let apart = of_one("two-on-two-channels", "raid0");
+        let three = of_one("three-on-two-channels", "raid0");
+        let four = of_one("four-on-two-channels", "raid0");
+        let linear = of_one("four-on-two-channels", "linear");
+        tell("shared channel", work, &[shared, apart, three, four, linear]);
+        assert!(apart > 1.75, "{work}: two on two channels: {apart}");
+        assert!(shared < 0.8, "{work}: two on one channel: {shared}");
+        assert!(four > 1.0 && four < apart, "{work}: four on two channels: {four}");
+        // By blocks alone three do not gain over one, and docs/studies.md says why.
+        assert!(three > shared && three < four, "{work}: three on two channels: {three}");
+        assert!((0.8..1.2).contains(&linear), "{work}: linear: {linear}");
+    }
+    let all = study.sentences.join("\n");
+    assert!(all.contains("two-on-two-channels raid0 64 KiB"), "{all}");
+}
+
+/// "SSD's block transfer is about one disk's and far below RAID 6; its seeks are far above both;
+/// XFS … wins block output; barriers cost ten times in metadata work".
+#[test]
+fn an_ssd_or_six_disks() {
+    if !is_built() {
+        return;
+    }
+    let study = Study::run("ssd-or-raid6", &["-s", "size=short"]);
+    let ext3 = ["file_system=ext3", "mount_options=data=writeback", "write_cache=on"];
+    let figure = |of: &[&str], workload: &str, metric: &str| {
+        study.figure(&[&ext3[..], of].concat(), workload, metric)
+    };
+    let drives: [&[&str]; 3] = [&["members=ssd"], &["members=disk"], &["members=six", "array=md"]];
+    for (work, metric) in [("block write", DURABLE), ("block read", READ)] {
+        let rates = drives.map(|drive| figure(drive, &format!("bonnie: {work}"), metric));
+        tell("SSD or RAID 6", work, &rates.map(|rate| rate / 1e6));
+        let [ssd, disk, six] = rates;
+        assert!((0.7..1.7).contains(&(ssd / disk)), "{work}: the SSD is about one disk");
+        assert!(six > 2.0 * ssd, "{work}: and far below RAID 6");
+    }
+    let [ssd, disk, six] = drives.map(|drive| figure(drive, "bonnie: seeks", SEEKS));
+    tell("SSD or RAID 6", "seeks", &[ssd, disk, six]);
+    assert!(ssd > 5.0 * disk && ssd > 4.0 * six, "its seeks are far above both");
+    assert!(six > disk);
+
+    // On one disk, with barriers and without.
+    let on = |file_system: &str, cache: &str, workload: &str, metric: &str| {
+        let axes = ["members=disk".to_owned(), format!("file_system={file_system}")];
+        let axes = [&axes[..], &[format!("write_cache={cache}")]].concat();
+        let mut axes: Vec<&str> = axes.iter().map(String::as_str).collect();
+        if file_system == "ext3" {
+            axes.push("mount_options=defaults");
+        }
+        study.figure(&axes, workload, metric)
+    };
+    let output = ["xfs", "ext3"].map(|system| on(system, "on", "bonnie: block write", DURABLE));
+    tell("SSD or RAID 6", "block output, XFS and ext3", &output.map(|rate| rate / 1e6));
+    assert!(output[0] > output[1], "XFS wins block output");
+    for system in ["xfs", "ext3"] {
+        for work in ["create", "delete"] {
+            let workload = format!("synced: sequential {work}");
+            let rates = ["unflushed", "on"].map(|cache| on(system, cache, &workload, FILES));
+            tell("SSD or RAID 6", &format!("{system}, {work}, barriers off and on"), &rates);
+        }
+        let workload = "synced: sequential create";
+        let [without, with] = ["unflushed", "on"].map(|cache| on(system, cache, workload, FILES));
+        assert!(without > 2.0 * with, "{system}: barriers cost: {without} and {with}");
+    }
+}
+
+/// "an image on a hard disk and then one sequential `write` beats everything; NTFS with access
+/// times makes reading slower than writing; write-through caches help reading many times, and
+/// writing only by what is read for it; UDF writes two to three times as fast as FAT32; with 300 MB
+/// the system's cache hides all of it".
+#[test]
+fn many_small_files() {
+    if !is_built() {
+        return;
+    }
+    let study = Study::run("many-small-files", &["-s", "size=short"]);
+    let plain = ["cache=none", "drop_caches=true"];
+    let figure = |of: &[&str], workload: &str, metric: &str| {
+        study.figure(of, &format!("copy: {workload}"), metric) / 1e6
+    };
+    let of = |more: &[&'static str]| [&plain[..], &["policy=performance"], more].concat();
+
+    // The image is written to the disc in one pass, as long as what it holds.
+    let megabyte = 1e6;
+    let pass = one_pass() / megabyte;
+    let systems: [(&str, &[&str]); 3] = [
+        ("FAT32", &["file_system=vfat"]),
+        ("UDF", &["file_system=udf"]),
+        ("NTFS", &["file_system=ntfs", "mount_options=atime"]),
+    ];
+    for (name, system) in systems {
+        let disc = figure(&[&of(&["members=dvd-ram"])[..], system].concat(), "write", DURABLE);
+        let image = figure(&[&of(&["members=image"])[..], system].concat(), "write", DURABLE);
+        // Seconds for a megabyte add up.
+        let both = 1.0 / (1.0 / image + 1.0 / pass);
+        tell("many small files", &format!("{name}, disc, image, both steps"), &[disc, image, both]);
+        assert!(both > 1.5 * disc, "{name}: an image and one pass beat the files themselves");
+        let read = figure(&[&of(&["members=dvd-ram"])[..], system].concat(), "read", READ);
+        tell("many small files", &format!("{name}, written and read"), &[disc, read]);
+        if name == "NTFS" {
+            assert!(read < disc, "NTFS reads slower than it writes");
+        }
+    }
+
+    let quick = ["vfat", "udf"].map(|system| {
+        let system = format!("file_system={system}");
+        figure(&[&plain[..], &["policy=quick", &system]].concat(), "write", DURABLE)
+    });
+    tell("many small files", "FAT32 and UDF where nothing waits", &quick);
+    assert!(quick[1] > 2.0 * quick[0], "UDF writes twice as fast as FAT32");
+
+    for (name, system) in [("FAT32", "file_system=vfat"), ("NTFS", "file_system=ntfs")] {
+        let with = |cache: &'static str, work: &str, metric: &str| {
+            let mut axes = vec!["members=dvd-ram", "policy=performance", "memory=512MiB", cache];
+            axes.push(system);
+            if name == "NTFS" {
+                axes.push("mount_options=atime");
+            }
+            figure(&axes, work, metric)
+        };
+        let caches = ["cache=none", "cache=tenth", "cache=third", "cache=whole"];
+        let read = caches.map(|cache| with(cache, "read", READ));
+        let written = caches.map(|cache| with(cache, "write", DURABLE));
+        tell("many small files", &format!("{name}, read with caches"), &read);
+        tell("many small files", &format!("{name}, written with caches"), &written);
+        // Each file is read once, so a cache helps by what is read again: above all what NTFS keeps
+        // of its files.
+        let gain = if name == "NTFS" { 2.0 } else { 1.15 };
+        assert!(read[3] > gain * read[0], "{name}: a cache as large as the disc");
+        let change = written[3] / written[0];
+        assert!((0.9..2.0).contains(&change), "{name}: caches help writing less: {change}");
+    }
+
+    let cached = figure(&["drop_caches=false"], "read", READ);
+    tell("many small files", "read from the system's cache", &[cached]);
+    assert!(cached > 100.0, "the system's cache hides the medium");
+}
+
+/// Bytes a second at which a disc is written in one pass, at its slow end.
+fn one_pass() -> f64 {
+    let work = "dd if=/dev/zero of=/dev/vda bs=1M count=64 oflag=direct conv=fsync";
+    let boot = ["guest", "run", "--json", "--memory", "64MiB", "--stack", "model:dvd-ram-5x"];
+    let said = raidloom(&[&boot[..], &["--disk-size", "64MiB", "--", work]].concat());
+    let said: Value = serde_json::from_str(&said).unwrap();
+    let seconds = said["work_seconds"].as_f64().unwrap();
+    let rate = f64::from(64 << 20) / seconds;
+    tell("many small files", "one pass where the disc is slowest", &[rate / 1e6]);
+    rate
+}
