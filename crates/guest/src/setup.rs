@@ -28,8 +28,8 @@ pub struct Setup {
     pub read_ahead_bytes: Option<u64>,
     /// The longest request to a disk, in bytes.
     pub request_max_bytes: Option<u64>,
-    /// Linux is told that the disks keep nothing in a cache: it flushes none of them, as with a file
-    /// system's barriers switched off.
+    /// Linux is told that the disks have no cache: it flushes none of them, as with the barriers of
+    /// a file system switched off.
     pub unflushed: bool,
     /// The file system on it; without one, work is on the device itself.
     pub format: Option<Format>,

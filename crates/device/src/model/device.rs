@@ -45,8 +45,11 @@ pub struct ModelOptions {
 /// clone has the same links.
 #[derive(Clone, Debug, Default)]
 pub struct Links {
-    by_name: Arc<Mutex<HashMap<String, (LinkParameters, Arc<Shared>)>>>,
+    by_name: Arc<Mutex<ByName>>,
 }
+
+/// What the first disk on a link says of it, and the disks on it.
+type ByName = HashMap<String, (LinkParameters, Arc<Shared>)>;
 
 /// All disks on a link.
 struct Shared(Mutex<State>);
