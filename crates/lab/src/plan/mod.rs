@@ -98,7 +98,7 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
     }
     let name = reader.require("name", "what people call the plan")?;
     // Both were looked at when the form was chosen.
-    (reader.get(document::SIZE), reader.get(document::SIZES));
+    [document::SIZE, document::SIZES].map(|key| reader.get(key));
     let sections = Sections {
         members: reader.table("members")?,
         caches: reader.table("caches")?,
