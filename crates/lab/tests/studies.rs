@@ -1,6 +1,6 @@
 //! The plans of `plans/`: each is a good one, in each of its forms, and those that need no guest
-//! run in the smallest version of themselves. What this machine cannot have is a trial that says why.
-//! Those in guests are run by the command line's tests.
+//! run in the smallest version of themselves; the others are run by the command line's tests. What
+//! this machine cannot have is a trial that says why.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
 

@@ -98,7 +98,8 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
     }
     let name = reader.require("name", "what people call the plan")?;
     // Both were looked at when the form was chosen.
-    [document::SIZE, document::SIZES].map(|key| reader.get(key));
+    reader.get(document::SIZE);
+    reader.get(document::SIZES);
     let sections = Sections {
         members: reader.table("members")?,
         caches: reader.table("caches")?,
