@@ -466,7 +466,7 @@ mod tests {
             keeping(stack::parse(text).unwrap()).to_string(),
             "raid0(chunk=64KiB, model:maxtor-6y200p0?data=keep, model:st340015a?data=drop)"
         );
-        let error = build("file:a.img", 1).err().unwrap().to_string();
+        let error = build("file:a.img", &NoFiles::default(), 1).err().unwrap().to_string();
         assert!(error.contains("modelled time"), "{error}");
     }
 }
