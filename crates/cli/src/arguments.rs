@@ -16,6 +16,7 @@ use crate::bench_command::{CrystalArguments, DepthArguments, DevtestArguments, H
 use crate::cache_command::arguments::{CacheVerb, OverlayVerb};
 use crate::compare_command::CompareArguments;
 use crate::guest_command::GuestVerb;
+use crate::pull_command::PullArguments;
 
 /// Finds the fastest safe disk layout for your own work, then runs it.
 #[derive(Parser, Debug)]
@@ -143,6 +144,34 @@ Examples:
 The ratio is second / first. What changed on the machine between two runs cannot be told
 from a difference: to decide something, put both into one plan, which interleaves them.")]
     Compare(CompareArguments),
+
+    /// Pull the plug, as often as it takes: what a layout and its file system lose, with a grade
+    #[command(arg_required_else_help = true)]
+    #[command(after_long_help = "\
+Examples:
+  raidloom pull ram:128MiB --fs ext4
+      300 pulls on one drive: what is lost of files that were copied
+  raidloom pull 'raid5(metadata=1.2, ram:96MiB, ram:96MiB, ram:96MiB)' --fs xfs --work fsync --hunt 300
+      and 300 states of the hunt, a sample of its own
+  raidloom pull --create 128MiB disk.img --fs ext4 --mount-options barrier=0 --work fsync \\
+      --keep-failing failing
+      the same layout as for files; they are not touched, and drives in memory stand for them
+  raidloom pull --replay failing/failing-0123456789abcdef.json
+      make that very state again, and judge it
+
+The stack is served over drives in memory, the file system made, and the work recorded. Then crash
+states are made: whatever the drives may have lost, a cut and a seed at a time. Each is mounted
+with THIS machine's kernel (nosuid, nodev, noexec, in a mount namespace of its own), repaired,
+and read; only what had been acknowledged counts as promised. That needs root, and a damaged file
+system is no harmless input for a kernel: use a machine that may fail, best a virtual one.
+
+Grades: A nothing is lost but the last second of copies - B nothing acknowledged is lost
+C it takes a repair, or old data come to light - D acknowledged work is lost - E all is lost")]
+    Pull(Box<PullArguments>),
+
+    /// The part of a pull test that mounts and works
+    #[command(hide = true)]
+    PullWorker,
 
     /// Disks that are described instead of owned
     #[command(subcommand)]

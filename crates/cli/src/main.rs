@@ -15,6 +15,7 @@ mod model;
 mod output;
 mod plan;
 mod progress;
+mod pull_command;
 mod report_command;
 mod run;
 mod signals;
@@ -58,6 +59,8 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => compare_command::compare_runs(&output, &arguments),
         Command::Guest(verb) => guest_command::guest(&output, &verb),
         Command::Model(verb) => model::model(&output, &verb),
+        Command::Pull(arguments) => pull_command::pull(&output, &arguments),
+        Command::PullWorker => pull_command::worker(),
         Command::Completions { shell } => {
             // Into memory first: a closed pipe is an ordinary end and not a panic.
             let mut script = Vec::new();

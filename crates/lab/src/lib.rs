@@ -18,6 +18,7 @@ mod estimate;
 pub mod import;
 pub mod order;
 pub mod plan;
+pub mod pull;
 mod record;
 mod run;
 mod stacks;

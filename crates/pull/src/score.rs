@@ -123,6 +123,10 @@ pub fn at_most_percent(count: u64, all: u64) -> f64 {
     100.0 * high
 }
 
+fn time(seconds: f64) -> String {
+    if seconds < 1.0 { format!("{:.0} ms", seconds * 1e3) } else { format!("{seconds:.1} s") }
+}
+
 fn share(count: usize, all: usize) -> Share {
     Share {
         count: count as u64,
@@ -209,13 +213,14 @@ impl ScoreCard {
         let promises = match self.promise_broken.count {
             0 => "nothing acknowledged lost".to_owned(),
             states => format!(
-                "acknowledged work lost in {states} of {} pulls, up to {:.1} s of it",
-                self.pulls, self.promised_seconds_lost.max
+                "acknowledged work lost in {states} of {} pulls, up to {} of it",
+                self.pulls,
+                time(self.promised_seconds_lost.max)
             ),
         };
         let copies = match self.closed_seconds_lost.max {
             0.0 => String::new(),
-            max => format!(", at most {max:.1} s of copies lost"),
+            max => format!(", at most {} of copies lost", time(max)),
         };
         format!(
             "grade {}: {promises}{copies} ({} pulls, below {:.2} %)",

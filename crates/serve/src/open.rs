@@ -231,6 +231,10 @@ impl OpenFiles for Members<'_> {
         self.options.files.time()
     }
 
+    fn stand_in(&self, path: &Path) -> Option<Arc<dyn Device>> {
+        self.options.files.stand_in(path)
+    }
+
     fn member_time(&self) -> Option<Duration> {
         self.options.member_time
     }

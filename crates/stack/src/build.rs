@@ -89,6 +89,12 @@ pub trait OpenFiles {
         Links::default()
     }
 
+    /// A device that stands for the file of this name, which is not opened then: drives that are
+    /// recorded, or as a crash has left them.
+    fn stand_in(&self, _path: &Path) -> Option<Arc<dyn Device>> {
+        None
+    }
+
     /// Opens for writing what a layer keeps for itself, an overlay's delta or a trace. A file that
     /// is not there is made sparse, with that many bytes, and stays.
     ///
@@ -715,6 +721,9 @@ impl Builder<'_> {
     }
 
     fn file(&mut self, path: &Path, settings: &Settings<'_>) -> Result<Arc<dyn Device>, Error> {
+        if let Some(device) = self.context.files.stand_in(path) {
+            return Ok(device);
+        }
         let options = FileOptions {
             read_only: self.read_only || settings.is("read_only", "yes"),
             direct: match settings.get("direct") {

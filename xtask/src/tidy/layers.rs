@@ -31,8 +31,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "lab",
         &[
-            "array", "bench", "block", "escape", "export", "guest", "host", "mdtools", "reactor",
-            "results", "serve", "stack",
+            "array", "bench", "block", "escape", "export", "guest", "host", "mdtools", "pull",
+            "reactor", "results", "serve", "stack",
         ],
     ),
     ("report", &["escape", "results"]),
@@ -44,7 +44,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "cli",
         &[
             "array", "bench", "block", "cache", "device", "escape", "export", "guest", "host",
-            "lab", "mdtools", "reactor", "report", "results", "serve", "stack",
+            "lab", "mdtools", "pull", "reactor", "report", "results", "serve", "stack",
         ],
     ),
     ("testkit", &["block", "reactor", "results"]),

@@ -135,6 +135,16 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ),
     (
         "clock",
+        "crates/lab/src/pull/mod.rs",
+        "one clock for requests on all threads and for marks, in the order of one log",
+    ),
+    (
+        "clock",
+        "crates/lab/src/pull/worker.rs",
+        "how long this machine takes until files are there again after a crash",
+    ),
+    (
+        "clock",
         "crates/lab/tests/cells.rs",
         "waits for another process; a test that hangs says less than one that fails",
     ),

@@ -1,0 +1,496 @@
+//! `raidloom pull`: what a layout and its file system lose when the plug is pulled.
+
+use std::path::{Path, PathBuf};
+
+use block::Node;
+use clap::{Args, ValueEnum};
+use export::RemovalPolicy;
+use host::mount::FileSystem;
+use lab::pull::{
+    Behaviour, Happening, Options, Outcome, Place, Program, Replayed, Sample, enter, leaves,
+    replay, run, serve_worker,
+};
+use pull::{Extent, ScoreCard, Share, Spread, Work};
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::output::{Output, about, figure};
+use crate::progress::Line;
+use crate::signals;
+
+/// Kinds of work, as they are called here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WorkName {
+    /// Files of 20 to 180 KB are written and closed, nothing is synced: what a copy loses
+    Copy,
+    /// Files are written, overwritten and removed, each with fsync
+    Fsync,
+    /// Files are replaced by rename, half of them with fsync, half without
+    Rename,
+    /// A log grows, with fdatasync behind each block
+    Append,
+}
+
+impl WorkName {
+    fn work(self) -> Work {
+        match self {
+            WorkName::Copy => Work::Copy,
+            WorkName::Fsync => Work::Fsync,
+            WorkName::Rename => Work::Rename,
+            WorkName::Append => Work::Append,
+        }
+    }
+}
+
+/// How drives behave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DeviceName {
+    /// A volatile cache (--cache, --cache-age), of which each write is lost with even chances
+    Typical,
+    /// Every write that no flush covers is lost with even chances, unit by unit
+    Strict,
+    /// No volatile cache: what was written is there
+    WriteThrough,
+    /// Flushes are answered and not carried out: no honest drive
+    Lying,
+    /// FUA is answered and not carried out: no honest drive
+    LyingFua,
+}
+
+impl DeviceName {
+    fn behaviour(self) -> Behaviour {
+        match self {
+            DeviceName::Typical => Behaviour::Typical,
+            DeviceName::Strict => Behaviour::Strict,
+            DeviceName::WriteThrough => Behaviour::WriteThrough,
+            DeviceName::Lying => Behaviour::LyingFlush,
+            DeviceName::LyingFua => Behaviour::LyingFua,
+        }
+    }
+
+    fn is_honest(self) -> bool {
+        !matches!(self, DeviceName::Lying | DeviceName::LyingFua)
+    }
+}
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EventName {
+    /// The power of the host and of the drives fails
+    Power,
+    /// Drives that live on the bus are pulled: what they cached is gone too
+    Yank,
+    /// The kernel or the serving process ends, the drives keep their power
+    Kill,
+}
+
+/// `pull`.
+#[derive(Args, Debug)]
+pub(crate) struct PullArguments {
+    /// Stack text: ram:SIZE, or files that stand for drives of their size
+    #[arg(required_unless_present = "replay")]
+    pub target: Option<String>,
+
+    /// Size of files that are not there; they are not made
+    #[arg(long, value_name = "SIZE")]
+    pub create: Option<String>,
+
+    /// Files that are there stand for empty drives of their size; they are not opened
+    #[arg(long)]
+    pub scratch: bool,
+
+    /// The file system
+    #[arg(long, value_name = "NAME", default_value = "ext4")]
+    pub fs: String,
+
+    /// Options for making it
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
+    pub make_options: Option<String>,
+
+    /// Options for mounting it, also after the crash
+    #[arg(long, value_name = "OPTIONS")]
+    pub mount_options: Option<String>,
+
+    /// What an array with superblocks keeps consistent with: resync, bitmap, ppl
+    #[arg(long, value_name = "HOW", default_value = "resync")]
+    pub consistency: String,
+
+    /// What works on the file system
+    #[arg(long, value_enum, default_value_t = WorkName::Copy)]
+    pub work: WorkName,
+
+    /// Steps of the work: files of a copy, fsyncs [default: 240 copies, 200 of the others]
+    #[arg(long, value_name = "N")]
+    pub steps: Option<u32>,
+
+    /// Time over which the steps are spread [default: 40s for copies, as fast as it goes else]
+    #[arg(long, value_name = "TIME")]
+    pub spread: Option<String>,
+
+    /// Crash states at cuts uniform in time: the user's figure
+    #[arg(long, value_name = "N", default_value_t = 300)]
+    pub pulls: u32,
+
+    /// Further states at cuts around flushes and arrivals, with hostile losses: a sample of its own
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub hunt: u32,
+
+    /// Recordings over which they are spread
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub recordings: u32,
+
+    /// How the drives behave
+    #[arg(long, value_enum, default_value_t = DeviceName::Typical)]
+    pub device: DeviceName,
+
+    /// What happens
+    #[arg(long, value_enum, default_value_t = EventName::Power)]
+    pub event: EventName,
+
+    /// When the export's writes are durable: performance after a flush, quick each by itself (mount
+    /// with -o sync as well, or they wait in the page cache)
+    #[arg(long, value_name = "POLICY", default_value = "performance")]
+    pub policy: String,
+
+    /// The volatile cache of each typical drive
+    #[arg(long, value_name = "SIZE", default_value = "32MiB")]
+    pub cache: String,
+
+    /// How long a write stays in it at most
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    pub cache_age: String,
+
+    /// What a drive writes whole or not at all
+    #[arg(long, value_name = "SIZE", default_value = "4KiB")]
+    pub tear: String,
+
+    /// Everything random follows from it
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+
+    /// Keep what makes states again that broke something, in this folder
+    #[arg(long, value_name = "DIR")]
+    pub keep_failing: Option<PathBuf>,
+
+    /// Write the first recording as dm-log-writes does, for replay-log (FILE.1, FILE.2 for further
+    /// drives)
+    #[arg(long, value_name = "FILE")]
+    pub log_writes: Option<PathBuf>,
+
+    /// Make a state again that was kept, and judge it
+    #[arg(long, value_name = "FILE", conflicts_with = "target")]
+    pub replay: Option<PathBuf>,
+}
+
+/// Carries out what the test asks for, until it ends.
+pub(crate) fn worker() -> Result<(), Failure> {
+    // Who started it has gone where this fails, and has nobody to tell.
+    serve_worker(&mut std::io::stdin().lock(), &mut escape::out_file)
+        .map_err(|_| Failure::silent(1))
+}
+
+/// Runs `pull`.
+pub(crate) fn pull(output: &Output, arguments: &PullArguments) -> Result<(), Failure> {
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::failed(format!("where this program lies: {error}")))?;
+    let program = Program { path: program, arguments: vec!["pull-worker".to_owned()] };
+    if let Some(path) = &arguments.replay {
+        enter()?;
+        let replayed = replay(path, &Place::new()?, &program)?;
+        return show_replayed(output, &replayed);
+    }
+    let options = options(output, arguments)?;
+    if let Some(folder) = &options.keep_failing {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Failure::from_io(folder.display(), &error))?;
+    }
+    enter()?;
+    let place = Place::new()?;
+    let stop = signals::stop_flag()?;
+    let line = Line::new(output);
+    let outcome = run(&options, &place, &program, &mut |text| line.show(text), &stop)?;
+    line.clear();
+    show(output, arguments, &options, &outcome)?;
+    if outcome.interrupted {
+        return Err(Failure::interrupted(
+            "interrupted: the figures are of what was done until then",
+        ));
+    }
+    Ok(())
+}
+
+fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failure> {
+    let text = arguments.target.as_deref().unwrap_or_default();
+    let node = stack::parse(text).map_err(block::Error::from)?;
+    let create =
+        arguments.create.as_deref().map(|text| output.size("--create", text)).transpose()?;
+    let mut size = |scheme: &str, leaf: &Node| drive_bytes(arguments, create, scheme, leaf);
+    let found = leaves(&node, &mut size)?;
+    let time = |flag: &str, text: &str| {
+        stack::size::parse_duration(text)
+            .map_err(|error| Failure::usage(format!("{flag} {text}: {error}")))
+    };
+    let is_copy = arguments.work == WorkName::Copy;
+    let spread = arguments.spread.as_deref().unwrap_or(if is_copy { "40s" } else { "0s" });
+    let tear = output.size("--tear", &arguments.tear)?;
+    let tear_bytes = u32::try_from(tear).ok().filter(|tear| tear.is_power_of_two() && *tear >= 512);
+    if !["resync", "bitmap", "ppl"].contains(&arguments.consistency.as_str()) {
+        return Err(Failure::usage(format!(
+            "--consistency {}: expected resync, bitmap or ppl",
+            arguments.consistency
+        )));
+    }
+    if arguments.pulls == 0 && arguments.hunt == 0 {
+        return Err(Failure::usage("--pulls 0: without --hunt there is nothing to do"));
+    }
+    Ok(Options {
+        stack: found.stack,
+        drive_bytes: found.drive_bytes,
+        consistency: arguments.consistency.clone(),
+        file_system: FileSystem::named(&arguments.fs)?,
+        make_options: arguments.make_options.clone(),
+        mount_options: arguments.mount_options.clone(),
+        removal: arguments
+            .policy
+            .parse::<RemovalPolicy>()
+            .map_err(|error| Failure::usage(format!("--policy {error}")))?,
+        work: arguments.work.work(),
+        extent: Extent {
+            steps: arguments.steps.unwrap_or(if is_copy { 240 } else { 200 }),
+            spread_milliseconds: time("--spread", spread)?.as_millis() as u64,
+        },
+        pulls: arguments.pulls,
+        hunt: arguments.hunt,
+        recordings: arguments.recordings.clamp(1, arguments.pulls.max(arguments.hunt)),
+        behaviour: arguments.device.behaviour(),
+        happening: match arguments.event {
+            EventName::Power => Happening::Power,
+            EventName::Yank => Happening::Yank,
+            EventName::Kill => Happening::Kill,
+        },
+        cache_bytes: output.size("--cache", &arguments.cache)?,
+        cache_milliseconds: time("--cache-age", &arguments.cache_age)?.as_millis() as u64,
+        tear_bytes: tear_bytes.ok_or_else(|| {
+            Failure::usage(format!(
+                "--tear {}: expected a power of two from 512 on",
+                arguments.tear
+            ))
+        })?,
+        seed: arguments.seed,
+        keep_failing: arguments.keep_failing.clone(),
+        log_writes: arguments.log_writes.clone(),
+    })
+}
+
+/// How large the drive is that stands for a leaf. Nothing is opened for writing, ever; that a file
+/// which holds something is meant has to be said all the same.
+fn drive_bytes(
+    arguments: &PullArguments,
+    create: Option<u64>,
+    scheme: &str,
+    leaf: &Node,
+) -> Result<u64, Failure> {
+    let Node::Leaf { address, options, .. } = leaf else { unreachable!("a leaf") };
+    let said = |text: &str| {
+        stack::size::parse(text)
+            .map(|size| size.bytes)
+            .map_err(|error| Failure::usage(format!("{leaf}: {error}")))
+    };
+    match scheme {
+        "ram" => said(address),
+        "file" => {
+            let path = Path::new(address);
+            let size = options.iter().find(|(name, _)| name == "size");
+            let named = size.map(|(_, text)| said(text)).transpose()?;
+            let Ok(data) = std::fs::metadata(path) else {
+                return named.or(create).ok_or_else(|| {
+                    Failure::usage(format!(
+                        "{address}: there is no such file; name the size of the drive that stands \
+                        for it (--create SIZE)"
+                    ))
+                });
+            };
+            let holds = !data.is_file() || data.len() > 0;
+            if holds && !arguments.scratch {
+                return Err(Failure::refused(format!(
+                    "{address}: it holds data; pull makes a file system anew. --scratch lets an \
+                    empty drive in memory of its size stand for it, and leaves it alone"
+                )));
+            }
+            match (named, data.is_file() && data.len() > 0, create) {
+                (Some(named), ..) => Ok(named),
+                (None, true, _) => Ok(data.len() / 4096 * 4096),
+                (None, false, Some(create)) => Ok(create),
+                (None, false, None) => Err(Failure::usage(format!(
+                    "{address}: how large is it to be? (--create SIZE)"
+                ))),
+            }
+        }
+        _ => Err(Failure::usage(format!(
+            "{leaf}: pull needs drives that keep data; name ram:SIZE or files"
+        ))),
+    }
+}
+
+fn show(
+    output: &Output,
+    arguments: &PullArguments,
+    options: &Options,
+    outcome: &Outcome,
+) -> Result<(), Failure> {
+    let mounted = arguments.mount_options.as_deref();
+    if output.json {
+        return output.document(&json!({
+            "target": arguments.target,
+            "file_system": options.file_system.name,
+            "make_options": options.make_options,
+            "mount_options": mounted,
+            "work": options.work,
+            "policy": arguments.policy,
+            "device": options.behaviour,
+            "is_honest_device": arguments.device.is_honest(),
+            "event": options.happening,
+            "cache_bytes": options.cache_bytes,
+            "cache_milliseconds": options.cache_milliseconds,
+            "tear_bytes": options.tear_bytes,
+            "seed": options.seed,
+            "place": "host",
+            "outcome": outcome,
+        }));
+    }
+    let mut text = format!(
+        "{} on {}{}, {} {} in {:.1} s of {} recordings\n",
+        options.file_system.name,
+        arguments.target.as_deref().unwrap_or_default(),
+        mounted.map(|mounted| format!(", mounted with {mounted}")).unwrap_or_default(),
+        options.extent.steps * options.recordings,
+        match options.work {
+            Work::Copy => "files copied",
+            Work::Fsync => "steps with fsync",
+            Work::Rename => "renames",
+            Work::Append => "blocks appended",
+        },
+        outcome.recorded_seconds,
+        options.recordings,
+    );
+    let cache = match (arguments.event, arguments.device) {
+        (EventName::Kill, _) => "drives keep their power and what they cached".to_owned(),
+        (_, DeviceName::Typical) => format!(
+            "typical drives: cache {} and at most {} old, tear unit {}",
+            about(options.cache_bytes),
+            arguments.cache_age,
+            about(options.tear_bytes.into())
+        ),
+        (_, DeviceName::Strict) => {
+            format!("strict drives: tear unit {}", about(options.tear_bytes.into()))
+        }
+        (_, DeviceName::WriteThrough) => "drives without a volatile cache".to_owned(),
+        (_, DeviceName::Lying) => "DISHONEST drives: flushes are ignored".to_owned(),
+        (_, DeviceName::LyingFua) => "DISHONEST drives: FUA is ignored".to_owned(),
+    };
+    text += &format!(
+        "{cache}; {} written in {} requests, {} flushes; {} promises made\n",
+        about(outcome.written_bytes),
+        outcome.requests,
+        outcome.flushes,
+        outcome.promises
+    );
+    for (name, sample) in [
+        ("cuts uniform in time", &outcome.figure),
+        ("the hunt: hot cuts, hostile losses", &outcome.hunt),
+    ] {
+        if let Some(sample) = sample {
+            text += &format!("\n{}\n", card(name, sample));
+        }
+    }
+    if let (Some(first), Some(folder)) = (outcome.kept.first(), &options.keep_failing) {
+        let count = outcome.kept.len();
+        text += &format!("\n{count} kept in {}; look at one:\n", folder.display());
+        text += &format!("  raidloom pull --replay {}\n", first.display());
+    }
+    output.result(&text)
+}
+
+fn card(name: &str, sample: &Sample) -> String {
+    let ScoreCard { pulls, .. } = sample.card;
+    let card = &sample.card;
+    let mut rows: Vec<(&str, String)> = vec![
+        ("could not be mounted", shown(&card.unmountable)),
+        ("  nor after a repair", shown(&card.lost_for_good)),
+    ];
+    if let Some(check) = &card.check_failed {
+        rows.push(("errors found by a check", shown(check)));
+    }
+    rows.push(("acknowledged work lost", shown(&card.promise_broken)));
+    if card.promise_broken.count > 0 {
+        rows.push((
+            "  promises broken",
+            format!("{}, {}", card.promises_broken, about(card.promised_bytes_lost)),
+        ));
+        rows.push(("  seconds of it", spread(&card.promised_seconds_lost)));
+    }
+    rows.push(("seconds of copies lost", spread(&card.closed_seconds_lost)));
+    rows.push(("files of copies lost", spread(&card.closed_files_lost)));
+    rows.push(("renames without fsync torn", shown(&card.rename_torn)));
+    rows.push(("old data exposed", shown(&card.exposed)));
+    rows.push(("blocks torn, as permitted", card.torn_blocks.to_string()));
+    rows.push(("recovery, seconds", spread(&card.recovery_seconds)));
+    if sample.unsteady > 0 {
+        rows.push(("not shown twice, not counted", sample.unsteady.to_string()));
+    }
+    let rows = rows.into_iter().map(|(label, value)| format!("  {label:<30}{value}\n"));
+    format!("{name}, {pulls} pulls\n{}{}", rows.collect::<String>(), card.headline())
+}
+
+fn shown(share: &Share) -> String {
+    let Share { count, percent, at_most_percent } = share;
+    match count {
+        0 => format!("none (below {} % at 95 %)", figure(*at_most_percent)),
+        _ => format!("{count}: {} % (at most {} %)", figure(*percent), figure(*at_most_percent)),
+    }
+}
+
+fn spread(spread: &Spread) -> String {
+    let Spread { median, p95, max } = spread;
+    if *max == 0.0 {
+        return "0".to_owned();
+    }
+    format!("median {}, p95 {}, longest {}", figure(*median), figure(*p95), figure(*max))
+}
+
+fn show_replayed(output: &Output, replayed: &Replayed) -> Result<(), Failure> {
+    if output.json {
+        return output.document(replayed);
+    }
+    let Replayed { is_same_state, is_same_judgement, judgement } = replayed;
+    let mut text = format!(
+        "{}; {}\n",
+        if *is_same_state { "the same state, bit for bit" } else { "ANOTHER STATE" },
+        if *is_same_judgement { "it shows the same" } else { "it shows SOMETHING ELSE" }
+    );
+    for why in [&judgement.unmountable, &judgement.lost_for_good].into_iter().flatten() {
+        text += &format!("{why}\n");
+    }
+    if judgement.check_failed == Some(true) {
+        text += "a check finds errors\n";
+    }
+    if let Some(found) = &judgement.findings {
+        for wrong in found.broken.iter().chain(&found.torn_renames) {
+            text += &format!(
+                "file {}: {:?}, {} bytes; {:?} since {:.3} s\n",
+                wrong.file,
+                wrong.class,
+                wrong.bytes,
+                wrong.rule,
+                wrong.since_nanoseconds as f64 / 1e9
+            );
+        }
+        text += &format!(
+            "{} files looked at, {} with old data, {} closed ones lost\n",
+            found.files,
+            found.exposed,
+            found.lost.len()
+        );
+    }
+    output.result(&text)
+}

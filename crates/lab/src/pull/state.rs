@@ -1,0 +1,282 @@
+//! States of a recording: made, started from, mounted, judged, and kept when they broke something.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use export::fuse::{FuseFile, FuseOptions};
+use host::Error;
+use pull::{Cut, Findings, History, Judgement, Log, Mark, Policy, expected};
+use reactor::{Random, derive_seed};
+use serde::{Deserialize, Serialize};
+
+use super::worker::{State, Waited, Worker};
+use super::{Options, Place, Program, Recording, Samples};
+
+/// A state that broke something: enough to make it again, bit for bit.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Failing {
+    /// The stack, over drives of our own.
+    pub stack: String,
+    /// Their sizes in bytes.
+    pub drive_bytes: Vec<u64>,
+    /// The log of its recording, beside this file.
+    pub log: String,
+    /// So many events had happened.
+    pub cut_events: u32,
+    /// When it was.
+    pub cut_nanoseconds: u64,
+    /// What survived.
+    pub policy: String,
+    /// The state's seed.
+    pub seed: u64,
+    /// The smallest unit in which anything was chosen.
+    pub unit_bytes: u32,
+    /// A checksum over all that differed from what was durable.
+    pub checksum: u32,
+    /// The run in the content.
+    pub run: u64,
+    /// What worked.
+    pub work: pull::Work,
+    /// How the drives behaved.
+    pub behaviour: super::Behaviour,
+    /// The file system.
+    pub file_system: String,
+    /// Options for mounting it.
+    pub mount_options: Option<String>,
+    /// What was found.
+    pub judgement: Judgement,
+}
+
+pub(super) struct States<'a> {
+    options: &'a Options,
+    place: &'a Place,
+    program: &'a Program,
+    recording: &'a Recording,
+    /// The recording's number.
+    number: u64,
+    worker: Option<Worker>,
+    /// The run in the content.
+    run: u64,
+}
+
+/// What a state is made of.
+#[derive(Clone, Copy)]
+struct Made {
+    cut: Cut,
+    policy: Policy,
+    seed: u64,
+    unit: u32,
+}
+
+impl<'a> States<'a> {
+    pub(super) fn new(
+        options: &'a Options,
+        place: &'a Place,
+        program: &'a Program,
+        recording: &'a Recording,
+        number: u64,
+    ) -> States<'a> {
+        let run = derive_seed(options.seed, "run", number);
+        States { options, place, program, recording, number, worker: None, run }
+    }
+
+    /// Judges a state at each of the cuts, which are in order.
+    pub(super) fn pull(
+        &mut self,
+        cuts: &[Cut],
+        is_hunt: bool,
+        sample: &mut Samples,
+        kept: &mut Vec<PathBuf>,
+        tell: &mut dyn FnMut(&str),
+        stop: &AtomicBool,
+    ) -> Result<(), Error> {
+        let label = if is_hunt { "hunt" } else { "figure" };
+        let hunt = Policy::hunt();
+        let mut random = Random::with_seed(derive_seed(self.options.seed, label, self.number));
+        let unit = if is_hunt { 512 } else { self.options.tear_bytes };
+        let log = Arc::clone(&self.recording.log);
+        let mut history = History::new(log, self.options.fault(), Some(unit));
+        for (&cut, index) in cuts.iter().zip(1_u64..) {
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let policy = match is_hunt {
+                true => hunt[random.usize(..hunt.len())],
+                false => self.options.policy(),
+            };
+            let seed = derive_seed(random.u64(..), label, index);
+            let made = Made { cut, policy, seed, unit };
+            let judgement = self.judge(&mut history, made)?;
+            if is_bad(&judgement) {
+                // Only what the same seed shows twice counts.
+                let again = self.judge(&mut history, made)?;
+                if what(&again) != what(&judgement) {
+                    sample.unsteady += 1;
+                    continue;
+                }
+                kept.extend(self.keep(&history, made, &judgement)?);
+            }
+            sample.states.push((cut.time_nanoseconds, judgement));
+            tell(&format!(
+                "recording {}: {label}, state {index} of {}",
+                self.number + 1,
+                cuts.len()
+            ));
+        }
+        if let Some(worker) = self.worker.take() {
+            worker.end();
+        }
+        Ok(())
+    }
+
+    fn judge(&mut self, history: &mut History, made: Made) -> Result<Judgement, Error> {
+        let failed = |error: block::Error| Error::failed(error.to_string());
+        history.advance(made.cut).map_err(failed)?;
+        let crash = history.crash(made.cut, made.policy, made.seed).map_err(failed)?;
+        let opened = match self.options.open(crash.drives(), false) {
+            Ok(opened) => opened,
+            Err(error) => {
+                let text = Some(format!("the stack does not start: {error}"));
+                return Ok(Judgement {
+                    unmountable: text.clone(),
+                    lost_for_good: text,
+                    ..Judgement::default()
+                });
+            }
+        };
+        let options = FuseOptions { workers: 1, ..FuseOptions::default() };
+        let device = Arc::clone(&opened.device);
+        let file = FuseFile::mount(device, &self.place.image(), &options).map_err(failed)?;
+        let worker = match &mut self.worker {
+            Some(worker) => worker,
+            none => none.insert(self.program.start()?),
+        };
+        let before = self.recording.marks.iter().filter(|(event, ..)| *event < made.cut.events);
+        let marks: Vec<(u64, Mark)> = before.map(|&(_, time, mark)| (time, mark)).collect();
+        let judged = worker.judge(State {
+            image: file.path().to_owned(),
+            point: self.place.point(),
+            file_system: self.options.file_system.name.to_owned(),
+            options: self.options.mount_options.clone(),
+            run: self.run,
+            expected: expected(self.options.work, &marks),
+        })?;
+        let judgement = match judged {
+            Waited::Judged(judgement) => judgement,
+            Waited::Hangs => {
+                // What serves it goes first: then whoever waits for it gets an error.
+                drop(file);
+                self.worker = None;
+                let text = Some("mounting or reading it does not end".to_owned());
+                return Ok(Judgement {
+                    unmountable: text.clone(),
+                    lost_for_good: text,
+                    ..Judgement::default()
+                });
+            }
+        };
+        drop((file, opened));
+        Ok(judgement)
+    }
+
+    /// Writes down what makes the state again, and its log once.
+    fn keep(
+        &self,
+        history: &History,
+        made: Made,
+        judgement: &Judgement,
+    ) -> Result<Option<PathBuf>, Error> {
+        let Some(folder) = &self.options.keep_failing else { return Ok(None) };
+        let failed = |error: block::Error| Error::failed(error.to_string());
+        let crash = history.crash(made.cut, made.policy, made.seed).map_err(failed)?;
+        let log = format!("recording-{}.pulllog", self.number + 1);
+        let log_path = folder.join(&log);
+        if !log_path.exists()
+            && let Some(bytes) = self.recording.log.bytes_in_memory()
+        {
+            host::files::write_whole(&log_path, bytes)?;
+        }
+        let failing = Failing {
+            stack: self.options.stack.to_string(),
+            drive_bytes: self.options.drive_bytes.clone(),
+            log,
+            cut_events: made.cut.events,
+            cut_nanoseconds: made.cut.time_nanoseconds,
+            policy: made.policy.to_string(),
+            seed: made.seed,
+            unit_bytes: made.unit,
+            checksum: crash.checksum(),
+            run: self.run,
+            work: self.options.work,
+            behaviour: self.options.behaviour,
+            file_system: self.options.file_system.name.to_owned(),
+            mount_options: self.options.mount_options.clone(),
+            judgement: judgement.clone(),
+        };
+        let path = folder.join(format!("failing-{:016x}.json", made.seed));
+        let text = serde_json::to_string_pretty(&failing)
+            .map_err(|error| Error::failed(format!("making JSON: {error}")))?;
+        host::files::write_whole(&path, text.as_bytes())?;
+        Ok(Some(path))
+    }
+}
+
+/// Whether there is something that has to be shown twice.
+fn is_bad(judgement: &Judgement) -> bool {
+    let is_bad = |found: &Findings| {
+        !found.broken.is_empty() || !found.torn_renames.is_empty() || found.exposed > 0
+    };
+    judgement.unmountable.is_some()
+        || judgement.check_failed == Some(true)
+        || judgement.findings.as_ref().is_some_and(is_bad)
+}
+
+/// What has to come out the same: all but the time it took.
+fn what(judgement: &Judgement) -> Judgement {
+    Judgement { recovery_milliseconds: 0, ..judgement.clone() }
+}
+
+/// Makes a state again that was kept, and judges it. The answer says whether it is the same, bit
+/// for bit, and what was found.
+///
+/// # Errors
+/// A file that is none or has gone, and what keeps it from being judged.
+pub fn replay(path: &Path, place: &Place, program: &Program) -> Result<Replayed, Error> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Error::usage(format!("{}: {error}", path.display())))?;
+    let failing: Failing = serde_json::from_str(&text).map_err(|error| {
+        Error::usage(format!("{}: no state that pull has kept: {error}", path.display()))
+    })?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let log =
+        Log::open(&folder.join(&failing.log)).map_err(|error| Error::usage(error.to_string()))?;
+    let policy: Policy = failing.policy.parse().map_err(Error::usage)?;
+    let options = super::options_of(&failing)?;
+    let recording = Recording { marks: super::marks(&log)?, log: Arc::new(log), between: (0, 0) };
+    let cut = Cut { events: failing.cut_events, time_nanoseconds: failing.cut_nanoseconds };
+    let unit = failing.unit_bytes;
+    let made = Made { cut, policy, seed: failing.seed, unit };
+    let mut history = History::new(Arc::clone(&recording.log), options.fault(), Some(unit));
+    let mut states = States::new(&options, place, program, &recording, 0);
+    states.run = failing.run;
+    let judgement = states.judge(&mut history, made)?;
+    let failed = |error: block::Error| Error::failed(error.to_string());
+    let crash = history.crash(made.cut, made.policy, made.seed).map_err(failed)?;
+    Ok(Replayed {
+        is_same_state: crash.checksum() == failing.checksum,
+        is_same_judgement: what(&judgement) == what(&failing.judgement),
+        judgement,
+    })
+}
+
+/// A state that was made again.
+#[derive(Clone, Debug, Serialize)]
+pub struct Replayed {
+    /// Bit for bit.
+    pub is_same_state: bool,
+    /// And it showed the same.
+    pub is_same_judgement: bool,
+    /// What it showed.
+    pub judgement: Judgement,
+}

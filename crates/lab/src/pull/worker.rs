@@ -1,0 +1,303 @@
+//! The process that touches mounted file systems.
+//!
+//! It is one of its own because a process that is killed while it waits for a file system that it
+//! serves itself would wait for ever. Tasks come as lines of JSON on its standard input, marks and
+//! answers go back on its standard output; it ends with its input.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use host::Error;
+use host::mount::{FileSystem, unmount_patiently};
+use pull::{Expected, Extent, Judgement, Mark, Work, judge};
+use serde::{Deserialize, Serialize};
+
+/// How long a state may take to be mounted, repaired and read.
+const STATE_TIME: Duration = Duration::from_secs(60);
+/// How long everything else may take.
+const TASK_TIME: Duration = Duration::from_secs(600);
+
+/// What is to be done.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Task {
+    Make { device: PathBuf, file_system: String, options: Option<String> },
+    Mount { device: PathBuf, point: PathBuf, file_system: String, options: Option<String> },
+    Prepare { point: PathBuf, work: Work, run: u64 },
+    Work { point: PathBuf, work: Work, run: u64, seed: u64, extent: Extent },
+    Unmount { point: PathBuf },
+    Judge(Box<State>),
+}
+
+/// A state to be judged.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct State {
+    pub(super) image: PathBuf,
+    pub(super) point: PathBuf,
+    pub(super) file_system: String,
+    pub(super) options: Option<String>,
+    pub(super) run: u64,
+    pub(super) expected: Vec<Expected>,
+}
+
+/// What the worker says.
+#[derive(Debug, Serialize, Deserialize)]
+enum Said {
+    /// To be written down; it waits for an empty line.
+    Mark(Mark),
+    Done,
+    Judged(Box<Judgement>),
+    Failed(String),
+}
+
+/// How the worker is started.
+pub struct Program {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+}
+
+impl Program {
+    pub(super) fn start(&self) -> Result<Worker, Error> {
+        let failed = |error: &io::Error| Error::from_io("starting what mounts and works", error);
+        let mut command = Command::new(&self.path);
+        command.args(&self.arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| failed(&error))?;
+        let input = child.stdin.take().expect("it was piped");
+        let output = BufReader::new(child.stdout.take().expect("it was piped"));
+        let (sender, said) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in output.lines().map_while(Result::ok) {
+                let Ok(said) = serde_json::from_str(&line) else { break };
+                if sender.send(said).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Worker { child, input: Some(input), said })
+    }
+}
+
+/// A worker that runs. Dropping it kills it.
+pub(super) struct Worker {
+    child: Child,
+    input: Option<ChildStdin>,
+    said: Receiver<Said>,
+}
+
+/// How waiting for the worker ended.
+pub(super) enum Waited {
+    Judged(Judgement),
+    /// It has not answered in time.
+    Hangs,
+}
+
+impl Worker {
+    fn send(&mut self, line: &str) -> Result<(), Error> {
+        let input = self.input.as_mut().expect("open until the end");
+        let sent = input.write_all(line.as_bytes()).and_then(|()| input.write_all(b"\n"));
+        sent.and_then(|()| input.flush()).map_err(|error| Error::from_io("the worker", &error))
+    }
+
+    fn send_task(&mut self, task: &Task) -> Result<(), Error> {
+        let line = serde_json::to_string(task)
+            .map_err(|error| Error::failed(format!("a task for the worker: {error}")))?;
+        self.send(&line)
+    }
+
+    pub(super) fn carry_out(&mut self, task: &Task) -> Result<(), Error> {
+        self.carry_out_marking(task, &mut |_| 0)
+    }
+
+    /// Carries out a task; what it marks is written down before it goes on.
+    pub(super) fn carry_out_marking(
+        &mut self,
+        task: &Task,
+        mark: &mut dyn FnMut(&Mark) -> u32,
+    ) -> Result<(), Error> {
+        self.send_task(task)?;
+        loop {
+            match self.said.recv_timeout(TASK_TIME) {
+                Ok(Said::Mark(text)) => {
+                    mark(&text);
+                    self.send("")?;
+                }
+                Ok(Said::Done | Said::Judged(_)) => return Ok(()),
+                Ok(Said::Failed(text)) => return Err(Error::failed(text)),
+                Err(RecvTimeoutError::Timeout) => {
+                    return Err(Error::failed("the work on the file system hangs"));
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Error::failed("what works on the file system has ended early"));
+                }
+            }
+        }
+    }
+
+    pub(super) fn judge(&mut self, state: State) -> Result<Waited, Error> {
+        self.send_task(&Task::Judge(Box::new(state)))?;
+        match self.said.recv_timeout(STATE_TIME) {
+            Ok(Said::Judged(judgement)) => Ok(Waited::Judged(*judgement)),
+            Ok(Said::Failed(text)) => Err(Error::failed(text)),
+            Ok(Said::Mark(_) | Said::Done) => Err(Error::failed("the worker makes no sense")),
+            Err(RecvTimeoutError::Timeout) => Ok(Waited::Hangs),
+            Err(RecvTimeoutError::Disconnected) => {
+                Err(Error::failed("what judges states has ended early"))
+            }
+        }
+    }
+
+    /// Lets it end in order.
+    pub(super) fn end(mut self) {
+        self.input = None;
+        // Whatever it says, it has nothing mounted any more.
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if self.input.take().is_some() {
+            let _ = self.child.kill();
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// Writes a whole line at once.
+pub type Output<'a> = dyn FnMut(&str) -> io::Result<()> + 'a;
+
+/// The worker's side: until its input ends.
+///
+/// # Errors
+/// When nobody listens any more.
+pub fn serve_worker(input: &mut dyn BufRead, output: &mut Output<'_>) -> Result<(), Error> {
+    let failed = |error: io::Error| Error::from_io("the worker", &error);
+    let mut line = String::new();
+    loop {
+        line.clear();
+        if input.read_line(&mut line).map_err(failed)? == 0 {
+            return Ok(());
+        }
+        let answer = match serde_json::from_str(&line) {
+            Ok(task) => carry_out(task, input, output)
+                .unwrap_or_else(|error| Said::Failed(error.to_string())),
+            Err(error) => Said::Failed(format!("no such task: {error}")),
+        };
+        say(output, &answer).map_err(failed)?;
+    }
+}
+
+fn say(output: &mut Output<'_>, said: &Said) -> io::Result<()> {
+    output(&(serde_json::to_string(said).map_err(io::Error::other)? + "\n"))
+}
+
+fn carry_out(task: Task, input: &mut dyn BufRead, output: &mut Output<'_>) -> Result<Said, Error> {
+    let mut tell = |mark: Mark| -> io::Result<()> {
+        say(output, &Said::Mark(mark))?;
+        match input.read_line(&mut String::new())? {
+            0 => Err(io::Error::other("the test has ended")),
+            _ => Ok(()),
+        }
+    };
+    let failed = |point: &Path, error: &io::Error| {
+        Error::from_io(format_args!("working in {}", point.display()), error)
+    };
+    match task {
+        Task::Make { device, file_system, options } => {
+            FileSystem::named(&file_system)?.make_with(&device, options.as_deref())?;
+        }
+        Task::Mount { device, point, file_system, options } => {
+            let options = mount_options(options.as_deref(), false);
+            FileSystem::named(&file_system)?.mount(&device, &point, Some(&options))?;
+        }
+        Task::Prepare { point, work, run } => {
+            pull::prepare(work, &point, run, &mut tell).map_err(|error| failed(&point, &error))?;
+        }
+        Task::Work { point, work, run, seed, extent } => {
+            pull::work(work, &point, (run, seed), extent, &mut tell)
+                .map_err(|error| failed(&point, &error))?;
+        }
+        Task::Unmount { point } => unmount_patiently(&point)?,
+        Task::Judge(state) => {
+            return judge_state(&state).map(|found| Said::Judged(Box::new(found)));
+        }
+    }
+    Ok(Said::Done)
+}
+
+/// Whatever is on an image, it may not be used to become somebody else.
+fn mount_options(own: Option<&str>, is_image: bool) -> String {
+    let loops = if is_image { "loop," } else { "" };
+    let own = own.map(|own| format!(",{own}")).unwrap_or_default();
+    format!("{loops}nosuid,nodev,noexec{own}")
+}
+
+/// How a kind of file system is checked and repaired.
+struct Tools {
+    check: &'static [&'static str],
+    repair: Option<&'static [&'static str]>,
+    /// It has no journal: it is checked before it is mounted, as systems do.
+    first: bool,
+}
+
+fn tools(file_system: &str) -> Option<Tools> {
+    let with = |check, repair, first| Some(Tools { check, repair, first });
+    match file_system {
+        "ext4" | "ext3" => with(&["e2fsck", "-fn"], Some(&["e2fsck", "-fy"]), false),
+        "ext2" => with(&["e2fsck", "-fn"], Some(&["e2fsck", "-fy"]), true),
+        "xfs" => with(&["xfs_repair", "-n", "-f"], Some(&["xfs_repair", "-f", "-L"]), false),
+        "btrfs" => with(&["btrfs", "check", "--readonly"], None, false),
+        "vfat" => with(&["fsck.vfat", "-n"], Some(&["fsck.vfat", "-a"]), true),
+        "ntfs" => with(&["ntfsfix", "-n"], Some(&["ntfsfix"]), true),
+        _ => None,
+    }
+}
+
+/// Whether a tool finds nothing to say about an image; nothing where there is no tool.
+fn passes(tool: &[&str], image: &Path, codes: std::ops::RangeInclusive<i32>) -> Option<bool> {
+    let mut command = Command::new(tool[0]);
+    command.args(&tool[1..]).arg(image);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let status = command.status().ok()?;
+    Some(status.code().is_some_and(|code| codes.contains(&code)))
+}
+
+fn judge_state(state: &State) -> Result<Judgement, Error> {
+    let begun = Instant::now();
+    let file_system = FileSystem::named(&state.file_system)?;
+    let tools = tools(file_system.name);
+    let options = mount_options(state.options.as_deref(), true);
+    let mut judgement = Judgement::default();
+    let repair = || {
+        let repair = tools.as_ref().and_then(|tools| tools.repair)?;
+        // 1 says that errors were corrected.
+        passes(repair, &state.image, 0..=1)
+    };
+    if let Some(tools) = tools.as_ref().filter(|tools| tools.first) {
+        judgement.check_failed = passes(tools.check, &state.image, 0..=0).map(|passes| !passes);
+        if judgement.check_failed == Some(true) {
+            repair();
+        }
+    }
+    let mut mounted = file_system.mount(&state.image, &state.point, Some(&options));
+    if let Err(error) = &mounted {
+        judgement.unmountable = Some(error.to_string());
+        repair();
+        mounted = file_system.mount(&state.image, &state.point, Some(&options));
+    }
+    judgement.recovery_milliseconds = begun.elapsed().as_millis() as u64;
+    if let Err(error) = mounted {
+        judgement.lost_for_good = Some(error.to_string());
+        return Ok(judgement);
+    }
+    judgement.findings = Some(judge(&state.point, state.run, &state.expected));
+    unmount_patiently(&state.point)?;
+    if let Some(tools) = tools.filter(|tools| !tools.first && judgement.unmountable.is_none()) {
+        judgement.check_failed = passes(tools.check, &state.image, 0..=0).map(|passes| !passes);
+    }
+    Ok(judgement)
+}
