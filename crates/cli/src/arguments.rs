@@ -145,13 +145,13 @@ The ratio is second / first. What changed on the machine between two runs cannot
 from a difference: to decide something, put both into one plan, which interleaves them.")]
     Compare(CompareArguments),
 
-    /// Pull the plug, as often as it takes: what a layout and its file system lose, with a grade
+    /// Pull the plug, often: what a layout and its file system lose, with a grade
     #[command(arg_required_else_help = true)]
     #[command(after_long_help = "\
 Examples:
   raidloom pull ram:128MiB --fs ext4
       300 pulls on one drive: what is lost of files that were copied
-  raidloom pull 'raid5(metadata=1.2, ram:96MiB, ram:96MiB, ram:96MiB)' --fs xfs --work fsync --hunt 300
+  raidloom pull 'raid5(metadata=1.2, ram:96MiB, ram:96MiB, ram:96MiB)' --work fsync --hunt 300
       and 300 states of the hunt, a sample of its own
   raidloom pull --create 128MiB disk.img --fs ext4 --mount-options barrier=0 --work fsync \\
       --keep-failing failing
