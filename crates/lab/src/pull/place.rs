@@ -15,8 +15,8 @@ const INSIDE: &str = "RAIDLOOM_PULL_NAMESPACE";
 /// namespace it is covered with memory.
 const COVERED: &str = "/sys/fs/fuse/connections";
 
-/// Goes on with this very program in a mount namespace of its own, unless that was done before. What
-/// is mounted there goes with its last process.
+/// Goes on with this very program in a mount namespace of its own, unless that was done before.
+/// What is mounted there goes with its last process.
 ///
 /// # Errors
 /// What is needed, where that is not permitted. Else it does not return.
