@@ -1,10 +1,12 @@
 //! The report as one self-contained page: nothing is fetched, no script is needed to read it.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use results::analysis::{Analysis, Comparison};
+use results::analysis::{Analysis, Comparison, Start};
 use results::types::Run;
 use serde_json::{Value, json};
 
+use crate::card::{Card, card};
+use crate::decision::decision;
 use crate::table::{self, Table};
 use crate::{csv, numbers, sentences, svg};
 
@@ -41,10 +43,9 @@ pub fn html(run: &Run, analysis: &Analysis) -> String {
                     }
                 }
                 main {
-                    (verdict(analysis))
+                    (verdict(run, analysis))
                     (warnings(analysis))
                     @if sentences::has_scores(analysis) { (scores(analysis)) }
-                    @if !analysis.starts.is_empty() { (starts(analysis)) }
                     (ratios(run, analysis))
                     (order(run, analysis))
                     (machine(run, analysis))
@@ -126,27 +127,42 @@ fn title(comparison: &Comparison) -> Markup {
     }
 }
 
-/// How what is recommended is started.
-fn starts(analysis: &Analysis) -> Markup {
+/// The card, which the script can save.
+fn to_post(card: &Card) -> Markup {
     html! {
-        section aria-labelledby="starts" {
-            h2 #starts { "To run it" }
-            @for start in &analysis.starts {
-                h3 { (start.label) }
-                pre tabindex="0" { code { (start.command) } }
-                @if !start.without_raidloom.is_empty() {
-                    p { "Or without raidloom:" }
-                    pre tabindex="0" { code { (start.without_raidloom.join("\n")) } }
+        figure.to-post {
+            figcaption { "A card to post "
+                span data-needs-script hidden {
+                    button type="button" data-card { "Save it as a picture (SVG)" } } }
+            (scrolled("The card", &card.svg()))
+            details {
+                summary { "As text" }
+                pre tabindex="0" aria-label="The card as text" { (card.text()) }
+                (shown(&card.table()))
+            }
+        }
+    }
+}
+
+/// What builds a decision.
+fn builds(start: &Start) -> Markup {
+    html! {
+        pre tabindex="0" aria-label="The command that builds it" { code { (start.command) } }
+        @if !start.without_raidloom.is_empty() {
+            details {
+                summary { "The same without raidloom" }
+                pre tabindex="0" aria-label="The commands without raidloom" {
+                    code { (start.without_raidloom.join("\n")) }
                 }
             }
         }
     }
 }
 
-fn verdict(analysis: &Analysis) -> Markup {
+fn verdict(run: &Run, analysis: &Analysis) -> Markup {
     html! {
         section.verdict aria-labelledby="verdict" {
-            h2 #verdict { "Verdict" }
+            h2 #verdict { "Decision" }
             @for comparison in &analysis.comparisons {
                 article {
                     h3 { (title(comparison)) span.against { (table::comparison_subject(comparison))
@@ -154,18 +170,30 @@ fn verdict(analysis: &Analysis) -> Markup {
                     @if let Some(banner) = sentences::one_disk(comparison) {
                         p.banner { (banner) }
                     }
+                    @if let Some(decision) = decision(analysis, comparison) {
+                        p.decision.unsure[!decision.is_sure] { (decision.lead) }
+                        @if !decision.score.is_empty() {
+                            p.score { (decision.score) @if !decision.sure.is_empty() {
+                                " " span.tag[!decision.is_sure] { (decision.sure) } } }
+                        }
+                        p.rest { (decision.rest) }
+                        @if let Some(start) = decision.start { (builds(start)) }
+                        @if !decision.open.is_empty() {
+                            p.unknown { strong { "Not known." } " " (decision.open) }
+                        }
                     div.answers {
-                        @for kind in comparison.results() {
-                            @let answer = sentences::answer(analysis, comparison, kind);
+                        @for answer in &decision.kinds {
                             div.answer {
                                 p.kind { (answer.kind) }
                                 p.pick.unsure[!answer.is_sure] { (answer.pick) }
                                 p.score { (answer.score) @if !answer.sure.is_empty() {
                                     " " span.tag[!answer.is_sure] { (answer.sure) } } }
-                                @for detail in &answer.details { p.detail { (detail) } }
+                                @for detail in answer.details() { p.detail { (detail) } }
                             }
                         }
                     }
+                    }
+                    @if let Some(card) = card(run, comparison) { (to_post(&card)) }
                     @if let Some(sentence) = sentences::pairing(comparison) { p.all { (sentence) } }
                 }
             }
@@ -177,7 +205,7 @@ fn warnings(analysis: &Analysis) -> Markup {
     html! {
         @if !analysis.warnings.is_empty() {
             section.warnings aria-labelledby="warnings" {
-                h2 #warnings { "Before believing it" }
+                h2 #warnings { "Read this first" }
                 ul { @for warning in &analysis.warnings {
                     li { (sentences::warning(analysis, warning)) } } }
             }

@@ -11,7 +11,9 @@
 //! chart and the table. Names, labels and facts are foreign text: `escape` takes from each output
 //! what would steer it.
 
+mod card;
 mod csv;
+mod decision;
 mod html;
 mod json;
 mod markdown;
@@ -22,6 +24,7 @@ mod svg;
 mod table;
 mod text;
 
+pub use card::{card_svg, card_text};
 pub use csv::csv;
 pub use html::html;
 pub use json::json;

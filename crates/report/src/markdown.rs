@@ -6,6 +6,7 @@ use escape::markdown as escaped;
 use results::analysis::Analysis;
 use results::types::Run;
 
+use crate::decision::decision;
 use crate::sentences;
 use crate::table::{self, Table};
 
@@ -13,7 +14,7 @@ use crate::table::{self, Table};
 #[must_use]
 pub fn markdown(run: &Run, analysis: &Analysis) -> String {
     let mut text = format!(
-        "# {}\n\n{}\n\n## Verdict\n",
+        "# {}\n\n{}\n\n## Decision\n",
         escaped(&run.plan.name),
         escaped(&sentences::scope(run, analysis).join(" · "))
     );
@@ -28,9 +29,25 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
         if let Some(banner) = sentences::one_disk(comparison) {
             let _ = write!(text, "> {}\n\n", escaped(&banner));
         }
-        for kind in comparison.results() {
-            let answer = sentences::answer(analysis, comparison, kind);
-            let details = answer.details.join(" ");
+        let Some(decision) = decision(analysis, comparison) else { continue };
+        let lead = escaped(&decision.lead);
+        let lead = if decision.is_sure { format!("**{lead}**") } else { lead };
+        let parts = [lead.as_str(), decision.score.as_str()];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        let sure = match decision.sure {
+            "" => String::new(),
+            sure => format!(", {sure}"),
+        };
+        let _ = writeln!(text, "{}{sure}. {}\n", parts.join(" "), escaped(&decision.rest));
+        if let Some(start) = decision.start {
+            put_code(&mut text, &[&start.command]);
+            text.push('\n');
+        }
+        if !decision.open.is_empty() {
+            let _ = writeln!(text, "Not known: {}\n", escaped(&decision.open));
+        }
+        for answer in &decision.kinds {
+            let details = sentences::join(answer.details());
             let (kind, pick) = (answer.kind, escaped(&answer.pick));
             // What is not sure does not stand out.
             let lead = if answer.is_sure {
@@ -68,16 +85,13 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
             put_table(&mut text, &table::heat(run, comparison, &panel));
         }
     }
-    for (number, start) in analysis.starts.iter().enumerate() {
+    let others = analysis.starts.iter().filter(|start| !start.without_raidloom.is_empty());
+    for (number, start) in others.enumerate() {
         if number == 0 {
-            text.push_str("\n## To run it\n");
+            text.push_str("\n## Without raidloom\n");
         }
         let _ = write!(text, "\n{}\n\n", escaped(&start.label));
-        put_code(&mut text, &[&start.command]);
-        if !start.without_raidloom.is_empty() {
-            text.push_str("\nOr without raidloom:\n\n");
-            put_code(&mut text, &start.without_raidloom.iter().collect::<Vec<_>>());
-        }
+        put_code(&mut text, &start.without_raidloom.iter().collect::<Vec<_>>());
     }
     text.push_str("\n## Machine and plan\n");
     put_table(&mut text, &table::configurations(analysis));

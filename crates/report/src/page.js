@@ -1,4 +1,4 @@
-// Saving the summary is all that this does; the page reads the same without it.
+// Saving the summary and the card is all that this does; the page reads the same without it.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const fixed = ["workload", "metric", "trials", "median", "low", "high", "ratio", "ratio_low", "ratio_high", "verdict"];
@@ -25,5 +25,16 @@
       URL.revokeObjectURL(link.href);
     });
   }
+  for (const button of document.querySelectorAll("[data-card]")) {
+    button.addEventListener("click", () => {
+      const picture = new XMLSerializer().serializeToString(button.closest("figure").querySelector("svg"));
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([picture], { type: "image/svg+xml" }));
+      link.download = "card.svg";
+      link.click();
+      URL.revokeObjectURL(link.href);
+    });
+  }
+  for (const part of document.querySelectorAll("[data-needs-script]")) part.hidden = false;
   document.getElementById("save").hidden = false;
 })();

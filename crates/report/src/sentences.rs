@@ -29,17 +29,29 @@ pub(crate) struct Answer {
     pub(crate) sure: &'static str,
     /// Whether it may stand out: what is not sure may not.
     pub(crate) is_sure: bool,
-    /// What else is to be said, a sentence each.
-    pub(crate) details: Vec<String>,
+    /// What else is known, a sentence each.
+    pub(crate) known: Vec<String>,
+    /// What is not known, or not surely, a sentence each.
+    pub(crate) open: Vec<String>,
 }
 
 impl Answer {
+    /// What else is to be said, a sentence each.
+    pub(crate) fn details(&self) -> impl Iterator<Item = &str> {
+        self.known.iter().chain(&self.open).map(String::as_str)
+    }
+
     /// All of it in one line.
     pub(crate) fn sentence(&self) -> String {
         let score = if self.score.is_empty() { String::new() } else { format!(" {}", self.score) };
         let sure = if self.sure.is_empty() { String::new() } else { format!(", {}", self.sure) };
-        format!("{} work: {}{score}{sure}. {}", self.kind, self.pick, self.details.join(" "))
+        format!("{} work: {}{score}{sure}. {}", self.kind, self.pick, join(self.details()))
     }
+}
+
+/// Sentences, one after the other.
+pub(crate) fn join<'a>(sentences: impl Iterator<Item = &'a str>) -> String {
+    sentences.collect::<Vec<_>>().join(" ")
 }
 
 /// What a comparison says about one kind of work.
@@ -53,7 +65,8 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindRe
             score: String::new(),
             sure: "",
             is_sure: false,
-            details: no_answer(analysis, comparison, kind),
+            known: Vec::new(),
+            open: no_answer(analysis, comparison, kind),
         };
     };
     let is_baseline = *take == comparison.baseline;
@@ -62,18 +75,19 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindRe
     } else {
         kind.score(take).map_or_else(String::new, numbers::score_whole)
     };
-    let mut details = vec![how_it_stands(comparison, headline, is_baseline)];
-    details.extend(analysis.goal.as_ref().map(|goal| format!("Judged by the goal: {goal}.")));
-    details.extend(named(analysis, comparison, kind));
+    let mut known = vec![how_it_stands(comparison, headline, is_baseline)];
+    let mut open = Vec::new();
+    known.extend(analysis.goal.as_ref().map(|goal| format!("Judged by the goal: {goal}.")));
+    known.extend(named(analysis, comparison, kind));
     if !headline.same.is_empty() {
-        details.push(format!(
+        known.push(format!(
             "The same within {}: {}.",
             numbers::percent(analysis.margin),
             list(comparison, kind, headline.same.iter())
         ));
     }
     if !headline.open.is_empty() {
-        details.push(format!(
+        open.push(format!(
             "Not decided between it and {}{}.",
             list(comparison, kind, headline.open.iter()),
             settling(analysis, kind, headline)
@@ -94,13 +108,13 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindRe
             .map(|score| &score.configuration)
             .collect();
         if !those.is_empty() {
-            details.push(format!(
+            known.push(format!(
                 "{words} {baseline}{also}: {}.",
                 list(comparison, kind, those.into_iter())
             ));
         }
     }
-    details.extend(reservations(comparison, headline));
+    open.extend(reservations(comparison, headline));
     Answer {
         kind: name,
         pick: label(comparison, take),
@@ -111,7 +125,8 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindRe
             (false, true) => "",
         },
         is_sure: headline.sure,
-        details,
+        known,
+        open,
     }
 }
 

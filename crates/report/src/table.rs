@@ -64,6 +64,16 @@ pub(crate) fn label(comparison: &Comparison, configuration: &str) -> String {
     numbers::spaced_sizes(comparison.label(configuration))
 }
 
+/// The same with what all but the baseline share: `raid0 64 KiB`.
+pub(crate) fn full_label(comparison: &Comparison, configuration: &str) -> String {
+    let label = label(comparison, configuration);
+    if configuration == comparison.baseline {
+        return label;
+    }
+    let shared = comparison.shared.iter().map(|value| numbers::spaced_sizes(value));
+    shared.chain([label]).collect::<Vec<_>>().join(" ")
+}
+
 /// Scores of one kind of access.
 pub(crate) fn scores(comparison: &Comparison, kind: &KindResult) -> Table {
     let rows = kind.scores.iter().map(|score| {

@@ -6,6 +6,7 @@ use results::analysis::{Analysis, Comparison, KindResult, Score};
 use results::claim::Answer;
 use results::types::Run;
 
+use crate::decision::decision;
 use crate::numbers;
 use crate::sentences;
 use crate::svg::LogScale;
@@ -39,7 +40,7 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
     let mut out = Out { style, text: String::new() };
     out.line(&style.paint(Paint::Bold, &run.plan.name));
     out.wrapped(0, &sentences::scope(run, analysis).join(" · "));
-    out.heading("VERDICT");
+    out.heading("DECISION");
     for comparison in &analysis.comparisons {
         let title = format!(
             "{}: {}",
@@ -50,8 +51,22 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
         if let Some(banner) = sentences::one_disk(comparison) {
             out.wrapped(2, &banner);
         }
-        for kind in comparison.results() {
-            let answer = sentences::answer(analysis, comparison, kind);
+        let Some(decision) = decision(analysis, comparison) else { continue };
+        let lead = match decision.is_sure {
+            true => style.paint(Paint::Bold, &decision.lead),
+            false => printable(&decision.lead).into_owned(),
+        };
+        let lead = format!("  {lead}  {}  {}", decision.score, decision.sure);
+        out.line(lead.trim_end());
+        out.wrapped(2, &decision.rest);
+        if let Some(start) = decision.start {
+            // Not wrapped: it is to be copied.
+            out.line(&format!("    {}", printable(&start.command)));
+        }
+        if !decision.open.is_empty() {
+            out.wrapped(2, &format!("Not known: {}", decision.open));
+        }
+        for answer in &decision.kinds {
             let pick = if answer.is_sure {
                 style.paint(Paint::Bold, &answer.pick)
             } else {
@@ -59,7 +74,7 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
             };
             let lead = format!("  {:<11} {pick}  {}  {}", answer.kind, answer.score, answer.sure);
             out.line(lead.trim_end());
-            out.wrapped(14, &answer.details.join(" "));
+            out.wrapped(14, &sentences::join(answer.details()));
         }
         if let Some(sentence) = sentences::pairing(comparison) {
             out.wrapped(2, &sentence);
@@ -67,7 +82,7 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
         out.line("");
     }
     if !analysis.warnings.is_empty() {
-        out.heading("WARNINGS");
+        out.heading("READ THIS FIRST");
         for warning in &analysis.warnings {
             let start = out.text.len();
             out.wrapped(2, &sentences::warning(analysis, warning));
@@ -94,15 +109,12 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
             out.table(&table::heat(run, comparison, &panel));
         }
     }
-    if !analysis.starts.is_empty() {
-        out.heading("TO RUN IT");
+    let others = || analysis.starts.iter().filter(|start| !start.without_raidloom.is_empty());
+    if others().next().is_some() {
+        out.heading("WITHOUT RAIDLOOM");
     }
-    for start in &analysis.starts {
+    for start in others() {
         out.line(&style.paint(Paint::Bold, &start.label));
-        out.line(&format!("  {}", printable(&start.command)));
-        if !start.without_raidloom.is_empty() {
-            out.line("  or without raidloom:");
-        }
         // Not wrapped: they are to be copied.
         start.without_raidloom.iter().for_each(|line| out.line(&format!("  {}", printable(line))));
     }

@@ -234,3 +234,43 @@ fn foreign_text_stays_text_everywhere() {
     let text = report::text(&run, &analysis, plain(100));
     assert!(!text.contains('\x1b'), "control characters reached the terminal");
 }
+
+/// The same run with workloads called as CrystalDiskMark's rows, direct and cached.
+fn crystal() -> Run {
+    let mut run = fixture::small();
+    let rows = ["SEQ1M Q8T1", "SEQ128K Q32T1", "RND4K Q32T16", "RND4K Q1T1"];
+    let ways = ["read", "read buffered", "write"];
+    let names = rows.iter().flat_map(|row| ways.map(|way| format!("crystal: {row} {way}")));
+    for (index, name) in names.enumerate().take(run.plan.workloads.len()) {
+        let old = std::mem::replace(&mut run.plan.workloads[index].name, name.clone());
+        for trial in run.trials.iter_mut().filter(|trial| trial.workload == old) {
+            trial.workload.clone_from(&name);
+            trial.cell = results::types::cell_id(&trial.settings, &name);
+        }
+    }
+    run
+}
+
+#[test]
+fn the_card_has_the_figures_of_what_was_decided_on() {
+    for (name, run) in [("card", fixture::small()), ("card-crystal", crystal())] {
+        let analysis = analyse(&run);
+        let text = report::card_text(&run, &analysis).unwrap();
+        let picture = report::card_svg(&run, &analysis).unwrap();
+        check(&format!("{name}.txt"), &text);
+        check(&format!("{name}.svg"), &picture);
+        let take = &analysis.comparisons[0].results().last().unwrap().headline.take;
+        let label = analysis.comparisons[0].label(take.as_ref().unwrap());
+        // Of what is taken, and of nothing else.
+        let title = text.lines().next().unwrap().replace('\u{202f}', "");
+        assert_eq!(title, format!("raid0 {label}"));
+        // Every figure of the picture is in the text.
+        for figure in picture.split("card-figure\"").skip(1) {
+            let figure = figure.split(['>', '<']).nth(1).unwrap();
+            assert!(text.contains(figure), "{figure}\n{text}");
+        }
+    }
+    let mut begun = fixture::small();
+    begun.trials.truncate(30);
+    assert_eq!(report::card_text(&begun, &analyse(&begun)), None, "nothing was decided on");
+}

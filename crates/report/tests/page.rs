@@ -195,8 +195,9 @@ fn page_is_whole_at_every_width() {
         let told = render(&chromium, &page, name, width, dark);
         assert_eq!(told["width"], width, "rendered at another width");
         assert_eq!(told["problems"], serde_json::json!([]), "{name} at {width}");
-        // Three forest plots and that of all work, a heat map and a strip for each comparison.
-        assert_eq!(told["charts"], 2 * 6);
+        // The card, three forest plots and that of all work, a heat map and a strip for each
+        // comparison.
+        assert_eq!(told["charts"], 2 * 7);
     }
 }
 

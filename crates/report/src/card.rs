@@ -1,0 +1,330 @@
+//! The card: what was decided on, in four rows that people know, to be posted as a picture or
+//! pasted as text. Rows are CrystalDiskMark's where they were measured, direct and through the page
+//! cache side by side; of other suites one of each kind of work.
+
+use std::fmt::Write as _;
+
+use maud::{Markup, PreEscaped, html};
+use results::analysis::{Analysis, Cell, Comparison, Metric};
+use results::claim::{Doubt, doubt};
+use results::types::{Run, Workload};
+
+use crate::measure::{self, Face, fitted};
+use crate::numbers;
+use crate::table::{self, Column, Table};
+
+/// CrystalDiskMark's own four rows, in its order.
+const KNOWN: [&str; 4] = ["SEQ1M Q8T1", "SEQ1M Q1T1", "RND4K Q32T1", "RND4K Q1T1"];
+/// Rows of a card.
+const ROWS: usize = 4;
+/// How the name of a row through the page cache ends.
+const BUFFERED: &str = " buffered";
+/// The rate that CrystalDiskMark counts.
+const THROUGHPUT: &str = "throughput_bytes_per_second";
+
+/// The figures of one configuration.
+pub(crate) struct Card {
+    /// The configuration.
+    title: String,
+    /// Where the figures come from.
+    under: String,
+    /// Heads of the columns of figures, each in two parts.
+    columns: Vec<[String; 2]>,
+    rows: Vec<(String, Vec<String>)>,
+    /// How to read them.
+    foot: Vec<String>,
+}
+
+/// Which column of a card a workload is, and which row.
+struct Place<'a> {
+    row: &'a str,
+    write: bool,
+    buffered: bool,
+}
+
+fn place(workload: &Workload) -> Option<Place<'_>> {
+    let name = workload.name.rsplit_once(": ").map_or(&*workload.name, |(_, name)| name);
+    let (name, buffered) = match name.strip_suffix(BUFFERED) {
+        Some(name) => (name, true),
+        None => (name, false),
+    };
+    let (row, way) = name.rsplit_once(' ')?;
+    let is_known = (row.starts_with("SEQ") || row.starts_with("RND")) && row.contains(" Q");
+    let is_way = way == "read" || way == "write";
+    (is_known && is_way).then_some(Place { row, write: way == "write", buffered })
+}
+
+/// The card of what a comparison decided on; none where it decided on nothing, or where nothing of
+/// it was measured.
+pub(crate) fn card(run: &Run, comparison: &Comparison) -> Option<Card> {
+    let take = comparison.results().last()?.headline.take.as_ref()?;
+    let cells: Vec<(&Workload, &Cell)> = run
+        .plan
+        .workloads
+        .iter()
+        .filter_map(|workload| Some((workload, comparison.cell(take, &workload.name)?)))
+        .collect();
+    let placed: Vec<(Place<'_>, &Cell)> =
+        cells.iter().filter_map(|(workload, cell)| Some((place(workload)?, *cell))).collect();
+    let mut doubtful = false;
+    let (columns, rows) = if placed.is_empty() {
+        of_any_suite(&cells, &mut doubtful)
+    } else {
+        of_crystal(&placed, &mut doubtful)
+    };
+    if rows.is_empty() {
+        return None;
+    }
+    let trials = cells.iter().flat_map(|(_, cell)| &cell.metrics).map(|metric| metric.trials);
+    let trials = trials.max().unwrap_or(0);
+    let under = [run.plan.name.as_str(), comparison.figures()].join(" · ");
+    let medians = match trials {
+        1 => "One trial each".to_owned(),
+        _ => format!("Medians of {trials} trials"),
+    };
+    let mut foot = vec![if placed.is_empty() {
+        format!("{medians}.")
+    } else {
+        format!("{medians}, in MB/s of 1,000,000 bytes.")
+    }];
+    if !placed.is_empty() {
+        foot.push("Rates when the calls had returned.".to_owned());
+    }
+    if doubtful {
+        foot.push("! some of its trials are doubtful: the report says why.".to_owned());
+    }
+    Some(Card { title: table::full_label(comparison, take), under, columns, rows, foot })
+}
+
+fn shown(metric: &Metric, cell: &Cell, buffered: bool, doubtful: &mut bool) -> String {
+    let unit = numbers::unit(&metric.name);
+    let counts = |flag: &str| match doubt(flag) {
+        // That a cache answers is what is asked for there.
+        Doubt::NotTheMedium => !buffered,
+        Doubt::NotSteady | Doubt::Busy => true,
+        Doubt::Note => false,
+    };
+    let is_doubtful = cell.flags.iter().any(|flag| counts(&flag.text));
+    *doubtful |= is_doubtful;
+    let mark = if is_doubtful { "!" } else { "" };
+    format!("{}{mark}", numbers::figure(metric.median, metric.interval, unit))
+}
+
+type Filled = (Vec<[String; 2]>, Vec<(String, Vec<String>)>);
+
+fn of_crystal(placed: &[(Place<'_>, &Cell)], doubtful: &mut bool) -> Filled {
+    let mut names: Vec<&str> = Vec::new();
+    for (place, _) in placed {
+        if !names.contains(&place.row) {
+            names.push(place.row);
+        }
+    }
+    // CrystalDiskMark's first, in its order; the others as the plan has them.
+    names.sort_by_key(|name| KNOWN.iter().position(|known| known == name).unwrap_or(ROWS));
+    names.truncate(ROWS);
+    let ways = [(false, false), (false, true), (true, false), (true, true)];
+    let is = |place: &Place<'_>, (write, buffered): (bool, bool)| {
+        place.write == write && place.buffered == buffered
+    };
+    let ways: Vec<(bool, bool)> =
+        ways.into_iter().filter(|way| placed.iter().any(|(place, _)| is(place, *way))).collect();
+    let head = |(write, buffered): &(bool, bool)| {
+        let way = if *write { "Write" } else { "Read" };
+        [way.to_owned(), if *buffered { "cached, MB/s" } else { "direct, MB/s" }.to_owned()]
+    };
+    let row = |name: &&str| {
+        let figure = |way: &(bool, bool)| {
+            let here = placed.iter().find(|(place, _)| place.row == *name && is(place, *way));
+            let metric = |cell: &&Cell| {
+                cell.metrics.iter().find(|metric| metric.name == THROUGHPUT).cloned()
+            };
+            here.and_then(|(_, cell)| Some((*cell, metric(cell)?)))
+                .map_or("–".to_owned(), |(cell, metric)| shown(&metric, cell, way.1, doubtful))
+        };
+        ((*name).to_owned(), ways.iter().map(figure).collect())
+    };
+    let mut row = row;
+    let rows = names.iter().map(&mut row).collect();
+    (ways.iter().map(head).collect(), rows)
+}
+
+/// Rows of a suite whose users know no card: what each is judged by.
+fn of_any_suite(cells: &[(&Workload, &Cell)], doubtful: &mut bool) -> Filled {
+    let judged = |workload: &Workload, cell: &Cell| {
+        let durable = format!("durable_{}", workload.metric);
+        let named = |name: &str| cell.metrics.iter().find(|metric| metric.name == name).cloned();
+        named(&durable).or_else(|| named(&workload.metric))
+    };
+    // One of each kind of work and direction, the last as its largest requests.
+    let mut chosen: Vec<(&Workload, &Cell, Metric)> = Vec::new();
+    for (workload, cell) in cells {
+        let Some(metric) = judged(workload, cell) else { continue };
+        let is_like = |(known, _, other): &&mut (&Workload, &Cell, Metric)| {
+            known.group == workload.group && other.name == metric.name
+        };
+        match chosen.iter_mut().find(is_like) {
+            Some(like) => *like = (workload, cell, metric),
+            None => chosen.push((workload, cell, metric)),
+        }
+    }
+    chosen.truncate(ROWS);
+    let mut rows = Vec::new();
+    for (workload, cell, metric) in chosen {
+        let unit = numbers::unit(&metric.name).name;
+        let figure = format!("{} {unit}", shown(&metric, cell, false, doubtful));
+        rows.push((workload.name.clone(), vec![figure.trim_end().to_owned()]));
+    }
+    (vec![[String::new(), String::new()]], rows)
+}
+
+/// With several columns of figures, and with one: that fits a small screen.
+const WIDTHS: [f64; 2] = [560.0, 316.0];
+const EDGE: f64 = 16.0;
+const ROW: f64 = 46.0;
+const GAP: f64 = 6.0;
+const HEAD: f64 = 58.0;
+/// Colours of its own, so that the picture is the same wherever it is posted; dark where its reader
+/// prefers that.
+const STYLE: &str = ".card-page{fill:#fff}.card-box{fill:#eef2f5}.card-name{fill:#0b4a70}\
+.card-ink{fill:#1c2126}.card-soft{fill:#56616b}.card-on{fill:#fff}\
+@media (prefers-color-scheme:dark){.card-page{fill:#15191d}.card-box{fill:#2a323a}\
+.card-name{fill:#12557f}.card-ink{fill:#e8ebee}.card-soft{fill:#a6b0b9}}\
+.card text{font:12px -apple-system,\"Segoe UI\",Roboto,\"Noto Sans\",\"Liberation Sans\",\
+\"DejaVu Sans\",sans-serif;font-variant-numeric:tabular-nums}\
+.card text.card-title{font-size:16px;font-weight:600}.card text.card-figure{font-size:18px;\
+font-weight:600}";
+
+impl Card {
+    /// As a picture that needs nothing else.
+    pub(crate) fn svg(&self) -> Markup {
+        let names =
+            self.rows.iter().map(|(name, _)| measure::width(name, Face::Bold)).fold(80.0, f64::max);
+        let count = self.columns.len().max(1) as f64;
+        let has_head = self.columns.iter().any(|head| !head[0].is_empty());
+        let width = WIDTHS[usize::from(!has_head)];
+        let label = (names + 24.0).min(130.0);
+        let inner = width - 2.0 * EDGE;
+        let cell = (inner - label - count * GAP) / count;
+        let top = HEAD + if has_head { 34.0 } else { 0.0 };
+        let bottom = top + self.rows.len() as f64 * (ROW + GAP);
+        let height = bottom + 8.0 + self.foot.len() as f64 * 18.0 + 6.0;
+        let left = |column: usize| EDGE + label + GAP + column as f64 * (cell + GAP);
+        html! {
+            svg.card role="img" width=(width) height=(height)
+                viewBox=(format!("0 0 {width} {height}")) {
+                title { "Figures of " (self.title) }
+                style { (PreEscaped(STYLE)) }
+                rect.card-page width=(width) height=(height) rx="10" {}
+                text.card-ink.card-title x=(EDGE) y="30" {
+                    (fitted(&self.title, Face::Bold, inner / 1.4)) }
+                text.card-soft x=(EDGE) y="48" { (fitted(&self.under, Face::Text, inner)) }
+                @if has_head {
+                    @for (column, head) in self.columns.iter().enumerate() {
+                        text.card-ink x=(left(column) + cell / 2.0) y=(HEAD + 14.0)
+                            text-anchor="middle" font-weight="600" { (head[0]) }
+                        text.card-soft x=(left(column) + cell / 2.0) y=(HEAD + 29.0)
+                            text-anchor="middle" { (head[1]) }
+                    }
+                }
+                @for (row, (name, figures)) in self.rows.iter().enumerate() {
+                    @let y = top + row as f64 * (ROW + GAP);
+                    @if let (false, [figure]) = (has_head, &figures[..]) {
+                        rect.card-box x=(EDGE) y=(y) width=(inner) height=(ROW) rx="5" {}
+                        text.card-soft x=(EDGE + 10.0) y=(y + 17.0) {
+                            (fitted(name, Face::Text, inner - 20.0)) }
+                        text.card-ink.card-figure x=(EDGE + inner - 8.0) y=(y + ROW - 7.0)
+                            text-anchor="end" { (figure) }
+                    } @else {
+                        (Card::row(name, figures, (y, label, cell)))
+                    }
+                }
+                @for (line, text) in self.foot.iter().enumerate() {
+                    text.card-soft x=(EDGE) y=(bottom + 16.0 + line as f64 * 18.0) {
+                        (fitted(text, Face::Text, inner)) }
+                }
+            }
+        }
+    }
+
+    /// A row with its name at the left and figures in columns.
+    fn row(name: &str, figures: &[String], (y, label, cell): (f64, f64, f64)) -> Markup {
+        let left = |column: usize| EDGE + label + GAP + column as f64 * (cell + GAP);
+        // A figure is set half as large again as measured.
+        let large = |text: &str| fitted(text, Face::Bold, (cell - 12.0) / 1.5);
+        html! {
+            rect.card-name x=(EDGE) y=(y) width=(label) height=(ROW) rx="5" {}
+            text.card-on x=(EDGE + 10.0) y=(y + ROW / 2.0 + 4.0) {
+                (fitted(name, Face::Bold, label - 16.0)) }
+            @for (column, figure) in figures.iter().enumerate() {
+                rect.card-box x=(left(column)) y=(y) width=(cell) height=(ROW) rx="5" {}
+                text.card-ink.card-figure x=(left(column) + cell - 8.0)
+                    y=(y + ROW / 2.0 + 6.0) text-anchor="end" { (large(figure)) }
+            }
+        }
+    }
+
+    /// The same figures as a table.
+    pub(crate) fn table(&self) -> Table {
+        let head = |[way, how]: &[String; 2]| Column {
+            name: [way.as_str(), how.as_str()].join(" ").trim().to_owned(),
+            number: true,
+        };
+        let first = Column { name: "row".to_owned(), number: false };
+        Table {
+            caption: format!("Figures of {}", self.title),
+            columns: std::iter::once(first).chain(self.columns.iter().map(head)).collect(),
+            rows: self
+                .rows
+                .iter()
+                .map(|(name, figures)| {
+                    std::iter::once(name.clone()).chain(figures.iter().cloned()).collect()
+                })
+                .collect(),
+        }
+    }
+
+    /// As text with columns, for where there are no pictures.
+    pub(crate) fn text(&self) -> String {
+        let mut lines = vec![self.title.clone(), self.under.clone(), String::new()];
+        let mut cells: Vec<Vec<String>> = Vec::new();
+        if self.columns.iter().any(|head| !head[0].is_empty()) {
+            let heads = |part: usize| self.columns.iter().map(move |head| head[part].clone());
+            cells.push(std::iter::once(String::new()).chain(heads(0)).collect());
+            cells.push(std::iter::once(String::new()).chain(heads(1)).collect());
+        }
+        for (name, figures) in &self.rows {
+            cells.push(std::iter::once(name.clone()).chain(figures.iter().cloned()).collect());
+        }
+        let cells: Vec<Vec<&str>> =
+            cells.iter().map(|row| row.iter().map(String::as_str).collect()).collect();
+        let right: Vec<usize> = (1..=self.columns.len()).collect();
+        lines.extend(escape::columns(&cells, &right));
+        lines.push(String::new());
+        lines.extend(self.foot.iter().cloned());
+        let mut text = String::new();
+        for line in lines {
+            let _ = writeln!(text, "{}", escape::line(line.trim_end()));
+        }
+        text
+    }
+}
+
+fn cards(run: &Run, analysis: &Analysis) -> Vec<Card> {
+    analysis.comparisons.iter().filter_map(|comparison| card(run, comparison)).collect()
+}
+
+/// The card of what a run decided on, as an SVG file: of its first comparison that has one.
+#[must_use]
+pub fn card_svg(run: &Run, analysis: &Analysis) -> Option<String> {
+    let svg = cards(run, analysis).first()?.svg().into_string();
+    // Within a page that is understood; on its own it has to be said.
+    let svg = svg.replacen("<svg ", "<svg xmlns=\"http://www.w3.org/2000/svg\" ", 1);
+    Some(format!("{}\n", escape::text(&svg)))
+}
+
+/// The cards of a run as text, one for each comparison that decided on something.
+#[must_use]
+pub fn card_text(run: &Run, analysis: &Analysis) -> Option<String> {
+    let texts: Vec<String> = cards(run, analysis).iter().map(Card::text).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}

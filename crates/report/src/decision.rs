@@ -1,0 +1,70 @@
+//! The decision: what to take, said first and in one sentence, with the command that builds it and
+//! with what is not known. It says what the headline over all work says, and nothing else.
+
+use results::analysis::{Analysis, Comparison, KindResult, Start};
+
+use crate::sentences::{self, Answer, join};
+use crate::{numbers, table};
+
+/// What a comparison comes to.
+pub(crate) struct Decision<'a> {
+    /// Whether it may stand out.
+    pub(crate) is_sure: bool,
+    /// What is taken, or that nothing is.
+    pub(crate) lead: String,
+    /// Its score with the interval; empty when there is none.
+    pub(crate) score: String,
+    /// `sure`, `not sure`, or nothing.
+    pub(crate) sure: &'static str,
+    /// How it stands, in sentences.
+    pub(crate) rest: String,
+    /// What builds it.
+    pub(crate) start: Option<&'a Start>,
+    /// What is not known; empty when nothing is open.
+    pub(crate) open: String,
+    /// What each kind of work says, where there are several.
+    pub(crate) kinds: Vec<Answer>,
+}
+
+/// What a comparison comes to: the headline over all work, or over the only kind there is.
+pub(crate) fn decision<'a>(
+    analysis: &'a Analysis,
+    comparison: &Comparison,
+) -> Option<Decision<'a>> {
+    let results: Vec<&KindResult> = comparison.results().collect();
+    let (whole, kinds) = results.split_last()?;
+    let answer = |kind: &KindResult| sentences::answer(analysis, comparison, kind);
+    let of_all = answer(whole);
+    let kinds = kinds.iter().map(|kind| answer(kind)).collect();
+    let open = join(of_all.open.iter().map(String::as_str));
+    let Some(take) = &whole.headline.take else {
+        let lead = "No decision".to_owned();
+        let (rest, open) = (open, String::new());
+        let (score, sure) = (String::new(), "");
+        return Some(Decision {
+            is_sure: false,
+            lead,
+            score,
+            sure,
+            rest,
+            start: None,
+            open,
+            kinds,
+        });
+    };
+    let work = match whole.group {
+        Some(group) => format!("For {} work", numbers::kind(Some(group))),
+        None => "For all of the work together".to_owned(),
+    };
+    let known = join(of_all.known.iter().map(String::as_str));
+    Some(Decision {
+        is_sure: of_all.is_sure,
+        lead: format!("Take {}", table::full_label(comparison, take)),
+        score: of_all.score,
+        sure: of_all.sure,
+        rest: format!("{work}. {known}"),
+        start: analysis.starts.iter().find(|start| start.configuration == *take),
+        open,
+        kinds,
+    })
+}
