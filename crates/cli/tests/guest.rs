@@ -87,6 +87,87 @@ fn the_guests_own_md_works_over_modelled_disks() {
     assert!(written.iter().all(|bytes| (32 << 20..34 << 20).contains(bytes)), "{written:?}");
 }
 
+/// "`--cut-at` (and at a chosen request) freezes the members as the device model may leave them,
+/// and the file system is mounted again in a second guest": what was synced before is there, on a
+/// drive and on an array of ours, and the same command gives the same crash.
+#[test]
+fn what_was_synced_before_the_power_failed_is_there_afterwards() {
+    if !is_built() {
+        return;
+    }
+    let array = "raid5(chunk=64KiB, metadata=1.2, model:st340015a?link=a, model:st340015a?link=b, \
+        model:st340015a?link=c)";
+    let work = "for i in $(seq 200); do dd if=/dev/urandom of=$i bs=4k count=3 conv=fsync \
+        2>/dev/null; cksum $i >>$OUT/synced; cp $i more$i; done";
+    let then = "while read -r sum size name; do cksum $name | grep -qx \"$sum $size $name\" || \
+        echo lost $name; done <$BEFORE/synced; echo kept $(wc -l <$BEFORE/synced); cd /; \
+        umount $DISK; e2fsck -fn $DEVICE >&2";
+    let run = |stack: &str, cut: &str, loses: &str| -> Value {
+        let guest = ["guest", "run", "--json", "--disk-size", "256MiB", "--memory", "64MiB"];
+        let more = ["--fs", "ext4", "--stack", stack, "--cut-at-request", cut];
+        let end = ["--cut-loses", loses, "--then", then, "--", work];
+        let (code, said, errors) = raidloom(&[&guest[..], &more[..], &end[..]].concat());
+        assert_eq!(code, Some(0), "{stack} {cut}: {said} {errors}");
+        serde_json::from_str(&said).unwrap()
+    };
+    for (stack, cut, loses) in
+        [("model:st340015a", "171", "cache"), (array, "160", "any"), (array, "231", "cache")]
+    {
+        let found = run(stack, cut, loses);
+        let said = found["then"]["output"].as_str().unwrap();
+        assert!(said.starts_with("kept "), "{stack} {cut}: {said}");
+        let kept: u32 = said.trim().strip_prefix("kept ").unwrap().parse().unwrap();
+        assert!(kept > 3, "{stack} {cut}: {said}");
+        assert_eq!(found["cut"]["requests"].to_string(), cut);
+        assert_eq!(found["status"], Value::Null);
+    }
+    let (first, second) = (run(array, "160", "any"), run(array, "160", "any"));
+    assert_eq!(first["cut"], second["cut"]);
+    assert_eq!(first["then"]["disks"], second["then"]["disks"]);
+}
+
+/// md beside raidloom: both sides go on without a member, and rebuild one, and turn from the same
+/// angle.
+#[test]
+fn arrays_of_a_guest_go_on_without_a_member_and_rebuild_it() {
+    if !is_built() {
+        return;
+    }
+    let drives = ["model:st340015a?link=a", "model:st340015a?link=b", "model:st340015a?link=c"];
+    let run = |state: &str, by_md: bool| -> Value {
+        let array = format!("raid5(chunk=64KiB, metadata=1.2, {})", drives.join(", "));
+        let disks: Vec<&str> = match by_md {
+            true => drives.iter().flat_map(|drive| ["--stack", drive]).collect(),
+            false => vec!["--stack", &array],
+        };
+        let md: &[&str] = if by_md { &["--md", "raid5 chunk=64KiB"] } else { &[] };
+        let device = if by_md { "/dev/md0" } else { "/dev/vda" };
+        let work = format!(
+            "dd if=/dev/zero of={device} bs=1M count=2 oflag=direct; sleep 8; cat /proc/mdstat"
+        );
+        let guest = ["guest", "run", "--json", "--disk-size", "32MiB", "--memory", "64MiB"];
+        let arguments = [&guest[..], &["--state", state], md, &disks, &["--", &work]].concat();
+        let (code, said, errors) = raidloom(&arguments);
+        assert_eq!(code, Some(0), "{state}: {said} {errors}");
+        serde_json::from_str(&said).unwrap()
+    };
+    for by_md in [true, false] {
+        let written = |state: &str| {
+            let found = run(state, by_md);
+            let bytes: Vec<u64> = (0..3)
+                .map(|drive| found["drives"][drive]["written_bytes"].as_u64().unwrap())
+                .collect();
+            (bytes, found["output"].as_str().unwrap().to_owned())
+        };
+        let (degraded, said) = written("degraded");
+        assert!(degraded[2] < 1 << 20 && degraded[0] > 1 << 20, "{by_md}: {degraded:?}");
+        assert!(!by_md || said.contains("[UU_]"), "{said}");
+        let (rebuilt, said) = written("rebuilding");
+        assert!(rebuilt[2] > 24 << 20, "{by_md}: {rebuilt:?} {said}");
+        assert!(!by_md || said.contains("[UUU]"), "{said}");
+    }
+}
+
 const PLAN: &str = r#"
 schema = 1
 name = "a plan in guests"
@@ -166,7 +247,13 @@ fn a_plan_is_measured_in_guests_and_is_the_same_when_it_goes_on() {
 /// What cannot be is said in one line, before anything is booted or by what the guest said.
 #[test]
 fn what_a_guest_cannot_do_is_said_in_one_line() {
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 8] = [
+        (&["guest", "run", "--stack", "ram:1MiB", "--then", "x", "true"], "are for a power cut"),
+        (&["guest", "run", "--stack", "ram:1MiB", "--cut-at", "1s", "true"], "without --fs there"),
+        (
+            &["guest", "run", "--stack", "ram:1MiB", "--fs", "ext2", "--cut-at", "1", "true"],
+            "--cut-at: `1` has no unit",
+        ),
         (&["bench", "bonnie", "--guest"], "a guest needs a disk: --stack"),
         (&["bench", "bonnie", "--fs", "ext3", "/tmp"], "are for --guest"),
         (&["bench", "bonnie", "--guest", "/tmp"], "/tmp: with --guest the target is"),

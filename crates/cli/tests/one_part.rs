@@ -18,7 +18,6 @@ use lab::alone::{Ground, alone};
 use reactor::{Random, Reactor};
 use results::Configuration;
 use serve::{Runtime, Server};
-use stack::Links;
 
 const MEMBERS: usize = 4;
 const REQUESTS: usize = 12;
@@ -250,9 +249,7 @@ fn cell(
 ) -> Seen {
     let guard = Guard::new(Consent::default());
     let node = place.with_recorders(&configuration.stack);
-    let opened =
-        lab::open_cell(&node, &configuration.settings, &guard, 1, reactor, &Links::default());
-    let opened = opened.unwrap();
+    let opened = lab::open_cell(&node, &configuration.settings, &guard, 1, reactor, None).unwrap();
     let superblocks = match reactor {
         None => place.superblocks(),
         // Modelled disks hold what is written only as long as the stack is open.

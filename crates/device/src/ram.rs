@@ -23,7 +23,8 @@ const PAGE_BYTES: usize = 64 << 10;
 const GROUP_PAGES: usize = 512;
 const GROUP_BYTES: u64 = (PAGE_BYTES * GROUP_PAGES) as u64;
 
-/// A device in memory.
+/// A device in memory. Clones hold the same data.
+#[derive(Clone)]
 pub struct RamDevice {
     store: Arc<Store>,
 }

@@ -12,11 +12,14 @@
 //! configuration the kernel counts as missing.
 
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use block::{Error, ErrorKind};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::{Pid, Signal};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// What is asked of the kernel's configuration.
@@ -315,28 +318,49 @@ fn check_room(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// A folder of its own, empty at first and removed at the end.
+/// A folder of its own, empty at first and removed at the end: by a process of its own, for tens of
+/// thousands of files take seconds. What that leaves when the machine goes down, the next build
+/// removes.
 struct Cleared(PathBuf);
+
+/// How the folder is called while it is being removed.
+const REMOVED: &str = "removed";
 
 impl Cleared {
     fn new(path: &Path) -> Result<Cleared, Error> {
-        match fs::remove_dir_all(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(failed(path, error));
+        for old in [path, &path.with_extension(REMOVED)] {
+            match fs::remove_dir_all(old) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(failed(old, error));
+                }
+                _ => (),
             }
-            _ => fs::create_dir(path).map_err(|error| failed(path, error))?,
         }
+        fs::create_dir(path).map_err(|error| failed(path, error))?;
         Ok(Cleared(path.to_owned()))
     }
 }
 
 impl Drop for Cleared {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        let removed = self.0.with_extension(REMOVED);
+        let in_background = fs::rename(&self.0, &removed).and_then(|()| {
+            let mut remove = Command::new("rm");
+            remove.args(["-rf", "--"]).arg(&removed).process_group(0).current_dir("/");
+            remove.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+        });
+        if in_background.is_err() {
+            let _ = fs::remove_dir_all(&self.0);
+            let _ = fs::remove_dir_all(&removed);
+        }
     }
 }
 
-/// Runs a program, and hands over what it prints line by line.
+/// How often it is asked whether a program is to go on, in nanoseconds.
+const ASK_NANOSECONDS: i64 = 100_000_000;
+
+/// Runs a program, and hands over what it prints line by line. It ends, with all that it has
+/// started, when `go_on` says no, whether it prints anything or not.
 ///
 /// # Errors
 /// With the last that it said, if it does not end well.
@@ -347,26 +371,44 @@ fn run(
 ) -> Result<(), Error> {
     let name = command.get_program().to_string_lossy().into_owned();
     let at = |error| Error::from_io(name.clone(), error);
-    let (reader, writer) = io::pipe().map_err(at)?;
+    let (mut reader, writer) = io::pipe().map_err(at)?;
     let errors = writer.try_clone().map_err(at)?;
-    command.stdin(Stdio::null()).stdout(writer).stderr(errors);
+    command.stdin(Stdio::null()).stdout(writer).stderr(errors).process_group(0);
     let mut child = Ended(command.spawn().map_err(at)?);
     // The command keeps its ends of the pipe open otherwise, and there would be no end of it.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut last = String::new();
-    let mut lines = BufReader::new(reader);
-    let mut bytes = Vec::new();
-    while lines.by_ref().read_until(b'\n', &mut bytes).map_err(at)? > 0 {
-        let text = String::from_utf8_lossy(&bytes).trim_end().to_owned();
+    let mut take = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes).trim_end().to_owned();
         line(&text);
         // What went wrong stands before make's own words about it.
         if !text.is_empty() && !last.to_lowercase().contains("error") {
             last = text;
         }
-        bytes.clear();
+    };
+    let (mut begun, mut bytes) = (Vec::new(), [0; 4096]);
+    let pause = Timespec { tv_sec: 0, tv_nsec: ASK_NANOSECONDS };
+    loop {
         if !go_on() {
             return Err(Error::new(ErrorKind::Other, "building the kernel was given up"));
         }
+        let mut watched = [PollFd::new(&reader, PollFlags::IN)];
+        match rustix::event::poll(&mut watched, Some(&pause)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+            other => other.map_err(|error| at(error.into()))?,
+        };
+        let count = reader.read(&mut bytes).map_err(at)?;
+        if count == 0 {
+            break;
+        }
+        begun.extend_from_slice(&bytes[..count]);
+        while let Some(end) = begun.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = begun.drain(..=end).collect();
+            take(&line);
+        }
+    }
+    if !begun.is_empty() {
+        take(&begun);
     }
     let status = child.0.wait().map_err(at)?;
     if status.success() {
@@ -375,13 +417,15 @@ fn run(
     Err(Error::new(ErrorKind::Other, format!("{name} failed: {last}")))
 }
 
-/// A program that does not outlive this value.
+/// A program that leads a process group, and does not outlive this value with it.
 struct Ended(Child);
 
 impl Drop for Ended {
     fn drop(&mut self) {
         if matches!(self.0.try_wait(), Ok(None)) {
-            let _ = self.0.kill();
+            if let Some(group) = Pid::from_raw(self.0.id() as i32) {
+                let _ = rustix::process::kill_process_group(group, Signal::KILL);
+            }
             let _ = self.0.wait();
         }
     }
@@ -405,6 +449,48 @@ mod tests {
             Some("# CONFIG_B is not set")
         );
         assert_eq!(lost_option(asked, "CONFIG_A=y\nCONFIG_C=\"y\"\n"), Some("CONFIG_C=\"x\""));
+    }
+
+    /// What ends a program that prints nothing, with what it has started.
+    #[test]
+    fn a_program_ends_at_once_when_it_is_to_whether_it_says_anything_or_not() {
+        let asked = std::cell::Cell::new(0);
+        let go_on = || {
+            asked.set(asked.get() + 1);
+            asked.get() < 4
+        };
+        let (told, mut said) = (std::cell::Cell::new(0), Vec::new());
+        let script = "echo one; printf two >&2; echo; sleep 1000 & echo $!; wait";
+        let mut command = Command::new("sh");
+        let ended = run(command.args(["-c", script]), &go_on, |line| {
+            told.set(told.get() + 1);
+            said.push(line.to_owned());
+        });
+        assert!(ended.unwrap_err().to_string().contains("given up"));
+        // Asked once for each look, of which the last ones found nothing.
+        assert!(asked.get() == 4 && told.get() <= 3, "{said:?}");
+        let mut command = Command::new("sh");
+        let mut said = Vec::new();
+        let ended = run(command.args(["-c", "echo one; printf two"]), &|| true, |line| {
+            said.push(line.to_owned());
+        });
+        ended.unwrap();
+        assert_eq!(said, ["one", "two"]);
+        let mut command = Command::new("sh");
+        let ended = run(command.args(["-c", "echo an error; exit 3"]), &|| true, |_| ());
+        assert!(ended.unwrap_err().to_string().ends_with("an error"));
+    }
+
+    #[test]
+    fn a_folder_that_is_cleared_is_gone_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("building");
+        let cleared = Cleared::new(&path).unwrap();
+        fs::write(path.join("file"), "x").unwrap();
+        drop(cleared);
+        assert!(!path.exists());
+        // What was left of it is no hindrance.
+        drop(Cleared::new(&path).unwrap());
     }
 
     #[test]

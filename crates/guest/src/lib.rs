@@ -13,6 +13,7 @@
 //!
 //! [`Kernel`] finds or builds it, [`Boot`] runs one from its start to its end.
 
+pub mod counter;
 mod kernel;
 mod machine;
 mod message;
@@ -22,5 +23,5 @@ pub mod setup;
 pub use kernel::{Kernel, Step, build};
 pub use machine::{Boot, Outcome, Processor, modelled};
 pub use message::{MESSAGE_BYTES, Message, Op};
-pub use scheduler::{Disk, Drive, Ended, Line, Scheduler};
-pub use setup::{Format, Setup};
+pub use scheduler::{Cut, Disk, Drive, Ended, Line, Scheduler};
+pub use setup::{Format, Setup, State};

@@ -8,6 +8,7 @@
 //!     time, d0, d1 …   sockets, which we listen on
 //!     own/             job, power-off, status
 //!     out/             what the job leaves behind     (writable, /mnt/out inside)
+//!     before           what another guest has left    (link, /mnt/before inside)
 //!     console          what the kernel says
 //! ```
 //!
@@ -33,7 +34,7 @@ use rustix::process::{Pid, Signal};
 use rustix::thread::CpuSet;
 
 use crate::scheduler::DATE;
-use crate::{Disk, Drive, Kernel, Scheduler};
+use crate::{Cut, Disk, Drive, Kernel, Scheduler};
 
 /// What is run first inside.
 const INIT: &str = include_str!("inside/init.sh");
@@ -65,6 +66,10 @@ pub struct Boot<'a> {
     pub parameters: &'a str,
     /// Where its processes run.
     pub processor: Processor,
+    /// When its power fails.
+    pub cut: Option<Cut>,
+    /// A folder of the host that it finds as `$BEFORE`: what a guest has left whose power failed.
+    pub before: Option<&'a Path>,
 }
 
 /// Where the processes of a guest run. On one processor it is twice as fast, for only one of them
@@ -89,8 +94,8 @@ pub struct Outcome {
     pub messages: u64,
     /// How long it took in real time.
     pub took: Duration,
-    /// The exit code of the job.
-    pub status: i32,
+    /// The exit code of the job; `None` where the power failed before it had ended.
+    pub status: Option<i32>,
     /// What the job printed.
     pub output: String,
     /// What the job printed as errors.
@@ -112,6 +117,12 @@ impl Outcome {
         let (begin, end) = text.trim().split_once(' ')?;
         let time = |text: &str| Some(modelled(text.parse::<u64>().ok()?));
         Some((time(begin)?, time(end)?))
+    }
+
+    /// Whether the work of a [`Setup`](crate::Setup) has begun: all is made and mounted.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        self.folder.0.join("out/begun").exists()
     }
 
     /// The folder that was `$OUT`.
@@ -163,17 +174,23 @@ impl Boot<'_> {
             return Err(folder.last_words("the guest's kernel ended before it began"));
         };
         let mut scheduler = Scheduler::new(kernel, disks, &reactor);
+        if let Some(cut) = self.cut {
+            scheduler.cut(cut);
+        }
         let ended = scheduler.run_while(go_on);
         let disks = std::mem::take(&mut scheduler.disks);
         // It has hung up, and now it goes, or is made to.
         drop(scheduler);
-        if ended.is_ok() {
+        if ended.as_ref().is_ok_and(|ended| !ended.cut) {
             processes.wait_for_kernel(&wall)?;
         }
         drop(processes);
         let ended = ended?;
-        let Some((status, date)) = parse_status(&folder.read("own/status")) else {
-            return Err(folder.last_words("the guest ended before its job did"));
+        let said = parse_status(&folder.read("own/status")).filter(|_| !ended.cut);
+        let (status, date) = match said {
+            Some((status, date)) => (Some(status), date),
+            None if ended.cut => (None, 0),
+            None => return Err(folder.last_words("the guest ended before its job did")),
         };
         Ok(Outcome {
             // It tells us the time only when it has to.
@@ -200,6 +217,9 @@ impl Boot<'_> {
             fs::create_dir(at("own"))?;
             fs::create_dir(at("out"))?;
             symlink(self.kernel.linux(), at("linux"))?;
+            if let Some(before) = self.before {
+                symlink(before, at("before"))?;
+            }
             fs::copy(self.kernel.random(), at("random.so"))?;
             fs::copy(self.kernel.power_off(), at("own/power-off"))?;
             fs::write(at("own/job"), self.job)?;

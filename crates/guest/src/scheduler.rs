@@ -25,6 +25,7 @@ use export::vhost_user::{
     self, Done, Offer, Session, Then, message::ring_call, read_message, send_all,
 };
 use export::{Gate, RemovalPolicy};
+use reactor::Source;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::message::{MESSAGE_BYTES, Message, Op};
@@ -54,8 +55,6 @@ pub struct Disk {
 pub struct Drive {
     /// The device.
     pub device: Arc<dyn Device>,
-    /// The guest sees so many bytes from the start on; all without it.
-    pub size_bytes: Option<u64>,
     /// The guest may leave writes in the device's cache, and flushes. Otherwise each write is
     /// durable when it is answered.
     pub write_cache: bool,
@@ -63,7 +62,7 @@ pub struct Drive {
 
 impl From<Arc<dyn Device>> for Drive {
     fn from(device: Arc<dyn Device>) -> Drive {
-        Drive { device, size_bytes: None, write_cache: true }
+        Drive { device, write_cache: true }
     }
 }
 
@@ -112,11 +111,7 @@ impl Disk {
     ) -> Result<Disk, Error> {
         let device = Arc::clone(&drive.device);
         let device = if device.info().read_only { device } else { Emulated::over(device) };
-        let mut info = device.info().clone();
-        if let Some(bytes) = drive.size_bytes {
-            // Nothing beyond is asked for then.
-            info.size_bytes = info.size_bytes.min(bytes - bytes % u64::from(info.block_bytes));
-        }
+        let info = device.info().clone();
         let cache = info.volatile_cache && drive.write_cache;
         let offer = Offer::new(&info, info.read_only, cache, 1, SEGMENTS, true);
         let gate = Arc::new(Gate::default());
@@ -138,11 +133,23 @@ impl Disk {
     }
 }
 
+/// When the power fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// At this time on the guest's clock. What the disks do at that very moment is done; the kernel
+    /// does not hear of it.
+    At(Time),
+    /// When the disks have done so many requests, before the kernel hears of the last.
+    Request(u64),
+}
+
 /// How a guest has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// When, on its clock.
     pub time: Time,
+    /// Whether that was because the power failed.
+    pub cut: bool,
     /// Messages about time that it has sent.
     pub messages: u64,
 }
@@ -161,6 +168,11 @@ pub struct Scheduler {
     sequence: u32,
     messages: u64,
     ended: bool,
+    cut: Option<Cut>,
+    /// The power has failed.
+    dark: bool,
+    /// Has a timer at the time of the cut, so that the kernel never runs past it.
+    alarm_source: Option<Source>,
 }
 
 fn wrong(text: impl Into<String>) -> Error {
@@ -181,7 +193,34 @@ impl Scheduler {
             sequence: 0,
             messages: 0,
             ended: false,
+            cut: None,
+            dark: false,
+            alarm_source: None,
         }
+    }
+
+    /// Lets the power fail; before it runs.
+    pub fn cut(&mut self, cut: Cut) {
+        self.cut = Some(cut);
+        if let Cut::At(time) = cut {
+            let alarm = self.reactor.source();
+            alarm.at(time, 0);
+            self.alarm_source = Some(alarm);
+        }
+    }
+
+    /// Whether the power fails now. Then nothing more is done.
+    fn goes_dark(&mut self) -> bool {
+        self.dark |= match self.cut {
+            Some(Cut::At(time)) => self.reactor.now() >= time,
+            Some(Cut::Request(count)) => {
+                let done: usize = self.disks.iter().map(|disk| disk.log.len()).sum();
+                done as u64 >= count
+            }
+            None => false,
+        };
+        self.ended |= self.dark;
+        self.dark
     }
 
     /// Serves until the kernel has hung up.
@@ -227,7 +266,7 @@ impl Scheduler {
             }
             self.schedule()?;
         }
-        Ok(Ended { time: self.reactor.now(), messages: self.messages })
+        Ok(Ended { time: self.reactor.now(), cut: self.dark, messages: self.messages })
     }
 
     /// When something happens next by itself.
@@ -371,6 +410,9 @@ impl Scheduler {
     /// While the kernel waits: lets the devices go on, and then the kernel.
     fn schedule(&mut self) -> Result<(), Error> {
         while self.waiting && !self.ended {
+            if self.goes_dark() {
+                return Ok(());
+            }
             let next = self.next_event();
             if self.deliver()? {
                 continue;
@@ -413,6 +455,9 @@ impl Scheduler {
             any = true;
             let mut calls = Vec::new();
             disk.disk.deliver(&mut disk.session, &mut calls, &mut disk.log)?;
+            if self.goes_dark() {
+                return Ok(true);
+            }
             for ring in calls {
                 self.call(index, ring)?;
             }

@@ -5,6 +5,7 @@
 //! ```
 
 use std::path::Path;
+use std::str::FromStr;
 
 use block::{Error, ErrorKind};
 
@@ -22,6 +23,12 @@ pub struct Setup {
     pub disks: usize,
     /// The array that the guest's own md makes of all of them: `raid5 chunk=64KiB`.
     pub md: Option<String>,
+    /// Whether the array has all of its members when the work begins. Where it is not made inside,
+    /// it is brought there outside.
+    pub state: State,
+    /// The array and the file system are there already: they are put together and mounted, and not
+    /// made.
+    pub is_there: bool,
     /// The scheduler of each disk; the kernel's own choice without it.
     pub scheduler: Option<String>,
     /// Read-ahead of what is worked on, in bytes.
@@ -33,6 +40,36 @@ pub struct Setup {
     pub unflushed: bool,
     /// The file system on it; without one, work is on the device itself.
     pub format: Option<Format>,
+}
+
+/// Whether an array has all of its members.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// It has.
+    #[default]
+    Whole,
+    /// The last one has failed and is gone.
+    Degraded,
+    /// In the place of the last one there is an empty one, which is being rebuilt.
+    Rebuilding,
+}
+
+impl State {
+    /// How they are called, in the same order.
+    pub const NAMES: [&str; 3] = ["whole", "degraded", "rebuilding"];
+}
+
+impl FromStr for State {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<State, String> {
+        match text {
+            "whole" => Ok(State::Whole),
+            "degraded" => Ok(State::Degraded),
+            "rebuilding" => Ok(State::Rebuilding),
+            _ => Err(format!("`{text}`: expected one of {}", State::NAMES.join(", "))),
+        }
+    }
 }
 
 /// A file system that is made and mounted.
@@ -121,7 +158,17 @@ impl Setup {
             }
         }
         if let Some(md) = &self.md {
-            lines.push(format!("try {}", self.create(md)?));
+            let create = self.create(md)?;
+            lines.push(format!("try {}", if self.is_there { self.assemble() } else { create }));
+            let last = disk_name(self.disks.saturating_sub(1));
+            if self.state != State::Whole && !self.is_there {
+                lines.push(format!("try mdadm --quiet /dev/md0 --fail /dev/{last}"));
+                lines.push(format!("try mdadm --quiet /dev/md0 --remove /dev/{last}"));
+            }
+            if self.state == State::Rebuilding && !self.is_there {
+                lines.push(format!("try mdadm --quiet --zero-superblock /dev/{last}"));
+                lines.push(format!("try mdadm --quiet /dev/md0 --add /dev/{last}"));
+            }
         } else if self.disks > 1 && self.format.is_some() {
             return Err(invalid(format!(
                 "a file system takes one disk, and there are {}: join them in the stack, or with md",
@@ -135,7 +182,9 @@ impl Setup {
         }
         if let Some(format) = &self.format {
             let make: Vec<String> = format.make.iter().map(|word| escape::shell(word)).collect();
-            lines.push(format!("try {} {device}", make.join(" ")));
+            if !self.is_there {
+                lines.push(format!("try {} {device}", make.join(" ")));
+            }
             let options = format.mount_options.as_ref();
             let options =
                 options.map_or(String::new(), |text| format!(" -o {}", escape::shell(text)));
@@ -143,19 +192,30 @@ impl Setup {
                 "try mount -t {}{options} {device} $DISK",
                 escape::shell(&format.kind)
             ));
-            lines.push("cd $DISK".to_owned());
         }
+        lines.push(format!("export DEVICE={device}"));
         // The work begins on a disk at rest.
         lines.push("sync".to_owned());
+        lines.push("echo >$OUT/begun".to_owned());
         lines.push("begin=$(date +%s%N)".to_owned());
-        lines.push(format!("({work}\n)\nstatus=$?"));
+        // In a shell of its own, so that it may unmount the file system.
+        let into = if self.format.is_some() { "cd $DISK || exit\n" } else { "" };
+        lines.push(format!("({into}{work}\n)\nstatus=$?"));
         lines.push("echo $begin $(date +%s%N) >$OUT/work".to_owned());
-        lines.push("cd /".to_owned());
         if self.format.is_some() {
-            lines.push("umount $DISK".to_owned());
+            lines.push("if mountpoint -q $DISK; then umount $DISK; fi".to_owned());
         }
         lines.push("exit $status\n".to_owned());
         Ok(lines.join("\n"))
+    }
+
+    /// The command that puts the array together that is on the disks.
+    fn assemble(&self) -> String {
+        let mut command = "mdadm --assemble --quiet --run /dev/md0".to_owned();
+        for number in 0..self.disks {
+            command += &format!(" /dev/{}", disk_name(number));
+        }
+        command
     }
 
     /// The command that makes the array. All its disks are empty, so that nothing has to be synced.

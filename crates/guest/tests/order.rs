@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use block::{Device, Error, Reactor};
-use guest::{Disk, Ended, MESSAGE_BYTES, Message, Op, Scheduler};
-use reactor::Random;
+use block::{Channel, Completion, Device, Error, Info, Node, Reactor, Request, Time};
+use guest::{Cut, Disk, Ended, MESSAGE_BYTES, Message, Op, Scheduler};
+use reactor::{Random, Source};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::MemfdFlags;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
@@ -256,6 +256,14 @@ fn run(
     devices: Vec<Arc<dyn Device>>,
     kernel: impl FnOnce(&mut Kernel) + Send + 'static,
 ) -> (Result<Ended, Error>, Vec<Log>, Seen) {
+    run_until(None, devices, kernel)
+}
+
+fn run_until(
+    cut: Option<Cut>,
+    devices: Vec<Arc<dyn Device>>,
+    kernel: impl FnOnce(&mut Kernel) + Send + 'static,
+) -> (Result<Ended, Error>, Vec<Log>, Seen) {
     let reactor = Reactor::virtual_clock();
     let (ours, theirs) = UnixStream::pair().unwrap();
     let mut sockets = Vec::new();
@@ -274,6 +282,9 @@ fn run(
         guest.seen
     });
     let mut scheduler = Scheduler::new(ours.into(), disks, &reactor);
+    if let Some(cut) = cut {
+        scheduler.cut(cut);
+    }
     let ended = scheduler.run();
     let log = |disk: &Disk| {
         disk.log().iter().map(|it| (it.taken.nanoseconds(), it.done.nanoseconds())).collect()
@@ -365,6 +376,116 @@ fn a_promise_is_taken_back_before_the_kick_is_answered() {
     });
     ended.unwrap();
     assert_eq!(logs[0].len(), 5);
+}
+
+/// A device that finds something to do when it is looked at from some time on, as a drive that
+/// writes its cache out while it is idle: a timer, so much later.
+struct Restless {
+    below: Memory,
+    from: Time,
+    later: Duration,
+}
+
+struct RestlessChannel {
+    below: Box<dyn Channel>,
+    source: Source,
+    from: Time,
+    later: Duration,
+    has_found: bool,
+}
+
+impl Device for Restless {
+    fn info(&self) -> &Info {
+        self.below.info()
+    }
+
+    fn describe(&self) -> Node {
+        self.below.describe()
+    }
+
+    fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
+        Ok(Box::new(RestlessChannel {
+            below: self.below.open(depth, reactor)?,
+            source: reactor.source(),
+            from: self.from,
+            later: self.later,
+            has_found: false,
+        }))
+    }
+}
+
+impl Channel for RestlessChannel {
+    fn submit(&mut self, request: Request) {
+        self.below.submit(request);
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        while self.source.take().is_some() {}
+        let now = self.source.reactor().now();
+        if !self.has_found && now >= self.from {
+            self.has_found = true;
+            self.source.at(now + self.later, 0);
+        }
+        self.below.poll(done);
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.below.in_flight()
+    }
+}
+
+/// Rule 2, where the event is one that the device finds when it is looked at because the guest
+/// wants to run: the promise that goes out with the leave to run is made after that look.
+#[test]
+fn what_a_device_finds_to_do_when_it_is_looked_at_is_in_the_promise() {
+    for later in [0, 1, 700] {
+        let later = Duration::from_nanos(later);
+        let below = Memory::new(DISK_BYTES);
+        let restless = Restless { below, from: Time(5000), later };
+        let (ended, _, _) = run(vec![Arc::new(restless)], move |kernel| {
+            assert!(kernel.sleep(Some(5000)));
+            assert_eq!(kernel.now, 5000);
+            // As far as it may.
+            kernel.work(u64::MAX >> 2);
+            for until in [20_000, 30_000] {
+                let until = until.max(kernel.now);
+                assert!(kernel.sleep(Some(until)));
+                assert_eq!(kernel.now, until);
+            }
+        });
+        ended.unwrap_or_else(|error| panic!("{later:?}: {error}"));
+    }
+}
+
+/// "`--cut-at 12.345678901s` (and at a chosen request)": to the nanosecond, whether the guest
+/// works, sleeps or waits, and nothing is heard of what was done at that moment.
+#[test]
+fn the_power_fails_at_the_nanosecond_or_at_the_request() {
+    let busy = |kernel: &mut Kernel| {
+        let mut sector = 0;
+        loop {
+            kernel.drives[0].offer(true, sector % 64);
+            kernel.kick(0);
+            sector += 1;
+            if !kernel.sleep(None) {
+                return;
+            }
+        }
+    };
+    let (ended, logs, seen) = run_until(Some(Cut::At(Time(123_456_789))), vec![slow(3)], busy);
+    let ended = ended.unwrap();
+    assert_eq!((ended.time, ended.cut), (Time(123_456_789), true));
+    assert!(logs[0].iter().all(|(_, done)| *done <= 123_456_789));
+    assert!(logs[0].len().abs_diff(seen.len()) <= 1 && seen.len() > 5, "{}", seen.len());
+    let (ended, logs, seen) = run_until(Some(Cut::Request(20)), vec![slow(3)], busy);
+    assert!(ended.unwrap().cut);
+    assert_eq!((logs[0].len(), seen.len()), (20, 19));
+    let asleep = |kernel: &mut Kernel| _ = kernel.sleep(Some(9_000_000_000));
+    let (ended, _, _) = run_until(Some(Cut::At(Time(7))), vec![slow(3)], asleep);
+    assert_eq!(ended.unwrap().time, Time(7));
+    let early = |kernel: &mut Kernel| _ = kernel.sleep(Some(5));
+    let (ended, _, _) = run_until(Some(Cut::At(Time(7))), vec![slow(3)], early);
+    assert!(!ended.unwrap().cut);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use host::guard::Guard;
 use mdtools::NewArraySettings;
 use reactor::Reactor;
 use serve::{MEMBER_TIME, OpenOptions, Opened};
-use stack::Links;
+use stack::Models;
 
 use crate::plan::axes::{
     BITMAP, CONSISTENCIES, CONSISTENCY, DEFAULTS, MEMBER_TIMEOUT, METADATA, NONE, OFF, UPKEEP,
@@ -72,7 +72,7 @@ pub fn open(
     files: &Guard,
     seed: u64,
     reactor: Option<&Reactor>,
-    links: &Links,
+    models: Option<&Models>,
 ) -> Result<Opened, block::Error> {
     let invalid = |error: Error| block::Error::new(block::ErrorKind::Invalid, error.to_string());
     let cell = CellSettings::of(settings).map_err(invalid)?;
@@ -88,7 +88,7 @@ pub fn open(
         upkeep: cell.upkeep,
         new_array: cell.new_array.as_ref(),
         reactor,
-        links: links.clone(),
+        models,
     };
     Opened::open(node, &options)
 }

@@ -23,7 +23,7 @@ use cache::CacheHandle;
 use host::Error;
 use mdtools::NewArraySettings;
 use reactor::derive_seed;
-use stack::{Arrays, BuildContext, Links, OpenFiles, Stack};
+use stack::{Arrays, BuildContext, Models, OpenFiles, Stack};
 
 use crate::upkeep::{PolledUpkeep, Upkeep};
 
@@ -52,8 +52,8 @@ pub struct OpenOptions<'a> {
     /// The reactor of a stack that is used on the virtual clock. Without it the clock is the
     /// wall's.
     pub reactor: Option<&'a Reactor>,
-    /// The links that its modelled disks share with those of other stacks.
-    pub links: Links,
+    /// The modelled disks beside which those of the stack stand.
+    pub models: Option<&'a Models>,
 }
 
 /// A stack that is open and kept up.
@@ -107,6 +107,31 @@ impl Opened {
     #[must_use]
     pub fn members_made(&self) -> &[Arc<dyn Device>] {
         &self.marked
+    }
+
+    /// Takes the last member of the array that was made for it out, and with `rebuild` puts it back
+    /// as a new one, which has none of the array's data. Before anything uses the stack, on the
+    /// virtual clock.
+    ///
+    /// # Errors
+    /// [`block::ErrorKind::Invalid`] where no array was made, or it needs all of its members.
+    pub fn degrade(&self, rebuild: bool, seed: u64) -> Result<(), block::Error> {
+        let invalid = |text: &str| block::Error::new(block::ErrorKind::Invalid, text);
+        let array = self.stack.arrays.running().last().zip(self.marked.last());
+        let (Some((running, device)), Some(reactor)) = (array, &self.reactor) else {
+            return Err(invalid(
+                "there is no array that could lose a member: one with metadata=1.2",
+            ));
+        };
+        let last = self.marked.len() - 1;
+        running.control().fail(last)?;
+        running.remove(last)?;
+        if rebuild {
+            erase(&**device, reactor)?;
+            let uuid = u128::from(derive_seed(seed, "uuid", 1)).to_be_bytes();
+            running.add_to_slot(last, device, uuid, reactor)?;
+        }
+        Ok(())
     }
 
     /// Ends it in order: what was written is durable, caches are closed, arrays are called clean.
@@ -239,10 +264,6 @@ impl OpenFiles for Members<'_> {
         self.options.member_time
     }
 
-    fn links(&self) -> Links {
-        self.options.links.clone()
-    }
-
     fn make_array(
         &self,
         layer: &Node,
@@ -260,6 +281,10 @@ impl OpenFiles for Members<'_> {
 
     fn reactor(&self) -> Option<Reactor> {
         self.options.reactor.cloned()
+    }
+
+    fn models(&self) -> Option<Models> {
+        self.options.models.cloned()
     }
 }
 

@@ -21,7 +21,7 @@ use reactor::{Bell, Reactor};
 use rustix::event::{PollFd, PollFlags};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
-use stack::{Arrays, DeadlineWatch, Links, Stack};
+use stack::{Arrays, DeadlineWatch, Stack};
 use tracing::{debug, info};
 
 use crate::caches;
@@ -659,7 +659,7 @@ fn make(claim: &Claim, launch: &Launch, guard: &Guard) -> Result<Made, Error> {
         upkeep: !settings.no_upkeep,
         new_array: fresh.as_ref().and_then(|fresh| fresh.new_array.as_ref()),
         reactor: None,
-        links: Links::default(),
+        models: None,
     };
     let Opened { stack, upkeep, marked, .. } = Opened::open(&settings.tree()?, &options)?;
     // A run serves them too: paced in real time, for as long as it measures.

@@ -8,19 +8,20 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use array::md::{TimeStamp, Version};
 use array::metadata::Running;
 use array::{ArrayDevice, ParityLayout, Raid0Layout, Raid10Layout};
-use block::{Clock, Counted, Counters, Device, Emulated, Error, ErrorKind, Node, SECTOR_BYTES};
+use block::{
+    Clock, Counted, Counters, Device, Emulated, Error, ErrorKind, Node, SECTOR_BYTES, Time,
+};
 use cache::{
     AdmissionOptions, Cache, CacheHandle, CacheMode, CacheOptions, Facts, KeepingOptions,
     LeafFacts, Overlay, OverlayOptions, PolicyKind, StoreSeal,
 };
-pub use device::model::Links;
-use device::model::{ModelDevice, ModelOptions};
+use device::model::{Links, ModelDevice, ModelOptions, PowerCut, Survival};
 use device::{
     BadRange, DeadlineDevice, DeadlineWatch, Direct, FaultDevice, FaultOptions, FileDevice,
     FileOptions, NullDevice, RamDevice, RecordDevice,
@@ -83,10 +84,9 @@ pub trait OpenFiles {
         None
     }
 
-    /// The links that modelled disks of this stack share with those of others; links of its own
-    /// where nothing is said.
-    fn links(&self) -> Links {
-        Links::default()
+    /// The modelled disks beside which those of this stack stand; alone where nothing is said.
+    fn models(&self) -> Option<Models> {
+        None
     }
 
     /// A device that stands for the file of this name, which is not opened then: drives that are
@@ -102,6 +102,100 @@ pub trait OpenFiles {
     /// As [`OpenFiles::open`].
     fn open_kept(&self, path: &Path, size_bytes: u64) -> Result<File, Error> {
         self.open(path, false, Some(size_bytes))
+    }
+}
+
+/// The modelled disks of several stacks that are used side by side, as those of a guest: links of
+/// the same name are one, and each disk has a seed of its own, so that the same disks are the same
+/// in whatever stacks they stand. Clones stand for the same disks.
+#[derive(Clone, Default)]
+pub struct Models(Arc<Mutex<Numbered>>);
+
+/// Modelled disks that name the same link share it; each disk and each faulty layer has a seed by
+/// its number.
+#[derive(Default)]
+struct Numbered {
+    links: Links,
+    disks: Vec<Arc<ModelDevice>>,
+    faults: u64,
+    /// Whether disks remember what a power cut would lose.
+    losing: bool,
+    /// What disks hold in the beginning, by their numbers.
+    data: Vec<RamDevice>,
+}
+
+impl Numbered {
+    fn load(
+        &mut self,
+        address: &str,
+        options: &ModelOptions,
+        seed: u64,
+    ) -> Result<Arc<ModelDevice>, Error> {
+        let number = self.disks.len();
+        let seed = derive_seed(seed, "model", number as u64);
+        let mut disk = ModelDevice::load(address, options, seed, &self.links)?;
+        if let Some(data) = self.data.get(number) {
+            disk = disk.with_data(data.clone());
+        }
+        let disk = Arc::new(if self.losing { disk.losing() } else { disk });
+        self.disks.push(Arc::clone(&disk));
+        Ok(disk)
+    }
+}
+
+impl Models {
+    /// Disks that remember what a power cut would lose ([`Models::cut_power`]).
+    #[must_use]
+    pub fn losing() -> Models {
+        let models = Models::default();
+        models.with(|numbered| numbered.losing = true);
+        models
+    }
+
+    /// The same disks once more, in stacks that are built in the same order: with the data that
+    /// these hold now, and nothing under way.
+    #[must_use]
+    pub fn again(&self) -> Models {
+        let data = self.disks().iter().filter_map(|disk| disk.data().cloned()).collect();
+        let models = Models::default();
+        models.with(|numbered| numbered.data = data);
+        models
+    }
+
+    /// The disks, in the order in which they were built.
+    #[must_use]
+    pub fn disks(&self) -> Vec<Arc<ModelDevice>> {
+        self.with(|numbered| numbered.disks.clone())
+    }
+
+    /// Lets all disks turn on until they have turned for as long as the one that was used longest:
+    /// their angles to each other are then those of disks that were not used yet. While nothing
+    /// uses them.
+    pub fn align(&self) {
+        let disks = self.disks();
+        let last = disks.iter().map(|disk| disk.turned()).max().unwrap_or_default();
+        disks.iter().for_each(|disk| disk.turn_until(last));
+    }
+
+    /// Cuts the power of all disks at a time on the virtual clock on which they were used, after
+    /// their stacks have gone: their data become what the media hold then.
+    ///
+    /// # Errors
+    /// As [`ModelDevice::cut_power`].
+    pub fn cut_power(
+        &self,
+        time: Time,
+        survival: Survival,
+        seed: u64,
+    ) -> Result<Vec<PowerCut>, Error> {
+        let cut = |(number, disk): (u64, &Arc<ModelDevice>)| {
+            disk.cut_power(time, survival, derive_seed(seed, "power cut", number))
+        };
+        (0..).zip(&self.disks()).map(cut).collect()
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut Numbered) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -191,9 +285,8 @@ pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
         kept_bytes: None,
         members: Vec::new(),
         notes: Vec::new(),
-        links: context.files.links(),
+        common: context.files.models().unwrap_or_default(),
         models: 0,
-        faults: 0,
         memory_stores: 0,
         caches: Vec::new(),
         carriers: Vec::new(),
@@ -237,11 +330,9 @@ struct Builder<'a> {
     kept_bytes: Option<u64>,
     members: Vec<Member>,
     notes: Vec<String>,
-    /// Modelled disks that name the same link share it.
-    links: Links,
-    /// How many modelled disks and faulty layers there are so far: each has a seed of its own.
+    common: Models,
+    /// How many modelled disks of its own there are so far.
     models: u64,
-    faults: u64,
     /// Members that are the memory of a cache: they take no time, modelled or not.
     memory_stores: u64,
     caches: Vec<CacheHandle>,
@@ -711,10 +802,11 @@ impl Builder<'_> {
                     keep_data: settings.is("data", "keep"),
                     keep_first_bytes: self.size(settings, "keep_first")?.unwrap_or(0),
                     link: settings.get("link").map(str::to_owned),
+                    size_bytes: self.size(settings, "size")?,
                 };
-                let seed = derive_seed(self.context.seed, "model", self.models);
                 self.models += 1;
-                Ok(Arc::new(ModelDevice::load(address, &options, seed, &self.links)?))
+                let seed = self.context.seed;
+                Ok(self.common.with(|common| common.load(address, &options, seed))?)
             }
             scheme => unreachable!("the leaf {scheme} is in the table"),
         }
@@ -768,8 +860,11 @@ impl Builder<'_> {
         let bad = settings.get("bad").map(table::ranges).transpose();
         let bad = bad.map_err(|error| Error::new(ErrorKind::Invalid, format!("bad: {error}")))?;
         let delay = settings.get("delay").map(size::parse_duration).transpose();
-        let seed = derive_seed(self.context.seed, "fault", self.faults);
-        self.faults += 1;
+        let number = self.common.with(|common| {
+            common.faults += 1;
+            common.faults - 1
+        });
+        let seed = derive_seed(self.context.seed, "fault", number);
         Ok(FaultOptions {
             seed: settings.number("seed")?.unwrap_or(seed),
             read_error: settings.number("read_error")?.unwrap_or(plain.read_error),

@@ -21,8 +21,9 @@ mod stated;
 mod superblocks;
 pub mod table;
 
-pub use build::{BuildContext, Links, Member, OpenFiles, Stack, build, parse_and_build};
+pub use build::{BuildContext, Member, Models, OpenFiles, Stack, build, parse_and_build};
 pub use device::DeadlineWatch;
+pub use device::model::{PowerCut, Survival};
 pub use identity::{Identity, twice_text};
 pub use nearest::nearest;
 pub use parse::{ParseError, parse};

@@ -550,6 +550,12 @@ pub static LEAVES: &[LeafRow] = &[
                 default: "the model's",
                 help: "the bus it shares with others of that name",
             },
+            OptionRow {
+                name: "size",
+                takes: Takes::Size,
+                default: "the model's",
+                help: "no more than so much of its start is used: the outer tracks",
+            },
         ],
         help: "a modelled disk: the times of a real one",
     },

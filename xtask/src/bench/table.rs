@@ -77,6 +77,12 @@ const HELD_BACK: &[(&str, &str, &str)] = &[
         "fio is busy all of the time, with 4 to 5 µs of its own for each request, while the server \
         is idle a third of it",
     ),
+    ("raid1 over 2, rebuilding, during", "MB/s rebuilt", YIELDS),
+    ("raid10 over 4, rebuilding, during", "MB/s rebuilt", YIELDS),
+    ("raid5 over 4, rebuilding, during", "MB/s rebuilt", YIELDS),
+    ("raid6 over 5, rebuilding, during", "MB/s rebuilt", YIELDS),
+    ("raid5 over 4, degraded: sequential write", "modelled io/s", JOINS),
+    ("raid5 over 4, rebuilding: sequential write", "modelled io/s", JOINS),
     ("on `ram:`", "% of cells", SHARED_PROCESSOR),
     ("SEQ1M", "MB/s", VIRTUAL_DISK),
     ("RND4K", "MB/s", VIRTUAL_DISK),
@@ -94,6 +100,15 @@ const SOCKET_COPY: &str = "copying is nearly all there is to do, and nbdkit copi
 /// Of equal configurations on memory.
 const SHARED_PROCESSOR: &str = "memory answers as fast as a processor does, and other work took \
     turns with it; the last line says how much of that there was";
+
+/// Of rebuilding arrays.
+const YIELDS: &str = "both have the same limits; ours goes down to the lower one whenever there is \
+    other work, which it serves faster for that (the rows above), and md keeps on";
+
+/// Of parity that is written in a sequence.
+const JOINS: &str = "the members' log shows that md joins the writes of up to five rows to a member \
+    into one of 320 KiB, where ours sends 64 KiB for each row, and a row that comes in two requests \
+    is read and written twice";
 
 /// Of crystal's rows.
 const VIRTUAL_DISK: &str = "rounds of one side alone differ by more than the 5 % that are asked \

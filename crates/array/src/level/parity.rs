@@ -10,9 +10,10 @@
 //! ```
 //!
 //! Writes bring parity up to date in one of two ways, whichever reads less, and if both read as
-//! much the first: it needs less memory and leaves the other members alone. Read-modify-write reads
-//! what is overwritten, and the parity, and takes the difference into it. Reconstruct-write reads
-//! the rest of the row and computes parity anew. A full row needs no read. Where neither can be
+//! much the second: other members read than write, so that no disk waits a turn to write what it
+//! has just read. Read-modify-write reads what is overwritten, and the parity, and takes the
+//! difference into it. Reconstruct-write reads the rest of the row and computes parity anew. A full
+//! row needs no read. Where neither can be
 //! had, for a chunk that is absent and of which a part is needed, the row's old data are made whole
 //! first.
 //!
@@ -307,7 +308,7 @@ impl ParityLevel {
                     .clone()
                     .all(|index| cut.uncovered(index).is_none() || !cut.is_hidden(index, faults));
                 match (can_modify, can_reconstruct) {
-                    (true, true) if modify_bytes <= rest_bytes => {
+                    (true, true) if modify_bytes < rest_bytes => {
                         plan_modify(action, cut, (p, q), plan);
                     }
                     (true, false) => plan_modify(action, cut, (p, q), plan),

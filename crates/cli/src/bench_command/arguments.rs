@@ -55,6 +55,10 @@ pub(crate) struct TargetArguments {
     #[allow(missing_docs)]
     pub consent: Consent,
 
+    /// What runs is inside a guest.
+    #[arg(long, hide = true)]
+    pub in_guest: bool,
+
     /// Open nothing for writing; whether that is so is up to the suite.
     #[arg(skip)]
     pub read_only: bool,

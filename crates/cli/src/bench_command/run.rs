@@ -72,7 +72,8 @@ pub(super) fn run(
     if let Some(path) = device_path.as_deref().filter(|_| suite::runs_programs(suite)) {
         meter = TargetMeter::path(path);
     }
-    let settings = said.on(clock)?;
+    // In a guest time is modelled, whatever its own clock is called.
+    let settings = said.on(if arguments.in_guest { Clock::Virtual } else { clock })?;
     let reactor = match clock {
         Clock::Virtual => {
             output.note(

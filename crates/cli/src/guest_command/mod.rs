@@ -1,5 +1,6 @@
 //! `raidloom guest`: the kernel of guests, built once, whether it boots, and work in one.
 
+mod cut;
 mod run;
 
 use std::path::PathBuf;
@@ -66,6 +67,9 @@ Examples:
       bonnie++ -d . -u root -s 512 -r 256 -n 0
   raidloom guest run --stack model:st340015a --stack model:st340015a --stack model:st340015a \\
       --disk-size 2GiB --md 'raid5 chunk=64KiB' --fs xfs -- dd if=/dev/zero of=x bs=1M count=200
+
+  raidloom guest run --stack model:maxtor-6y200p0 --disk-size 1GiB --fs ext4 --cut-at 3s -- \
+      'for i in 1 2 3 4 5 6; do dd if=/dev/zero of=$i bs=1M count=8; echo $i; sleep 1; done'
 
 Programs of this machine run as they are; its files can be read and not be written. The same
 seed gives the same figures to the nanosecond. Computing takes no time there. What the command
@@ -162,6 +166,8 @@ fn check(output: &Output, stop: &AtomicBool) -> Result<(), Failure> {
         job: &job,
         parameters: "",
         processor: Processor::Same,
+        cut: None,
+        before: None,
     };
     let outcome = boot.run(&|| go_on(stop)).map_err(|error| ended(error.into(), stop))?;
     let said = |word: &str| -> Vec<String> {
@@ -222,10 +228,12 @@ fn check(output: &Output, stop: &AtomicBool) -> Result<(), Failure> {
 /// Whether the guest saw its disk and slept as long as it was told to.
 fn works(outcome: &Outcome, disk: &str, slept: &str) -> Result<(), Failure> {
     let wrong = match (outcome.status, disk, slept) {
-        (0, "disk0", "1000") => return Ok(()),
-        (0, "disk0", other) => format!("1000 s of sleep were {other} s"),
-        (0, other, _) => format!("its disk is called `{other}`"),
-        (code, ..) => format!("its job ended with {code}: {}", outcome.errors.trim()),
+        (Some(0), "disk0", "1000") => return Ok(()),
+        (Some(0), "disk0", other) => format!("1000 s of sleep were {other} s"),
+        (Some(0), other, _) => format!("its disk is called `{other}`"),
+        (code, ..) => {
+            format!("its job ended with {}: {}", code.unwrap_or(-1), outcome.errors.trim())
+        }
     };
     Err(Failure::failed(format!("the guest boots, but {wrong}")))
 }

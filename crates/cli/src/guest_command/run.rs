@@ -2,18 +2,21 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use block::{Device, Error, ErrorKind, Node};
+use block::{Device, Error, ErrorKind, Node, Reactor, Time, Traffic};
 use clap::Args;
 use guest::setup::SETUP_FAILED;
-use guest::{Boot, Drive, Format, Kernel, Outcome, Processor, Setup};
+use guest::{Boot, Cut, Drive, Format, Kernel, Outcome, Processor, Setup, State};
 use host::mount::FileSystem;
+use mdtools::NewArraySettings;
 use serde_json::{Value, json};
-use stack::{BuildContext, Links, OpenFiles, Stack};
+use serve::{OpenOptions, Opened};
+use stack::{Member, Models, OpenFiles};
 
+use super::cut::{self, CutArguments};
 use super::{ended, go_on};
 use crate::failure::Failure;
 use crate::output::{Output, about, seconds};
@@ -23,12 +26,13 @@ use crate::signals;
 const MEMORY: &str = "512MiB";
 /// What `bench SUITE --guest` takes for itself, and the suite inside does not see: flags that have
 /// a value.
-const OUTSIDE: [&str; 11] = [
+const OUTSIDE: [&str; 12] = [
     "--stack",
     "--fs",
     "--make-options",
     "--mount-options",
     "--md",
+    "--state",
     "--disk-size",
     "--scheduler",
     "--read-ahead",
@@ -70,6 +74,12 @@ pub(crate) struct GuestArguments {
     #[arg(long, help_heading = "Guest", value_name = "ARRAY")]
     pub md: Option<String>,
 
+    /// Let the array's last member have failed, or be rebuilt: degraded, rebuilding. An array of
+    /// raidloom's has metadata=1.2 for that
+    #[arg(long, help_heading = "Guest", value_name = "STATE", default_value = State::NAMES[0],
+        hide_default_value = true, value_parser = State::NAMES)]
+    pub state: String,
+
     /// Scheduler of the disks: none, mq-deadline, kyber, bfq [default: the kernel's choice]
     #[arg(long, help_heading = "Guest", value_name = "NAME")]
     pub scheduler: Option<String>,
@@ -110,6 +120,10 @@ pub(crate) struct RunArguments {
     #[allow(missing_docs)]
     pub guest: GuestArguments,
 
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub cut: CutArguments,
+
     /// What is run, in the file system if there is one; a single word is a line for the shell
     #[arg(
         required = true,
@@ -131,16 +145,24 @@ pub(super) fn run(
         words => words.iter().map(|word| escape::shell(word)).collect::<Vec<_>>().join(" "),
     };
     let memory = &arguments.memory;
-    let ran = Ran::new(output, &arguments.guest, memory, arguments.seed, &work, stop)?;
-    let Outcome { status, output: said, errors, .. } = &ran.outcome;
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&folders).collect();
+    let flags = guest::counter::flags(&work, &folders);
+    flags.iter().for_each(|flag| output.note(flag));
+    let cut = arguments.cut.cut()?;
+    // What cannot be is said before anything is booted.
+    let then = cut.map(|_| arguments.cut.then(arguments.guest.fs.as_deref())).transpose()?;
+    let models = if cut.is_some() { Models::losing() } else { Models::default() };
+    let how = How { models: models.clone(), is_there: false, cut, before: None };
+    let mut ran = Ran::new(output, &arguments.guest, memory, arguments.seed, &work, &how, stop)?;
+    ran.flags = flags;
+    if let Some(then) = then {
+        return cut::after(output, arguments, (&ran, &models), &then, stop);
+    }
     if output.json {
-        let mut document = ran.document();
-        document["status"] = json!(status);
-        document["output"] = json!(said);
-        document["errors"] = json!(errors);
-        output.document(&document)?;
+        output.document(&ran.full_document())?;
     } else {
-        output.file(said)?;
+        output.file(&ran.outcome.output)?;
         ran.tell(output);
     }
     ran.judge(output)
@@ -163,8 +185,8 @@ pub(crate) fn bench(
     };
     let words = inside(std::env::args_os().skip(1))?;
     let words: Vec<String> = words.iter().map(|word| escape::shell(word)).collect();
-    let work = format!("{} {} {target}", escape::shell(&program), words.join(" "));
-    let ran = Ran::new(output, guest, memory.unwrap_or(MEMORY), seed, &work, &stop)?;
+    let work = format!("{} {} --in-guest {target}", escape::shell(&program), words.join(" "));
+    let ran = Ran::new(output, guest, memory.unwrap_or(MEMORY), seed, &work, &How::new(), &stop)?;
     let said = &ran.outcome.output;
     if output.json {
         let mut document: Value = match serde_json::from_str(said) {
@@ -207,11 +229,8 @@ pub(super) fn own_program() -> Result<String, Failure> {
     Ok(guest::setup::program(&path)?.to_owned())
 }
 
-/// Modelled disks need no files; those of one guest that name the same link share it.
-#[derive(Default)]
-struct NoFiles {
-    links: Links,
-}
+/// Modelled disks need no files.
+struct NoFiles;
 
 impl OpenFiles for NoFiles {
     fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, Error> {
@@ -221,47 +240,97 @@ impl OpenFiles for NoFiles {
         );
         Err(Error::new(ErrorKind::Invalid, text))
     }
-
-    fn links(&self) -> Links {
-        self.links.clone()
-    }
 }
 
 /// A stack text with modelled disks that keep what is written to them, for a file system reads it
-/// again.
-fn keeping(node: Node) -> Node {
+/// again, and of which no more than so many bytes are used.
+fn keeping(node: Node, size_bytes: Option<u64>) -> Node {
     match node {
         Node::Layer { name, options, children } => {
-            Node::Layer { name, options, children: children.into_iter().map(keeping).collect() }
+            let children = children.into_iter().map(|child| keeping(child, size_bytes)).collect();
+            Node::Layer { name, options, children }
         }
         leaf @ Node::Leaf { .. } => {
-            let said = matches!(&leaf, Node::Leaf { scheme, options, .. }
-                if scheme != "model" || options.iter().any(|(name, _)| name == "data"));
-            if said { leaf } else { leaf.with("data", "keep") }
+            let lacks = |option: &str| {
+                matches!(&leaf, Node::Leaf { scheme, options, .. }
+                    if scheme == "model" && !options.iter().any(|(name, _)| name == option))
+            };
+            let (data, size) = (lacks("data"), lacks("size"));
+            let leaf = if data { leaf.with("data", "keep") } else { leaf };
+            match size_bytes.filter(|_| size) {
+                Some(bytes) => leaf.with("size", block::size_text(bytes)),
+                None => leaf,
+            }
         }
         Node::Missing => node,
     }
 }
 
-fn build(text: &str, files: &NoFiles, seed: u64) -> Result<Stack, Failure> {
-    let context =
-        BuildContext { files, seed, read_only: false, create_bytes: None, emulate: false };
+/// Opens a disk of the guest as `array start` does; an array with superblocks is made anew, unless
+/// it is there. Disks with the same `models` are beside each other.
+fn open(
+    text: &str,
+    size_bytes: Option<u64>,
+    seed: u64,
+    (models, reactor): (&Models, &Reactor),
+    is_there: bool,
+) -> Result<Opened, Failure> {
     let node = stack::parse(text).map_err(|error| Failure::usage(format!("--stack: {error}")))?;
-    Ok(stack::build(&keeping(node), &context)?)
+    let new_array = NewArraySettings {
+        name: "guest".to_owned(),
+        consistency: "resync".to_owned(),
+        bitmap_chunk_bytes: None,
+    };
+    let options = OpenOptions {
+        files: &NoFiles,
+        seed,
+        read_only: false,
+        create_bytes: None,
+        // A modelled disk always answers, after whatever time its model takes.
+        member_time: None,
+        upkeep: true,
+        new_array: (!is_there).then_some(&new_array),
+        reactor: Some(reactor),
+        models: Some(models),
+    };
+    Ok(Opened::open(&keeping(node, size_bytes), &options)?)
+}
+
+/// On what a guest stands, and how it ends.
+pub(super) struct How {
+    /// Its modelled drives.
+    pub(super) models: Models,
+    /// Arrays and file system are on them already.
+    pub(super) is_there: bool,
+    /// When the power fails.
+    pub(super) cut: Option<Cut>,
+    /// What another has left in its `$OUT`.
+    pub(super) before: Option<PathBuf>,
+}
+
+impl How {
+    /// On new drives, to its end.
+    fn new() -> How {
+        How { models: Models::default(), is_there: false, cut: None, before: None }
+    }
 }
 
 /// A guest that has done its work.
-struct Ran<'a> {
+pub(super) struct Ran<'a> {
     arguments: &'a GuestArguments,
     memory_bytes: u64,
     seed: u64,
     version: String,
-    outcome: Outcome,
+    /// What is doubtful about figures from inside.
+    flags: Vec<String>,
+    /// What the drives of each disk have moved from their making on: text, bytes read and written.
+    drives: Vec<(String, u64, u64)>,
+    pub(super) outcome: Outcome,
 }
 
 /// What a disk was asked for while the work was done.
 #[derive(Default)]
-struct Traffic {
+struct Asked {
     reads: u64,
     read_bytes: u64,
     writes: u64,
@@ -271,12 +340,13 @@ struct Traffic {
 }
 
 impl<'a> Ran<'a> {
-    fn new(
+    pub(super) fn new(
         output: &Output,
         arguments: &'a GuestArguments,
         memory: &str,
         seed: u64,
         work: &str,
+        how: &How,
         stop: &AtomicBool,
     ) -> Result<Ran<'a>, Failure> {
         if arguments.stack.is_empty() {
@@ -294,9 +364,12 @@ impl<'a> Ran<'a> {
             Some(name) => Some(format(arguments, &FileSystem::named(name)?)),
             None => None,
         };
+        let state = arguments.state.parse().map_err(Failure::usage)?;
         let setup = Setup {
             disks: arguments.stack.len(),
             md: arguments.md.clone(),
+            state,
+            is_there: how.is_there,
             scheduler: arguments.scheduler.clone(),
             read_ahead_bytes: size("--read-ahead", &arguments.read_ahead)?,
             request_max_bytes: size("--max-request", &arguments.max_request)?,
@@ -304,13 +377,19 @@ impl<'a> Ran<'a> {
             format,
         };
         let job = setup.job(work)?;
-        let (mut stacks, files) = (Vec::new(), NoFiles::default());
-        for (text, number) in arguments.stack.iter().zip(0..) {
-            stacks.push(build(text, &files, reactor::derive_seed(seed, "disk", number))?);
+        let beside = (&how.models, &Reactor::virtual_clock());
+        let mut stacks = Vec::new();
+        for text in &arguments.stack {
+            let opened = open(text, size_bytes, seed, beside, how.is_there)?;
+            if arguments.md.is_none() && state != State::Whole && !how.is_there {
+                opened.degrade(state == State::Rebuilding, seed)?;
+            }
+            stacks.push(opened);
         }
+        // Making superblocks has kept some of them turning longer than others.
+        how.models.align();
         let disks = stacks.iter().map(|stack| Drive {
             device: Arc::clone(&stack.device) as Arc<dyn Device>,
-            size_bytes,
             write_cache: arguments.write_cache,
         });
         let kernel = Kernel::find()?;
@@ -323,26 +402,51 @@ impl<'a> Ran<'a> {
             job: &job,
             parameters: "",
             processor: Processor::Same,
+            cut: how.cut,
+            before: how.before.as_deref(),
         };
         let outcome = boot.run(&|| go_on(stop)).map_err(|error| ended(error.into(), stop))?;
         let version = kernel.version().to_owned();
-        Ok(Ran { arguments, memory_bytes, seed, version, outcome })
+        let moved = |member: &Member| {
+            let Traffic { read_bytes, written_bytes, .. } = member.counters.read();
+            (member.name.clone(), read_bytes, written_bytes)
+        };
+        let drives = stacks.iter().flat_map(|stack| stack.members.iter().map(moved)).collect();
+        Ok(Ran { arguments, memory_bytes, seed, version, flags: Vec::new(), drives, outcome })
+    }
+
+    /// When the work began and ended; all of it where the power failed meanwhile.
+    fn span(&self) -> (Time, Time) {
+        match self.outcome.status {
+            Some(_) => self.outcome.work().unwrap_or_default(),
+            None => (Time::default(), self.outcome.time),
+        }
     }
 
     /// What each disk was asked for between the work's begin and its end.
-    fn traffic(&self) -> Vec<Traffic> {
-        let (begin, end) = self.outcome.work().unwrap_or_default();
+    fn traffic(&self) -> Vec<Asked> {
+        let (begin, end) = self.span();
         self.outcome.logs.iter().map(|log| traffic_between(log, begin, end)).collect()
     }
 
     fn work_seconds(&self) -> f64 {
-        let (begin, end) = self.outcome.work().unwrap_or_default();
+        let (begin, end) = self.span();
         (end.nanoseconds() - begin.nanoseconds()) as f64 / 1e9
     }
 
     fn label(&self) -> String {
         let short: Vec<&str> = self.version.split('.').take(2).collect();
         format!("modelled, Linux {} in the guest", short.join("."))
+    }
+
+    /// With what the work said.
+    pub(super) fn full_document(&self) -> Value {
+        let Outcome { status, output, errors, .. } = &self.outcome;
+        let mut document = self.document();
+        document["status"] = json!(status);
+        document["output"] = json!(output);
+        document["errors"] = json!(errors);
+        document
     }
 
     fn document(&self) -> Value {
@@ -358,17 +462,25 @@ impl<'a> Ran<'a> {
                 })
             })
             .collect();
+        let drives: Vec<Value> = self
+            .drives
+            .iter()
+            .map(|(drive, read, written)| {
+                json!({"drive": drive, "read_bytes": read, "written_bytes": written})
+            })
+            .collect();
         json!({
-            "label": self.label(), "kernel": self.version, "seed": self.seed,
+            "drives": drives, "label": self.label(), "kernel": self.version, "seed": self.seed,
             "memory_bytes": self.memory_bytes, "file_system": self.arguments.fs,
-            "md": self.arguments.md, "work_seconds": self.work_seconds(), "disks": disks,
+            "md": self.arguments.md, "state": self.arguments.state,
+            "work_seconds": self.work_seconds(), "disks": disks,
             "modelled_seconds": self.outcome.time.nanoseconds() as f64 / 1e9,
-            "real_seconds": self.outcome.took.as_secs_f64(),
+            "real_seconds": self.outcome.took.as_secs_f64(), "flags": self.flags,
         })
     }
 
     /// The same for people.
-    fn tell(&self, output: &Output) {
+    pub(super) fn tell(&self, output: &Output) {
         self.outcome.errors.lines().for_each(|line| output.progress(line));
         output.note(&format!(
             "{}: {} of work; it took {}",
@@ -391,10 +503,10 @@ impl<'a> Ran<'a> {
     }
 
     /// How it ends outside.
-    fn judge(&self, output: &Output) -> Result<(), Failure> {
+    pub(super) fn judge(&self, output: &Output) -> Result<(), Failure> {
         let Outcome { status, errors, .. } = &self.outcome;
         let last = errors.lines().next_back().unwrap_or("it said nothing");
-        match *status {
+        match status.unwrap_or_default() {
             0 => Ok(()),
             SETUP_FAILED if last.starts_with("setting up: ") => {
                 if output.json {
@@ -413,9 +525,9 @@ fn traffic_between(
     log: &[export::vhost_user::Done],
     begin: block::Time,
     end: block::Time,
-) -> Traffic {
+) -> Asked {
     use export::vhost_user::request::Ask;
-    let mut traffic = Traffic::default();
+    let mut traffic = Asked::default();
     let (mut busy, mut until) = (0, 0);
     for done in log.iter().filter(|done| done.taken >= begin && done.taken <= end) {
         match done.ask {
@@ -463,10 +575,12 @@ mod tests {
     fn modelled_disks_of_a_guest_keep_their_data() {
         let text = "raid0(chunk=64KiB, model:maxtor-6y200p0, model:st340015a?data=drop)";
         assert_eq!(
-            keeping(stack::parse(text).unwrap()).to_string(),
-            "raid0(chunk=64KiB, model:maxtor-6y200p0?data=keep, model:st340015a?data=drop)"
+            keeping(stack::parse(text).unwrap(), Some(1 << 30)).to_string(),
+            "raid0(chunk=64KiB, model:maxtor-6y200p0?data=keep&size=1GiB, \
+            model:st340015a?data=drop&size=1GiB)"
         );
-        let error = build("file:a.img", &NoFiles::default(), 1).err().unwrap().to_string();
+        let beside = (&Models::default(), &Reactor::virtual_clock());
+        let error = open("file:a.img", None, 1, beside, false).err().unwrap().to_string();
         assert!(error.contains("modelled time"), "{error}");
     }
 }

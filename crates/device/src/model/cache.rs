@@ -123,6 +123,27 @@ impl WriteCache {
         })
     }
 
+    /// What is not on the media yet, as starts and ends in bytes, in order; what is being written
+    /// is.
+    pub(super) fn ranges(&self) -> Vec<(u64, u64)> {
+        let extents = self.by_start.values().map(|&slot| {
+            let extent = &self.extents[slot as usize];
+            (extent.start, extent.end)
+        });
+        let writing = self.writing.map(|piece| (piece.start, piece.end));
+        let mut ranges: Vec<_> = extents.chain(writing).collect();
+        ranges.sort_unstable();
+        // What is overwritten while it is being written is there twice.
+        ranges.dedup_by(|next, last| {
+            let joins = next.0 <= last.1;
+            if joins {
+                last.1 = last.1.max(next.1);
+            }
+            joins
+        });
+        ranges
+    }
+
     /// Whether all of start..end is in the cache.
     pub(super) fn covers(&self, start: u64, end: u64) -> bool {
         if self.writing.is_some_and(|piece| piece.start <= start && end <= piece.end) {

@@ -20,13 +20,14 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use block::{
-    Channel, Clock, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node, Op, Reactor,
-    Request, Support, Time, Traced, size_text,
+    Blocking, Channel, Clock, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node, Op,
+    Reactor, Request, SECTOR_BYTES, Support, Time, Traced, size_text,
 };
 use reactor::{Slots, Source};
 
 use super::machine::{Machine, Operation};
 use super::parameters::{LinkParameters, Parameters};
+use super::unflushed::{Survival, Unflushed};
 use crate::ram::RamDevice;
 
 /// How a modelled disk is used.
@@ -39,6 +40,8 @@ pub struct ModelOptions {
     pub keep_first_bytes: u64,
     /// The link it hangs on, if not the one that the model names.
     pub link: Option<String>,
+    /// No more than so many bytes of its start are used: the outer tracks.
+    pub size_bytes: Option<u64>,
 }
 
 /// The links of one machine: disks that name the same one share it, in one stack or in several. A
@@ -119,6 +122,21 @@ pub struct ModelDevice {
     command_limit: u64,
     /// What is kept, from the start on.
     data: Option<RamDevice>,
+    /// What a power cut would lose, where that is asked for.
+    unflushed: Option<Arc<Mutex<Unflushed>>>,
+}
+
+/// What a power cut did to a disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PowerCut {
+    /// What was in its write cache and not on the media, in bytes.
+    pub cached_bytes: u64,
+    /// What of that is not as it was written last, in bytes.
+    pub lost_bytes: u64,
+}
+
+fn lock(unflushed: &Mutex<Unflushed>) -> MutexGuard<'_, Unflushed> {
+    unflushed.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl ModelDevice {
@@ -160,6 +178,9 @@ impl ModelDevice {
         if let Some(link) = &options.link {
             node = node.with("link", link);
         }
+        if let Some(bytes) = options.size_bytes {
+            node = node.with("size", size_text(bytes));
+        }
         let name = options.link.as_ref().unwrap_or(&parameters.link.name);
         let new_link = || {
             let state = State {
@@ -182,7 +203,9 @@ impl ModelDevice {
         let shared = Arc::clone(shared);
         drop(by_name);
         let disk = shared.lock().machine.add_disk(parameters, seed);
-        let size_bytes = parameters.disk.capacity.value;
+        let capacity = parameters.disk.capacity.value;
+        let size_bytes = options.size_bytes.map_or(capacity, |bytes| bytes.min(capacity));
+        let size_bytes = size_bytes - size_bytes % SECTOR_BYTES;
         let info = Info {
             rotational: parameters.rotates(),
             volatile_cache: true,
@@ -201,7 +224,69 @@ impl ModelDevice {
             .map_err(|error| error.at(node.to_string()))?;
         let command_limit =
             parameters.disk.command_limit.as_ref().map_or(u64::MAX, |limit| limit.value);
-        Ok(ModelDevice { info, node, shared, disk, command_limit, data })
+        Ok(ModelDevice { info, node, shared, disk, command_limit, data, unflushed: None })
+    }
+
+    /// The same disk with these data, where it keeps all and they are as large.
+    #[must_use]
+    pub fn with_data(mut self, data: RamDevice) -> ModelDevice {
+        if self.info.stores_data && data.info().size_bytes == self.info.size_bytes {
+            self.data = Some(data);
+        }
+        self
+    }
+
+    /// The same disk, which remembers what a power cut would lose ([`ModelDevice::cut_power`]).
+    #[must_use]
+    pub fn losing(mut self) -> ModelDevice {
+        self.unflushed = self.info.stores_data.then(|| Arc::new(Mutex::new(Unflushed::new())));
+        self
+    }
+
+    /// What it keeps of all that is written to it, if it keeps everything.
+    #[must_use]
+    pub fn data(&self) -> Option<&RamDevice> {
+        self.data.as_ref().filter(|_| self.info.stores_data)
+    }
+
+    /// Its own time, in nanoseconds: how long its spindle has turned.
+    #[must_use]
+    pub fn turned(&self) -> u64 {
+        self.shared.lock().machine.now()
+    }
+
+    /// Lets it turn on until its own time is this, where that is later; while nothing uses it.
+    pub fn turn_until(&self, nanoseconds: u64) {
+        self.shared.lock().advance(nanoseconds);
+    }
+
+    /// Cuts the power at a time on the virtual clock on which it was used: its data become what the
+    /// media hold then. Nothing uses it any more; [`ModelDevice::with_data`] makes it one that can
+    /// be used. Writes that were not answered are lost.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for a disk that does not remember what that is.
+    pub fn cut_power(&self, time: Time, survival: Survival, seed: u64) -> Result<PowerCut, Error> {
+        let (Some(unflushed), Some(data)) = (&self.unflushed, &self.data) else {
+            let text = format!("{}: it does not remember what a power cut would lose", self.node);
+            return Err(Error::new(ErrorKind::Invalid, text));
+        };
+        let mut state = self.shared.lock();
+        let now = time.nanoseconds().wrapping_add(state.shift).max(state.machine.now());
+        state.advance(now);
+        let cached = state.machine.dirty_ranges(self.disk);
+        drop(state);
+        let mut unflushed = lock(unflushed);
+        unflushed.settle(&cached);
+        let cached_bytes = unflushed.count() as u64 * SECTOR_BYTES;
+        let left = unflushed.cut(survival, seed);
+        let mut channel = Blocking::open(data, &Reactor::virtual_clock())?;
+        for (sector, content) in &left {
+            let zeroes = [0; SECTOR_BYTES as usize];
+            let bytes = content.as_deref().unwrap_or(&zeroes);
+            channel.write_slice(sector * SECTOR_BYTES, bytes)?;
+        }
+        Ok(PowerCut { cached_bytes, lost_bytes: left.len() as u64 * SECTOR_BYTES })
     }
 }
 
@@ -258,14 +343,49 @@ impl Device for ModelDevice {
             in_flight: 0,
             data,
             kept_bytes,
+            losing: self.losing_channel(reactor)?,
         };
         Ok(Box::new(Traced::new(channel, &self.describe())))
+    }
+}
+
+impl ModelDevice {
+    fn losing_channel(&self, reactor: &Reactor) -> Result<Option<Losing>, Error> {
+        let (Some(unflushed), Some(data)) = (&self.unflushed, &self.data) else { return Ok(None) };
+        let before = Blocking::open(data, reactor)?;
+        Ok(Some(Losing { unflushed: Arc::clone(unflushed), before, bytes: Vec::new() }))
+    }
+}
+
+/// What remembers for a channel what a power cut would lose.
+struct Losing {
+    unflushed: Arc<Mutex<Unflushed>>,
+    /// Reads what is about to be overwritten; memory answers at once.
+    before: Blocking,
+    bytes: Vec<u8>,
+}
+
+impl Losing {
+    /// A request is answered, and a write's data are about to be kept.
+    fn end(&mut self, request: &Request, mark: u64) -> Result<(), Error> {
+        match &request.op {
+            Op::Write { offset, from, fua } => {
+                self.bytes.resize(from.len(), 0);
+                self.before.read_slice(*offset, &mut self.bytes)?;
+                lock(&self.unflushed).written(*offset, &self.bytes, *fua);
+            }
+            Op::Flush => lock(&self.unflushed).flushed(mark),
+            _ => (),
+        }
+        Ok(())
     }
 }
 
 /// A request in the machine.
 struct Pending {
     request: Request,
+    /// Of a flush: writes answered before it have lower numbers.
+    mark: u64,
     /// Commands of it that have no answer yet.
     commands: u32,
 }
@@ -307,6 +427,7 @@ struct ModelChannel {
     in_flight: u32,
     data: Option<Box<dyn Channel>>,
     kept_bytes: u64,
+    losing: Option<Losing>,
 }
 
 impl ModelChannel {
@@ -323,7 +444,12 @@ impl ModelChannel {
 
     /// Ends a request whose commands the machine has answered.
     fn end(&mut self, slot: u32) -> Completion {
-        let Pending { request, .. } = self.requests.remove(slot).expect("in the machine");
+        let Pending { request, mark, .. } = self.requests.remove(slot).expect("in the machine");
+        if let Some(losing) = &mut self.losing
+            && let Err(error) = losing.end(&request, mark)
+        {
+            return request.complete(Err(error));
+        }
         let end = match &request.op {
             Op::Read { offset, into } => offset + into.len() as u64,
             Op::Write { offset, from, .. } => offset + from.len() as u64,
@@ -355,9 +481,23 @@ impl Channel for ModelChannel {
             _ => Operation::Flush,
         };
         let count = commands(operation, self.command_limit).count() as u32;
-        let slot = self.requests.insert(Pending { request, commands: count });
+        let mut mark = 0;
         let mut state = self.shared.lock();
         let now = state.time(self.source.reactor().now(), &mut self.shift);
+        if let Some(losing) = &self.losing {
+            let mut unflushed = lock(&losing.unflushed);
+            mark = unflushed.mark();
+            // What is overwritten may be on the media by now, and would be what is left there.
+            let overwrites = match operation {
+                Operation::Write { offset, length, .. } => unflushed.touches(offset, length),
+                _ => false,
+            };
+            if overwrites || unflushed.is_large() {
+                state.advance(now);
+                unflushed.settle(&state.machine.dirty_ranges(self.disk));
+            }
+        }
+        let slot = self.requests.insert(Pending { request, mark, commands: count });
         for command in commands(operation, self.command_limit) {
             state.machine.submit(now, self.disk, self.client as u32, u64::from(slot), command);
         }

@@ -327,6 +327,11 @@ impl Disk {
         self.cache.bytes()
     }
 
+    /// What is in the write cache and not on the media yet, as starts and ends in bytes, in order.
+    pub(super) fn dirty_ranges(&self) -> Vec<(u64, u64)> {
+        self.cache.ranges()
+    }
+
     /// When something next happens in this disk (the link not counted).
     pub(super) fn next(&self) -> u64 {
         let transfer = match (&self.moving, self.transfers.front()) {

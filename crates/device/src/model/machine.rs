@@ -96,6 +96,13 @@ impl Machine {
         self.disks[disk].dirty_bytes()
     }
 
+    /// What a disk holds in its write cache that is not on the media yet, as starts and ends in
+    /// bytes, in order.
+    #[must_use]
+    pub fn dirty_ranges(&self, disk: usize) -> Vec<(u64, u64)> {
+        self.disks[disk].dirty_ranges()
+    }
+
     /// How long the link has been used so far if every transfer had had it alone, in nanoseconds.
     #[must_use]
     pub fn link_used_nanoseconds(&self) -> f64 {

@@ -29,11 +29,13 @@ mod machine;
 pub mod parameters;
 pub mod random;
 pub mod replay;
+mod unflushed;
 
-pub use device::{Links, ModelDevice, ModelOptions};
+pub use device::{Links, ModelDevice, ModelOptions, PowerCut};
 pub use geometry::Geometry;
 pub use machine::{Answer, Machine, Operation};
 pub use parameters::{ModelError, Parameters};
+pub use unflushed::Survival;
 
 #[cfg(test)]
 mod tests;

@@ -45,8 +45,10 @@ pub(crate) const QUEUE_DEPTH: &str = "queue_depth";
 pub(crate) const WRITE_CACHE: &str = "write_cache";
 /// A guest's disks are no larger than this.
 pub(crate) const DISK_SIZE: &str = "disk_size";
+/// Whether all members of a guest's array are there.
+pub(crate) const STATE: &str = "state";
 /// Every axis there is, in the order in which they are shown.
-pub(crate) const AXES: [&str; 23] = [
+pub(crate) const AXES: [&str; 24] = [
     MEMBERS,
     LEVEL,
     CHUNK,
@@ -70,16 +72,17 @@ pub(crate) const AXES: [&str; 23] = [
     QUEUE_DEPTH,
     WRITE_CACHE,
     DISK_SIZE,
+    STATE,
 ];
 /// Those whose values are texts, and which an `[[add]]` takes from the matrix when it does not name
 /// them; in the order in which one may leave another without meaning.
-pub(super) const TEXT_AXES: [&str; 20] =
+pub(super) const TEXT_AXES: [&str; 21] =
     *AXES.last_chunk().expect("members, level and chunk come before them");
 /// Those that mean something only to a file system.
 const ON_FILE_SYSTEMS: [&str; 3] = [MAKE_OPTIONS, MOUNT_OPTIONS, POLICY];
 /// Those that mean something only to a guest.
-const ON_GUESTS: [&str; 8] =
-    [ARRAY, MEMORY, SCHEDULER, READ_AHEAD, MAX_REQUEST, QUEUE_DEPTH, WRITE_CACHE, DISK_SIZE];
+const ON_GUESTS: [&str; 9] =
+    [ARRAY, MEMORY, SCHEDULER, READ_AHEAD, MAX_REQUEST, QUEUE_DEPTH, WRITE_CACHE, DISK_SIZE, STATE];
 /// Those that mean something only to one level: an `[[add]]`, which names its own, takes none from
 /// elsewhere.
 const OF_LEVEL: [&str; 1] = [LAYOUT];
@@ -144,6 +147,7 @@ impl Level {
             && (by_md || value(METADATA).map_or(self.is_redundant, |metadata| metadata != NONE));
         match axis {
             ARRAY => in_guest && is_array,
+            STATE => in_guest && has_metadata && self.is_redundant,
             METADATA => is_array && !by_md,
             MEMBER_TIMEOUT => is_array && !in_guest,
             LAYOUT => self.has_layouts,
@@ -500,6 +504,7 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
         PLACE => one_of(item, text, &[HOST, GUEST]),
         ARRAY => one_of(item, text, &[RAIDLOOM, MD]),
         SCHEDULER => one_of(item, text, &SCHEDULERS),
+        STATE => one_of(item, text, &guest::State::NAMES),
         MEMORY | READ_AHEAD | MAX_REQUEST | DISK_SIZE => Ok(stacks::size_text(read_size(item)?)),
         QUEUE_DEPTH => match text.parse() {
             Ok(1..=256_u32) => Ok(text.to_owned()),

@@ -162,7 +162,7 @@ impl Options {
             upkeep: true,
             new_array: Some(&settings).filter(|_| is_new),
             reactor: None,
-            links: stack::Links::default(),
+            models: None,
         };
         Opened::open(&self.stack, &options).map_err(|error| Error::failed(error.to_string()))
     }

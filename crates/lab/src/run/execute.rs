@@ -12,7 +12,6 @@ use reactor::{Reactor, derive_seed};
 use results::course::{self, Course, Step};
 use results::{Clock, Configuration, Host, MemberTraffic, Plan, Run, Trial, cell_id};
 use serve::{Opened, ServeWith};
-use stack::Links;
 
 use super::attached::{self, Attached, Wanted};
 use super::folder::MEMBERS;
@@ -526,7 +525,7 @@ impl<'a> Execution<'a> {
         let node = self
             .node(configuration)
             .map_err(|error| block::Error::new(block::ErrorKind::Invalid, error.to_string()))?;
-        cell::open(&node, &configuration.settings, self.guard, seed, reactor, &Links::default())
+        cell::open(&node, &configuration.settings, self.guard, seed, reactor, None)
     }
 
     /// Where requests go in a visit, and what its data say of themselves.

@@ -24,14 +24,13 @@ use block::{Device, Node, Reactor, Time, Traffic};
 use export::RemovalPolicy;
 use export::vhost_user::Done;
 use export::vhost_user::request::Ask;
-use guest::{Boot, Drive, Format, Kernel, Processor, Setup};
+use guest::{Boot, Drive, Format, Kernel, Processor, Setup, State};
 use host::Error;
 use host::guard::{Consent, Guard};
-use reactor::derive_seed;
 use results::{Configuration, MemberTraffic, Plan};
 use serde::{Deserialize, Serialize};
 use serve::Opened;
-use stack::Links;
+use stack::Models;
 
 use super::audited;
 use super::execute::{Found, wall_reactor};
@@ -41,7 +40,7 @@ use crate::cell;
 use crate::plan::axes::{
     ARRAY, CACHE, CHUNK, CONSISTENCY, DEFAULTS, DISK_SIZE, FILE_SYSTEM, GUEST, LAYOUT, LEVEL,
     MAKE_OPTIONS, MAX_REQUEST, MD, MEMORY, MOUNT_OPTIONS, NONE, OFF, PLACE, POLICY, QUEUE_DEPTH,
-    READ_AHEAD, SCHEDULER, UNFLUSHED, WITH_BITMAP, WRITE_CACHE,
+    READ_AHEAD, SCHEDULER, STATE, UNFLUSHED, WITH_BITMAP, WRITE_CACHE,
 };
 use crate::plan::suite;
 use crate::stacks;
@@ -127,7 +126,6 @@ pub(super) struct Job {
     setup: Setup,
     script: String,
     memory_bytes: u64,
-    size_bytes: Option<u64>,
     queue_depth: Option<u32>,
     write_cache: bool,
     /// Bytes that the disks write for one that is asked for, by the layout.
@@ -152,6 +150,12 @@ impl Job {
         let size = |axis: &str| setting(axis).map(stacks::parse_size).transpose();
         let size = |axis: &str| size(axis).map_err(|text| Error::usage(format!("{axis}: {text}")));
         let node = stacks::parse(&configuration.stack)?;
+        let node = match size(DISK_SIZE)? {
+            Some(bytes) => no_larger(node, bytes),
+            None => node,
+        };
+        let state = setting(STATE).map_or(Ok(State::default()), str::parse);
+        let state = state.map_err(|text| Error::usage(format!("{STATE}: {text}")))?;
         let by_md = setting(ARRAY) == Some(MD);
         let copies = if by_md { audited::copies(&node) } else { 1.0 };
         let (disks, md) = match node {
@@ -177,6 +181,8 @@ impl Job {
         let setup = Setup {
             disks: disks.len(),
             md,
+            state,
+            is_there: false,
             scheduler: setting(SCHEDULER).map(str::to_owned),
             read_ahead_bytes: size(READ_AHEAD)?,
             request_max_bytes: size(MAX_REQUEST)?,
@@ -196,7 +202,6 @@ impl Job {
             script,
             setup,
             memory_bytes: size(MEMORY)?.unwrap_or(MEMORY_BYTES),
-            size_bytes: size(DISK_SIZE)?,
             queue_depth: setting(QUEUE_DEPTH).and_then(|text| text.parse().ok()),
             write_cache: setting(WRITE_CACHE) != Some(OFF),
             copies,
@@ -212,17 +217,24 @@ impl Job {
         let guard = Guard::new(Consent::default());
         // Arrays are made before the guest's time begins.
         let reactor = Reactor::virtual_clock();
-        let (links, none) = (Links::default(), BTreeMap::new());
+        let none = BTreeMap::new();
         let settings = if self.setup.md.is_some() { &none } else { &self.settings };
-        let open = |(node, number): (&Node, u64)| {
-            let seed = derive_seed(self.seed, "disk", number);
-            cell::open(node, settings, &guard, seed, Some(&reactor), &links)
+        // The same drives, whether they are disks of the guest's or members of one.
+        let models = Models::default();
+        let open = |node: &Node| {
+            let opened =
+                cell::open(node, settings, &guard, self.seed, Some(&reactor), Some(&models))?;
+            if self.setup.md.is_none() && self.setup.state != State::Whole {
+                opened.degrade(self.setup.state == State::Rebuilding, self.seed)?;
+            }
+            Ok(opened)
         };
         let opened: Vec<Opened> =
-            self.disks.iter().zip(0..).map(open).collect::<Result<_, block::Error>>()?;
+            self.disks.iter().map(open).collect::<Result<_, block::Error>>()?;
+        // Making superblocks has kept some of them turning longer than others.
+        models.align();
         let drive = |opened: &Opened| Drive {
             device: Arc::clone(&opened.device) as Arc<dyn Device>,
-            size_bytes: self.size_bytes,
             write_cache: self.write_cache,
         };
         let boot = Boot {
@@ -234,13 +246,15 @@ impl Job {
             job: &self.script,
             parameters: "",
             processor,
+            cut: None,
+            before: None,
         };
         let outcome = boot.run(&|| !stop.load(Ordering::Relaxed))?;
-        if outcome.status != 0 {
+        if outcome.status != Some(0) {
             let last = outcome.errors.lines().next_back().unwrap_or("it said nothing");
             return Err(Error::failed(format!(
                 "the work in the guest ended with {}: {last}",
-                outcome.status
+                outcome.status.unwrap_or_default()
             )));
         }
         let line = |line: &str| -> Result<(String, Found), Error> {
@@ -297,6 +311,26 @@ pub(super) fn run_all(jobs: &[Job], kernel: &Kernel, stop: &AtomicBool) -> Vec<G
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         ended.collect()
     })
+}
+
+/// The same stack on modelled disks of which no more than so many bytes are used.
+fn no_larger(node: Node, bytes: u64) -> Node {
+    match node {
+        Node::Layer { name, options, children } => {
+            let children = children.into_iter().map(|child| no_larger(child, bytes)).collect();
+            Node::Layer { name, options, children }
+        }
+        leaf @ Node::Leaf { .. } if is_model(&leaf, "size") => {
+            leaf.with("size", stacks::size_text(bytes))
+        }
+        node => node,
+    }
+}
+
+/// Whether it is a modelled disk of which nothing is said about an option.
+fn is_model(leaf: &Node, option: &str) -> bool {
+    matches!(leaf, Node::Leaf { scheme, options, .. }
+        if scheme == "model" && !options.iter().any(|(name, _)| name == option))
 }
 
 /// The array of the guest's own md, as a configuration's axes say.

@@ -1,0 +1,240 @@
+//! `guest run --cut-at`: the power of a guest fails, and a second guest finds what its drives hold.
+//!
+//! ```text
+//!   first guest ── cut ──> what was in the drives' caches is lost ──> images ──> second guest
+//! ```
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use block::{Blocking, Device, Extents, Reactor, Time};
+use clap::{Args, ValueEnum};
+use guest::Cut;
+use serde_json::{Value, json};
+use stack::{Models, PowerCut, Survival};
+
+use super::run::{How, Ran, RunArguments};
+use crate::failure::Failure;
+use crate::output::{Output, about, seconds};
+
+/// When the power fails, and what then.
+#[derive(Args, Debug)]
+pub(crate) struct CutArguments {
+    /// Let the power fail at this time on the guest's clock, counted from its start: 12.345678901s
+    #[arg(long, help_heading = "Power cut", value_name = "TIME")]
+    pub cut_at: Option<String>,
+
+    /// Let the power fail when the disks have done so many requests
+    #[arg(long, help_heading = "Power cut", value_name = "N", conflicts_with = "cut_at")]
+    pub cut_at_request: Option<u64>,
+
+    /// What is lost: what the drives had in their write caches, or any of it, by the seed
+    #[arg(long, help_heading = "Power cut", value_name = "WHAT", default_value = "cache")]
+    pub cut_loses: Losing,
+
+    /// What a second guest then runs on what is left, mounted; without it, it looks for names and
+    /// checks the file system. What the first left in $OUT is in $BEFORE
+    #[arg(long, help_heading = "Power cut", value_name = "COMMAND")]
+    pub then: Option<String>,
+
+    /// Write what each drive holds after the cut into this folder: drive0.img, …
+    #[arg(long, help_heading = "Power cut", value_name = "FOLDER")]
+    pub images: Option<PathBuf>,
+}
+
+/// What is lost of a drive's write cache.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Losing {
+    /// All of it
+    Cache,
+    /// Each sector by itself or not
+    Any,
+}
+
+impl CutArguments {
+    /// When the power fails, if it does.
+    ///
+    /// # Errors
+    /// A time that is none; settings of a cut without one.
+    pub(super) fn cut(&self) -> Result<Option<Cut>, Failure> {
+        if let Some(text) = &self.cut_at {
+            let time = stack::size::parse_duration(text)
+                .map_err(|error| Failure::usage(format!("--cut-at: {error}")))?;
+            return Ok(Some(Cut::At(Time::default() + time)));
+        }
+        if let Some(count) = self.cut_at_request {
+            return Ok(Some(Cut::Request(count)));
+        }
+        if self.then.is_some() || self.images.is_some() {
+            return Err(Failure::usage(
+                "--then and --images are for a power cut: --cut-at or --cut-at-request says when",
+            ));
+        }
+        Ok(None)
+    }
+
+    /// What the second guest runs.
+    ///
+    /// # Errors
+    /// Where nothing is said and there is nothing to mount.
+    pub(super) fn then(&self, file_system: Option<&str>) -> Result<String, Failure> {
+        if let Some(then) = &self.then {
+            return Ok(then.clone());
+        }
+        let Some(name) = file_system else {
+            return Err(Failure::usage(
+                "without --fs there is nothing to mount after the cut: --then says what is run",
+            ));
+        };
+        let names = "echo \"mounted: $(find . -xdev | wc -l) names\"";
+        let check = match name {
+            "ext2" | "ext3" | "ext4" => "e2fsck -fn $DEVICE",
+            "xfs" => "xfs_repair -n $DEVICE",
+            "btrfs" => "btrfs check --readonly $DEVICE",
+            "vfat" => "fsck.vfat -n $DEVICE",
+            "ntfs" => "ntfsfix -n $DEVICE",
+            _ => return Ok(names.to_owned()),
+        };
+        Ok(format!("{names}; cd /; umount $DISK; {check}"))
+    }
+}
+
+/// After the first guest: cuts the power of its drives, and lets the second find them.
+pub(super) fn after(
+    output: &Output,
+    arguments: &RunArguments,
+    (first, models): (&Ran<'_>, &Models),
+    then: &str,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    let outcome = &first.outcome;
+    if outcome.status.is_some() {
+        return Err(Failure::failed(format!(
+            "the guest had ended at {} with {} requests done, before the power was to fail",
+            seconds(outcome.time.nanoseconds() as f64 / 1e9),
+            requests(first)
+        )));
+    }
+    if !outcome.has_begun() {
+        output.note(
+            "the power failed before the work had begun, while arrays or file system were made",
+        );
+    }
+    let survival = match arguments.cut.cut_loses {
+        Losing::Cache => Survival::Nothing,
+        Losing::Any => Survival::Any,
+    };
+    let lost = models.cut_power(outcome.time, survival, arguments.seed)?;
+    if let Some(folder) = &arguments.cut.images {
+        write_images(models, folder)?;
+    }
+    let how =
+        How { models: models.again(), is_there: true, cut: None, before: Some(outcome.folder()) };
+    let (guest, memory, seed) = (&arguments.guest, &arguments.memory, arguments.seed);
+    let second = Ran::new(output, guest, memory, seed, then, &how, stop)?;
+    if output.json {
+        let mut document = first.full_document();
+        document["cut"] = document_of(first, &lost);
+        document["then"] = second.full_document();
+        output.document(&document)?;
+    } else {
+        output.file(&first.outcome.output)?;
+        first.tell(output);
+        output.note(&format!(
+            "the power failed at {}.{:09} s, after {} requests",
+            outcome.time.nanoseconds() / 1_000_000_000,
+            outcome.time.nanoseconds() % 1_000_000_000,
+            requests(first)
+        ));
+        for (number, lost) in lost.iter().enumerate() {
+            output.note(&format!(
+                "drive {number}: {} in its cache, {} of it lost",
+                about(lost.cached_bytes),
+                about(lost.lost_bytes)
+            ));
+        }
+        output.note("then, in a second guest:");
+        output.file(&second.outcome.output)?;
+        second.tell(output);
+    }
+    second.judge(output)
+}
+
+fn requests(ran: &Ran<'_>) -> usize {
+    ran.outcome.logs.iter().map(Vec::len).sum()
+}
+
+fn document_of(first: &Ran<'_>, lost: &[PowerCut]) -> Value {
+    let drives: Vec<Value> = lost
+        .iter()
+        .map(|lost| json!({"cached_bytes": lost.cached_bytes, "lost_bytes": lost.lost_bytes}))
+        .collect();
+    let time = first.outcome.time.nanoseconds();
+    json!({"nanoseconds": time, "requests": requests(first), "drives": drives})
+}
+
+/// Writes what each drive holds into a file of its own, sparse, which must not be there yet.
+fn write_images(models: &Models, folder: &Path) -> Result<(), Failure> {
+    let failed = |path: &Path, error: &dyn std::fmt::Display| {
+        Failure::failed(format!("{}: {error}", path.display()))
+    };
+    std::fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+    for (number, disk) in models.disks().iter().enumerate() {
+        let Some(data) = disk.data() else { continue };
+        let path = folder.join(format!("drive{number}.img"));
+        let file = File::create_new(&path).map_err(|error| failed(&path, &error))?;
+        let size = data.info().size_bytes;
+        file.set_len(size).map_err(|error| failed(&path, &error))?;
+        let mut channel = Blocking::open(data, &Reactor::virtual_clock())?;
+        let (mut offset, mut bytes) = (0, vec![0; 1 << 20]);
+        while offset < size {
+            let mut found = Extents::new();
+            data.extents(offset, size - offset, &mut found);
+            for extent in found.runs() {
+                let end = offset + extent.length;
+                while offset < end && !extent.is_hole {
+                    let count = (end - offset).min(bytes.len() as u64);
+                    let part = &mut bytes[..count as usize];
+                    channel.read_slice(offset, part)?;
+                    file.write_all_at(part, offset).map_err(|error| failed(&path, &error))?;
+                    offset += count;
+                }
+                offset = end;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(words: &[&str]) -> CutArguments {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            cut: CutArguments,
+        }
+        <Line as clap::Parser>::parse_from([&["x"], words].concat()).cut
+    }
+
+    #[test]
+    fn a_cut_is_at_a_nanosecond_or_at_a_request() {
+        let cut = said(&["--cut-at", "12.345678901s"]).cut().unwrap();
+        assert_eq!(cut, Some(Cut::At(Time(12_345_678_901))));
+        assert_eq!(said(&["--cut-at-request", "7"]).cut().unwrap(), Some(Cut::Request(7)));
+        assert_eq!(said(&[]).cut().unwrap(), None);
+        assert!(said(&["--cut-at", "12"]).cut().is_err());
+        assert!(said(&["--then", "true"]).cut().is_err());
+    }
+
+    #[test]
+    fn a_second_guest_has_something_to_do() {
+        assert!(said(&[]).then(Some("ext3")).unwrap().ends_with("e2fsck -fn $DEVICE"));
+        assert!(said(&[]).then(None).is_err());
+        assert_eq!(said(&["--then", "ls"]).then(None).unwrap(), "ls");
+    }
+}
