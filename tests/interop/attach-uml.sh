@@ -8,15 +8,7 @@ set -u
 raidloom=$1 fsx=$2 source=$3
 export RAIDLOOM_RUNTIME_DIR=/run/raidloom
 
-# Runs a command that has to work; what it says is of interest when it does not.
-must() {
-    local said
-    said=$("$@" 2>&1 </dev/null) && return
-    echo "$*: $said" >&2
-    cat /run/raidloom/*/log >&2
-    dmesg | tail -20 >&2
-    exit 1
-}
+. "$(dirname "$0")/uml-must.sh"
 
 for module in fuse loop vfat udf; do
     must modprobe -d /run/modules "$module"

@@ -7,14 +7,7 @@
 set -u
 server=$1 folder=$2 socket=/run/nbd.sock
 
-# Runs a command that has to work; what it says is of interest when it does not.
-must() {
-    local said
-    said=$("$@" 2>&1 </dev/null) && return
-    echo "$*: $said" >&2
-    dmesg | tail -20 >&2
-    exit 1
-}
+. "$(dirname "$0")/uml-must.sh"
 
 coproc server { NBD_FOLDER=/run "$server" --exact child_serves_the_kernel --ignored --nocapture 2>&1; }
 # The file it would like to say something with ends with it.

@@ -7,14 +7,7 @@
 set -u
 folder=$1
 
-# Runs a command that has to work; what it says is of interest when it does not.
-must() {
-    local said
-    said=$("$@" 2>&1 </dev/null) && return
-    echo "$*: $said" >&2
-    dmesg | tail -20 >&2
-    exit 1
-}
+. "$(dirname "$0")/uml-must.sh"
 
 must modprobe -d /run/modules virtio_blk
 echo "size $(blockdev --getsize64 /dev/vda), cache $(cat /sys/block/vda/queue/write_cache), serial $(cat /sys/block/vda/serial)"

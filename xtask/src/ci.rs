@@ -264,7 +264,7 @@ impl Ci {
         }
     }
 
-    /// Where nobody waits for it.
+    /// In CI alone: it takes minutes.
     fn fuzz(&mut self) -> Ending {
         if std::env::var_os("CI").is_none_or(|ci| ci != "true") {
             return Ending::Skipped("it takes minutes: `cargo xtask fuzz`, or CI=true".to_owned());

@@ -291,7 +291,7 @@ pub fn err(message: &str) {
         whole += &text(further);
     }
     whole.push('\n');
-    // Nobody is left to be told when standard error is gone.
+    // There is no other place for a message when standard error is gone.
     let _ = write(io::stderr().lock(), &whole);
 }
 

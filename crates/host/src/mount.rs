@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use export::users;
+use tracing::debug;
 
 use crate::guard::{find_signature, patiently};
 use crate::{Error, system};
@@ -284,6 +285,7 @@ pub fn unmount_by_force(point: &Path) -> Result<(), Error> {
 }
 
 fn run(command: &mut Command, package: &str) -> Result<(), Error> {
+    debug!(?command, "run");
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.stdin(Stdio::null()).output().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {

@@ -84,7 +84,7 @@ pub(crate) fn word(metric: &Metric) -> String {
 
 /// What stands in a cell.
 enum Field {
-    /// Anybody's words: escaped.
+    /// Text from outside, a label or a path: escaped.
     Text(String),
     /// A figure of ours; nothing where there is none. It may begin with a minus, which a text may
     /// not.

@@ -3,12 +3,12 @@
 //!
 //! ```text
 //! first row, of 4:   0 1 3 2     up, down, up, down; each step is another number
-//! further rows:      1 2 0 3     the same plus 1, 2, 3 …, so that every step comes once from everybody
+//! further rows:      1 2 0 3     the same plus 1, 2, 3 …, so that every step comes once from every other
 //! odd numbers:       each row backwards too: only both together are even
 //! ```
 
-/// Rows of `0 .. count` in which everybody stands equally often at every place, and comes equally
-/// often straight after everybody else.
+/// Rows of `0 .. count` in which each number stands equally often at every place, and comes equally
+/// often straight after each of the others.
 #[must_use]
 pub fn rows(count: usize) -> Vec<Vec<usize>> {
     let first: Vec<usize> = (0..count)

@@ -387,7 +387,7 @@ fn fields(course: &Course<'_>, trials: &[Trial], blocks: u32) -> Vec<Field> {
             .copied()
             .find(|index| plan.configurations[*index].id == plan.configurations[*index].baseline);
         let Some(baseline) = baseline else { continue };
-        // Whoever was dropped already after these very blocks is out of it.
+        // What was dropped already after these very blocks is out of it.
         let racing: Vec<usize> = members
             .into_iter()
             .filter(|index| live.contains(index) && still.contains(index))
@@ -444,7 +444,7 @@ fn places(
         .collect();
     // Of equals the earlier in the plan leads.
     known.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
-    // What cannot be taken leads nobody, and what surely cannot need not be measured on.
+    // What cannot be taken leads no race, and what surely cannot need not be measured on.
     let tail = LOST_BY_CHANCE / bounds::asked(table, racing).max(1) as f64;
     let met: Vec<(bool, bool)> = racing
         .iter()

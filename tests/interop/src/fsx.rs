@@ -519,7 +519,7 @@ mod tests {
             let caught = (0..10)
                 .filter(|seed| exercise(&mut InMemory::new(planted), &settings(*seed)).is_err())
                 .count();
-            // A lost write may be overwritten before anybody reads it; the others happen again and
+            // A lost write may be overwritten before it is read; the others happen again and
             // again.
             let least = if matches!(planted, LosesWrite(_)) { 5 } else { 10 };
             assert!(caught >= least, "{planted:?} was caught by {caught} of 10 seeds");

@@ -25,7 +25,7 @@ pub(crate) fn fuse(arguments: impl Iterator<Item = String>) -> Result<String, St
         FuseFile::mount(device, Path::new(file), &options).map_err(|error| error.to_string())?;
     println!("ready");
     io::stdout().flush().map_err(|error| error.to_string())?;
-    // Whoever started this closes it, be it by ending.
+    // The process that started this closes it, be it by ending.
     io::copy(&mut io::stdin(), &mut io::sink()).map_err(|error| error.to_string())?;
     if let Some(error) = served.failure() {
         return Err(error.to_string());

@@ -31,7 +31,7 @@ pub(crate) fn nbd(arguments: impl Iterator<Item = String>) -> Result<String, Str
         .map_err(|error| error.to_string())?;
     println!("ready");
     io::stdout().flush().map_err(|error| error.to_string())?;
-    // Whoever started this closes it, be it by ending.
+    // The process that started this closes it, be it by ending.
     io::copy(&mut io::stdin(), &mut io::sink()).map_err(|error| error.to_string())?;
     let status = server.status();
     let errors: u64 = status.exports.iter().map(|export| export.errors).sum();

@@ -193,7 +193,7 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // Whatever of this fails, there is nobody to be told and something else to be taken away
+        // Whatever of this fails, there is no one to be told and something else to be taken away
         // still.
         if let Some(device) = &self.block_device {
             let _ = Command::new("losetup").arg("--detach").arg(device).status();

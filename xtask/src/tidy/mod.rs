@@ -150,6 +150,7 @@ const RULES: &[Rule] = &[
     source::words,
     source::opening,
     source::lengths,
+    source::module_files,
     source::columns,
     text::endings,
     text::machine,

@@ -251,6 +251,17 @@ fn is_prose(comment: &str) -> bool {
     !text.starts_with(['|', ' ']) && !text.trim().contains("  ") && !text.contains("──")
 }
 
+/// A module with modules below it is the `mod.rs` of their folder, in all crates.
+pub(crate) fn module_files(tree: &Tree) -> Vec<Finding> {
+    tree.rust()
+        .filter(|(path, _)| path.contains("/src/") && tree.paths.contains(&path[..path.len() - 3]))
+        .map(|(path, _)| {
+            let message = "a module with a folder of its own is that folder's `mod.rs`";
+            Finding::error("module file", path, 0, message)
+        })
+        .collect()
+}
+
 const FUNCTION_LINES: usize = 120;
 const FILE_LINES: usize = 1000;
 
@@ -351,7 +362,7 @@ mod tests {
     fn reading_the_clock_outside_the_reactor_is_found() {
         for planted in ["std::time::Instant::now()", "SystemTime::now()"] {
             let text = format!("//! P.\nfn f() {{ {planted}; }}\n");
-            assert_eq!(found(words, "crates/bench/src/load.rs", &text).len(), 1, "{planted}");
+            assert_eq!(found(words, "crates/bench/src/load/mod.rs", &text).len(), 1, "{planted}");
             assert_eq!(found(words, "crates/bench/tests/load.rs", &text).len(), 1, "{planted}");
             assert!(found(words, "crates/reactor/src/lib.rs", &text).is_empty(), "{planted}");
             assert!(found(words, "crates/host/src/facts.rs", &text).is_empty(), "{planted}");
@@ -430,6 +441,19 @@ mod tests {
     fn a_file_without_an_opening_is_found() {
         assert_eq!(found(opening, "crates/array/src/lib.rs", "pub fn f() {}\n").len(), 1);
         assert!(found(opening, "crates/array/src/lib.rs", "//! Arrays.\n").is_empty());
+    }
+
+    #[test]
+    fn a_module_beside_its_folder_is_found() {
+        let of = |files: &[&str]| {
+            let files: Vec<_> = files.iter().map(|path| (*path, "//! P.\n")).collect();
+            module_files(&Tree::of(&files)).iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let planted = of(&["crates/lab/src/run.rs", "crates/lab/src/run/rows.rs"]);
+        assert_eq!(planted.len(), 1, "{planted:?}");
+        assert!(planted[0].starts_with("crates/lab/src/run.rs: error: "), "{planted:?}");
+        assert!(of(&["crates/lab/src/run/mod.rs", "crates/lab/src/run/rows.rs"]).is_empty());
+        assert!(of(&["crates/lab/tests/run.rs", "crates/lab/tests/run/rows.rs"]).is_empty());
     }
 
     #[test]

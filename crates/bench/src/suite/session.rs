@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use block::{Device, Error, ErrorKind, Reactor};
+use tracing::{debug, info};
 
 use super::definition::Phase;
 use super::row::{Done, Measured, Result as RowResult, Row};
@@ -238,6 +239,7 @@ impl<'a> Session<'a> {
             return Ok(Next::Stop);
         }
         self.ticker.plan_operations(0);
+        info!(phase = first.name, run, "begins");
         self.observer.begun(first, run);
         let before = self.meter.read();
         let start = self.reactor.now();
@@ -259,6 +261,7 @@ impl<'a> Session<'a> {
                 moved.written_bytes = moved.written_bytes.saturating_sub(done.beside.written_bytes);
             }
             let flags = audit::judge(&facts);
+            debug!(phase = phase.name, run, ?elapsed, ?flags, "ended");
             self.push(Row {
                 phase: phase.name.clone(),
                 run,
@@ -273,11 +276,9 @@ impl<'a> Session<'a> {
         if !self.wants(phase) {
             return;
         }
-        self.push(Row {
-            phase: phase.name.clone(),
-            run,
-            result: RowResult::Skipped(reason.into()),
-        });
+        let reason = reason.into();
+        info!(phase = phase.name, run, reason, "left out");
+        self.push(Row { phase: phase.name.clone(), run, result: RowResult::Skipped(reason) });
     }
 
     fn wants(&self, phase: &Phase) -> bool {

@@ -203,7 +203,7 @@ pub(crate) struct StartArguments {
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub tls_clients: Option<PathBuf>,
 
-    /// Let other machines reach NBD over TCP without TLS: everybody on the network may read and
+    /// Let other machines reach NBD over TCP without TLS: every machine on the network may read and
     /// write
     #[arg(long)]
     pub insecure: bool,
@@ -317,11 +317,11 @@ pub(crate) struct SpeedArguments {
     /// The name of an array that runs
     pub name: String,
 
-    /// In a second, while somebody uses the array [default: 1000KiB]
+    /// In a second, while the array is in use [default: 1000KiB]
     #[arg(long, value_name = "SIZE")]
     pub min: Option<String>,
 
-    /// In a second, while nobody does [default: 200000KiB]
+    /// In a second, while the array is idle [default: 200000KiB]
     #[arg(long, value_name = "SIZE")]
     pub max: Option<String>,
 

@@ -23,8 +23,8 @@ or read as CSV with the columns time,op,offset,length (bytes) or time,op,sector,
 Reads and writes are alike: both ask for their blocks and bring them in.")]
     Simulate(Box<SimulateArguments>),
 
-    /// What the caches of a running array hold and have done, or what is in a store that nobody
-    /// uses now
+    /// What the caches of a running array hold and have done, or what is in a store that no
+    /// array uses now
     #[command(after_long_help = "\
 Examples:
   raidloom cache status tank
@@ -81,7 +81,7 @@ Examples:
 
 The cache stays warm. If it is cut off, the same command goes on.")]
     Flush {
-        /// An array that runs, by its name, or a cache that nobody uses now: cache(mode=write-back,
+        /// An array that runs, by its name, or a cache that is not in use: cache(mode=write-back,
         /// STORE, DEVICE)
         #[arg(value_name = "NAME|CACHE")]
         cache: String,

@@ -141,7 +141,7 @@ pub(super) fn budget(table: Reader<'_>) -> Result<Budget, Error> {
     let time_seconds = time
         .map(|item| {
             let text = item.text()?;
-            // Nobody measures by the metre.
+            // `m` alone would be metres.
             let text = text.strip_suffix('m').map_or(text.to_owned(), |time| format!("{time}min"));
             let time = stack::size::parse_duration(&text).map_err(|error| item.error(error))?;
             if time.is_zero() { Err(item.error("no run takes no time")) } else { Ok(time) }

@@ -311,7 +311,7 @@ impl<'a> Execution<'a> {
             .unwrap_or_default()
     }
 
-    /// Writes down how much time was spent, for whoever goes on.
+    /// Writes down how much time was spent, for a run that is gone on with.
     fn write_spent(&mut self) -> Result<(), Error> {
         let milliseconds = (self.spent_before() + self.begun.elapsed()).as_millis();
         let spent = Step::Spent { milliseconds: u64::try_from(milliseconds).unwrap_or(u64::MAX) };
@@ -352,6 +352,7 @@ impl<'a> Execution<'a> {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
+            tracing::debug!(stack = configuration.stack, "can it be opened");
             let reactor = (configuration.clock == Clock::Virtual).then(Reactor::virtual_clock);
             if in_guest::is_wanted(configuration) {
                 if let Err(reason) = self.find_kernel() {
@@ -627,6 +628,7 @@ impl<'a> Execution<'a> {
                 if jobs.len() == most {
                     break 'all;
                 }
+                tracing::info!(block, stack = configuration.stack, "guest boots");
                 let seeds = (
                     order::places_seed(self.plan, block),
                     order::visit_seed(self.plan, configuration, block),

@@ -152,7 +152,7 @@ fn kinds(
         let pick = course.pick(baseline_id, group);
         let index =
             |id: &str| members.iter().copied().find(|member| plan.configurations[*member].id == id);
-        // Before a race is over nobody is held against anybody.
+        // Before a race is over no configuration is compared with another.
         let raced: Vec<usize> = match pick {
             Some(pick) => {
                 pick.all().filter_map(index).collect::<BTreeSet<_>>().into_iter().collect()
@@ -175,7 +175,7 @@ fn kinds(
     course::kinds(plan).into_iter().map(of_kind).collect()
 }
 
-/// The axis values that all `configurations` share and not everybody has, in the plan's order.
+/// The axis values that all `configurations` share and not the whole plan has, in the plan's order.
 fn comparison_name(plan: &Plan, configurations: &[&Configuration], baseline: &str) -> String {
     let outside = || plan.configurations.iter().filter(|known| known.baseline != baseline);
     if outside().next().is_none() {

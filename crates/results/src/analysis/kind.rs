@@ -184,7 +184,7 @@ impl Known {
     fn choice(&self, frame: &Frame<'_, '_>, terms: &Terms) -> (Choice, Option<usize>) {
         let members = frame.members;
         let any_valid = self.others.iter().any(|place| self.is_valid(*place));
-        // The baseline stands in the race when anybody can be held against it. What does not meet
+        // The baseline stands in the race when any can be compared with it. What does not meet
         // the plan's terms is compared and not taken.
         let racing: Vec<usize> = (0..members.len())
             .filter(|place| self.is_valid(*place) || Some(*place) == self.base && any_valid)

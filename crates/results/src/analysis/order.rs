@@ -93,7 +93,7 @@ struct Unit {
 /// workload is a unit.
 fn units(plan: &Plan, table: &Table<'_>, members: &[usize], voices: &[Vec<Voices>]) -> Vec<Unit> {
     // Block -> place in the block's order -> configuration and workload, over all configurations of
-    // the plan: whoever came before may belong to another comparison.
+    // the plan: the configuration before may belong to another comparison.
     let mut order: BTreeMap<(u32, u32), (usize, usize)> = BTreeMap::new();
     for ((configuration, workload), trials) in &table.trials {
         for (block, trial) in trials {

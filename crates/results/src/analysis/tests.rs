@@ -609,7 +609,8 @@ fn a_winner_that_a_cache_made_is_shown_and_wins_nothing() {
     assert!(analyse(&cached).comparisons[0].kinds[0].headline.sure);
 }
 
-/// A workload that a cache answers for everybody says nothing of the medium; the others still do.
+/// A workload that a cache answers for every configuration says nothing of the medium; the others
+/// still do.
 #[test]
 fn a_workload_that_hardly_votes_is_left_out_and_named() {
     let mut run = noisy(21, 0.002);
@@ -732,7 +733,7 @@ fn the_headline_is_the_goals_and_obeys_what_must_hold() {
     assert!(whole.headline.reservations.contains(&said), "{:?}", whole.headline.reservations);
     assert!(whole.score(&middle).is_some(), "it is compared all the same");
 
-    // Nobody is as quick as that.
+    // No disk is as quick as that.
     let never = Bound { text: "mean < 1 us".into(), metric: LATENCY.into(), below: 1e-6 };
     run.plan.terms.bounds.push(never);
     let whole = analyse(&run).comparisons[0].whole.clone().unwrap();

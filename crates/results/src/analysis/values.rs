@@ -32,11 +32,11 @@ pub struct Analysis {
     pub comparisons: Vec<Comparison>,
     /// What the reader should know before believing the figures.
     pub warnings: Vec<Warning>,
-    /// How long one more block would take, roughly, in seconds: for whoever knows the suites to
+    /// How long one more block would take, roughly, in seconds: for a caller that knows the suites to
     /// fill in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block_seconds: Option<f64>,
-    /// How what is recommended is started: for whoever knows where the run lies to fill in.
+    /// How what is recommended is started: for a caller that knows where the run lies to fill in.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub starts: Vec<Start>,
 }
