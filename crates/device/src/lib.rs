@@ -6,6 +6,7 @@
 //! | `file:PATH`, a bare path | [`FileDevice`] | a regular file or a block device, through io_uring |
 //! | `ram:SIZE` | [`RamDevice`] | memory, shared by all threads, allocated when written |
 //! | `null:SIZE` | [`NullDevice`] | takes everything, keeps nothing |
+//! | `nbd://HOST/EXPORT`, `nbd+unix:///EXPORT?socket=PATH` | [`NbdDevice`] | an export of an NBD server |
 //! | `model:NAME` | [`model`] | a disk that is computed, with the times of a real one |
 //! | `fault(…, DEVICE)` | [`FaultDevice`] | a layer: errors, delays, a write cache that a crash empties, by seed |
 //! | `record(file:TRACE, DEVICE)` | [`RecordDevice`] | writes down every request; [`TraceReader`] reads it again |
@@ -20,6 +21,7 @@ mod fault;
 mod file;
 mod immediate;
 pub mod model;
+mod nbd;
 mod null;
 mod ram;
 mod record;
@@ -29,6 +31,7 @@ pub use fault::{
     BadRange, CrashPolicy, CrashReport, FaultControl, FaultCounts, FaultDevice, FaultOptions,
 };
 pub use file::{Direct, FileDevice, FileOptions, Identity};
+pub use nbd::{NbdAddress, NbdDevice, NbdOptions};
 pub use null::NullDevice;
 pub use ram::RamDevice;
 pub use record::{Record, RecordDevice, RecordedOp, TraceReader};

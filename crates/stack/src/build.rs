@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -24,7 +24,7 @@ use cache::{
 use device::model::{Links, ModelDevice, ModelOptions, PowerCut, Survival};
 use device::{
     BadRange, DeadlineDevice, DeadlineWatch, Direct, FaultDevice, FaultOptions, FileDevice,
-    FileOptions, NullDevice, RamDevice, RecordDevice,
+    FileOptions, NbdAddress, NbdDevice, NbdOptions, NullDevice, RamDevice, RecordDevice,
 };
 use reactor::{Reactor, derive_seed};
 
@@ -461,7 +461,7 @@ impl Builder<'_> {
                     .map_err(|problem| refusal(&format!("{scheme}:{address}"), &problem))?;
                 let settings = Settings::check(scheme, row.options, options)?;
                 let known = self.leaves.len();
-                let leaf = self.leaf(scheme, address, &settings)?;
+                let leaf = self.leaf(node, scheme, address, &settings)?;
                 if self.leaves.len() == known {
                     self.leaves.push(Leaf::nameless());
                 }
@@ -783,6 +783,7 @@ impl Builder<'_> {
 
     fn leaf(
         &mut self,
+        leaf: &Node,
         scheme: &str,
         address: &str,
         settings: &Settings<'_>,
@@ -807,6 +808,33 @@ impl Builder<'_> {
                 self.models += 1;
                 let seed = self.context.seed;
                 Ok(self.common.with(|common| common.load(address, &options, seed))?)
+            }
+            "nbd" | "nbd+unix" => {
+                let place = match (scheme, settings.get("socket")) {
+                    ("nbd", _) => NbdAddress::tcp(address),
+                    (_, Some(socket)) => NbdAddress::unix(address, PathBuf::from(socket)),
+                    (_, None) => Err(Error::new(
+                        ErrorKind::Invalid,
+                        format!(
+                            "nbd+unix:{address}: say where the server listens: \
+                            nbd+unix:{address}?socket=PATH"
+                        ),
+                    )),
+                }?;
+                let reconnect = settings.get("reconnect").map(size::parse_duration).transpose();
+                let reconnect = reconnect.map_err(|error| {
+                    Error::new(ErrorKind::Invalid, error.to_string()).at("nbd: reconnect")
+                })?;
+                let plain = NbdOptions::default();
+                let options = NbdOptions {
+                    read_only: self.read_only || settings.is("read_only", "yes"),
+                    reconnect: reconnect.unwrap_or(plain.reconnect),
+                };
+                let device = NbdDevice::connect(place, options, leaf.clone())?;
+                if let Some((version, array)) = superblocks::mark_of(&device)? {
+                    self.carriers.push((device.describe().to_string(), version, array));
+                }
+                Ok(Arc::new(device))
             }
             scheme => unreachable!("the leaf {scheme} is in the table"),
         }

@@ -95,7 +95,7 @@ fn is_space(letter: char) -> bool {
 }
 
 fn is_name(letter: char) -> bool {
-    letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-')
+    letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '+')
 }
 
 impl<'a> Parser<'a> {

@@ -21,7 +21,7 @@ use array::md::{
     TimeStamp, Version, assemble, uuid_text,
 };
 use array::metadata::{Running, StartOptions, examine, start};
-use block::{Device, Error, ErrorKind, Node, Reactor, SECTOR_BYTES, size_text};
+use block::{Blocking, Device, Error, ErrorKind, Node, Reactor, SECTOR_BYTES, size_text};
 use cache::{LeafFacts, StoreSeal};
 use device::DeadlineWatch;
 
@@ -362,10 +362,25 @@ fn candidate_of(slot: &Slot) -> Option<usize> {
 /// What a file's superblock says of it, in words, if it has one.
 pub(crate) fn mark(mut file: &File) -> Option<(Version, String)> {
     let size_bytes = file.seek(SeekFrom::End(0)).ok()?;
+    mark_in(size_bytes, |offset, bytes| file.read_exact_at(bytes, offset).ok())
+}
+
+/// The same of a device that is no file here, on the wall clock.
+pub(crate) fn mark_of(device: &dyn Device) -> Result<Option<(Version, String)>, Error> {
+    let reactor = Reactor::wall().map_err(|error| Error::from_io("io_uring", error))?;
+    let mut channel = Blocking::open(device, &reactor)?;
+    let read = |offset: u64, bytes: &mut [u8]| channel.read_slice(offset, bytes).ok();
+    Ok(mark_in(device.info().size_bytes, read))
+}
+
+fn mark_in(
+    size_bytes: u64,
+    mut read: impl FnMut(u64, &mut [u8]) -> Option<()>,
+) -> Option<(Version, String)> {
     Version::ALL.into_iter().find_map(|version| {
         let sector = version.offset_sectors(size_bytes / SECTOR_BYTES)?;
         let mut bytes = vec![0; 4096];
-        file.read_exact_at(&mut bytes, sector * SECTOR_BYTES).ok()?;
+        read(sector * SECTOR_BYTES, &mut bytes)?;
         let superblock = Superblock::decode_as(version, &bytes, size_bytes / SECTOR_BYTES).ok()?;
         let is_own = superblock.super_offset_sectors == sector
             && superblock.checksum_verdict() == ChecksumVerdict::Correct;

@@ -26,6 +26,8 @@ pub enum Takes {
     Path,
     /// A name, or the path of a file.
     Name,
+    /// Where an export of an NBD server is: `//HOST[:PORT]/EXPORT`, or `///EXPORT` of a socket.
+    Export,
     /// Ranges of bytes: `OFFSET+LENGTH`, several joined by `;`.
     Ranges,
 }
@@ -58,7 +60,10 @@ impl Takes {
             }),
             Takes::Ranges => ranges(text).map(drop).or_else(|_| expected()),
             Takes::Path | Takes::Name if !text.is_empty() => Ok(()),
-            Takes::Fraction | Takes::Copies | Takes::Path | Takes::Name => expected(),
+            Takes::Export if text.starts_with("//") => Ok(()),
+            Takes::Fraction | Takes::Copies | Takes::Path | Takes::Name | Takes::Export => {
+                expected()
+            }
         }
     }
 }
@@ -74,6 +79,7 @@ impl fmt::Display for Takes {
             Takes::Word(words) => f.write_str(&alternatives(words)),
             Takes::Path => f.write_str("a path"),
             Takes::Name => f.write_str("a name or a path"),
+            Takes::Export => f.write_str("an export (//HOST/EXPORT)"),
             Takes::Ranges => f.write_str("ranges (4KiB+512;1MiB+64KiB)"),
         }
     }
@@ -486,6 +492,17 @@ pub static LAYERS: &[LayerRow] = &[
     },
 ];
 
+const NBD_OPTIONS: &[OptionRow] = &[
+    OptionRow { name: "read_only", takes: YES_NO, default: "no", help: "refuse writes" },
+    OptionRow {
+        name: "reconnect",
+        takes: Takes::Duration,
+        default: "10s",
+        help: "how long a lost connection is tried to be made again, where no write can be lost \
+            with it",
+    },
+];
+
 /// The leaves.
 pub static LEAVES: &[LeafRow] = &[
     LeafRow {
@@ -528,6 +545,27 @@ pub static LEAVES: &[LeafRow] = &[
         help: "takes everything, keeps nothing",
     },
     LeafRow {
+        name: "nbd",
+        address: Takes::Export,
+        options: NBD_OPTIONS,
+        help: "an export of an NBD server: nbd://HOST[:PORT]/EXPORT",
+    },
+    LeafRow {
+        name: "nbd+unix",
+        address: Takes::Export,
+        options: &[
+            OptionRow {
+                name: "socket",
+                takes: Takes::Path,
+                default: "none, has to be said",
+                help: "where the server listens",
+            },
+            NBD_OPTIONS[0],
+            NBD_OPTIONS[1],
+        ],
+        help: "an export of an NBD server on this machine: nbd+unix:///EXPORT?socket=PATH",
+    },
+    LeafRow {
         name: "model",
         address: Takes::Name,
         options: &[
@@ -562,7 +600,7 @@ pub static LEAVES: &[LeafRow] = &[
 ];
 
 /// Names that the notation has room for and this version does not know yet.
-const LATER: &[&str] = &["nbd", "rbd"];
+const LATER: &[&str] = &["nbds", "rbd"];
 
 /// The layer of this name.
 ///

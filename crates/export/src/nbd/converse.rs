@@ -12,9 +12,9 @@ use super::memory::Taken;
 use super::server::Counters;
 use super::tls::Tunnel;
 use super::transmission::{self, Command, Decision, Session};
-use super::wire::{OPTION_BYTES, REQUEST_BYTES};
 use super::worker::Worker;
 use crate::serve::{self, Answer, Order, OrderQueue};
+use nbd_wire::{OPTION_BYTES, REQUEST_BYTES};
 
 /// Requests that a device gets from one worker at a time.
 const ORDERS_DEPTH: u32 = 256;

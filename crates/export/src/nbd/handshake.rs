@@ -11,7 +11,7 @@
 //! passed over without being kept.
 
 use super::transmission::Session;
-use super::wire::{
+use nbd_wire::{
     ALLOCATION, ALLOCATION_ID, Cursor, GREETING_MAGIC, OPTION_BYTES, OPTION_MAGIC,
     OPTION_REPLY_MAGIC, REQUEST_MAX_BYTES, info, option, reply, server_flags, transmission_flags,
 };

@@ -26,11 +26,10 @@ mod memory;
 mod server;
 mod tls;
 pub mod transmission;
-mod wire;
 mod worker;
 
 pub(crate) use listen::Listener;
 pub use listen::{Address, PORT};
+pub use nbd_wire::REQUEST_BYTES;
 pub use server::{Export, ExportStatus, Limits, Options, Server, Status};
 pub use tls::Tls;
-pub use wire::REQUEST_BYTES;

@@ -17,9 +17,9 @@ use super::admission::{Admission, Ticket};
 use super::handshake::{Shape, TlsRule};
 use super::listen::{Address, Listener};
 use super::tls::Tls;
-use super::wire::STRING_MAX_BYTES;
 use super::worker::Worker;
 use crate::{Gate, RemovalPolicy};
+use nbd_wire::STRING_MAX_BYTES;
 
 /// A device that clients can ask for.
 pub struct Export {

@@ -4,7 +4,7 @@
 use block::{Error, ErrorKind};
 
 use super::handshake::Shape;
-use super::wire::{
+use nbd_wire::{
     ALLOCATION_ID, CHUNK_BYTES, CHUNK_MAGIC, Cursor, DATA_CHUNK_BYTES, REQUEST_BYTES,
     REQUEST_MAGIC, REQUEST_MAX_BYTES, SIMPLE_REPLY_BYTES, SIMPLE_REPLY_MAGIC, allocation, chunk,
     command, command_flags,

@@ -25,8 +25,8 @@ use super::handshake::{Handshake, TlsRule};
 use super::memory::{Budget, Pool};
 use super::server::{Counters, Mail, Shared};
 use super::tls::Tunnel;
-use super::wire::REQUEST_MAX_BYTES;
 use crate::serve::{Answer, OrderQueue};
+use nbd_wire::REQUEST_MAX_BYTES;
 
 /// A rest of a write's data that is at least this long is received where it is needed; a shorter
 /// one with what follows it.

@@ -32,8 +32,8 @@ pub struct Analysis {
     pub comparisons: Vec<Comparison>,
     /// What the reader should know before believing the figures.
     pub warnings: Vec<Warning>,
-    /// How long one more block would take, roughly, in seconds: for a caller that knows the suites to
-    /// fill in.
+    /// How long one more block would take, roughly, in seconds: for a caller that knows the suites
+    /// to fill in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block_seconds: Option<f64>,
     /// How what is recommended is started: for a caller that knows where the run lies to fill in.

@@ -1,0 +1,855 @@
+//! One owner's connection to an export.
+//!
+//! ```text
+//!   submit ──> queued ── one send at a time ──> server ── head ── data ──> answered
+//!                ^                                 │
+//!                └── reads, after a connection ── lost ──> gone, if a write may be lost with it
+//! ```
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use block::{Buf, BufMut, Channel, Completion, Error, ErrorKind, Op, Reactor, Request, Returned};
+use nbd_wire::{
+    CHUNK_BYTES, CHUNK_MAGIC, Cursor, REQUEST_BYTES, REQUEST_MAGIC, SIMPLE_REPLY_BYTES,
+    SIMPLE_REPLY_MAGIC, chunk, command, command_flags,
+};
+use reactor::{Event, Outcome, RingFile, Slots, Source};
+use rustix::net::{Shutdown, shutdown};
+
+use super::Shared;
+use super::greet::{Connected, connect};
+
+/// Zeroes and discards are asked for in parts of so many bytes: the protocol counts in 32 bits.
+const PART_MAX_BYTES: u64 = 1 << 30;
+/// A send takes so many requests at most: with their data they are one vector for the kernel.
+const SEND_REQUESTS_MAX: usize = 64;
+/// The longest text of an error that is taken, in bytes.
+const ERROR_MAX_BYTES: u32 = 4096 + 6;
+/// Between two attempts to connect again.
+const RETRY_TIME: Duration = Duration::from_millis(200);
+
+/// Tokens of the operations on a connection; each is under way once at most.
+const SEND: u64 = 0;
+const RECEIVE: u64 = 1;
+const CONNECTED: u64 = 2;
+
+pub(super) struct NbdChannel {
+    shared: Arc<Shared>,
+    source: Source,
+    /// Requests carry their key as cookie.
+    running: Slots<Running>,
+    /// Requests that are not sent yet.
+    queued: VecDeque<u32>,
+    /// What never reached the server, or has been given up.
+    answered: Vec<Completion>,
+    state: State,
+}
+
+enum State {
+    Connected(Connection),
+    /// What is under way on the old connection ends; then another is made, or none.
+    Closing {
+        old: Connection,
+        reason: Error,
+    },
+    Reconnecting(Reconnecting),
+    Gone,
+}
+
+struct Connection {
+    socket: Arc<OwnedFd>,
+    file: RingFile,
+    is_sending: bool,
+    is_receiving: bool,
+    receiving: Receiving,
+}
+
+/// Connects in a thread of its own; the socket can be read from when it has an answer, or ended.
+struct Reconnecting {
+    /// Kept for the operation that waits for it.
+    _bell: RingFile,
+    answer: Receiver<Result<Connected, Error>>,
+    /// Dropped to end it.
+    _stop: Sender<()>,
+}
+
+/// A request under way.
+struct Running {
+    tag: u64,
+    work: Work,
+    /// In chunks: what the server said so far.
+    failed: Option<Error>,
+}
+
+enum Work {
+    Read {
+        offset: u64,
+        length: u64,
+        into: Option<BufMut>,
+        filled: u64,
+    },
+    Write {
+        offset: u64,
+        from: Buf,
+        fua: bool,
+    },
+    /// Part after part; `next` is where the part under way begins.
+    Clear {
+        discard: bool,
+        next: u64,
+        end: u64,
+        fua: bool,
+    },
+    /// With how many writes had been answered when it was submitted.
+    Flush {
+        answered: u64,
+    },
+}
+
+/// What comes next from the server.
+enum Receiving {
+    Head,
+    /// A chunk's head is 4 bytes longer than a simple reply's.
+    ChunkHead {
+        head: [u8; SIMPLE_REPLY_BYTES],
+    },
+    /// The offset before the data of a chunk.
+    DataOffset {
+        key: u32,
+        length: u32,
+        is_last: bool,
+    },
+    /// Data: `front` and `back` are the parts of the buffer around them.
+    Data {
+        key: u32,
+        got: Option<BufMut>,
+        front: BufMut,
+        back: BufMut,
+        is_last: bool,
+    },
+    Hole {
+        key: u32,
+        is_last: bool,
+    },
+    ErrorText {
+        key: u32,
+        is_last: bool,
+    },
+}
+
+impl NbdChannel {
+    /// Connects. The reactor's clock has to be the wall's.
+    pub(super) fn open(
+        shared: Arc<Shared>,
+        depth: u32,
+        reactor: &Reactor,
+    ) -> Result<NbdChannel, Error> {
+        let connected = connect(&shared.address)?;
+        same_export(&shared, &connected)?;
+        let connection = Connection::new(&shared, connected, reactor)?;
+        let mut channel = NbdChannel {
+            shared,
+            source: reactor.source(),
+            running: Slots::with_capacity(depth.min(1024) as usize),
+            queued: VecDeque::new(),
+            answered: Vec::new(),
+            state: State::Connected(connection),
+        };
+        channel.receive(None);
+        Ok(channel)
+    }
+
+    /// Sends what is queued, unless something is being sent.
+    fn send(&mut self) {
+        let State::Connected(connection) = &mut self.state else { return };
+        if connection.is_sending || self.queued.is_empty() {
+            return;
+        }
+        let keys: Vec<u32> =
+            self.queued.drain(..self.queued.len().min(SEND_REQUESTS_MAX)).collect();
+        let mut heads = BufMut::zeroed(keys.len() * REQUEST_BYTES);
+        let mut text = Vec::with_capacity(keys.len() * REQUEST_BYTES);
+        for key in &keys {
+            let running = self.running.get(*key).expect("what is queued is running");
+            text.extend(running.work.head(*key, self.shared.always_fua));
+        }
+        heads.copy_from_slice(&text);
+        let mut heads = heads.freeze();
+        let mut all: Option<Buf> = None;
+        for key in &keys {
+            push(&mut all, heads.split_to(REQUEST_BYTES));
+            if let Some(Work::Write { from, .. }) = self.running.get(*key).map(|one| &one.work) {
+                push(&mut all, from.clone());
+            }
+        }
+        connection.is_sending = true;
+        self.source.send(&connection.file, all.expect("something is queued"), SEND);
+    }
+
+    /// Starts receiving: into `into`, or else the head of what comes next.
+    fn receive(&mut self, into: Option<BufMut>) {
+        let State::Connected(connection) = &mut self.state else { return };
+        let into = into.unwrap_or_else(|| {
+            connection.receiving = Receiving::Head;
+            BufMut::zeroed(SIMPLE_REPLY_BYTES)
+        });
+        connection.is_receiving = true;
+        self.source.receive(&connection.file, into, true, RECEIVE);
+    }
+
+    fn ended(&mut self, event: Event, done: &mut Vec<Completion>) {
+        match (event.token, event.outcome) {
+            (SEND, Outcome::Written { buffer, result }) => self.sent(buffer, result),
+            (RECEIVE, Outcome::Read { buffer, result }) => self.received(buffer, result, done),
+            (CONNECTED, Outcome::Done { .. }) => self.reconnected(),
+            (token, outcome) => unreachable!("{outcome:?} ends nothing that {token} started"),
+        }
+        self.closed(done);
+    }
+
+    fn sent(&mut self, mut buffer: Buf, result: io::Result<u32>) {
+        match &mut self.state {
+            State::Connected(connection) => {
+                connection.is_sending = false;
+                match result {
+                    Ok(count) if (count as usize) < buffer.len() && count > 0 => {
+                        let _ = buffer.split_to(count as usize);
+                        connection.is_sending = true;
+                        self.source.send(&connection.file, buffer, SEND);
+                    }
+                    Ok(0) => self.lose(io::Error::from(io::ErrorKind::WriteZero)),
+                    Ok(_) => self.send(),
+                    Err(error) => self.lose(error),
+                }
+            }
+            State::Closing { old, .. } => old.is_sending = false,
+            State::Reconnecting(_) | State::Gone => {}
+        }
+    }
+
+    fn received(&mut self, buffer: BufMut, result: io::Result<u32>, done: &mut Vec<Completion>) {
+        let receiving = match &mut self.state {
+            State::Connected(connection) => {
+                connection.is_receiving = false;
+                std::mem::replace(&mut connection.receiving, Receiving::Head)
+            }
+            State::Closing { old, .. } => {
+                old.is_receiving = false;
+                let receiving = std::mem::replace(&mut old.receiving, Receiving::Head);
+                return self.put_back(receiving, buffer);
+            }
+            State::Reconnecting(_) | State::Gone => return,
+        };
+        let count = match result {
+            Ok(count) if count > 0 => count as usize,
+            failed => {
+                self.put_back(receiving, buffer);
+                return self.lose(match failed {
+                    Err(error) => error,
+                    Ok(_) => io::Error::from(io::ErrorKind::UnexpectedEof),
+                });
+            }
+        };
+        if let Receiving::Data { key, got, front, back, is_last } = receiving {
+            return self.received_data((key, is_last), got, buffer, count, (front, back), done);
+        }
+        // The rest of a head comes with it or not at all.
+        if count < buffer.len() {
+            return self.lose(io::Error::from(io::ErrorKind::UnexpectedEof));
+        }
+        let mut bytes = vec![0; buffer.len()];
+        buffer.copy_to_slice(&mut bytes);
+        if self.understood(&receiving, &bytes, done).is_none() {
+            self.lose(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the server's reply makes no sense",
+            ));
+        }
+    }
+
+    /// Takes in a head or a small payload; `None` when it makes no sense.
+    fn understood(
+        &mut self,
+        receiving: &Receiving,
+        bytes: &[u8],
+        done: &mut Vec<Completion>,
+    ) -> Option<()> {
+        match *receiving {
+            Receiving::Head => {
+                let mut cursor = Cursor(bytes);
+                match cursor.u32()? {
+                    SIMPLE_REPLY_MAGIC => {
+                        let (number, cookie) = (cursor.u32()?, cursor.u64()?);
+                        self.simple_reply(cookie, number, done)
+                    }
+                    CHUNK_MAGIC if self.shared.export.structured => {
+                        let head = *bytes.first_chunk()?;
+                        let into = BufMut::zeroed(CHUNK_BYTES - SIMPLE_REPLY_BYTES);
+                        self.expect(Receiving::ChunkHead { head }, into)
+                    }
+                    _ => None,
+                }
+            }
+            Receiving::ChunkHead { head } => {
+                let mut cursor = Cursor(&head[4..]);
+                let (flags, kind, cookie) = (cursor.u16()?, cursor.u16()?, cursor.u64()?);
+                let length = Cursor(bytes).u32()?;
+                let key = self.key_of(cookie)?;
+                self.chunk(key, kind, length, flags & chunk::DONE != 0, done)
+            }
+            Receiving::DataOffset { key, length, is_last } => {
+                let at = self.place(key, Cursor(bytes).u64()?, length.into())?;
+                self.expect_data(key, at, length as usize, is_last)
+            }
+            Receiving::Hole { key, is_last } => {
+                let mut cursor = Cursor(bytes);
+                let (offset, length) = (cursor.u64()?, cursor.u32()?);
+                let at = self.place(key, offset, length.into())?;
+                let Some(Work::Read { into: Some(into), filled, .. }) =
+                    self.running.get_mut(key).map(|running| &mut running.work)
+                else {
+                    return None;
+                };
+                let mut zeroes = into.split_to(at);
+                let mut hole = into.split_to(length as usize);
+                hole.fill(0);
+                zeroes.append(hole);
+                zeroes.append(std::mem::replace(into, BufMut::zeroed(0)));
+                *into = zeroes;
+                *filled += u64::from(length);
+                self.chunk_over(key, is_last, done)
+            }
+            Receiving::ErrorText { key, is_last } => {
+                let mut cursor = Cursor(bytes);
+                let number = cursor.u32()?;
+                let length = cursor.u16()?;
+                let text = String::from_utf8_lossy(cursor.bytes(length.into())?).into_owned();
+                let error = self.error(number, &text);
+                self.running.get_mut(key)?.failed.get_or_insert(error);
+                self.chunk_over(key, is_last, done)
+            }
+            Receiving::Data { .. } => None,
+        }
+    }
+
+    fn expect(&mut self, receiving: Receiving, into: BufMut) -> Option<()> {
+        self.receive(Some(into));
+        let State::Connected(connection) = &mut self.state else { return None };
+        connection.receiving = receiving;
+        Some(())
+    }
+
+    /// The request of a cookie that is under way.
+    fn key_of(&self, cookie: u64) -> Option<u32> {
+        let key = u32::try_from(cookie).ok()?;
+        self.running.get(key).map(|_| key)
+    }
+
+    /// Where in a read's buffer `length` bytes at `offset` of the export are.
+    fn place(&self, key: u32, offset: u64, length: u64) -> Option<usize> {
+        let Work::Read { offset: start, length: whole, filled, .. } = &self.running.get(key)?.work
+        else {
+            return None;
+        };
+        let at = offset.checked_sub(*start)?;
+        let fits = at.checked_add(length)? <= *whole && filled + length <= *whole && length > 0;
+        fits.then_some(at as usize)
+    }
+
+    fn simple_reply(&mut self, cookie: u64, number: u32, done: &mut Vec<Completion>) -> Option<()> {
+        let key = self.key_of(cookie)?;
+        let reads = match self.running.get(key)?.work {
+            Work::Read { length, .. } => Some(length as usize),
+            _ => None,
+        };
+        match reads {
+            // Reads are answered in chunks where those were agreed on.
+            Some(_) if self.shared.export.structured => None,
+            Some(length) if number == 0 => self.expect_data(key, 0, length, true),
+            _ => {
+                if number != 0 {
+                    let error = self.error(number, "");
+                    self.running.get_mut(key)?.failed = Some(error);
+                }
+                self.chunk_over(key, true, done)
+            }
+        }
+    }
+
+    fn chunk(
+        &mut self,
+        key: u32,
+        kind: u16,
+        length: u32,
+        is_last: bool,
+        done: &mut Vec<Completion>,
+    ) -> Option<()> {
+        match kind {
+            chunk::NONE if length == 0 && is_last => self.chunk_over(key, true, done),
+            chunk::OFFSET_DATA if length > 8 => self.expect(
+                Receiving::DataOffset { key, length: length - 8, is_last },
+                BufMut::zeroed(8),
+            ),
+            chunk::OFFSET_HOLE if length == 12 => {
+                self.expect(Receiving::Hole { key, is_last }, BufMut::zeroed(12))
+            }
+            kind if kind & chunk::ERRORS != 0 && (6..=ERROR_MAX_BYTES).contains(&length) => {
+                self.expect(Receiving::ErrorText { key, is_last }, BufMut::zeroed(length as usize))
+            }
+            _ => None,
+        }
+    }
+
+    /// Receives `length` bytes at `at` of a read's buffer.
+    fn expect_data(&mut self, key: u32, at: usize, length: usize, is_last: bool) -> Option<()> {
+        let Work::Read { into, .. } = &mut self.running.get_mut(key)?.work else { return None };
+        let mut rest = into.take()?;
+        let front = rest.split_to(at);
+        let middle = rest.split_to(length);
+        self.expect(Receiving::Data { key, got: None, front, back: rest, is_last }, middle)
+    }
+
+    fn received_data(
+        &mut self,
+        (key, is_last): (u32, bool),
+        got: Option<BufMut>,
+        mut buffer: BufMut,
+        count: usize,
+        (mut front, back): (BufMut, BufMut),
+        done: &mut Vec<Completion>,
+    ) {
+        if count < buffer.len() {
+            // The kernel took as many pieces of the buffer as it can, or the stream ends next.
+            let now = buffer.split_to(count);
+            let got = Some(joined(got, now));
+            let receiving = Receiving::Data { key, got, front, back, is_last };
+            if self.expect(receiving, buffer).is_none() {
+                unreachable!("the connection was there when this was called");
+            }
+            return;
+        }
+        let whole = joined(got, buffer);
+        let length = whole.len() as u64;
+        front.append(whole);
+        front.append(back);
+        if let Some(Work::Read { into, filled, .. }) =
+            self.running.get_mut(key).map(|running| &mut running.work)
+        {
+            *into = Some(front);
+            *filled += length;
+        }
+        if self.chunk_over(key, is_last, done).is_none() {
+            self.lose(io::Error::new(io::ErrorKind::InvalidData, "a reply without all its data"));
+        }
+    }
+
+    /// The end of a simple reply or of a chunk; with `is_last` that of the request or its part.
+    fn chunk_over(&mut self, key: u32, is_last: bool, done: &mut Vec<Completion>) -> Option<()> {
+        if is_last {
+            let running = self.running.get_mut(key)?;
+            if running.failed.is_none() {
+                match &mut running.work {
+                    Work::Read { length, filled, .. } if filled != length => return None,
+                    Work::Clear { next, end, .. } => {
+                        *next += (*end - *next).min(PART_MAX_BYTES);
+                        if next != end {
+                            self.queued.push_back(key);
+                            self.receive(None);
+                            self.send();
+                            return Some(());
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            let running = self.running.take(key)?;
+            self.running.remove(key);
+            done.push(self.finish(running));
+        }
+        self.receive(None);
+        Some(())
+    }
+
+    /// What a request that the server has answered comes to.
+    fn finish(&self, running: Running) -> Completion {
+        let Running { tag, work, failed } = running;
+        let shared = &self.shared;
+        let result = match (&work, failed) {
+            (Work::Flush { .. }, Some(error)) => {
+                // Of several failures the first is the one to tell.
+                let _ = shared.flush_failed.set(error.repeat());
+                Err(error)
+            }
+            (_, Some(error)) => Err(error),
+            (Work::Flush { answered }, None) => match still_durable(shared) {
+                Ok(()) => {
+                    shared.flushed.fetch_max(*answered, Ordering::AcqRel);
+                    Ok(())
+                }
+                Err(error) => Err(error),
+            },
+            (Work::Read { .. }, None) => Ok(()),
+            (Work::Write { fua, .. } | Work::Clear { fua, .. }, None) => {
+                if shared.info.volatile_cache && !fua {
+                    shared.answered.fetch_add(1, Ordering::AcqRel);
+                }
+                Ok(())
+            }
+        };
+        Completion { tag, buffer: work.into_buffer(), result }
+    }
+
+    /// An error as the server gives it, in its numbers.
+    fn error(&self, number: u32, text: &str) -> Error {
+        let (kind, plain) = match number {
+            1 => (ErrorKind::Permission, "not permitted"),
+            5 => (ErrorKind::Media, "input/output error"),
+            22 => (ErrorKind::Invalid, "the request makes no sense to it"),
+            28 => (ErrorKind::NoSpace, "no space left"),
+            95 => (ErrorKind::Unsupported, "it cannot do this"),
+            108 => (ErrorKind::Gone, "it shuts down"),
+            _ => (ErrorKind::Other, "an error"),
+        };
+        let said = if text.is_empty() { String::new() } else { format!(" ({text})") };
+        Error::new(kind, format!("{}: the server says: {plain}{said}", self.shared.address))
+    }
+
+    /// The connection is lost: it is closed, and what is under way on it ends first.
+    fn lose(&mut self, error: io::Error) {
+        let reason = Error::with_source(
+            ErrorKind::Gone,
+            format!("{}: the connection is lost", self.shared.address),
+            error,
+        );
+        match std::mem::replace(&mut self.state, State::Gone) {
+            State::Connected(old) => {
+                let _ = shutdown(old.socket.as_fd(), Shutdown::Both);
+                self.state = State::Closing { old, reason };
+            }
+            other => self.state = other,
+        }
+    }
+
+    /// Puts the parts of a read's buffer together again.
+    fn put_back(&mut self, receiving: Receiving, buffer: BufMut) {
+        if let Receiving::Data { key, got, mut front, back, .. } = receiving {
+            front.append(joined(got, buffer));
+            front.append(back);
+            if let Some(Work::Read { into, .. }) =
+                self.running.get_mut(key).map(|running| &mut running.work)
+            {
+                *into = Some(front);
+            }
+        }
+    }
+
+    /// When nothing is under way any more on a lost connection: makes another, or gives up.
+    fn closed(&mut self, done: &mut Vec<Completion>) {
+        let State::Closing { old, reason } = &self.state else { return };
+        if old.is_sending || old.is_receiving {
+            return;
+        }
+        let reason = reason.repeat();
+        let writes = self.running.iter().any(|(_, running)| running.work.may_be_lost());
+        let error = if writes {
+            Some(reason.repeat().retold(format!("{reason}, with writes under way")))
+        } else if self.shared.has_unflushed() {
+            Some(reason.repeat().retold(format!("{reason}, after writes that were not flushed")))
+        } else if self.shared.options.reconnect.is_zero() {
+            Some(reason)
+        } else {
+            match self.reconnect() {
+                Ok(reconnecting) => {
+                    self.state = State::Reconnecting(reconnecting);
+                    None
+                }
+                Err(error) => Some(error),
+            }
+        };
+        if let Some(error) = error {
+            self.give_up(&error, done);
+        }
+    }
+
+    fn reconnect(&self) -> Result<Reconnecting, Error> {
+        let failed =
+            |error| Error::from_io(format!("{}: connecting again", self.shared.address), error);
+        let (ours, theirs) = UnixStream::pair().map_err(failed)?;
+        let bell = self.source.reactor().register(Arc::new(OwnedFd::from(ours))).map_err(failed)?;
+        let (answer_to, answer) = mpsc::channel();
+        let (stop, stopped) = mpsc::channel::<()>();
+        let shared = Arc::clone(&self.shared);
+        let connecting = thread::Builder::new().name("nbd-reconnect".to_owned());
+        connecting
+            .spawn(move || {
+                let end = Instant::now() + shared.options.reconnect;
+                loop {
+                    let connected = connect(&shared.address);
+                    let is_over = connected.is_ok() || Instant::now() >= end;
+                    if is_over {
+                        // Without a channel that waits for it, the connection ends here.
+                        let _ = answer_to.send(connected);
+                        drop(theirs);
+                        return;
+                    }
+                    match stopped.recv_timeout(RETRY_TIME) {
+                        Err(mpsc::RecvTimeoutError::Timeout) => {}
+                        _ => return,
+                    }
+                }
+            })
+            .map_err(failed)?;
+        self.source.readable(&bell, CONNECTED);
+        Ok(Reconnecting { _bell: bell, answer, _stop: stop })
+    }
+
+    /// The thread has an answer: a new connection, or none in all the time there was.
+    fn reconnected(&mut self) {
+        let State::Reconnecting(Reconnecting { answer, .. }) = &self.state else { return };
+        let connected = match answer.try_recv() {
+            Ok(Ok(connected)) => same_export(&self.shared, &connected)
+                .and_then(|()| Connection::new(&self.shared, connected, self.source.reactor())),
+            Ok(Err(error)) => Err(error),
+            Err(_) => {
+                let text = format!("{}: connecting again ended", self.shared.address);
+                Err(Error::new(ErrorKind::Gone, text))
+            }
+        };
+        match connected {
+            Ok(connection) => {
+                self.state = State::Connected(connection);
+                // What was not answered is asked again, from the beginning.
+                self.queued = self.running.keys().into();
+                for key in &self.queued {
+                    if let Some(running) = self.running.get_mut(*key) {
+                        running.failed = None;
+                        if let Work::Read { filled, .. } = &mut running.work {
+                            *filled = 0;
+                        }
+                    }
+                }
+                self.receive(None);
+                self.send();
+            }
+            Err(error) => {
+                let mut given_up = std::mem::take(&mut self.answered);
+                self.give_up(&error, &mut given_up);
+                self.answered = given_up;
+            }
+        }
+    }
+
+    /// Answers everything: the device is gone.
+    fn give_up(&mut self, error: &Error, done: &mut Vec<Completion>) {
+        let error = self.shared.end(error);
+        self.state = State::Gone;
+        self.queued.clear();
+        for key in self.running.keys() {
+            if let Some(Running { tag, work, .. }) = self.running.take(key) {
+                self.running.remove(key);
+                let result = Err(error.repeat());
+                done.push(Completion { tag, buffer: work.into_buffer(), result });
+            }
+        }
+    }
+}
+
+impl Channel for NbdChannel {
+    fn submit(&mut self, request: Request) {
+        let shared = &self.shared;
+        let allowed = shared.info.check(&request.op);
+        let allowed = allowed.map_err(|error| error.at(&shared.address)).and_then(|()| {
+            match (shared.gone.get(), &request.op) {
+                (Some(error), _) => Err(error.repeat()),
+                (None, Op::Flush) => still_durable(shared),
+                (None, _) => Ok(()),
+            }
+        });
+        if let Err(error) = allowed {
+            self.answered.push(request.complete(Err(error)));
+            return;
+        }
+        // Where every write is durable by itself, there is nothing to make durable.
+        if matches!(request.op, Op::Flush) && !shared.info.volatile_cache {
+            self.answered.push(request.complete(Ok(())));
+            return;
+        }
+        let work = match request.op {
+            Op::Read { offset, into } => {
+                Work::Read { offset, length: into.len() as u64, into: Some(into), filled: 0 }
+            }
+            Op::Write { offset, from, fua } => Work::Write { offset, from, fua },
+            Op::WriteZeroes { offset, length, fua } => {
+                Work::Clear { discard: false, next: offset, end: offset + length, fua }
+            }
+            Op::Discard { offset, length } => {
+                Work::Clear { discard: true, next: offset, end: offset + length, fua: false }
+            }
+            Op::Flush => Work::Flush { answered: shared.answered.load(Ordering::Acquire) },
+        };
+        let key = self.running.insert(Running { tag: request.tag, work, failed: None });
+        self.queued.push_back(key);
+        self.send();
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        while let Some(event) = self.source.take() {
+            self.ended(event, done);
+        }
+        if !matches!(self.state, State::Gone) && self.shared.gone.get().is_some() {
+            self.follow(done);
+        }
+        done.append(&mut self.answered);
+    }
+
+    fn in_flight(&self) -> u32 {
+        u32::try_from(self.running.len() + self.answered.len()).unwrap_or(u32::MAX)
+    }
+}
+
+impl NbdChannel {
+    /// Another channel has found the device gone: so it is here.
+    fn follow(&mut self, done: &mut Vec<Completion>) {
+        if let State::Connected(_) = &self.state {
+            self.lose(io::Error::from(io::ErrorKind::NotConnected));
+        }
+        if let State::Reconnecting(_) = &self.state
+            && let Some(error) = self.shared.gone.get().map(Error::repeat)
+        {
+            self.give_up(&error, done);
+        }
+        self.closed(done);
+    }
+}
+
+impl Drop for NbdChannel {
+    fn drop(&mut self) {
+        if let State::Connected(connection) = &self.state {
+            if !connection.is_sending {
+                let bye = head(command::DISCONNECT, 0, u64::MAX, 0, 0);
+                let flags = rustix::net::SendFlags::NOSIGNAL | rustix::net::SendFlags::DONTWAIT;
+                // A server that is not told sees the end of the connection.
+                let _ = rustix::net::send(connection.socket.as_fd(), &bye, flags);
+            }
+            // What is being received ends with it.
+            let _ = shutdown(connection.socket.as_fd(), Shutdown::Both);
+        }
+    }
+}
+
+impl Connection {
+    fn new(shared: &Shared, connected: Connected, reactor: &Reactor) -> Result<Connection, Error> {
+        let socket = Arc::new(connected.socket);
+        let file = reactor.register(Arc::clone(&socket)).map_err(|error| {
+            let text = format!(
+                "{}: opening it on this reactor (servers work in real time only)",
+                shared.address
+            );
+            Error::from_io(text, error)
+        })?;
+        let receiving = Receiving::Head;
+        Ok(Connection { socket, file, is_sending: false, is_receiving: false, receiving })
+    }
+}
+
+impl Work {
+    /// The request for the server.
+    fn head(&self, key: u32, always_fua: bool) -> [u8; REQUEST_BYTES] {
+        let fua = |fua: bool| if fua || always_fua { command_flags::FUA } else { 0 };
+        let (command, flags, offset, length) = match self {
+            Work::Read { offset, length, .. } => (command::READ, 0, *offset, *length),
+            Work::Write { offset, from, fua: durable } => {
+                (command::WRITE, fua(*durable), *offset, from.len() as u64)
+            }
+            Work::Clear { discard, next, end, fua: durable } => {
+                let length = (end - next).min(PART_MAX_BYTES);
+                let command = if *discard { command::TRIM } else { command::WRITE_ZEROES };
+                (command, fua(*durable), *next, length)
+            }
+            Work::Flush { .. } => (command::FLUSH, 0, 0, 0),
+        };
+        let length = u32::try_from(length).expect("parts are short");
+        head(command, flags, key.into(), offset, length)
+    }
+
+    /// Whether the medium may have it or not have it, when its answer is lost.
+    fn may_be_lost(&self) -> bool {
+        matches!(self, Work::Write { .. } | Work::Clear { .. })
+    }
+
+    fn into_buffer(self) -> Returned {
+        match self {
+            Work::Read { into: Some(into), .. } => Returned::Read(into),
+            Work::Read { into: None, .. } => {
+                unreachable!("a connection gives its buffer back before a read ends")
+            }
+            Work::Write { from, .. } => Returned::Written(from),
+            Work::Clear { .. } | Work::Flush { .. } => Returned::Nothing,
+        }
+    }
+}
+
+/// A request: magic 4 | flags 2 | command 2 | cookie 8 | offset 8 | length 4.
+fn head(command: u16, flags: u16, cookie: u64, offset: u64, length: u32) -> [u8; REQUEST_BYTES] {
+    let mut head = [0; REQUEST_BYTES];
+    head[..4].copy_from_slice(&REQUEST_MAGIC.to_be_bytes());
+    head[4..6].copy_from_slice(&flags.to_be_bytes());
+    head[6..8].copy_from_slice(&command.to_be_bytes());
+    head[8..16].copy_from_slice(&cookie.to_be_bytes());
+    head[16..24].copy_from_slice(&offset.to_be_bytes());
+    head[24..].copy_from_slice(&length.to_be_bytes());
+    head
+}
+
+/// Another export behind the same name is another device.
+fn same_export(shared: &Shared, connected: &Connected) -> Result<(), Error> {
+    let (then, now) = (&shared.export, &connected.export);
+    if (then.size_bytes, then.flags, then.limits) == (now.size_bytes, now.flags, now.limits)
+        && then.structured == now.structured
+    {
+        return Ok(());
+    }
+    let text = format!(
+        "{}: the export is another one now: {} bytes instead of {}, flags {:#x} instead of {:#x}",
+        shared.address, now.size_bytes, then.size_bytes, now.flags, then.flags
+    );
+    Err(Error::new(ErrorKind::Gone, text))
+}
+
+fn still_durable(shared: &Shared) -> Result<(), Error> {
+    match shared.flush_failed.get() {
+        None => Ok(()),
+        Some(first) => {
+            let text = format!(
+                "{}: an earlier flush failed, so writes may be lost ({first})",
+                shared.address
+            );
+            Err(first.repeat().retold(text))
+        }
+    }
+}
+
+fn joined(front: Option<BufMut>, back: BufMut) -> BufMut {
+    match front {
+        Some(mut front) => {
+            front.append(back);
+            front
+        }
+        None => back,
+    }
+}
+
+fn push(all: &mut Option<Buf>, next: Buf) {
+    match all {
+        Some(all) => all.append(next),
+        None => *all = Some(next),
+    }
+}

@@ -1,0 +1,305 @@
+//! Connecting to a server and the handshake, which block: a connection is made before there is
+//! anything to wait for beside it.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use block::{Error, ErrorKind};
+use nbd_wire::{
+    ALLOCATION, Cursor, GREETING_MAGIC, OPTION_MAGIC, OPTION_REPLY_MAGIC, REQUEST_MAX_BYTES,
+    STRING_MAX_BYTES, info, option, reply, server_flags,
+};
+
+/// The port that the protocol's description names.
+const PORT: u16 = 10809;
+/// A server answers each step of the handshake in this time.
+const STEP_TIME: Duration = Duration::from_secs(10);
+/// No reply to an option is longer, in bytes: a name, a text and some numbers.
+const REPLY_MAX_BYTES: usize = 2 * STRING_MAX_BYTES + 64;
+
+/// Where an export is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NbdAddress {
+    place: Place,
+    export: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    Tcp { host: String, port: u16 },
+    Unix(PathBuf),
+}
+
+impl NbdAddress {
+    /// `//HOST[:PORT][/EXPORT]`, the part of an NBD address behind `nbd:`. An IPv6 address stands in
+    /// brackets.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for anything else, with what is expected.
+    pub fn tcp(text: &str) -> Result<NbdAddress, Error> {
+        let wrong = || {
+            let text = format!("`nbd:{text}`: expected nbd://HOST[:PORT][/EXPORT]");
+            Error::new(ErrorKind::Invalid, text)
+        };
+        let rest = text.strip_prefix("//").ok_or_else(wrong)?;
+        let (place, export) = rest.split_once('/').unwrap_or((rest, ""));
+        let (host, port) = match place.strip_prefix('[') {
+            Some(rest) => {
+                let (host, rest) = rest.split_once(']').ok_or_else(wrong)?;
+                (host, rest.strip_prefix(':').or(rest.is_empty().then_some("")))
+            }
+            None => match place.split_once(':') {
+                Some((host, port)) => (host, Some(port)),
+                None => (place, Some("")),
+            },
+        };
+        let port = match port.ok_or_else(wrong)? {
+            "" if !place.ends_with(':') => PORT,
+            port => port.parse().map_err(|_| wrong())?,
+        };
+        if host.is_empty() || export.len() > STRING_MAX_BYTES {
+            return Err(wrong());
+        }
+        Ok(NbdAddress {
+            place: Place::Tcp { host: host.to_owned(), port },
+            export: export.to_owned(),
+        })
+    }
+
+    /// `///EXPORT`, the part behind `nbd+unix:`, of a server that listens at `socket`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for anything else, with what is expected.
+    pub fn unix(text: &str, socket: PathBuf) -> Result<NbdAddress, Error> {
+        match text.strip_prefix("///") {
+            Some(export) if export.len() <= STRING_MAX_BYTES => {
+                Ok(NbdAddress { place: Place::Unix(socket), export: export.to_owned() })
+            }
+            _ => {
+                let text = format!("`nbd+unix:{text}`: expected nbd+unix:///EXPORT?socket=PATH");
+                Err(Error::new(ErrorKind::Invalid, text))
+            }
+        }
+    }
+}
+
+impl fmt::Display for NbdAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Place::Tcp { host, port } if host.contains(':') => {
+                write!(f, "nbd://[{host}]:{port}/{}", self.export)
+            }
+            Place::Tcp { host, port } => write!(f, "nbd://{host}:{port}/{}", self.export),
+            Place::Unix(path) => {
+                write!(f, "nbd+unix:///{}?socket={}", self.export, path.display())
+            }
+        }
+    }
+}
+
+/// What a server says of an export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Export {
+    pub(super) size_bytes: u64,
+    /// [`nbd_wire::transmission_flags`].
+    pub(super) flags: u16,
+    /// Smallest, best and longest request, in bytes.
+    pub(super) limits: (u32, u32, u32),
+    /// Replies come in chunks.
+    pub(super) structured: bool,
+    /// The number of `base:allocation`, where the server knows it.
+    pub(super) allocation: Option<u32>,
+}
+
+/// A connection whose handshake is over.
+pub(super) struct Connected {
+    pub(super) socket: OwnedFd,
+    pub(super) export: Export,
+}
+
+/// Connects to a server and chooses the export.
+///
+/// # Errors
+/// [`ErrorKind::NotFound`] for a host, a port, a socket or an export that is not there,
+/// [`ErrorKind::Unsupported`] for a server that speaks otherwise or wants TLS,
+/// [`ErrorKind::TimedOut`], or what the system says.
+pub(super) fn connect(address: &NbdAddress) -> Result<Connected, Error> {
+    match &address.place {
+        Place::Unix(path) => {
+            let stream = UnixStream::connect(path).map_err(|error| lost(address, error))?;
+            let timeouts =
+                |time| stream.set_read_timeout(time).and_then(|()| stream.set_write_timeout(time));
+            timeouts(Some(STEP_TIME)).map_err(|error| lost(address, error))?;
+            let export = greet(&stream, address)?;
+            timeouts(None).map_err(|error| lost(address, error))?;
+            Ok(Connected { socket: stream.into(), export })
+        }
+        Place::Tcp { host, port } => {
+            let stream = connect_tcp(host, *port).map_err(|error| lost(address, error))?;
+            let timeouts =
+                |time| stream.set_read_timeout(time).and_then(|()| stream.set_write_timeout(time));
+            timeouts(Some(STEP_TIME)).map_err(|error| lost(address, error))?;
+            let export = greet(&stream, address)?;
+            let set = timeouts(None).and_then(|()| stream.set_nodelay(true));
+            set.map_err(|error| lost(address, error))?;
+            // A host that is gone without a word is noticed although nothing is asked of it.
+            let _ = rustix::net::sockopt::set_socket_keepalive(stream.as_fd(), true);
+            Ok(Connected { socket: stream.into(), export })
+        }
+    }
+}
+
+fn connect_tcp(host: &str, port: u16) -> io::Result<TcpStream> {
+    let mut last = None;
+    for address in (host, port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, STEP_TIME) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(last.unwrap_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the host has no address")))
+}
+
+fn lost(address: &NbdAddress, error: io::Error) -> Error {
+    let kind = match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => ErrorKind::TimedOut,
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => ErrorKind::NotFound,
+        io::ErrorKind::PermissionDenied => ErrorKind::Permission,
+        _ => ErrorKind::Gone,
+    };
+    Error::with_source(kind, format!("{address}: connecting"), error)
+}
+
+/// The handshake, on any stream of bytes. The layouts are those of [`nbd_wire`].
+fn greet(mut stream: impl Read + Write, address: &NbdAddress) -> Result<Export, Error> {
+    let refused = |text: &str| Error::new(ErrorKind::Unsupported, format!("{address}: {text}"));
+    let mut greeting = [0; 18];
+    stream.read_exact(&mut greeting).map_err(|error| lost(address, error))?;
+    let mut cursor = Cursor(&greeting);
+    if cursor.u64() != Some(GREETING_MAGIC) {
+        return Err(refused("no NBD server listens there"));
+    }
+    let is_new = cursor.u64() == Some(OPTION_MAGIC);
+    let offered = cursor.u16().unwrap_or(0);
+    if !is_new || offered & server_flags::FIXED_NEWSTYLE == 0 {
+        return Err(refused("the server speaks the old handshake only"));
+    }
+    let flags = u32::from(offered & (server_flags::FIXED_NEWSTYLE | server_flags::NO_ZEROES));
+    stream.write_all(&flags.to_be_bytes()).map_err(|error| lost(address, error))?;
+
+    let structured = ask(&mut stream, address, option::STRUCTURED_REPLY, &[], |_, _| true)?.is_ok();
+    let mut allocation = None;
+    if structured {
+        let wanted = [string(&address.export), 1_u32.to_be_bytes().to_vec(), string(ALLOCATION)];
+        // A server that knows none of it says so, and all is data.
+        let _ =
+            ask(&mut stream, address, option::SET_META_CONTEXT, &wanted.concat(), |kind, data| {
+                let mut cursor = Cursor(data);
+                if kind == reply::META_CONTEXT {
+                    allocation = cursor.u32();
+                    return allocation.is_some();
+                }
+                true
+            })?;
+    }
+    let (mut found, mut limits) = (None, (1, 4096, REQUEST_MAX_BYTES));
+    let wanted = [&1_u16.to_be_bytes()[..], &info::BLOCK_SIZE.to_be_bytes()].concat();
+    let wanted = [string(&address.export), wanted].concat();
+    let chosen = ask(&mut stream, address, option::GO, &wanted, |kind, data| {
+        let mut cursor = Cursor(data);
+        match (kind, cursor.u16()) {
+            (reply::INFO, Some(info::EXPORT)) => {
+                found = cursor.u64().zip(cursor.u16());
+                found.is_some()
+            }
+            (reply::INFO, Some(info::BLOCK_SIZE)) => {
+                match (cursor.u32(), cursor.u32(), cursor.u32()) {
+                    (Some(least), Some(best), Some(most)) => {
+                        limits = (least, best, most);
+                        true
+                    }
+                    _ => false,
+                }
+            }
+            _ => true,
+        }
+    })?;
+    chosen.map_err(|refusal| refusal.into_error(address))?;
+    let (size_bytes, flags) = found.ok_or_else(|| refused("the server told no size"))?;
+    Ok(Export { size_bytes, flags, limits, structured, allocation })
+}
+
+/// A server's no to an option.
+struct Refusal {
+    kind: u32,
+    text: String,
+}
+
+impl Refusal {
+    fn into_error(self, address: &NbdAddress) -> Error {
+        let (kind, plain) = match self.kind {
+            reply::UNKNOWN => (ErrorKind::NotFound, "the server has no such export"),
+            reply::POLICY => (ErrorKind::Permission, "the server does not permit it"),
+            reply::TLS_REQUIRED => (
+                ErrorKind::Unsupported,
+                "the server wants TLS, which this version does not speak as a client",
+            ),
+            reply::UNSUPPORTED => (ErrorKind::Unsupported, "the server is too old"),
+            _ => (ErrorKind::Other, "the server refuses"),
+        };
+        let said = if self.text.is_empty() { String::new() } else { format!(": {}", self.text) };
+        Error::new(kind, format!("{address}: {plain}{said}"))
+    }
+}
+
+/// Sends an option and hears its replies; `each` is given those before the last and says whether
+/// they make sense.
+fn ask(
+    stream: &mut (impl Read + Write),
+    address: &NbdAddress,
+    option: u32,
+    data: &[u8],
+    mut each: impl FnMut(u32, &[u8]) -> bool,
+) -> Result<Result<(), Refusal>, Error> {
+    let nonsense = |what: &str| {
+        Error::new(ErrorKind::Corrupt, format!("{address}: the server's handshake: {what}"))
+    };
+    let length = u32::try_from(data.len()).expect("names are short");
+    let head =
+        [&OPTION_MAGIC.to_be_bytes()[..], &option.to_be_bytes(), &length.to_be_bytes(), data];
+    stream.write_all(&head.concat()).map_err(|error| lost(address, error))?;
+    loop {
+        let mut head = [0; 20];
+        stream.read_exact(&mut head).map_err(|error| lost(address, error))?;
+        let mut cursor = Cursor(&head);
+        let of_option = cursor.u64() == Some(OPTION_REPLY_MAGIC) && cursor.u32() == Some(option);
+        let (Some(kind), Some(length), true) = (cursor.u32(), cursor.u32(), of_option) else {
+            return Err(nonsense("a reply to something else"));
+        };
+        if length as usize > REPLY_MAX_BYTES {
+            return Err(nonsense(&format!("a reply of {length} bytes")));
+        }
+        let mut data = vec![0; length as usize];
+        stream.read_exact(&mut data).map_err(|error| lost(address, error))?;
+        if kind == reply::ACK {
+            return Ok(Ok(()));
+        }
+        if kind & reply::ERROR != 0 {
+            let text = String::from_utf8_lossy(&data).into_owned();
+            return Ok(Err(Refusal { kind, text }));
+        }
+        if !each(kind, &data) {
+            return Err(nonsense("a reply that is cut off"));
+        }
+    }
+}
+
+fn string(text: &str) -> Vec<u8> {
+    let length = u32::try_from(text.len()).expect("names are short");
+    [&length.to_be_bytes()[..], text.as_bytes()].concat()
+}

@@ -1,0 +1,393 @@
+//! The leaves `nbd:` and `nbd+unix:` and the servers of others: nbdkit, qemu-nbd, and our own.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use block::{Blocking, Device, Error, ErrorKind, Extents, Reactor};
+use export::RemovalPolicy;
+use export::nbd::{Address, Export, Options, Server};
+use host::guard::{Consent, Guard};
+use interop::noise;
+use stack::{BuildContext, OpenFiles};
+use testkit::conformance;
+
+const SEED: u64 = 20_261_123;
+const MIB: usize = 1 << 20;
+
+/// Whether the programs are there. Without them the test is skipped, which is said; in CI that is a
+/// failure.
+fn are_there(test: &str, programs: &[&str]) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = |name: &&&str| std::env::split_paths(&path).any(|one| one.join(name).exists());
+    let missing: Vec<&&str> = programs.iter().filter(|name| !is_there(name)).collect();
+    if missing.is_empty() {
+        return true;
+    }
+    let text = format!("{test}: {missing:?} are not there: apt-get install nbdkit qemu-utils");
+    assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "{text}");
+    // Past the harness, which swallows what is printed.
+    let _ = writeln!(io::stderr(), "skipped: {text}");
+    false
+}
+
+struct NoFiles;
+
+impl OpenFiles for NoFiles {
+    fn open(&self, path: &Path, _read_only: bool, _create: Option<u64>) -> Result<fs::File, Error> {
+        Err(Error::new(ErrorKind::Refused, format!("{}: no files here", path.display())))
+    }
+}
+
+fn build(text: &str) -> Result<Arc<dyn Device>, String> {
+    let context = BuildContext {
+        files: &NoFiles,
+        seed: SEED,
+        read_only: false,
+        create_bytes: None,
+        emulate: false,
+    };
+    Ok(stack::parse_and_build(text, &context).map_err(|error| error.to_string())?.device)
+}
+
+fn device(text: &str) -> Arc<dyn Device> {
+    build(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn wall() -> Reactor {
+    Reactor::wall().expect("a reactor")
+}
+
+fn blocking(device: &dyn Device) -> Blocking {
+    Blocking::open(device, &wall()).expect("a channel")
+}
+
+/// A program that serves at a socket and goes into the background once it does; it ends with this.
+struct Daemon {
+    folder: Arc<tempfile::TempDir>,
+    pid: String,
+}
+
+impl Daemon {
+    fn start(folder: &Arc<tempfile::TempDir>, program: &str, arguments: &[&str]) -> Daemon {
+        let pid_file = folder.path().join(format!("{program}.pid"));
+        let pid_text = pid_file.display().to_string();
+        let pid_flags = match program {
+            "nbdkit" => vec!["--pidfile", &pid_text],
+            _ => vec!["--fork", "--pid-file", &pid_text],
+        };
+        let output = Command::new(program).args(pid_flags).args(arguments).output();
+        let Output { status, stderr, .. } =
+            output.unwrap_or_else(|error| panic!("{program}: {error}"));
+        assert!(status.success(), "{program}: {}", String::from_utf8_lossy(&stderr));
+        // It is written when the server is ready, which may be after its first process has ended.
+        let end = Instant::now() + Duration::from_secs(60);
+        let pid = loop {
+            match fs::read_to_string(&pid_file) {
+                Ok(text) if text.ends_with('\n') => break text.trim().to_owned(),
+                _ => assert!(Instant::now() < end, "{program} does not become ready"),
+            }
+            std::thread::yield_now();
+        };
+        let _ = fs::remove_file(&pid_file);
+        Daemon { folder: Arc::clone(folder), pid }
+    }
+
+    /// Ends it at once, and waits until it is gone.
+    fn kill(&self) {
+        let _ = Command::new("kill").args(["-9", &self.pid]).status();
+        while Path::new("/proc").join(&self.pid).join("exe").exists() {
+            std::thread::yield_now();
+        }
+        let _ = fs::remove_file(self.folder.path().join("socket"));
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn folder() -> Arc<tempfile::TempDir> {
+    Arc::new(tempfile::tempdir().expect("a folder"))
+}
+
+fn socket(folder: &tempfile::TempDir) -> String {
+    folder.path().join("socket").display().to_string()
+}
+
+fn uri(folder: &tempfile::TempDir, export: &str) -> String {
+    format!("nbd+unix:///{export}?socket={}", socket(folder))
+}
+
+fn nbdkit(folder: &Arc<tempfile::TempDir>, arguments: &[&str]) -> Daemon {
+    let socket = socket(folder);
+    let all = [&["--unix", &socket][..], arguments].concat();
+    Daemon::start(folder, "nbdkit", &all)
+}
+
+/// A file of so many bytes for servers, without anything in it.
+fn image(folder: &tempfile::TempDir, bytes: usize) -> PathBuf {
+    let path = folder.path().join("image");
+    fs::File::create(&path).and_then(|file| file.set_len(bytes as u64)).expect("an image");
+    path
+}
+
+#[test]
+fn every_server_keeps_the_contract() {
+    if !are_there("servers of others", &["nbdkit", "qemu-nbd"]) {
+        return;
+    }
+    for arguments in [
+        // Chunks, FUA, several connections.
+        &["memory", "4M"][..],
+        // Simple replies.
+        &["--no-sr", "memory", "4M"],
+        // A flush for its connection alone: every write goes with FUA.
+        &["--filter=multi-conn", "memory", "4M", "multi-conn-mode=disable"],
+        // Flush and no FUA.
+        &["--filter=fua", "memory", "4M"],
+        &["--filter=nozero", "memory", "4M"],
+        &[
+            "--filter=blocksize-policy",
+            "memory",
+            "4M",
+            "blocksize-minimum=4096",
+            "blocksize-preferred=65536",
+            "blocksize-maximum=1M",
+        ],
+    ] {
+        let folder = folder();
+        let _server = nbdkit(&folder, arguments);
+        let text = uri(&folder, "");
+        conformance::run(|| device(&text), wall, SEED)
+            .unwrap_or_else(|violation| panic!("nbdkit {arguments:?}: {violation}"));
+    }
+    let folder = folder();
+    let (path, at) = (image(&folder, 4 * MIB), socket(&folder));
+    let path = path.display().to_string();
+    let arguments =
+        ["-k", &at, "-x", "drive", "-e", "32", "-t", "-f", "raw", "--discard=unmap", &path];
+    let _server = Daemon::start(&folder, "qemu-nbd", &arguments);
+    let text = uri(&folder, "drive");
+    conformance::run(|| device(&text), wall, SEED)
+        .unwrap_or_else(|violation| panic!("qemu-nbd: {violation}"));
+}
+
+#[test]
+fn our_own_server_keeps_the_contract_over_tcp() {
+    let export = Export {
+        name: "a b".to_owned(),
+        description: String::new(),
+        device: device("ram:4MiB"),
+        read_only: false,
+        policy: RemovalPolicy::Performance,
+        gate: Default::default(),
+    };
+    let address = "tcp:127.0.0.1:0".parse::<Address>();
+    let address = address.unwrap_or_else(|error| panic!("{error}"));
+    let server = Server::start(vec![export], &[address], &Options::default()).expect("a server");
+    let text = format!("\"{}\"", server.uris("a b").remove(0).replace("%20", " "));
+    let text = text.replace("\"nbd:", "nbd:\"");
+    conformance::run(|| device(&text), wall, SEED)
+        .unwrap_or_else(|violation| panic!("{text}: {violation}"));
+}
+
+#[test]
+fn holes_are_seen_and_nothing_written_is_in_one() {
+    if !are_there("nbdkit", &["nbdkit"]) {
+        return;
+    }
+    let folder = folder();
+    let path = format!("file={}", image(&folder, 16 * MIB).display());
+    let _server = nbdkit(&folder, &["file", &path]);
+    let drive = device(&uri(&folder, ""));
+    blocking(&*drive).write_slice(4 * MIB as u64, &noise(SEED, MIB)).expect("written");
+    let (mut at, mut holes) = (0, 0);
+    while at < 16 * MIB as u64 {
+        let mut found = Extents::new();
+        drive.extents(at, 16 * MIB as u64 - at, &mut found);
+        for run in found.runs() {
+            let written = 4 * MIB as u64..5 * MIB as u64;
+            let overlaps = at < written.end && at + run.length > written.start;
+            assert!(!(run.is_hole && overlaps), "{at} {run:?}");
+            holes += if run.is_hole { run.length } else { 0 };
+            at += run.length;
+        }
+    }
+    assert_eq!(holes, 15 * MIB as u64);
+}
+
+#[test]
+fn a_server_that_comes_back_is_used_again_and_a_write_in_doubt_ends_the_device() {
+    if !are_there("nbdkit", &["nbdkit"]) {
+        return;
+    }
+    let folder = folder();
+    let path = format!("file={}", image(&folder, 4 * MIB).display());
+    let server = nbdkit(&folder, &["file", &path]);
+    let drive = device(&uri(&folder, ""));
+    let mut channel = blocking(&*drive);
+    let data = noise(SEED, MIB);
+    channel.write_slice(0, &data).expect("written");
+    channel.flush().expect("flushed");
+
+    // Everything is on the medium: a server that begins anew has lost nothing.
+    server.kill();
+    let server = nbdkit(&folder, &["file", &path]);
+    let mut read = vec![0; MIB];
+    channel.read_slice(0, &mut read).expect("read again");
+    assert!(read == data);
+
+    // A write without a flush may be gone with the server.
+    channel.write_slice(0, &data[..4096]).expect("written");
+    server.kill();
+    let _server = nbdkit(&folder, &["file", &path]);
+    let error = channel.read_slice(0, &mut read[..512]).expect_err("it may be lost");
+    assert_eq!(error.kind(), ErrorKind::Gone, "{error}");
+    assert!(error.to_string().contains("after writes that were not flushed"), "{error}");
+    let error = channel.flush().expect_err("for good");
+    assert_eq!(error.kind(), ErrorKind::Gone, "{error}");
+    assert!(drive.open(1, &wall()).is_err());
+    // Built anew it is a drive as before.
+    let anew = device(&uri(&folder, ""));
+    blocking(&*anew).read_slice(0, &mut read).expect("read");
+    assert!(read == data);
+}
+
+#[test]
+fn nothing_is_waited_for_that_does_not_come_back() {
+    if !are_there("nbdkit", &["nbdkit"]) {
+        return;
+    }
+    let folder = folder();
+    let server = nbdkit(&folder, &["memory", "1M"]);
+    let text = format!("{}&reconnect=0s", uri(&folder, ""));
+    let drive = device(&text);
+    let mut channel = blocking(&*drive);
+    server.kill();
+    let error = channel.read_slice(0, &mut [0; 512]).expect_err("gone");
+    assert_eq!(error.kind(), ErrorKind::Gone, "{error}");
+    assert!(error.to_string().contains("the connection is lost"), "{error}");
+}
+
+#[test]
+fn an_array_goes_on_without_a_server_that_is_gone() {
+    if !are_there("nbdkit", &["nbdkit"]) {
+        return;
+    }
+    let folders = [folder(), folder(), folder()];
+    let servers: Vec<Daemon> =
+        folders.iter().map(|folder| nbdkit(folder, &["memory", "4M"])).collect();
+    let members: Vec<String> =
+        folders.iter().map(|folder| format!("{}&reconnect=0s", uri(folder, ""))).collect();
+    let text = format!("raid5(chunk=64KiB, metadata=none, {})", members.join(", "));
+    let array = device(&text);
+    let mut channel = blocking(&*array);
+    let data = noise(SEED, 6 * MIB);
+    channel.write_slice(0, &data).expect("written");
+    let mut read = vec![0; data.len()];
+    servers[1].kill();
+    channel.read_slice(0, &mut read).expect("read from the others");
+    assert!(read == data);
+    let other = noise(SEED + 1, 6 * MIB);
+    channel.write_slice(0, &other).expect("written to the others");
+    channel.read_slice(0, &mut read).expect("read");
+    assert!(read == other);
+}
+
+#[test]
+fn superblocks_on_an_export_are_not_written_over_as_data() {
+    if !are_there("nbdkit", &["nbdkit"]) {
+        return;
+    }
+    let folder = folder();
+    let members = [folder.path().join("a"), folder.path().join("b")];
+    let wanted = mdtools::Create {
+        name: "tank".to_owned(),
+        level: array::md::Level::Raid1,
+        layout: array::md::Layout::Plain,
+        chunk_bytes: 0,
+        members: members.iter().cloned().map(Some).collect(),
+        spares: Vec::new(),
+        consistency: array::md::Consistency::Resync,
+        create_bytes: Some(16 * MIB as u64),
+        assume_clean: true,
+    };
+    mdtools::create(&Guard::new(Consent::default()), &wanted).expect("an array");
+    let _server = nbdkit(&folder, &["file", &format!("file={}", members[0].display())]);
+    let error = build(&format!("raid0({}, ram:16MiB)", uri(&folder, ""))).expect_err("refused");
+    assert!(error.contains("carries an md superblock"), "{error}");
+    assert!(build(&format!("raid1(metadata=1.2, {}, missing)", uri(&folder, ""))).is_ok());
+}
+
+#[test]
+fn an_error_of_the_server_is_the_requests_own() {
+    if !are_there("nbdkit", &["nbdkit"]) {
+        return;
+    }
+    for replies in [&[][..], &["--no-sr"]] {
+        let folder = folder();
+        let file = folder.path().join("fails");
+        let trigger = format!("error-pread-file={}", file.display());
+        let arguments = [
+            "--filter=error",
+            "memory",
+            "1M",
+            "error-pread=EIO",
+            "error-pread-rate=100%",
+            &trigger,
+        ];
+        let _server = nbdkit(&folder, &[replies, &arguments].concat());
+        let drive = device(&uri(&folder, ""));
+        let mut channel = blocking(&*drive);
+        let mut read = vec![0; 65536];
+        channel.write_slice(0, &noise(SEED, 65536)).expect("written");
+        channel.read_slice(0, &mut read).expect("read");
+        fs::write(&file, "").expect("the trigger");
+        let error = channel.read_slice(0, &mut read).expect_err("an error");
+        assert_eq!(error.kind(), ErrorKind::Media, "{replies:?}: {error}");
+        fs::remove_file(&file).expect("the trigger");
+        read.fill(0);
+        channel.read_slice(0, &mut read).expect("read again");
+        assert!(read == noise(SEED, 65536));
+    }
+}
+
+#[test]
+fn what_cannot_be_a_member_has_its_line() {
+    if !are_there("nbdkit", &["nbdkit"]) {
+        return;
+    }
+    let refused = |text: &str, part: &str| {
+        let error = build(text).map(|device| device.describe().to_string());
+        let error = error.expect_err(text);
+        assert!(error.contains(part), "{text}: {error}");
+    };
+    let folder = folder();
+    refused(&uri(&folder, ""), "connecting");
+    refused("nbd://127.0.0.1:1/x", "connecting");
+    refused("nbd+unix:///x", "say where the server listens");
+    refused("nbd:host/x", "an export (//HOST/EXPORT)");
+    refused("nbd://host:port/x", "expected nbd://HOST[:PORT][/EXPORT]");
+    refused("nbds://host/x", "`nbds` is not in this version");
+    let server = nbdkit(&folder, &["-r", "memory", "1M"]);
+    refused(&uri(&folder, ""), "the export is read-only: say read_only=yes");
+    assert!(device(&format!("{}&read_only=yes", uri(&folder, ""))).info().read_only);
+    drop(server);
+    let server = nbdkit(
+        &folder,
+        &["--filter=exportname", "memory", "1M", "exportname=drive", "exportname-strict=true"],
+    );
+    refused(&uri(&folder, "other"), "other");
+    drop(server);
+    let _server = nbdkit(
+        &folder,
+        &["--filter=fua", "--filter=multi-conn", "memory", "1M", "multi-conn-mode=disable"],
+    );
+    refused(&uri(&folder, ""), "cannot make written data durable");
+}
