@@ -74,6 +74,7 @@ fn value(takes: Takes, random: &mut Random) -> String {
             .map(|at| format!("{at}MiB+{}", random.u16(..)))
             .collect::<Vec<_>>()
             .join(";"),
+        Takes::Export => format!("//{}", value(Takes::Path, random)),
         Takes::Path | Takes::Name => {
             let letters: Vec<char> = "ab/.-:=?&\\\"'(), \t\nµ漢é%#[]{}".chars().collect();
             (0..random.usize(1..12)).map(|_| letters[random.usize(..letters.len())]).collect()
