@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use block::{Buf, BufMut, Channel, Completion, Error, ErrorKind, Op, Reactor, Request, Returned};
 use nbd_wire::{
@@ -40,6 +40,8 @@ const RETRY_TIME: Duration = Duration::from_millis(200);
 const SEND: u64 = 0;
 const RECEIVE: u64 = 1;
 const CONNECTED: u64 = 2;
+/// The end of the time for connecting again; above the lowest byte is which time it is.
+const GIVE_UP: u64 = 3;
 
 pub(super) struct NbdChannel {
     shared: Arc<Shared>,
@@ -51,6 +53,8 @@ pub(super) struct NbdChannel {
     /// What never reached the server, or has been given up.
     answered: Vec<Completion>,
     state: State,
+    /// How often another connection was needed.
+    losses: u64,
 }
 
 enum State {
@@ -162,6 +166,7 @@ impl NbdChannel {
             queued: VecDeque::new(),
             answered: Vec::new(),
             state: State::Connected(connection),
+            losses: 0,
         };
         channel.receive(None);
         Ok(channel)
@@ -210,6 +215,9 @@ impl NbdChannel {
             (SEND, Outcome::Written { buffer, result }) => self.sent(buffer, result),
             (RECEIVE, Outcome::Read { buffer, result }) => self.received(buffer, result, done),
             (CONNECTED, Outcome::Done { .. }) => self.reconnected(),
+            (token, Outcome::Timer) if token == GIVE_UP | self.losses << 8 => self.too_late(done),
+            // The connection was made again in time.
+            (_, Outcome::Timer) => {}
             (token, outcome) => unreachable!("{outcome:?} ends nothing that {token} started"),
         }
         self.closed(done);
@@ -579,7 +587,7 @@ impl NbdChannel {
         }
     }
 
-    fn reconnect(&self) -> Result<Reconnecting, Error> {
+    fn reconnect(&mut self) -> Result<Reconnecting, Error> {
         let failed =
             |error| Error::from_io(format!("{}: connecting again", self.shared.address), error);
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
@@ -590,13 +598,12 @@ impl NbdChannel {
         let connecting = thread::Builder::new().name("nbd-reconnect".to_owned());
         connecting
             .spawn(move || {
-                let end = Instant::now() + shared.options.reconnect;
                 loop {
                     let connected = connect(&shared.address);
-                    let is_over = connected.is_ok() || Instant::now() >= end;
-                    if is_over {
-                        // Without a channel that waits for it, the connection ends here.
-                        let _ = answer_to.send(connected);
+                    let is_over = connected.is_ok();
+                    // Without a channel that waits for it, a connection ends here.
+                    let is_told = answer_to.send(connected).is_ok();
+                    if is_over || !is_told {
                         drop(theirs);
                         return;
                     }
@@ -608,17 +615,30 @@ impl NbdChannel {
             })
             .map_err(failed)?;
         self.source.readable(&bell, CONNECTED);
+        self.losses += 1;
+        let end = self.source.reactor().now() + self.shared.options.reconnect;
+        self.source.at(end, GIVE_UP | self.losses << 8);
         Ok(Reconnecting { _bell: bell, answer, _stop: stop })
     }
 
-    /// The thread has an answer: a new connection, or none in all the time there was.
+    /// No connection in all the time there was: the last attempt tells why.
+    fn too_late(&mut self, done: &mut Vec<Completion>) {
+        let State::Reconnecting(Reconnecting { answer, .. }) = &self.state else { return };
+        let last = answer.try_iter().last().and_then(Result::err).unwrap_or_else(|| {
+            let text = format!("{}: connecting again: no answer", self.shared.address);
+            Error::new(ErrorKind::Gone, text)
+        });
+        self.give_up(&last, done);
+    }
+
+    /// The thread has connected.
     fn reconnected(&mut self) {
         let State::Reconnecting(Reconnecting { answer, .. }) = &self.state else { return };
-        let connected = match answer.try_recv() {
-            Ok(Ok(connected)) => same_export(&self.shared, &connected)
+        let connected = match answer.try_iter().last() {
+            Some(Ok(connected)) => same_export(&self.shared, &connected)
                 .and_then(|()| Connection::new(&self.shared, connected, self.source.reactor())),
-            Ok(Err(error)) => Err(error),
-            Err(_) => {
+            Some(Err(error)) => Err(error),
+            None => {
                 let text = format!("{}: connecting again ended", self.shared.address);
                 Err(Error::new(ErrorKind::Gone, text))
             }

@@ -36,8 +36,8 @@ enum Place {
 }
 
 impl NbdAddress {
-    /// `//HOST[:PORT][/EXPORT]`, the part of an NBD address behind `nbd:`. An IPv6 address stands in
-    /// brackets.
+    /// `//HOST[:PORT][/EXPORT]`, the part of an NBD address behind `nbd:`. An IPv6 address stands
+    /// in brackets.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] for anything else, with what is expected.
