@@ -884,6 +884,22 @@ pub(crate) struct ReportArguments {
     /// Write the summary table here as CSV (- for standard output)
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
+
+    /// Write what bonnie++ 2.00 would have: a line for each configuration and block, for
+    /// `bon_csv2html`
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
+        default_missing_value = "-")]
+    pub bonnie_csv: Option<PathBuf>,
+
+    /// Write what CrystalDiskMark would have, for each configuration
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
+        default_missing_value = "-")]
+    pub crystal_text: Option<PathBuf>,
+
+    /// Write the times of copies: minutes and seconds, with their share of the baseline's
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
+        default_missing_value = "-")]
+    pub fcv_table: Option<PathBuf>,
 }
 
 /// `model`.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use lab::originals;
 use results::Run;
 use results::analysis::{Analysis, analyse};
 
@@ -23,21 +24,38 @@ pub(crate) fn report(output: &Output, arguments: &ReportArguments) -> Result<(),
         (&arguments.md, report::markdown),
         (&arguments.csv, report::csv),
     ];
-    if wanted.iter().all(|(path, _)| path.is_none()) {
+    type Original = fn(&Run) -> Result<String, host::Error>;
+    let originals: [(&Option<PathBuf>, Original); 3] = [
+        (&arguments.bonnie_csv, originals::bonnie_csv),
+        (&arguments.crystal_text, originals::crystal_text),
+        (&arguments.fcv_table, originals::times_table),
+    ];
+    let are_none = originals.iter().all(|(path, _)| path.is_none());
+    if are_none && wanted.iter().all(|(path, _)| path.is_none()) {
         terminal(output, &run, &analysis)?;
         return has_result(&analysis);
     }
     for (path, form) in wanted {
         let Some(path) = path else { continue };
-        let text = form(&run, &analysis);
-        if path.as_os_str() == "-" {
-            output.file(&text)?;
-        } else {
-            host::files::write_named(path, text.as_bytes())?;
-            output.progress(&format!("wrote {}", path.display()));
-        }
+        write(output, path, &form(&run, &analysis))?;
+    }
+    for (path, form) in originals {
+        let Some(path) = path else { continue };
+        write(output, path, &form(&run)?)?;
+    }
+    if !are_none {
+        return Ok(());
     }
     has_result(&analysis)
+}
+
+fn write(output: &Output, path: &Path, text: &str) -> Result<(), Failure> {
+    if path.as_os_str() == "-" {
+        return output.file(text);
+    }
+    host::files::write_named(path, text.as_bytes())?;
+    output.progress(&format!("wrote {}", path.display()));
+    Ok(())
 }
 
 /// Exit code 5 for a finished run that was to compare configurations and of which no headline is

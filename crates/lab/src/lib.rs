@@ -17,6 +17,7 @@ mod cell;
 mod estimate;
 pub mod import;
 pub mod order;
+pub mod originals;
 pub mod plan;
 pub mod pull;
 mod record;

@@ -41,16 +41,27 @@ pub fn rate(options: &Options, measured: &Measured, in_kib: bool) -> f64 {
     amount / time.as_secs_f64().max(1e-9)
 }
 
-fn rate_text(options: &Options, measured: &Measured, in_kib: bool) -> String {
-    let rate = rate(options, measured, in_kib);
+fn rate_text(rate: f64) -> String {
     // As the original: whole numbers where these carry three digits and more.
     if rate < 100.0 { format!("{rate:.1}") } else { format!("{rate:.0}") }
 }
 
+/// What the lines say of a phase.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figures {
+    /// Operations a second.
+    pub operations_per_second: f64,
+    /// Bytes a second; 0 where none were moved.
+    pub bytes_per_second: f64,
+    /// Processor time in per cent, where it is known.
+    pub cpu_percent: Option<f64>,
+    /// The longest operation in seconds.
+    pub longest_seconds: f64,
+}
+
 /// A time as the original prints it: microseconds below 0.1 s, milliseconds below 100 s, else
 /// seconds.
-fn longest_text(measured: &Measured) -> String {
-    let seconds = measured.done.latency.max_seconds();
+fn longest_text(seconds: f64) -> String {
     match seconds {
         seconds if seconds < 0.1 => format!("{:.0}us", seconds * 1e6),
         seconds if seconds < 100.0 => format!("{:.0}ms", seconds * 1e3),
@@ -71,18 +82,40 @@ fn size_text(bytes: u64) -> String {
 /// The line of one run.
 #[must_use]
 pub fn line(options: &Options, machine: &str, seed: u64, rows: &[Row]) -> String {
+    let found = |name: &str| {
+        let measured = rows.iter().find(|row| row.phase == name).and_then(Row::measured)?;
+        Some(Figures {
+            operations_per_second: rate(options, measured, false),
+            bytes_per_second: rate(options, measured, true) * 1024.0,
+            cpu_percent: measured.cpu_percent(),
+            longest_seconds: measured.done.latency.max_seconds(),
+        })
+    };
+    line_of(options, machine, seed, &found)
+}
+
+/// The same of figures that are known otherwise, by the names of the phases.
+#[must_use]
+pub fn line_of(
+    options: &Options,
+    machine: &str,
+    seed: u64,
+    found: &dyn Fn(&str) -> Option<Figures>,
+) -> String {
     // A comma would be another field.
     let machine = escape::csv(&machine.replace([',', '"', ';', '\n'], "_"));
-    let found = |name: &str| rows.iter().find(|row| row.phase == name).and_then(Row::measured);
     let pair = |(name, in_kib): &(&str, bool)| match found(name) {
-        Some(measured) => {
+        Some(figures) => {
             let percent =
-                measured.cpu_percent().map_or_else(String::new, |percent| format!("{percent:.0}"));
-            [rate_text(options, measured, *in_kib), percent]
+                figures.cpu_percent.map_or_else(String::new, |percent| format!("{percent:.0}"));
+            let kib = figures.bytes_per_second / 1024.0;
+            [rate_text(if *in_kib { kib } else { figures.operations_per_second }), percent]
         }
         None => [String::new(), String::new()],
     };
-    let longest = |(name, _): &(&str, bool)| found(name).map_or_else(String::new, longest_text);
+    let longest = |(name, _): &(&str, bool)| {
+        found(name).map_or_else(String::new, |figures| longest_text(figures.longest_seconds))
+    };
     let (large, small) = PHASES.split_at(LARGE);
     let mut fields = Vec::with_capacity(50);
     let size = if options.size_bytes == 0 { String::new() } else { size_text(options.size_bytes) };
