@@ -113,6 +113,7 @@ Examples:
   raidloom run --until decided plans/stripe-size.toml
   raidloom run --command 'make -j2' --prepare 'cp -r /src/. .' --fs ext4,xfs --level raid1,raid5
   raidloom run --command 'cp -r /usr/share/doc .' --print-plan > doc.toml
+  raidloom run --budget time=1h --budget written_per_member=100GiB plans/stripe-size.toml
 
 Claims of a run that goes on are made after 8, 16, 32 and 60 blocks only, each at a fourth of
 the level: so going on makes no false answer. --more goes on to the next of these.
@@ -793,6 +794,11 @@ pub(crate) struct RunArguments {
     /// Go on from look to look until no headline has an open question
     #[arg(long, value_name = "WHAT", conflicts_with = "resume")]
     pub until: Option<Until>,
+
+    /// What the run may cost in all: time=2h, written_per_member=200GiB, or none instead of either
+    /// (may be repeated); a run that goes on takes it instead of its plan's
+    #[arg(long, value_name = "KEY=LIMIT")]
+    pub budget: Vec<String>,
 
     /// Go on although the machine has changed since the run began
     #[arg(long)]

@@ -29,6 +29,7 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
             (None, Some(Until::Decided)) => Some(More::UntilDecided),
             (None, None) => None,
         },
+        budget: arguments.budget,
         serve_with: Some(array_command::serve_with()?),
         worker: Some(guest_command::worker()?),
     };
@@ -36,11 +37,16 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
     if options.allow_change && is_plan {
         return Err(Failure::usage("--allow-change is for a run that goes on: name its folder"));
     }
+    let mut set = arguments.set;
+    if is_plan || arguments.line.command.is_some() {
+        // Of a plan these are keys like others.
+        set.extend(options.budget.iter().map(|limit| format!("budget.{limit}")));
+    }
     let mut watch = Watch { output, line: Line::new(output) };
     let outcome = match (&arguments.plan, &arguments.resume) {
         (_, Some(folder)) => lab::resume(folder, &options, &stop, &mut watch),
         (Some(path), None) if options.more.is_some() && path.is_dir() => {
-            if !arguments.set.is_empty() || options.output.is_some() {
+            if !set.is_empty() || options.output.is_some() {
                 return Err(Failure::usage(
                     "a run goes on in its own folder with the plan that it began with: leave out \
                     --set and --output",
@@ -54,11 +60,11 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
                 path.display()
             )));
         }
-        (Some(path), None) => lab::plan::load(path, &arguments.set)
+        (Some(path), None) => lab::plan::load(path, &set)
             .and_then(|resolved| start(&resolved, &options, &stop, &mut watch)),
         (None, None) if arguments.line.command.is_some() => {
             let text = line(&arguments.line).text()?;
-            let resolved = lab::plan::resolve("--command", &text, &arguments.set)?;
+            let resolved = lab::plan::resolve("--command", &text, &set)?;
             if arguments.line.print_plan {
                 return output.result(text.trim_end());
             }
@@ -210,7 +216,7 @@ impl Observer for Watch<'_> {
             }
             Step::Look { blocks } => format!("not decided yet: on to {blocks} blocks"),
             Step::UntilDecided => "on until it is decided".to_owned(),
-            Step::Spent { .. } => return,
+            Step::Budget { .. } | Step::Spent { .. } => return,
         });
     }
 

@@ -777,6 +777,24 @@ fn a_run_ends_when_its_budget_is_spent() {
         let again = place.resume().unwrap().run;
         assert_eq!(again.trials, run.trials, "{budget}");
     }
+    // It is looked at after every trial and not only before a visit: the first row spends it.
+    let place = Place::new();
+    let said = [memory[0], memory[1], "budget={ written_per_member = \"16KiB\" }"];
+    let run = place.start(&said, &never(), &mut Silent).unwrap().run;
+    assert_eq!(run.trials.len(), 1);
+    // With another budget it goes on to its end, with the trials that it would have had.
+    let options =
+        RunOptions { budget: vec!["written_per_member=none".to_owned()], ..options(None) };
+    let again = lab::resume(&place.run(), &options, &never(), &mut Silent).unwrap().run;
+    assert_eq!((again.trials.len(), &again.trials[..1]), (27, &run.trials[..]));
+    for (wrong, says) in [
+        ("size=3", "--budget size=3: expected time=TIME or written_per_member=SIZE"),
+        ("time=soon", "--budget time=soon: "),
+    ] {
+        let options = RunOptions { budget: vec![wrong.to_owned()], ..options.clone() };
+        let error = lab::resume(&place.run(), &options, &never(), &mut Silent).unwrap_err();
+        assert!(error.to_string().starts_with(says), "{error}");
+    }
     let place = Place::new();
     let far = ["budget={ time = \"30m\", written_per_member = \"1GiB\" }", memory[0], memory[1]];
     let run = place.start(&far, &never(), &mut Silent).unwrap().run;

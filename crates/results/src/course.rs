@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use crate::analysis::{comparison_members, judged_metrics};
 use crate::bounds::{self, Held};
 use crate::claim::{self, Quantiles, Sample};
-use crate::types::{Design, Group, Plan, Trial, Workload};
+use crate::types::{Budget, Design, Group, Plan, Trial, Workload};
 use crate::voices::{Table, pair};
 
 /// After how many blocks a run that may go on makes claims.
@@ -73,6 +73,13 @@ pub enum Step {
     },
     /// The run goes on from look to look until its headlines are decided.
     UntilDecided,
+    /// From here on the run may cost so much, whatever its plan says.
+    Budget {
+        /// Whole milliseconds of measuring; none for no limit.
+        milliseconds: Option<u64>,
+        /// Bytes written to any one member; none for no limit.
+        written_bytes_per_member: Option<u64>,
+    },
     /// So much time was spent when this was written: of a run with a budget.
     Spent {
         /// Whole milliseconds, of all processes that worked on the run.
@@ -171,6 +178,19 @@ impl<'a> Course<'a> {
     #[must_use]
     pub fn looks(&self) -> usize {
         if self.look().is_some() { LOOKS.len() } else { 1 }
+    }
+
+    /// What the run may cost: as its plan says, or as was said last when it went on.
+    #[must_use]
+    pub fn budget(&self) -> Budget {
+        let said = self.steps.iter().rev().find_map(|step| match step {
+            Step::Budget { milliseconds, written_bytes_per_member } => Some(Budget {
+                time_seconds: milliseconds.map(|time| time as f64 / 1e3),
+                written_bytes_per_member: *written_bytes_per_member,
+            }),
+            _ => None,
+        });
+        said.unwrap_or(self.plan.terms.budget)
     }
 
     /// Whether the run goes on until its headlines are decided.

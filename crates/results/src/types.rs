@@ -202,12 +202,12 @@ pub struct Bound {
     pub text: String,
     /// Name of the metric.
     pub metric: String,
-    /// Its median over the trials that vote is to be below this, in the metric's base unit, in
-    /// every workload that has the metric.
+    /// Its mean over the trials that vote is to be below this, in the metric's base unit, in every
+    /// workload that has the metric.
     pub below: f64,
 }
 
-/// What a run may cost. It is looked at before every visit, so that the last one may pass it.
+/// What a run may cost. It is looked at after every trial, so that the last one may pass it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Budget {

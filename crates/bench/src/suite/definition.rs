@@ -148,6 +148,8 @@ pub struct Setting {
     /// Whether a plan may give it another value for some groups of rows.
     pub by_group: bool,
     check: Option<Check>,
+    /// Whether one more run comes before those that it counts.
+    pub warms_up: bool,
     default: Value,
     default_modelled: Option<Value>,
     default_in_plans: Option<Value>,
@@ -171,6 +173,7 @@ impl Setting {
             what,
             by_group: false,
             check: None,
+            warms_up: false,
             default,
             default_modelled: None,
             default_in_plans: None,
@@ -204,6 +207,13 @@ impl Setting {
     #[must_use]
     pub const fn checked(mut self, check: Check) -> Setting {
         self.check = Some(check);
+        self
+    }
+
+    /// The same of a number of runs, before which one more warms up.
+    #[must_use]
+    pub const fn after_a_warm_up(mut self) -> Setting {
+        self.warms_up = true;
         self
     }
 

@@ -23,6 +23,7 @@ pub mod fio;
 pub mod folder;
 pub mod hdparm;
 mod program;
+mod rounds;
 pub mod row;
 pub mod session;
 

@@ -72,6 +72,11 @@ pub trait Observer {
     fn finished(&mut self, row: &Row) {
         let _ = row;
     }
+
+    /// Whether no further row is wanted.
+    fn wants_no_more(&self) -> bool {
+        false
+    }
 }
 
 /// Watches without a word.
@@ -191,7 +196,7 @@ impl<'a> Session<'a> {
     /// Whether the caller wants an end.
     #[must_use]
     pub fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop.load(Ordering::Relaxed) || self.observer.wants_no_more()
     }
 
     /// The rows so far.

@@ -17,7 +17,7 @@ mod one_line;
 mod schedule;
 mod shipped;
 pub(crate) mod suite;
-mod terms;
+pub(crate) mod terms;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;

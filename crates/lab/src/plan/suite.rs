@@ -517,27 +517,28 @@ pub(crate) fn planned_time(
     if in_guest::is_wanted(configuration) {
         return GUEST_TRIAL;
     }
-    if configuration.clock == Clock::Virtual {
-        return MODELLED_TRIAL;
-    }
     let (Ok(suite), Ok(settings)) = (suite_of(workload), settings(plan, workload, configuration))
     else {
         return ROW;
     };
     let settings = settings.of_group(workload.group);
+    let runs = u32::try_from(runs(&settings, suite)).unwrap_or(1);
+    let warm_up = u32::from(suite.setting(RUNS).is_some_and(|runs| runs.warms_up));
+    if configuration.clock == Clock::Virtual {
+        return MODELLED_TRIAL * (runs + warm_up);
+    }
     let time = |name: &str| {
         let setting = suite.setting(name)?;
         matches!(setting.kind, Kind::Time | Kind::SomeTime).then(|| settings.time(name))
     };
     let Some(one) = time("time").filter(|time| !time.is_zero()) else { return ROW };
-    let runs = u32::try_from(runs(&settings, suite)).unwrap_or(1);
     let before = time("interval").unwrap_or_default() + time("ramp").unwrap_or_default();
     // The fewest rounds until a load can be called steady.
     let steady = suite.setting("steady").is_some_and(|_| settings.text("steady") == "snia");
     let writes =
         (suite.phases)(&settings).iter().any(|one| one.name == row(workload) && one.writes);
     let rounds = if steady && writes { results::steady::WINDOW as u32 } else { 1 };
-    one * runs * rounds + before
+    one * (runs * rounds + warm_up) + before
 }
 
 /// Bytes that preparing writes for the workloads of one table in one visit of a configuration,

@@ -138,20 +138,45 @@ pub(super) fn budget(table: Reader<'_>) -> Result<Budget, Error> {
             \"30min\", written_per_member = \"100GiB\" }",
         ));
     }
-    let time_seconds = time
-        .map(|item| {
-            let text = item.text()?;
-            // `m` alone would be metres.
-            let text = text.strip_suffix('m').map_or(text.to_owned(), |time| format!("{time}min"));
-            let time = stack::size::parse_duration(&text).map_err(|error| item.error(error))?;
-            if time.is_zero() { Err(item.error("no run takes no time")) } else { Ok(time) }
-        })
-        .transpose()?
-        .map(|time| time.as_secs_f64());
+    let time_seconds =
+        time.map(|item| time_limit(item.text()?).map_err(|error| item.error(error))).transpose()?;
     let written_bytes_per_member = written
         .map(|item| stacks::parse_size(item.text()?).map_err(|error| item.error(error)))
         .transpose()?;
     Ok(Budget { time_seconds, written_bytes_per_member })
+}
+
+/// A limit of time, in seconds.
+fn time_limit(text: &str) -> Result<f64, String> {
+    // Nobody measures by the metre.
+    let text = text.strip_suffix('m').map_or(text.to_owned(), |time| format!("{time}min"));
+    let time = stack::size::parse_duration(&text).map_err(|error| error.to_string())?;
+    if time.is_zero() { Err("no run takes no time".to_owned()) } else { Ok(time.as_secs_f64()) }
+}
+
+/// The budget with other limits: `time=2h`, `written_per_member=200GiB`, or `none` instead of the
+/// limit.
+///
+/// # Errors
+/// A limit that is none of these.
+pub(crate) fn raised(budget: Budget, said: &[String]) -> Result<Budget, Error> {
+    let mut budget = budget;
+    for text in said {
+        let wrong = |error: &str| Error::usage(format!("--budget {text}: {error}"));
+        match text.split_once('=') {
+            Some(("time", "none")) => budget.time_seconds = None,
+            Some(("time", time)) => {
+                budget.time_seconds = Some(time_limit(time).map_err(|error| wrong(&error))?);
+            }
+            Some(("written_per_member", "none")) => budget.written_bytes_per_member = None,
+            Some(("written_per_member", size)) => {
+                let size = stacks::parse_size(size).map_err(|error| wrong(&error.to_string()))?;
+                budget.written_bytes_per_member = Some(size);
+            }
+            _ => return Err(wrong("expected time=TIME or written_per_member=SIZE")),
+        }
+    }
+    Ok(budget)
 }
 
 /// Rules out the configurations that a check has a reason against.

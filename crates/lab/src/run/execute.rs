@@ -56,6 +56,8 @@ pub(super) struct Execution<'a> {
     trials: Vec<Trial>,
     /// Bytes written to each member so far, by its text; preparing is added by the plan's figures.
     written: BTreeMap<String, u64>,
+    /// Whether the budget was spent when the last trial was recorded.
+    is_spent: bool,
     /// Flags for every trial from now on.
     flags: Vec<String>,
     /// When the run was started first. It goes into the seed of the data on real devices, so that
@@ -121,7 +123,7 @@ impl<'a> Execution<'a> {
         let course = Course::new(plan, &steps);
         let decides = course.is_race() || course.is_until_decided();
         let mut written = BTreeMap::new();
-        if !plan.terms.budget.is_default() {
+        if !course.budget().is_default() {
             let mut visits = HashSet::new();
             for trial in &trials {
                 let found = plan.configurations.iter().find(|one| one.settings == trial.settings);
@@ -146,6 +148,7 @@ impl<'a> Execution<'a> {
             steps,
             trials,
             written,
+            is_spent: false,
             flags,
             started,
             groups,
@@ -237,7 +240,9 @@ impl<'a> Execution<'a> {
                     continue;
                 }
                 if let Some(spent) = self.spent() {
-                    let note = format!("stopped at its budget: {spent}");
+                    let note = format!(
+                        "stopped at its budget: {spent}; --resume goes on with another --budget"
+                    );
                     self.write_spent()?;
                     super::folder::add_note(self.folder, &note)?;
                     observer.note(&note);
@@ -256,7 +261,7 @@ impl<'a> Execution<'a> {
                     (Clock::Wall, None) => self.visit_measured(&visit, observer),
                     (Clock::Wall, Some(_)) => self.visit_attached(&visit, journal, observer),
                 };
-                if self.plan.terms.budget.time_seconds.is_some() {
+                if self.course().budget().time_seconds.is_some() {
                     self.write_spent()?;
                 }
                 match result {
@@ -323,7 +328,7 @@ impl<'a> Execution<'a> {
 
     /// What of the budget is spent, if anything is.
     fn spent(&self) -> Option<String> {
-        let budget = self.plan.terms.budget;
+        let budget = self.course().budget();
         let spent = self.spent_before() + self.begun.elapsed();
         if let Some(seconds) = budget.time_seconds.filter(|limit| spent.as_secs_f64() >= *limit) {
             return Some(format!("{seconds:.0} s of time are spent"));
@@ -423,6 +428,11 @@ impl<'a> Execution<'a> {
             None => self.point.insert(attached::make_point(self.folder, journal)?),
         };
         Attached::new((self.folder, point), self.guard, serve_with, configuration, (&node, seed))
+    }
+
+    /// Whether no further trial is to be made, because the budget is spent.
+    pub(super) fn is_spent(&self) -> bool {
+        self.is_spent
     }
 
     pub(super) fn plan(&self) -> &'a Plan {
@@ -552,6 +562,9 @@ impl<'a> Execution<'a> {
                 }
             };
             for part in parts {
+                if self.is_spent {
+                    return Ok(());
+                }
                 let workload = &self.plan.workloads[part[0]].name;
                 let seed = order::trial_seed(self.plan, visit.configuration, workload, visit.block);
                 let reactor = Reactor::virtual_clock();
@@ -578,6 +591,9 @@ impl<'a> Execution<'a> {
         for group in self.parts(visit) {
             let missing = self.missing(visit, &group);
             let Some(&first) = missing.first() else { continue };
+            if self.is_spent {
+                return Ok(());
+            }
             self.tell(visit, first, observer);
             let key = (visit.block, visit.position, group[0]);
             let rows = match self.ahead.remove(&key) {
@@ -656,6 +672,9 @@ impl<'a> Execution<'a> {
         )?;
         let notes = self.notes(visit, &stack.notes)?;
         for group in self.parts(visit) {
+            if self.is_spent {
+                break;
+            }
             let ground = RowGround::Device(&stack);
             rows::run(self, visit, &group, &ground, &notes, &reactor, observer)?;
         }
@@ -680,6 +699,9 @@ impl<'a> Execution<'a> {
         self.rest(&reactor)?;
         let notes = self.notes(visit, &attached.notes())?;
         for group in self.parts(visit) {
+            if self.is_spent {
+                break;
+            }
             rows::run(
                 self,
                 visit,
@@ -763,7 +785,7 @@ impl<'a> Execution<'a> {
     ) -> Result<(), Broken> {
         let (plan, planned) = (self.plan, &self.plan.workloads[workload]);
         let clock = visit.configuration.clock;
-        if !plan.terms.budget.is_default() {
+        if !self.course().budget().is_default() {
             let visited: Vec<usize> = (0..plan.workloads.len()).collect();
             let first = self.missing(visit, &visited).len() == visited.len();
             let prepared = prepared_for(plan, workload, first);
@@ -786,6 +808,7 @@ impl<'a> Execution<'a> {
             self.record.settle()?;
         }
         self.done.insert((trial.cell.clone(), trial.block));
+        self.is_spent = self.spent().is_some();
         let course = self.course();
         if course.is_race() || course.is_until_decided() {
             self.trials.push(trial.clone());

@@ -35,7 +35,7 @@ use results::course::{self, Course, Step};
 use results::{Configuration, Plan, Run, Trial};
 
 use crate::estimate::TimeLeft;
-use crate::plan::Resolved;
+use crate::plan::{Resolved, terms};
 use crate::record::{self, Record};
 use execute::Execution;
 use folder::{HOST, MEMBERS, NOTES, PLAN, PLAN_TEXT, TRIALS};
@@ -58,6 +58,9 @@ pub struct RunOptions {
     pub allow_change: bool,
     /// What is measured beyond what the plan asks for.
     pub more: Option<More>,
+    /// What the run may cost from now on, as `time=2h` or `written_per_member=200GiB`: of a run
+    /// that goes on.
+    pub budget: Vec<String>,
     /// The program that serves a stack to the kernel. Without it no configuration has a file
     /// system: the trials of those that should have one say so.
     pub serve_with: Option<ServeWith>,
@@ -253,7 +256,15 @@ pub fn resume(
     // The lock comes before anything is undone: another process may be at work.
     let (record, lines) = Record::open(&folder.join(TRIALS))?;
     let taken = folder::read_steps(&folder)?;
-    let steps = further(&plan, &taken, &lines.trials, options.more, &folder)?;
+    let mut steps = further(&plan, &taken, &lines.trials, options.more, &folder)?;
+    if !options.budget.is_empty() {
+        let budget = terms::raised(Course::new(&plan, &steps).budget(), &options.budget)?;
+        steps.retain(|step| !matches!(step, Step::Budget { .. }));
+        steps.push(Step::Budget {
+            milliseconds: budget.time_seconds.map(|seconds| (seconds * 1e3).ceil() as u64),
+            written_bytes_per_member: budget.written_bytes_per_member,
+        });
+    }
     let edited = said_edited.then(|| {
         format!(
             "{PLAN_TEXT} was edited after the run had begun; the run goes on with the \

@@ -217,6 +217,7 @@ pub(super) fn run(
         Err(error) if cannot(&error) => execution.skip(visit, group, &error.to_string(), observer),
         Err(error) => Err(error.into()),
         Ok(()) if stop.load(std::sync::atomic::Ordering::Relaxed) => Err(Broken::Stopped),
+        Ok(()) if execution.is_spent() => Ok(()),
         Ok(()) => execution.skip(visit, group, "the suite gave no such row", observer),
     }
 }
@@ -264,6 +265,10 @@ impl SuiteObserver for Recorder<'_, '_, '_> {
         if let Some(workload) = self.workload(&phase.name) {
             self.execution.tell(self.visit, workload, self.observer);
         }
+    }
+
+    fn wants_no_more(&self) -> bool {
+        self.broken.is_some() || self.execution.is_spent()
     }
 
     fn finished(&mut self, row: &Row) {

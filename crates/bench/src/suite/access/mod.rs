@@ -153,6 +153,8 @@ pub struct Options {
     pub time: Duration,
     /// Rest before each row.
     pub interval: Duration,
+    /// Whether each run that writes and counts is repeated in rounds until it is steady.
+    pub steady: bool,
     /// What is written.
     pub data: Data,
     /// What is compared inside the time.

@@ -12,7 +12,7 @@ use super::{Options, Order, Row, Verify, Way};
 use crate::load::{
     self, Access, Bounds, Content, Direction, Hooks, Load, Requests, Sample, Sequential, Unverified,
 };
-use crate::suite::{Done, Next, Phase, Session};
+use crate::suite::{Done, Next, Phase, Session, rounds};
 
 /// A way to the target.
 #[derive(Clone, Copy)]
@@ -203,29 +203,29 @@ impl One<'_> {
                 .flush()
                 .map_err(|error| error.at("flush before the run"))?;
         }
-        let stop = || session.stopped();
-        let mut hooks = Hooks { stop: Some(&stop), progress: None };
-        let mut notes = Vec::new();
-        let sample = if let Some(why) = filled.unverified {
-            notes.push(format!("{why}: nothing was verified"));
-            let part = self.parts(1).remove(0);
-            self.load(reactor, &part, &mut Unverified, &mut hooks)?
+        let mut notes: Vec<String> = filled
+            .unverified
+            .map(|why| format!("{why}: nothing was verified"))
+            .into_iter()
+            .collect();
+        let writes = self.row.way.writes();
+        let is_warm_up = self.number == 0;
+        let (sample, flush) = if self.options.steady && writes && !is_warm_up {
+            rounds::until_steady(u64::MAX, &mut notes, |round, _| {
+                let sample = self.once(round, filled, session)?;
+                let flush = if sample.stopped { Duration::ZERO } else { self.flushed(reactor)? };
+                Ok((sample, flush))
+            })?
         } else {
-            let (last, loaded) = self.load_verified(filled, reactor, &mut hooks);
-            filled.last = last;
-            loaded?
+            (self.once(0, filled, session)?, None)
         };
         if sample.stopped {
             return Ok(None);
         }
-        let mut flush = None;
-        if self.row.way.writes() {
-            // Not open meanwhile: nothing would poll it.
-            let mut control = Blocking::open(self.device, reactor)?;
-            let start = reactor.now();
-            control.flush().map_err(|error| error.at("flush after the run"))?;
-            flush = Some(reactor.now().since(start));
-        }
+        let flush = match flush {
+            None if writes => Some(self.flushed(reactor)?),
+            known => known,
+        };
         if self.row.threads > 1 && !self.has_threads(filled, reactor) {
             notes.push(format!(
                 "one owner kept {} requests outstanding instead of {} threads",
@@ -250,17 +250,48 @@ impl One<'_> {
         }))
     }
 
+    /// The load for its time; each round goes to places of its own.
+    fn once(
+        &self,
+        round: u64,
+        filled: &mut Filled,
+        session: &Session<'_>,
+    ) -> Result<Sample, Error> {
+        let stop = || session.stopped();
+        let mut hooks = Hooks { stop: Some(&stop), progress: None };
+        if filled.unverified.is_some() {
+            let part = self.parts(1, round).remove(0);
+            return self.load(session.reactor, &part, &mut Unverified, &mut hooks);
+        }
+        let (last, loaded) = self.load_verified(round, filled, session.reactor, &mut hooks);
+        filled.last = last;
+        loaded
+    }
+
+    /// Flushes, and says how long that took.
+    fn flushed(&self, reactor: &Reactor) -> Result<Duration, Error> {
+        // Not open meanwhile: nothing would poll it.
+        let mut control = Blocking::open(self.device, reactor)?;
+        let start = reactor.now();
+        control.flush().map_err(|error| error.at("flush after the run"))?;
+        Ok(reactor.now().since(start))
+    }
+
     fn has_threads(&self, filled: &Filled, reactor: &Reactor) -> bool {
         filled.unverified.is_none() && reactor.clock() == Clock::Wall
     }
 
-    fn parts(&self, count: u32) -> Vec<Part> {
+    fn parts(&self, count: u32, round: u64) -> Vec<Part> {
         let depth = self.row.queues * self.row.threads / count;
         let length = u64::from(self.row.request_bytes);
         let size_bytes = self.options.size_bytes / u64::from(count) / length * length;
         let seed = |thread| {
             derive_seed(
-                derive_seed(self.options.seed, &self.row.name(), u64::from(self.number)),
+                derive_seed(
+                    self.options.seed,
+                    &self.row.name(),
+                    u64::from(self.number) + (round << 32),
+                ),
                 "thread",
                 thread,
             )
@@ -278,12 +309,13 @@ impl One<'_> {
     /// The latest write's number, and what was measured.
     fn load_verified(
         &self,
+        round: u64,
         filled: &mut Filled,
         reactor: &Reactor,
         hooks: &mut Hooks<'_>,
     ) -> (u32, Result<Sample, Error>) {
         let parts =
-            self.parts(if self.has_threads(filled, reactor) { self.row.threads } else { 1 });
+            self.parts(if self.has_threads(filled, reactor) { self.row.threads } else { 1 }, round);
         let blocks = parts[0].size_bytes as usize / BLOCK_BYTES;
         let (data, seed, last) = (filled.data, filled.seed, filled.last);
         let verify = self.options.verify;

@@ -9,6 +9,7 @@ use super::{Data, NAME, Options, Order, Profile, RUNS_MAX, Row, Verify, Way};
 use crate::load::Hooks;
 use crate::suite::access::{View, prepare, read_back, run};
 use crate::suite::folder::{Needs, WorkFolder};
+use crate::suite::rounds::{self, STEADY};
 use crate::suite::{
     Kind, Next, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value,
 };
@@ -50,6 +51,7 @@ pub static SUITE: Suite = Suite {
             Value::Count(5),
             "Runs of a row after its warm-up.",
         )
+        .after_a_warm_up()
         .short('x')
         .in_plans(Value::Count(1)),
         Setting::new(
@@ -59,6 +61,7 @@ pub static SUITE: Suite = Suite {
             "Time of a run; 0s is the original's: at least 6s for profile 3, else 5s.",
         ),
         Setting::new("interval", Kind::Time, Value::Time(INTERVAL), "Rest before a row."),
+        STEADY,
         Setting::new(
             "mix",
             Kind::Count(0, 99),
@@ -143,6 +146,7 @@ pub fn options(settings: &Settings) -> Result<Options, String> {
         runs: u32::try_from(settings.count("runs")).unwrap_or(RUNS_MAX),
         time: if time.is_zero() { original.time } else { time },
         interval: settings.time("interval"),
+        steady: rounds::is_asked(settings.text(STEADY.name)),
         only: Some(settings.text("only"))
             .filter(|only| *only != ALL)
             .unwrap_or_default()

@@ -141,6 +141,7 @@ impl Profile {
             warms_up: true,
             time: Duration::from_secs(if three { 6 } else { 5 }),
             interval: definition::INTERVAL,
+            steady: false,
             mix_read_percent: None,
             only: String::new(),
             data: Data::Random,
@@ -173,6 +174,8 @@ pub struct Options {
     pub time: Duration,
     /// Rest before each row.
     pub interval: Duration,
+    /// Whether each run that writes is repeated in rounds until it is steady.
+    pub steady: bool,
     /// Whether mixed rows follow, and how many of 100 requests are reads there; 70 in the original.
     pub mix_read_percent: Option<u32>,
     /// Only rows whose name has this in it; all of them when it is empty.
@@ -197,6 +200,7 @@ impl Options {
             warms_up: self.warms_up,
             time: self.time,
             interval: self.interval,
+            steady: self.steady,
             data: self.data,
             verify: self.verify,
             seed: self.seed,

@@ -391,6 +391,36 @@ fn a_stopped_row_has_no_figure() {
     assert!(next == Next::Stop && rows.is_empty());
 }
 
+/// "Steady state by SNIA's rule for workloads that write": a target that slows down after a while
+/// is measured slowed down; its reads have no rounds.
+#[test]
+fn what_writes_is_repeated_until_it_is_steady() {
+    let options =
+        Options { steady: true, warms_up: false, runs: 1, ..quick(Profile::Eight, Data::Random) };
+    let mut bench = Bench::on(Reactor::virtual_clock(), options);
+    // Some 400 requests a round; the first 600 are fast.
+    bench.memory = Memory::new(4 << 20)
+        .with(|info| info.stores_data = false)
+        .delayed(|number| Duration::from_micros(if number < 600 { 10 } else { 30 }));
+    bench.filled =
+        prepare(&bench.memory, &bench.reactor, &bench.options.access(), &mut Hooks::default())
+            .expect("nothing to write");
+    let measured = |bench: &mut Bench, row: &str| {
+        let row = bench.row(row);
+        let (_, rows) = bench.run(&row).expect("it runs");
+        rows[0].measured().expect("it was measured").metrics()
+    };
+    let metrics = measured(&mut bench, "RND4K Q1T1 write");
+    let rounds = metrics["steady_rounds_count"];
+    assert!((6.0..=10.0).contains(&rounds), "{rounds} rounds");
+    let mean = metrics["latency_mean_seconds"];
+    assert!((29e-6..31e-6).contains(&mean), "{mean}");
+    let elapsed = metrics["elapsed_seconds"];
+    assert!((0.0199..0.0205).contains(&elapsed), "five rounds of 4 ms: {elapsed}");
+    assert!(metrics["durable_throughput_bytes_per_second"] > 0.0);
+    assert!(!measured(&mut bench, "RND4K Q1T1 read").contains_key("steady_rounds_count"));
+}
+
 /// On the virtual clock a modelled disk keeps no data: the rows are measured all the same, and say
 /// so.
 #[test]

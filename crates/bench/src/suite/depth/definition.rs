@@ -11,6 +11,7 @@ use super::{NAME, curves};
 use crate::load::{Direction, Hooks, Sequential, Uniform};
 use crate::suite::access::{self, Filled, Options, Order, Row as Access, View, Way};
 use crate::suite::folder::{Needs, WorkFolder};
+use crate::suite::rounds::{self, STEADY};
 use crate::suite::{
     Done, Kind, Next, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value,
 };
@@ -76,6 +77,7 @@ pub static SUITE: Suite = Suite {
             "Most requests outstanding.",
         ),
         Setting::new("time", Kind::Time, Value::Time(Duration::from_secs(1)), "Time of a point."),
+        STEADY,
         Setting::new(
             "runs",
             Kind::Count(1, 100),
@@ -282,6 +284,7 @@ fn measure(
         runs: u32::try_from(settings.count("runs")).unwrap_or(1),
         warms_up: false,
         time: settings.time("time"),
+        steady: rounds::is_asked(settings.text(STEADY.name)),
         seed: session.seed,
         data_seed: session.data_seed,
         ..Options::default()

@@ -11,6 +11,7 @@ use super::super::definition::{
     Kind as ValueKind, Phase, Rows, Setting, Settings as Values, Suite, Target, TargetKind, Value,
 };
 use super::super::folder::{Needs, WorkFolder};
+use super::super::rounds::{self, STEADY};
 use super::super::row::Done;
 use super::super::session::{Next, Session};
 use super::{
@@ -62,16 +63,7 @@ pub static SUITE: Suite = Suite {
         )
         .on_virtual(Value::Time(Duration::from_secs(60)))
         .by_group(),
-        Setting::new(
-            "steady",
-            ValueKind::Word(&["off", "snia"]),
-            Value::word("off"),
-            "Repeats tests that write in rounds of their time, each flushed, until five in a row \
-            spread by at most 20 % of their mean and rise or fall by at most 10 %, the rule of \
-            SNIA's test specification; at most 25 rounds. The figures are those of the five. What \
-            is not steady then is flagged, and its figures do not vote.",
-        )
-        .by_group(),
+        STEADY.by_group(),
         Setting::new(
             "verify",
             ValueKind::Word(&["off", "words", "full"]),
@@ -150,7 +142,7 @@ pub(super) fn settings(values: &Values, seed: u64, data_seed: u64) -> Settings {
         time_per_test: values.time("time"),
         max_operations_per_test: values.limit("max_operations"),
         ramp: values.time("ramp"),
-        steady: values.text("steady") == "snia",
+        steady: rounds::is_asked(values.text(STEADY.name)),
         verify: match values.text("verify") {
             "off" => Verify::Off,
             "full" => Verify::Full,

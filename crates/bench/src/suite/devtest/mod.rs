@@ -37,15 +37,16 @@ use std::time::Duration;
 
 use block::{Blocking, Clock, Device, Error, Info, Reactor, SECTOR_BYTES};
 use reactor::derive_seed;
-use results::steady::{self, Steadiness};
 use results::{Better, Group};
 use serde::{Serialize, Serializer};
 
 use crate::known::{Cover, Known, Verified, joined};
 use crate::load::{
-    self, Access, Content, Direction, Hooks, Load, Mixed, Ramp, Requests, Sample, Sequential,
-    Uniform, Unverified,
+    self, Access, Content, Direction, Hooks, Load, Mixed, Requests, Sample, Sequential, Uniform,
+    Unverified,
 };
+
+use super::rounds;
 
 pub use definition::SUITE;
 pub use table::{Row, rows};
@@ -675,9 +676,8 @@ impl Running<'_> {
         Ok(self.reactor.now().since(start))
     }
 
-    /// The load once; where it writes and is to be steady, in rounds, each with its flush, until
-    /// the last five are. The figures are those of these five, the time of their flushes is
-    /// returned beside them, and what came before counts as ramp.
+    /// The load once; where it writes and is to be steady, in rounds until it is, with the time of
+    /// their flushes.
     fn rounds<C: Content>(
         &mut self,
         operations_max: u64,
@@ -687,52 +687,19 @@ impl Running<'_> {
         if !(self.settings.steady && self.test.writes()) {
             return Ok((self.load(self.settings, operations_max, content, hooks)?, None));
         }
-        let mut rounds: Vec<(Sample, Duration)> = Vec::new();
-        let mut rates = Vec::new();
-        let mut done = 0;
-        let found = loop {
+        let mut notes = std::mem::take(&mut self.notes);
+        let found = rounds::until_steady(operations_max, &mut notes, |round, left| {
             let settings = Settings {
-                round: rounds.len() as u64,
-                ramp: if rounds.is_empty() { self.settings.ramp } else { Duration::ZERO },
+                round,
+                ramp: if round == 0 { self.settings.ramp } else { Duration::ZERO },
                 ..self.settings.clone()
             };
-            let sample = self.load(&settings, operations_max - done, content, hooks)?;
-            if sample.stopped {
-                return Ok((sample, None));
-            }
-            let flush = self.flushed()?;
-            done += sample.operations() + sample.ramp.moved.reads + sample.ramp.moved.writes;
-            rates.push(per_second(sample.bytes(), sample.elapsed + flush));
-            rounds.push((sample, flush));
-            let found = Steadiness::of(&rates);
-            if found.is_some_and(|found| found.is_steady()) {
-                break found;
-            }
-            if rounds.len() == steady::ROUNDS_MAX || done >= operations_max {
-                self.notes.push(steady::NOT_STEADY.to_owned());
-                break found;
-            }
-        };
-        let window = rounds.split_off(rounds.len().saturating_sub(steady::WINDOW));
-        let mut before = Ramp { rounds: found, ..Ramp::default() };
-        for (sample, flush) in &rounds {
-            before.moved.reads += sample.read.operations + sample.ramp.moved.reads;
-            before.moved.read_bytes += sample.read.bytes + sample.ramp.moved.read_bytes;
-            before.moved.writes += sample.write.operations + sample.ramp.moved.writes;
-            before.moved.written_bytes += sample.write.bytes + sample.ramp.moved.written_bytes;
-            before.elapsed += sample.ramp.elapsed + sample.elapsed + *flush;
-        }
-        let flush = window.iter().map(|(_, flush)| *flush).sum();
-        let merged = window.into_iter().map(|(sample, _)| sample).reduce(Sample::merged);
-        let mut sample = merged.expect("there was a round");
-        // The first round may be part of the window, and its ramp still is not.
-        before.moved.reads += sample.ramp.moved.reads;
-        before.moved.read_bytes += sample.ramp.moved.read_bytes;
-        before.moved.writes += sample.ramp.moved.writes;
-        before.moved.written_bytes += sample.ramp.moved.written_bytes;
-        before.elapsed += sample.ramp.elapsed;
-        sample.ramp = before;
-        Ok((sample, Some(flush)))
+            let sample = self.load(&settings, left, content, hooks)?;
+            let flush = if sample.stopped { Duration::ZERO } else { self.flushed()? };
+            Ok((sample, flush))
+        });
+        self.notes = notes;
+        found
     }
 
     fn load<C: Content>(

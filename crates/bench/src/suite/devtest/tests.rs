@@ -656,7 +656,7 @@ fn what_never_becomes_steady_is_given_up_and_says_so() {
     let mut bench = Bench::new(memory, steady_settings());
     let result = bench.measured("random write 512");
     let notes = result.measured().unwrap().notes.clone();
-    assert_eq!(notes, [steady::NOT_STEADY]);
+    assert_eq!(notes, [results::steady::NOT_STEADY]);
     let metrics = metrics(result);
     assert_eq!(metrics["steady_rounds_count"], 25.0);
     assert!(metrics["throughput_bytes_per_second"] > 0.0, "the figures are shown");
