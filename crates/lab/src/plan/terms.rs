@@ -148,7 +148,7 @@ pub(super) fn budget(table: Reader<'_>) -> Result<Budget, Error> {
 
 /// A limit of time, in seconds.
 fn time_limit(text: &str) -> Result<f64, String> {
-    // Nobody measures by the metre.
+    // `m` alone would be metres.
     let text = text.strip_suffix('m').map_or(text.to_owned(), |time| format!("{time}min"));
     let time = stack::size::parse_duration(&text).map_err(|error| error.to_string())?;
     if time.is_zero() { Err("no run takes no time".to_owned()) } else { Ok(time.as_secs_f64()) }
