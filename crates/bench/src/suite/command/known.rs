@@ -148,8 +148,8 @@ fn fio_json(output: &Output) -> Result<Figures, String> {
 mod tests {
     use super::*;
 
-    /// What the programs say, as far as it is read. `dd` and `pgbench` are copied from what they
-    /// printed; the others have the form that their manuals show.
+    /// What the programs say, as far as it is read. `dd` is copied from what it printed; the others
+    /// have the form that their manuals show, and were not run.
     const PGBENCH: &str = "transaction type: <builtin: TPC-B (sort of)>\nscaling factor: 1\nquery \
         mode: simple\nnumber of clients: 1\nnumber of transactions actually processed: 100/100\n\
         number of failed transactions: 0 (0.000%)\nlatency average = 1.500 ms\nlatency stddev = \
