@@ -46,20 +46,20 @@ A stack text joins devices: layer(option=value, device, ...) over leaves such as
 file:PATH, ram:SIZE, null:SIZE and model:NAME. A bare path is a file or block device.")]
 pub(crate) struct Arguments {
     /// Results as one JSON document on standard output
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERY_VERB)]
     pub json: bool,
 
     /// Only results and errors, no progress and no notes
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = EVERY_VERB)]
     pub quiet: bool,
 
     /// No colours (also with NO_COLOR set, or TERM=dumb)
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERY_VERB)]
     pub no_color: bool,
 
     /// Say what is done: -v in short, -vv more of it, -vvv each request (RAIDLOOM_LOG=FILTER is
     /// finer: request=trace,serve=debug)
-    #[arg(short, long, global = true, action = ArgAction::Count)]
+    #[arg(short, long, global = true, action = ArgAction::Count, help_heading = EVERY_VERB)]
     pub verbose: u8,
 
     /// What to do
@@ -128,6 +128,7 @@ state that --resume goes on from.")]
 Examples:
   raidloom report raidloom-runs/2026-11-21T0740Z-stripe-size
   raidloom report RUN --html report.html --csv -
+  raidloom report RUN --card card.svg
   raidloom report RUN --json | jq .verdicts
   raidloom report RUN --json | jq .headlines
 
@@ -809,6 +810,9 @@ pub(crate) struct RunArguments {
     pub consent: Consent,
 }
 
+/// The heading of flags that all verbs have.
+const EVERY_VERB: &str = "With every verb";
+
 /// A plan of one line.
 #[derive(Args, Debug)]
 pub(crate) struct LineArguments {
@@ -906,6 +910,11 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
         default_missing_value = "-")]
     pub fcv_table: Option<PathBuf>,
+
+    /// Write the figures of what was decided on here as a card to post: a picture where the name
+    /// ends in .svg, else text (- for standard output)
+    #[arg(long, value_name = "FILE")]
+    pub card: Option<PathBuf>,
 }
 
 /// `model`.

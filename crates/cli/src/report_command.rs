@@ -31,7 +31,9 @@ pub(crate) fn report(output: &Output, arguments: &ReportArguments) -> Result<(),
         (&arguments.fcv_table, originals::times_table),
     ];
     let are_none = originals.iter().all(|(path, _)| path.is_none());
-    if are_none && wanted.iter().all(|(path, _)| path.is_none()) {
+    if let Some(path) = &arguments.card {
+        write(output, path, &card(path, &run, &analysis)?)?;
+    } else if are_none && wanted.iter().all(|(path, _)| path.is_none()) {
         terminal(output, &run, &analysis)?;
         return has_result(&analysis);
     }
@@ -47,6 +49,15 @@ pub(crate) fn report(output: &Output, arguments: &ReportArguments) -> Result<(),
         return Ok(());
     }
     has_result(&analysis)
+}
+
+/// The card of what was decided on: a picture where the file's name ends in .svg, else text.
+fn card(path: &Path, run: &Run, analysis: &Analysis) -> Result<String, Failure> {
+    let card = match path.extension().is_some_and(|ending| ending == "svg") {
+        true => report::card_svg(run, analysis),
+        false => report::card_text(run, analysis),
+    };
+    card.ok_or_else(|| Failure::invalid_results("there is no card: the run has decided on nothing"))
 }
 
 fn write(output: &Output, path: &Path, text: &str) -> Result<(), Failure> {

@@ -31,10 +31,15 @@ pub(super) fn act(output: &Output, arguments: &MemberArguments, deed: Deed) -> R
     let mut client = Client::connect(&Runtime::find()?, &arguments.name)?;
     let (array, member) = member_of(&mut client, arguments.array.as_deref(), &arguments.member)?;
     let array = Some(array);
-    client.ask(match deed {
-        Deed::Fail => Command::Fail { array, member },
-        Deed::Remove => Command::Remove { array, member },
-    })?;
+    let (called, name) = (&arguments.member, &arguments.name);
+    let (command, done) = match deed {
+        Deed::Fail => (Command::Fail { array, member }, format!("set {called} faulty in {name}")),
+        Deed::Remove => {
+            (Command::Remove { array, member }, format!("removed {called} from {name}"))
+        }
+    };
+    client.ask(command)?;
+    say(output, &done)?;
     finish(output, &mut client, None, false)
 }
 
@@ -42,6 +47,7 @@ pub(super) fn add(output: &Output, arguments: &AddArguments) -> Result<(), Failu
     let mut client = Client::connect(&Runtime::find()?, &arguments.name)?;
     let (device, consent) = (device(&arguments.device)?, given(&arguments.consent));
     client.ask(Command::Add { array: arguments.array.clone(), device, consent })?;
+    say(output, &format!("added {} to {}", arguments.device, arguments.name))?;
     finish(output, &mut client, arguments.array.as_deref(), arguments.wait)
 }
 
@@ -50,6 +56,8 @@ pub(super) fn replace(output: &Output, arguments: &ReplaceArguments) -> Result<(
     let (array, member) = member_of(&mut client, arguments.array.as_deref(), &arguments.member)?;
     let (device, consent) = (device(&arguments.device)?, given(&arguments.consent));
     client.ask(Command::Replace { array: Some(array.clone()), member, device, consent })?;
+    let (old, new) = (&arguments.member, &arguments.device);
+    say(output, &format!("{new} takes over from {old} in {}", arguments.name))?;
     finish(output, &mut client, Some(&array), arguments.wait)
 }
 
@@ -63,6 +71,17 @@ pub(super) fn scrub(output: &Output, arguments: &ScrubArguments) -> Result<(), F
         ScrubWord::Cancel => ScrubAction::Cancel,
     };
     client.ask(Command::Scrub { array: arguments.array.clone(), action })?;
+    // How it ended is said at the end, where that is waited for.
+    if !arguments.wait {
+        let done = match arguments.action {
+            ScrubWord::Check => "check begun",
+            ScrubWord::Repair => "repair begun",
+            ScrubWord::Pause => "scrub paused",
+            ScrubWord::Resume => "scrub goes on",
+            ScrubWord::Cancel => "scrub cancelled",
+        };
+        say(output, &format!("{}: {done}", arguments.name))?;
+    }
     finish(output, &mut client, arguments.array.as_deref(), arguments.wait)
 }
 
@@ -88,6 +107,11 @@ pub(super) fn speed(output: &Output, arguments: &SpeedArguments) -> Result<(), F
         "{}: {least} of each member a second while it is used, {most} while it is not",
         arguments.name
     ))
+}
+
+/// Says what was done, to people.
+fn say(output: &Output, done: &str) -> Result<(), Failure> {
+    if output.json { Ok(()) } else { output.result(done) }
 }
 
 /// Waits if that was asked for, and says how the job ended that was waited for.

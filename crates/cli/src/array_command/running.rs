@@ -21,7 +21,12 @@ pub(super) fn stop(output: &Output, names: &[String]) -> Result<(), Failure> {
             Some(Client::connect(&runtime, name).and_then(Client::stop))
         };
         match ended {
-            Some(Ok(left)) => problems.extend(left),
+            Some(Ok(left)) => {
+                if !output.json {
+                    output.result(&format!("stopped {name}"))?;
+                }
+                problems.extend(left);
+            }
             // It may be killed while it is told to stop.
             Some(Err(error)) if !has_died() => return Err(error),
             _ => {
@@ -101,7 +106,10 @@ pub(super) fn mount(output: &Output, arguments: &MountArguments) -> Result<(), F
 /// Unmounts it.
 pub(super) fn umount(output: &Output, name: &str) -> Result<(), Failure> {
     let done = Client::connect(&Runtime::find()?, name)?.ask(Command::Unmount)?;
-    if output.json { output.document(&done) } else { Ok(()) }
+    if output.json {
+        return output.document(&done);
+    }
+    output.result(&format!("unmounted {name}"))
 }
 
 /// Says how much a server logs, and changes it.

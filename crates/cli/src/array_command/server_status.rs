@@ -60,6 +60,14 @@ pub(super) fn text(status: &Status) -> Lines {
         state(status),
         status.process
     );
+    // What is wrong, and with which member, comes first.
+    for array in &status.arrays {
+        let called = match &status.arrays[..] {
+            [_] => status.name.clone(),
+            _ => format!("{} --array {}", status.name, array.name),
+        };
+        text.append(&array.text_of(&called));
+    }
     add!(text, " stack: {}", status.stack);
     let access = if status.read_only { ", read-only" } else { "" };
     let seeks = if status.rotational { ", rotational" } else { "" };
@@ -140,13 +148,6 @@ pub(super) fn text(status: &Status) -> Lines {
     }
     for event in &status.events[older..] {
         add!(text, " event: {}: {}", event.array, event.text);
-    }
-    for array in &status.arrays {
-        let called = match &status.arrays[..] {
-            [_] => status.name.clone(),
-            _ => format!("{} --array {}", status.name, array.name),
-        };
-        text.append(&array.text_of(&called));
     }
     text
 }
