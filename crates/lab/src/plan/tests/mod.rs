@@ -201,7 +201,7 @@ fn defaults_in_plans_are_what_is_said_of_them() {
         };
         let on_device = must.is_none() && suite.targets.contains(&TargetKind::Device);
         let system = if on_device { "none" } else { "ext4" };
-        let said = must.iter().map(|(name, value)| format!("\n{name} = \"{value}\"")).last();
+        let said = must.as_ref().map(|(name, value)| format!("\n{name} = \"{value}\""));
         let level = format!("level = \"single\"\nfile_system = \"{system}\"");
         let text = GOOD
             .replacen("level = [\"raid0\", \"linear\"]", &level, 1)
