@@ -2,13 +2,15 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use results::analysis::{Analysis, Comparison, Start};
-use results::types::Run;
+use results::shape;
+use results::types::{Configuration, Run};
 use serde_json::{Value, json};
 
 use crate::card::{Card, card};
+use crate::charts::{self, Lines};
 use crate::decision::decision;
 use crate::table::{self, Table};
-use crate::{csv, numbers, sentences, svg};
+use crate::{chart_tables, csv, numbers, sentences, svg};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -47,6 +49,11 @@ pub fn html(run: &Run, analysis: &Analysis) -> String {
                     (warnings(analysis))
                     @if sentences::has_scores(analysis) { (scores(analysis)) }
                     (ratios(run, analysis))
+                    (units(run, analysis))
+                    (latency(run, analysis))
+                    (load(run, analysis))
+                    (effects(run, analysis))
+                    (traffic(run, analysis))
                     (order(run, analysis))
                     (machine(run, analysis))
                 }
@@ -108,6 +115,12 @@ fn data(run: &Run, analysis: &Analysis) -> Value {
         .iter()
         .map(|known| axes.iter().map(|axis| known.settings.get(*axis)).collect())
         .collect();
+    let label = |known: &Configuration| numbers::spaced_sizes(&plan.label(&known.settings));
+    let cell = |configuration: &str, workload: &str| {
+        let mut comparisons = analysis.comparisons.iter();
+        let cell = comparisons.find_map(|one| one.cell(configuration, workload));
+        cell.map_or_else(String::new, charts::figures)
+    };
     json!({
         "schema": "raidloom/report-data/1",
         "name": plan.name,
@@ -116,6 +129,9 @@ fn data(run: &Run, analysis: &Analysis) -> Value {
         "workloads": plan.workloads.iter().map(|workload| &workload.name).collect::<Vec<_>>(),
         "metrics": metrics,
         "rows": rows,
+        "labels": plan.configurations.iter().map(label).collect::<Vec<_>>(),
+        "cells": plan.configurations.iter().map(|known| plan.workloads.iter()
+            .map(|workload| cell(&known.id, &workload.name)).collect()).collect::<Vec<Vec<String>>>(),
     })
 }
 
@@ -283,12 +299,181 @@ fn heat_key() -> Markup {
     }
 }
 
+/// A chart among others, with what it shows above it.
+fn small(caption: &str, name: &str, chart: &Markup) -> Markup {
+    html! {
+        div.small {
+            p.kind { (caption) }
+            (scrolled(name, chart))
+        }
+    }
+}
+
+/// What the lines of the charts below it are.
+fn legend(names: &[&str], baseline: Option<String>) -> Markup {
+    html! {
+        ul.legend {
+            @if names.len() > 1 {
+                @for (place, name) in names.iter().take(svg::CLASSES.len()).enumerate() {
+                    li { span class=(svg::class(place)) {} (name) }
+                }
+                @if names.len() > svg::CLASSES.len() { li { span.cn {} "the others" } }
+            }
+            @if let Some(baseline) = baseline { li { span.base {} (baseline) } }
+        }
+    }
+}
+
+fn units(run: &Run, analysis: &Analysis) -> Markup {
+    let charts: Vec<(&Comparison, Vec<Lines>)> = analysis
+        .comparisons
+        .iter()
+        .map(|comparison| (comparison, charts::by_axis(run, comparison)))
+        .filter(|(_, charts)| !charts.is_empty())
+        .collect();
+    html! {
+        @if !charts.is_empty() {
+            section aria-labelledby="units" {
+                h2 #units { "In units" }
+                p.note { "Medians with their intervals, from zero. ● ahead of the baseline or \
+                    behind it, ○ neither." }
+                @for (comparison, charts) in &charts {
+                    @let axis = &charts[0].axis;
+                    @let names: Vec<&str> =
+                        charts[0].series.iter().map(|series| series.name.as_str()).collect();
+                    h3 { (title(comparison)) span.against { "by " (axis) } }
+                    figure {
+                        (legend(&names, charts[0].baseline.as_ref()
+                            .map(|_| table::label(comparison, &comparison.baseline))))
+                        div.grid { @for chart in charts {
+                            @let name = format!("{}, {}, by {axis}, {}", chart.name, chart.metric,
+                                table::comparison_title(comparison));
+                            (small(&chart.name, &name, &svg::lines(chart, &name)))
+                        } }
+                        (behind(&chart_tables::by_axis(charts, comparison)))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn latency(run: &Run, analysis: &Analysis) -> Markup {
+    html! {
+        section aria-labelledby="latency" {
+            h2 #latency { "Throughput, latency and processor time" }
+            p.note { "Up is more throughput, left is less waiting: the 99th percentile of the \
+                latency. The line joins what nothing beats in both, by medians; that is no \
+                claim. □ the baseline." }
+            @for comparison in &analysis.comparisons {
+                @let fronts = charts::fronts(run, comparison);
+                h3 { (title(comparison)) }
+                figure {
+                    div.grid { @for front in &fronts {
+                        @let name = format!("{}, throughput against p99, {}", front.name,
+                            table::comparison_title(comparison));
+                        (small(&front.name, &name, &svg::front(front, &name)))
+                    } }
+                    (folded("All rates, latencies and processor time",
+                        &chart_tables::rates(run, comparison, &fronts)))
+                    @if let Some(times) = chart_tables::times(run, comparison) { (shown(&times)) }
+                }
+            }
+        }
+    }
+}
+
+fn load(run: &Run, analysis: &Analysis) -> Markup {
+    let loads = charts::loads(run, analysis);
+    html! {
+        @if !loads.is_empty() {
+            section aria-labelledby="load" {
+                h2 #load { "Load" }
+                p.note { "Throughput and mean latency by the number of requests outstanding. The \
+                    ring is the knee: the most operations for their latency; more requests mostly \
+                    wait." }
+                @for load in &loads {
+                    @let names: Vec<&str> =
+                        load.rate.series.iter().map(|series| series.name.as_str()).collect();
+                    figure {
+                        figcaption { (load.access) }
+                        (legend(&names, None))
+                        div.grid { @for chart in [&load.rate, &load.latency] {
+                            @let name = format!("{}, {} by depth", load.access, chart.metric);
+                            (small(&chart.metric, &name, &svg::lines(chart, &name)))
+                        } }
+                        (behind(&chart_tables::load(load)))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn effects(run: &Run, analysis: &Analysis) -> Markup {
+    let found: Vec<_> = analysis
+        .comparisons
+        .iter()
+        .map(|comparison| (comparison, shape::main_effects(&run.plan, comparison)))
+        .filter(|(_, effects)| !effects.is_empty())
+        .collect();
+    html! {
+        @if !found.is_empty() {
+            section aria-labelledby="effects" {
+                h2 #effects { "What each axis does" }
+                p.note { "Geometric mean of all workloads' medians with a value, over that with \
+                    any value of the axis; right of 1 is faster. A description: what is surely \
+                    faster, the scores say." }
+                @for (comparison, effects) in &found {
+                    h3 { (title(comparison)) }
+                    figure {
+                        div.grid { @for effect in effects {
+                            @let name = format!("Main effects of {}, {}", effect.axis,
+                                table::comparison_title(comparison));
+                            (small(&effect.axis, &name, &svg::effects(effect, effects, &name)))
+                        } }
+                        (behind(&chart_tables::effects(effects, comparison)))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn traffic(run: &Run, analysis: &Analysis) -> Markup {
+    let found: Vec<_> = analysis
+        .comparisons
+        .iter()
+        .map(|comparison| (comparison, charts::traffic(run, comparison)))
+        .filter(|(_, traffic)| !traffic.is_empty())
+        .collect();
+    html! {
+        @if !found.is_empty() {
+            section aria-labelledby="members" {
+                h2 #members { "What the members moved" }
+                p.note { "A bar for each member, over all trials: " span.read { "read" } ", then "
+                    span.written { "written" } ". A circle for each workload that wrote: the bytes \
+                    that all members wrote together for each byte of the work." }
+                @for (comparison, traffic) in &found {
+                    @let name = format!("What the members moved, {}",
+                        table::comparison_title(comparison));
+                    h3 { (title(comparison)) }
+                    figure {
+                        (scrolled(&name, &svg::traffic(traffic, &name)))
+                        (behind(&chart_tables::traffic(traffic, comparison)))
+                    }
+                }
+            }
+        }
+    }
+}
+
 fn order(run: &Run, analysis: &Analysis) -> Markup {
     html! {
         section aria-labelledby="order" {
             h2 #order { "Trials in run order" }
-            p.note { "Each dot is a trial, as distance from the median of its cell. A slope or a \
-                step here is the machine, not a configuration." }
+            p.note { "Each dot is a trial, as distance from the median of its cell; the line is the \
+                median of each block. A slope or a step here is the machine, not a configuration." }
             @for comparison in &analysis.comparisons {
                 h3 { (title(comparison)) }
                 figure {

@@ -12,6 +12,8 @@
 //! what would steer it.
 
 mod card;
+mod chart_tables;
+mod charts;
 mod csv;
 mod decision;
 mod html;

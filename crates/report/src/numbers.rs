@@ -66,6 +66,17 @@ pub(crate) fn figure(value: f64, interval: Option<Interval>, unit: Unit) -> Stri
     rounded(scaled(value), decimals(scaled(value), interval))
 }
 
+/// A value in a unit, as a plain number.
+pub(crate) fn scaled(value: f64, unit: Unit) -> f64 {
+    value * unit.factor
+}
+
+/// A round number of an axis, without more digits than it has.
+pub(crate) fn plain(value: f64) -> String {
+    let text = format!("{value:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// `low to high` with the digits of the figure they belong to; empty without an interval.
 pub(crate) fn figure_interval(value: f64, interval: Option<Interval>, unit: Unit) -> String {
     let Some(interval) = interval else { return String::new() };

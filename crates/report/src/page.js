@@ -35,6 +35,39 @@
       URL.revokeObjectURL(link.href);
     });
   }
+  // Charts say their figures: of the mark that is pointed at, or that the arrow keys have reached.
+  const textOf = (mark) => {
+    if (mark.dataset.c === undefined) return mark.querySelector("title").textContent;
+    const [c, w] = mark.dataset.c.split(" ");
+    return `${data.workloads[w]}, ${data.labels[c]}: ${data.cells[c][w]}`;
+  };
+  for (const figure of document.querySelectorAll("main figure")) {
+    const charts = [...figure.querySelectorAll(".scroll > svg")].filter((svg) => svg.querySelector("[data-c], svg > * title"));
+    if (!charts.length) continue;
+    const shown = Object.assign(document.createElement("output"), { className: "figures" });
+    figure.insertBefore(shown, figure.querySelector("details"));
+    let last = null;
+    const show = (mark) => {
+      last?.classList.remove("at");
+      last = mark;
+      mark?.classList.add("at");
+      shown.textContent = mark ? textOf(mark) : "";
+    };
+    for (const svg of charts) {
+      const marks = [...svg.querySelectorAll("[data-c], svg > * :has(> title), svg > :has(> title)")];
+      svg.addEventListener("pointerover", (event) => show(event.target.closest("[data-c], svg :has(> title)")));
+      svg.addEventListener("pointerleave", () => show(null));
+      svg.parentElement.addEventListener("keydown", (event) => {
+        const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+        if (!step) return;
+        event.preventDefault();
+        const next = marks.indexOf(last) + step;
+        show(marks[Math.max(0, Math.min(marks.length - 1, next))]);
+        last.scrollIntoView({ block: "nearest", inline: "nearest" });
+      });
+      svg.parentElement.addEventListener("blur", () => show(null));
+    }
+  }
   for (const part of document.querySelectorAll("[data-needs-script]")) part.hidden = false;
   document.getElementById("save").hidden = false;
 })();

@@ -23,11 +23,11 @@ pub(crate) struct Column {
     pub(crate) number: bool,
 }
 
-fn words(name: impl Into<String>) -> Column {
+pub(crate) fn words(name: impl Into<String>) -> Column {
     Column { name: name.into(), number: false }
 }
 
-fn number(name: impl Into<String>) -> Column {
+pub(crate) fn number(name: impl Into<String>) -> Column {
     Column { name: name.into(), number: true }
 }
 

@@ -13,6 +13,7 @@ mod bounds;
 pub mod claim;
 pub mod compare;
 pub mod course;
+pub mod shape;
 pub mod statistics;
 pub mod steady;
 pub mod types;

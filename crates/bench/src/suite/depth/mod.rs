@@ -63,19 +63,12 @@ pub struct Curve {
     pub knee_depth: Option<u32>,
 }
 
-/// Where more requests stop paying: the index of the point with the largest throughput for its mean
-/// latency. `None` without points that took time.
+/// Where more requests stop paying: the index of the knee ([`results::shape::knee`]).
 #[must_use]
 pub fn knee(points: &[Point]) -> Option<usize> {
-    let power = |point: &Point| point.io_per_second / point.latency_mean_seconds;
-    let usable = points
-        .iter()
-        .enumerate()
-        .filter(|(_, point)| point.latency_mean_seconds > 0.0 && power(point).is_finite());
-    // Of equal ones the first stays.
-    usable
-        .reduce(|best, next| if power(next.1) > power(best.1) { next } else { best })
-        .map(|(index, _)| index)
+    let pairs: Vec<(f64, f64)> =
+        points.iter().map(|point| (point.io_per_second, point.latency_mean_seconds)).collect();
+    results::shape::knee(&pairs)
 }
 
 /// The curves that rows of this suite make, in their order. Several runs of a point count with the

@@ -1,0 +1,255 @@
+//! The tables behind the charts: the same figures with their units.
+
+use results::analysis::{Cell, Comparison, Metric};
+use results::shape::Effect;
+use results::types::Run;
+
+use crate::charts::{Front, Lines, Load, Traffic};
+use crate::numbers;
+use crate::table::{Column, Table, comparison_title, label, number, words};
+
+const NONE: &str = "–";
+
+/// Every workload by the values of the axis that the charts have along them.
+pub(crate) fn by_axis(charts: &[Lines], comparison: &Comparison) -> Table {
+    let first = charts.first();
+    let values = first.map_or(&[][..], |chart| &chart.values);
+    let several = charts.iter().any(|chart| chart.series.len() > 1);
+    let baseline = charts.iter().any(|chart| chart.baseline.is_some());
+    let mut columns = vec![words("workload")];
+    columns.extend(several.then(|| words("of")));
+    columns.push(words("figure"));
+    columns.extend(baseline.then(|| number(label(comparison, &comparison.baseline))));
+    columns.extend(values.iter().map(number));
+    let mut rows = Vec::new();
+    for chart in charts {
+        for series in &chart.series {
+            let mut row = vec![chart.name.clone()];
+            row.extend(several.then(|| series.name.clone()));
+            row.push(chart.metric.clone());
+            let own = chart.baseline.as_ref().map(|(_, text)| text.clone());
+            row.extend(baseline.then(|| own.unwrap_or_else(|| NONE.to_owned())));
+            let text = |mark: &Option<crate::charts::Mark>| {
+                mark.as_ref().map_or(NONE.to_owned(), |mark| mark.text.clone())
+            };
+            row.extend(series.marks.iter().map(text));
+            rows.push(row);
+        }
+    }
+    let axis = first.map_or("", |chart| chart.axis.as_str());
+    let caption = format!("Every workload by {axis}, {}", comparison_title(comparison));
+    Table { caption, columns, rows }
+}
+
+/// What may stand beside a workload's own figure, in the order in which it is shown.
+const RATES: [(&str, &str); 11] = [
+    ("throughput_bytes_per_second", "throughput"),
+    ("durable_throughput_bytes_per_second", "durable throughput"),
+    ("io_per_second", "operations"),
+    ("latency_mean_seconds", "mean latency"),
+    ("latency_p50_seconds", "p50"),
+    ("latency_p90_seconds", "p90"),
+    ("latency_p99_seconds", "p99"),
+    ("latency_p99_9_seconds", "p99.9"),
+    ("latency_max_seconds", "longest"),
+    ("cpu_ratio", "CPU"),
+    ("kernel_threads_cpu_ratio", "CPU of the kernel's threads"),
+];
+
+/// Throughput, operations, latencies and processor time of every cell that has any; whether it is on
+/// the front of throughput against latency.
+pub(crate) fn rates(run: &Run, comparison: &Comparison, fronts: &[Front]) -> Table {
+    let find = |cell: &'_ Cell, name: &str| -> Option<Metric> {
+        cell.metrics.iter().find(|metric| metric.name == name).cloned()
+    };
+    let shown: Vec<&(&str, &str)> = RATES
+        .iter()
+        .filter(|(name, _)| comparison.cells.iter().any(|cell| find(cell, name).is_some()))
+        .collect();
+    let mut columns = vec![words("workload"), words("configuration")];
+    columns.extend(
+        shown
+            .iter()
+            .map(|(name, spoken)| number(format!("{spoken}, {}", numbers::unit(name).name))),
+    );
+    columns.extend((!fronts.is_empty()).then(|| words("on the front")));
+    let mut rows = Vec::new();
+    for workload in &run.plan.workloads {
+        let front = fronts.iter().find(|front| front.name == workload.name);
+        for member in &comparison.configurations {
+            let Some(cell) = comparison.cell(&member.id, &workload.name) else { continue };
+            if !shown.iter().any(|(name, _)| find(cell, name).is_some()) {
+                continue;
+            }
+            let name = label(comparison, &member.id);
+            let is_front = front.is_some_and(|front| {
+                front.points.iter().any(|point| point.is_front && point.name == name)
+            });
+            let figure = |(metric, _): &&(&str, &str)| {
+                find(cell, metric).map_or(NONE.to_owned(), |metric| {
+                    numbers::figure(metric.median, metric.interval, numbers::unit(&metric.name))
+                })
+            };
+            let mut row = vec![workload.name.clone(), name];
+            row.extend(shown.iter().map(figure));
+            row.extend((!fronts.is_empty()).then(|| if is_front { "yes" } else { "" }.to_owned()));
+            rows.push(row);
+        }
+    }
+    let caption = format!("Rates, latencies and processor time, {}", comparison_title(comparison));
+    Table { caption, columns, rows }
+}
+
+/// A load curve's figures by depth, and the depth of each knee.
+pub(crate) fn load(load: &Load) -> Table {
+    let mut columns = vec![words("configuration"), words("figure")];
+    columns.extend(load.rate.values.iter().map(|depth| number(format!("depth {depth}"))));
+    columns.push(number("knee at depth"));
+    let mut rows = Vec::new();
+    for (rate, latency) in load.rate.series.iter().zip(&load.latency.series) {
+        for (chart, series) in [(&load.rate, rate), (&load.latency, latency)] {
+            let mut row = vec![series.name.clone(), chart.metric.clone()];
+            row.extend(
+                series
+                    .marks
+                    .iter()
+                    .map(|mark| mark.as_ref().map_or(NONE.to_owned(), |mark| mark.text.clone())),
+            );
+            let knee =
+                series.marks.iter().position(|mark| mark.as_ref().is_some_and(|one| one.is_knee));
+            row.push(knee.map_or(NONE.to_owned(), |index| chart.values[index].clone()));
+            rows.push(row);
+        }
+    }
+    Table { caption: format!("Load, {}", load.access), columns, rows }
+}
+
+/// The values of every axis with their main effects.
+pub(crate) fn effects(effects: &[Effect], comparison: &Comparison) -> Table {
+    let row = |effect: &Effect| -> Vec<Vec<String>> {
+        let of = |one: &results::shape::ValueEffect| {
+            vec![
+                effect.axis.clone(),
+                numbers::spaced_sizes(&one.value),
+                one.configurations.to_string(),
+                numbers::ratio(one.ratio, None),
+                if effect.balanced { "yes" } else { "no" }.to_owned(),
+            ]
+        };
+        effect.values.iter().map(of).collect()
+    };
+    Table {
+        caption: format!("Main effects, {}", comparison_title(comparison)),
+        columns: vec![
+            words("axis"),
+            words("value"),
+            number("configurations"),
+            number("to the mean of the axis, ×"),
+            words("other axes alike"),
+        ],
+        rows: effects.iter().flat_map(row).collect(),
+    }
+}
+
+/// What members moved in all trials of each cell.
+pub(crate) fn traffic(traffic: &[Traffic], comparison: &Comparison) -> Table {
+    let unit = numbers::unit("bytes");
+    let mut rows = Vec::new();
+    for one in traffic {
+        for (workload, members, ratios) in &one.workloads {
+            let moved = |way: usize| {
+                let figure = |member: &[f64; 2]| numbers::figure(member[way], None, unit);
+                members.iter().map(figure).collect::<Vec<_>>().join(" · ")
+            };
+            let ratio =
+                |way: usize| ratios[way].map_or(NONE.to_owned(), |it| numbers::ratio(it, None));
+            let texts =
+                [one.name.clone(), workload.clone(), moved(0), ratio(0), moved(1), ratio(1)];
+            rows.push(texts.to_vec());
+        }
+    }
+    Table {
+        caption: format!("What members moved in all trials, {}", comparison_title(comparison)),
+        columns: vec![
+            words("configuration"),
+            words("workload"),
+            number(format!("read by each member, {}", unit.name)),
+            number("for each byte read, ×"),
+            number(format!("written by each member, {}", unit.name)),
+            number("write amplification, ×"),
+        ],
+        rows,
+    }
+}
+
+/// `m:ss`, hours before it where there are any; below ten seconds with a tenth.
+fn clock(seconds: f64) -> String {
+    if seconds < 10.0 {
+        return format!("{seconds:.1} s");
+    }
+    let whole = seconds.round() as u64;
+    match whole / 3600 {
+        0 => format!("{}:{:02}", whole / 60, whole % 60),
+        hours => format!("{hours}:{:02}:{:02}", whole / 60 % 60, whole % 60),
+    }
+}
+
+/// How long workloads with files took, durable where something was written, with the per cent of the
+/// baseline's time; none where there are none.
+pub(crate) fn times(run: &Run, comparison: &Comparison) -> Option<Table> {
+    let seconds = |configuration: &str, workload: &str| {
+        let cell = comparison.cell(configuration, workload)?;
+        let find = |name: &str| cell.metrics.iter().find(|metric| metric.name == name);
+        let found = find("durable_elapsed_seconds").or_else(|| find("elapsed_seconds"))?;
+        let flush = find("flush_seconds").filter(|_| found.name == "elapsed_seconds");
+        Some(found.median + flush.map_or(0.0, |flush| flush.median))
+    };
+    let timed: Vec<&str> = run
+        .plan
+        .workloads
+        .iter()
+        .filter(|workload| workload.group == results::Group::Files)
+        .map(|workload| workload.name.as_str())
+        .filter(|workload| {
+            comparison.configurations.iter().any(|member| seconds(&member.id, workload).is_some())
+        })
+        .collect();
+    if timed.is_empty() {
+        return None;
+    }
+    let row = |member: &results::analysis::Member| {
+        let time = |workload: &&str| {
+            let Some(own) = seconds(&member.id, workload) else { return NONE.to_owned() };
+            match seconds(&comparison.baseline, workload).filter(|base| *base > 0.0) {
+                Some(base) => format!("{} ({:.0} %)", clock(own), 100.0 * own / base),
+                None => clock(own),
+            }
+        };
+        let first = label(comparison, &member.id);
+        std::iter::once(first).chain(timed.iter().map(time)).collect()
+    };
+    Some(Table {
+        caption: format!(
+            "Times, with the per cent of the baseline's, {}",
+            comparison_title(comparison)
+        ),
+        columns: std::iter::once(words("configuration"))
+            .chain(timed.iter().map(|name| number(*name)))
+            .collect::<Vec<Column>>(),
+        rows: comparison.configurations.iter().map(row).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clock;
+
+    #[test]
+    fn times_are_printed_as_clocks_show_them() {
+        for (seconds, text) in
+            [(0.04, "0.0 s"), (9.94, "9.9 s"), (10.4, "0:10"), (125.0, "2:05"), (3723.6, "1:02:04")]
+        {
+            assert_eq!(clock(seconds), text);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What the charts share: scales, coordinates, classes of marks.
+
+use results::claim::Answer;
+
+use crate::measure::{self, Face};
+use crate::numbers;
+
+/// Position of positive values on a logarithmic axis that always shows 1.
+pub(crate) struct LogScale {
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+}
+
+/// Smallest range of an axis, as a ratio to either side of 1: less would show noise as mountains.
+const RANGE_MIN: f64 = 1.05;
+
+impl LogScale {
+    /// A scale that holds all `values` and 1, drawn from `from` to `to`.
+    pub(crate) fn new(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
+        let (low, high) = values
+            .filter(|value| value.is_finite() && *value > 0.0)
+            .fold((1.0 / RANGE_MIN, RANGE_MIN), |(low, high): (f64, f64), value| {
+                (low.min(value), high.max(value))
+            });
+        let spare = (high / low).powf(0.04);
+        Self { low: low / spare, high: high * spare, from, to }
+    }
+
+    /// Where a value lies; values outside lie at the ends.
+    pub(crate) fn place(&self, value: f64) -> f64 {
+        let share =
+            (value.clamp(self.low, self.high) / self.low).ln() / (self.high / self.low).ln();
+        self.from + share * (self.to - self.from)
+    }
+
+    /// Round values at least `distance` apart; 1 is always among them, then rounder ones come
+    /// first.
+    pub(crate) fn ticks(&self, distance: f64) -> Vec<f64> {
+        let rounder_first: [&[f64]; 6] = [
+            &[1.0, 2.0, 0.5, 4.0, 0.25, 10.0, 0.1, 100.0, 0.01, 1000.0, 0.001],
+            &[8.0, 0.125, 20.0, 50.0, 0.05, 0.02],
+            &[1.5, 3.0, 0.75],
+            &[1.2, 0.8, 1.25, 5.0, 6.0, 0.6, 0.4, 0.2],
+            &[1.1, 0.9, 1.3, 0.7, 1.4, 1.6, 1.75, 2.5, 0.3],
+            &[1.05, 0.95, 1.02, 0.98, 1.01, 0.99],
+        ];
+        let mut ticks: Vec<f64> = Vec::new();
+        for value in rounder_first
+            .into_iter()
+            .flatten()
+            .copied()
+            .filter(|value| self.low <= *value && *value <= self.high)
+        {
+            if ticks.iter().all(|tick| (self.place(*tick) - self.place(value)).abs() >= distance) {
+                ticks.push(value);
+            }
+        }
+        ticks.sort_by(f64::total_cmp);
+        ticks
+    }
+}
+
+/// A coordinate with a tenth of a pixel.
+pub(super) fn px(value: f64) -> String {
+    let text = format!("{value:.1}");
+    text.strip_suffix(".0").map(String::from).unwrap_or(text)
+}
+
+/// Room for the label of a row.
+pub(super) const LABEL_MAX: f64 = 204.0;
+/// Room for the name of a heat map's row, and for the head of its column.
+pub(super) const NAME_MAX: f64 = 250.0;
+pub(super) const HEAD_MAX: f64 = 150.0;
+/// Least share of its own size that a chart is drawn at: below, its text could not be read, and the
+/// chart is scrolled instead.
+const SCALE_MIN: f64 = 0.8;
+
+/// A chart that fills its column, as far as its text stays readable.
+pub(super) fn sizes(width: f64) -> String {
+    format!("min-width:{}px;max-width:{}px", px(width * SCALE_MIN), px(width * 1.15))
+}
+
+/// Class of the mark for an answer: `f` ahead, `s` behind, `n` neither.
+pub(super) fn answer_class(answer: Option<Answer>) -> &'static str {
+    match answer {
+        Some(Answer::Ahead) => "f",
+        Some(Answer::Behind) => "s",
+        _ => "n",
+    }
+}
+
+/// Position of values on an axis that begins at zero, where bars have to.
+pub(super) struct FromZero {
+    /// Round values, from zero to beyond the largest.
+    pub(super) ticks: Vec<f64>,
+    from: f64,
+    to: f64,
+}
+
+impl FromZero {
+    /// A scale for values up to `most`, drawn from `from` to `to`, with about `count` steps.
+    pub(super) fn new(most: f64, from: f64, to: f64, count: usize) -> Self {
+        let most = if most.is_finite() && most > 0.0 { most } else { 1.0 };
+        let rough = most / count as f64;
+        let power = 10f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 2.5, 5.0, 10.0].map(|factor| factor * power);
+        let step = step.into_iter().find(|step| *step >= rough * 0.999).unwrap_or(rough);
+        let steps = (most / step - 1e-9).ceil().max(1.0) as usize;
+        Self { ticks: (0..=steps).map(|tick| tick as f64 * step).collect(), from, to }
+    }
+
+    /// Where a value lies; values outside lie at the ends.
+    pub(super) fn place(&self, value: f64) -> f64 {
+        let most = self.ticks.last().copied().unwrap_or(1.0);
+        self.from + (value / most).clamp(0.0, 1.0) * (self.to - self.from)
+    }
+
+    /// Room for the widest of the ticks' numbers.
+    pub(super) fn room(&self) -> f64 {
+        self.ticks
+            .iter()
+            .map(|tick| measure::width(&numbers::plain(*tick), Face::Small))
+            .fold(0.0, f64::max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_scale_holds_its_values_and_mirrors_inverses() {
+        let scale = LogScale::new([0.5, 2.0].into_iter(), 0.0, 100.0);
+        assert!((scale.place(1.0) - 50.0).abs() < 1e-9);
+        assert!((scale.place(0.5) + scale.place(2.0) - 100.0).abs() < 1e-9);
+        assert!(scale.place(0.5) > 0.0 && scale.place(1e9) == 100.0 && scale.place(-1.0) == 0.0);
+    }
+
+    #[test]
+    fn ticks_keep_their_distance_and_include_one() {
+        for high in [1.01_f64, 1.2, 3.0, 40.0, 5000.0] {
+            let scale = LogScale::new([high, 1.0 / high.sqrt(), f64::NAN].into_iter(), 0.0, 130.0);
+            let ticks = scale.ticks(26.0);
+            assert!(ticks.contains(&1.0) && ticks.len() >= 2, "{high}: {ticks:?}");
+            assert!(
+                ticks.windows(2).all(|pair| scale.place(pair[1]) - scale.place(pair[0]) >= 26.0),
+                "{high}: {ticks:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn coordinates_are_short() {
+        assert_eq!(
+            (px(12.04), px(12.06), px(3.0)),
+            ("12".to_string(), "12.1".to_string(), "3".to_string())
+        );
+    }
+}

@@ -1,0 +1,26 @@
+//! The charts, as inline SVG.
+//!
+//! Shapes are written as `rect {}`, not `rect;`: in SVG nothing is void, and an unclosed shape
+//! would swallow what follows. Coordinates are CSS pixels at the chart's own size. Colours and
+//! fonts come from the page's style sheet through classes, so that one chart serves light, dark and
+//! print. Every chart has a title; the page puts the same numbers in a table after it. A mark with
+//! a title of its own, or with `data-c`, which names a cell, says its figures when it is pointed at
+//! or reached with the arrow keys.
+
+mod effects;
+mod forest;
+mod frame;
+mod front;
+mod heat;
+mod lines;
+mod strip;
+mod traffic;
+
+pub(crate) use effects::effects;
+pub(crate) use forest::forest;
+pub(crate) use frame::LogScale;
+pub(crate) use front::front;
+pub(crate) use heat::{heat, tint};
+pub(crate) use lines::{CLASSES, class, lines};
+pub(crate) use strip::strip;
+pub(crate) use traffic::traffic;
