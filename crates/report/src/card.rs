@@ -266,7 +266,10 @@ impl Card {
     /// The same figures as a table.
     pub(crate) fn table(&self) -> Table {
         let head = |[way, how]: &[String; 2]| Column {
-            name: [way.as_str(), how.as_str()].join(" ").trim().to_owned(),
+            name: match [way.as_str(), how.as_str()].join(" ").trim() {
+                "" => "figure".to_owned(),
+                head => head.to_owned(),
+            },
             number: true,
         };
         let first = Column { name: "row".to_owned(), number: false };

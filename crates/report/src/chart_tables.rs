@@ -4,7 +4,7 @@ use results::analysis::{Cell, Comparison, Metric};
 use results::shape::Effect;
 use results::types::Run;
 
-use crate::charts::{Front, Lines, Load, Traffic};
+use crate::charts::{Front, Lines, Load, Moved, Traffic};
 use crate::numbers;
 use crate::table::{Column, Table, comparison_title, label, number, words};
 
@@ -56,8 +56,8 @@ const RATES: [(&str, &str); 11] = [
     ("kernel_threads_cpu_ratio", "CPU of the kernel's threads"),
 ];
 
-/// Throughput, operations, latencies and processor time of every cell that has any; whether it is on
-/// the front of throughput against latency.
+/// Throughput, operations, latencies and processor time of every cell that has any; whether it is
+/// on the front of throughput against latency.
 pub(crate) fn rates(run: &Run, comparison: &Comparison, fronts: &[Front]) -> Table {
     let find = |cell: &'_ Cell, name: &str| -> Option<Metric> {
         cell.metrics.iter().find(|metric| metric.name == name).cloned()
@@ -156,7 +156,7 @@ pub(crate) fn traffic(traffic: &[Traffic], comparison: &Comparison) -> Table {
     let unit = numbers::unit("bytes");
     let mut rows = Vec::new();
     for one in traffic {
-        for (workload, members, ratios) in &one.workloads {
+        for Moved { workload, members, ratios } in &one.workloads {
             let moved = |way: usize| {
                 let figure = |member: &[f64; 2]| numbers::figure(member[way], None, unit);
                 members.iter().map(figure).collect::<Vec<_>>().join(" · ")
@@ -194,8 +194,8 @@ fn clock(seconds: f64) -> String {
     }
 }
 
-/// How long workloads with files took, durable where something was written, with the per cent of the
-/// baseline's time; none where there are none.
+/// How long workloads with files took, durable where something was written, with the per cent of
+/// the baseline's time; none where there are none.
 pub(crate) fn times(run: &Run, comparison: &Comparison) -> Option<Table> {
     let seconds = |configuration: &str, workload: &str| {
         let cell = comparison.cell(configuration, workload)?;

@@ -350,6 +350,16 @@ pub(crate) fn fronts(run: &Run, comparison: &Comparison) -> Vec<Front> {
     run.plan.workloads.iter().filter_map(front).collect()
 }
 
+/// What members moved for one workload.
+pub(crate) struct Moved {
+    /// The workload.
+    pub(crate) workload: String,
+    /// Of each member, bytes read and bytes written.
+    pub(crate) members: Vec<[f64; 2]>,
+    /// Median ratios of what was read and written to the workload's own bytes.
+    pub(crate) ratios: [Option<f64>; 2],
+}
+
 /// What the members of a configuration moved.
 pub(crate) struct Traffic {
     /// The configuration's label.
@@ -358,9 +368,8 @@ pub(crate) struct Traffic {
     pub(crate) members: Vec<[f64; 2]>,
     /// Of each workload that wrote, its name and the bytes that members wrote for each of its own.
     pub(crate) amplification: Vec<(String, f64)>,
-    /// Of each workload, what its trials moved: name, reads and writes of each member, median ratios
-    /// of reads and writes to its own bytes.
-    pub(crate) workloads: Vec<(String, Vec<[f64; 2]>, [Option<f64>; 2])>,
+    /// Of each workload, what its trials moved.
+    pub(crate) workloads: Vec<Moved>,
 }
 
 /// Of each configuration of a comparison whose members were counted.
@@ -401,7 +410,8 @@ pub(crate) fn traffic(run: &Run, comparison: &Comparison) -> Vec<Traffic> {
             };
             let ratios = [ratio("member_read_ratio"), ratio("member_write_ratio")];
             whole.amplification.extend(ratios[1].map(|ratio| (workload.name.clone(), ratio)));
-            whole.workloads.push((workload.name.clone(), moved, ratios));
+            let workload = workload.name.clone();
+            whole.workloads.push(Moved { workload, members: moved, ratios });
         }
         if whole.members.iter().any(|[read, written]| *read + *written > 0.0) {
             found.push(whole);

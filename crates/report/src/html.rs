@@ -10,7 +10,7 @@ use crate::card::{Card, card};
 use crate::charts::{self, Lines};
 use crate::decision::decision;
 use crate::table::{self, Table};
-use crate::{chart_tables, csv, numbers, sentences, svg};
+use crate::{chart_tables, csv, heat, numbers, sentences, svg};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -153,7 +153,7 @@ fn to_post(card: &Card) -> Markup {
             (scrolled("The card", &card.svg()))
             details {
                 summary { "As text" }
-                pre tabindex="0" aria-label="The card as text" { (card.text()) }
+                pre role="group" tabindex="0" aria-label="The card as text" { (card.text()) }
                 (shown(&card.table()))
             }
         }
@@ -163,11 +163,12 @@ fn to_post(card: &Card) -> Markup {
 /// What builds a decision.
 fn builds(start: &Start) -> Markup {
     html! {
-        pre tabindex="0" aria-label="The command that builds it" { code { (start.command) } }
+        pre role="group" tabindex="0" aria-label="The command that builds it" {
+            code { (start.command) } }
         @if !start.without_raidloom.is_empty() {
             details {
                 summary { "The same without raidloom" }
-                pre tabindex="0" aria-label="The commands without raidloom" {
+                pre role="group" tabindex="0" aria-label="The commands without raidloom" {
                     code { (start.without_raidloom.join("\n")) }
                 }
             }
@@ -266,35 +267,20 @@ fn ratios(run: &Run, analysis: &Analysis) -> Markup {
                 "The baseline's figure, and each configuration's ratio to it; above 1 is faster. \
                 The same tints in every map. After the number: = the same within "
                 (numbers::percent(analysis.margin)) ", ? no answer, ! doubtful trials. Only what is ahead or \
-                    behind is tinted. A row shows \
-                    its figures when pointed at; all of them are in the table after the map."
+                    behind is tinted. A cell says \
+                    its figures when pointed at."
             }
-            (heat_key())
+            (heat::key())
             @for comparison in &analysis.comparisons {
                 h3 { (title(comparison)) span.against { (table::comparison_subject(comparison)) } }
                 @for panel in table::panels(comparison) {
                     figure {
-                        (scrolled("Ratio of every workload", &svg::heat(run, comparison, &panel)))
-                        (behind(&table::heat(run, comparison, &panel)))
+                        (scrolled("Ratio of every workload", &heat::heat(run, comparison, &panel)))
                     }
                 }
                 (folded("Every cell: medians, ratios, answers, flags",
                     &table::cells(run, comparison)))
             }
-        }
-    }
-}
-
-/// The tints of the heat maps, each with its ratio.
-fn heat_key() -> Markup {
-    html! {
-        p.key {
-            "slower "
-            @for ratio in [0.5, 0.67, 0.8, 0.9, 1.0, 1.11, 1.25, 1.5, 2.0] {
-                @let (class, opacity) = svg::tint(ratio);
-                span class=(class) style=(format!("--tint:{:.0}%", opacity * 100.0)) { (ratio) }
-            }
-            " faster"
         }
     }
 }
@@ -517,7 +503,7 @@ fn folded(summary: &str, table: &Table) -> Markup {
 /// What may be wider than the page. It takes the keyboard's focus, so that it can be scrolled
 /// without a mouse, and says what it is.
 fn scrolled(name: &str, wide: &Markup) -> Markup {
-    html! { div.scroll role="region" tabindex="0" aria-label=(name) { (wide) } }
+    html! { div.scroll role="group" tabindex="0" aria-label=(name) { (wide) } }
 }
 
 fn shown(table: &Table) -> Markup {
@@ -526,13 +512,17 @@ fn shown(table: &Table) -> Markup {
         name,
         &html! {
             table {
-                @if !table.caption.is_empty() { caption { (table.caption) } }
+                @if !table.caption.is_empty() { caption { span { (table.caption) } } }
                 thead { tr { @for column in &table.columns {
                     th.n[column.number] scope="col" { (column.name) } } } }
                 tbody {
                     @for row in &table.rows {
-                        tr { @for (cell, column) in row.iter().zip(&table.columns) {
-                            td.n[column.number] { (cell) } } }
+                        tr {
+                            @for (index, cell) in row.iter().enumerate() {
+                                @if index == 0 { th scope="row" { (cell) } }
+                                @else { td.n[table.columns[index].number] { (cell) } }
+                            }
+                        }
                     }
                 }
             }

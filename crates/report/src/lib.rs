@@ -16,6 +16,7 @@ mod chart_tables;
 mod charts;
 mod csv;
 mod decision;
+mod heat;
 mod html;
 mod json;
 mod markdown;

@@ -42,10 +42,10 @@
     return `${data.workloads[w]}, ${data.labels[c]}: ${data.cells[c][w]}`;
   };
   for (const figure of document.querySelectorAll("main figure")) {
-    const charts = [...figure.querySelectorAll(".scroll > svg")].filter((svg) => svg.querySelector("[data-c], svg > * title"));
+    const charts = [...figure.querySelectorAll(".scroll > :is(svg, .heat)")].filter((chart) => chart.querySelector("[data-c], svg > * title"));
     if (!charts.length) continue;
     const shown = Object.assign(document.createElement("output"), { className: "figures" });
-    figure.insertBefore(shown, figure.querySelector("details"));
+    figure.insertBefore(shown, [...figure.children].find((part) => part.matches("details")) ?? null);
     let last = null;
     const show = (mark) => {
       last?.classList.remove("at");
@@ -53,11 +53,11 @@
       mark?.classList.add("at");
       shown.textContent = mark ? textOf(mark) : "";
     };
-    for (const svg of charts) {
-      const marks = [...svg.querySelectorAll("[data-c], svg > * :has(> title), svg > :has(> title)")];
-      svg.addEventListener("pointerover", (event) => show(event.target.closest("[data-c], svg :has(> title)")));
-      svg.addEventListener("pointerleave", () => show(null));
-      svg.parentElement.addEventListener("keydown", (event) => {
+    for (const chart of charts) {
+      const marks = [...chart.querySelectorAll("[data-c], svg > * :has(> title), svg > :has(> title)")];
+      chart.addEventListener("pointerover", (event) => show(event.target.closest("[data-c], svg :has(> title)")));
+      chart.addEventListener("pointerleave", () => show(null));
+      chart.parentElement.addEventListener("keydown", (event) => {
         const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
         if (!step) return;
         event.preventDefault();
@@ -65,7 +65,7 @@
         show(marks[Math.max(0, Math.min(marks.length - 1, next))]);
         last.scrollIntoView({ block: "nearest", inline: "nearest" });
       });
-      svg.parentElement.addEventListener("blur", () => show(null));
+      chart.parentElement.addEventListener("blur", () => show(null));
     }
   }
   for (const part of document.querySelectorAll("[data-needs-script]")) part.hidden = false;

@@ -328,7 +328,10 @@ pub(crate) fn configurations(analysis: &Analysis) -> Table {
             };
             let figures = comparison.figures();
             rows.push(vec![
-                numbers::spaced_sizes(&comparison.name),
+                match numbers::spaced_sizes(&comparison.name) {
+                    all if all.is_empty() => "all".to_owned(),
+                    name => name,
+                },
                 label(comparison, &member.id),
                 figures.to_string(),
                 role,

@@ -11,7 +11,8 @@ const ROW: f64 = 20.0;
 const PLOT: f64 = 150.0;
 const TOP: f64 = 4.0;
 
-/// The values of one axis on one scale, which `all` of the axes share, so that they can be compared.
+/// The values of one axis on one scale, which `all` of the axes share, so that they can be
+/// compared.
 pub(crate) fn effects(effect: &Effect, all: &[Effect], title: &str) -> Markup {
     let label = |value: &str| fitted(&numbers::spaced_sizes(value), Face::Text, LABEL_MAX);
     let widest = |texts: &mut dyn Iterator<Item = f64>| texts.fold(0.0, f64::max);

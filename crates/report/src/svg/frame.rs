@@ -70,9 +70,6 @@ pub(super) fn px(value: f64) -> String {
 
 /// Room for the label of a row.
 pub(super) const LABEL_MAX: f64 = 204.0;
-/// Room for the name of a heat map's row, and for the head of its column.
-pub(super) const NAME_MAX: f64 = 250.0;
-pub(super) const HEAD_MAX: f64 = 150.0;
 /// Least share of its own size that a chart is drawn at: below, its text could not be read, and the
 /// chart is scrolled instead.
 const SCALE_MIN: f64 = 0.8;

@@ -15,8 +15,7 @@ const HEIGHT: f64 = 154.0;
 /// Up and left is better: the line joins what nothing beats in both.
 pub(crate) fn front(chart: &Front, title: &str) -> Markup {
     let points = &chart.points;
-    let most =
-        |of: &dyn Fn(&Point) -> f64| points.iter().map(|point| of(point)).fold(0.0, f64::max);
+    let most = |of: &dyn Fn(&Point) -> f64| points.iter().map(of).fold(0.0, f64::max);
     let up = FromZero::new(most(&|point| point.rate), BOTTOM, TOP, 4);
     let unit = fitted(chart.unit, Face::Small, 60.0);
     let left = 10.0 + up.room().max(measure::width(&unit, Face::Small));
@@ -38,8 +37,8 @@ pub(crate) fn front(chart: &Front, title: &str) -> Markup {
         .iter()
         .enumerate()
         .map(|(index, point)| {
-            let pen = if index == 0 { 'M' } else { 'L' };
-            format!("{pen}{} {}", px(along.place(point.tail)), px(up.place(point.rate)))
+            let command = if index == 0 { 'M' } else { 'L' };
+            format!("{command}{} {}", px(along.place(point.tail)), px(up.place(point.rate)))
         })
         .collect();
     let ticks = along.ticks.len();
@@ -65,7 +64,8 @@ pub(crate) fn front(chart: &Front, title: &str) -> Markup {
                             width="6.4" height="6.4" {}
                     } @else {
                         circle.mark.open[!point.is_front] data-c=(point.cell)
-                            cx=(px(along.place(point.tail))) cy=(px(up.place(point.rate))) r="3.6" {}
+                            cx=(px(along.place(point.tail))) cy=(px(up.place(point.rate)))
+                            r="3.6" {}
                     }
                 }
             }

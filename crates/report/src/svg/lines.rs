@@ -95,14 +95,14 @@ pub(crate) fn lines(chart: &Lines, title: &str) -> Markup {
 /// Joins neighbours that were both measured.
 fn line(marks: &[Option<Mark>], x: &dyn Fn(usize) -> f64, scale: &FromZero) -> String {
     let mut path = String::new();
-    let mut pen = 'M';
+    let mut command = 'M';
     for (place, mark) in marks.iter().enumerate() {
         let Some(mark) = mark else {
-            pen = 'M';
+            command = 'M';
             continue;
         };
-        path += &format!("{pen}{} {}", px(x(place)), px(scale.place(mark.value)));
-        pen = 'L';
+        path += &format!("{command}{} {}", px(x(place)), px(scale.place(mark.value)));
+        command = 'L';
     }
     path
 }
