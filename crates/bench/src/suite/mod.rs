@@ -6,6 +6,7 @@
 //!   row          what comes out of each phase
 //!   folder       a fresh folder that is removed on any way out, and what is checked before anything is written
 //!   program      a program of the user's: its time, its output, its end
+//!   steps        ranges of a device written or compared once, a flush with its time
 //!   access       a target filled, requests of one kind run on it and checked, all of it read back
 //!   bonnie, copy, devtest …   the suites themselves
 //! ```
@@ -26,6 +27,7 @@ mod program;
 mod rounds;
 pub mod row;
 pub mod session;
+mod steps;
 
 pub use definition::{Kind, Phase, Rows, Setting, Settings, Suite, Target, TargetKind, Value};
 pub use row::{Done, Measured, Row};

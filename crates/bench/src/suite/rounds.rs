@@ -11,6 +11,7 @@ use block::Error;
 use results::steady::{self, Steadiness};
 
 use super::definition::{Kind, Setting, Value};
+use super::steps::per_second;
 use crate::load::{Ramp, Sample};
 
 /// The setting by which a suite is asked for it.
@@ -81,8 +82,4 @@ pub(crate) fn until_steady(
     before.elapsed += sample.ramp.elapsed;
     sample.ramp = before;
     Ok((sample, Some(flush)))
-}
-
-fn per_second(amount: u64, time: Duration) -> f64 {
-    if time.is_zero() { 0.0 } else { amount as f64 / time.as_secs_f64() }
 }

@@ -11,6 +11,8 @@ use crate::audit::{Facts, Flag};
 use crate::latency::Latency;
 use crate::load::{Ramp, Sides};
 
+use super::steps::per_second;
+
 /// What a phase did, by its own count.
 #[derive(Clone, Debug)]
 pub struct Done {
@@ -56,10 +58,6 @@ pub struct Measured {
     pub facts: Facts,
     /// What is doubtful.
     pub flags: Vec<Flag>,
-}
-
-fn per_second(amount: u64, time: Duration) -> f64 {
-    if time.is_zero() { 0.0 } else { amount as f64 / time.as_secs_f64() }
 }
 
 impl Done {

@@ -4,15 +4,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use block::{Blocking, Clock, Device, Error, ErrorKind, Reactor, Traffic};
+use block::{Clock, Device, Error, ErrorKind, Reactor, Traffic};
 use reactor::{Random, derive_seed};
 
 use super::content::{BLOCK_BYTES, Filled, Stamped};
 use super::{Options, Order, Row, Verify, Way};
 use crate::load::{
-    self, Access, Bounds, Content, Direction, Hooks, Load, Requests, Sample, Sequential, Unverified,
+    self, Access, Bounds, Content, Direction, Hooks, Load, Requests, Sample, Unverified,
 };
-use crate::suite::{Done, Next, Phase, Session, rounds};
+use crate::suite::{Done, Next, Phase, Session, rounds, steps};
 
 /// A way to the target.
 #[derive(Clone, Copy)]
@@ -22,10 +22,6 @@ pub struct View<'a> {
     /// The device that goes this way.
     pub device: &'a dyn Device,
 }
-
-/// Requests outstanding while the target is filled.
-const FILL_DEPTH: u32 = 4;
-const FILL_BYTES: u32 = 1 << 20;
 
 /// Writes all of the used part with data of its own in every block, and flushes. Nothing is written
 /// to a device that keeps no data. When the caller stops it, the rest stays unknown, which is no
@@ -43,15 +39,12 @@ pub fn prepare(
         return Ok(Filled::unverified("the target keeps no data"));
     }
     let mut filled = Filled::nothing(options.size_bytes, options.data, options.data_seed);
-    let length =
-        FILL_BYTES.min(device.info().max_request_bytes / BLOCK_BYTES as u32 * BLOCK_BYTES as u32);
-    let load = Load { depth: FILL_DEPTH, bytes: Some(options.size_bytes), ..Load::default() };
-    let mut requests = Sequential::new(Direction::Write, 0, options.size_bytes, length);
     let mut content = whole(&mut filled);
-    let written = load::run(device, reactor, &load, &mut requests, &mut content, hooks);
+    let what = (Direction::Write, vec![(0, options.size_bytes)], BLOCK_BYTES as u32);
+    let written = steps::cover((device, reactor), what, &mut content, hooks);
     let last = content.last;
-    let written = written
-        .and_then(|sample| Blocking::open(device, reactor)?.flush().map(|()| sample.bytes()));
+    let written =
+        written.and_then(|sample| steps::flush(device, reactor, "flush").map(|_| sample.bytes()));
     filled.written_bytes = written.map_err(|error| error.at("writing the test data"))?;
     filled.last = last;
     Ok(filled)
@@ -84,12 +77,9 @@ pub fn read_back(
     if filled.unverified.is_some() {
         return Ok(());
     }
-    let length =
-        FILL_BYTES.min(device.info().max_request_bytes / BLOCK_BYTES as u32 * BLOCK_BYTES as u32);
-    let load = Load { depth: FILL_DEPTH, bytes: Some(options.size_bytes), ..Load::default() };
-    let mut requests = Sequential::new(Direction::Read, 0, options.size_bytes, length);
     let mut content = whole(filled);
-    let read = load::run(device, reactor, &load, &mut requests, &mut content, hooks);
+    let what = (Direction::Read, vec![(0, options.size_bytes)], BLOCK_BYTES as u32);
+    let read = steps::cover((device, reactor), what, &mut content, hooks);
     let checked_bytes = content.checked_bytes;
     filled.checked_bytes += checked_bytes;
     read.map(drop).map_err(|error| error.at("reading everything back after the last row"))
@@ -199,9 +189,7 @@ impl One<'_> {
         let reactor = session.reactor;
         if !self.device.info().read_only {
             // What an earlier run left to be written is not this one's.
-            Blocking::open(self.device, reactor)?
-                .flush()
-                .map_err(|error| error.at("flush before the run"))?;
+            steps::flush(self.device, reactor, "flush before the run")?;
         }
         let mut notes: Vec<String> = filled
             .unverified
@@ -270,11 +258,7 @@ impl One<'_> {
 
     /// Flushes, and says how long that took.
     fn flushed(&self, reactor: &Reactor) -> Result<Duration, Error> {
-        // Not open meanwhile: nothing would poll it.
-        let mut control = Blocking::open(self.device, reactor)?;
-        let start = reactor.now();
-        control.flush().map_err(|error| error.at("flush after the run"))?;
-        Ok(reactor.now().since(start))
+        steps::flush(self.device, reactor, "flush after the run")
     }
 
     fn has_threads(&self, filled: &Filled, reactor: &Reactor) -> bool {

@@ -12,6 +12,7 @@ use crate::load::{Direction, Hooks, Sequential, Uniform};
 use crate::suite::access::{self, Filled, Options, Order, Row as Access, View, Way};
 use crate::suite::folder::{Needs, WorkFolder};
 use crate::suite::rounds::{self, STEADY};
+use crate::suite::steps;
 use crate::suite::{
     Done, Kind, Next, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value,
 };
@@ -396,11 +397,7 @@ fn open_loop(
     }
     let mut flush = None;
     if series.way.writes() {
-        let start = session.reactor.now();
-        block::Blocking::open(device, session.reactor)?
-            .flush()
-            .map_err(|error| error.at("flush"))?;
-        flush = Some(session.reactor.now().since(start));
+        flush = Some(steps::flush(device, session.reactor, "flush")?);
     }
     let mut notes = vec!["data were not verified".to_owned()];
     if sample.left_over > 0 {

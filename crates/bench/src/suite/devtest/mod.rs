@@ -35,18 +35,18 @@ mod table;
 
 use std::time::Duration;
 
-use block::{Blocking, Clock, Device, Error, Info, Reactor, SECTOR_BYTES};
+use block::{Clock, Device, Error, Info, Reactor, SECTOR_BYTES};
 use reactor::derive_seed;
 use results::{Better, Group};
 use serde::{Serialize, Serializer};
 
-use crate::known::{Cover, Known, Verified, joined};
+use crate::known::{Known, Verified, joined};
 use crate::load::{
     self, Access, Content, Direction, Hooks, Load, Mixed, Requests, Sample, Sequential, Uniform,
     Unverified,
 };
 
-use super::rounds;
+use super::{rounds, steps};
 
 pub use definition::SUITE;
 pub use table::{Row, rows};
@@ -55,10 +55,6 @@ pub use table::{Row, rows};
 pub const NAME: &str = "devtest";
 /// Largest size of the mixed tests, in sectors of 512 bytes.
 const MIXED_SECTORS_MAX: u32 = 128;
-/// Request size while preparing and reading back, in bytes.
-const PIECE_BYTES: u32 = 1 << 20;
-/// Requests outstanding while preparing and reading back.
-const PIECES_DEPTH: u32 = 4;
 
 /// Which end of the device a sequential test works at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -324,7 +320,7 @@ impl Settings {
         let region = self
             .region_bytes
             .min(info.size_bytes / 2)
-            .max(u64::from(PIECE_BYTES).min(info.size_bytes / 2));
+            .max(u64::from(steps::PIECE_BYTES).min(info.size_bytes / 2));
         region - region % u64::from(info.block_bytes)
     }
 
@@ -414,22 +410,12 @@ pub fn prepare(
     } else {
         read_places(info, settings)
     };
-    let mut cover = Cover::new(Direction::Write, ranges, piece_bytes(info));
-    let load = Load { depth: PIECES_DEPTH, ..Load::default() };
     let mut content = Verified::new(&mut prepared.known, false);
-    let written = load::run(device, reactor, &load, &mut cover, &mut content, hooks);
-    let flushed = written.and_then(|sample| flush(device, reactor).map(|()| sample));
+    let what = (Direction::Write, ranges, info.block_bytes);
+    let written = steps::cover((device, reactor), what, &mut content, hooks);
+    let flushed = written.and_then(|sample| steps::flush(device, reactor, "flush").map(|_| sample));
     prepared.written_bytes = flushed.map_err(|error| error.at("preparing the device"))?.write.bytes;
     Ok(prepared)
-}
-
-fn piece_bytes(info: &Info) -> u32 {
-    let piece = PIECE_BYTES.min(info.max_request_bytes);
-    (piece - piece % info.block_bytes).max(info.block_bytes)
-}
-
-fn flush(device: &dyn Device, reactor: &Reactor) -> Result<(), Error> {
-    Blocking::open(device, reactor)?.flush().map_err(|error| error.at("flush"))
 }
 
 /// Where the tests read: both regions, and the first places of every random test.
@@ -544,10 +530,9 @@ pub fn read_back(
     if settings.verify == Verify::Off || !info.stores_data {
         return Ok(0);
     }
-    let mut cover = Cover::new(Direction::Read, prepared.known.written_after(0), piece_bytes(info));
+    let what = (Direction::Read, prepared.known.written_after(0), info.block_bytes);
     let mut content = Verified::new(&mut prepared.known, true);
-    let load = Load { depth: PIECES_DEPTH, ..Load::default() };
-    load::run(device, reactor, &load, &mut cover, &mut content, hooks)
+    steps::cover((device, reactor), what, &mut content, hooks)
         .map_err(|error| error.at("reading everything back after the last test"))?;
     Ok(content.checked_bytes)
 }
@@ -570,9 +555,7 @@ impl Running<'_> {
         let writes = self.test.writes();
         let verify = self.verify();
         if !self.settings.read_only {
-            Blocking::open(self.device, self.reactor)?
-                .flush()
-                .map_err(|error| error.at("flush before the test"))?;
+            steps::flush(self.device, self.reactor, "flush before the test")?;
         }
         let before = prepared.known.last_generation();
         let mut checked_bytes = 0;
@@ -607,18 +590,11 @@ impl Running<'_> {
             }
             if verify != Verify::Off {
                 let ranges = prepared.known.written_after(before);
-                let mut cover = Cover::new(Direction::Read, ranges, piece_bytes(self.info));
+                let what = (Direction::Read, ranges, self.info.block_bytes);
                 let mut content = Verified::new(&mut prepared.known, true);
-                let load = Load { depth: PIECES_DEPTH, ..Load::default() };
                 let mut quiet = Hooks { stop: hooks.stop, progress: None };
-                let read_back = load::run(
-                    self.device,
-                    self.reactor,
-                    &load,
-                    &mut cover,
-                    &mut content,
-                    &mut quiet,
-                );
+                let read_back =
+                    steps::cover((self.device, self.reactor), what, &mut content, &mut quiet);
                 if read_back.map_err(|error| error.at("reading back what was written"))?.stopped {
                     return Ok(Outcome::Stopped);
                 }
@@ -669,11 +645,7 @@ impl Running<'_> {
 
     /// Flushes, and says how long that took.
     fn flushed(&self) -> Result<Duration, Error> {
-        // Not open while requests are made: nothing would poll it.
-        let mut control = Blocking::open(self.device, self.reactor)?;
-        let start = self.reactor.now();
-        control.flush().map_err(|error| error.at("flush after the test"))?;
-        Ok(self.reactor.now().since(start))
+        steps::flush(self.device, self.reactor, "flush after the test")
     }
 
     /// The load once; where it writes and is to be steady, in rounds until it is, with the time of
@@ -746,10 +718,6 @@ impl Running<'_> {
             ),
         }
     }
-}
-
-fn per_second(amount: u64, time: Duration) -> f64 {
-    if time.is_zero() { 0.0 } else { amount as f64 / time.as_secs_f64() }
 }
 
 impl TestResult {

@@ -4,7 +4,8 @@
 use serde::Serialize;
 
 use super::super::row::{self, Measured};
-use super::{Kind, RequestBytes, Test, per_second, tests};
+use super::super::steps::per_second;
+use super::{Kind, RequestBytes, Test, tests};
 use crate::audit::Flag;
 use crate::latency::Latency;
 
