@@ -266,7 +266,7 @@ impl Ci {
 
     /// In CI alone: it takes minutes.
     fn fuzz(&mut self) -> Ending {
-        if std::env::var_os("CI").is_none_or(|ci| ci != "true") {
+        if !in_ci() {
             return Ending::Skipped("it takes minutes: `cargo xtask fuzz`, or CI=true".to_owned());
         }
         match fuzz::run(&self.root, &[]) {
@@ -278,13 +278,17 @@ impl Ci {
 
     /// The Debian package, made, installed in a folder, tried and removed.
     fn package(&mut self) -> Ending {
-        if std::env::var_os("CI").is_none_or(|ci| ci != "true") {
+        if !in_ci() {
             return Ending::Skipped(
                 "it takes minutes, cargo-deb and root: CI=true cargo xtask ci package".to_owned(),
             );
         }
         ended(Command::new("packaging/try-package").current_dir(&self.root).stdin(Stdio::null()))
     }
+}
+
+fn in_ci() -> bool {
+    std::env::var_os("CI").is_some_and(|value| value == "true")
 }
 
 fn ended(command: &mut Command) -> Ending {

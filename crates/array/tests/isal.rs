@@ -44,8 +44,7 @@ fn every_kernel_agrees_with_isa_l() {
     let program = match isal() {
         Ok(program) => program,
         Err(missing) => {
-            assert!(std::env::var("CI").as_deref() != Ok("true"), "{missing}");
-            testkit::skipped!("{missing}");
+            testkit::missing!("{missing}");
             return;
         }
     };

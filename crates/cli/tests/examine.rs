@@ -26,10 +26,8 @@ fn mdadm() -> Option<PathBuf> {
         .chain(["/usr/sbin".into(), "/sbin".into()])
         .map(|folder| folder.join("mdadm"));
     let found = found.into_iter().find(|program| program.exists());
-    let in_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
-    assert!(found.is_some() || !in_ci, "mdadm is not there: apt-get install mdadm");
     if found.is_none() {
-        testkit::skipped!("mdadm is not there: apt-get install mdadm");
+        testkit::missing!("mdadm is not there: apt-get install mdadm");
     }
     found
 }

@@ -19,8 +19,7 @@ fn is_built() -> bool {
     match guest::Kernel::find() {
         Ok(_) => true,
         Err(error) => {
-            assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "{error}");
-            testkit::skipped!("{error}");
+            testkit::missing!("{error}");
             false
         }
     }

@@ -15,11 +15,7 @@ fn may_mount() -> bool {
         () if !Path::new("/dev/loop-control").exists() => "there are no loop devices",
         () => return true,
     };
-    assert!(
-        std::env::var_os("CI").is_none_or(|value| value != "true"),
-        "CI has to run this: {reason}"
-    );
-    testkit::skipped!("{reason}");
+    testkit::missing!("{reason}");
     false
 }
 

@@ -49,8 +49,7 @@ fn skipped() -> bool {
     } else {
         return false;
     };
-    assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "{missing}");
-    testkit::skipped!("{missing}");
+    testkit::missing!("{missing}");
     true
 }
 

@@ -26,8 +26,7 @@ fn kernel() -> Option<Kernel> {
     match Kernel::find() {
         Ok(kernel) => Some(kernel),
         Err(error) => {
-            assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "{error}");
-            testkit::skipped!("{error}");
+            testkit::missing!("{error}");
             None
         }
     }

@@ -1,9 +1,6 @@
 //! What the lab does with stack text beyond building it: trying a stack out without touching what
 //! it stands on.
 
-use std::fs::File;
-use std::path::Path;
-
 use array::md::{Superblock, TimeStamp};
 use block::{Info, Node, SECTOR_BYTES};
 use mdtools::NewArraySettings;
@@ -68,7 +65,7 @@ pub(crate) fn dry(node: &Node, new_array: Option<&NewArraySettings>) -> Result<I
         Ok(Node::leaf("null", size_text(size_bytes)))
     })?;
     let context = stack::BuildContext {
-        files: &NoFiles,
+        files: &stack::NoFiles,
         seed: 0,
         read_only: false,
         create_bytes: None,
@@ -132,16 +129,4 @@ fn without_metadata(node: &Node, settings: &NewArraySettings) -> Result<Node, Er
     let children = superblocks(node, settings)?.into_iter().map(data).collect();
     let options = options.iter().filter(|(name, _)| name != "metadata").cloned().collect();
     Ok(Node::Layer { name: name.clone(), options, children })
-}
-
-/// Opens nothing: a stack that is tried out has no files left in it.
-struct NoFiles;
-
-impl stack::OpenFiles for NoFiles {
-    fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, block::Error> {
-        Err(block::Error::new(
-            block::ErrorKind::Refused,
-            format!("{}: a stack that is only tried out opens nothing", path.display()),
-        ))
-    }
 }

@@ -123,9 +123,7 @@ fn possible() -> bool {
     let root = rustix::process::geteuid().is_root();
     let there = root && Path::new("/dev/fuse").exists() && Path::new("/dev/loop-control").exists();
     if !there {
-        let ci = std::env::var_os("CI").is_some_and(|value| value == "true");
-        assert!(!ci || !root, "CI has to have /dev/fuse and loop devices");
-        testkit::skipped!("mounting needs root, /dev/fuse and loop devices");
+        testkit::missing!("mounting needs root, /dev/fuse and loop devices");
     }
     there
 }

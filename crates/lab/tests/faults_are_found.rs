@@ -4,23 +4,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
 
-use std::fs::File;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use bench::suite::{Blind, Session, Silent, Suite, Target, Ticker, Value, crystal, depth, devtest};
 use block::{Error, ErrorKind, Reactor};
-use stack::{BuildContext, OpenFiles};
-
-/// Nothing here has files.
-struct NoFiles;
-
-impl OpenFiles for NoFiles {
-    fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, Error> {
-        Err(Error::new(ErrorKind::Invalid, format!("{} is no part of this test", path.display())))
-    }
-}
+use stack::{BuildContext, NoFiles};
 
 /// Runs a suite on a stack in which every request takes 100 microseconds, and something more
 /// happens to some of them.

@@ -151,8 +151,7 @@ fn chromium() -> Option<PathBuf> {
         .find(|path| path.is_file());
     if found.is_none() {
         let message = "no Chromium to render the page with: apt-get install -y chromium";
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "{message}");
-        testkit::skipped!("{message}");
+        testkit::missing!("{message}");
     }
     found
 }

@@ -105,6 +105,16 @@ pub trait OpenFiles {
     }
 }
 
+/// Opens nothing: for stacks of memory, models and servers only.
+pub struct NoFiles;
+
+impl OpenFiles for NoFiles {
+    fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, Error> {
+        let text = format!("{}: this stack may not open files", path.display());
+        Err(Error::new(ErrorKind::Refused, text))
+    }
+}
+
 /// The modelled disks of several stacks that are used side by side, as those of a guest: links of
 /// the same name are one, and each disk has a seed of its own, so that the same disks are the same
 /// in whatever stacks they stand. Clones stand for the same disks.

@@ -21,7 +21,7 @@ mod stated;
 mod superblocks;
 pub mod table;
 
-pub use build::{BuildContext, Member, Models, OpenFiles, Stack, build, parse_and_build};
+pub use build::{BuildContext, Member, Models, NoFiles, OpenFiles, Stack, build, parse_and_build};
 pub use device::DeadlineWatch;
 pub use device::model::{PowerCut, Survival};
 pub use identity::{Identity, twice_text};

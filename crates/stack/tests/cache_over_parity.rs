@@ -1,21 +1,10 @@
 //! A write-back cache over an array with parity: whole stripes are written out together, so that
 //! parity is computed without reading.
 
-use std::fs::File;
-use std::path::Path;
-
-use block::{Blocking, Error, ErrorKind, Reactor};
+use block::{Blocking, Reactor};
 use cache::CacheUpkeep;
 use reactor::Random;
-use stack::{BuildContext, OpenFiles, Stack, parse_and_build};
-
-struct NoFiles;
-
-impl OpenFiles for NoFiles {
-    fn open(&self, path: &Path, _read_only: bool, _create: Option<u64>) -> Result<File, Error> {
-        Err(Error::new(ErrorKind::Refused, format!("{}: no files here", path.display())))
-    }
-}
+use stack::{BuildContext, NoFiles, Stack, parse_and_build};
 
 fn build(text: &str) -> Stack {
     let context = BuildContext {

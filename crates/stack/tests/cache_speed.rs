@@ -1,21 +1,11 @@
 //! What caches are for, on the virtual clock: the same times on every machine.
 
-use std::fs::File;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::{BufMut, Device, Error, ErrorKind, Op, Reactor, Request};
+use block::{BufMut, Device, Op, Reactor, Request};
 use reactor::Random;
-use stack::{BuildContext, OpenFiles, parse_and_build};
-
-struct NoFiles;
-
-impl OpenFiles for NoFiles {
-    fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, Error> {
-        Err(Error::new(ErrorKind::Refused, format!("{}: no files here", path.display())))
-    }
-}
+use stack::{BuildContext, NoFiles, parse_and_build};
 
 /// How long it takes until `count` random writes of 4 KiB are answered, so many at a time, and then
 /// until a flush is.

@@ -1,20 +1,10 @@
 //! Built stacks against docs/contract.md: what a user gets, memory below, in both clocks' reactors.
 
-use std::fs::File;
-use std::path::Path;
 use std::sync::Arc;
 
-use block::{Device, Error, ErrorKind, Reactor, Support};
-use stack::{BuildContext, OpenFiles, parse_and_build};
+use block::{Device, Reactor, Support};
+use stack::{BuildContext, NoFiles, parse_and_build};
 use testkit::conformance;
-
-struct NoFiles;
-
-impl OpenFiles for NoFiles {
-    fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, Error> {
-        Err(Error::new(ErrorKind::Refused, format!("{}: no files here", path.display())))
-    }
-}
 
 fn build(text: &str, seed: u64) -> Arc<dyn Device> {
     let context =

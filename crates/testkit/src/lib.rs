@@ -10,6 +10,7 @@
 //!   made_up       runs of known truth, to count how often a claim is false
 //!   golden        text held against a file; RAIDLOOM_BLESS=1 rewrites it
 //!   skipped!      what a test could not do here, said where people see it
+//!   missing!      the same of what CI has to have: there it fails
 //! ```
 //!
 //! Every check returns a [`Violation`] instead of panicking, so that planted mistakes can be shown
@@ -30,7 +31,7 @@ use std::fmt;
 
 pub use empty::Empty;
 pub use memory::{Fault, Memory};
-pub use skip::say_skipped;
+pub use skip::{say_missing, say_skipped};
 
 /// A broken sentence of the contract.
 #[derive(Clone, Debug, PartialEq, Eq)]

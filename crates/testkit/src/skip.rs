@@ -19,3 +19,25 @@ pub fn say_skipped(why: &str) {
     let test = thread.name().unwrap_or("a test");
     let _ = writeln!(io::stderr(), "skipped: {test}: {why}");
 }
+
+/// Says that the test, or a part of it, is skipped because a program, a device or a right that it
+/// needs is missing. CI has all of them: there it fails. Arguments are those of [`format!`].
+///
+/// # Panics
+/// Where the variable `CI` says `true`.
+#[macro_export]
+macro_rules! missing {
+    ($($what:tt)*) => {
+        $crate::say_missing(&format!($($what)*))
+    };
+}
+
+/// As [`missing!`].
+///
+/// # Panics
+/// Where the variable `CI` says `true`.
+pub fn say_missing(what: &str) {
+    let in_ci = std::env::var_os("CI").is_some_and(|value| value == "true");
+    assert!(!in_ci, "CI has to have it: {what}");
+    say_skipped(what);
+}

@@ -5,21 +5,12 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use block::{Error, ErrorKind};
 use export::vhost_user::{Options, Server};
 use interop::{Machine, noise};
-use stack::{BuildContext, OpenFiles};
+use stack::{BuildContext, NoFiles};
 
 const SEED: u64 = 20_261_122;
 const MIB: usize = 1 << 20;
-
-struct NoFiles;
-
-impl OpenFiles for NoFiles {
-    fn open(&self, path: &Path, _read_only: bool, _create: Option<u64>) -> Result<fs::File, Error> {
-        Err(Error::new(ErrorKind::Refused, format!("{}: these tests serve memory", path.display())))
-    }
-}
 
 /// Issue 13: "The same vhost-user-blk server without time travel serves real VMs", a whole Linux
 /// among them: mkfs, mount, files, discard, zeroes, flushes.

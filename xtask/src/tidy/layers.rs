@@ -52,7 +52,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("xtask", &[]),
     ("probe", &["array", "bench", "block", "cache", "export", "reactor", "stack", "testkit"]),
     ("fuzz", &["array", "block", "device", "export", "reactor", "stack", "testkit"]),
-    ("interop", &["array", "block", "export", "host", "mdtools", "stack"]),
+    ("interop", &["array", "block", "export", "host", "mdtools", "stack", "testkit"]),
 ];
 
 /// Crates that tests may use on top of their row.

@@ -66,7 +66,7 @@ fn replace(
 /// A drive in memory, all zeroes.
 pub(super) fn memory(bytes: u64) -> Result<Arc<dyn Device>, Error> {
     let context = stack::BuildContext {
-        files: &Drives(Vec::new()),
+        files: &stack::NoFiles,
         seed: 0,
         read_only: false,
         create_bytes: None,

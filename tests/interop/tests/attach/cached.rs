@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::room::{Room, Running, is_possible, kernel_knows, kill_and_wait, skip, succeed};
+use super::room::{Room, Running, is_possible, kernel_knows, kill_and_wait, succeed};
 use super::{FILE_SYSTEMS, FileSystem, fio};
 
 /// Room for the larger part of what is written, so that blocks come and go.
@@ -64,7 +64,8 @@ fn use_over(store: &str, file_system_name: &str) {
         return;
     }
     if !kernel_knows(file_system.driver) {
-        return skip(&test, &format!("this kernel has no {}", file_system.driver));
+        testkit::missing!("{test}: this kernel has no {}", file_system.driver);
+        return;
     }
     let room = Room::new();
     // fio takes no more than 63 bits.

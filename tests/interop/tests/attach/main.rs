@@ -10,7 +10,7 @@ mod uml;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use room::{Room, is_possible, kernel_knows, run, skip, succeed};
+use room::{Room, is_possible, kernel_knows, run, succeed};
 
 /// A file system, and what its own tools say about it.
 struct FileSystem {
@@ -213,7 +213,7 @@ fn use_layout(level: &str, members: usize) {
             continue;
         }
         if !kernel_knows(file_system.driver) {
-            skip(&test, &format!("this kernel has no {}", file_system.driver));
+            testkit::missing!("{test}: this kernel has no {}", file_system.driver);
             continue;
         }
         let data_members = if level == "5" { members - 1 } else { members } as u64;

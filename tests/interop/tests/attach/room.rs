@@ -3,7 +3,6 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -33,15 +32,8 @@ pub(crate) fn is_possible(test: &str, programs: &[(&str, &str)]) -> bool {
     } else {
         return true;
     };
-    skip(test, &missing);
+    testkit::missing!("{test}: {missing}");
     false
-}
-
-/// Says what is missing; in CI that is a failure.
-pub(crate) fn skip(test: &str, missing: &str) {
-    assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "{test}: {missing}");
-    // Past the harness, which swallows what is printed.
-    let _ = writeln!(io::stderr(), "skipped: {test}: {missing}");
 }
 
 /// Whether this kernel knows a file system.
