@@ -47,5 +47,5 @@ pub use log_writes::write_log_writes;
 pub use oracle::{Expected, Findings, Rule, Wrong, expected, judge};
 pub use policy::{Policy, Tear};
 pub use recorder::{Advertised, Recorder};
-pub use score::{Grade, Judgement, ScoreCard, Share, Spread, at_most_percent, score};
+pub use score::{Judgement, ScoreCard, Share, Spread, score};
 pub use work::{Extent, Mark, WORKS, Work, prepare, work};

@@ -40,6 +40,13 @@ pub enum Rule {
     Free,
 }
 
+impl Rule {
+    /// Whether somebody has acknowledged it.
+    fn is_promised(self) -> bool {
+        !matches!(self, Self::Atomic | Self::Closed | Self::Free)
+    }
+}
+
 /// A file as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expected {
@@ -137,6 +144,9 @@ pub struct Findings {
     pub torn_blocks: u32,
     /// Files looked at.
     pub files: u32,
+    /// Those of them of which something was promised.
+    #[serde(default)]
+    pub promises: u32,
 }
 
 /// Reads everything and compares.
@@ -145,6 +155,7 @@ pub fn judge(folder: &Path, run: u64, expected: &[Expected]) -> Findings {
     let mut findings = Findings { files: expected.len() as u32, ..Findings::default() };
     for file in expected {
         let look = look(folder, run, file);
+        findings.promises += u32::from(file.rule.is_promised());
         findings.torn_blocks += look.torn_blocks;
         findings.exposed += u32::from(look.is_exposed);
         let Some(class) = look.class else { continue };

@@ -1,6 +1,7 @@
 //! The score card: what states of one configuration come to, with the bound that so many states
 //! allow.
 
+use results::safety::{Grade, Tally, at_most_percent};
 use serde::{Deserialize, Serialize};
 
 use crate::oracle::Findings;
@@ -18,27 +19,6 @@ pub struct Judgement {
     pub findings: Option<Findings>,
     /// What it took to have the files again: start, mount, and repair where one was due.
     pub recovery_milliseconds: u64,
-}
-
-/// Grades, from best to worst.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Grade {
-    /// Nothing is lost but the last second.
-    A,
-    /// Nothing that was promised is lost.
-    B,
-    /// Nothing that was promised is lost, but it takes a repair, or old data come to light.
-    C,
-    /// Promises are broken.
-    D,
-    /// All is lost now and then.
-    E,
-}
-
-impl std::fmt::Display for Grade {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Debug::fmt(self, f)
-    }
 }
 
 /// Some states out of all, and how many it may be at most.
@@ -76,6 +56,10 @@ pub struct ScoreCard {
     pub lost_for_good: Share,
     /// A check found errors after the file system's own recovery; nothing without a tool.
     pub check_failed: Option<Share>,
+    /// States before which something had been promised.
+    pub promising: u64,
+    /// Promises that were held against what was left, over all states.
+    pub promises: u64,
     /// Lost something that was promised.
     pub promise_broken: Share,
     /// Promises broken, over all states.
@@ -86,6 +70,8 @@ pub struct ScoreCard {
     pub promised_seconds_lost: Spread,
     /// From the oldest file that was closed and lost to the cut, in seconds; of all states.
     pub closed_seconds_lost: Spread,
+    /// States that lost more than a second of them.
+    pub closed_late: u64,
     /// Files that were closed and lost, of all states.
     pub closed_files_lost: Spread,
     /// Renames without fsync that left neither file.
@@ -96,31 +82,6 @@ pub struct ScoreCard {
     pub torn_blocks: u64,
     /// Until the files were there again, in seconds.
     pub recovery_seconds: Spread,
-}
-
-/// The most states in a hundred that `count` of `all` leave possible, exactly, at 95 %.
-#[must_use]
-pub fn at_most_percent(count: u64, all: u64) -> f64 {
-    if all == 0 || count >= all {
-        return 100.0;
-    }
-    // The chance that at most `count` of `all` fall in, of a share of `share`.
-    let below = |share: f64| -> f64 {
-        let mut logarithm = all as f64 * (1.0 - share).ln();
-        let mut sum = logarithm.exp();
-        for k in 1..=count {
-            let (all, k) = (all as f64, k as f64);
-            logarithm += ((all - k + 1.0) / k).ln() + share.ln() - (1.0 - share).ln();
-            sum += logarithm.exp();
-        }
-        sum
-    };
-    let (mut low, mut high) = (count as f64 / all as f64, 1.0);
-    for _ in 0..60 {
-        let middle = f64::midpoint(low, high);
-        if below(middle) > 0.05 { low = middle } else { high = middle }
-    }
-    100.0 * high
 }
 
 fn time(seconds: f64) -> String {
@@ -175,10 +136,13 @@ pub fn score(states: &[(u64, Judgement)]) -> ScoreCard {
         unmountable: count(&|one| one.unmountable.is_some()),
         lost_for_good: count(&|one| one.lost_for_good.is_some()),
         check_failed: has_check.then(|| count(&|one| one.check_failed == Some(true))),
+        promising: found(&|found| found.promises > 0).count,
+        promises: findings().map(|(_, found)| u64::from(found.promises)).sum(),
         promise_broken: found(&|found| !found.broken.is_empty()),
         promises_broken: broken().count() as u64,
         promised_bytes_lost: broken().map(|wrong| wrong.bytes).sum(),
         promised_seconds_lost: spread(promised_seconds.collect()),
+        closed_late: closed_seconds.clone().filter(|seconds| *seconds > 1.0).count() as u64,
         closed_seconds_lost: spread(closed_seconds.collect()),
         closed_files_lost: spread(findings().map(|(_, found)| found.lost.len() as f64).collect()),
         rename_torn: found(&|found| !found.torn_renames.is_empty()),
@@ -186,27 +150,36 @@ pub fn score(states: &[(u64, Judgement)]) -> ScoreCard {
         torn_blocks: findings().map(|(_, found)| u64::from(found.torn_blocks)).sum(),
         recovery_seconds: spread(recovery.collect()),
     };
-    card.grade = grade(&card);
+    card.grade = card.tally().grade();
     card
 }
 
-fn grade(card: &ScoreCard) -> Grade {
-    let is = |share: &Share| share.count > 0;
-    let check_failed = card.check_failed.as_ref().is_some_and(is);
-    if is(&card.lost_for_good) {
-        Grade::E
-    } else if is(&card.promise_broken) {
-        Grade::D
-    } else if is(&card.unmountable) || is(&card.exposed) {
-        Grade::C
-    } else if check_failed || is(&card.rename_torn) || card.closed_seconds_lost.p95 > 1.0 {
-        Grade::B
-    } else {
-        Grade::A
-    }
-}
-
 impl ScoreCard {
+    /// The counts that can be added to those of other cards.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        let check = self.check_failed.as_ref();
+        Tally {
+            pulls: self.pulls,
+            unmountable: self.unmountable.count,
+            lost_for_good: self.lost_for_good.count,
+            checked: if check.is_some() { self.pulls } else { 0 },
+            check_failed: check.map_or(0, |check| check.count),
+            promising: self.promising,
+            promises: self.promises,
+            promise_broken: self.promise_broken.count,
+            promises_broken: self.promises_broken,
+            promised_bytes_lost: self.promised_bytes_lost,
+            copies_late: self.closed_late,
+            rename_torn: self.rename_torn.count,
+            exposed: self.exposed.count,
+            promised_seconds_lost: self.promised_seconds_lost.max,
+            copies_seconds_lost: self.closed_seconds_lost.max,
+            recovery_seconds: self.recovery_seconds.max,
+            ..Tally::default()
+        }
+    }
+
     /// The one line that goes beside a speed.
     #[must_use]
     pub fn headline(&self) -> String {
@@ -235,21 +208,6 @@ mod tests {
     use crate::content::Class;
     use crate::oracle::{Rule, Wrong};
 
-    #[test]
-    fn bounds_are_those_of_the_binomial_distribution() {
-        for (count, all, expected) in [
-            (0, 300, 0.9936),
-            (0, 3000, 0.0998),
-            (0, 1, 95.0),
-            (1, 20, 21.61),
-            (5, 50, 19.9),
-            (3, 3, 100.0),
-        ] {
-            let found = at_most_percent(count, all);
-            assert!((found - expected).abs() < 0.06, "{count} of {all}: {found}");
-        }
-    }
-
     fn state(change: impl Fn(&mut Judgement, &mut Findings)) -> (u64, Judgement) {
         let (mut judgement, mut findings) = (Judgement::default(), Findings::default());
         change(&mut judgement, &mut findings);
@@ -275,6 +233,8 @@ mod tests {
         assert_eq!(of(&|one, _| one.check_failed = Some(true)).grade, Grade::B);
         assert_eq!(of(&|_, found| found.exposed = 1).grade, Grade::C);
         assert_eq!(of(&|one, _| one.unmountable = Some("why".to_owned())).grade, Grade::C);
+        let kept = of(&|_, found| found.promises = 3);
+        assert_eq!((kept.grade, kept.promising, kept.promises), (Grade::A, 1, 3));
         let broken = of(&|_, found| found.broken.push(wrong(Rule::Promised { version: 1 })));
         assert_eq!(broken.grade, Grade::D);
         assert_eq!((broken.promise_broken.count, broken.promises_broken), (1, 1));

@@ -133,6 +133,38 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
+/// A count with its thousands apart: `64,000`.
+pub(crate) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A bound in per cent, rounded away from nothing: `0.1`, `1`, `98.9`.
+pub(crate) fn at_most(percent: f64) -> String {
+    let magnitude = if percent > 0.0 { percent.log10().floor() as i32 } else { 0 };
+    let places = (1 - magnitude).max(1);
+    let step = 10f64.powi(places);
+    let up = ((percent * step - 1e-9).ceil() / step).min(100.0);
+    let text = format!("{up:.*}", places as usize);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A time in the unit that suits it: `153 ms`, `6.1 s`, `35 s`.
+pub(crate) fn time(seconds: f64) -> String {
+    match seconds {
+        ..1.0 => format!("{:.0} ms", seconds * 1e3),
+        ..10.0 => format!("{seconds:.1} s"),
+        _ => format!("{seconds:.0} s"),
+    }
+}
+
 /// How many blocks would tell: `about 12 blocks would tell`.
 pub(crate) fn blocks_needed(blocks: u32) -> String {
     match blocks {
@@ -209,6 +241,7 @@ pub(crate) fn kind(group: Option<Group>) -> &'static str {
         Some(Group::Random) => "random",
         Some(Group::Mixed) => "mixed",
         Some(Group::Files) => "files",
+        Some(Group::Safety) => "safety",
         None => "all",
     }
 }

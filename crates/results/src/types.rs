@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::course::Step;
+use crate::safety::LeastGrade;
 
 /// Which clock a trial's times come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -60,10 +61,12 @@ pub enum Group {
     Mixed,
     /// Whole files: made, found, removed, written, read.
     Files,
+    /// Power cuts: what is left has a grade and no score ([`crate::safety`]).
+    Safety,
 }
 
 impl Group {
-    /// All of them, in the order they are shown.
+    /// All that have a score, in the order they are shown.
     pub const ALL: [Self; 4] = [Self::Sequential, Self::Random, Self::Mixed, Self::Files];
 }
 
@@ -242,6 +245,9 @@ pub struct Terms {
     /// What must hold of measured figures for a configuration to be taken.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bound>,
+    /// The grade that a configuration must have to be taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grade: Option<LeastGrade>,
     /// Configurations that cannot be taken whatever they measure, by identity, with the reason.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub ruled_out: BTreeMap<String, String>,

@@ -22,7 +22,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("array", &["block", "reactor"]),
     ("cache", &["block", "reactor"]),
     ("stack", &["array", "block", "cache", "device", "reactor"]),
-    ("pull", &["block", "reactor"]),
+    ("pull", &["block", "reactor", "results"]),
     ("export", &["block", "nbd-wire", "reactor"]),
     ("guest", &["block", "escape", "export", "reactor"]),
     ("results", &[]),

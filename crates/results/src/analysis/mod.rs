@@ -40,6 +40,7 @@ use std::collections::BTreeMap;
 
 use crate::claim::LEVEL;
 use crate::course::{self, Course};
+use crate::safety::{self, without_pulls};
 use crate::types::{Better, Clock, Judge, Plan, Run, Workload};
 use crate::voices::Table;
 
@@ -70,10 +71,21 @@ pub fn better_of(metric: &str) -> Option<Better> {
 /// Analyses a run. Trials that the plan does not know are left out and counted in a warning.
 #[must_use]
 pub fn analyse(run: &Run) -> Analysis {
+    let safety = safety::safety(&run.plan, &run.trials);
+    let (all, unknown, repeated) = Table::new(&run.plan, &run.trials);
+    let finished = all.trials.values().map(BTreeMap::len).sum();
+    // What was read from files of other tools is all there is.
+    let planned = match run.is_imported() {
+        true => finished,
+        false => Course::new(&run.plan, &run.steps).trials(),
+    };
+    // Cells of pull tests are no figures to compare.
+    let without = (!safety.is_empty()).then(|| without_pulls(run, &safety));
+    let run = without.as_ref().unwrap_or(run);
     let plan = &run.plan;
     let course = Course::new(plan, &run.steps);
-    let (table, unknown, repeated) = Table::new(plan, &run.trials);
-    let members = comparison_members(plan);
+    let (table, ..) = Table::new(plan, &run.trials);
+    let members = if plan.workloads.is_empty() { Vec::new() } else { comparison_members(plan) };
     let metrics = judged_metrics(plan, &table);
     let ballot = Ballot::new(plan, &course, run, table);
     let table = &ballot.all;
@@ -82,9 +94,6 @@ pub fn analyse(run: &Run) -> Analysis {
         .iter()
         .map(|members| comparison(plan, &ballot, members, &metrics, headlines, &run.host.one_disk))
         .collect();
-    let finished = table.trials.values().map(BTreeMap::len).sum();
-    // What was read from files of other tools is all there is.
-    let planned = if run.is_imported() { finished } else { course.trials() };
 
     let mut warnings: Vec<Warning> =
         run.notes.iter().map(|text| Warning::Note { text: text.clone() }).collect();
@@ -114,6 +123,7 @@ pub fn analyse(run: &Run) -> Analysis {
             count: course.looks(),
         }),
         comparisons,
+        safety,
         warnings,
         block_seconds: None,
         starts: Vec::new(),

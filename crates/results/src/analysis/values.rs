@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::{Autocorrelation, CarryOver};
 use crate::claim::{Answer, Claim, Invalid, PAIRS_MIN};
+use crate::safety::Safety;
 use crate::statistics::Interval;
 use crate::types::Group;
 
@@ -28,8 +29,11 @@ pub struct Analysis {
     /// How a run stands that may go on, or that races; none for one that makes its claims once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub looks: Option<Looks>,
-    /// One for each baseline, in the plan's order.
+    /// One for each baseline, in the plan's order; none where nothing has a speed.
     pub comparisons: Vec<Comparison>,
+    /// What pull tests found of each configuration, in the plan's order; nothing without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub safety: Vec<Safety>,
     /// What the reader should know before believing the figures.
     pub warnings: Vec<Warning>,
     /// How long one more block would take, roughly, in seconds: for a caller that knows the suites
