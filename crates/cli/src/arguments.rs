@@ -175,6 +175,10 @@ C it takes a repair, or old data come to light - D acknowledged work is lost - E
     #[command(hide = true)]
     PullWorker,
 
+    /// A pull test of a run's row
+    #[command(hide = true)]
+    PullTest,
+
     /// Disks that are described instead of owned
     #[command(subcommand)]
     Model(ModelVerb),

@@ -61,6 +61,7 @@ fn main() -> ExitCode {
         Command::Model(verb) => model::model(&output, &verb),
         Command::Pull(arguments) => pull_command::pull(&output, &arguments),
         Command::PullWorker => pull_command::worker(),
+        Command::PullTest => pull_command::test(),
         Command::Completions { shell } => {
             // Into memory first: a closed pipe is an ordinary end and not a panic.
             let mut script = Vec::new();

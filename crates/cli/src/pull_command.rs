@@ -8,8 +8,9 @@ use export::RemovalPolicy;
 use host::mount::FileSystem;
 use lab::pull::{
     Behaviour, Happening, Options, Outcome, Place, Program, Replayed, Sample, enter, leaves,
-    replay, run, serve_worker,
+    replay, run, serve_test, serve_worker,
 };
+use mdtools::NewArraySettings;
 use pull::{Extent, ScoreCard, Share, Spread, Work};
 use serde_json::json;
 
@@ -67,10 +68,6 @@ impl DeviceName {
             DeviceName::LyingFua => Behaviour::LyingFua,
         }
     }
-
-    fn is_honest(self) -> bool {
-        !matches!(self, DeviceName::Lying | DeviceName::LyingFua)
-    }
 }
 
 /// What happens.
@@ -83,6 +80,9 @@ pub(crate) enum EventName {
     /// The kernel or the serving process ends, the drives keep their power
     Kill,
 }
+
+/// The verb of what mounts and works.
+const WORKER: &str = "pull-worker";
 
 /// `pull`.
 #[derive(Args, Debug)]
@@ -189,11 +189,26 @@ pub(crate) fn worker() -> Result<(), Failure> {
         .map_err(|_| Failure::silent(1))
 }
 
+/// A test of a run's row.
+pub(crate) fn test() -> Result<(), Failure> {
+    serve_test(&program(WORKER)?, &mut escape::out_file).map_err(|_| Failure::silent(1))
+}
+
+/// This program with another verb.
+fn program(verb: &str) -> Result<Program, Failure> {
+    let path = std::env::current_exe()
+        .map_err(|error| Failure::failed(format!("where this program lies: {error}")))?;
+    Ok(Program { path, arguments: vec![verb.to_owned()] })
+}
+
+/// What makes the power cuts of a run.
+pub(crate) fn puller() -> Result<Program, Failure> {
+    program("pull-test")
+}
+
 /// Runs `pull`.
 pub(crate) fn pull(output: &Output, arguments: &PullArguments) -> Result<(), Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::failed(format!("where this program lies: {error}")))?;
-    let program = Program { path: program, arguments: vec!["pull-worker".to_owned()] };
+    let program = program(WORKER)?;
     if let Some(path) = &arguments.replay {
         enter()?;
         let replayed = replay(path, &Place::new()?, &program)?;
@@ -246,7 +261,12 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
     Ok(Options {
         stack: found.stack,
         drive_bytes: found.drive_bytes,
-        consistency: arguments.consistency.clone(),
+        new_array: Some(NewArraySettings {
+            name: "pull".to_owned(),
+            consistency: arguments.consistency.clone(),
+            bitmap_chunk_bytes: None,
+        }),
+        upkeep: true,
         file_system: FileSystem::named(&arguments.fs)?,
         make_options: arguments.make_options.clone(),
         mount_options: arguments.mount_options.clone(),
@@ -348,7 +368,7 @@ fn show(
             "work": options.work,
             "policy": arguments.policy,
             "device": options.behaviour,
-            "is_honest_device": arguments.device.is_honest(),
+            "is_honest_device": options.behaviour.is_honest(),
             "event": options.happening,
             "cache_bytes": options.cache_bytes,
             "cache_milliseconds": options.cache_milliseconds,
@@ -493,4 +513,52 @@ fn show_replayed(output: &Output, replayed: &Replayed) -> Result<(), Failure> {
         );
     }
     output.result(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use crate::arguments::Arguments;
+
+    /// A row of a plan and the command are the same test: what both can be told has the same
+    /// meaning when nothing is said.
+    #[test]
+    fn flags_and_settings_of_plans_agree() {
+        let suite = &bench::suite::pull::SUITE;
+        let command = Arguments::command();
+        let pull = command.find_subcommand("pull").unwrap();
+        let flag = |name: &str| pull.get_arguments().find(|one| one.get_id() == name).unwrap();
+        let setting = |name: &str| suite.setting(name).unwrap().default(block::Clock::Wall);
+        for (name, of_plans) in [
+            ("device", "device"),
+            ("event", "event"),
+            ("cache", "drive_cache"),
+            ("cache_age", "cache_age"),
+            ("tear", "tear"),
+        ] {
+            let default = flag(name).get_default_values()[0].to_str().unwrap();
+            assert_eq!(default, setting(of_plans).to_string(), "--{name}");
+        }
+        let said = |name: &str| flag(name).get_help().unwrap().to_string();
+        let (copies, steps) = (setting("copies"), setting("steps"));
+        assert!(said("steps").contains(&format!("{copies} copies, {steps} of the others")));
+        assert!(said("spread").contains(&format!("{} for copies", setting("copy_time"))));
+        for (name, kind) in [("device", "device"), ("event", "event")] {
+            let values = flag(name).get_possible_values();
+            let bench::suite::Kind::Word(words) = suite.setting(kind).unwrap().kind else {
+                panic!("{kind} takes words")
+            };
+            let values: Vec<&str> =
+                values.iter().map(clap::builder::PossibleValue::get_name).collect();
+            assert_eq!(values, words);
+        }
+        let rows = suite.default_phases();
+        let works: Vec<String> = flag("work")
+            .get_possible_values()
+            .iter()
+            .map(|work| format!("{}{}", bench::suite::pull::ROW, work.get_name()))
+            .collect();
+        assert_eq!(rows.iter().map(|row| row.name.clone()).collect::<Vec<_>>(), works);
+    }
 }

@@ -15,7 +15,7 @@ use crate::arguments::{LineArguments, RunArguments, Until};
 use crate::failure::Failure;
 use crate::output::{Output, figure};
 use crate::progress::{Line, duration};
-use crate::{array_command, guest_command, plan, report_command, signals};
+use crate::{array_command, guest_command, plan, pull_command, report_command, signals};
 
 /// Executes or resumes a run.
 pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failure> {
@@ -32,6 +32,7 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
         budget: arguments.budget,
         serve_with: Some(array_command::serve_with()?),
         worker: Some(guest_command::worker()?),
+        puller: Some(pull_command::puller()?),
     };
     let is_plan = arguments.plan.as_ref().is_some_and(|path| !path.is_dir());
     if options.allow_change && is_plan {

@@ -76,6 +76,84 @@ fn what_fsync_promised_is_there_and_without_barriers_it_is_not() {
     assert_eq!(replayed["is_same_judgement"], true, "{replayed}");
 }
 
+/// The lines of a plan over one drive of memory with ext4.
+fn plan(folder: &Path, head: &str, matrix: &str, workloads: &str, blocks: u32) -> PathBuf {
+    let text = format!(
+        "schema = 1\nname = \"grades\"\n{head}\n[members.memory]\nstacks = [\"ram:32MiB\"]\n[matrix]\n\
+        level = \"single\"\nfile_system = \"ext4\"\n{matrix}\n{workloads}\n[trials]\nblocks = {blocks}\n"
+    );
+    let path = folder.join("plan.toml");
+    fs::write(&path, text).unwrap();
+    path
+}
+
+const FSYNC: &str =
+    "[[workload]]\nsuite = \"pull\"\ntests = [\"pull fsync\"]\nsteps = 40\npulls = 10\n";
+
+/// The report of a run of `plan.toml`, and the run's folder.
+fn report_of(folder: &Path) -> (Value, PathBuf) {
+    let run = folder.join("run");
+    let all = ["run", "plan.toml", "--output", run.to_str().unwrap()];
+    let output = command(folder, &all).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report = ["report", run.to_str().unwrap(), "--json"];
+    (json(&command(folder, &report).output().unwrap()), run)
+}
+
+/// "a configuration below the grade is not taken, and the report says so"
+#[test]
+fn a_plan_takes_nothing_that_loses_what_was_acknowledged() {
+    if !may_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let matrix = "mount_options = [\"defaults\", \"barrier=0\"]\n[baseline]\nmount_options = \
+                  \"barrier=0\"";
+    let speed =
+        "[[workload]]\nsuite = \"command\"\nrun = \"cp /proc/self/maps {dir}/maps; sync\"\n";
+    plan(folder.path(), "must = \"grade >= B\"", matrix, &format!("{speed}{FSYNC}"), 3);
+    let (report, run) = report_of(folder.path());
+    let of = |options: &str| {
+        let all = report["safety"].as_array().unwrap();
+        all.iter().find(|one| one["settings"]["mount_options"] == options).unwrap().clone()
+    };
+    let (sound, broken) = (of("defaults"), of("barrier=0"));
+    assert!(["A", "B"].iter().any(|grade| sound["grade"] == *grade), "{sound}");
+    assert_eq!((&sound["pulls"], &sound["acknowledged_lost"]), (&30.into(), &0.into()), "{sound}");
+    assert!(sound["acknowledged"].as_u64() > Some(100), "{sound}");
+    assert!(["D", "E"].iter().any(|grade| broken["grade"] == *grade), "{broken}");
+    let sentence = report["headlines"][0]["sentence"].as_str().unwrap();
+    assert!(sentence.contains("barrier=0 (grade >= B is asked for: grade"), "{sentence}");
+    let text = fs::read_to_string(run.join("report.md")).unwrap();
+    assert!(text.contains("## Safety"), "{text}");
+}
+
+/// Drives that ignore flushes are another configuration, with a grade of their own.
+#[test]
+fn lying_drives_have_a_worse_grade_and_what_cannot_be_pulled_says_why() {
+    if !may_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let matrix = "device = [\"typical\", \"lying\"]\n[baseline]\ndevice = \"typical\"";
+    plan(folder.path(), "", matrix, FSYNC, 1);
+    let (report, run) = report_of(folder.path());
+    let [honest, lying] = &report["safety"].as_array().unwrap()[..] else { panic!("{report}") };
+    assert!(["A", "B"].iter().any(|grade| honest["grade"] == *grade), "{honest}");
+    assert!(["D", "E"].iter().any(|grade| lying["grade"] == *grade), "{lying}");
+    let sentence = lying["sentence"].as_str().unwrap();
+    assert!(sentence.contains("on drives that do not do what they say"), "{sentence}");
+    assert!(report["headlines"].as_array().unwrap().is_empty(), "{report}");
+    assert!(!run.join("members").exists(), "drives are in memory");
+    fs::remove_dir_all(run).unwrap();
+
+    plan(folder.path(), "", "make_options = \"-I 100\"", FSYNC, 1);
+    let (report, run) = report_of(folder.path());
+    assert_eq!(report["safety"][0]["grade"], Value::Null, "{report}");
+    let text = fs::read_to_string(run.join("report.md")).unwrap();
+    assert!(text.contains("No grade:") && text.contains("mkfs.ext4"), "{text}");
+}
+
 #[test]
 fn nothing_is_left_of_one_that_was_killed() {
     if !may_mount() {

@@ -24,6 +24,7 @@ pub mod fio;
 pub mod folder;
 pub mod hdparm;
 mod program;
+pub mod pull;
 mod rounds;
 pub mod row;
 pub mod session;
@@ -45,6 +46,7 @@ pub fn all() -> Vec<&'static Suite> {
         &depth::SUITE,
         &command::SUITE,
         &fio::SUITE,
+        &pull::SUITE,
     ]
 }
 

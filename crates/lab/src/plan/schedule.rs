@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bench::suite::{Rows, TargetKind};
 use results::course::RACE_BLOCKS_MIN;
+use results::safety;
 use results::{Clock, Configuration, Design, Plan};
 use std::collections::BTreeMap;
 
@@ -69,7 +70,8 @@ pub(super) fn with_design(mut plan: Plan, said: Option<&Item>) -> Result<Plan, E
     for configuration in &plan.configurations {
         *widths.entry(&configuration.baseline).or_default() += 1;
     }
-    let is_wide = widths.values().any(|width| *width > WIDE);
+    let has_speeds = !plan.workloads.iter().all(safety::is_pull);
+    let is_wide = has_speeds && widths.values().any(|width| *width > WIDE);
     let least = RACE_BLOCKS_MIN + 1;
     plan.terms.design = match said {
         // A race needs room for what it confirms.
@@ -77,6 +79,11 @@ pub(super) fn with_design(mut plan: Plan, said: Option<&Item>) -> Result<Plan, E
         None => Design::Full,
         Some(item) => match item.text()? {
             "full" => Design::Full,
+            "race" if !has_speeds => {
+                return Err(item.error(
+                    "a race is won by speed, and pull tests have none: say design = \"full\"",
+                ));
+            }
             "race" if plan.blocks >= least => Design::Race,
             "race" => {
                 return Err(item.error(format!(

@@ -20,7 +20,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bench::suite::{self, Kind, Phase, Rows, Setting, Settings, Suite, TargetKind, Value};
+use bench::suite::{self, Kind, Phase, Rows, Setting, Settings, Suite, TargetKind, Value, pull};
+use results::safety;
 use results::{Clock, Configuration, Group, Judge, Plan, Workload};
 use stack::size;
 
@@ -192,7 +193,14 @@ pub(super) fn read(tables: Vec<Reader<'_>>, document: &Place) -> Result<Workload
                 "there are two workloads called `{prefix}`; give one of them a `name` of its own"
             )));
         }
-        let weight = table.get("weight").map_or(Ok(1.0), Item::positive)?;
+        let weight = match table.get("weight") {
+            Some(item) if suite.name == pull::NAME => {
+                return Err(item.error("a pull test has a grade and no score: leave weight out"));
+            }
+            // A grade is in no score.
+            None if suite.name == pull::NAME => 0.0,
+            item => item.map_or(Ok(1.0), Item::positive)?,
+        };
         let judge = table.get("judge").map_or(Ok(Judge::default()), read_judge)?;
         read_settings(suite, &table, &prefix, &mut found)?;
         let phases = read_rows(suite, &table, &prefix, &found.settings)?;
@@ -521,6 +529,9 @@ pub(crate) fn planned_time(
     else {
         return ROW;
     };
+    if safety::is_pull(workload) {
+        return pull::planned_time(&settings, row(workload));
+    }
     let settings = settings.of_group(workload.group);
     let runs = u32::try_from(runs(&settings, suite)).unwrap_or(1);
     let warm_up = u32::from(suite.setting(RUNS).is_some_and(|runs| runs.warms_up));

@@ -1,7 +1,9 @@
 //! What a plan is for and what must hold: `goal` and `must`.
 
+use bench::suite::pull;
 use block::Node;
 use host::Error;
+use results::safety::{self, Grade, LeastGrade};
 use results::{Bound, Budget, Configuration, Goal, Group, Plan};
 
 use super::axes::{LAYOUT, LEVEL};
@@ -34,8 +36,7 @@ const LATENCIES: [(&str, &str); 5] = [
     ("p99.9", "latency_p99_9_seconds"),
 ];
 
-const MUSTS: &str =
-    "expected one such as \"survives 1 member\", \"capacity >= 60 %\" or \"p99 < 20 ms\"";
+const MUSTS: &str = "expected one such as \"survives 1 member\", \"capacity >= 60 %\", \"p99 < 20 ms\" or \"grade >= B\"";
 
 /// Reads what the plan is for: a metric, or weights of kinds of work, which become part of the
 /// workloads' own.
@@ -103,6 +104,19 @@ pub(super) fn must(plan: &mut Plan, list: &Item) -> Result<(), Error> {
                     Ok((found < wanted).then(short))
                 };
                 rule_out(plan, item, capacity)?;
+            }
+            ["grade", ">=", grade] => {
+                let grade: Grade = grade.parse().map_err(|error: String| item.error(error))?;
+                if !plan.workloads.iter().any(safety::is_pull) {
+                    return Err(item.error(format!(
+                        "`{text}`: nothing of the plan measures a grade; add a [[workload]] with \
+                        suite = \"{}\"",
+                        pull::NAME
+                    )));
+                }
+                if plan.terms.grade.as_ref().is_none_or(|known| grade < known.grade) {
+                    plan.terms.grade = Some(LeastGrade { text: text.to_owned(), grade });
+                }
             }
             [name, "<", ref time @ ..] => {
                 let Some((_, metric)) = LATENCIES.iter().find(|(known, _)| *known == name) else {

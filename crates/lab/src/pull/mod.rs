@@ -11,12 +11,15 @@
 //! in a namespace of their own, and what touches them is a process of its own: both end with this
 //! one, however it ends.
 
+mod apart;
 mod drives;
 mod place;
 mod state;
+mod text;
 mod worker;
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -35,6 +38,8 @@ use reactor::derive_seed;
 use serde::{Deserialize, Serialize};
 use serve::{OpenOptions, Opened};
 
+pub(crate) use apart::run_apart;
+pub use apart::serve_test;
 pub use drives::{Leaves, leaves};
 pub use place::{Place, enter};
 pub use state::{Failing, Replayed, replay};
@@ -59,6 +64,29 @@ pub enum Behaviour {
     LyingFua,
 }
 
+impl Behaviour {
+    /// Whether drives do what they say: figures of those that do not are never added to others.
+    #[must_use]
+    pub fn is_honest(self) -> bool {
+        !matches!(self, Behaviour::LyingFlush | Behaviour::LyingFua)
+    }
+}
+
+impl FromStr for Behaviour {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Behaviour, String> {
+        Ok(match text {
+            "typical" => Behaviour::Typical,
+            "strict" => Behaviour::Strict,
+            "write-through" => Behaviour::WriteThrough,
+            "lying" => Behaviour::LyingFlush,
+            "lying-fua" => Behaviour::LyingFua,
+            _ => return Err(format!("no drive behaves `{text}`")),
+        })
+    }
+}
+
 /// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -71,22 +99,40 @@ pub enum Happening {
     Kill,
 }
 
+impl FromStr for Happening {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Happening, String> {
+        Ok(match text {
+            "power" => Happening::Power,
+            "yank" => Happening::Yank,
+            "kill" => Happening::Kill,
+            _ => return Err(format!("no event is called `{text}`")),
+        })
+    }
+}
+
 /// What is tested, and how.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Options {
     /// The stack, over drives of our own.
+    #[serde(with = "text::stack")]
     pub stack: Node,
     /// Their sizes in bytes.
     pub drive_bytes: Vec<u64>,
-    /// What an array with superblocks keeps consistent with: `resync`, `bitmap`, `ppl`.
-    pub consistency: String,
+    /// How an array with superblocks is made.
+    pub new_array: Option<NewArraySettings>,
+    /// Whether arrays and caches are kept up.
+    pub upkeep: bool,
     /// The file system.
+    #[serde(with = "text::file_system")]
     pub file_system: FileSystem,
     /// Options for making it.
     pub make_options: Option<String>,
     /// Options for mounting it.
     pub mount_options: Option<String>,
     /// When writes of the export are durable.
+    #[serde(with = "text::removal")]
     pub removal: RemovalPolicy,
     /// What works on it.
     pub work: Work,
@@ -147,11 +193,6 @@ impl Options {
     }
 
     fn open(&self, drives: Vec<Arc<dyn Device>>, is_new: bool) -> Result<Opened, Error> {
-        let settings = NewArraySettings {
-            name: "pull".to_owned(),
-            consistency: self.consistency.clone(),
-            bitmap_chunk_bytes: None,
-        };
         let files = Drives(drives);
         let options = OpenOptions {
             files: &files,
@@ -159,8 +200,8 @@ impl Options {
             read_only: false,
             create_bytes: None,
             member_time: None,
-            upkeep: true,
-            new_array: Some(&settings).filter(|_| is_new),
+            upkeep: self.upkeep,
+            new_array: self.new_array.as_ref().filter(|_| is_new),
             reactor: None,
             models: None,
         };
@@ -169,7 +210,7 @@ impl Options {
 }
 
 /// A sample: its states, and what they come to.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Sample {
     /// What they come to.
     pub card: ScoreCard,
@@ -178,7 +219,7 @@ pub struct Sample {
 }
 
 /// What came out.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Outcome {
     /// The user's figure: cuts uniform in time.
     pub figure: Option<Sample>,
@@ -399,7 +440,8 @@ fn options_of(failing: &Failing) -> Result<Options, Error> {
     Ok(Options {
         stack: crate::stacks::parse(&failing.stack)?,
         drive_bytes: failing.drive_bytes.clone(),
-        consistency: String::new(),
+        new_array: None,
+        upkeep: true,
         file_system: FileSystem::named(&failing.file_system)?,
         make_options: None,
         mount_options: failing.mount_options.clone(),

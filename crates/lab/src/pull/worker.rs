@@ -53,6 +53,7 @@ enum Said {
 }
 
 /// How the worker is started.
+#[derive(Clone, Debug)]
 pub struct Program {
     /// Its path.
     pub path: PathBuf,

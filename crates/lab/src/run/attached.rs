@@ -59,6 +59,11 @@ impl<'a> Wanted<'a> {
 }
 
 impl Wanted<'_> {
+    /// What the plan itself says to the program that makes it.
+    pub(crate) fn own_make_options(&self) -> Option<String> {
+        self.make_options.map(str::to_owned)
+    }
+
     /// What the program that makes it is told: nothing of an ext file system is left for the kernel
     /// to write later, beside the measurement, unless the plan has its own say about that.
     pub(crate) fn options_to_make(&self) -> Option<String> {

@@ -10,6 +10,7 @@ use block::Node;
 use guest::Kernel;
 use reactor::{Reactor, derive_seed};
 use results::course::{self, Course, Step};
+use results::safety;
 use results::{Clock, Configuration, Host, MemberTraffic, Plan, Run, Trial, cell_id};
 use serve::{Opened, ServeWith};
 
@@ -18,16 +19,20 @@ use super::folder::MEMBERS;
 use super::in_guest::{self, GuestRows, Job, Worker};
 use super::members::{Members, empty_stores, put_in_place};
 use super::rows::{self, Ground as RowGround};
-use super::{Ended, Observer, Progress, audited};
+use super::{Ended, Observer, Progress, audited, pulled};
 use crate::cell;
 use crate::estimate::{Estimate, Kind};
 use crate::order::Turn;
 use crate::plan::{map_leaves, suite};
+use crate::pull::{Program, run_apart};
 use crate::record::Record;
 use crate::{order, stacks};
 use host::Error;
 use host::guard::Guard;
 use host::journal::Journal;
+
+/// Why a pull test of a configuration in a guest has no figures.
+const NOT_IN_GUESTS: &str = "a pull test is made with this machine's kernel, and not in a guest";
 
 /// Why a visit did not come to its end.
 #[derive(Debug)]
@@ -72,6 +77,8 @@ pub(super) struct Execution<'a> {
     serve_with: Option<&'a ServeWith>,
     /// What measures inside guests; without it there are none.
     worker: Option<&'a Worker>,
+    /// What makes power cuts; without it none are made.
+    puller: Option<&'a Program>,
     /// The kernel of guests, once it was looked for.
     kernel: Option<Kernel>,
     /// What guests found that were booted together with earlier ones, by block, position and first
@@ -157,6 +164,7 @@ impl<'a> Execution<'a> {
             trial_begun: begun,
             serve_with: None,
             worker: None,
+            puller: None,
             kernel: None,
             ahead: BTreeMap::new(),
             point: None,
@@ -173,6 +181,12 @@ impl<'a> Execution<'a> {
     /// The same with a program that measures inside guests.
     pub(super) fn working_with(mut self, worker: Option<&'a Worker>) -> Execution<'a> {
         self.worker = worker;
+        self
+    }
+
+    /// The same with a program that makes power cuts.
+    pub(super) fn pulling_with(mut self, puller: Option<&'a Program>) -> Execution<'a> {
+        self.puller = puller;
         self
     }
 
@@ -248,11 +262,11 @@ impl<'a> Execution<'a> {
                     observer.note(&note);
                     return Ok(Ended::Complete);
                 }
-                if !ready {
+                if !ready && self.opens_members() {
                     members.make(self.guard, &self.own_members(), journal, self.stop)?;
                     self.rehearse(journal, observer)?;
-                    ready = true;
                 }
+                ready = true;
                 let result = match (visit.configuration.clock, Wanted::of(visit.configuration)?) {
                     _ if in_guest::is_wanted(visit.configuration) => {
                         self.visit_guest(&visit, &turns, observer)
@@ -274,16 +288,24 @@ impl<'a> Execution<'a> {
         Ok(Ended::Complete)
     }
 
+    /// Whether any row of the plan needs the members: a pull test has drives of its own.
+    fn opens_members(&self) -> bool {
+        !self.plan.workloads.iter().all(safety::is_pull)
+    }
+
     fn course(&self) -> Course<'_> {
         Course::new(self.plan, &self.steps)
     }
 
     /// What is to be decided before this block.
     fn next_step(&mut self, block: u32) -> Option<Step> {
-        let course = Course::new(self.plan, &self.steps);
-        if let Some(step) = course.next_step(&self.trials, block) {
+        // What grades rule out cannot lead.
+        let mut judged = self.plan.clone();
+        judged.terms = safety::judged(&judged.terms, &safety::safety(self.plan, &self.trials));
+        if let Some(step) = Course::new(&judged, &self.steps).next_step(&self.trials, block) {
             return Some(step);
         }
+        let course = Course::new(self.plan, &self.steps);
         if !course.is_until_decided() || course.blocks() != Some(block) {
             return None;
         }
@@ -594,6 +616,10 @@ impl<'a> Execution<'a> {
             if self.is_spent {
                 return Ok(());
             }
+            if self.is_pull(&group) {
+                self.skip(visit, &group, NOT_IN_GUESTS, observer)?;
+                continue;
+            }
             self.tell(visit, first, observer);
             let key = (visit.block, visit.position, group[0]);
             let rows = match self.ahead.remove(&key) {
@@ -638,7 +664,8 @@ impl<'a> Execution<'a> {
             }
             for group in self.parts(&visit) {
                 let key = (block, position, group[0]);
-                if self.missing(&visit, &group).is_empty() || self.ahead.contains_key(&key) {
+                let is_there = self.ahead.contains_key(&key) || self.is_pull(&group);
+                if is_there || self.missing(&visit, &group).is_empty() {
                     continue;
                 }
                 if jobs.len() == most {
@@ -683,29 +710,90 @@ impl<'a> Execution<'a> {
         Ok(stack.end()?)
     }
 
-    /// A file system: made and mounted for the visit, and every suite in its folder.
+    /// A file system: every suite in its folder, and then what is left of it when the power fails.
     fn visit_attached(
         &mut self,
         visit: &Visit<'_>,
         journal: &mut Journal,
         observer: &mut dyn Observer,
     ) -> Result<(), Broken> {
+        let is_measured = |group: &Vec<usize>| !self.is_pull(group);
+        let (measured, pulled): (Vec<_>, Vec<_>) =
+            self.parts(visit).into_iter().partition(is_measured);
+        let is_missing = |group: &Vec<usize>| !self.missing(visit, group).is_empty();
+        if measured.iter().any(is_missing) {
+            self.visit_mounted(visit, &measured, journal, observer)?;
+        }
+        // When nothing stands on the members any more.
+        for group in pulled {
+            self.pull(visit, &group, observer)?;
+        }
+        Ok(())
+    }
+
+    /// Rows of the pull suite, each in a process of its own.
+    fn pull(
+        &mut self,
+        visit: &Visit<'_>,
+        group: &[usize],
+        observer: &mut dyn Observer,
+    ) -> Result<(), Broken> {
+        for workload in self.missing(visit, group) {
+            if self.is_spent {
+                return Ok(());
+            }
+            self.tell(visit, workload, observer);
+            let (plan, configuration) = (self.plan, visit.configuration);
+            let pulled =
+                pulled::options(plan, &plan.workloads[workload], configuration, visit.block)
+                    .and_then(|options| {
+                        let Some(program) = self.puller else {
+                            return Err(Error::failed("nothing was named that makes power cuts"));
+                        };
+                        let mut tell = |text: &str| tracing::debug!("{text}");
+                        let outcome = run_apart(&options, program, &mut tell, self.stop)?;
+                        Ok(outcome.map(|outcome| pulled::found(&options, &outcome)))
+                    });
+            match pulled {
+                Ok(Some(found)) => self.trial_found(visit, workload, found, observer)?,
+                Ok(None) => return Err(Broken::Stopped),
+                // No right to mount, no program that makes the file system, drives too small.
+                Err(error) => self.skip(visit, &[workload], &error.to_string(), observer)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the workloads of a table are pull tests.
+    fn is_pull(&self, group: &[usize]) -> bool {
+        group.iter().all(|workload| safety::is_pull(&self.plan.workloads[*workload]))
+    }
+
+    /// A file system: made and mounted for the visit, and these suites in its folder.
+    fn visit_mounted(
+        &mut self,
+        visit: &Visit<'_>,
+        groups: &[Vec<usize>],
+        journal: &mut Journal,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Broken> {
         if let Some(reason) = self.unfit.get(&visit.configuration.id).cloned() {
-            return self.skip(visit, &visit.turn.workloads, &reason, observer);
+            let workloads: Vec<usize> = groups.concat();
+            return self.skip(visit, &workloads, &reason, observer);
         }
         let seed = order::visit_seed(self.plan, visit.configuration, visit.block);
         let attached = self.attach(visit.configuration, seed, journal)?;
         let reactor = wall_reactor()?;
         self.rest(&reactor)?;
         let notes = self.notes(visit, &attached.notes())?;
-        for group in self.parts(visit) {
+        for group in groups {
             if self.is_spent {
                 break;
             }
             rows::run(
                 self,
                 visit,
-                &group,
+                group,
                 &RowGround::Folder(&attached),
                 &notes,
                 &reactor,

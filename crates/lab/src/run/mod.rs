@@ -25,6 +25,7 @@ mod fill;
 mod folder;
 pub(crate) mod in_guest;
 mod members;
+mod pulled;
 mod rows;
 
 use std::path::{Path, PathBuf};
@@ -36,6 +37,7 @@ use results::{Configuration, Plan, Run, Trial};
 
 use crate::estimate::TimeLeft;
 use crate::plan::{Resolved, terms};
+use crate::pull::Program;
 use crate::record::{self, Record};
 use execute::Execution;
 use folder::{HOST, MEMBERS, NOTES, PLAN, PLAN_TEXT, TRIALS};
@@ -66,6 +68,9 @@ pub struct RunOptions {
     pub serve_with: Option<ServeWith>,
     /// The program that measures inside guests. Without it no configuration is measured in one.
     pub worker: Option<Worker>,
+    /// The program that makes power cuts ([`crate::pull::serve_test`]). Without it no
+    /// configuration has a grade: the trials that should say it say so.
+    pub puller: Option<Program>,
 }
 
 /// How a run ended.
@@ -184,7 +189,8 @@ pub fn start(
         let mut execution =
             Execution::new(plan, &folder, &guard, record, (Vec::new(), steps), host.started, stop)
                 .serving_with(options.serve_with.as_ref())
-                .working_with(options.worker.as_ref());
+                .working_with(options.worker.as_ref())
+                .pulling_with(options.puller.as_ref());
         let ended = execution.run(&members, observer);
         recorded = execution.finished();
         ended
@@ -295,7 +301,8 @@ pub fn resume(
     let found = (lines.trials, steps);
     let mut execution = Execution::new(&plan, &folder, &guard, record, found, before.started, stop)
         .serving_with(options.serve_with.as_ref())
-        .working_with(options.worker.as_ref());
+        .working_with(options.worker.as_ref())
+        .pulling_with(options.puller.as_ref());
     if !changes.is_empty() {
         let text =
             format!("the machine had changed when the run was resumed: {}", changes.join("; "));

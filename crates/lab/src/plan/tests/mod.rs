@@ -4,6 +4,7 @@ use results::Clock;
 
 use super::*;
 
+mod grades;
 mod wrong;
 
 /// A small plan that is right; tests change it.

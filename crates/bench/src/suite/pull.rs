@@ -1,0 +1,192 @@
+//! `pull`: what is left when the power fails, as rows of a plan.
+//!
+//! The rows are defined here and carried out by the lab, which alone knows stacks and file systems:
+//! the test makes drives of its own, the stack over them, and its power cuts. By hand the same is
+//! `raidloom pull`.
+
+use std::time::Duration;
+
+use block::{Error, ErrorKind};
+use results::{Better, Group};
+
+use super::{Kind, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value};
+
+/// Name of the suite.
+pub const NAME: &str = "pull";
+/// How the name of each row begins, before the kind of work.
+pub const ROW: &str = "pull ";
+/// The kind of work that is spread over a time of its own.
+const COPY: &str = "copy";
+
+/// Each kind of work, with what its row says.
+const WORKS: [(&str, &str); 4] = [
+    (
+        COPY,
+        "Files of 20 to 180 KB are written and closed, and nothing is synced: how many seconds of \
+        copies are lost.",
+    ),
+    (
+        "fsync",
+        "Files are written, overwritten and removed, each with fsync: whether what was \
+        acknowledged is there.",
+    ),
+    (
+        "rename",
+        "Files are replaced by rename, half of them with fsync before and after: whether each is \
+        the old or the new one, whole.",
+    ),
+    ("append", "A log grows, with fdatasync behind each block: whether all of it is there."),
+];
+
+/// How drives may behave.
+pub const DEVICES: [&str; 5] = ["typical", "strict", "write-through", "lying", "lying-fua"];
+/// What a drive may write whole or not at all.
+const TEARS: [&str; 6] = ["512", "1KiB", "2KiB", "4KiB", "8KiB", "16KiB"];
+/// What may happen.
+pub const EVENTS: [&str; 3] = ["power", "yank", "kill"];
+
+/// `pull`.
+pub static SUITE: Suite = Suite {
+    name: NAME,
+    summary: "Power cuts, made on copies: what a layout and its file system lose, as a grade.",
+    about: "The configuration's stack is served over drives in memory that stand for its members, \
+        the file system is made on it, and the work is recorded at every drive. Then the power \
+        fails at moments spread evenly over the recording, and what is left is mounted, repaired \
+        where it has to be, and read. Grade A: nothing is lost but the last second of copies; B: \
+        nothing acknowledged is lost; C: it takes a repair, or old data come to light; D: \
+        acknowledged work is lost; E: all is lost, sometimes. A configuration has the worst grade \
+        of its rows, shown with the number of pulls and with what so many leave possible; `must = \
+        [\"grade >= B\"]` takes no other. It needs root and this machine's kernel, and opens none \
+        of the members. Rows have no score. In plans only: by hand it is `raidloom pull`.",
+    targets: &[TargetKind::Folder],
+    settings: &[
+        Setting::new(
+            "pulls",
+            Kind::Count(1, 1_000_000),
+            Value::Count(100),
+            "Power cuts of a row in each block, at moments uniform in time.",
+        ),
+        Setting::new(
+            "recordings",
+            Kind::Count(1, 1000),
+            Value::Count(1),
+            "Recordings over which they are spread. Cuts of one recording are alike: several \
+            blocks are several recordings.",
+        ),
+        Setting::new(
+            "copies",
+            Kind::Count(1, 100_000),
+            Value::Count(240),
+            "Files of the row that copies.",
+        ),
+        Setting::new(
+            "copy_time",
+            Kind::Time,
+            Value::Time(Duration::from_secs(40)),
+            "Time over which these are spread.",
+        ),
+        Setting::new(
+            "steps",
+            Kind::Count(1, 100_000),
+            Value::Count(200),
+            "Steps of each other row.",
+        ),
+        Setting::new(
+            "drive_size",
+            Kind::Bytes,
+            Value::Bytes(128 << 20),
+            "The drives are no larger than this, whatever their members are.",
+        ),
+        Setting::new(
+            "device",
+            Kind::Word(&DEVICES),
+            Value::word("typical"),
+            "How drives behave: with a volatile cache, losing whatever may be lost, without a \
+            cache, or (to see what it costs) ignoring flushes or FUA.",
+        ),
+        Setting::new(
+            "event",
+            Kind::Word(&EVENTS),
+            Value::word("power"),
+            "What happens: the power fails, drives are pulled out, or the kernel alone ends.",
+        ),
+        Setting::new(
+            "drive_cache",
+            Kind::Bytes,
+            Value::Bytes(32 << 20),
+            "The volatile cache of each typical drive.",
+        ),
+        Setting::new(
+            "cache_age",
+            Kind::Time,
+            Value::Time(Duration::from_secs(5)),
+            "How long a write stays in it at most.",
+        ),
+        Setting::new(
+            "tear",
+            Kind::Word(&TEARS),
+            Value::word("4KiB"),
+            "What a drive writes whole or not at all.",
+        ),
+    ],
+    rows: Rows::Alone,
+    phases: |_| WORKS.into_iter().map(|(work, what)| phase(work, what)).collect(),
+    prepared_bytes: |_, _| 0,
+    run,
+};
+
+fn phase(work: &str, what: &'static str) -> Phase {
+    Phase {
+        name: format!("{ROW}{work}"),
+        what: what.into(),
+        group: Group::Safety,
+        metric: "promise_broken_pulls_count".into(),
+        better: Better::Lower,
+        writes: true,
+    }
+}
+
+/// How many steps the work of a row has, and the time over which they are spread.
+#[must_use]
+pub fn extent(settings: &Settings, row: &str) -> (u64, Duration) {
+    if row.strip_prefix(ROW) == Some(COPY) {
+        (settings.count("copies"), settings.time("copy_time"))
+    } else {
+        (settings.count("steps"), Duration::ZERO)
+    }
+}
+
+/// How long a row takes, when nothing is known yet: its recordings, and three states a second.
+#[must_use]
+pub fn planned_time(settings: &Settings, row: &str) -> Duration {
+    let recordings = u32::try_from(settings.count("recordings")).unwrap_or(u32::MAX);
+    let (_, spread) = extent(settings, row);
+    (spread + Duration::from_secs(3)).saturating_mul(recordings)
+        + Duration::from_secs(settings.count("pulls") / 3)
+}
+
+/// A device or folder that is there already cannot lose its power.
+fn run(_: Target<'_>, _: &Settings, _: &mut Session<'_>) -> Result<(), Error> {
+    Err(Error::new(
+        ErrorKind::Unsupported,
+        "pull: the test makes drives of its own, on this machine: run it from a plan, or by hand \
+        with `raidloom pull`",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_take_their_recordings_and_three_states_a_second() {
+        let mut settings = SUITE.defaults(block::Clock::Wall);
+        settings.set(&SUITE, "pulls", Value::Count(30)).unwrap();
+        settings.set(&SUITE, "recordings", Value::Count(2)).unwrap();
+        assert_eq!(extent(&settings, "pull copy"), (240, Duration::from_secs(40)));
+        assert_eq!(extent(&settings, "pull append"), (200, Duration::ZERO));
+        assert_eq!(planned_time(&settings, "pull copy"), Duration::from_secs(2 * 43 + 10));
+        assert_eq!(planned_time(&settings, "pull fsync"), Duration::from_secs(2 * 3 + 10));
+        assert!((SUITE.phases)(&settings).iter().all(|phase| phase.group == Group::Safety));
+    }
+}

@@ -1,0 +1,148 @@
+//! A pull test in a process of its own, as a run starts one for a row: a mount namespace is a
+//! process's, and a run that is killed takes the test with it.
+//!
+//! ```text
+//!   raidloom run ── options, a line of JSON ──> standard input; its end ends the test
+//!        <── how far, then what came out: lines of JSON on standard output ──
+//! ```
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use host::Error;
+use serde::{Deserialize, Serialize};
+
+use super::worker::Output;
+use super::{Options, Outcome, Place, Program, enter, run};
+
+/// How long the wish to stop may go unnoticed.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What the process says.
+#[derive(Debug, Serialize, Deserialize)]
+enum Said {
+    Told(String),
+    Ended(Box<Outcome>),
+    Failed(String),
+}
+
+/// A test that runs. Dropping it ends it.
+struct Test {
+    child: Child,
+    /// The test ends with it.
+    _input: ChildStdin,
+    said: Receiver<Said>,
+}
+
+impl Drop for Test {
+    fn drop(&mut self) {
+        // One that has ended by itself cannot be killed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs a test in a process of its own. `None` when it was stopped.
+///
+/// # Errors
+/// As [`run`], and what keeps the process from being started.
+pub(crate) fn run_apart(
+    options: &Options,
+    program: &Program,
+    tell: &mut dyn FnMut(&str),
+    stop: &AtomicBool,
+) -> Result<Option<Outcome>, Error> {
+    let test = start(options, program)?;
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        match test.said.recv_timeout(LOOK) {
+            Ok(Said::Told(text)) => tell(&text),
+            Ok(Said::Ended(outcome)) => return Ok(Some(*outcome)),
+            Ok(Said::Failed(text)) => return Err(Error::failed(text)),
+            Err(RecvTimeoutError::Timeout) => (),
+            // The signal that asks for an end reaches it too.
+            Err(RecvTimeoutError::Disconnected) if stop.load(Ordering::Relaxed) => return Ok(None),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Error::failed("the pull test has ended early"));
+            }
+        }
+    }
+}
+
+fn start(options: &Options, program: &Program) -> Result<Test, Error> {
+    let failed = |error: &std::io::Error| Error::from_io("starting a pull test", error);
+    let mut line = serde_json::to_vec(options)
+        .map_err(|error| Error::failed(format!("options of a pull test: {error}")))?;
+    line.push(b'\n');
+    let mut command = Command::new(&program.path);
+    command.args(&program.arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| failed(&error))?;
+    let mut input = child.stdin.take().expect("it was piped");
+    let output = BufReader::new(child.stdout.take().expect("it was piped"));
+    let (sender, said) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in output.lines().map_while(Result::ok) {
+            let Ok(said) = serde_json::from_str(&line) else { break };
+            if sender.send(said).is_err() {
+                break;
+            }
+        }
+    });
+    let written = input.write_all(&line).and_then(|()| input.flush());
+    let test = Test { child, _input: input, said };
+    // What it has said before it ended tells more than a broken pipe.
+    match written {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(failed(&error)),
+        _ => Ok(test),
+    }
+}
+
+/// The process's side: enters a namespace, reads its options, tests, and says what came out.
+/// `worker` is what mounts and works.
+///
+/// # Errors
+/// When nobody listens any more. What kept the test from being made is said, and no error here.
+pub fn serve_test(worker: &Program, output: &mut Output<'_>) -> Result<(), Error> {
+    let said = match test(worker, output) {
+        Ok(outcome) => Said::Ended(Box::new(outcome)),
+        Err(error) => Said::Failed(error.to_string()),
+    };
+    say(output, &said).map_err(|error| Error::from_io("the pull test", &error))
+}
+
+fn say(output: &mut Output<'_>, said: &Said) -> std::io::Result<()> {
+    output(&(serde_json::to_string(said).map_err(std::io::Error::other)? + "\n"))
+}
+
+fn test(worker: &Program, output: &mut Output<'_>) -> Result<Outcome, Error> {
+    // Nothing was read yet: the program begins anew in there.
+    enter()?;
+    let mut line = String::new();
+    std::io::stdin()
+        .read_line(&mut line)
+        .map_err(|error| Error::from_io("options of a pull test", &error))?;
+    let options: Options = serde_json::from_str(&line)
+        .map_err(|error| Error::usage(format!("options of a pull test: {error}")))?;
+    std::thread::spawn(|| {
+        // Nothing more comes: this is the end of the run that has started it.
+        let _ = std::io::stdin().read_line(&mut String::new());
+        std::process::exit(1);
+    });
+    let place = Place::new()?;
+    let mut gone = None;
+    let mut tell = |text: &str| {
+        if let Err(error) = say(output, &Said::Told(text.to_owned())) {
+            gone = Some(error);
+        }
+    };
+    let outcome = run(&options, &place, worker, &mut tell, &AtomicBool::new(false))?;
+    match gone {
+        Some(error) => Err(Error::from_io("the pull test", &error)),
+        None => Ok(outcome),
+    }
+}

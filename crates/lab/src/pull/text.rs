@@ -1,0 +1,58 @@
+//! Values of options as the texts that people write for them.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serializer};
+
+fn read<'de, D: Deserializer<'de>, T>(
+    from: D,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Result<T, D::Error> {
+    parse(&String::deserialize(from)?).map_err(D::Error::custom)
+}
+
+pub(super) mod stack {
+    use block::Node;
+
+    use super::{Deserializer, Serializer, read};
+
+    pub(crate) fn serialize<S: Serializer>(node: &Node, into: S) -> Result<S::Ok, S::Error> {
+        into.collect_str(node)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Node, D::Error> {
+        read(from, |text| crate::stacks::parse(text).map_err(|error| error.to_string()))
+    }
+}
+
+pub(super) mod file_system {
+    use host::mount::FileSystem;
+
+    use super::{Deserializer, Serializer, read};
+
+    pub(crate) fn serialize<S: Serializer>(kind: &FileSystem, into: S) -> Result<S::Ok, S::Error> {
+        into.serialize_str(kind.name)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<FileSystem, D::Error> {
+        read(from, |text| FileSystem::named(text).map_err(|error| error.to_string()))
+    }
+}
+
+pub(super) mod removal {
+    use export::RemovalPolicy;
+
+    use super::{Deserializer, Serializer, read};
+
+    pub(crate) fn serialize<S: Serializer>(
+        policy: &RemovalPolicy,
+        into: S,
+    ) -> Result<S::Ok, S::Error> {
+        into.collect_str(policy)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<RemovalPolicy, D::Error> {
+        read(from, |text| text.parse::<RemovalPolicy>().map_err(|error| error.to_string()))
+    }
+}
