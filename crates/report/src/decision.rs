@@ -4,7 +4,7 @@
 use results::analysis::{Analysis, Comparison, KindResult, Start};
 
 use crate::sentences::{self, Answer, join};
-use crate::{numbers, table};
+use crate::{numbers, safety, table};
 
 /// What a comparison comes to.
 pub(crate) struct Decision<'a> {
@@ -56,7 +56,9 @@ pub(crate) fn decision<'a>(
         Some(group) => format!("For {} work", numbers::kind(Some(group))),
         None => "For all of the work together".to_owned(),
     };
-    let known = join(of_all.known.iter().map(String::as_str));
+    let known = of_all.known.into_iter().chain(with_grade(analysis, comparison, take));
+    let known: Vec<String> = known.collect();
+    let known = join(known.iter().map(String::as_str));
     Some(Decision {
         is_sure: of_all.is_sure,
         lead: format!("Take {}", table::full_label(comparison, take)),
@@ -66,5 +68,23 @@ pub(crate) fn decision<'a>(
         start: analysis.starts.iter().find(|start| start.configuration == *take),
         open,
         kinds,
+    })
+}
+
+/// The grade of what is taken, behind its speed where there is only one: `412 MB/s, grade B: …`.
+fn with_grade(analysis: &Analysis, comparison: &Comparison, take: &str) -> Option<String> {
+    let grade = safety::of_configuration(analysis, take)?;
+    let own = comparison.cells.iter().filter(|cell| cell.configuration == take);
+    let workloads: Vec<&str> = own.map(|cell| cell.workload.as_str()).collect();
+    let speed = match workloads[..] {
+        [one] => table::figure(comparison, take, one),
+        _ => None,
+    };
+    Some(match speed {
+        Some(speed) => format!("{speed}, {grade}."),
+        None => {
+            let (first, rest) = grade.split_at(1);
+            format!("{}{rest}.", first.to_uppercase())
+        }
     })
 }

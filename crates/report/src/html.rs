@@ -2,6 +2,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use results::analysis::{Analysis, Comparison, Start};
+use results::safety::speeds;
 use results::shape;
 use results::types::{Configuration, Run};
 use serde_json::{Value, json};
@@ -10,7 +11,7 @@ use crate::card::{Card, card};
 use crate::charts::{self, Lines};
 use crate::decision::decision;
 use crate::table::{self, Table};
-use crate::{chart_tables, csv, heat, numbers, sentences, svg};
+use crate::{chart_tables, csv, heat, numbers, safety, sentences, svg};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -18,7 +19,8 @@ const SCRIPT: &str = include_str!("page.js");
 /// The page. Text from plans and machines is escaped wherever it goes.
 #[must_use]
 pub fn html(run: &Run, analysis: &Analysis) -> String {
-    let name = &run.plan.name;
+    let (name, scope) = (&run.plan.name, sentences::scope(run, analysis));
+    let run = &*speeds(run);
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -38,7 +40,7 @@ pub fn html(run: &Run, analysis: &Analysis) -> String {
                     p.over { "raidloom report" }
                     h1 { (name) }
                     p.scope {
-                        @for (place, part) in sentences::scope(run, analysis).iter().enumerate() {
+                        @for (place, part) in scope.iter().enumerate() {
                             @if place > 0 { " · " }
                             span.whole { (part) }
                         }
@@ -47,14 +49,17 @@ pub fn html(run: &Run, analysis: &Analysis) -> String {
                 main {
                     (verdict(run, analysis))
                     (warnings(analysis))
+                    (grades(analysis))
                     @if sentences::has_scores(analysis) { (scores(analysis)) }
-                    (ratios(run, analysis))
-                    (units(run, analysis))
-                    (latency(run, analysis))
-                    (load(run, analysis))
-                    (effects(run, analysis))
-                    (traffic(run, analysis))
-                    (order(run, analysis))
+                    @if !analysis.comparisons.is_empty() {
+                        (ratios(run, analysis))
+                        (units(run, analysis))
+                        (latency(run, analysis))
+                        (load(run, analysis))
+                        (effects(run, analysis))
+                        (traffic(run, analysis))
+                        (order(run, analysis))
+                    }
                     (machine(run, analysis))
                 }
                 footer {
@@ -214,6 +219,7 @@ fn verdict(run: &Run, analysis: &Analysis) -> Markup {
                     @if let Some(sentence) = sentences::pairing(comparison) { p.all { (sentence) } }
                 }
             }
+            @for sentence in safety::by_grade(analysis) { p { (sentence) } }
         }
     }
 }
@@ -225,6 +231,18 @@ fn warnings(analysis: &Analysis) -> Markup {
                 h2 #warnings { "Read this first" }
                 ul { @for warning in &analysis.warnings {
                     li { (sentences::warning(analysis, warning)) } } }
+            }
+        }
+    }
+}
+
+fn grades(analysis: &Analysis) -> Markup {
+    html! {
+        @if let Some(table) = safety::table(analysis) {
+            section aria-labelledby="safety" {
+                h2 #safety { "What power cuts leave" }
+                p.note { (safety::NOTE) }
+                (shown(&table))
             }
         }
     }

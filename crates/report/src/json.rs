@@ -1,21 +1,23 @@
 //! The whole report as one JSON document, for programs.
 
 use results::analysis::{Analysis, Cell, Comparison};
+use results::safety::Safety;
 use results::types::Run;
 use serde_json::{Value, json};
 
 use crate::csv::word;
-use crate::{numbers, sentences};
+use crate::{numbers, safety, sentences};
 
 /// Plan, host and analysis, with `"schema": "raidloom/report/2"`. Base units, unit in the name.
 ///
 /// `headlines` has one for each kind of work and one for all of it, `verdicts` each cell but the
 /// baselines', by the metric that its workload is judged by; both are the claims that the report's
-/// sentences and tables print. `valid` is false when a comparison was asked for and no headline has
+/// sentences and tables print. `safety` has the grade of each configuration, of a plan with pull
+/// tests.  `valid` is false when a comparison was asked for and no headline has
 /// an answer to give.
 #[must_use]
 pub fn json(run: &Run, analysis: &Analysis) -> String {
-    let document = json!({
+    let mut document = json!({
         "schema": "raidloom/report/2",
         "plan": run.plan,
         "host": run.host,
@@ -25,7 +27,26 @@ pub fn json(run: &Run, analysis: &Analysis) -> String {
         "verdicts": verdicts(analysis),
         "analysis": analysis,
     });
+    if !analysis.safety.is_empty() {
+        document["safety"] = analysis.safety.iter().map(grade).collect();
+    }
     escape::json(&format!("{document:#}\n")).into_owned()
+}
+
+fn grade(safety: &Safety) -> Value {
+    let whole = safety.whole.as_ref();
+    json!({
+        "settings": safety.settings,
+        "grade": whole.map(|whole| whole.grade),
+        "pulls": whole.map(|whole| whole.tally.pulls),
+        "unseen_at_most_percent": whole.map(|whole| whole.unseen_at_most_percent),
+        "acknowledged": whole.map(|whole| whole.tally.promises),
+        "acknowledged_lost": whole.map(|whole| whole.tally.promises_broken),
+        "broken_at_most_percent": whole.and_then(|whole| whole.broken_at_most_percent),
+        "copies_lost_max_seconds": whole.map(|whole| whole.tally.copies_seconds_lost),
+        "sentence": whole.map(safety::sentence),
+        "rows": safety.rows,
+    })
 }
 
 fn settings<'a>(

@@ -22,6 +22,7 @@ mod json;
 mod markdown;
 mod measure;
 mod numbers;
+mod safety;
 mod sentences;
 mod svg;
 mod table;

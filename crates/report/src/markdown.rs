@@ -4,9 +4,11 @@ use std::fmt::Write as _;
 
 use escape::markdown as escaped;
 use results::analysis::Analysis;
+use results::safety::speeds;
 use results::types::Run;
 
 use crate::decision::decision;
+use crate::safety;
 use crate::sentences;
 use crate::table::{self, Table};
 
@@ -18,6 +20,7 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
         escaped(&run.plan.name),
         escaped(&sentences::scope(run, analysis).join(" · "))
     );
+    let run = &*speeds(run);
     for comparison in &analysis.comparisons {
         let subject = table::comparison_subject(comparison);
         let _ = write!(
@@ -65,6 +68,9 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
             let _ = write!(text, "\n{}\n", escaped(&sentence));
         }
     }
+    for sentence in safety::by_grade(analysis) {
+        let _ = write!(text, "\n{}\n", escaped(&sentence));
+    }
     if !analysis.warnings.is_empty() {
         text.push_str("\n## Warnings\n\n");
         for warning in &analysis.warnings {
@@ -79,7 +85,13 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
             put_table(&mut text, &table::scores(comparison, kind));
         }
     }
-    text.push_str("\n## Ratios by workload\n");
+    if let Some(table) = safety::table(analysis) {
+        let _ = write!(text, "\n## Safety\n\n{}\n", escaped(safety::NOTE));
+        put_table(&mut text, &table);
+    }
+    if !analysis.comparisons.is_empty() {
+        text.push_str("\n## Ratios by workload\n");
+    }
     for comparison in &analysis.comparisons {
         for panel in table::panels(comparison) {
             put_table(&mut text, &table::heat(run, comparison, &panel));

@@ -4,10 +4,12 @@
 use escape::{Paint, line as printable, width};
 use results::analysis::{Analysis, Comparison, KindResult, Score};
 use results::claim::Answer;
+use results::safety::speeds;
 use results::types::Run;
 
 use crate::decision::decision;
 use crate::numbers;
+use crate::safety;
 use crate::sentences;
 use crate::svg::LogScale;
 use crate::table::{self, Table};
@@ -40,6 +42,7 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
     let mut out = Out { style, text: String::new() };
     out.line(&style.paint(Paint::Bold, &run.plan.name));
     out.wrapped(0, &sentences::scope(run, analysis).join(" · "));
+    let run = &*speeds(run);
     out.heading("DECISION");
     for comparison in &analysis.comparisons {
         let title = format!(
@@ -81,6 +84,9 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
         }
         out.line("");
     }
+    for sentence in safety::by_grade(analysis) {
+        out.wrapped(2, &sentence);
+    }
     if !analysis.warnings.is_empty() {
         out.heading("READ THIS FIRST");
         for warning in &analysis.warnings {
@@ -103,7 +109,15 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
             }
         }
     }
-    out.heading("RATIOS");
+    if let Some(table) = safety::table(analysis) {
+        out.heading("SAFETY");
+        out.wrapped(0, safety::NOTE);
+        out.line("");
+        out.table(&table);
+    }
+    if !analysis.comparisons.is_empty() {
+        out.heading("RATIOS");
+    }
     for comparison in &analysis.comparisons {
         for panel in table::panels(comparison) {
             out.table(&table::heat(run, comparison, &panel));

@@ -6,11 +6,13 @@
 
 mod fixture;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use report::Style;
 use results::analyse;
-use results::types::Run;
+use results::safety::{Grade, LeastGrade, Tally};
+use results::types::{Group, Run, Trial, Workload};
 
 fn check(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
@@ -273,4 +275,118 @@ fn the_card_has_the_figures_of_what_was_decided_on() {
     let mut begun = fixture::small();
     begun.trials.truncate(30);
     assert_eq!(report::card_text(&begun, &analyse(&begun)), None, "nothing was decided on");
+}
+
+/// The small run with pull tests beside its speeds: one configuration in two breaks promises, and
+/// one could not be tested.
+fn with_pulls() -> Run {
+    let mut run = fixture::small();
+    let mut pulls = Vec::new();
+    for name in ["pull copy", "pull fsync"] {
+        run.plan.workloads.push(Workload {
+            name: name.to_owned(),
+            suite: "pull".to_owned(),
+            group: Group::Safety,
+            metric: "promise_broken_pulls_count".to_owned(),
+            better: results::Better::Lower,
+            weight: 0.0,
+            judge: results::Judge::default(),
+        });
+        for (place, configuration) in run.plan.configurations.iter().enumerate() {
+            let (promises, broken) = match (name, place % 2) {
+                ("pull copy", _) => (0, 0),
+                (_, broken) => (6400, broken as u64),
+            };
+            let tally = Tally {
+                pulls: 300,
+                checked: 300,
+                promising: if promises > 0 { 297 } else { 0 },
+                promises,
+                promise_broken: 28 * broken,
+                promises_broken: 61 * broken,
+                promised_bytes_lost: (61 << 12) * broken,
+                promised_seconds_lost: 0.153 * broken as f64,
+                copies_late: if promises > 0 { 0 } else { 290 },
+                copies_seconds_lost: if promises > 0 { 0.0 } else { 35.2 },
+                recovery_seconds: 0.041,
+                ..Tally::default()
+            };
+            let is_last = place + 1 == run.plan.configurations.len();
+            pulls.push(Trial {
+                cell: results::cell_id(&configuration.settings, name),
+                settings: configuration.settings.clone(),
+                workload: name.to_owned(),
+                block: 0,
+                order: 0,
+                clock: configuration.clock,
+                metrics: if is_last { BTreeMap::new() } else { tally.metrics() },
+                members: Vec::new(),
+                flags: match is_last {
+                    true => vec!["not measured: only root may mount".to_owned()],
+                    false => Vec::new(),
+                },
+            });
+        }
+    }
+    run.trials.extend(pulls);
+    run
+}
+
+#[test]
+fn grades_stand_beside_speeds_in_the_decision_and_in_a_section() {
+    let run = with_pulls();
+    let analysis = analyse(&run);
+    check("safety-100.txt", &report::text(&run, &analysis, plain(100)));
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let broken = "Grade D: loses at most 35 s of copies, 61 of 6,400 acknowledged, up to 153 ms of \
+                  it (in 28 of 297 pulls, at most 12.7 %).";
+    for text in [report::text(&run, &analysis, plain(100)), report::markdown(&run, &analysis)] {
+        assert!(words(&text).contains(broken), "{text}");
+        assert!(text.contains("only root may mount"), "{text}");
+    }
+    let page = report::html(&run, &analysis);
+    assert!(page.contains(broken) && page.contains("What power cuts leave"));
+    let json: serde_json::Value = serde_json::from_str(&report::json(&run, &analysis)).unwrap();
+    let grades: Vec<_> =
+        json["safety"].as_array().unwrap().iter().map(|one| &one["grade"]).collect();
+    assert_eq!((grades[0], grades[1], grades[7]), (&"B".into(), &"D".into(), &().into()));
+    assert_eq!(json["safety"][1]["acknowledged_lost"], 61);
+    // One figure is said with the grade.
+    let mut one = run.clone();
+    let first = one.plan.workloads[0].name.clone();
+    one.plan.workloads.retain(|known| known.name == first || known.group == Group::Safety);
+    let text = words(&report::text(&one, &analyse(&one), plain(100)));
+    let of_one = "MB/s, grade B: loses at most 35 s of copies, 0 of 6,400 acknowledged (297 pulls, \
+                  below 1.1 %).";
+    assert!(text.contains(of_one), "{text}");
+    // Without any, nothing is said of it.
+    let none = fixture::small();
+    assert!(!report::html(&none, &analyse(&none)).contains("What power cuts leave"));
+}
+
+#[test]
+fn a_plan_takes_nothing_below_its_grade_and_says_so() {
+    let mut run = with_pulls();
+    run.plan.terms.grade = Some(LeastGrade { text: "grade >= C".to_owned(), grade: Grade::C });
+    let analysis = analyse(&run);
+    let text = report::text(&run, &analysis, plain(100));
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("(grade >= C is asked for: grade D in 600 pulls)"), "{text}");
+    assert!(
+        words.contains("(grade >= C is asked for, and no grade was measured: only root may mount)"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_run_of_power_cuts_alone_is_sorted_by_grade() {
+    let mut run = with_pulls();
+    run.plan.workloads.retain(|workload| workload.group == Group::Safety);
+    run.trials.retain(|trial| trial.workload.starts_with("pull "));
+    let analysis = analyse(&run);
+    check("safety-alone.txt", &report::text(&run, &analysis, plain(100)));
+    for text in [report::markdown(&run, &analysis), report::html(&run, &analysis)] {
+        assert!(text.contains("Grade D:") && text.contains("only root may mount"), "{text}");
+        assert!(!text.contains("Ratios by workload") && !text.contains("Every workload"), "{text}");
+    }
 }

@@ -40,7 +40,7 @@ use std::collections::BTreeMap;
 
 use crate::claim::LEVEL;
 use crate::course::{self, Course};
-use crate::safety::{self, without_pulls};
+use crate::safety::{self, speeds};
 use crate::types::{Better, Clock, Judge, Plan, Run, Workload};
 use crate::voices::Table;
 
@@ -80,8 +80,11 @@ pub fn analyse(run: &Run) -> Analysis {
         false => Course::new(&run.plan, &run.steps).trials(),
     };
     // Cells of pull tests are no figures to compare.
-    let without = (!safety.is_empty()).then(|| without_pulls(run, &safety));
-    let run = without.as_ref().unwrap_or(run);
+    let mut run = speeds(run);
+    if run.plan.terms.grade.is_some() {
+        run.to_mut().plan.terms = safety::judged(&run.plan.terms, &safety);
+    }
+    let run = &*run;
     let plan = &run.plan;
     let course = Course::new(plan, &run.steps);
     let (table, ..) = Table::new(plan, &run.trials);

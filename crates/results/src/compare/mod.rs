@@ -22,6 +22,7 @@ use crate::claim::{
     self, Answer, Claim, Estimate, Family, Invalid, LEVEL, Over, Quantiles, Question, Sample,
     Settle,
 };
+use crate::safety::speeds;
 use crate::statistics;
 use crate::types::{Configuration, Run, settings_text};
 use crate::voices::{Table, Voices};
@@ -165,6 +166,8 @@ impl Changes {
 /// alone. `margin` is the half-width of "same", as a fraction.
 #[must_use]
 pub fn compare(first: &Run, second: &Run, margin: f64) -> Changes {
+    // Grades are no figures to compare.
+    let (first, second) = (&*speeds(first), &*speeds(second));
     let mut changes = Changes { differing: differing(first, second), ..Changes::default() };
     let only = |run: &Run| run.plan.configurations.len() == 1;
     let alone = (only(first) && only(second))

@@ -10,6 +10,7 @@
 //! Only counts and longest times are recorded, since these alone can be added up over blocks.
 //! Figures of drives that do not do what they say are never added to those of honest ones.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -408,10 +409,13 @@ pub fn judged(terms: &Terms, found: &[Safety]) -> Terms {
     terms
 }
 
-/// The run without its pull tests, its terms as these leave them: what is compared.
-pub(crate) fn without_pulls(run: &Run, found: &[Safety]) -> Run {
+/// The run without its pull tests: what is compared, and what charts are made of.
+#[must_use]
+pub fn speeds(run: &Run) -> Cow<'_, Run> {
+    if !run.plan.workloads.iter().any(is_pull) {
+        return Cow::Borrowed(run);
+    }
     let mut run = run.clone();
-    run.plan.terms = judged(&run.plan.terms, found);
     let pulls: Vec<String> = run
         .plan
         .workloads
@@ -419,7 +423,7 @@ pub(crate) fn without_pulls(run: &Run, found: &[Safety]) -> Run {
         .map(|workload| workload.name)
         .collect();
     run.trials.retain(|trial| !pulls.contains(&trial.workload));
-    run
+    Cow::Owned(run)
 }
 
 #[cfg(test)]
