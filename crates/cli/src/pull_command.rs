@@ -30,6 +30,12 @@ pub(crate) enum WorkName {
     Rename,
     /// A log grows, with fdatasync behind each block
     Append,
+    /// Transactions of SQLite as it comes: its journal is removed, synchronous=FULL
+    Database,
+    /// The same with synchronous=EXTRA: the folder is synced after each
+    DatabaseExtra,
+    /// Transactions of SQLite with a write-ahead log
+    DatabaseWal,
 }
 
 impl WorkName {
@@ -39,6 +45,9 @@ impl WorkName {
             WorkName::Fsync => Work::Fsync,
             WorkName::Rename => Work::Rename,
             WorkName::Append => Work::Append,
+            WorkName::Database => Work::Database,
+            WorkName::DatabaseExtra => Work::DatabaseExtra,
+            WorkName::DatabaseWal => Work::DatabaseWal,
         }
     }
 }
@@ -389,6 +398,7 @@ fn show(
             Work::Fsync => "steps with fsync",
             Work::Rename => "renames",
             Work::Append => "blocks appended",
+            Work::Database | Work::DatabaseExtra | Work::DatabaseWal => "transactions of SQLite",
         },
         outcome.recorded_seconds,
         options.recordings,

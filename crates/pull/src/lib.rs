@@ -28,6 +28,7 @@
 pub mod content;
 mod crash;
 mod cut;
+mod database;
 mod format;
 mod history;
 mod image;

@@ -9,6 +9,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::content::{BLOCK_BYTES, Class, Found, SECRET, identify};
+use crate::database;
 use crate::work::{Mark, Work, name};
 
 /// What a file has to hold.
@@ -31,6 +32,11 @@ pub enum Rule {
     Log {
         /// The count.
         blocks: u32,
+    },
+    /// So many transactions, whole and in order: a database (O11).
+    Transactions {
+        /// The count.
+        count: u32,
     },
     /// It is gone (O7).
     Gone,
@@ -91,6 +97,7 @@ pub fn expected(work: Work, marks: &[(u64, Mark)]) -> Vec<Expected> {
                 file,
                 match work {
                     Work::Append => Rule::Log { blocks: version },
+                    _ if work.is_database() => Rule::Transactions { count: version },
                     Work::Rename => Rule::Replaced { version },
                     _ => Rule::Promised { version },
                 },
@@ -199,6 +206,14 @@ fn read(folder: &Path, file: u32) -> io::Result<Vec<u8>> {
 
 fn look(folder: &Path, run: u64, expected: &Expected) -> Look {
     let mut look = Look::default();
+    if let Rule::Transactions { count } = expected.rule {
+        let (class, found) = database::look(&folder.join(name(expected.file)), run, count);
+        if let Some(class) = class {
+            // A block for each that is missing stands for what it held.
+            look.wrong(class, u64::from(count - found.min(count)) * BLOCK_BYTES as u64);
+        }
+        return look;
+    }
     let whole = u64::from(expected.blocks) * BLOCK_BYTES as u64;
     let bytes = match read(folder, expected.file) {
         Ok(_) if expected.rule == Rule::Gone => {
@@ -227,7 +242,7 @@ fn look(folder: &Path, run: u64, expected: &Expected) -> Look {
         Rule::Promised { version } | Rule::Replaced { version } => (version, expected.blocks),
         Rule::Log { blocks } => (1, blocks),
         Rule::Atomic | Rule::Closed => (1, expected.blocks),
-        Rule::Gone | Rule::Free => return look,
+        Rule::Transactions { .. } | Rule::Gone | Rule::Free => return look,
     };
     if (found.len() as u32) < needed {
         look.wrong(Class::Short, u64::from(needed - found.len() as u32) * BLOCK_BYTES as u64);

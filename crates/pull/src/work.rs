@@ -14,6 +14,7 @@ use reactor::{Random, Reactor, derive_seed};
 use serde::{Deserialize, Serialize};
 
 use crate::content::{BLOCK_BYTES, BlockName, SECRET, block};
+use crate::database::Database;
 
 /// Kinds of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,14 +28,30 @@ pub enum Work {
     Rename,
     /// A log grows block by block, with fdatasync behind each.
     Append,
+    /// Transactions of SQLite as it comes: a journal that is removed, `synchronous=FULL`.
+    Database,
+    /// The same with `synchronous=EXTRA`.
+    DatabaseExtra,
+    /// Transactions of SQLite with a write-ahead log.
+    DatabaseWal,
+}
+
+impl Work {
+    /// Whether it is a database's.
+    pub(crate) fn is_database(self) -> bool {
+        matches!(self, Work::Database | Work::DatabaseExtra | Work::DatabaseWal)
+    }
 }
 
 /// All of them.
-pub const WORKS: [(&str, Work); 4] = [
+pub const WORKS: [(&str, Work); 7] = [
     ("copy", Work::Copy),
     ("fsync", Work::Fsync),
     ("rename", Work::Rename),
     ("append", Work::Append),
+    ("database", Work::Database),
+    ("database-extra", Work::DatabaseExtra),
+    ("database-wal", Work::DatabaseWal),
 ];
 
 /// What the work says.
@@ -156,6 +173,10 @@ pub fn work(
         Work::Append => Some(File::create(folder.join(name(0)))?),
         _ => None,
     };
+    let mut database = match work.is_database() {
+        true => Some(Database::create(work, &folder.join(name(0)))?),
+        false => None,
+    };
     let mut state = State::default();
     for step in 0..extent.steps {
         let due = begun + spread * step / extent.steps.max(1);
@@ -171,6 +192,12 @@ pub fn work(
                 tell(Mark::Begun { file: 0, version: 1, blocks: step + 1 })?;
                 log.write_all(&block(run, BlockName { file: 0, version: 1, block: step }))?;
                 log.sync_data()?;
+                tell(Mark::Synced { file: 0, version: step + 1 })?;
+            }
+            Work::Database | Work::DatabaseExtra | Work::DatabaseWal => {
+                let database = database.as_mut().expect("made above");
+                tell(Mark::Begun { file: 0, version: 1, blocks: step + 1 })?;
+                database.commit(run, step)?;
                 tell(Mark::Synced { file: 0, version: step + 1 })?;
             }
         }

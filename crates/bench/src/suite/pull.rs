@@ -19,7 +19,7 @@ pub const ROW: &str = "pull ";
 const COPY: &str = "copy";
 
 /// Each kind of work, with what its row says.
-const WORKS: [(&str, &str); 4] = [
+const WORKS: [(&str, &str); 7] = [
     (
         COPY,
         "Files of 20 to 180 KB are written and closed, and nothing is synced: how many seconds of \
@@ -36,6 +36,13 @@ const WORKS: [(&str, &str); 4] = [
         the old or the new one, whole.",
     ),
     ("append", "A log grows, with fdatasync behind each block: whether all of it is there."),
+    (
+        "database",
+        "Transactions of SQLite as it comes (synchronous FULL): whether each that was committed is \
+        there, whole.",
+    ),
+    ("database-extra", "The same with synchronous EXTRA, which syncs the folder after each."),
+    ("database-wal", "The same with a write-ahead log: whether each that was committed is there."),
 ];
 
 /// How drives may behave.
