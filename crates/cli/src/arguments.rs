@@ -919,6 +919,20 @@ pub(crate) struct ReportArguments {
     /// ends in .svg, else text (- for standard output)
     #[arg(long, value_name = "FILE")]
     pub card: Option<PathBuf>,
+
+    /// Language of what people read; the page has a switch to the other one, and what programs read
+    /// is the same in both
+    #[arg(long, value_name = "LANG", default_value = "en")]
+    pub lang: ReportLanguage,
+}
+
+/// A language of reports.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum ReportLanguage {
+    /// English
+    En,
+    /// Japanese
+    Ja,
 }
 
 /// `model`.

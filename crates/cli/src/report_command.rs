@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use lab::originals;
+use report::Language;
 use results::Run;
 use results::analysis::{Analysis, analyse};
 
-use crate::arguments::ReportArguments;
+use crate::arguments::{ReportArguments, ReportLanguage};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -18,6 +19,20 @@ pub(crate) fn report(output: &Output, arguments: &ReportArguments) -> Result<(),
         output.result(&report::json(&run, &analysis))?;
         return has_result(&analysis);
     }
+    let language = match arguments.lang {
+        ReportLanguage::En => Language::English,
+        ReportLanguage::Ja => Language::Japanese,
+    };
+    report::in_language(language, || for_people(output, arguments, &run, &analysis))
+}
+
+/// The same in the forms that are not JSON.
+fn for_people(
+    output: &Output,
+    arguments: &ReportArguments,
+    run: &Run,
+    analysis: &Analysis,
+) -> Result<(), Failure> {
     type Form = fn(&Run, &Analysis) -> String;
     let wanted: [(&Option<PathBuf>, Form); 3] = [
         (&arguments.html, report::html),
@@ -32,23 +47,23 @@ pub(crate) fn report(output: &Output, arguments: &ReportArguments) -> Result<(),
     ];
     let are_none = originals.iter().all(|(path, _)| path.is_none());
     if let Some(path) = &arguments.card {
-        write(output, path, &card(path, &run, &analysis)?)?;
+        write(output, path, &card(path, run, analysis)?)?;
     } else if are_none && wanted.iter().all(|(path, _)| path.is_none()) {
-        terminal(output, &run, &analysis)?;
-        return has_result(&analysis);
+        terminal(output, run, analysis)?;
+        return has_result(analysis);
     }
     for (path, form) in wanted {
         let Some(path) = path else { continue };
-        write(output, path, &form(&run, &analysis))?;
+        write(output, path, &form(run, analysis))?;
     }
     for (path, form) in originals {
         let Some(path) = path else { continue };
-        write(output, path, &form(&run)?)?;
+        write(output, path, &form(run)?)?;
     }
     if !are_none {
         return Ok(());
     }
-    has_result(&analysis)
+    has_result(analysis)
 }
 
 /// The card of what was decided on: a picture where the file's name ends in .svg, else text.

@@ -12,6 +12,7 @@ use results::types::{Run, Workload};
 use crate::measure::{self, Face, fitted};
 use crate::numbers;
 use crate::table::{self, Column, Table};
+use crate::words::say;
 
 /// CrystalDiskMark's own four rows, in its order.
 const KNOWN: [&str; 4] = ["SEQ1M Q8T1", "SEQ1M Q1T1", "RND4K Q32T1", "RND4K Q1T1"];
@@ -77,21 +78,21 @@ pub(crate) fn card(run: &Run, comparison: &Comparison) -> Option<Card> {
     }
     let trials = cells.iter().flat_map(|(_, cell)| &cell.metrics).map(|metric| metric.trials);
     let trials = trials.max().unwrap_or(0);
-    let under = [run.plan.name.as_str(), comparison.figures()].join(" · ");
+    let under = [run.plan.name.as_str(), &table::figures(comparison)].join(" · ");
     let medians = match trials {
-        1 => "One trial each".to_owned(),
-        _ => format!("Medians of {trials} trials"),
+        1 => say!(CARD_ONE_TRIAL),
+        _ => say!(CARD_MEDIANS, trials = trials),
     };
     let mut foot = vec![if placed.is_empty() {
-        format!("{medians}.")
+        say!(CARD_FOOT, medians = medians)
     } else {
-        format!("{medians}, in MB/s of 1,000,000 bytes.")
+        say!(CARD_FOOT_MB, medians = medians)
     }];
     if !placed.is_empty() {
-        foot.push("Rates when the calls had returned.".to_owned());
+        foot.push(say!(CARD_RETURNED));
     }
     if doubtful {
-        foot.push("! some of its trials are doubtful: the report says why.".to_owned());
+        foot.push(say!(CARD_DOUBTFUL));
     }
     Some(Card { title: table::full_label(comparison, take), under, columns, rows, foot })
 }
@@ -129,8 +130,10 @@ fn of_crystal(placed: &[(Place<'_>, &Cell)], doubtful: &mut bool) -> Filled {
     let ways: Vec<(bool, bool)> =
         ways.into_iter().filter(|way| placed.iter().any(|(place, _)| is(place, *way))).collect();
     let head = |(write, buffered): &(bool, bool)| {
-        let way = if *write { "Write" } else { "Read" };
-        [way.to_owned(), if *buffered { "cached, MB/s" } else { "direct, MB/s" }.to_owned()]
+        [
+            if *write { say!(CARD_WRITE) } else { say!(CARD_READ) },
+            if *buffered { say!(CARD_CACHED) } else { say!(CARD_DIRECT) },
+        ]
     };
     let row = |name: &&str| {
         let figure = |way: &(bool, bool)| {
@@ -212,7 +215,7 @@ impl Card {
         html! {
             svg.card role="img" width=(width) height=(height)
                 viewBox=(format!("0 0 {width} {height}")) {
-                title { "Figures of " (self.title) }
+                title { (say!(CARD_TITLE, title = self.title)) }
                 style { (PreEscaped(STYLE)) }
                 rect.card-page width=(width) height=(height) rx="10" {}
                 text.card-ink.card-title x=(EDGE) y="30" {
@@ -267,14 +270,14 @@ impl Card {
     pub(crate) fn table(&self) -> Table {
         let head = |[way, how]: &[String; 2]| Column {
             name: match [way.as_str(), how.as_str()].join(" ").trim() {
-                "" => "figure".to_owned(),
+                "" => say!(FIGURE),
                 head => head.to_owned(),
             },
             number: true,
         };
-        let first = Column { name: "row".to_owned(), number: false };
+        let first = Column { name: say!(ROW), number: false };
         Table {
-            caption: format!("Figures of {}", self.title),
+            caption: say!(CARD_TITLE, title = self.title),
             columns: std::iter::once(first).chain(self.columns.iter().map(head)).collect(),
             rows: self
                 .rows

@@ -7,6 +7,7 @@ use results::types::Run;
 use crate::charts::{Front, Lines, Load, Moved, Traffic};
 use crate::numbers;
 use crate::table::{Column, Table, comparison_title, label, number, words};
+use crate::words::say;
 
 const NONE: &str = "–";
 
@@ -16,9 +17,9 @@ pub(crate) fn by_axis(charts: &[Lines], comparison: &Comparison) -> Table {
     let values = first.map_or(&[][..], |chart| &chart.values);
     let several = charts.iter().any(|chart| chart.series.len() > 1);
     let baseline = charts.iter().any(|chart| chart.baseline.is_some());
-    let mut columns = vec![words("workload")];
-    columns.extend(several.then(|| words("of")));
-    columns.push(words("figure"));
+    let mut columns = vec![words(say!(WORKLOAD))];
+    columns.extend(several.then(|| words(say!(OF))));
+    columns.push(words(say!(FIGURE)));
     columns.extend(baseline.then(|| number(label(comparison, &comparison.baseline))));
     columns.extend(values.iter().map(number));
     let mut rows = Vec::new();
@@ -37,24 +38,38 @@ pub(crate) fn by_axis(charts: &[Lines], comparison: &Comparison) -> Table {
         }
     }
     let axis = first.map_or("", |chart| chart.axis.as_str());
-    let caption = format!("Every workload by {axis}, {}", comparison_title(comparison));
+    let caption = say!(BY_AXIS_TABLE, axis = axis, place = comparison_title(comparison));
     Table { caption, columns, rows }
 }
 
 /// What may stand beside a workload's own figure, in the order in which it is shown.
-const RATES: [(&str, &str); 11] = [
-    ("throughput_bytes_per_second", "throughput"),
-    ("durable_throughput_bytes_per_second", "durable throughput"),
-    ("io_per_second", "operations"),
-    ("latency_mean_seconds", "mean latency"),
-    ("latency_p50_seconds", "p50"),
-    ("latency_p90_seconds", "p90"),
-    ("latency_p99_seconds", "p99"),
-    ("latency_p99_9_seconds", "p99.9"),
-    ("latency_max_seconds", "longest"),
-    ("cpu_ratio", "CPU"),
-    ("kernel_threads_cpu_ratio", "CPU of the kernel's threads"),
+const RATES: [&str; 11] = [
+    "throughput_bytes_per_second",
+    "durable_throughput_bytes_per_second",
+    "io_per_second",
+    "latency_mean_seconds",
+    "latency_p50_seconds",
+    "latency_p90_seconds",
+    "latency_p99_seconds",
+    "latency_p99_9_seconds",
+    "latency_max_seconds",
+    "cpu_ratio",
+    "kernel_threads_cpu_ratio",
 ];
+
+/// Its name at the head of a column, with the unit.
+fn rate_head(metric: &str) -> String {
+    let name = match metric {
+        "io_per_second" => say!(OPERATIONS),
+        "latency_mean_seconds" => say!(MEAN_LATENCY),
+        "latency_p99_9_seconds" => "p99.9".to_owned(),
+        "latency_max_seconds" => say!(LONGEST),
+        "cpu_ratio" => "CPU".to_owned(),
+        "kernel_threads_cpu_ratio" => say!(CPU_KERNEL),
+        other => numbers::spoken(other).trim_start_matches("latency ").to_owned(),
+    };
+    format!("{name}, {}", numbers::unit(metric).name)
+}
 
 /// Throughput, operations, latencies and processor time of every cell that has any; whether it is
 /// on the front of throughput against latency.
@@ -62,49 +77,47 @@ pub(crate) fn rates(run: &Run, comparison: &Comparison, fronts: &[Front]) -> Tab
     let find = |cell: &'_ Cell, name: &str| -> Option<Metric> {
         cell.metrics.iter().find(|metric| metric.name == name).cloned()
     };
-    let shown: Vec<&(&str, &str)> = RATES
-        .iter()
-        .filter(|(name, _)| comparison.cells.iter().any(|cell| find(cell, name).is_some()))
+    let shown: Vec<&str> = RATES
+        .into_iter()
+        .filter(|name| comparison.cells.iter().any(|cell| find(cell, name).is_some()))
         .collect();
-    let mut columns = vec![words("workload"), words("configuration")];
-    columns.extend(
-        shown
-            .iter()
-            .map(|(name, spoken)| number(format!("{spoken}, {}", numbers::unit(name).name))),
-    );
-    columns.extend((!fronts.is_empty()).then(|| words("on the front")));
+    let mut columns = vec![words(say!(WORKLOAD)), words(say!(CONFIGURATION))];
+    columns.extend(shown.iter().map(|name| number(rate_head(name))));
+    columns.extend((!fronts.is_empty()).then(|| words(say!(ON_FRONT))));
     let mut rows = Vec::new();
     for workload in &run.plan.workloads {
         let front = fronts.iter().find(|front| front.name == workload.name);
         for member in &comparison.configurations {
             let Some(cell) = comparison.cell(&member.id, &workload.name) else { continue };
-            if !shown.iter().any(|(name, _)| find(cell, name).is_some()) {
+            if !shown.iter().any(|name| find(cell, name).is_some()) {
                 continue;
             }
             let name = label(comparison, &member.id);
             let is_front = front.is_some_and(|front| {
                 front.points.iter().any(|point| point.is_front && point.name == name)
             });
-            let figure = |(metric, _): &&(&str, &str)| {
+            let figure = |metric: &&str| {
                 find(cell, metric).map_or(NONE.to_owned(), |metric| {
                     numbers::figure(metric.median, metric.interval, numbers::unit(&metric.name))
                 })
             };
             let mut row = vec![workload.name.clone(), name];
             row.extend(shown.iter().map(figure));
-            row.extend((!fronts.is_empty()).then(|| if is_front { "yes" } else { "" }.to_owned()));
+            row.extend(
+                (!fronts.is_empty()).then(|| if is_front { say!(YES) } else { String::new() }),
+            );
             rows.push(row);
         }
     }
-    let caption = format!("Rates, latencies and processor time, {}", comparison_title(comparison));
+    let caption = say!(RATES_TABLE, place = comparison_title(comparison));
     Table { caption, columns, rows }
 }
 
 /// A load curve's figures by depth, and the depth of each knee.
 pub(crate) fn load(load: &Load) -> Table {
-    let mut columns = vec![words("configuration"), words("figure")];
-    columns.extend(load.rate.values.iter().map(|depth| number(format!("depth {depth}"))));
-    columns.push(number("knee at depth"));
+    let mut columns = vec![words(say!(CONFIGURATION)), words(say!(FIGURE))];
+    columns.extend(load.rate.values.iter().map(|depth| number(say!(DEPTH, depth = depth))));
+    columns.push(number(say!(KNEE_AT)));
     let mut rows = Vec::new();
     for (rate, latency) in load.rate.series.iter().zip(&load.latency.series) {
         for (chart, series) in [(&load.rate, rate), (&load.latency, latency)] {
@@ -121,7 +134,7 @@ pub(crate) fn load(load: &Load) -> Table {
             rows.push(row);
         }
     }
-    Table { caption: format!("Load, {}", load.access), columns, rows }
+    Table { caption: say!(LOAD_TABLE, access = load.access), columns, rows }
 }
 
 /// The values of every axis with their main effects.
@@ -133,19 +146,19 @@ pub(crate) fn effects(effects: &[Effect], comparison: &Comparison) -> Table {
                 numbers::spaced_sizes(&one.value),
                 one.configurations.to_string(),
                 numbers::ratio(one.ratio, None),
-                if effect.balanced { "yes" } else { "no" }.to_owned(),
+                if effect.balanced { say!(YES) } else { say!(NO) },
             ]
         };
         effect.values.iter().map(of).collect()
     };
     Table {
-        caption: format!("Main effects, {}", comparison_title(comparison)),
+        caption: say!(EFFECTS_TABLE, place = comparison_title(comparison)),
         columns: vec![
-            words("axis"),
-            words("value"),
-            number("configurations"),
-            number("to the mean of the axis, ×"),
-            words("other axes alike"),
+            words(say!(AXIS)),
+            words(say!(VALUE)),
+            number(say!(CONFIGURATIONS_COUNT)),
+            number(say!(TO_MEAN)),
+            words(say!(OTHERS_ALIKE)),
         ],
         rows: effects.iter().flat_map(row).collect(),
     }
@@ -169,14 +182,14 @@ pub(crate) fn traffic(traffic: &[Traffic], comparison: &Comparison) -> Table {
         }
     }
     Table {
-        caption: format!("What members moved in all trials, {}", comparison_title(comparison)),
+        caption: say!(MEMBERS_TABLE, place = comparison_title(comparison)),
         columns: vec![
-            words("configuration"),
-            words("workload"),
-            number(format!("read by each member, {}", unit.name)),
-            number("for each byte read, ×"),
-            number(format!("written by each member, {}", unit.name)),
-            number("write amplification, ×"),
+            words(say!(CONFIGURATION)),
+            words(say!(WORKLOAD)),
+            number(say!(READ_BY_EACH, unit = unit.name)),
+            number(say!(FOR_EACH_READ)),
+            number(say!(WRITTEN_BY_EACH, unit = unit.name)),
+            number(say!(AMPLIFICATION)),
         ],
         rows,
     }
@@ -229,11 +242,8 @@ pub(crate) fn times(run: &Run, comparison: &Comparison) -> Option<Table> {
         std::iter::once(first).chain(timed.iter().map(time)).collect()
     };
     Some(Table {
-        caption: format!(
-            "Times, with the per cent of the baseline's, {}",
-            comparison_title(comparison)
-        ),
-        columns: std::iter::once(words("configuration"))
+        caption: say!(TIMES_TABLE, place = comparison_title(comparison)),
+        columns: std::iter::once(words(say!(CONFIGURATION)))
             .chain(timed.iter().map(|name| number(*name)))
             .collect::<Vec<Column>>(),
         rows: comparison.configurations.iter().map(row).collect(),

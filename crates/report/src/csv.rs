@@ -7,12 +7,18 @@ use results::claim::Claim;
 use results::types::Run;
 
 use crate::numbers;
+use crate::words::{self, Language};
 
 /// One row for each cell and metric: the axes, then
 /// `workload,metric,trials,median,low,high,ratio,ratio_low,ratio_high,verdict`. A field without a
 /// value is empty.
 #[must_use]
 pub fn csv(run: &Run, analysis: &Analysis) -> String {
+    // Programs read the same whatever the language.
+    words::in_language(Language::English, || table(run, analysis))
+}
+
+fn table(run: &Run, analysis: &Analysis) -> String {
     let mut text = String::new();
     let axes = run.plan.axes.iter().map(|axis| axis.name.clone());
     let fixed = [

@@ -4,6 +4,7 @@
 use results::analysis::{Analysis, Comparison, KindResult, Start};
 
 use crate::sentences::{self, Answer, join};
+use crate::words::say;
 use crate::{numbers, safety, table};
 
 /// What a comparison comes to.
@@ -15,7 +16,7 @@ pub(crate) struct Decision<'a> {
     /// Its score with the interval; empty when there is none.
     pub(crate) score: String,
     /// `sure`, `not sure`, or nothing.
-    pub(crate) sure: &'static str,
+    pub(crate) sure: String,
     /// How it stands, in sentences.
     pub(crate) rest: String,
     /// What builds it.
@@ -38,9 +39,9 @@ pub(crate) fn decision<'a>(
     let kinds = kinds.iter().map(|kind| answer(kind)).collect();
     let open = join(of_all.open.iter().map(String::as_str));
     let Some(take) = &whole.headline.take else {
-        let lead = "No decision".to_owned();
+        let lead = say!(NO_DECISION);
         let (rest, open) = (open, String::new());
-        let (score, sure) = (String::new(), "");
+        let (score, sure) = (String::new(), String::new());
         return Some(Decision {
             is_sure: false,
             lead,
@@ -53,18 +54,18 @@ pub(crate) fn decision<'a>(
         });
     };
     let work = match whole.group {
-        Some(group) => format!("For {} work", numbers::kind(Some(group))),
-        None => "For all of the work together".to_owned(),
+        Some(group) => say!(FOR_KIND, kind = numbers::kind(Some(group))),
+        None => say!(FOR_ALL),
     };
     let known = of_all.known.into_iter().chain(with_grade(analysis, comparison, take));
     let known: Vec<String> = known.collect();
     let known = join(known.iter().map(String::as_str));
     Some(Decision {
         is_sure: of_all.is_sure,
-        lead: format!("Take {}", table::full_label(comparison, take)),
+        lead: say!(TAKE, configuration = table::full_label(comparison, take)),
         score: of_all.score,
         sure: of_all.sure,
-        rest: format!("{work}. {known}"),
+        rest: join([work.as_str(), known.as_str()].into_iter()),
         start: analysis.starts.iter().find(|start| start.configuration == *take),
         open,
         kinds,

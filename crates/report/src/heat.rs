@@ -8,6 +8,7 @@ use results::types::{Run, Workload};
 
 use crate::charts;
 use crate::table::{self, Panel};
+use crate::words::say;
 
 /// A ratio this far from 1, either way, has the full colour in every heat map, so that maps can be
 /// compared.
@@ -28,12 +29,12 @@ fn style(opacity: f64) -> String {
 pub(crate) fn key() -> Markup {
     html! {
         p.key {
-            "slower "
+            (say!(HEAT_SLOWER))
             @for ratio in [0.5, 0.67, 0.8, 0.9, 1.0, 1.11, 1.25, 1.5, 2.0] {
                 @let (class, opacity) = tint(ratio);
                 span class=(class) style=(style(opacity)) { (ratio) }
             }
-            " faster"
+            (say!(HEAT_FASTER))
         }
     }
 }

@@ -11,19 +11,47 @@ use crate::card::{Card, card};
 use crate::charts::{self, Lines};
 use crate::decision::decision;
 use crate::table::{self, Table};
-use crate::{chart_tables, csv, heat, numbers, safety, sentences, svg};
+use crate::words::{self, Language, say};
+use crate::{chart_tables, csv, heat, numbers, safety, sentences, svg, switch};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The page. Text from plans and machines is escaped wherever it goes.
+/// The page, in the language of what is being made, with the words of the other one for its switch.
+/// Text from plans and machines is escaped wherever it goes.
 #[must_use]
 pub fn html(run: &Run, analysis: &Analysis) -> String {
+    let own = words::language();
+    let other = match own {
+        Language::English => Language::Japanese,
+        Language::Japanese => Language::English,
+    };
+    // The templates take away what markup would mean; what a terminal or the reading direction
+    // would make of it goes here.
+    let made = |language| {
+        let page = words::in_language(language, || page(run, analysis));
+        escape::text(&page.into_string()).into_owned()
+    };
+    let page = made(own);
+    let words = switch::dictionary(&page, &made(other));
+    // Programs read the same whatever the language.
+    let mut data = words::in_language(Language::English, || data(&speeds(run), analysis));
+    data["language"] = json!(other.tag());
+    data["language_name"] = json!([other.name(), own.name()]);
+    data["words"] = json!(words);
+    page.replacen(DATA, &format!("\"application/json\">{}<", embedded(&data)), 1)
+}
+
+/// Where the data go, which are the same in every language. No text of others can look like this:
+/// its quotes and signs are escaped.
+const DATA: &str = "\"application/json\">{}<";
+
+fn page(run: &Run, analysis: &Analysis) -> Markup {
     let (name, scope) = (&run.plan.name, sentences::scope(run, analysis));
     let run = &*speeds(run);
-    let page = html! {
+    html! {
         (DOCTYPE)
-        html lang="en" {
+        html lang=(words::language().tag()) {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
@@ -32,12 +60,14 @@ pub fn html(run: &Run, analysis: &Analysis) -> String {
                     'unsafe-inline'; script-src 'unsafe-inline'";
                 meta name="color-scheme" content="light dark";
                 meta name="generator" content="raidloom";
-                title { (name) " – raidloom report" }
+                title { (say!(TITLE, name = name)) }
                 style { (PreEscaped(STYLE)) }
             }
             body {
                 header {
-                    p.over { "raidloom report" }
+                    p.over { (say!(REPORT))
+                        span data-needs-script hidden {
+                            button #language type="button" aria-label=(say!(SWITCH)) {} } }
                     h1 { (name) }
                     p.scope {
                         @for (place, part) in scope.iter().enumerate() {
@@ -64,24 +94,19 @@ pub fn html(run: &Run, analysis: &Analysis) -> String {
                 }
                 footer {
                     p {
-                        "Figures are medians; MB/s are 10" sup { "6" } " bytes per second, KiB and \
-                        MiB are binary. "
+                        (say!(FOOT_BEFORE)) sup { "6" } (say!(FOOT_AFTER))
                         span #save hidden {
-                            "Save the summary as "
-                            button type="button" data-save="csv" { "CSV" } " or "
-                            button type="button" data-save="json" { "JSON" } "."
+                            (say!(SAVE_SUMMARY))
+                            button type="button" data-save="csv" { "CSV" } (say!(SAVE_OR))
+                            button type="button" data-save="json" { "JSON" } (say!(SAVE_END))
                         }
                     }
                 }
-                script #data type="application/json" { (PreEscaped(embedded(&data(run, analysis))))
-                    }
+                script #data type="application/json" { "{}" }
                 script { (PreEscaped(SCRIPT)) }
             }
         }
-    };
-    // The templates take away what markup would mean; what a terminal or the reading direction
-    // would make of it goes here.
-    escape::text(&page.into_string()).into_owned()
+    }
 }
 
 /// JSON that cannot end the element it stands in, whatever its texts say.
@@ -143,8 +168,8 @@ fn data(run: &Run, analysis: &Analysis) -> Value {
 fn title(comparison: &Comparison) -> Markup {
     let name = numbers::spaced_sizes(&comparison.name);
     html! {
-        @if name.is_empty() { "All configurations" } @else { (name) }
-        @if comparison.modelled { " " span.tag { (comparison.figures()) } }
+        @if name.is_empty() { (say!(ALL_CONFIGURATIONS)) } @else { (name) }
+        @if comparison.modelled { " " span.tag { (table::figures(comparison)) } }
     }
 }
 
@@ -152,13 +177,13 @@ fn title(comparison: &Comparison) -> Markup {
 fn to_post(card: &Card) -> Markup {
     html! {
         figure.to-post {
-            figcaption { "A card to post "
+            figcaption { (say!(CARD_TO_POST)) " "
                 span data-needs-script hidden {
-                    button type="button" data-card { "Save it as a picture (SVG)" } } }
-            (scrolled("The card", &card.svg()))
+                    button type="button" data-card { (say!(SAVE_CARD)) } } }
+            (scrolled(&say!(THE_CARD), &card.svg()))
             details {
-                summary { "As text" }
-                pre role="group" tabindex="0" aria-label="The card as text" { (card.text()) }
+                summary { (say!(AS_TEXT)) }
+                pre role="group" tabindex="0" aria-label=(say!(CARD_AS_TEXT)) { (card.text()) }
                 (shown(&card.table()))
             }
         }
@@ -168,12 +193,12 @@ fn to_post(card: &Card) -> Markup {
 /// What builds a decision.
 fn builds(start: &Start) -> Markup {
     html! {
-        pre role="group" tabindex="0" aria-label="The command that builds it" {
+        pre role="group" tabindex="0" aria-label=(say!(COMMAND)) {
             code { (start.command) } }
         @if !start.without_raidloom.is_empty() {
             details {
-                summary { "The same without raidloom" }
-                pre role="group" tabindex="0" aria-label="The commands without raidloom" {
+                summary { (say!(WITHOUT)) }
+                pre role="group" tabindex="0" aria-label=(say!(COMMANDS_WITHOUT)) {
                     code { (start.without_raidloom.join("\n")) }
                 }
             }
@@ -184,7 +209,7 @@ fn builds(start: &Start) -> Markup {
 fn verdict(run: &Run, analysis: &Analysis) -> Markup {
     html! {
         section.verdict aria-labelledby="verdict" {
-            h2 #verdict { "Decision" }
+            h2 #verdict { (say!(DECISION)) }
             @for comparison in &analysis.comparisons {
                 article {
                     h3 { (title(comparison)) span.against { (table::comparison_subject(comparison))
@@ -201,7 +226,7 @@ fn verdict(run: &Run, analysis: &Analysis) -> Markup {
                         p.rest { (decision.rest) }
                         @if let Some(start) = decision.start { (builds(start)) }
                         @if !decision.open.is_empty() {
-                            p.unknown { strong { "Not known." } " " (decision.open) }
+                            p.unknown { strong { (say!(NOT_KNOWN)) } " " (decision.open) }
                         }
                     div.answers {
                         @for answer in &decision.kinds {
@@ -228,7 +253,7 @@ fn warnings(analysis: &Analysis) -> Markup {
     html! {
         @if !analysis.warnings.is_empty() {
             section.warnings aria-labelledby="warnings" {
-                h2 #warnings { "Read this first" }
+                h2 #warnings { (say!(READ_THIS_FIRST)) }
                 ul { @for warning in &analysis.warnings {
                     li { (sentences::warning(analysis, warning)) } } }
             }
@@ -240,7 +265,7 @@ fn grades(analysis: &Analysis) -> Markup {
     html! {
         @if let Some(table) = safety::table(analysis) {
             section aria-labelledby="safety" {
-                h2 #safety { "What power cuts leave" }
+                h2 #safety { (say!(WHAT_POWER_CUTS_LEAVE)) }
                 p.note { (safety::NOTE) }
                 (shown(&table))
             }
@@ -251,14 +276,11 @@ fn grades(analysis: &Analysis) -> Markup {
 fn scores(analysis: &Analysis) -> Markup {
     html! {
         section aria-labelledby="scores" {
-            h2 #scores { "Scores against the baseline" }
+            h2 #scores { (say!(SCORES)) }
             p.note {
-                "Geometric mean of the ratios of all workloads of a kind, and of all, with its \
-                interval, each on its own log axis. Right of 1 is faster. What the scores say holds \
-                together over the report. "
-                span.key-best { "Marked rows" } " are the best set; the recommended one is bold. "
-                "● ahead or behind, ○ neither, ◆ the baseline; the band is “same”, ±"
-                (numbers::percent(analysis.margin)) "."
+                (say!(SCORES_NOTE_BEFORE))
+                span.key-best { (say!(SCORES_NOTE_MARKED)) }
+                (say!(SCORES_NOTE_AFTER, margin = numbers::percent(analysis.margin)))
             }
             @for comparison in &analysis.comparisons {
                 h3 { (title(comparison)) }
@@ -266,7 +288,7 @@ fn scores(analysis: &Analysis) -> Markup {
                     @for kind in comparison.results().filter(|kind| !kind.scores.is_empty()) {
                         figure {
                             figcaption { (numbers::kind(kind.group)) }
-                            (scrolled(&format!("Scores of {} work", numbers::kind(kind.group)),
+                            (scrolled(&say!(SCORES_OF, kind = numbers::kind(kind.group)),
                                 &svg::forest(comparison, kind, analysis.margin)))
                             (behind(&table::scores(comparison, kind)))
                         }
@@ -280,23 +302,17 @@ fn scores(analysis: &Analysis) -> Markup {
 fn ratios(run: &Run, analysis: &Analysis) -> Markup {
     html! {
         section aria-labelledby="ratios" {
-            h2 #ratios { "Every workload" }
-            p.note {
-                "The baseline's figure, and each configuration's ratio to it; above 1 is faster. \
-                The same tints in every map. After the number: = the same within "
-                (numbers::percent(analysis.margin)) ", ? no answer, ! doubtful trials. Only what is ahead or \
-                    behind is tinted. A cell says \
-                    its figures when pointed at."
-            }
+            h2 #ratios { (say!(EVERY_WORKLOAD)) }
+            p.note { (say!(RATIOS_NOTE, margin = numbers::percent(analysis.margin))) }
             (heat::key())
             @for comparison in &analysis.comparisons {
                 h3 { (title(comparison)) span.against { (table::comparison_subject(comparison)) } }
                 @for panel in table::panels(comparison) {
                     figure {
-                        (scrolled("Ratio of every workload", &heat::heat(run, comparison, &panel)))
+                        (scrolled(&say!(RATIO_OF_ALL), &heat::heat(run, comparison, &panel)))
                     }
                 }
-                (folded("Every cell: medians, ratios, answers, flags",
+                (folded(&say!(EVERY_CELL),
                     &table::cells(run, comparison)))
             }
         }
@@ -321,7 +337,7 @@ fn legend(names: &[&str], baseline: Option<String>) -> Markup {
                 @for (place, name) in names.iter().take(svg::CLASSES.len()).enumerate() {
                     li { span class=(svg::class(place)) {} (name) }
                 }
-                @if names.len() > svg::CLASSES.len() { li { span.cn {} "the others" } }
+                @if names.len() > svg::CLASSES.len() { li { span.cn {} (say!(THE_OTHERS)) } }
             }
             @if let Some(baseline) = baseline { li { span.base {} (baseline) } }
         }
@@ -338,20 +354,20 @@ fn units(run: &Run, analysis: &Analysis) -> Markup {
     html! {
         @if !charts.is_empty() {
             section aria-labelledby="units" {
-                h2 #units { "In units" }
-                p.note { "Medians with their intervals, from zero. ● ahead of the baseline or \
-                    behind it, ○ neither." }
+                h2 #units { (say!(IN_UNITS)) }
+                p.note { (say!(IN_UNITS_NOTE)) }
                 @for (comparison, charts) in &charts {
                     @let axis = &charts[0].axis;
                     @let names: Vec<&str> =
                         charts[0].series.iter().map(|series| series.name.as_str()).collect();
-                    h3 { (title(comparison)) span.against { "by " (axis) } }
+                    h3 { (title(comparison)) span.against { (say!(BY, axis = axis)) } }
                     figure {
                         (legend(&names, charts[0].baseline.as_ref()
                             .map(|_| table::label(comparison, &comparison.baseline))))
                         div.grid { @for chart in charts {
-                            @let name = format!("{}, {}, by {axis}, {}", chart.name, chart.metric,
-                                table::comparison_title(comparison));
+                            @let name = say!(BY_AXIS_TITLE, name = chart.name,
+                                metric = chart.metric, axis = axis,
+                                place = table::comparison_title(comparison));
                             (small(&chart.name, &name, &svg::lines(chart, &name)))
                         } }
                         (behind(&chart_tables::by_axis(charts, comparison)))
@@ -365,20 +381,18 @@ fn units(run: &Run, analysis: &Analysis) -> Markup {
 fn latency(run: &Run, analysis: &Analysis) -> Markup {
     html! {
         section aria-labelledby="latency" {
-            h2 #latency { "Throughput, latency and processor time" }
-            p.note { "Up is more throughput, left is less waiting: the 99th percentile of the \
-                latency. The line joins what nothing beats in both, by medians; that is no \
-                claim. □ the baseline." }
+            h2 #latency { (say!(LATENCY)) }
+            p.note { (say!(LATENCY_NOTE)) }
             @for comparison in &analysis.comparisons {
                 @let fronts = charts::fronts(run, comparison);
                 h3 { (title(comparison)) }
                 figure {
                     div.grid { @for front in &fronts {
-                        @let name = format!("{}, throughput against p99, {}", front.name,
-                            table::comparison_title(comparison));
+                        @let name = say!(FRONT_TITLE, name = front.name,
+                            place = table::comparison_title(comparison));
                         (small(&front.name, &name, &svg::front(front, &name)))
                     } }
-                    (folded("All rates, latencies and processor time",
+                    (folded(&say!(ALL_RATES),
                         &chart_tables::rates(run, comparison, &fronts)))
                     @if let Some(times) = chart_tables::times(run, comparison) { (shown(&times)) }
                 }
@@ -392,10 +406,8 @@ fn load(run: &Run, analysis: &Analysis) -> Markup {
     html! {
         @if !loads.is_empty() {
             section aria-labelledby="load" {
-                h2 #load { "Load" }
-                p.note { "Throughput and mean latency by the number of requests outstanding. The \
-                    ring is the knee: the most operations for their latency; more requests mostly \
-                    wait." }
+                h2 #load { (say!(LOAD)) }
+                p.note { (say!(LOAD_NOTE)) }
                 @for load in &loads {
                     @let names: Vec<&str> =
                         load.rate.series.iter().map(|series| series.name.as_str()).collect();
@@ -403,7 +415,7 @@ fn load(run: &Run, analysis: &Analysis) -> Markup {
                         figcaption { (load.access) }
                         (legend(&names, None))
                         div.grid { @for chart in [&load.rate, &load.latency] {
-                            @let name = format!("{}, {} by depth", load.access, chart.metric);
+                            @let name = say!(LOAD_TITLE, name = load.access, metric = chart.metric);
                             (small(&chart.metric, &name, &svg::lines(chart, &name)))
                         } }
                         (behind(&chart_tables::load(load)))
@@ -424,16 +436,14 @@ fn effects(run: &Run, analysis: &Analysis) -> Markup {
     html! {
         @if !found.is_empty() {
             section aria-labelledby="effects" {
-                h2 #effects { "What each axis does" }
-                p.note { "Geometric mean of all workloads' medians with a value, over that with \
-                    any value of the axis; right of 1 is faster. A description: what is surely \
-                    faster, the scores say." }
+                h2 #effects { (say!(EFFECTS)) }
+                p.note { (say!(EFFECTS_NOTE)) }
                 @for (comparison, effects) in &found {
                     h3 { (title(comparison)) }
                     figure {
                         div.grid { @for effect in effects {
-                            @let name = format!("Main effects of {}, {}", effect.axis,
-                                table::comparison_title(comparison));
+                            @let name = say!(EFFECTS_TITLE, axis = effect.axis,
+                                place = table::comparison_title(comparison));
                             (small(&effect.axis, &name, &svg::effects(effect, effects, &name)))
                         } }
                         (behind(&chart_tables::effects(effects, comparison)))
@@ -454,13 +464,12 @@ fn traffic(run: &Run, analysis: &Analysis) -> Markup {
     html! {
         @if !found.is_empty() {
             section aria-labelledby="members" {
-                h2 #members { "What the members moved" }
-                p.note { "A bar for each member, over all trials: " span.read { "read" } ", then "
-                    span.written { "written" } ". A circle for each workload that wrote: the bytes \
-                    that all members wrote together for each byte of the work." }
+                h2 #members { (say!(MEMBERS)) }
+                p.note { (say!(MEMBERS_NOTE_BEFORE)) span.read { (say!(MEMBERS_READ)) }
+                    (say!(MEMBERS_THEN)) span.written { (say!(MEMBERS_WRITTEN)) }
+                    (say!(MEMBERS_NOTE_AFTER)) }
                 @for (comparison, traffic) in &found {
-                    @let name = format!("What the members moved, {}",
-                        table::comparison_title(comparison));
+                    @let name = say!(MEMBERS_TITLE, place = table::comparison_title(comparison));
                     h3 { (title(comparison)) }
                     figure {
                         (scrolled(&name, &svg::traffic(traffic, &name)))
@@ -475,14 +484,13 @@ fn traffic(run: &Run, analysis: &Analysis) -> Markup {
 fn order(run: &Run, analysis: &Analysis) -> Markup {
     html! {
         section aria-labelledby="order" {
-            h2 #order { "Trials in run order" }
-            p.note { "Each dot is a trial, as distance from the median of its cell; the line is the \
-                median of each block. A slope or a step here is the machine, not a configuration." }
+            h2 #order { (say!(RUN_ORDER)) }
+            p.note { (say!(RUN_ORDER_NOTE)) }
             @for comparison in &analysis.comparisons {
                 h3 { (title(comparison)) }
                 figure {
-                    (scrolled("Trials in run order", &svg::strip(run, comparison)))
-                    (folded("Each block as a table", &table::block_effects(comparison)))
+                    (scrolled(&say!(RUN_ORDER), &svg::strip(run, comparison)))
+                    (folded(&say!(EACH_BLOCK), &table::block_effects(comparison)))
                 }
             }
         }
@@ -492,11 +500,11 @@ fn order(run: &Run, analysis: &Analysis) -> Markup {
 fn machine(run: &Run, analysis: &Analysis) -> Markup {
     html! {
         section aria-labelledby="machine" {
-            h2 #machine { "Machine and plan" }
+            h2 #machine { (say!(MACHINE)) }
             (shown(&table::facts(run)))
-            (folded("The stack of every configuration", &table::configurations(analysis)))
+            (folded(&say!(STACKS), &table::configurations(analysis)))
             details {
-                summary { "How to read this" }
+                summary { (say!(HOW_TO_READ)) }
                 div.prose { @for paragraph in sentences::method(analysis) { p { (paragraph) } } }
             }
         }
@@ -505,7 +513,7 @@ fn machine(run: &Run, analysis: &Analysis) -> Markup {
 
 /// A chart's table, behind a line that opens it.
 fn behind(table: &Table) -> Markup {
-    folded("The same as a table", table)
+    folded(&say!(SAME_AS_TABLE), table)
 }
 
 /// A table behind a line that opens it.
@@ -525,9 +533,12 @@ fn scrolled(name: &str, wide: &Markup) -> Markup {
 }
 
 fn shown(table: &Table) -> Markup {
-    let name = if table.caption.is_empty() { "Machine and plan" } else { &table.caption };
+    let name = match table.caption.as_str() {
+        "" => say!(MACHINE),
+        caption => caption.to_owned(),
+    };
     scrolled(
-        name,
+        &name,
         &html! {
             table {
                 @if !table.caption.is_empty() { caption { span { (table.caption) } } }

@@ -6,6 +6,7 @@ use results::types::Run;
 use serde_json::{Value, json};
 
 use crate::csv::word;
+use crate::words::{self, Language};
 use crate::{numbers, safety, sentences};
 
 /// Plan, host and analysis, with `"schema": "raidloom/report/2"`. Base units, unit in the name.
@@ -17,6 +18,11 @@ use crate::{numbers, safety, sentences};
 /// an answer to give.
 #[must_use]
 pub fn json(run: &Run, analysis: &Analysis) -> String {
+    // Programs read the same whatever the language.
+    words::in_language(Language::English, || document(run, analysis))
+}
+
+fn document(run: &Run, analysis: &Analysis) -> String {
     let mut document = json!({
         "schema": "raidloom/report/2",
         "plan": run.plan,

@@ -25,8 +25,10 @@ mod numbers;
 mod safety;
 mod sentences;
 mod svg;
+mod switch;
 mod table;
 mod text;
+mod words;
 
 pub use card::{card_svg, card_text};
 pub use csv::csv;
@@ -34,3 +36,4 @@ pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
 pub use text::{Style, text};
+pub use words::{Language, in_language};

@@ -11,14 +11,16 @@ use crate::decision::decision;
 use crate::safety;
 use crate::sentences;
 use crate::table::{self, Table};
+use crate::words::say;
 
 /// The report: verdict, warnings, scores, ratios, machine.
 #[must_use]
 pub fn markdown(run: &Run, analysis: &Analysis) -> String {
     let mut text = format!(
-        "# {}\n\n{}\n\n## Decision\n",
+        "# {}\n\n{}\n\n## {}\n",
         escaped(&run.plan.name),
-        escaped(&sentences::scope(run, analysis).join(" · "))
+        escaped(&sentences::scope(run, analysis).join(" · ")),
+        say!(DECISION)
     );
     let run = &*speeds(run);
     for comparison in &analysis.comparisons {
@@ -37,7 +39,7 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
         let lead = if decision.is_sure { format!("**{lead}**") } else { lead };
         let parts = [lead.as_str(), decision.score.as_str()];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        let sure = match decision.sure {
+        let sure = match decision.sure.as_str() {
             "" => String::new(),
             sure => format!(", {sure}"),
         };
@@ -47,11 +49,11 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
             text.push('\n');
         }
         if !decision.open.is_empty() {
-            let _ = writeln!(text, "Not known: {}\n", escaped(&decision.open));
+            let _ = writeln!(text, "{}\n", escaped(&say!(NOT_KNOWN_TEXT, open = decision.open)));
         }
         for answer in &decision.kinds {
             let details = sentences::join(answer.details());
-            let (kind, pick) = (answer.kind, escaped(&answer.pick));
+            let (kind, pick) = (&answer.kind, escaped(&answer.pick));
             // What is not sure does not stand out.
             let lead = if answer.is_sure {
                 format!("**{kind}: {pick}**")
@@ -72,13 +74,13 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
         let _ = write!(text, "\n{}\n", escaped(&sentence));
     }
     if !analysis.warnings.is_empty() {
-        text.push_str("\n## Warnings\n\n");
+        let _ = write!(text, "\n## {}\n\n", say!(WARNINGS));
         for warning in &analysis.warnings {
             let _ = writeln!(text, "* {}", escaped(&sentences::warning(analysis, warning)));
         }
     }
     if sentences::has_scores(analysis) {
-        text.push_str("\n## Scores\n");
+        let _ = write!(text, "\n## {}\n", say!(SCORES_SHORT));
     }
     for comparison in &analysis.comparisons {
         for kind in comparison.results().filter(|kind| !kind.scores.is_empty()) {
@@ -86,11 +88,11 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
         }
     }
     if let Some(table) = safety::table(analysis) {
-        let _ = write!(text, "\n## Safety\n\n{}\n", escaped(safety::NOTE));
+        let _ = write!(text, "\n## {}\n\n{}\n", say!(SAFETY), escaped(safety::NOTE));
         put_table(&mut text, &table);
     }
     if !analysis.comparisons.is_empty() {
-        text.push_str("\n## Ratios by workload\n");
+        let _ = write!(text, "\n## {}\n", say!(RATIOS_BY_WORKLOAD));
     }
     for comparison in &analysis.comparisons {
         for panel in table::panels(comparison) {
@@ -100,15 +102,15 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
     let others = analysis.starts.iter().filter(|start| !start.without_raidloom.is_empty());
     for (number, start) in others.enumerate() {
         if number == 0 {
-            text.push_str("\n## Without raidloom\n");
+            let _ = write!(text, "\n## {}\n", say!(WITHOUT_SHORT));
         }
         let _ = write!(text, "\n{}\n\n", escaped(&start.label));
         put_code(&mut text, &start.without_raidloom.iter().collect::<Vec<_>>());
     }
-    text.push_str("\n## Machine and plan\n");
+    let _ = write!(text, "\n## {}\n", say!(MACHINE));
     put_table(&mut text, &table::configurations(analysis));
     put_table(&mut text, &table::facts(run));
-    text.push_str("\n## How to read this\n");
+    let _ = write!(text, "\n## {}\n", say!(HOW_TO_READ));
     for paragraph in sentences::method(analysis) {
         let _ = write!(text, "\n{paragraph}\n");
     }

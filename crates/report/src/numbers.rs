@@ -6,6 +6,8 @@ use results::claim::{Answer, Claim, Invalid};
 use results::statistics::Interval;
 use results::types::Group;
 
+use crate::words::say;
+
 /// A figure's unit for people, and what to multiply the base unit by.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Unit {
@@ -82,7 +84,7 @@ pub(crate) fn figure_interval(value: f64, interval: Option<Interval>, unit: Unit
     let Some(interval) = interval else { return String::new() };
     let scaled = Interval { low: interval.low * unit.factor, high: interval.high * unit.factor };
     let decimals = decimals(value * unit.factor, Some(scaled));
-    format!("{} to {}", rounded(scaled.low, decimals), rounded(scaled.high, decimals))
+    range(&rounded(scaled.low, decimals), &rounded(scaled.high, decimals))
 }
 
 /// Ratios keep a decimal below 10, so that they are not mistaken for counts; and an interval that
@@ -96,6 +98,11 @@ fn ratio_decimals(ratio: f64, interval: Option<Interval>) -> i32 {
     (few..4).find(|decimals| !hides(decimals)).unwrap_or(few.max(4))
 }
 
+/// From one figure to another.
+fn range(low: &str, high: &str) -> String {
+    say!(RANGE, low = low, high = high)
+}
+
 /// A ratio, without a sign: `1.86`.
 pub(crate) fn ratio(ratio: f64, interval: Option<Interval>) -> String {
     rounded(ratio, ratio_decimals(ratio, interval).max(0))
@@ -105,7 +112,7 @@ pub(crate) fn ratio(ratio: f64, interval: Option<Interval>) -> String {
 pub(crate) fn ratio_interval(value: f64, interval: Option<Interval>) -> String {
     let Some(ends) = interval else { return String::new() };
     let decimals = ratio_decimals(value, interval).max(0);
-    format!("{} to {}", rounded(ends.low, decimals), rounded(ends.high, decimals))
+    range(&rounded(ends.low, decimals), &rounded(ends.high, decimals))
 }
 
 /// `1.86× (1.83 to 1.89)`, or `1.86×` without an interval.
@@ -168,40 +175,59 @@ pub(crate) fn time(seconds: f64) -> String {
 /// How many blocks would tell: `about 12 blocks would tell`.
 pub(crate) fn blocks_needed(blocks: u32) -> String {
     match blocks {
-        1000.. => "no less than 1000 blocks would tell".into(),
-        blocks => format!("about {blocks} blocks would tell"),
+        1000.. => say!(THOUSAND_BLOCKS),
+        blocks => say!(BLOCKS_WOULD_TELL, blocks = blocks),
     }
 }
 
 /// A time in the unit that suits it: `some 40 min`.
 pub(crate) fn about(seconds: f64) -> String {
     match seconds {
-        ..100.0 => format!("some {seconds:.0} s"),
-        ..6000.0 => format!("some {:.0} min", seconds / 60.0),
-        _ => format!("some {:.0} h", seconds / 3600.0),
+        ..100.0 => say!(SOME_SECONDS, time = format!("{seconds:.0}")),
+        ..6000.0 => say!(SOME_MINUTES, time = format!("{:.0}", seconds / 60.0)),
+        _ => say!(SOME_HOURS, time = format!("{:.0}", seconds / 3600.0)),
+    }
+}
+
+/// An answer in one word.
+fn word(answer: Answer) -> String {
+    match answer {
+        Answer::Ahead => say!(AHEAD),
+        Answer::Behind => say!(BEHIND),
+        Answer::Same => say!(SAME),
+        Answer::Open => say!(NO_ANSWER),
+    }
+}
+
+/// How many blocks vote.
+pub(crate) fn blocks_vote(blocks: usize) -> String {
+    match blocks {
+        1 => say!(ONE_BLOCK_VOTES),
+        _ => say!(BLOCKS_VOTE, blocks = blocks),
     }
 }
 
 /// What a claim comes to in full: without an answer, what would settle it.
 pub(crate) fn answer(claim: &Claim) -> String {
-    let word = claim.answer.word();
+    let word = word(claim.answer);
     if claim.answer != Answer::Open {
-        return word.into();
+        return word;
     }
     if let Some(Invalid::TooFew { voting, .. }) = claim.invalid {
-        let blocks = if voting == 1 { "1 block votes" } else { &format!("{voting} blocks vote") };
-        return format!("{word}: {blocks}");
+        return say!(WITH_REASON, word = word, reason = blocks_vote(voting));
     }
     if let Some(raced) = raced(claim) {
         return raced;
     }
     match &claim.settle {
         None => String::new(),
-        Some(settle) if settle.measuring => format!("{word}: within the model's error"),
+        Some(settle) if settle.measuring => say!(WITHIN_MODEL, word = word),
         Some(settle) => match (settle.more, settle.blocks) {
-            (Some(more), _) => format!("{word}: about {more} more blocks"),
-            (None, Some(blocks)) => format!("{word}: {}", blocks_needed(blocks)),
-            (None, None) => word.to_owned(),
+            (Some(more), _) => say!(MORE_BLOCKS, word = word, more = more),
+            (None, Some(blocks)) => {
+                say!(WITH_REASON, word = word, reason = blocks_needed(blocks))
+            }
+            (None, None) => word,
         },
     }
 }
@@ -209,8 +235,11 @@ pub(crate) fn answer(claim: &Claim) -> String {
 /// What became of a configuration of which there are a race's trials alone: no word is said of it.
 pub(crate) fn raced(claim: &Claim) -> Option<String> {
     let Some(Invalid::Raced { blocks, dropped }) = claim.invalid else { return None };
-    let blocks = if blocks == 1 { "1 block".to_owned() } else { format!("{blocks} blocks") };
-    Some(if dropped { format!("dropped after {blocks}") } else { format!("raced for {blocks}") })
+    let blocks = if blocks == 1 { say!(ONE_BLOCK) } else { say!(BLOCKS, count = blocks) };
+    Some(match dropped {
+        true => say!(DROPPED_AFTER, blocks = blocks),
+        false => say!(RACED_FOR, blocks = blocks),
+    })
 }
 
 /// A mark after a ratio where there is no real difference: `=` same, `?` no answer yet, `·` not
@@ -228,21 +257,21 @@ pub(crate) fn mark(claim: &Claim) -> &'static str {
 /// direction of the metric is not known.
 pub(crate) fn metric_answer(metric: &Metric) -> String {
     match &metric.versus_baseline {
-        None => "baseline".into(),
+        None => say!(BASELINE),
         Some(claim) if claim.better.is_none() => String::new(),
         Some(claim) => answer(claim),
     }
 }
 
 /// Name of a kind of work; all of it for none.
-pub(crate) fn kind(group: Option<Group>) -> &'static str {
+pub(crate) fn kind(group: Option<Group>) -> String {
     match group {
-        Some(Group::Sequential) => "sequential",
-        Some(Group::Random) => "random",
-        Some(Group::Mixed) => "mixed",
-        Some(Group::Files) => "files",
-        Some(Group::Safety) => "safety",
-        None => "all",
+        Some(Group::Sequential) => say!(SEQUENTIAL),
+        Some(Group::Random) => say!(RANDOM),
+        Some(Group::Mixed) => say!(MIXED),
+        Some(Group::Files) => say!(FILES),
+        Some(Group::Safety) => say!(SAFETY_WORK),
+        None => say!(ALL_WORK),
     }
 }
 
@@ -250,7 +279,13 @@ pub(crate) fn kind(group: Option<Group>) -> &'static str {
 pub(crate) fn spoken(metric: &str) -> String {
     let endings = ["_bytes_per_second", "_seconds"];
     let bare = endings.iter().find_map(|ending| metric.strip_suffix(ending)).unwrap_or(metric);
-    bare.replace('_', " ")
+    match bare {
+        "throughput" => say!(THROUGHPUT),
+        "durable_throughput" => say!(DURABLE_THROUGHPUT),
+        "latency_mean" => say!(LATENCY_MEAN),
+        "io_per_second" => say!(IO_PER_SECOND),
+        other => other.replace('_', " "),
+    }
 }
 
 /// Puts a narrow no-break space between the number and the unit of sizes such as `64KiB`, anywhere

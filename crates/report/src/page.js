@@ -35,6 +35,31 @@
       URL.revokeObjectURL(link.href);
     });
   }
+  // The other language: what stands in the page is looked up, and put back the second time.
+  const button = document.getElementById("language");
+  const first = document.documentElement.lang;
+  button.textContent = data.language_name[0];
+  button.lang = data.language;
+  const swapped = [];
+  const put = (place, key) => {
+    const known = data.words[place[key]];
+    if (known === undefined) return;
+    swapped.push([place, key, place[key]]);
+    place[key] = known;
+  };
+  button.addEventListener("click", () => {
+    const back = swapped.length > 0;
+    document.documentElement.lang = back ? first : data.language;
+    button.textContent = data.language_name[back ? 0 : 1];
+    button.lang = back ? data.language : first;
+    if (back) {
+      for (const [place, key, text] of swapped.splice(0)) place[key] = text;
+      return;
+    }
+    const texts = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) if (!texts.currentNode.parentElement.closest("script, style, output")) put(texts.currentNode, "data");
+    for (const part of document.querySelectorAll("[aria-label]")) put(part, "ariaLabel");
+  });
   // Charts say their figures: of the mark that is pointed at, or that the arrow keys have reached.
   const textOf = (mark) => {
     if (mark.dataset.c === undefined) return mark.querySelector("title").textContent;

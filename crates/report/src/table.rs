@@ -4,6 +4,7 @@ use results::analysis::{Analysis, Comparison, KindResult, Score, Stage};
 use results::types::{Run, Workload};
 
 use crate::numbers;
+use crate::words::say;
 
 /// A table of text with one head row.
 pub(crate) struct Table {
@@ -34,10 +35,20 @@ pub(crate) fn number(name: impl Into<String>) -> Column {
 /// Title of a comparison: what its members share, the baseline, and whether it is modelled.
 pub(crate) fn comparison_title(comparison: &Comparison) -> String {
     let name = numbers::spaced_sizes(&comparison.name);
-    let modelled = if comparison.modelled { comparison.figures() } else { "" };
+    let modelled = if comparison.modelled { figures(comparison) } else { String::new() };
     let parts: Vec<&str> =
-        [name.as_str(), modelled].into_iter().filter(|part| !part.is_empty()).collect();
-    if parts.is_empty() { "all configurations".into() } else { parts.join(", ") }
+        [name.as_str(), modelled.as_str()].into_iter().filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() { say!(ALL_CONFIGURATIONS_SMALL) } else { parts.join(", ") }
+}
+
+/// Where a comparison's figures come from.
+pub(crate) fn figures(comparison: &Comparison) -> String {
+    match comparison.figures() {
+        "measured" => say!(MEASURED),
+        "modelled" => say!(MODELLED),
+        "modelled, Linux in a guest" => say!(IN_GUEST),
+        other => other.to_owned(),
+    }
 }
 
 /// What is compared with what: `raid0 by chunk, against single`.
@@ -51,9 +62,9 @@ pub(crate) fn comparison_subject(comparison: &Comparison) -> String {
     let by = if comparison.axes.is_empty() {
         String::new()
     } else {
-        format!("by {}", comparison.axes.join(" and "))
+        say!(SUBJECT_BY, axes = comparison.axes.join(&say!(AND)))
     };
-    let against = format!("against {}", label(comparison, &comparison.baseline));
+    let against = say!(AGAINST, baseline = label(comparison, &comparison.baseline));
     let parts: Vec<&str> =
         [shared.as_str(), by.as_str()].into_iter().filter(|part| !part.is_empty()).collect();
     if parts.is_empty() { against } else { format!("{}, {against}", parts.join(" ")) }
@@ -87,35 +98,35 @@ pub(crate) fn scores(comparison: &Comparison, kind: &KindResult) -> Table {
             },
             numbers::ratio_interval(score.ratio, score.interval()),
             score_answer(score),
-            if best { "yes".into() } else { "no".into() },
+            if best { say!(YES) } else { say!(NO) },
             match &score.versus_take {
-                None if taken => "recommended".into(),
+                None if taken => say!(RECOMMENDED),
                 None => String::new(),
                 Some(claim) => numbers::answer(claim),
             },
         ]
     });
     Table {
-        caption: format!(
-            "Score of {} work, {}",
-            numbers::kind(kind.group),
-            comparison_title(comparison)
+        caption: say!(
+            SCORE_OF,
+            kind = numbers::kind(kind.group),
+            place = comparison_title(comparison),
         ),
         rows: rows.collect(),
         columns: vec![
-            words("configuration"),
-            number("score, ×"),
-            number("interval"),
-            words("against the baseline"),
-            words("best set"),
-            words("against the recommended"),
+            words(say!(CONFIGURATION)),
+            number(say!(SCORE)),
+            number(say!(INTERVAL)),
+            words(say!(AGAINST_BASELINE)),
+            words(say!(BEST_SET)),
+            words(say!(AGAINST_RECOMMENDED)),
         ],
     }
 }
 
 /// What a score comes to against the baseline.
 pub(crate) fn score_answer(score: &Score) -> String {
-    score.versus_baseline.as_ref().map_or_else(|| "baseline".into(), numbers::answer)
+    score.versus_baseline.as_ref().map_or_else(|| say!(BASELINE), numbers::answer)
 }
 
 /// Columns of a heat map: configurations that differ only in one of the comparison's axes.
@@ -215,18 +226,19 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Table {
     };
     let shared = if panel.name.is_empty() { String::new() } else { format!("{}, ", panel.name) };
     Table {
-        caption: format!(
-            "Ratio to {} by {}, {shared}{} (= same, ? no answer{}, ! doubtful)",
-            label(comparison, &comparison.baseline),
-            panel.axis,
-            comparison_title(comparison),
-            if comparison.configurations.iter().any(|member| member.stage.is_some()) {
-                ", · raced only"
+        caption: say!(
+            RATIO_TABLE,
+            baseline = label(comparison, &comparison.baseline),
+            axis = panel.axis,
+            shared = shared,
+            place = comparison_title(comparison),
+            raced = if comparison.configurations.iter().any(|member| member.stage.is_some()) {
+                say!(RACED_ONLY)
             } else {
-                ""
-            }
+                String::new()
+            },
         ),
-        columns: [words("workload"), number(label(comparison, &comparison.baseline))]
+        columns: [words(say!(WORKLOAD)), number(label(comparison, &comparison.baseline))]
             .into_iter()
             .chain(panel.columns.iter().map(|(_, head)| number(head.clone())))
             .collect(),
@@ -248,8 +260,11 @@ pub(crate) fn cells(run: &Run, comparison: &Comparison) -> Table {
             let trials = metric.map_or(0, |metric| metric.trials + metric.silent);
             let voting = metric.map_or(0, |metric| metric.trials);
             let flags = cell.flags.iter().map(|flag| match trials {
-                0 => flag.text.clone(),
-                _ => format!("{} ({} of {trials})", flag.text, flag.trials),
+                0 => match flag.text.strip_prefix("not measured: ") {
+                    Some(reason) => format!("{}: {reason}", say!(NOT_MEASURED)),
+                    None => flag.text.clone(),
+                },
+                _ => say!(FLAG_OF, flag = flag.text, count = flag.trials, trials = trials),
             });
             rows.push(vec![
                 workload.name.clone(),
@@ -257,7 +272,7 @@ pub(crate) fn cells(run: &Run, comparison: &Comparison) -> Table {
                 if voting == trials {
                     trials.to_string()
                 } else {
-                    format!("{trials}, {voting} voting")
+                    say!(TRIALS_VOTING, trials = trials, voting = voting)
                 },
                 metric.map_or_else(String::new, |metric| numbers::spoken(&metric.name)),
                 figure(comparison, &member.id, &workload.name).unwrap_or_else(|| "–".into()),
@@ -274,34 +289,31 @@ pub(crate) fn cells(run: &Run, comparison: &Comparison) -> Table {
                 versus.map_or_else(String::new, |versus| {
                     numbers::ratio_interval(versus.ratio, versus.shown_interval())
                 }),
-                metric.map_or_else(|| "not measured".into(), numbers::metric_answer),
+                metric.map_or_else(|| say!(NOT_MEASURED), numbers::metric_answer),
                 flags.collect::<Vec<_>>().join("; "),
             ]);
         }
     }
     let columns = vec![
-        words("workload"),
-        words("configuration"),
-        number("trials"),
-        words("judged by"),
-        number("median"),
-        number("95 % interval"),
-        number("ratio, ×"),
-        number("its interval"),
-        words("answer"),
-        words("flags"),
+        words(say!(WORKLOAD)),
+        words(say!(CONFIGURATION)),
+        number(say!(TRIALS_HEAD)),
+        words(say!(JUDGED)),
+        number(say!(MEDIAN)),
+        number(say!(INTERVAL_95)),
+        number(say!(RATIO)),
+        number(say!(ITS_INTERVAL)),
+        words(say!(ANSWER)),
+        words(say!(FLAGS)),
     ];
-    Table { caption: format!("Every cell, {}", comparison_title(comparison)), columns, rows }
+    Table { caption: say!(EVERY_CELL_OF, place = comparison_title(comparison)), columns, rows }
 }
 
 /// How far each block lay from the run's median.
 pub(crate) fn block_effects(comparison: &Comparison) -> Table {
     Table {
-        caption: format!(
-            "Median distance of each block from the run, {}",
-            comparison_title(comparison)
-        ),
-        columns: vec![number("block"), number("change, %")],
+        caption: say!(BLOCK_TABLE, place = comparison_title(comparison)),
+        columns: vec![number(say!(BLOCK)), number(say!(CHANGE))],
         rows: comparison
             .block_effects
             .iter()
@@ -318,35 +330,34 @@ pub(crate) fn configurations(analysis: &Analysis) -> Table {
     for comparison in &analysis.comparisons {
         for member in &comparison.configurations {
             let role = match member.stage {
-                _ if member.id == comparison.baseline => "baseline".to_owned(),
+                _ if member.id == comparison.baseline => say!(BASELINE),
                 None => String::new(),
-                Some(Stage::Confirmed) => "confirmed".to_owned(),
-                Some(Stage::Raced) => "raced".to_owned(),
+                Some(Stage::Confirmed) => say!(CONFIRMED),
+                Some(Stage::Raced) => say!(RACED),
                 Some(Stage::Dropped { after_blocks }) => {
-                    format!("dropped after {after_blocks} blocks")
+                    say!(DROPPED_AFTER, blocks = say!(BLOCKS, count = after_blocks))
                 }
             };
-            let figures = comparison.figures();
             rows.push(vec![
                 match numbers::spaced_sizes(&comparison.name) {
-                    all if all.is_empty() => "all".to_owned(),
+                    all if all.is_empty() => say!(ALL_WORK),
                     name => name,
                 },
                 label(comparison, &member.id),
-                figures.to_string(),
+                figures(comparison),
                 role,
                 member.stack.clone(),
             ]);
         }
     }
     Table {
-        caption: "Configurations".into(),
+        caption: say!(CONFIGURATIONS_HEAD),
         columns: vec![
-            words("comparison"),
-            words("configuration"),
-            words("figures"),
-            words("role"),
-            words("stack"),
+            words(say!(COMPARISON)),
+            words(say!(CONFIGURATION)),
+            words(say!(FIGURES)),
+            words(say!(ROLE)),
+            words(say!(STACK)),
         ],
         rows,
     }
@@ -356,16 +367,16 @@ pub(crate) fn configurations(analysis: &Analysis) -> Table {
 pub(crate) fn facts(run: &Run) -> Table {
     let plan = &run.plan;
     let own = [
-        ("run started".to_string(), run.host.started.clone()),
-        ("seed".to_string(), plan.seed.to_string()),
-        ("blocks".to_string(), plan.blocks.to_string()),
-        ("margin of same".to_string(), format!("±{}", numbers::percent(plan.margin))),
+        (say!(RUN_STARTED), run.host.started.clone()),
+        (say!(SEED), plan.seed.to_string()),
+        (say!(BLOCKS_FACT), plan.blocks.to_string()),
+        (say!(MARGIN), format!("±{}", numbers::percent(plan.margin))),
     ];
     let settings = plan.suite_settings.iter().map(|(name, value)| (name.clone(), value.clone()));
     let facts = run.host.facts.iter().map(|fact| (fact.name.clone(), fact.value.clone()));
     Table {
         caption: String::new(),
-        columns: vec![words("fact"), words("value")],
+        columns: vec![words(say!(FACT)), words(say!(VALUE))],
         rows: own
             .into_iter()
             .chain(settings)

@@ -13,6 +13,7 @@ use crate::safety;
 use crate::sentences;
 use crate::svg::LogScale;
 use crate::table::{self, Table};
+use crate::words::say;
 
 /// How to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +44,7 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
     out.line(&style.paint(Paint::Bold, &run.plan.name));
     out.wrapped(0, &sentences::scope(run, analysis).join(" · "));
     let run = &*speeds(run);
-    out.heading("DECISION");
+    out.heading(&say!(DECISION));
     for comparison in &analysis.comparisons {
         let title = format!(
             "{}: {}",
@@ -67,7 +68,7 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
             out.line(&format!("    {}", printable(&start.command)));
         }
         if !decision.open.is_empty() {
-            out.wrapped(2, &format!("Not known: {}", decision.open));
+            out.wrapped(2, &say!(NOT_KNOWN_TEXT, open = decision.open));
         }
         for answer in &decision.kinds {
             let pick = if answer.is_sure {
@@ -75,7 +76,9 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
             } else {
                 printable(&answer.pick).into_owned()
             };
-            let lead = format!("  {:<11} {pick}  {}  {}", answer.kind, answer.score, answer.sure);
+            let pad = 11usize.saturating_sub(width(&answer.kind));
+            let lead =
+                format!("  {}{:pad$} {pick}  {}  {}", answer.kind, "", answer.score, answer.sure);
             out.line(lead.trim_end());
             out.wrapped(14, &sentences::join(answer.details()));
         }
@@ -88,7 +91,7 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
         out.wrapped(2, &sentence);
     }
     if !analysis.warnings.is_empty() {
-        out.heading("READ THIS FIRST");
+        out.heading(&say!(READ_THIS_FIRST));
         for warning in &analysis.warnings {
             let start = out.text.len();
             out.wrapped(2, &sentences::warning(analysis, warning));
@@ -96,12 +99,8 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
         }
     }
     if sentences::has_scores(analysis) {
-        out.heading("SCORES");
-        out.wrapped(
-            0,
-            "Geometric mean of the ratios of a kind, and of all. * best set, ● ahead or behind, ○ \
-            neither, │ the baseline",
-        );
+        out.heading(&say!(SCORES_SHORT));
+        out.wrapped(0, &say!(TEXT_SCORES_NOTE));
         out.line("");
         for comparison in &analysis.comparisons {
             for kind in comparison.results().filter(|kind| !kind.scores.is_empty()) {
@@ -110,13 +109,13 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
         }
     }
     if let Some(table) = safety::table(analysis) {
-        out.heading("SAFETY");
+        out.heading(&say!(SAFETY));
         out.wrapped(0, safety::NOTE);
         out.line("");
         out.table(&table);
     }
     if !analysis.comparisons.is_empty() {
-        out.heading("RATIOS");
+        out.heading(&say!(RATIOS_SHORT));
     }
     for comparison in &analysis.comparisons {
         for panel in table::panels(comparison) {
@@ -125,7 +124,7 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
     }
     let others = || analysis.starts.iter().filter(|start| !start.without_raidloom.is_empty());
     if others().next().is_some() {
-        out.heading("WITHOUT RAIDLOOM");
+        out.heading(&say!(WITHOUT_SHORT));
     }
     for start in others() {
         out.line(&style.paint(Paint::Bold, &start.label));
@@ -149,10 +148,11 @@ impl Out {
     }
 
     fn heading(&mut self, heading: &str) {
+        let heading = heading.to_uppercase();
         if !self.text.ends_with("\n\n") {
             self.line("");
         }
-        let heading = self.style.paint(Paint::Bold, heading);
+        let heading = self.style.paint(Paint::Bold, &heading);
         self.line(&heading);
     }
 
@@ -189,7 +189,7 @@ impl Out {
                     printable(&table::label(comparison, &score.configuration))
                 );
                 if score.configuration == comparison.baseline {
-                    return (score, [label, "1×".into(), "baseline".into()]);
+                    return (score, [label, "1×".into(), say!(BASELINE)]);
                 }
                 (score, [label, numbers::score_whole(score), table::score_answer(score)])
             })

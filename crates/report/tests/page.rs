@@ -134,6 +134,12 @@ addEventListener("load", () => {
     if (head.getBoundingClientRect().left < part.getBoundingClientRect().left - 1 || head.offsetWidth > part.clientWidth / 2) problems.push(`names of rows scroll away: ${brief(head)}`);
     part.scrollLeft = 0;
   }
+  // The other language and back.
+  const before = document.body.innerText, own = document.documentElement.lang, other = document.getElementById("language");
+  other.click();
+  if (document.documentElement.lang === own || document.querySelector("h2").textContent !== "結論" || document.body.innerText === before) problems.push("the switch of languages does nothing");
+  other.click();
+  if (document.documentElement.lang !== own || document.body.innerText !== before) problems.push("the switch of languages does not go back");
   if (document.getElementById("save")?.hidden !== false) problems.push("the script did not run to \
       its end");
   parent.postMessage({ width: innerWidth, ground: getComputedStyle(document.body).backgroundColor, charts: document.querySelectorAll("svg").length, height: root.scrollHeight, problems: problems.slice(0, 40) }, "*");

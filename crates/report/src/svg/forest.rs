@@ -7,6 +7,7 @@ use super::frame::{LABEL_MAX, LogScale, answer_class, px, sizes};
 use crate::measure::{self, Face, fitted};
 use crate::numbers;
 use crate::table;
+use crate::words::{self, say};
 
 const ROW: f64 = 24.0;
 
@@ -22,10 +23,12 @@ pub(crate) fn forest(comparison: &Comparison, kind: &KindResult, margin: f64) ->
     let left = 23.0
         + widest(&mut kind.scores.iter().map(|score| measure::width(&label(score), Face::Bold)));
     let right = left + PLOT;
-    let values = widest(&mut kind.scores.iter().map(|score| {
-        let [ratio, interval] = forest_values(comparison, score);
-        12.0 + measure::width(&ratio, Face::Text) + 5.0 + measure::width(&interval, Face::Text)
-    }));
+    let values = words::widest(|| {
+        widest(&mut kind.scores.iter().map(|score| {
+            let [ratio, interval] = forest_values(comparison, score);
+            12.0 + measure::width(&ratio, Face::Text) + 5.0 + measure::width(&interval, Face::Text)
+        }))
+    });
     let width = right + values + 2.0;
     let ends = |score: &Score| {
         let interval = score.interval();
@@ -39,11 +42,11 @@ pub(crate) fn forest(comparison: &Comparison, kind: &KindResult, margin: f64) ->
     let scale = LogScale::new(all, left, right);
     let bottom = TOP + ROW * kind.scores.len() as f64;
     let height = bottom + 24.0;
-    let title = format!(
-        "Forest plot: score of {} work against {}, {}",
-        numbers::kind(kind.group),
-        table::label(comparison, &comparison.baseline),
-        table::comparison_title(comparison)
+    let title = say!(
+        FOREST_TITLE,
+        kind = numbers::kind(kind.group),
+        baseline = table::label(comparison, &comparison.baseline),
+        place = table::comparison_title(comparison),
     );
     let (band_low, band_high) = (scale.place(1.0 - margin), scale.place(1.0 + margin));
     html! {
@@ -79,7 +82,11 @@ fn forest_values(comparison: &Comparison, score: &Score) -> [String; 2] {
 /// What a row says when it is pointed at.
 fn forest_tip(comparison: &Comparison, kind: &KindResult, score: &Score) -> String {
     let verdict = table::score_answer(score);
-    let best = if kind.best_set.contains(&score.configuration) { ", in the best set" } else { "" };
+    let best = if kind.best_set.contains(&score.configuration) {
+        say!(IN_BEST_SET)
+    } else {
+        String::new()
+    };
     let score_text = match score.versus_baseline {
         None => String::new(),
         Some(_) => format!("{}, ", numbers::score_whole(score)),

@@ -7,6 +7,7 @@ use results::types::Run;
 use super::frame::{LogScale, px};
 use crate::measure::{self, Face};
 use crate::table;
+use crate::words::{self, say};
 
 /// Every trial of a comparison in the order it was run, as distance from the median of its cell.
 pub(crate) fn strip(run: &Run, comparison: &Comparison) -> Markup {
@@ -46,11 +47,14 @@ pub(crate) fn strip(run: &Run, comparison: &Comparison) -> Markup {
         .collect();
     let scale = LogScale::new(points.iter().map(|(_, _, ratio, _)| *ratio), BOTTOM, TOP);
     let percent = |tick: f64| {
-        if tick == 1.0 { "median".to_owned() } else { format!("{:+.0} %", (tick - 1.0) * 100.0) }
+        if tick == 1.0 { say!(MEDIAN) } else { format!("{:+.0} %", (tick - 1.0) * 100.0) }
     };
     let ticks = scale.ticks(20.0);
     let left = 8.0
-        + ticks.iter().map(|tick| measure::width(&percent(*tick), Face::Small)).fold(0.0, f64::max);
+        + words::widest(|| {
+            let widths = ticks.iter().map(|tick| measure::width(&percent(*tick), Face::Small));
+            widths.fold(0.0, f64::max)
+        });
     let last = points.last().map_or(1, |(place, ..)| (*place).max(1)) as f64;
     let x = |place: usize| left + 6.0 + (WIDTH - left - 12.0) * place as f64 / last;
     let path = |doubtful: bool| {
@@ -79,12 +83,12 @@ pub(crate) fn strip(run: &Run, comparison: &Comparison) -> Markup {
     // Numbers of blocks stand where they do not touch; the first says what they are.
     let apart =
         starts.windows(2).map(|pair| x(pair[1].0) - x(pair[0].0)).fold(f64::INFINITY, f64::min);
-    let first = if apart >= measure::width("block 1", Face::Small) + 6.0 { "block " } else { "" };
+    let first = words::widest(|| measure::width(&format!("{}1", say!(BLOCK_NUMBER)), Face::Small));
+    let first = if apart >= first + 6.0 { say!(BLOCK_NUMBER) } else { String::new() };
     let numbered = apart >= measure::width(&starts.len().to_string(), Face::Small) + 4.0;
     html! {
         svg.strip role="img" viewBox=(format!("0 0 {WIDTH} 154")) width=(WIDTH) height="154" {
-            title { "Trials in run order: distance of each from the median of its cell, "
-                (table::comparison_title(comparison)) }
+            title { (say!(ORDER_TITLE, place = table::comparison_title(comparison))) }
             @for tick in ticks {
                 line.one[tick == 1.0].grid[tick != 1.0] x1=(px(left)) x2=(px(WIDTH))
                     y1=(px(scale.place(tick))) y2=(px(scale.place(tick))) {}

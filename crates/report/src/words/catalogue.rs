@@ -1,0 +1,363 @@
+//! Every message, in every language.
+
+use super::Message;
+
+macro_rules! catalogue {
+    ($($name:ident: $english:literal, $japanese:literal;)*) => {
+        $(pub(crate) const $name: Message = Message { english: $english, japanese: $japanese };)*
+
+        /// All of them, by name.
+        #[cfg(test)]
+        pub(crate) const ALL: &[(&str, Message)] = &[$((stringify!($name), $name)),*];
+    };
+}
+
+catalogue! {
+    // Kinds of work and answers.
+    SEQUENTIAL: "sequential", "シーケンシャル";
+    RANDOM: "random", "ランダム";
+    MIXED: "mixed", "混在";
+    FILES: "files", "ファイル";
+    SAFETY_WORK: "safety", "安全性";
+    ALL_WORK: "all", "全体";
+    AHEAD: "ahead", "優位";
+    BEHIND: "behind", "劣位";
+    SAME: "same", "同等";
+    NO_ANSWER: "no answer", "未判定";
+    BASELINE: "baseline", "基準";
+    SURE: "sure", "確実";
+    NOT_SURE: "not sure", "不確実";
+    YES: "yes", "はい";
+    NO: "no", "いいえ";
+    RANGE: "{low} to {high}", "{low}〜{high}";
+    ONE_BLOCK_VOTES: "1 block votes", "有効な試行ブロックは 1";
+    BLOCKS_VOTE: "{blocks} blocks vote", "有効な試行ブロックは {blocks}";
+    WITHIN_MODEL: "{word}: within the model's error", "{word}: モデル誤差の範囲内";
+    MORE_BLOCKS: "{word}: about {more} more blocks", "{word}: あと約 {more} ブロック";
+    WITH_REASON: "{word}: {reason}", "{word}: {reason}";
+    THOUSAND_BLOCKS: "no less than 1000 blocks would tell", "判定には 1000 ブロック以上が必要";
+    BLOCKS_WOULD_TELL: "about {blocks} blocks would tell", "判定には約 {blocks} ブロックが必要";
+    SOME_SECONDS: "some {time} s", "約 {time} 秒";
+    SOME_MINUTES: "some {time} min", "約 {time} 分";
+    SOME_HOURS: "some {time} h", "約 {time} 時間";
+    DROPPED_AFTER: "dropped after {blocks}", "{blocks}で脱落";
+    RACED_FOR: "raced for {blocks}", "予選 {blocks}";
+    ONE_BLOCK: "1 block", "1 ブロック";
+    BLOCKS: "{count} blocks", "{count} ブロック";
+    CONFIRMED: "confirmed", "確認済み";
+    RACED: "raced", "予選のみ";
+    NOT_MEASURED: "not measured", "未測定";
+    MEASURED: "measured", "実測";
+    MODELLED: "modelled", "モデル";
+    IN_GUEST: "modelled, Linux in a guest", "モデル(ゲスト内の Linux)";
+
+    // The decision.
+    DECISION: "Decision", "結論";
+    NO_DECISION: "No decision", "結論なし";
+    TAKE: "Take {configuration}", "推奨: {configuration}";
+    FOR_KIND: "For {kind} work.", "{kind}の処理について。";
+    FOR_ALL: "For all of the work together.", "全ワークロードの総合。";
+    NOT_KNOWN: "Not known.", "不明な点。";
+    BASELINE_SCORE: "1× (baseline)", "1×(基準)";
+    JUDGED_BY: "Judged by the goal: {goal}.", "判定の目標: {goal}。";
+    SAME_WITHIN: "The same within {margin}: {list}.", "{margin} 以内で同等: {list}。";
+    NOT_DECIDED: "Not decided between it and {list}{settling}.", "{list} とは未判定{settling}。";
+    AHEAD_OF: "Ahead of {baseline}: {list}.", "{baseline} より優位: {list}。";
+    AHEAD_OF_TOO: "Ahead of {baseline} too: {list}.", "同じく {baseline} より優位: {list}。";
+    BEHIND_LIST: "Behind {baseline}: {list}.", "{baseline} より劣位: {list}。";
+    NAMED_AFTER: "{named} was named after a race of {raced} blocks, and {fresh} fresh blocks say this.",
+        "{named} は {raced} ブロックの予選で選ばれ、新たな {fresh} ブロックの結果がこの判定です。";
+    ONLY_CONFIGURATION: "The only configuration.", "比較対象のない唯一の構成です。";
+    BASELINE_SURELY_BEST: "The baseline itself, surely ahead of all others.",
+        "基準そのものが、他のすべてより確実に優位です。";
+    BASELINE_BEST: "The baseline itself, ahead of all others.", "基準そのものが、他のすべてより優位です。";
+    BASELINE_STAYS: "The baseline itself: none is surely ahead of it.",
+        "基準のままです。確実にそれを上回る構成はありません。";
+    SURELY_AHEAD_OF_ALL: "Surely ahead of {baseline} and of all others.",
+        "{baseline} と他のすべてより確実に優位です。";
+    AHEAD_OF_ALL: "Ahead of {baseline} and of all others.", "{baseline} と他のすべてより優位です。";
+    SURELY_AHEAD: "Surely ahead of {baseline}.", "{baseline} より確実に優位です。";
+    AHEAD_OF_BASELINE: "Ahead of {baseline}.", "{baseline} より優位です。";
+    NOT_TOLD_APART: "Highest score, not yet told apart from {baseline}.",
+        "スコアは最高ですが、{baseline} との差はまだ確認できません。";
+    MEASURE_THEM: ": they differ by less than the model's error, so measure them",
+        "(差がモデル誤差より小さいため、実測が必要)";
+    FEWER_WHEN_QUIETER: ", fewer on a quieter machine", "、他の負荷が少なければより少数で済む";
+    FEWER_WITH_LONGER: ", fewer with longer tests", "、試験時間を延ばせばより少数で済む";
+    MORE_WOULD_TELL: ": about {more} more blocks would tell (--more {more}{time}){quiet}",
+        "(あと約 {more} ブロックで判定可能: --more {more}{time}{quiet})";
+    RUN_WOULD_TELL: ": a run of {needed}{quiet}", "(新しい実行なら、{needed}{quiet})";
+    RACE_GOES_ON: "No answer yet: the race goes on, and it claims nothing.",
+        "まだ判定できません。予選の途中であり、予選からは何も主張しません。";
+    BEFORE_FIRST_LOOK: "No answer before the first look, at {blocks} blocks.",
+        "最初の中間判定({blocks} ブロック)までは判定しません。";
+    NAMED_WAITS: "No answer yet: {named} was named, and the first look is after {blocks} fresh blocks.",
+        "まだ判定できません。{named} が選ばれ、最初の中間判定は新たな {blocks} ブロックの後です。";
+    NOTHING_NAMED: "No answer: too few trials voted in the race to name anything.",
+        "判定できません。予選の有効な試行が少なすぎて、何も選べませんでした。";
+    NONE_MEETS_TERMS: "None: nothing that was compared meets the plan's terms.",
+        "該当なし。比較した中に計画の条件を満たす構成がありません。";
+    NO_BLOCK_YET: "No answer yet: no block is finished.", "まだ判定できません。完了した試行ブロックがありません。";
+    NO_COMMON_BLOCK: "No answer: in no block were all workloads of this kind measured with {baseline} and with another.",
+        "判定できません。この種のワークロードがすべて {baseline} と他の構成の両方で測定されたブロックがありません。";
+    TOO_FEW_BLOCKS: "No answer: {voting}, and {fewest} are the fewest.",
+        "判定できません。{voting}で、最低 {fewest} が必要です。";
+    BOUND_MAY_NOT_HOLD: "Not called sure: {bound} may not hold in {workload} ({figure}, {reach}).",
+        "確実とは言えません: {workload} で {bound} が成り立たない可能性があります({figure}、{reach})。";
+    MAY_BE_UP_TO: "it may be up to {high}", "最大 {high} の可能性";
+    TOO_FEW_TO_TELL: "too few trials vote to tell", "有効な試行が不足";
+    BUSY_PAIRS: "Not called sure: {busy} of {pairs} pairs of trials were measured on a busy machine.",
+        "確実とは言えません: {pairs} 組の試行のうち {busy} 組は、他の負荷がある状態で測定されました。";
+    MODEL_OFF_BY: "Modelled, by a model that is off by up to {error} where it was checked.",
+        "モデルによる値です。検証した範囲でのモデル誤差は最大 {error} です。";
+    MODEL_WITHOUT_ERROR: "Modelled, by a model that does not state its error.",
+        "モデルによる値です。このモデルは誤差を示していません。";
+    SAYS_NOTHING_OF: "Says nothing of {names} ({reason}).", "{names} については判定しません({reason})。";
+    NOT_COMPARED: "Not compared: {names} ({reason}).", "比較対象外: {names}({reason})。";
+    NOT_TO_BE_TAKEN: "Not to be taken: {names} ({reason}).", "採用不可: {names}({reason})。";
+    TOO_FEW_TRIALS: "too few trials", "試行不足";
+    MORE_NAMES: "{count} more", "他 {count} 件";
+    AND_MORE: "and {count} more", "他 {count} 件";
+    LIST_WITH_SCORE: "{names} ({score})", "{names}({score})";
+    LIST_WITH_SCORES: "{names} ({low} to {high})", "{names}({low}〜{high})";
+    ONE_DISK: "All members lie on one and the same {disk}: this shows what a layout costs there, and not what more disks bring.",
+        "全メンバーが同一の {disk} 上にあります。示されるのはそこでのレイアウトのコストであり、ディスクを増やした効果ではありません。";
+    PAIRING_GAIN: "Comparing within blocks makes variances {gain} times smaller.",
+        "ブロック内で比較することで、分散は {gain} 分の 1 になります。";
+    PAIRING_NO_GAIN: "Comparing within blocks makes variances no smaller here.",
+        "ここでは、ブロック内で比較しても分散は小さくなりません。";
+    AUTOCORRELATION: " Autocorrelation of one trial and the next: {lag}.", " 隣り合う試行の自己相関: {lag}。";
+    SENTENCE_OF_KIND: "{kind} work: {pick}{score}{sure}. {details}", "{kind}: {pick}{score}{sure}。{details}";
+
+    // What the run was.
+    ONE_CONFIGURATION: "1 configuration", "1 構成";
+    CONFIGURATIONS: "{count} configurations", "{count} 構成";
+    ONE_WORKLOAD: "1 workload", "1 ワークロード";
+    WORKLOADS: "{count} workloads", "{count} ワークロード";
+    ONE_TRIAL: "1 trial", "1 試行";
+    TRIALS: "{count} trials", "{count} 試行";
+    TRIALS_OF: "{finished} of {planned} trials", "{planned} 試行のうち {finished} 試行";
+    RACE_AND_FRESH: "a race of {raced} blocks and {fresh} fresh ones", "予選 {raced} ブロックと新たな {fresh} ブロック";
+    RACE_AT_MOST: "a race of at most {blocks} blocks", "最大 {blocks} ブロックの予選";
+    ONE_CELL: "1 cell", "1 セル";
+    CELLS: "{count} cells", "{count} セル";
+
+    // Warnings.
+    INCOMPLETE: "Incomplete: {finished} of {planned} trials are finished. Blocks that lack a workload or the baseline do not count.",
+        "未完了: {planned} 試行のうち {finished} 試行が完了。ワークロードか基準を欠くブロックは数えません。";
+    UNKNOWN_TRIALS: "{trials} of no cell of the plan left out.", "計画のどのセルにも属さない {trials}を除外しました。";
+    REPEATED_TRIALS: "{trials} replaced by a later trial of the same cell and block.",
+        "{trials}は、同じセル・同じブロックの後の試行で置き換えました。";
+    NO_INTERVALS: "no intervals and no answers", "信頼区間も判定もありません";
+    WIDE_INTERVALS: "intervals are wide", "信頼区間は広くなります";
+    FEW_BLOCKS: "Few trials, {place}: at most {blocks} blocks a cell vote, so {advice}; 8 find most differences of 3 %.",
+        "試行不足({place}): 有効なのは 1 セルあたり最大 {blocks} ブロックで、{advice}。8 ブロックあれば 3 % の差はほぼ検出できます。";
+    FASTER: "faster", "高速";
+    SLOWER: "slower", "低速";
+    DRIFTED: "Figures drifted to {change} {direction} over the run ({place}); comparing within blocks removes it from the ratios.",
+        "実行中に値が {change} {direction}側へずれました({place})。ブロック内の比較により、比からは除かれます。";
+    STEPPED: "From block {block} on all figures were {change} {direction} ({place}): the machine changed. Comparing within blocks keeps that out of the ratios, and medians have both in them.",
+        "ブロック {block} 以降、すべての値が {change} {direction}になりました({place})。マシンの状態が変わっています。比はブロック内の比較なので影響を受けませんが、中央値には両方が含まれます。";
+    AUTOCORRELATED_LIKE: "One trial is much like the one before (autocorrelation {lag}, {place}): the machine's noise lasts longer than a trial. Comparing what lies close together takes most of it out (interleave = true).",
+        "隣り合う試行がよく似ています(自己相関 {lag}、{place})。マシンの変動が 1 試行より長く続いています。近い時刻どうしを比較すれば大半を除けます(interleave = true)。";
+    AUTOCORRELATED_UNLIKE: "One trial is much unlike the one before (autocorrelation {lag}, {place}): something takes turns with the trials. Comparing what lies close together takes most of it out (interleave = true).",
+        "隣り合う試行が逆方向に振れています(自己相関 {lag}、{place})。何かが試行と交互に動いています。近い時刻どうしを比較すれば大半を除けます(interleave = true)。";
+    CARRIED_OVER: "What runs after {name} is {change} {direction} ({place}): it leaves something behind, which words of difference may be made of. Give every visit the same rest or the same first writes.",
+        "{name} の直後の試行は {change} {direction}です({place})。何かを残しており、差の判定がその影響かもしれません。毎回の前に同じ休止か同じ初期書き込みを入れてください。";
+    TRIALS_NOT_MEASURED: "{trials} in {cells} not measured: {reason}.", "{cells}の {trials}は未測定: {reason}。";
+    TRIALS_MARKED: "{trials} in {cells}, {what}: {text}.", "{cells}の {trials}({what}): {text}。";
+    KEPT_AND_MARKED: "kept and marked", "採用し、印を付けた";
+    SHOWN_WITHOUT_VOTE: "shown and marked, without a vote", "表示のみ、判定には不使用";
+    MOST_WITHOUT_VOTE: "shown and marked, most without a vote", "表示し印を付け、大半は判定に不使用";
+    NO_RATIO: "{trials} without a figure above zero, left out of the comparisons.",
+        "0 を超える値のない {trials}は、比較から除きました。";
+    OUTLIERS: "{trials} far off the rest of the same cell (10 median deviations or more), kept.",
+        "{trials}は同じセルの他の値から大きく外れています(中央値偏差の 10 倍以上)。除外していません。";
+
+    // How figures were made.
+    METHOD_BLOCKS: "A block is every configuration with every workload once, in a fresh random order. Each figure is compared with the baseline's of the same block, as a ratio, so what the machine did meanwhile cancels out.",
+        "ブロックとは、全構成と全ワークロードを 1 回ずつ、毎回新しい無作為な順序で測る組です。各値は同じブロックの基準との比で比べるため、その間のマシンの変化は打ち消されます。";
+    METHOD_RATIOS: "The ratio is the mean of the paired log ratios, turned back. Its interval is Student's t on a variance that leans on those of the row (4 degrees of freedom of their median in rows of 8 and more, less in shorter ones). Medians carry order-statistic intervals.",
+        "比は、対ごとの対数比の平均を元に戻したものです。信頼区間は、行内の分散に寄せた分散(8 構成以上の行では中央値に自由度 4、少ない行ではそれ未満)による Student の t 区間です。中央値の区間は順序統計量によります。";
+    METHOD_WORDS: "Ahead and behind: the interval excludes 1. All such words of one row of a table hold together with 95 %, and so does all that the headlines and scores say in one report (Bonferroni). Same: two one-sided tests at 5 % put the ratio within {margin}; in tables each such word stands for itself, and its interval is the one of 90 % that it rests on. What is both is called the same. Otherwise there is no answer, and by how many blocks the run is to go on for most such questions to get one.",
+        "優位・劣位: 信頼区間が 1 を含みません。表の 1 行にあるこれらの判定は全体で 95 % の信頼度を持ち、1 つのレポートの見出しとスコアの判定もすべて合わせて同様です(Bonferroni)。同等: 5 % の片側検定 2 つにより、比が {margin} 以内にあります。表では個々の判定ごとで、示される区間は根拠となる 90 % 区間です。両方に当たるものは同等とします。それ以外は未判定とし、同様の問いの大半に答えが出るまでのブロック数を示します。";
+    METHOD_VOTES: "A trial that a cache answered where the medium was asked about, whose bytes do not fit, or that was faster than the medium can be, is shown and does not vote. A busy machine is noise: its trials vote, intervals widen by themselves, and a headline most of whose trials were busy is not called sure. Writes are judged by their durable rate unless the plan says otherwise. A model's stated error is part of the intervals of its figures.",
+        "媒体を問う試行にキャッシュが応えたもの、バイト数が合わないもの、媒体の限界より速いものは、表示しますが判定には使いません。他の負荷は雑音として扱います。試行は有効で区間が自然に広がり、大半がその状態で測られた見出しは確実とは呼びません。書き込みは、計画に別の指定がなければ永続化までの速度で判定します。モデルが示す誤差は、その値の区間に含まれます。";
+    METHOD_SCORES: "The score of a kind of work is the weighted geometric mean of its workloads' ratios, taken block by block. The best set holds all that no other is surely ahead of; the baseline is recommended whenever it is in there.",
+        "種類ごとのスコアは、ワークロードの比の重み付き幾何平均をブロックごとに取ったものです。最良集合は、他のどれも確実には上回らない構成の集まりで、基準がその中にあれば基準を推奨します。";
+    METHOD_RACE: "A race: from the third block on, what is clearly behind the leader in every kind of work is not measured any more (never the baseline, never the last of a level). The race claims nothing, and its ratios (·) have no word. When it is over, one is named, and only fresh trials of it, of two runners-up and of the baseline make the claims.",
+        "予選: 3 ブロック目以降、すべての種類で首位に明らかに劣る構成は測定を打ち切ります(基準と、各レベルの最後の 1 つは残します)。予選からは何も主張せず、その比(·)に判定はありません。終了後に 1 つを選び、それと次点 2 つと基準を新たに測った試行だけで判定します。";
+    METHOD_LOOKS: "Claims are made at looks that were fixed beforehand, after {looks} and {last} blocks and at no other time, each at a fourth of the level, so that going on until there is an answer makes no false one.",
+        "判定は、あらかじめ決めた中間判定の時点({looks}、{last} ブロック後)だけで行い、それぞれ有意水準の 4 分の 1 を使います。答えが出るまで続けても、誤った判定は増えません。";
+
+    // Heads of the page and of texts.
+    REPORT: "raidloom report", "raidloom レポート";
+    TITLE: "{name} – raidloom report", "{name} – raidloom レポート";
+    ALL_CONFIGURATIONS: "All configurations", "全構成";
+    ALL_CONFIGURATIONS_SMALL: "all configurations", "全構成";
+    READ_THIS_FIRST: "Read this first", "最初にお読みください";
+    SCORES: "Scores against the baseline", "基準に対するスコア";
+    SCORES_NOTE_BEFORE: "Geometric mean of the ratios of all workloads of a kind, and of all, with its interval, each on its own log axis. Right of 1 is faster. What the scores say holds together over the report. ",
+        "種類ごと、および全ワークロードの比の幾何平均と信頼区間。軸はそれぞれ対数で、1 より右が高速です。スコアの判定はレポート全体で同時に成り立ちます。";
+    SCORES_NOTE_MARKED: "Marked rows", "印の付いた行";
+    SCORES_NOTE_AFTER: " are the best set; the recommended one is bold. ● ahead or behind, ○ neither, ◆ the baseline; the band is “same”, ±{margin}.",
+        "は最良集合、太字が推奨構成です。● は優位または劣位、○ はどちらでもない、◆ は基準。帯は「同等」の範囲(±{margin})です。";
+    EVERY_WORKLOAD: "Every workload", "ワークロード別";
+    RATIOS_NOTE: "The baseline's figure, and each configuration's ratio to it; above 1 is faster. The same tints in every map. After the number: = the same within {margin}, ? no answer, ! doubtful trials. Only what is ahead or behind is tinted. A cell says its figures when pointed at.",
+        "基準の値と、各構成の基準に対する比。1 を超えると高速です。色の濃さはどの図でも共通です。数字の後の印: = は {margin} 以内で同等、? は未判定、! は疑わしい試行を含む。色が付くのは優位か劣位のセルだけです。セルを指すと値を表示します。";
+    EVERY_CELL: "Every cell: medians, ratios, answers, flags", "全セル: 中央値・比・判定・注記";
+    IN_UNITS: "In units", "実際の値";
+    IN_UNITS_NOTE: "Medians with their intervals, from zero. ● ahead of the baseline or behind it, ○ neither.",
+        "中央値と信頼区間。軸は 0 から始まります。● は基準より優位または劣位、○ はどちらでもない。";
+    BY: "by {axis}", "{axis} 別";
+    THE_OTHERS: "the others", "その他";
+    LATENCY: "Throughput, latency and processor time", "スループット・レイテンシ・CPU 使用率";
+    LATENCY_NOTE: "Up is more throughput, left is less waiting: the 99th percentile of the latency. The line joins what nothing beats in both, by medians; that is no claim. □ the baseline.",
+        "上ほど高スループット、左ほど低レイテンシ(99 パーセンタイル)。線は、中央値で見て両方とも上回る構成がないもの(パレートフロント)を結びます。判定ではありません。□ は基準。";
+    ALL_RATES: "All rates, latencies and processor time", "速度・レイテンシ・CPU 使用率の一覧";
+    LOAD: "Load", "負荷特性";
+    LOAD_NOTE: "Throughput and mean latency by the number of requests outstanding. The ring is the knee: the most operations for their latency; more requests mostly wait.",
+        "キュー深度ごとのスループットと平均レイテンシ。輪の付いた点がニー(レイテンシあたりの処理数が最大)で、それ以上の要求はほとんど待つだけです。";
+    EFFECTS: "What each axis does", "各軸の主効果";
+    EFFECTS_NOTE: "Geometric mean of all workloads' medians with a value, over that with any value of the axis; right of 1 is faster. A description: what is surely faster, the scores say.",
+        "その軸の値を持つ構成の中央値の幾何平均を、軸全体の幾何平均で割ったもの。1 より右が高速です。これは記述であり、確実な差はスコアが示します。";
+    MEMBERS: "What the members moved", "メンバーの転送量";
+    MEMBERS_NOTE_BEFORE: "A bar for each member, over all trials: ", "メンバーごとの棒(全試行の合計): ";
+    MEMBERS_READ: "read", "読み出し";
+    MEMBERS_THEN: ", then ", "、続いて";
+    MEMBERS_WRITTEN: "written", "書き込み";
+    MEMBERS_NOTE_AFTER: ". A circle for each workload that wrote: the bytes that all members wrote together for each byte of the work.",
+        "。円は書き込みのあるワークロードごとの書き込み増幅率(処理 1 バイトに対し全メンバーが書いたバイト数)です。";
+    RUN_ORDER: "Trials in run order", "実行順の試行";
+    RUN_ORDER_NOTE: "Each dot is a trial, as distance from the median of its cell; the line is the median of each block. A slope or a step here is the machine, not a configuration.",
+        "点は各試行の、セルの中央値からの差。線は各ブロックの中央値です。ここに見える傾きや段差はマシンの変化であり、構成の差ではありません。";
+    EACH_BLOCK: "Each block as a table", "ブロックごとの表";
+    MACHINE: "Machine and plan", "マシンと計画";
+    STACKS: "The stack of every configuration", "各構成のスタック";
+    HOW_TO_READ: "How to read this", "読み方";
+    SAME_AS_TABLE: "The same as a table", "表で見る";
+    CARD_TO_POST: "A card to post", "投稿用カード";
+    SAVE_CARD: "Save it as a picture (SVG)", "画像(SVG)として保存";
+    THE_CARD: "The card", "カード";
+    AS_TEXT: "As text", "テキスト";
+    CARD_AS_TEXT: "The card as text", "カードのテキスト";
+    COMMAND: "The command that builds it", "この構成を作るコマンド";
+    WITHOUT: "The same without raidloom", "raidloom を使わない場合";
+    COMMANDS_WITHOUT: "The commands without raidloom", "raidloom を使わない場合のコマンド";
+    FOOT_BEFORE: "Figures are medians; MB/s are 10", "値は中央値。MB/s は毎秒 10";
+    FOOT_AFTER: " bytes per second, KiB and MiB are binary. ", " バイト、KiB・MiB は 2 進単位です。";
+    SAVE_SUMMARY: "Save the summary as ", "要約の保存: ";
+    SAVE_OR: " or ", " または ";
+    SAVE_END: ".", "。";
+    SWITCH: "Language", "言語";
+
+    // Charts.
+    MEDIAN: "median", "中央値";
+    BLOCK_NUMBER: "block ", "ブロック ";
+    IN_BEST_SET: ", in the best set", "、最良集合";
+    FOREST_TITLE: "Forest plot: score of {kind} work against {baseline}, {place}", "フォレストプロット: {kind}のスコア({baseline} 比)、{place}";
+    SCORES_OF: "Scores of {kind} work", "{kind}のスコア";
+    RATIO_OF_ALL: "Ratio of every workload", "ワークロード別の比";
+    BY_AXIS_TITLE: "{name}, {metric}, by {axis}, {place}", "{name}、{metric}、{axis} 別、{place}";
+    FRONT_TITLE: "{name}, throughput against p99, {place}", "{name}、スループット対 p99、{place}";
+    LOAD_TITLE: "{name}, {metric} by depth", "{name}、キュー深度別の{metric}";
+    EFFECTS_TITLE: "Main effects of {axis}, {place}", "{axis} の主効果、{place}";
+    MEMBERS_TITLE: "What the members moved, {place}", "メンバーの転送量、{place}";
+    ORDER_TITLE: "Trials in run order: distance of each from the median of its cell, {place}", "実行順の試行: セルの中央値からの差、{place}";
+    HEAT_SLOWER: "slower ", "低速 ";
+    HEAT_FASTER: " faster", " 高速";
+
+    // Tables.
+    AGAINST: "against {baseline}", "対 {baseline}";
+    SUBJECT_BY: "by {axes}", "{axes} 別";
+    AND: " and ", "・";
+    SCORE_OF: "Score of {kind} work, {place}", "{kind}のスコア、{place}";
+    CONFIGURATION: "configuration", "構成";
+    SCORE: "score, ×", "スコア、×";
+    INTERVAL: "interval", "信頼区間";
+    AGAINST_BASELINE: "against the baseline", "対 基準";
+    BEST_SET: "best set", "最良集合";
+    AGAINST_RECOMMENDED: "against the recommended", "対 推奨構成";
+    RECOMMENDED: "recommended", "推奨";
+    RATIO_TABLE: "Ratio to {baseline} by {axis}, {shared}{place} (= same, ? no answer{raced}, ! doubtful)",
+        "{baseline} に対する {axis} 別の比、{shared}{place}(= 同等、? 未判定{raced}、! 疑わしい)";
+    RACED_ONLY: ", · raced only", "、· 予選のみ";
+    WORKLOAD: "workload", "ワークロード";
+    TRIALS_HEAD: "trials", "試行数";
+    TRIALS_VOTING: "{trials}, {voting} voting", "{trials}(有効 {voting})";
+    JUDGED: "judged by", "判定の指標";
+    INTERVAL_95: "95 % interval", "95 % 信頼区間";
+    RATIO: "ratio, ×", "比、×";
+    ITS_INTERVAL: "its interval", "比の信頼区間";
+    ANSWER: "answer", "判定";
+    FLAGS: "flags", "注記";
+    FLAG_OF: "{flag} ({count} of {trials})", "{flag}({trials} 試行中 {count})";
+    EVERY_CELL_OF: "Every cell, {place}", "全セル、{place}";
+    BLOCK_TABLE: "Median distance of each block from the run, {place}", "各ブロックの実行全体からの差(中央値)、{place}";
+    BLOCK: "block", "ブロック";
+    CHANGE: "change, %", "変化、%";
+    CONFIGURATIONS_HEAD: "Configurations", "構成一覧";
+    COMPARISON: "comparison", "比較";
+    FIGURES: "figures", "値の出所";
+    FIGURE: "figure", "指標";
+    ROLE: "role", "役割";
+    STACK: "stack", "スタック";
+    FACT: "fact", "項目";
+    VALUE: "value", "値";
+    RUN_STARTED: "run started", "開始日時";
+    SEED: "seed", "乱数シード";
+    BLOCKS_FACT: "blocks", "ブロック数";
+    MARGIN: "margin of same", "同等とみなす幅";
+    ROW: "row", "行";
+    OF: "of", "系列";
+    BY_AXIS_TABLE: "Every workload by {axis}, {place}", "{axis} 別の全ワークロード、{place}";
+    THROUGHPUT: "throughput", "スループット";
+    DURABLE_THROUGHPUT: "durable throughput", "永続化までのスループット";
+    LATENCY_MEAN: "latency mean", "平均レイテンシ";
+    IO_PER_SECOND: "io per second", "IOPS";
+    OPERATIONS: "operations", "IOPS";
+    MEAN_LATENCY: "mean latency", "平均レイテンシ";
+    LONGEST: "longest", "最大";
+    CPU_KERNEL: "CPU of the kernel's threads", "カーネルスレッドの CPU";
+    ON_FRONT: "on the front", "パレートフロント";
+    RATES_TABLE: "Rates, latencies and processor time, {place}", "速度・レイテンシ・CPU 使用率、{place}";
+    DEPTH: "depth {depth}", "深度 {depth}";
+    KNEE_AT: "knee at depth", "ニーの深度";
+    LOAD_TABLE: "Load, {access}", "負荷特性、{access}";
+    AXIS: "axis", "軸";
+    CONFIGURATIONS_COUNT: "configurations", "構成数";
+    TO_MEAN: "to the mean of the axis, ×", "軸の平均に対する比、×";
+    OTHERS_ALIKE: "other axes alike", "他の軸の条件が同一";
+    EFFECTS_TABLE: "Main effects, {place}", "主効果、{place}";
+    READ_BY_EACH: "read by each member, {unit}", "各メンバーの読み出し、{unit}";
+    FOR_EACH_READ: "for each byte read, ×", "読み出し 1 バイトあたり、×";
+    WRITTEN_BY_EACH: "written by each member, {unit}", "各メンバーの書き込み、{unit}";
+    AMPLIFICATION: "write amplification, ×", "書き込み増幅率、×";
+    MEMBERS_TABLE: "What members moved in all trials, {place}", "全試行でのメンバーの転送量、{place}";
+    TIMES_TABLE: "Times, with the per cent of the baseline's, {place}", "所要時間(括弧内は基準比)、{place}";
+
+    // The card.
+    CARD_TITLE: "Figures of {title}", "{title} の値";
+    CARD_ONE_TRIAL: "One trial each", "各 1 試行";
+    CARD_MEDIANS: "Medians of {trials} trials", "{trials} 試行の中央値";
+    CARD_FOOT: "{medians}.", "{medians}。";
+    CARD_FOOT_MB: "{medians}, in MB/s of 1,000,000 bytes.", "{medians}。1 MB/s = 毎秒 1,000,000 バイト。";
+    CARD_RETURNED: "Rates when the calls had returned.", "呼び出しが戻った時点での速度です。";
+    CARD_DOUBTFUL: "! some of its trials are doubtful: the report says why.", "! 疑わしい試行を含みます(理由はレポートを参照)。";
+    CARD_READ: "Read", "読み出し";
+    CARD_WRITE: "Write", "書き込み";
+    CARD_CACHED: "cached, MB/s", "キャッシュ、MB/s";
+    CARD_DIRECT: "direct, MB/s", "直接、MB/s";
+
+    // Texts.
+    WARNINGS: "Warnings", "警告";
+    SCORES_SHORT: "Scores", "スコア";
+    SAFETY: "Safety", "データの安全性";
+    WHAT_POWER_CUTS_LEAVE: "What power cuts leave", "電源断の後に残るもの";
+    RATIOS_SHORT: "Ratios", "比";
+    RATIOS_BY_WORKLOAD: "Ratios by workload", "ワークロード別の比";
+    WITHOUT_SHORT: "Without raidloom", "raidloom を使わない場合";
+    NOT_KNOWN_TEXT: "Not known: {open}", "不明な点: {open}";
+    TEXT_SCORES_NOTE: "Geometric mean of the ratios of a kind, and of all. * best set, ● ahead or behind, ○ neither, │ the baseline",
+        "種類ごとと全体の比の幾何平均。* 最良集合、● 優位または劣位、○ どちらでもない、│ 基準";
+}

@@ -1,0 +1,145 @@
+//! The catalogue is whole, and reports use it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use results::analyse;
+use results::types::Run;
+
+use super::catalogue::ALL;
+use super::*;
+
+#[path = "../../tests/fixture/mod.rs"]
+mod fixture;
+
+/// Names of the places of a template.
+fn places(template: &str) -> BTreeSet<&str> {
+    template
+        .split('{')
+        .skip(1)
+        .map(|rest| rest.split_once('}').map_or("", |(name, _)| name))
+        .collect()
+}
+
+fn is_japanese(letter: char) -> bool {
+    matches!(letter, '、' | '。' | '〜' | '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}')
+}
+
+#[test]
+fn every_message_is_there_in_every_language() {
+    let mut names = BTreeSet::new();
+    for (name, message) in ALL {
+        assert!(names.insert(name), "{name} is there twice");
+        assert!(!message.english.is_empty() && !message.japanese.is_empty(), "{name} is empty");
+        let [english, japanese] = [message.english, message.japanese].map(places);
+        assert_eq!(english, japanese, "{name} has other places");
+        let words = |text: &str| {
+            text.split('{').any(|part| {
+                part.split_once('}').map_or(part, |(_, rest)| rest).chars().any(char::is_alphabetic)
+            })
+        };
+        // What is more than figures and signs is said in Japanese.
+        assert!(
+            !words(message.english)
+                || message.japanese.chars().any(is_japanese)
+                || ["CPU", "IOPS"].contains(&message.japanese),
+            "{name} is not in Japanese: {}",
+            message.japanese
+        );
+    }
+}
+
+/// Runs that bring up most of what can be said: whole, begun, interrupted, doubtful.
+fn runs() -> Vec<Run> {
+    let small = || fixture::run(1, &[64, 256], &[16384], 6);
+    let mut begun = small();
+    begun.trials.truncate(30);
+    let mut few = small();
+    few.trials.retain(|trial| trial.block < 2);
+    let mut doubtful = small();
+    for trial in &mut doubtful.trials {
+        trial.flags.push("machine not quiet".into());
+        trial.metrics.insert("member_write_ratio".into(), 1.5);
+        trial.metrics.insert("cpu_ratio".into(), 0.1);
+    }
+    let mut unmeasured = small();
+    let first = unmeasured.plan.workloads[0].name.clone();
+    for trial in unmeasured.trials.iter_mut().filter(|trial| trial.workload == first) {
+        trial.metrics.clear();
+        trial.flags = vec!["not measured: no such file system".into()];
+    }
+    vec![small(), begun, few, doubtful, unmeasured]
+}
+
+/// What is read in a page: texts and labels, without commands and stacks.
+fn read(page: &str) -> String {
+    let page = page.split_once("<script id=\"data\"").map_or(page, |(page, _)| page);
+    crate::switch::pieces(page).join("\n")
+}
+
+/// Fragments of an English message that would give it away: words with a space between them.
+fn fragments(template: &str) -> Vec<&str> {
+    let parts = template.split('{').map(|part| part.split_once('}').map_or(part, |(_, rest)| rest));
+    parts.map(str::trim).filter(|part| part.len() >= 8 && part.contains(' ')).collect()
+}
+
+#[test]
+fn a_report_in_japanese_has_no_english_of_the_catalogue() {
+    let mut used: BTreeMap<&str, bool> = BTreeMap::new();
+    for run in runs() {
+        let analysis = analyse(&run);
+        let style = crate::Style { color: false, width: 100 };
+        let made = || {
+            let page = read(&crate::html(&run, &analysis));
+            let text = crate::text(&run, &analysis, style);
+            let card = crate::card_text(&run, &analysis).unwrap_or_default();
+            format!("{page}\n{text}\n{}\n{card}", crate::markdown(&run, &analysis))
+        };
+        let [english, japanese] = Language::ALL.map(|language| in_language(language, made));
+        for (name, message) in ALL {
+            for fragment in fragments(message.english) {
+                *used.entry(name).or_default() |= english.contains(fragment);
+                assert!(!japanese.contains(fragment), "{name} is in English: {fragment}");
+            }
+        }
+        assert!(!english.chars().any(|letter| is_japanese(letter) && !"日本語".contains(letter)));
+    }
+    // Planted runs say most of it; else this would hold nothing.
+    let count = used.values().filter(|used| **used).count();
+    assert!(2 * count > used.len(), "{count} of {} messages come up", used.len());
+}
+
+/// What the switch of a page does in the browser comes to the page in the other language.
+#[test]
+fn the_switch_makes_the_page_of_the_other_language() {
+    for run in runs() {
+        let analysis = analyse(&run);
+        let pages =
+            Language::ALL.map(|language| in_language(language, || crate::html(&run, &analysis)));
+        for [own, other] in [[&pages[0], &pages[1]], [&pages[1], &pages[0]]] {
+            let dictionary = crate::switch::dictionary(own, other);
+            assert!(dictionary.len() > 100, "{}", dictionary.len());
+            let shown = |page: &str| -> Vec<String> {
+                let page = page.split_once("<script id=\"data\"").map_or("", |(page, _)| page);
+                crate::switch::pieces(page).into_iter().map(crate::switch::plain).collect()
+            };
+            for (piece, wanted) in shown(own).into_iter().zip(shown(other)) {
+                let found = dictionary.get(&piece).unwrap_or(&piece);
+                assert_eq!(*found, wanted, "for {piece}");
+            }
+        }
+    }
+}
+
+/// The language is put back, whatever happens in between.
+#[test]
+fn the_language_is_that_of_the_report_and_no_longer() {
+    let panicked = std::panic::catch_unwind(|| {
+        in_language(Language::Japanese, || {
+            assert_eq!(crate::words::say!(AHEAD), "優位");
+            panic!("in between");
+        })
+    });
+    assert!(panicked.is_err());
+    assert_eq!(crate::words::say!(AHEAD), "ahead");
+    assert_eq!(filled(catalogue::RANGE, &[("low", &"{high}"), ("high", &2)]), "{high} to 2");
+}
