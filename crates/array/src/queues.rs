@@ -72,9 +72,14 @@ impl Queues {
 
     /// The copy to read, where they agree: the one that continues a stream of reads on its member,
     /// or else on the member with the fewest commands in flight, or else nearest to where the
-    /// member was read last.
+    /// member was read last. Before these comes one that `joins` a command of the same plan, of
+    /// which nothing is counted here yet.
     #[inline]
-    pub fn choose(&self, mut copies: impl Iterator<Item = Spot>) -> Option<Spot> {
+    pub fn choose(
+        &self,
+        mut copies: impl Iterator<Item = Spot>,
+        joins: impl Fn(Spot) -> bool,
+    ) -> Option<Spot> {
         if self.first {
             return copies.next();
         }
@@ -83,12 +88,15 @@ impl Queues {
             if self.wanted == Some(copy.member) {
                 return (0, 0, 0);
             }
-            if queue.ends.contains(&copy.offset) {
+            if joins(*copy) {
                 return (1, 0, 0);
+            }
+            if queue.ends.contains(&copy.offset) {
+                return (2, 0, 0);
             }
             let end = queue.ends[queue.latest];
             let distance = if end == u64::MAX { copy.offset } else { end.abs_diff(copy.offset) };
-            (2, queue.in_flight, distance)
+            (3, queue.in_flight, distance)
         })
     }
 }
@@ -98,7 +106,8 @@ mod tests {
     use super::*;
 
     fn chosen(queues: &Queues, offset: u64) -> usize {
-        queues.choose((0..3).map(|member| Spot { member, offset })).expect("three copies").member
+        let copies = (0..3).map(|member| Spot { member, offset });
+        queues.choose(copies, |_| false).expect("three copies").member
     }
 
     #[test]
@@ -139,8 +148,16 @@ mod tests {
         queues.begin(1, Some((0, 500)));
         queues.want(Some(2));
         assert_eq!(chosen(&queues, 500), 0, "neither idle, nor near, nor wanted, but first");
+        let joining = |queues: &Queues, member| {
+            let copies = (0..3).map(|member| Spot { member, offset: 500 });
+            queues.choose(copies, |copy| copy.member == member).expect("three copies").member
+        };
+        assert_eq!(joining(&queues, 1), 0, "not joined either");
         queues.keep_to_first(false);
         assert_eq!(chosen(&queues, 500), 2);
+        assert_eq!(joining(&queues, 0), 2, "what is wanted comes first");
+        queues.want(None);
+        assert_eq!((joining(&queues, 0), chosen(&queues, 500)), (0, 1));
     }
 
     #[test]

@@ -90,8 +90,13 @@ impl MirrorLevel {
     ) -> Result<(), Lost> {
         for (start, length) in self.parts(piece) {
             let offset = piece.offset + start;
+            // What goes on where an earlier chunk of the piece ended joins its command.
+            let joins = |copy: Spot| {
+                let ends = plan.read.iter().map(|read| (read.member, read.offset + read.length));
+                ends.rev().any(|end| end == (copy.member, copy.offset))
+            };
             let copy = queues
-                .choose(self.copies(offset, |member| !faults.hide(member)))
+                .choose(self.copies(offset, |member| !faults.hide(member)), joins)
                 .ok_or(faults.lost())?;
             let host = Place::Host { start };
             let mut place = host;
@@ -221,7 +226,7 @@ impl Level for MirrorLevel {
         if part.action != Action::Read || part.length > chunk - part.offset % chunk {
             return None;
         }
-        queues.choose(self.copies(part.offset, |member| !missing.contains(member)))
+        queues.choose(self.copies(part.offset, |member| !missing.contains(member)), |_| false)
     }
 
     fn piece_bytes(&self, part: Part, faults: &Faults) -> u64 {

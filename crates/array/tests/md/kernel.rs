@@ -114,7 +114,7 @@ fn the_kernel_assembles_what_was_made() {
 
     let harness = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/interop/uml.sh");
     let mut command = Command::new(harness);
-    command.args(["-v", "-t", "60"]).arg(&path.0).args(images.iter().map(|image| &image.0));
+    command.args(["-v", "-t", "300"]).arg(&path.0).args(images.iter().map(|image| &image.0));
     let output = command.output().expect("the harness runs");
     let (text, log) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
