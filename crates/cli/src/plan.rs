@@ -49,11 +49,13 @@ fn list(output: &Output) -> Result<(), Failure> {
 /// What a plan comes to, in one sentence.
 pub(crate) fn sentence(outline: &Outline) -> String {
     let race = outline.design == results::Design::Race;
+    let counted =
+        |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     format!(
-        "{} configurations x {} workloads x {} blocks = {}{} trials{}, about {}",
-        outline.configurations,
-        outline.workloads,
-        outline.blocks,
+        "{} x {} x {} = {}{} trials{}, about {}",
+        counted(outline.configurations, "configuration"),
+        counted(outline.workloads, "workload"),
+        counted(outline.blocks as usize, "block"),
         if race { "at most " } else { "" },
         outline.trials,
         if race { " (a race drops clear losers)" } else { "" },
