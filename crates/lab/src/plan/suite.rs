@@ -501,9 +501,11 @@ pub(crate) fn groups(plan: &Plan) -> Vec<Vec<usize>> {
     groups
 }
 
-/// How long a trial in a guest takes on this clock, when nothing is known yet: most of it is its
-/// share of the boot and of what the kernel does.
+/// How long a trial in a guest takes on this clock, when nothing is known yet of what its kernel
+/// does for it.
 const GUEST_TRIAL: Duration = Duration::from_secs(2);
+/// A trial's share of booting a guest.
+const GUEST_BOOT: Duration = Duration::from_millis(500);
 /// How long a modelled trial takes on this clock, when nothing is known yet.
 const MODELLED_TRIAL: Duration = Duration::from_millis(5);
 /// A rate at which preparing is assumed to write, in bytes/s, when nothing is known yet.
@@ -522,13 +524,14 @@ pub(crate) fn planned_time(
     workload: &Workload,
     configuration: &Configuration,
 ) -> Duration {
-    if in_guest::is_wanted(configuration) {
-        return GUEST_TRIAL;
-    }
+    let is_in_guest = in_guest::is_wanted(configuration);
     let (Ok(suite), Ok(settings)) = (suite_of(workload), settings(plan, workload, configuration))
     else {
-        return ROW;
+        return if is_in_guest { GUEST_TRIAL } else { ROW };
     };
+    if is_in_guest {
+        return guest_time(suite, &settings, configuration);
+    }
     if safety::is_pull(workload) {
         return pull::planned_time(&settings, row(workload));
     }
@@ -550,6 +553,23 @@ pub(crate) fn planned_time(
         (suite.phases)(&settings).iter().any(|one| one.name == row(workload) && one.writes);
     let rounds = if steady && writes { results::steady::WINDOW as u32 } else { 1 };
     one * (runs * rounds + warm_up) + before
+}
+
+/// How long a trial in a guest takes on this clock: what the kernel does grows with the bytes of
+/// the files. The times of a byte are those of the studies' runs on two processors
+/// (`docs/studies.md`): files of 51 KB on average one by one, and one large file.
+fn guest_time(suite: &Suite, settings: &Settings, configuration: &Configuration) -> Duration {
+    let (bytes, seconds_per_byte) = match suite.name {
+        suite::copy::NAME => (settings.bytes("bytes"), 17e-9),
+        suite::bonnie::NAME => {
+            let memory = configuration.settings.get("memory");
+            let twice = || memory.and_then(|text| Some(2 * crate::stacks::parse_size(text).ok()?));
+            let said = Some(settings.bytes("size")).filter(|bytes| *bytes > 0);
+            (said.or_else(twice).unwrap_or(0), 2.6e-9)
+        }
+        _ => return GUEST_TRIAL,
+    };
+    GUEST_BOOT + Duration::from_secs_f64(bytes as f64 * seconds_per_byte)
 }
 
 /// Bytes that preparing writes for the workloads of one table in one visit of a configuration,

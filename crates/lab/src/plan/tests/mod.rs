@@ -978,3 +978,19 @@ fn a_plan_has_forms_of_other_sizes() {
     assert!(error.contains("-s size=shirt: this plan has no size `shirt`"), "{error}");
     assert!(error.contains("did you mean `short`?"), "{error}");
 }
+
+/// "The estimate stays within a factor of 1.5 of what the run took in the shipped plans": those in
+/// guests, beside the times of `docs/studies.md`.
+#[test]
+fn a_plan_in_guests_takes_about_what_it_took() {
+    for (name, blocks, took_seconds) in [
+        ("many-small-files", "trials.blocks=1", 294.0),
+        ("shared-channel-bonnie", "trials.blocks=8", 586.0),
+    ] {
+        let path = format!("{}/../../plans/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(&path).unwrap();
+        let plan = resolve(&path, &text, &[blocks.to_owned()]).unwrap().plan;
+        let ratio = outline(&plan).unwrap().estimated_seconds / took_seconds;
+        assert!((1.0 / 1.5..1.5).contains(&ratio), "{name}: {ratio:.2} of what it took");
+    }
+}
