@@ -150,7 +150,7 @@ catalogue! {
         "{trials}は、同じセル・同じブロックの後の試行で置き換えました。";
     NO_INTERVALS: "no intervals and no answers", "信頼区間も判定もありません";
     WIDE_INTERVALS: "intervals are wide", "信頼区間は広くなります";
-    FEW_BLOCKS: "Few trials, {place}: at most {blocks} blocks a cell vote, so {advice}; 8 find most differences of 3 %.",
+    FEW_BLOCKS: "Few trials, {place}: no cell has more than {blocks} voting, so {advice}; 8 find most differences of 3 %.",
         "試行不足({place}): 有効なのは 1 セルあたり最大 {blocks} ブロックで、{advice}。8 ブロックあれば 3 % の差はほぼ検出できます。";
     FASTER: "faster", "高速";
     SLOWER: "slower", "低速";
