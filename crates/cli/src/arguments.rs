@@ -17,6 +17,7 @@ use crate::cache_command::arguments::{CacheVerb, OverlayVerb};
 use crate::compare_command::CompareArguments;
 use crate::guest_command::GuestVerb;
 use crate::pull_command::PullArguments;
+use crate::watch_command::WatchArguments;
 
 /// Finds the fastest safe disk layout for your own work, then runs it.
 #[derive(Parser, Debug)]
@@ -74,6 +75,16 @@ pub(crate) enum Command {
     #[command(after_long_help = "Examples:\n  raidloom check\n  raidloom check --json")]
     Check,
 
+    /// List this machine's drives, and whether they may be written to
+    #[command(after_long_help = "\
+Examples:
+  raidloom drives
+  raidloom drives --json | jq '.[] | select(.answer == \"with-consent\") | .path'
+
+What is said of each is what any verb would say that is told to write to it: `with consent`
+names the consent. Nothing is opened for writing.")]
+    Drives,
+
     /// Measure one target with a suite, or read what other tools measured
     #[command(arg_required_else_help = true, args_conflicts_with_subcommands = true)]
     #[command(after_long_help = "\
@@ -122,6 +133,17 @@ The run is a folder: plan.toml, plan.resolved.json, host.json, trials.jsonl (one
 trial, the source of truth), summary.csv, report.html and report.md. Ctrl-C ends it in a
 state that --resume goes on from.")]
     Run(Box<RunArguments>),
+
+    /// Show how far a run is, from another terminal
+    #[command(after_long_help = "\
+Examples:
+  raidloom watch raidloom-runs/2026-11-21T0740Z-stripe-size
+  raidloom watch RUN --json | jq .trials_finished
+
+On a terminal: a bar, the time left, what is ahead so far, and every configuration, until the run
+ends or Ctrl-C. Elsewhere a line for each block. With --json one look, as one document. Nothing
+in the folder is changed.")]
+    Watch(WatchArguments),
 
     /// Write the report of a run again, in any form
     #[command(after_long_help = "\

@@ -9,6 +9,7 @@ mod bench_command;
 mod cache_command;
 mod check;
 mod compare_command;
+mod drives;
 mod failure;
 mod guest_command;
 mod model;
@@ -19,6 +20,7 @@ mod pull_command;
 mod report_command;
 mod run;
 mod signals;
+mod watch_command;
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
     }
     let result = match arguments.command {
         Command::Check => check::check(&output),
+        Command::Drives => drives::drives(&output),
         Command::Bench(arguments) => bench(&output, arguments),
         Command::Array(verb) => array_command::array(&output, &verb),
         Command::Cache(verb) => cache_command::cache(&output, &verb),
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&output, *arguments),
         Command::Report(arguments) => report_command::report(&output, &arguments),
         Command::Compare(arguments) => compare_command::compare_runs(&output, &arguments),
+        Command::Watch(arguments) => watch_command::watch(&output, &arguments),
         Command::Guest(verb) => guest_command::guest(&output, &verb),
         Command::Model(verb) => model::model(&output, &verb),
         Command::Pull(arguments) => pull_command::pull(&output, &arguments),

@@ -1,11 +1,11 @@
 //! `raidloom run`: executes a plan and writes its report.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lab::plan::{OneLine, Resolved};
-use lab::{Ended, More, Observer, Outcome, Progress, RunOptions, TimeLeft};
+use lab::{Ended, More, Observer, Outcome, Progress, RunOptions, TimeLeft, watch};
 use results::analysis::analyse;
 use results::course::Step;
 use results::{Plan, Trial};
@@ -43,7 +43,7 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
         // Of a plan these are keys like others.
         set.extend(options.budget.iter().map(|limit| format!("budget.{limit}")));
     }
-    let mut watch = Watch { output, line: Line::new(output) };
+    let mut watch = Watch { output, line: Line::new(output), folder: None, told: None };
     let outcome = match (&arguments.plan, &arguments.resume) {
         (_, Some(folder)) => lab::resume(folder, &options, &stop, &mut watch),
         (Some(path), None) if options.more.is_some() && path.is_dir() => {
@@ -128,10 +128,22 @@ fn line(said: &LineArguments) -> OneLine {
     }
 }
 
-/// Shows how far the run is: one line drawn over on a terminal, one line a visit elsewhere.
+/// Shows how far the run is: one line drawn over on a terminal, one line a visit elsewhere. Those
+/// that look at its folder (`raidloom ui`) are told as well.
 struct Watch<'a> {
     output: &'a Output,
     line: Line,
+    folder: Option<PathBuf>,
+    told: Option<Instant>,
+}
+
+/// How often they are told at most: each time is a small file, written before a trial begins.
+const TOLD_EVERY: Duration = Duration::from_secs(2);
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        self.folder.iter().for_each(|folder| watch::tell_no_more(folder));
+    }
 }
 
 fn left(left: TimeLeft) -> String {
@@ -146,6 +158,7 @@ fn label(plan: &Plan, progress: &Progress<'_>) -> String {
 
 impl Observer for Watch<'_> {
     fn begun(&mut self, folder: &Path, [finished, trials]: [usize; 2], time_left: TimeLeft) {
+        self.folder = Some(folder.to_owned());
         let done = if finished > 0 {
             format!(", {finished} of {trials} trials there already")
         } else {
@@ -159,6 +172,12 @@ impl Observer for Watch<'_> {
     }
 
     fn trial_begun(&mut self, plan: &Plan, progress: &Progress<'_>) {
+        if let Some(folder) = &self.folder
+            && self.told.is_none_or(|told| told.elapsed() >= TOLD_EVERY)
+        {
+            watch::tell(folder, &watch::Now::of(plan, progress));
+            self.told = Some(Instant::now());
+        }
         let text = format!(
             "block {}/{}  {}  {}  trial {} of {}  left {}",
             progress.block,

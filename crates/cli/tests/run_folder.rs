@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
 
 /// A folder with a plan of one test of so long.
 struct Place(tempfile::TempDir);
@@ -138,4 +139,38 @@ fn what_writes_a_report_writes_all_of_it_or_nothing() {
         "{}",
         String::from_utf8_lossy(&piped.stderr)
     );
+}
+
+/// A run is watched from outside; of one that was killed, what it said last is not believed.
+#[test]
+fn a_run_is_watched_from_outside() {
+    let place = Place::new("10min");
+    let mut child = place.begun(START);
+    let look = || -> Value {
+        let output = place.shell("exec \"$RAIDLOOM\" watch run --json").output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let mut state = look();
+    while state["now"].is_null() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended");
+        state = look();
+    }
+    assert_eq!(
+        (&state["stage"], &state["trials"], &state["trials_finished"], &state["now"]["workload"]),
+        (&json!("running"), &json!(1), &json!(0), &json!("random write 16384"))
+    );
+    let left = state["now"]["left_high_seconds"].as_f64().unwrap();
+    assert!((600.0..3000.0).contains(&left), "{state}");
+
+    kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
+    child.wait().unwrap();
+    assert!(place.path("run/progress.json").exists());
+    let state = look();
+    assert_eq!((&state["stage"], &state["now"]), (&json!("interrupted"), &Value::Null));
+    let output = place.shell("exec \"$RAIDLOOM\" watch run").output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(said, "short: interrupted, 0 of 1 trials; raidloom run --resume run\n");
+    let nowhere = place.shell("exec \"$RAIDLOOM\" watch nowhere").output().unwrap();
+    assert_eq!(nowhere.status.code(), Some(2));
 }

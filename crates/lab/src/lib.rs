@@ -23,6 +23,7 @@ pub mod pull;
 mod record;
 mod run;
 mod stacks;
+pub mod watch;
 
 pub use cell::open as open_cell;
 pub use estimate::TimeLeft;

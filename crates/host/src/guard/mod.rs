@@ -8,6 +8,7 @@
 //! What is refused and how consent is given is `docs/safety.md`. Facts are gathered first and
 //! judged as plain data, so that every refusal can be tested without the disk it is about.
 
+mod drives;
 mod signature;
 mod users;
 
@@ -25,6 +26,7 @@ use rustix::fs::OFlags;
 use tracing::debug;
 
 use crate::system::{self, DeviceNumber};
+pub use drives::{Answer, Drive, drives};
 pub use signature::{find as find_signature, find_image, read_up_to};
 
 /// What the user has agreed to in so many words.

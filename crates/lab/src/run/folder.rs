@@ -18,15 +18,19 @@ use crate::record::{NO_LINK, Record};
 use host::{Error, facts, files, journal};
 
 pub(super) const PLAN_TEXT: &str = "plan.toml";
-pub(super) const PLAN: &str = "plan.resolved.json";
+pub(crate) const PLAN: &str = "plan.resolved.json";
 /// Length and checksum of the two, as they were when the run began.
 pub(super) const SUMS: &str = "plan.sums.json";
 /// What was decided while the run went on; only where there was something to decide.
 pub(super) const COURSE: &str = "course.json";
 pub(super) const HOST: &str = "host.json";
-pub(super) const TRIALS: &str = "trials.jsonl";
+pub(crate) const TRIALS: &str = "trials.jsonl";
+/// What the run is at, for those that look at it; only while it goes on.
+pub(crate) const PROGRESS: &str = "progress.json";
 pub(super) const NOTES: &str = "notes.txt";
 pub(super) const MEMBERS: &str = "members";
+/// The folder of runs below the current one.
+pub(crate) const RUNS: &str = "raidloom-runs";
 
 /// `raidloom-runs/2026-11-21T074002Z-stripe-size`, below the current folder.
 pub(super) fn by_default(plan_name: &str) -> PathBuf {
@@ -37,7 +41,7 @@ pub(super) fn by_default(plan_name: &str) -> PathBuf {
     let slug: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
     let time = facts::now().replace(':', "");
     let name = if slug.is_empty() { time } else { format!("{time}-{}", slug.join("-")) };
-    Path::new("raidloom-runs").join(name)
+    Path::new(RUNS).join(name)
 }
 
 /// Makes the folder of a run, or takes an empty one.
@@ -63,7 +67,7 @@ pub(super) fn make(folder: &Path) -> Result<(), Error> {
         return Err(Error::usage(text));
     }
     // What a start leaves that was killed before there was a run.
-    let remains = [TRIALS, HOST, PLAN_TEXT, SUMS, COURSE];
+    let remains = [TRIALS, HOST, PLAN_TEXT, SUMS, COURSE, PROGRESS];
     let is_remains = |name: &OsStr| {
         remains.iter().any(|known| name == *known)
             || name.to_string_lossy().starts_with(files::PART)
@@ -79,7 +83,7 @@ pub(super) fn make(folder: &Path) -> Result<(), Error> {
 
 /// Removes the folder of a run of which nothing came.
 pub(super) fn forget(folder: &Path, was_there: bool) {
-    for name in [TRIALS, HOST, PLAN_TEXT, SUMS, COURSE, PLAN] {
+    for name in [TRIALS, HOST, PLAN_TEXT, SUMS, COURSE, PLAN, PROGRESS] {
         let _ = fs::remove_file(folder.join(name));
     }
     if !was_there {

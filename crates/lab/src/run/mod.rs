@@ -8,6 +8,7 @@
 //!          trials.jsonl         what was measured; locked while the run goes on
 //!          course.json          what was decided on the way: who was dropped, who was named, looks
 //!          notes.txt            what happened to the run
+//!          progress.json        what is being measured and the time left, only while it goes on
 //!          cleanup.jsonl        only while there is something to clean up
 //!          members/             the run's own member files, only while it goes on
 //!          attached/            where file systems of cells are mounted, only while it goes on
@@ -40,7 +41,8 @@ use crate::plan::{Resolved, terms};
 use crate::pull::Program;
 use crate::record::{self, Record};
 use execute::Execution;
-use folder::{HOST, MEMBERS, NOTES, PLAN, PLAN_TEXT, TRIALS};
+use folder::{HOST, MEMBERS, NOTES, PLAN_TEXT};
+pub(crate) use folder::{PLAN, PROGRESS, RUNS, TRIALS};
 use host::guard::{Consent, Guard};
 use host::{Error, facts, journal};
 use members::Members;

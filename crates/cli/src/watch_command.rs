@@ -1,0 +1,275 @@
+//! `raidloom watch`: how a run stands, from another terminal.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::watch::{self, Best, RunState, Scored, Stage};
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::progress::duration;
+use crate::signals;
+
+/// `watch`.
+#[derive(Args, Debug)]
+pub(crate) struct WatchArguments {
+    /// The run's folder
+    pub run: PathBuf,
+}
+
+/// How often the folder is looked at, which takes processor time from what is measured; and how
+/// often a signal is looked for.
+const EVERY: Duration = Duration::from_secs(2);
+const STEP: Duration = Duration::from_millis(100);
+/// Columns of the bar.
+const BAR: usize = 32;
+/// How many configurations the table has at most.
+const ROWS: usize = 20;
+
+/// Shows a run until it ends: drawn over in one place on a terminal, else a line for each block.
+pub(crate) fn watch(output: &Output, arguments: &WatchArguments) -> Result<(), Failure> {
+    let mut state = watch::look(&arguments.run)?;
+    if output.json {
+        return output.document(&state);
+    }
+    let stop = signals::stop_flag()?;
+    let screen = Screen::new(output);
+    let mut said = None;
+    while state.stage == Stage::Running && !stop.load(Ordering::Relaxed) {
+        if output.animates() {
+            screen.show(&state, output.width());
+        } else if said != Some(state.blocks_finished) {
+            said = Some(state.blocks_finished);
+            output.result(&line(&state))?;
+        }
+        for _ in 0..EVERY.as_millis() / STEP.as_millis() {
+            if !stop.load(Ordering::Relaxed) {
+                thread::sleep(STEP);
+            }
+        }
+        state = watch::look(&arguments.run)?;
+    }
+    screen.clear();
+    output.result(&ending(&state))
+}
+
+/// One place on a terminal; nothing elsewhere.
+struct Screen(ProgressBar);
+
+impl Screen {
+    fn new(output: &Output) -> Screen {
+        let target = if output.animates() {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let bar = ProgressBar::with_draw_target(None, target);
+        if let Ok(style) = ProgressStyle::with_template("{msg}") {
+            bar.set_style(style);
+        }
+        Screen(bar)
+    }
+
+    fn show(&self, state: &RunState, width: usize) {
+        // A line that does not fit would take two, and the place would wander.
+        let cut = |line: String| line.chars().take(width.saturating_sub(1)).collect::<String>();
+        let text = lines(state).into_iter().map(cut).collect::<Vec<_>>().join("\n");
+        self.0.set_message(text);
+        self.0.tick();
+    }
+
+    fn clear(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// What is drawn on a terminal.
+fn lines(state: &RunState) -> Vec<String> {
+    let share = share(state);
+    let full = (share * BAR as f64).round() as usize;
+    let bar = format!("{}{}", "#".repeat(full.min(BAR)), ".".repeat(BAR - full.min(BAR)));
+    let mut lines = vec![
+        escape::line(&format!("{}: {}", state.name, blocks(state))).into_owned(),
+        format!("[{bar}] {:.0} %  {}{}", 100.0 * share, trials(state), left(state)),
+    ];
+    if let Some(now) = &state.now {
+        let text = format!("now: {}  {}", now.configuration, now.workload);
+        lines.push(escape::line(&text).into_owned());
+    }
+    lines.extend(state.best.iter().map(|best| escape::line(&ahead(best)).into_owned()));
+    lines.extend(table(&state.configurations));
+    lines
+}
+
+fn table(configurations: &[Scored]) -> Vec<String> {
+    let head = ["CONFIGURATION", "TRIALS", "SCORE", "INTERVAL", ""].map(str::to_owned).to_vec();
+    let row = |one: &Scored| {
+        let number =
+            |ratio: Option<f64>| ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}x"));
+        let interval = match (one.ratio_low, one.ratio_high) {
+            (Some(low), Some(high)) => format!("{low:.2}x to {high:.2}x"),
+            _ => "-".to_owned(),
+        };
+        let word = match (one.is_baseline, one.is_dropped) {
+            (true, _) => "baseline",
+            (false, true) => "dropped",
+            (false, false) => "",
+        };
+        let name = [one.comparison.as_str(), one.configuration.as_str()];
+        let name: Vec<&str> = name.into_iter().filter(|name| !name.is_empty()).collect();
+        vec![name.join(": "), one.trials.to_string(), number(one.ratio), interval, word.to_owned()]
+    };
+    let rows: Vec<Vec<String>> =
+        std::iter::once(head).chain(configurations.iter().take(ROWS).map(row)).collect();
+    let mut lines = escape::columns(&rows, &[1, 2]);
+    let more = configurations.len().saturating_sub(ROWS);
+    lines.extend((more > 0).then(|| format!("and {more} more")));
+    lines
+}
+
+/// How it stands in a line, for a log.
+fn line(state: &RunState) -> String {
+    let best = state.best.last().map_or(String::new(), |best| format!("  {}", ahead(best)));
+    let (blocks, trials) = (blocks(state), trials(state));
+    format!("{blocks}  {trials}  {:.0} %{}{best}", 100.0 * share(state), left(state))
+}
+
+/// What is said when nothing more is going to be.
+fn ending(state: &RunState) -> String {
+    let folder = state.folder.display();
+    match state.stage {
+        Stage::Finished => {
+            format!("{}: finished, {}; raidloom report {folder}", state.name, trials(state))
+        }
+        Stage::Interrupted => {
+            let trials = trials(state);
+            format!("{}: interrupted, {trials}; raidloom run --resume {folder}", state.name)
+        }
+        Stage::Running => format!("{}: it goes on, {}{}", state.name, trials(state), left(state)),
+    }
+}
+
+fn share(state: &RunState) -> f64 {
+    state.trials_finished as f64 / state.trials.max(1) as f64
+}
+
+fn blocks(state: &RunState) -> String {
+    match state.blocks {
+        Some(blocks) => format!("block {} of {blocks}", (state.blocks_finished + 1).min(blocks)),
+        None => format!("block {} of a race", state.blocks_finished + 1),
+    }
+}
+
+fn trials(state: &RunState) -> String {
+    format!("{} of {} trials", state.trials_finished, state.trials)
+}
+
+fn left(state: &RunState) -> String {
+    let Some(now) = &state.now else { return String::new() };
+    let time = |seconds: f64| duration(Duration::from_secs_f64(seconds.max(0.0)));
+    let (low, high) = (time(now.left_low_seconds), time(now.left_high_seconds));
+    let range = if low == high { low } else { format!("{low} to {high}") };
+    format!("  left {range}{}", if now.left_is_rough { " (rough)" } else { "" })
+}
+
+fn ahead(best: &Best) -> String {
+    let place = [best.comparison.as_str(), best.work.as_str()];
+    let place: Vec<&str> = place.into_iter().filter(|part| !part.is_empty()).collect();
+    let score = if best.is_baseline {
+        "the baseline".to_owned()
+    } else {
+        format!("{:.2}x the baseline", best.ratio)
+    };
+    let word = if best.is_sure { "sure" } else { "not sure yet" };
+    format!("best so far, {}: {} ({score}, {word})", place.join(", "), best.configuration)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state() -> RunState {
+        let scored = |name: &str, ratio: f64| Scored {
+            comparison: String::new(),
+            configuration: name.to_owned(),
+            is_baseline: ratio == 1.0,
+            trials: 10,
+            is_dropped: false,
+            ratio: Some(ratio),
+            ratio_low: (ratio != 1.0).then_some(ratio - 0.1),
+            ratio_high: (ratio != 1.0).then_some(ratio + 0.1),
+        };
+        RunState {
+            folder: PathBuf::from("runs/one"),
+            name: "chunks\u{1b}[2J".to_owned(),
+            started: "2026-11-21T07:40:00Z".to_owned(),
+            stage: Stage::Running,
+            blocks_finished: 2,
+            blocks: Some(8),
+            trials_finished: 25,
+            trials: 100,
+            trials_flagged: 0,
+            now: Some(watch::Now {
+                process: 1,
+                configuration: "raid0, 64KiB".to_owned(),
+                workload: "random read 512".to_owned(),
+                elapsed_seconds: 60.0,
+                left_low_seconds: 170.0,
+                left_high_seconds: 190.0,
+                left_is_rough: true,
+            }),
+            best: vec![Best {
+                comparison: String::new(),
+                work: "random".to_owned(),
+                configuration: "raid0, 64KiB".to_owned(),
+                is_baseline: false,
+                ratio: 1.5,
+                ratio_low: Some(1.4),
+                ratio_high: Some(1.6),
+                is_sure: false,
+                figures: "modelled".to_owned(),
+            }],
+            configurations: vec![scored("single", 1.0), scored("raid0, 64KiB", 1.5)],
+        }
+    }
+
+    #[test]
+    fn a_terminal_is_shown_bar_time_and_table() {
+        let shown = lines(&state());
+        assert_eq!(
+            shown,
+            [
+                "chunks\\u{1b}[2J: block 3 of 8",
+                "[########........................] 25 %  25 of 100 trials  left 2:50 min to \
+                 3:10 min (rough)",
+                "now: raid0, 64KiB  random read 512",
+                "best so far, random: raid0, 64KiB (1.50x the baseline, not sure yet)",
+                "CONFIGURATION  TRIALS  SCORE  INTERVAL",
+                "single             10  1.00x  -               baseline",
+                "raid0, 64KiB       10  1.50x  1.40x to 1.60x",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_log_has_a_line_and_an_end() {
+        let mut state = state();
+        assert_eq!(
+            line(&state),
+            "block 3 of 8  25 of 100 trials  25 %  left 2:50 min to 3:10 min (rough)  best so \
+             far, random: raid0, 64KiB (1.50x the baseline, not sure yet)"
+        );
+        state.stage = Stage::Interrupted;
+        assert!(ending(&state).ends_with("raidloom run --resume runs/one"), "{}", ending(&state));
+    }
+}

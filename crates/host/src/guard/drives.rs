@@ -1,0 +1,187 @@
+//! The drives of this machine, and what the guard says of each. Nothing is opened for writing.
+//!
+//! ```text
+//!   /sys/block ──> whole drives ──> Guard::check without consent   why not, and which consent there is
+//!                                   Guard::check with every one    whether any consent would do
+//! ```
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use block::{Error, ErrorKind};
+use serde::Serialize;
+
+use super::{Consent, Guard, by_id_name, serial};
+use crate::system;
+
+/// What comes of asking the guard to write to a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// With a consent, which the reason names.
+    WithConsent,
+    /// Never as it is now.
+    Refused,
+    /// It could not be looked at.
+    NotKnown,
+}
+
+/// A whole drive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Drive {
+    /// The kernel's name for it: `sda`. It may mean another drive after the next start.
+    pub name: String,
+    /// What to call it when it is named: its path below `/dev/disk/by-id` where it has one.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub size_bytes: u64,
+    /// What it says of itself.
+    pub model: Option<String>,
+    /// Its serial number, which `--erase` takes.
+    pub serial: Option<String>,
+    /// Whether its medium turns.
+    pub rotational: bool,
+    /// Whether its medium can be taken out.
+    pub removable: bool,
+    /// How many partitions it has.
+    pub partitions: usize,
+    /// What the guard says.
+    pub answer: Answer,
+    /// Why, in one line, and what to do.
+    pub reason: String,
+}
+
+/// Drives that have a size, by the kernel's names. Loop devices without a file and RAM disks of the
+/// kernel are none.
+#[must_use]
+pub fn drives() -> Vec<Drive> {
+    let mut names: Vec<String> = fs::read_dir("/sys/block")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| !["ram", "fd"].iter().any(|kind| name.starts_with(kind)))
+        .collect();
+    names.sort();
+    names.iter().filter_map(|name| drive(name)).collect()
+}
+
+fn drive(name: &str) -> Option<Drive> {
+    let folder = Path::new("/sys/block").join(name);
+    let setting = |setting: &str| {
+        let text = fs::read_to_string(folder.join(setting)).ok()?.trim().to_owned();
+        (!text.is_empty()).then_some(text)
+    };
+    let size_bytes = setting("size")?.parse::<u64>().ok()?.saturating_mul(block::SECTOR_BYTES);
+    if size_bytes == 0 {
+        return None;
+    }
+    // The kernel writes `!` for the `/` in a name.
+    let node = Path::new("/dev").join(name.replace('!', "/"));
+    let number = system::block_number(&node);
+    let path = number.and_then(by_id_name).unwrap_or(node);
+    let serial = number.and_then(serial);
+    let (answer, reason) = ask(&path, serial.as_ref());
+    Some(Drive {
+        name: name.to_owned(),
+        size_bytes,
+        model: model(setting("device/vendor"), setting("device/model")),
+        rotational: setting("queue/rotational").as_deref() == Some("1"),
+        removable: setting("removable").as_deref() == Some("1"),
+        partitions: number.map_or(0, |number| system::partitions(number).len()),
+        path,
+        serial,
+        answer,
+        reason,
+    })
+}
+
+/// A drive's own name; what only says how it is attached stays out of it.
+fn model(vendor: Option<String>, model: Option<String>) -> Option<String> {
+    let vendor = vendor.filter(|vendor| vendor != "ATA" && !vendor.starts_with("0x"));
+    match (vendor, model) {
+        (Some(vendor), Some(model)) => Some(format!("{vendor} {model}")),
+        (_, model) => model,
+    }
+}
+
+/// What the guard says without consent, and whether it says more with every consent there is.
+fn ask(path: &Path, serial: Option<&String>) -> (Answer, String) {
+    let check = |consent: Consent| Guard::new(consent).check(path);
+    let every = Consent {
+        erase_serials: serial.into_iter().cloned().collect(),
+        erase_signature: true,
+        devices: vec![path.to_owned()],
+        ..Consent::default()
+    };
+    judge(path, check(Consent::default()), check(every))
+}
+
+fn judge(
+    path: &Path,
+    without: Result<(), Error>,
+    with_every: Result<(), Error>,
+) -> (Answer, String) {
+    let in_short = |error: &Error| {
+        let text = error.to_string();
+        text.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&text).to_owned()
+    };
+    match (without, with_every) {
+        (_, Err(error)) if error.kind() == ErrorKind::Refused => {
+            (Answer::Refused, in_short(&error))
+        }
+        (_, Err(error)) => (Answer::NotKnown, in_short(&error)),
+        (Err(error), Ok(())) => (Answer::WithConsent, in_short(&error)),
+        (Ok(()), Ok(())) => (Answer::WithConsent, "nothing stands against it".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> Result<(), Error> {
+        Err(Error::new(ErrorKind::Refused, text))
+    }
+
+    #[test]
+    fn what_no_consent_helps_against_is_the_reason_that_is_given() {
+        let path = Path::new("/dev/sdx");
+        let by_name = || refused("/dev/sdx: use /dev/disk/by-id/ata-x");
+        let mounted = refused("/dev/sdx: it is mounted at /; unmount it first");
+        assert_eq!(
+            judge(path, by_name(), mounted),
+            (Answer::Refused, "it is mounted at /; unmount it first".to_owned())
+        );
+        assert_eq!(
+            judge(path, by_name(), Ok(())),
+            (Answer::WithConsent, "use /dev/disk/by-id/ata-x".to_owned())
+        );
+        let unreadable = || Err(Error::new(ErrorKind::Permission, "/dev/sdx: looking at it"));
+        assert_eq!(
+            judge(path, unreadable(), unreadable()),
+            (Answer::NotKnown, "looking at it".to_owned())
+        );
+    }
+
+    #[test]
+    fn the_bus_is_no_part_of_a_model() {
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(model(some("ATA"), some("WDC WD80")), some("WDC WD80"));
+        assert_eq!(model(some("0x1af4"), None), None);
+        assert_eq!(model(some("Kingston"), some("DT 50")), some("Kingston DT 50"));
+    }
+
+    /// Whatever this machine has: the drive that the running system lies on is refused, and every
+    /// drive has a reason in one line.
+    #[test]
+    fn every_drive_has_a_reason_and_that_of_the_system_is_refused() {
+        let system = system::disks_under(&system::mounts(), Path::new("/"));
+        for drive in drives() {
+            assert!(!drive.reason.is_empty() && !drive.reason.contains('\n'), "{drive:?}");
+            let number = system::block_number(&drive.path);
+            let is_system = number.is_some_and(|number| system.contains(&number));
+            assert!(!is_system || drive.answer != Answer::WithConsent, "{drive:?}");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! How a run stands, whether it goes on, was interrupted or is finished: from its folder alone,
+//! which nothing is changed in.
+//!
+//! ```text
+//!   raidloom run ── trials.jsonl (locked while it goes on) ──┐
+//!               └── progress.json (every few seconds)  ──────┴──> RunState   raidloom watch, raidloom ui
+//! ```
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use host::{Error, facts, files, system};
+use results::analysis::{Analysis, Comparison, KindResult, Score, analyse};
+use results::course::Course;
+use results::{Configuration, Plan, Run};
+use serde::{Deserialize, Serialize};
+
+use crate::run::{self, PLAN, PROGRESS, Progress, TRIALS};
+
+/// How a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// A process is at work on it.
+    Running,
+    /// Trials are missing, and none is.
+    Interrupted,
+    /// Every trial is there.
+    Finished,
+}
+
+/// A run at one moment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunState {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// What its plan is called.
+    pub name: String,
+    /// When it began, in RFC 3339.
+    pub started: String,
+    /// How it stands.
+    pub stage: Stage,
+    /// Blocks of which every trial is there.
+    pub blocks_finished: u32,
+    /// All blocks, as far as it is known: not before a race is over.
+    pub blocks: Option<u32>,
+    /// Trials that are there.
+    pub trials_finished: usize,
+    /// All trials; of a race the most that it may come to.
+    pub trials: usize,
+    /// Trials of which something is doubtful.
+    pub trials_flagged: usize,
+    /// What is being measured; nothing where no process is at work, or it has not said yet.
+    pub now: Option<Now>,
+    /// What is ahead so far, for each kind of work, and for all of it where there are several.
+    pub best: Vec<Best>,
+    /// Every configuration, in the plan's order.
+    pub configurations: Vec<Scored>,
+}
+
+/// What a run is at, as its process says it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Now {
+    /// The process.
+    pub process: u32,
+    /// The configuration under way.
+    pub configuration: String,
+    /// The workload under way.
+    pub workload: String,
+    /// Since the process began, in seconds.
+    pub elapsed_seconds: f64,
+    /// Time left, the lower end, in seconds.
+    pub left_low_seconds: f64,
+    /// Time left, the upper end, in seconds.
+    pub left_high_seconds: f64,
+    /// Whether that rests on the plan's figures more than on what was seen.
+    pub left_is_rough: bool,
+}
+
+impl Now {
+    /// What an observer is told, for others to read.
+    #[must_use]
+    pub fn of(plan: &Plan, progress: &Progress<'_>) -> Now {
+        Now {
+            process: std::process::id(),
+            configuration: plan.label(&progress.configuration.settings),
+            workload: progress.workload.to_owned(),
+            elapsed_seconds: progress.elapsed.as_secs_f64(),
+            left_low_seconds: progress.left.low.as_secs_f64(),
+            left_high_seconds: progress.left.high.as_secs_f64(),
+            left_is_rough: progress.left.rough,
+        }
+    }
+}
+
+/// What is ahead so far. Only the report says what may be claimed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Best {
+    /// What tells the comparison from others; empty where there is one.
+    pub comparison: String,
+    /// The kind of work; `all work` for all of it.
+    pub work: String,
+    /// The configuration.
+    pub configuration: String,
+    /// Whether it is the baseline itself.
+    pub is_baseline: bool,
+    /// Its score against the baseline; above 1 is better.
+    pub ratio: f64,
+    /// Lower end of the interval that its answer rests on.
+    pub ratio_low: Option<f64>,
+    /// Upper end.
+    pub ratio_high: Option<f64>,
+    /// Whether the report would call it sure as it stands.
+    pub is_sure: bool,
+    /// `measured`, `modelled` and the like.
+    pub figures: String,
+}
+
+/// A configuration so far.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Scored {
+    /// What tells its comparison from others; empty where there is one.
+    pub comparison: String,
+    /// The configuration.
+    pub configuration: String,
+    /// Whether it is the baseline of its comparison.
+    pub is_baseline: bool,
+    /// Its trials that are there.
+    pub trials: usize,
+    /// Whether a race has dropped it.
+    pub is_dropped: bool,
+    /// Its score against the baseline, for all of its work; none as long as it has none.
+    pub ratio: Option<f64>,
+    /// Lower end of the interval that its answer rests on.
+    pub ratio_low: Option<f64>,
+    /// Upper end.
+    pub ratio_high: Option<f64>,
+}
+
+/// Looks at a run. Nothing is changed and nothing is locked.
+///
+/// # Errors
+/// When the folder holds no run, or a file in it was damaged.
+pub fn look(folder: &Path) -> Result<RunState, Error> {
+    let run = run::read(folder)?;
+    let analysis = analyse(&run);
+    let course = Course::new(&run.plan, &run.steps);
+    let worker = worker(folder);
+    let stage = match worker {
+        Some(_) => Stage::Running,
+        None if run.trials.len() >= course.trials() => Stage::Finished,
+        None => Stage::Interrupted,
+    };
+    Ok(RunState {
+        folder: folder.to_owned(),
+        name: run.plan.name.clone(),
+        started: run.host.started.clone(),
+        stage,
+        blocks_finished: whole_blocks(&course, &run),
+        blocks: course.blocks(),
+        trials_finished: run.trials.len(),
+        trials: course.trials(),
+        trials_flagged: run.trials.iter().filter(|trial| !trial.flags.is_empty()).count(),
+        now: told(folder).filter(|now| Some(now.process) == worker),
+        best: best(&analysis),
+        configurations: configurations(&course, &run, &analysis),
+    })
+}
+
+/// The process that is at work on a run: the one that holds the lock on its record. Where the file
+/// system's locks cannot be seen (btrfs, a network), the one that says so.
+#[must_use]
+pub fn worker(folder: &Path) -> Option<u32> {
+    let record = File::open(folder.join(TRIALS)).ok()?;
+    system::lock_holder(&record)
+        .or_else(|| told(folder).map(|now| now.process))
+        .filter(|process| facts::lives(*process))
+}
+
+/// The runs in a folder, in that of runs within it, and the folder itself where it is one; the
+/// latest first.
+#[must_use]
+pub fn runs_in(folder: &Path) -> Vec<PathBuf> {
+    let is_run = |folder: &PathBuf| folder.join(PLAN).is_file();
+    let within = |folder: PathBuf| {
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+    };
+    let mut runs: Vec<PathBuf> = within(folder.to_owned())
+        .chain(within(folder.join(run::RUNS)))
+        .chain([folder.to_owned()])
+        .filter(is_run)
+        .collect();
+    // Names begin with the time.
+    runs.sort_by(|left, right| right.file_name().cmp(&left.file_name()));
+    runs
+}
+
+/// Says what a run is at, for those that look at its folder. What cannot be said is left unsaid:
+/// the run does not depend on it.
+pub fn tell(folder: &Path, now: &Now) {
+    if let Ok(text) = serde_json::to_vec(now) {
+        let _ = files::write_whole(&folder.join(PROGRESS), &text);
+    }
+}
+
+/// Takes back what [`tell`] has said: the process has ended.
+pub fn tell_no_more(folder: &Path) {
+    let _ = fs::remove_file(folder.join(PROGRESS));
+}
+
+/// What a process has said. One that was killed has left it behind.
+fn told(folder: &Path) -> Option<Now> {
+    serde_json::from_slice(&fs::read(folder.join(PROGRESS)).ok()?).ok()
+}
+
+fn whole_blocks(course: &Course<'_>, run: &Run) -> u32 {
+    let count = |block| run.trials.iter().filter(|trial| trial.block == block).count();
+    let is_whole = |block: &u32| {
+        let visits = course.visited(*block).len();
+        visits > 0 && count(*block) >= visits * run.plan.workloads.len()
+    };
+    (0..).take_while(is_whole).count() as u32
+}
+
+fn best(analysis: &Analysis) -> Vec<Best> {
+    let ahead = |comparison: &Comparison, kind: &KindResult| {
+        let id = kind.headline.take.as_ref().or(kind.leader.as_ref())?;
+        let score = kind.score(id)?;
+        let interval = score.interval();
+        Some(Best {
+            comparison: comparison.name.clone(),
+            work: kind.group.map_or("all work", group_text).to_owned(),
+            configuration: comparison.label(id).to_owned(),
+            is_baseline: *id == comparison.baseline,
+            ratio: score.ratio,
+            ratio_low: interval.map(|interval| interval.low),
+            ratio_high: interval.map(|interval| interval.high),
+            is_sure: kind.headline.sure && kind.headline.take.as_ref() == Some(id),
+            figures: comparison.figures().to_owned(),
+        })
+    };
+    let all = analysis.comparisons.iter();
+    all.flat_map(|one| one.results().filter_map(move |kind| ahead(one, kind))).collect()
+}
+
+fn configurations(course: &Course<'_>, run: &Run, analysis: &Analysis) -> Vec<Scored> {
+    let plan = &run.plan;
+    let scored = |one: &Configuration| {
+        let comparison =
+            analysis.comparisons.iter().find(|comparison| comparison.baseline == one.baseline);
+        let kind = comparison.and_then(|comparison| comparison.results().last());
+        let score = kind.and_then(|kind| kind.score(&one.id));
+        let interval = score.and_then(Score::interval);
+        Scored {
+            comparison: comparison.map_or_else(String::new, |comparison| comparison.name.clone()),
+            configuration: plan.label(&one.settings),
+            is_baseline: one.baseline == one.id,
+            trials: run.trials.iter().filter(|trial| trial.settings == one.settings).count(),
+            is_dropped: course.dropped(&one.id).is_some(),
+            ratio: score.map(|score| score.ratio),
+            ratio_low: interval.map(|interval| interval.low),
+            ratio_high: interval.map(|interval| interval.high),
+        }
+    };
+    plan.configurations.iter().map(scored).collect()
+}
+
+fn group_text(group: results::Group) -> &'static str {
+    match group {
+        results::Group::Sequential => "sequential",
+        results::Group::Random => "random",
+        results::Group::Mixed => "mixed",
+        results::Group::Files => "files",
+        results::Group::Safety => "safety",
+    }
+}
