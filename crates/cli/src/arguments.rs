@@ -17,6 +17,7 @@ use crate::cache_command::arguments::{CacheVerb, OverlayVerb};
 use crate::compare_command::CompareArguments;
 use crate::guest_command::GuestVerb;
 use crate::pull_command::PullArguments;
+use crate::ui_command::UiArguments;
 use crate::watch_command::WatchArguments;
 
 /// Finds the fastest safe disk layout for your own work, then runs it.
@@ -168,6 +169,18 @@ Examples:
 The ratio is second / first. What changed on the machine between two runs cannot be told
 from a difference: to decide something, put both into one plan, which interleaves them.")]
     Compare(CompareArguments),
+
+    /// Show this machine's drives, arrays and runs in a browser, with the verbs behind buttons
+    #[command(after_long_help = "\
+Examples:
+  raidloom ui
+  raidloom ui --allow-changes --runs /srv/runs
+  raidloom ui --listen 127.0.0.1:8080 --json
+
+Prints the address to open, once. It is for this machine alone, and holds a token: without it
+nothing is answered. Without --allow-changes the page only looks.
+From another machine: ssh -L 8080:127.0.0.1:8080 HOST")]
+    Ui(UiArguments),
 
     /// Pull the plug, often: what a layout and its file system lose, with a grade
     #[command(arg_required_else_help = true)]

@@ -20,6 +20,7 @@ mod pull_command;
 mod report_command;
 mod run;
 mod signals;
+mod ui_command;
 mod watch_command;
 
 use std::ffi::OsStr;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => report_command::report(&output, &arguments),
         Command::Compare(arguments) => compare_command::compare_runs(&output, &arguments),
         Command::Watch(arguments) => watch_command::watch(&output, &arguments),
+        Command::Ui(arguments) => ui_command::ui(&output, &arguments),
         Command::Guest(verb) => guest_command::guest(&output, &verb),
         Command::Model(verb) => model::model(&output, &verb),
         Command::Pull(arguments) => pull_command::pull(&output, &arguments),

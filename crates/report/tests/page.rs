@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use results::analyse;
+use testkit::chromium;
 
 /// Checks itself once loaded and tells its parent window. Every promise about the page that needs a
 /// browser is in here.
@@ -145,22 +146,6 @@ addEventListener("load", () => {
   parent.postMessage({ width: innerWidth, ground: getComputedStyle(document.body).backgroundColor, charts: document.querySelectorAll("svg").length, height: root.scrollHeight, problems: problems.slice(0, 40) }, "*");
 });
 </script>"#;
-
-fn chromium() -> Option<PathBuf> {
-    let found = ["chromium", "chromium-browser", "google-chrome"]
-        .iter()
-        .flat_map(|name| {
-            std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
-                .map(|folder| folder.join(name))
-                .collect::<Vec<_>>()
-        })
-        .find(|path| path.is_file());
-    if found.is_none() {
-        let message = "no Chromium to render the page with: apt-get install -y chromium";
-        testkit::missing!("{message}");
-    }
-    found
-}
 
 /// `target/screenshots`, whatever the target folder is.
 fn screenshots() -> PathBuf {

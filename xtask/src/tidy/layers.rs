@@ -41,11 +41,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "serve",
         &["array", "block", "cache", "escape", "export", "host", "mdtools", "reactor", "stack"],
     ),
+    ("ui", &["bench", "escape", "host", "lab", "report", "results", "serve"]),
     (
         "cli",
         &[
             "array", "bench", "block", "cache", "device", "escape", "export", "guest", "host",
-            "lab", "mdtools", "pull", "reactor", "report", "results", "serve", "stack",
+            "lab", "mdtools", "pull", "reactor", "report", "results", "serve", "stack", "ui",
         ],
     ),
     ("testkit", &["block", "reactor", "results"]),
@@ -61,7 +62,7 @@ const FOR_TESTS: &[&str] = &["testkit"];
 /// A crate whose tests use more than its row: the pull test is held against what it is there for.
 const FOR_TESTS_OF: &[(&str, &[&str])] = &[("pull", &["array", "cache"])];
 
-/// An executor belongs to `export` alone.
+/// An executor belongs to `export` and to the page in the browser alone.
 const ASYNC_RUNTIMES: &[&str] =
     &["tokio", "async-std", "smol", "monoio", "glommio", "compio", "futures"];
 
@@ -115,7 +116,7 @@ fn check(path: &str, text: &str) -> Vec<Finding> {
                 }
                 findings.push(Finding::error(RULE, path, line, message));
             }
-            if ASYNC_RUNTIMES.contains(&dependency) && name != "export" {
+            if ASYNC_RUNTIMES.contains(&dependency) && !["export", "ui"].contains(&name) {
                 findings.push(Finding::error(
                     RULE,
                     path,
@@ -239,7 +240,10 @@ mod tests {
     fn a_crate_without_a_row_and_a_runtime_are_found() {
         assert_eq!(messages("crates/novelty/Cargo.toml", "[package]\n").len(), 1);
         assert_eq!(messages("crates/lab/Cargo.toml", "[dependencies]\ntokio = \"1\"\n").len(), 1);
-        assert!(messages("crates/export/Cargo.toml", "[dependencies]\ntokio = \"1\"\n").is_empty());
+        for with_one in ["export", "ui"] {
+            let path = format!("crates/{with_one}/Cargo.toml");
+            assert!(messages(&path, "[dependencies]\ntokio = \"1\"\n").is_empty());
+        }
     }
 
     #[test]

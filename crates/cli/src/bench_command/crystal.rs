@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use bench::audit::Flag;
 use bench::format::crystal::{Heading, Line};
 use bench::format::{self, fio};
 use bench::suite::crystal::{self, Job, Options, Row as Access, SUITE, Way, options};
@@ -315,6 +316,35 @@ fn deferred(runs: &[&Measured]) -> Option<f64> {
 /// What is more than this counts as cached: the audit's own limit.
 const CACHED_SHARE_MIN: f64 = 0.1;
 
+fn answer(yes: bool, words: &str) -> String {
+    format!("{}: {words}", if yes { "yes" } else { "no" })
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+/// Whether reads were cached, in words.
+fn read_words(runs: &[&Measured]) -> Option<String> {
+    read_from_cache(runs).map(|share| {
+        let words = format!("{} of the bytes came from a cache", percent(share));
+        answer(share > CACHED_SHARE_MIN, &words)
+    })
+}
+
+/// Whether writes were cached, in words.
+fn write_words(runs: &[&Measured]) -> Option<String> {
+    deferred(runs).map(|late| {
+        let absorbed = absorbed(runs).filter(|share| *share > CACHED_SHARE_MIN);
+        let words =
+            format!("{} of the time to durable came after the calls had returned", percent(late));
+        let more = absorbed.map_or(String::new(), |share| {
+            format!(", {} of the bytes were written over in memory", percent(share))
+        });
+        answer(late > CACHED_SHARE_MIN || absorbed.is_some(), &(words + &more))
+    })
+}
+
 /// Which accesses are cached, with the file system and its removal policy.
 fn cached(rows: &[Row], options: &Options, target: &str) -> String {
     let mut cells = Vec::new();
@@ -331,26 +361,7 @@ fn cached(rows: &[Row], options: &Options, target: &str) -> String {
         if reads.is_empty() && writes.is_empty() {
             continue;
         }
-        let answer =
-            |yes: bool, words: String| format!("{}: {words}", if yes { "yes" } else { "no" });
-        let percent = |share: f64| format!("{:.0} %", 100.0 * share);
-        let read = read_from_cache(&reads).map(|share| {
-            answer(
-                share > CACHED_SHARE_MIN,
-                format!("{} of the bytes came from a cache", percent(share)),
-            )
-        });
-        let written = deferred(&writes).map(|late| {
-            let absorbed = absorbed(&writes).filter(|share| *share > CACHED_SHARE_MIN);
-            let words = format!(
-                "{} of the time to durable came after the calls had returned",
-                percent(late)
-            );
-            let more = absorbed.map_or(String::new(), |share| {
-                format!(", {} of the bytes were written over in memory", percent(share))
-            });
-            answer(late > CACHED_SHARE_MIN || absorbed.is_some(), words + &more)
-        });
+        let (read, written) = (read_words(&reads), write_words(&writes));
         let unknown = || "not known".to_owned();
         cells.push(vec![
             if buffered { "buffered" } else { "direct" }.to_owned(),
@@ -400,7 +411,12 @@ fn summary(rows: &[Row], options: &Options) -> serde_json::Value {
     let interval = |median: Option<Median>| {
         median.and_then(|median| median.interval).map(|interval| [interval.low, interval.high])
     };
-    let view = |runs: &[&Measured]| {
+    let view = |way: Way, runs: &[&Measured]| {
+        let audit = if way == Way::Write { write_words(runs) } else { read_words(runs) };
+        // Each once, with the first figure that it was raised about.
+        let mut flags: Vec<&Flag> = runs.iter().flat_map(|run| &run.flags).collect();
+        flags.sort_by_key(|flag| flag.name());
+        flags.dedup_by_key(|flag| flag.name());
         let (rates, durable) = (rates(runs), durable_rates(runs));
         let (middle, durable_middle) = (statistics::median(&rates), statistics::median(&durable));
         json!({
@@ -412,6 +428,8 @@ fn summary(rows: &[Row], options: &Options) -> serde_json::Value {
             "read_from_cache_ratio": read_from_cache(runs),
             "write_deferred_ratio": deferred(runs),
             "write_absorbed_ratio": absorbed(runs),
+            "audit": audit,
+            "flags": flags,
         })
     };
     let row = |row: &Access| {
@@ -421,8 +439,8 @@ fn summary(rows: &[Row], options: &Options) -> serde_json::Value {
         }
         Some(json!({
             "row": row.name(),
-            "direct": if direct.is_empty() { json!(null) } else { view(&direct) },
-            "buffered": if buffered.is_empty() { json!(null) } else { view(&buffered) },
+            "direct": if direct.is_empty() { json!(null) } else { view(row.way, &direct) },
+            "buffered": if buffered.is_empty() { json!(null) } else { view(row.way, &buffered) },
             "buffered_to_direct_ratio": ratio(&rates(&direct), &rates(&buffered)),
         }))
     };

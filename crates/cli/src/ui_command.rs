@@ -1,0 +1,89 @@
+//! `raidloom ui`: the page in the browser.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::signals;
+
+/// `ui`.
+#[derive(Args, Debug)]
+pub(crate) struct UiArguments {
+    /// Where the page listens: an address of this machine for itself alone; with port 0 any port
+    /// that is free
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    pub listen: String,
+
+    /// The folder whose runs are shown, and where plans are saved
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub runs: PathBuf,
+
+    /// Let the page change things: measure, start and stop arrays, exchange members, save plans
+    #[arg(long)]
+    pub allow_changes: bool,
+}
+
+/// Serves the page until Ctrl-C.
+pub(crate) fn ui(output: &Output, arguments: &UiArguments) -> Result<(), Failure> {
+    let runs =
+        arguments.runs.canonicalize().ok().filter(|folder| folder.is_dir()).ok_or_else(|| {
+            Failure::usage(format!("--runs {}: there is no such folder", arguments.runs.display()))
+        })?;
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::failed(format!("where this program lies: {error}")))?;
+    let options = ui::Options {
+        listen: listen(&arguments.listen)?,
+        runs,
+        program,
+        allow_changes: arguments.allow_changes,
+    };
+    ui::serve(options, &signals::to_end(), |page| {
+        if output.json {
+            return output
+                .document(&json!({ "page": page, "allow_changes": arguments.allow_changes }));
+        }
+        output.result(page)?;
+        output.progress(if arguments.allow_changes {
+            "open this address in a browser on this machine; who has it can change things; Ctrl-C \
+            ends it"
+        } else {
+            "open this address in a browser on this machine; Ctrl-C ends it"
+        });
+        Ok(())
+    })
+}
+
+/// An address; `localhost:PORT` is 127.0.0.1.
+fn listen(text: &str) -> Result<SocketAddr, Failure> {
+    let port = |text: &str| text.parse::<u16>().ok();
+    if let Some(port) = text.strip_prefix("localhost:").and_then(port) {
+        return Ok((Ipv4Addr::LOCALHOST, port).into());
+    }
+    text.parse().map_err(|_| {
+        Failure::usage(format!("--listen {text}: an address and a port, such as 127.0.0.1:8080"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_read_with_its_port() {
+        for (text, meant) in [
+            ("127.0.0.1:0", "127.0.0.1:0"),
+            ("localhost:8080", "127.0.0.1:8080"),
+            ("[::1]:80", "[::1]:80"),
+        ] {
+            assert_eq!(listen(text).unwrap().to_string(), meant);
+        }
+        for text in ["", "8080", "localhost", "localhost:x", "example.org:80", "127.0.0.1"] {
+            let said = listen(text).unwrap_err().to_string();
+            assert!(said.contains("such as 127.0.0.1:8080") && !said.contains('\n'), "{said}");
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Pages in a headless Chromium: opened, clicked through, looked over and pictured.
+//!
+//! ```text
+//!   Browser ── stdin: JSON, NUL ──> sh: 3<&0 4>&1 ── fd 3 ──> Chromium --remote-debugging-pipe
+//!           <── stdout: JSON, NUL ──────────────── fd 4 ──
+//! ```
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+/// One page in a browser of its own, which ends with it.
+pub(crate) struct Browser {
+    process: Child,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+    session: Option<String>,
+    number: u64,
+    /// What the page complained of: uncaught errors, refused loads.
+    complaints: Vec<String>,
+    _profile: tempfile::TempDir,
+}
+
+impl Browser {
+    /// Starts one, with an empty page.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub(crate) fn start(chromium: &Path) -> Browser {
+        let profile = tempfile::tempdir().expect("a folder for the profile");
+        let script = "exec \"$0\" --headless --no-sandbox --disable-gpu --disable-quic \
+            --no-first-run --hide-scrollbars --disable-background-networking \
+            --disable-component-update --disable-sync --disable-dev-shm-usage \
+            --remote-debugging-pipe --user-data-dir=\"$1\" 3<&0 4>&1 0</dev/null 1>/dev/null";
+        let mut process = Command::new("sh")
+            .args(["-c", script])
+            .args([chromium, profile.path()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("a shell");
+        let to = process.stdin.take().expect("its input");
+        let from = BufReader::new(process.stdout.take().expect("its output"));
+        let mut browser = Browser {
+            process,
+            to,
+            from,
+            session: None,
+            number: 0,
+            complaints: Vec::new(),
+            _profile: profile,
+        };
+        let target = browser.call("Target.createTarget", &json!({ "url": "about:blank" }));
+        let attach = json!({ "targetId": target["targetId"], "flatten": true });
+        let session = browser.call("Target.attachToTarget", &attach)["sessionId"].clone();
+        browser.session = session.as_str().map(str::to_owned);
+        for domain in ["Page", "Runtime", "Log"] {
+            browser.call(&format!("{domain}.enable"), &json!({}));
+        }
+        browser
+    }
+
+    /// Says something and waits for the answer; events on the way are looked at.
+    fn call(&mut self, method: &str, parameters: &Value) -> Value {
+        self.number += 1;
+        let mut message = json!({ "id": self.number, "method": method, "params": parameters });
+        if let Some(session) = &self.session {
+            message["sessionId"] = json!(session);
+        }
+        self.to.write_all(format!("{message}\0").as_bytes()).expect("Chromium listens");
+        loop {
+            let heard = self.hear();
+            if heard["id"] == json!(self.number) {
+                assert!(heard["error"].is_null(), "{method}: {}", heard["error"]);
+                return heard["result"].clone();
+            }
+        }
+    }
+
+    fn hear(&mut self) -> Value {
+        let mut bytes = Vec::new();
+        self.from.read_until(0, &mut bytes).expect("Chromium speaks");
+        assert!(!bytes.is_empty(), "Chromium has ended");
+        bytes.pop();
+        let heard: Value = serde_json::from_slice(&bytes).expect("JSON");
+        let complaint = match heard["method"].as_str() {
+            Some("Runtime.exceptionThrown") => {
+                heard["params"]["exceptionDetails"]["exception"]["description"].as_str()
+            }
+            // That the server said no is the page's affair.
+            Some("Log.entryAdded")
+                if heard["params"]["entry"]["level"] == "error"
+                    && heard["params"]["entry"]["source"] != "network" =>
+            {
+                heard["params"]["entry"]["text"].as_str()
+            }
+            _ => None,
+        };
+        self.complaints.extend(complaint.map(str::to_owned));
+        heard
+    }
+
+    /// Opens an address and waits until it is loaded.
+    pub(crate) fn open(&mut self, address: &str) {
+        self.call("Page.navigate", &json!({ "url": address }));
+        while self.hear()["method"] != "Page.loadEventFired" {}
+    }
+
+    /// What an expression of JavaScript comes to in the page; promises are waited for.
+    ///
+    /// # Panics
+    /// When it throws.
+    pub(crate) fn value(&mut self, expression: &str) -> Value {
+        let asked =
+            json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
+        let told = self.call("Runtime.evaluate", &asked);
+        let thrown = &told["exceptionDetails"];
+        assert!(thrown.is_null(), "{expression}: {}", thrown["exception"]["description"]);
+        told["result"]["value"].clone()
+    }
+
+    /// Waits until an expression is true in the page, and gives what it comes to.
+    ///
+    /// # Panics
+    /// When it is not within a minute, with what the page shows.
+    pub(crate) fn until(&mut self, expression: &str) -> Value {
+        let said = json!(expression);
+        self.value(&format!(
+            "new Promise((yes, no) => {{ const end = Date.now() + 60000; (function look() {{ \
+             let value; try {{ value = ({expression}); }} catch {{}} \
+             if (value) yes(value); else if (Date.now() > end) \
+             no(new Error('never: ' + {said} + ' in ' + document.body.innerText.slice(0, 4000))); \
+             else setTimeout(look, 50); }})(); }})"
+        ))
+    }
+
+    /// Clicks with the mouse on the middle of what a selector finds first and is to be seen.
+    pub(crate) fn click(&mut self, selector: &str) {
+        let selector = json!(selector);
+        let at = self.until(&format!(
+            "(() => {{ const part = [...document.querySelectorAll({selector})].find((part) => \
+             part.checkVisibility() && !part.disabled); \
+             part?.scrollIntoView({{ block: 'center', behavior: 'instant' }}); \
+             const box = part?.getBoundingClientRect(); \
+             return box && [box.x + box.width / 2, box.y + box.height / 2]; }})()"
+        ));
+        for kind in ["mousePressed", "mouseReleased"] {
+            let event = json!({
+                "type": kind, "x": at[0], "y": at[1], "button": "left", "clickCount": 1,
+            });
+            self.call("Input.dispatchMouseEvent", &event);
+        }
+    }
+
+    /// Types a text into what a selector finds, in place of what is there.
+    pub(crate) fn fill(&mut self, selector: &str, text: &str) {
+        let (selector, text) = (json!(selector), json!(text));
+        self.value(&format!(
+            "(() => {{ const part = document.querySelector({selector}); part.focus(); \
+             part.value = {text}; for (const name of ['input', 'change']) \
+             part.dispatchEvent(new Event(name, {{ bubbles: true }})); }})()"
+        ));
+    }
+
+    /// Gives the page a width in CSS pixels, and says whether its reader prefers dark.
+    pub(crate) fn resize(&mut self, width: u32, dark: bool) {
+        let size =
+            json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", &size);
+        let scheme = if dark { "dark" } else { "light" };
+        let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        self.call("Emulation.setEmulatedMedia", &json!({ "features": features }));
+    }
+
+    /// A picture of the whole page, as PNG.
+    ///
+    /// # Panics
+    /// When it cannot be written.
+    pub(crate) fn picture(&mut self, path: &Path) {
+        let asked = json!({ "format": "png", "captureBeyondViewport": true });
+        let told = self.call("Page.captureScreenshot", &asked);
+        let bytes = base64(told["data"].as_str().unwrap_or_default());
+        std::fs::write(path, bytes).expect("a picture");
+    }
+
+    /// What the page complained of since the last time.
+    pub(crate) fn complaints(&mut self) -> Vec<String> {
+        // An answer comes after all that was said before it.
+        self.value("0");
+        std::mem::take(&mut self.complaints)
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let close = json!({ "id": 0, "method": "Browser.close" });
+        let _ = self.to.write_all(format!("{close}\0").as_bytes());
+        // Its output ends with it; then nothing uses the profile any more.
+        let mut rest = Vec::new();
+        while self.from.read_until(0, &mut rest).is_ok_and(|count| count > 0) {}
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn base64(text: &str) -> Vec<u8> {
+    let value = |letter: u8| match letter {
+        b'A'..=b'Z' => Some(letter - b'A'),
+        b'a'..=b'z' => Some(letter - b'a' + 26),
+        b'0'..=b'9' => Some(letter - b'0' + 52),
+        b'+' => Some(62),
+        b'/' => Some(63),
+        _ => None,
+    };
+    let (mut bits, mut held, mut bytes) = (0_u32, 0, Vec::with_capacity(text.len() / 4 * 3));
+    for six in text.bytes().filter_map(value) {
+        (bits, held) = (bits << 6 | u32::from(six), held + 6);
+        if held >= 8 {
+            held -= 8;
+            bytes.push((bits >> held & 0xff) as u8);
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn base64_is_read() {
+        assert_eq!(super::base64("aGVsbG8="), b"hello");
+        assert_eq!(super::base64("/+8A"), [0xff, 0xef, 0]);
+    }
+}

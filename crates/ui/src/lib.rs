@@ -1,0 +1,119 @@
+//! `raidloom ui`: a page in the browser that shows this machine's drives, arrays and runs, and has
+//! the command line's verbs behind buttons.
+//!
+//! ```text
+//!   browser ── Host, Origin, token ──> access ──> routes ──┬─ looking    host, serve, lab, report: the JSON of `--json`
+//!                                      (pure)              ├─ events     the same as server-sent events, when it changes
+//!                                                          └─ changes    verbs as children of this program; off unless
+//!                                                                        it was started with --allow-changes
+//! ```
+//!
+//! It listens on a loopback address alone. The token stands in the address that is printed, and in
+//! every request that the page makes; there is no cookie, so that another page's requests carry
+//! nothing.
+
+mod access;
+mod board;
+mod changes;
+mod events;
+mod looking;
+mod routes;
+mod verbs;
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use host::Error;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use access::Access;
+use changes::Changes;
+use looking::Runs;
+
+/// What the page is started with.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where it listens; a loopback address. Port 0 is any that is free.
+    pub listen: SocketAddr,
+    /// The folder whose runs are shown.
+    pub runs: PathBuf,
+    /// This program, which the verbs are run with.
+    pub program: PathBuf,
+    /// Whether anything may be changed from the page.
+    pub allow_changes: bool,
+}
+
+/// All that a request may need.
+struct App {
+    access: Access,
+    runs: Runs,
+    changes: Changes,
+    allow_changes: bool,
+}
+
+type Shared = Arc<App>;
+
+/// Serves the page until one of the signals arrives; `ready` is called with its address, the token
+/// in it, when it can be opened. A verb that is under way then is told to end and waited for.
+///
+/// # Errors
+/// A usage error for an address that is no loopback; what the system says otherwise.
+pub fn serve(
+    options: Options,
+    signals: &[i32],
+    ready: impl FnOnce(&str) -> Result<(), Error>,
+) -> Result<(), Error> {
+    if !options.listen.ip().is_loopback() {
+        return Err(Error::usage(format!(
+            "--listen {}: the page is for this machine alone; use 127.0.0.1:PORT or [::1]:PORT \
+            (from elsewhere: ssh -L PORT:127.0.0.1:PORT)",
+            options.listen
+        )));
+    }
+    let failed = |error: io::Error| Error::from_io("the page's server", &error);
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    runtime.block_on(async {
+        // Before anything is printed: a signal must not find it half ready.
+        let end = end(signals).map_err(failed)?;
+        let listener = TcpListener::bind(options.listen)
+            .await
+            .map_err(|error| Error::usage(format!("--listen {}: {error}", options.listen)))?;
+        let address = listener.local_addr().map_err(failed)?;
+        let access = Access::new(address).map_err(failed)?;
+        let page = access.page();
+        let app = Arc::new(App {
+            access,
+            runs: Runs::of(options.runs),
+            changes: Changes::with(options.program),
+            allow_changes: options.allow_changes,
+        });
+        ready(&page)?;
+        let served = axum::serve(listener, routes::router(Arc::clone(&app))).into_future();
+        let result = tokio::select! {
+            served = served => served.map_err(failed),
+            () = end => Ok(()),
+        };
+        app.changes.end().await;
+        result
+    })
+}
+
+/// Ends with the first of the signals.
+fn end(signals: &[i32]) -> io::Result<impl Future<Output = ()> + use<>> {
+    let (sender, mut receiver) = tokio::sync::mpsc::channel(1);
+    for number in signals {
+        let mut awaited = signal(SignalKind::from_raw(*number))?;
+        let sender = sender.clone();
+        tokio::spawn(async move {
+            awaited.recv().await;
+            let _ = sender.send(()).await;
+        });
+    }
+    Ok(async move {
+        receiver.recv().await;
+    })
+}

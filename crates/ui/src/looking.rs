@@ -1,0 +1,161 @@
+//! What the page shows without changing anything: the same data as the verbs' `--json`.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use host::Error;
+use lab::watch::{self, RunState, Stage};
+use serde::Serialize;
+use serde_json::{Value, json};
+use serve::{Client, Runtime, Status};
+
+/// Arrays that run, as `array list --json` has them, and what could not be asked. What servers that
+/// were killed have left behind is left alone.
+pub(crate) fn arrays() -> Value {
+    let (mut statuses, mut problems): (Vec<Status>, Vec<String>) = (Vec::new(), Vec::new());
+    match Runtime::find() {
+        Ok(runtime) => {
+            for entry in runtime.entries() {
+                let status =
+                    Client::connect(&runtime, &entry.name).and_then(|mut client| client.status());
+                match status {
+                    Ok(status) => statuses.push(status),
+                    Err(error) => problems.push(error.to_string()),
+                }
+            }
+        }
+        Err(error) => problems.push(error.to_string()),
+    }
+    json!({ "arrays": statuses, "problems": problems })
+}
+
+/// A run, and what the page calls it.
+#[derive(Clone, Debug, Serialize)]
+struct Shown {
+    /// What the page names it by: its path from the folder of runs on.
+    id: String,
+    #[serde(flatten)]
+    state: Option<RunState>,
+    /// Why it cannot be read.
+    problem: Option<String>,
+}
+
+/// Length and time of change of the files that a run's state is made of.
+type Stamp = Vec<Option<(u64, SystemTime)>>;
+
+/// How many runs are shown.
+const RUNS_SHOWN: usize = 100;
+
+/// A run that goes on is not looked at again within so many seconds: its figures are analysed each
+/// time, and it is measuring.
+const RUNNING_SECONDS: u64 = 5;
+
+/// The runs in a folder. Looking at one that has not changed since costs a few `stat`.
+pub(crate) struct Runs {
+    folder: PathBuf,
+    known: Mutex<HashMap<PathBuf, Known>>,
+}
+
+/// What was seen of a run, and when.
+struct Known {
+    stamp: Stamp,
+    unix_seconds: u64,
+    shown: Shown,
+}
+
+impl Known {
+    fn still_holds(&self, stamp: &Stamp, now: u64) -> bool {
+        let is_running =
+            self.shown.state.as_ref().is_some_and(|state| state.stage == Stage::Running);
+        let is_young = now.abs_diff(self.unix_seconds) < RUNNING_SECONDS;
+        // The last part is the process at work.
+        self.stamp == *stamp || is_running && is_young && self.stamp.last() == stamp.last()
+    }
+}
+
+impl Runs {
+    pub(crate) fn of(folder: PathBuf) -> Runs {
+        Runs { folder, known: Mutex::default() }
+    }
+
+    /// The folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// How they stand, the latest first.
+    pub(crate) fn all(&self) -> Value {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let folders = watch::runs_in(&self.folder);
+        let more = folders.len().saturating_sub(RUNS_SHOWN);
+        let shown: Vec<Shown> = folders
+            .into_iter()
+            .take(RUNS_SHOWN)
+            .map(|folder| {
+                let (stamp, unix_seconds) = (stamp(&folder), host::facts::unix_seconds());
+                let before = known.get(&folder);
+                if let Some(before) = before.filter(|one| one.still_holds(&stamp, unix_seconds)) {
+                    return before.shown.clone();
+                }
+                let shown = self.look(&folder);
+                known.insert(folder, Known { stamp, unix_seconds, shown: shown.clone() });
+                shown
+            })
+            .collect();
+        json!({ "folder": self.folder, "runs": shown, "more": more })
+    }
+
+    fn look(&self, folder: &Path) -> Shown {
+        let (state, problem) = match watch::look(folder) {
+            Ok(state) => (Some(state), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        Shown { id: self.id(folder), state, problem }
+    }
+
+    /// Its path from the folder of runs on; `.` for that itself.
+    fn id(&self, run: &Path) -> String {
+        let rest = run.strip_prefix(&self.folder).unwrap_or(run).to_string_lossy().into_owned();
+        if rest.is_empty() { ".".to_owned() } else { rest }
+    }
+
+    /// The page of a run's report, made from its figures. Only what [`Runs::all`] shows has one.
+    ///
+    /// # Errors
+    /// When there is no such run, or it cannot be read.
+    pub(crate) fn report(&self, id: &str) -> Result<String, Error> {
+        let folder = watch::runs_in(&self.folder)
+            .into_iter()
+            .find(|run| self.id(run) == id)
+            .ok_or_else(|| Error::usage(format!("{id}: there is no such run here")))?;
+        let run = lab::read(&folder)?;
+        let analysis = lab::alone::with_starts(&folder, &run, results::analyse(&run));
+        Ok(report::html(&run, &analysis))
+    }
+}
+
+fn stamp(folder: &Path) -> Stamp {
+    let of = |name: &str| {
+        let data = fs::metadata(folder.join(name)).ok()?;
+        Some((data.len(), data.modified().ok()?))
+    };
+    let mut stamp: Stamp =
+        ["plan.resolved.json", "trials.jsonl", "course.json", "progress.json"].map(of).to_vec();
+    // A process that comes or goes changes none of them.
+    stamp.push(watch::worker(folder).map(|process| (u64::from(process), SystemTime::UNIX_EPOCH)));
+    stamp
+}
+
+/// What a plan's text comes to: as `plan show --json` says it. Nothing is opened for writing.
+///
+/// # Errors
+/// What is wrong with it: one line with line and column.
+pub(crate) fn plan(text: &str, folder: &Path) -> Result<Value, Error> {
+    let resolved = lab::plan::resolve("the plan", text, &[])?;
+    let outline = lab::plan::outline(&resolved.plan)?;
+    lab::plan::room(&resolved.plan, folder)?;
+    Ok(json!({ "plan": resolved.plan, "skipped": resolved.skipped, "outline": outline }))
+}

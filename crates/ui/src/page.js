@@ -1,0 +1,587 @@
+"use strict";
+// Values are only ever put into the page as text: h() makes elements and text nodes, and morph()
+// carries what is new over to what is there, so that focus and what was typed stay.
+
+const token = new URLSearchParams(location.search).get("token") ?? "";
+const byId = (id) => document.getElementById(id);
+let about = { allow_changes: false, profiles: [], folder: "" };
+
+const SVG = "http://www.w3.org/2000/svg";
+function make(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {}))
+    if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+const h = (tag, attributes, ...children) => make(document.createElement(tag), attributes, children);
+const s = (tag, attributes, ...children) => make(document.createElementNS(SVG, tag), attributes, children);
+
+function morph(old, fresh) {
+  if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName || (old.dataset?.key ?? "") !== (fresh.dataset?.key ?? "")) {
+    old.replaceWith(fresh);
+    return;
+  }
+  if (old.nodeType !== Node.ELEMENT_NODE) {
+    if (old.data !== fresh.data) old.data = fresh.data;
+    return;
+  }
+  // A button that asks whether it is meant, and a form that somebody fills in, are left alone.
+  if (old.dataset.armed !== undefined || (old.matches("form") && old.contains(document.activeElement))) return;
+  for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  for (const { name } of [...old.attributes]) if (name !== "open" && !fresh.hasAttribute(name)) old.removeAttribute(name);
+  if (old.matches("input, textarea")) return;
+  const was = [...old.childNodes], is = [...fresh.childNodes];
+  is.forEach((child, index) => (index < was.length ? morph(was[index], child) : old.append(child)));
+  was.slice(is.length).forEach((child) => child.remove());
+}
+function show(id, ...children) {
+  const place = byId(id);
+  morph(place, make(place.cloneNode(false), {}, children));
+}
+
+// Numbers for people.
+function digits(value) {
+  if (!Number.isFinite(value)) return "?";
+  if (value === 0) return "0";
+  return value.toFixed(Math.min(3, Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))))));
+}
+function bytes(value) {
+  if (value === null || value === undefined) return "not known";
+  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+  let unit = 0;
+  while (value >= 1000 && unit + 1 < units.length) [value, unit] = [value / 1024, unit + 1];
+  return `${Number.isInteger(value) || value >= 100 ? Math.round(value) : value.toFixed(value < 10 ? 2 : 1)} ${units[unit]}`;
+}
+const rate = (value) => `${digits(value / 1e6)} MB/s`;
+const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
+function duration(seconds) {
+  seconds = Math.round(seconds);
+  const two = (number) => String(number).padStart(2, "0");
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}:${two(seconds % 60)} min`;
+  return `${Math.floor(seconds / 3600)}:${two(Math.floor((seconds % 3600) / 60))} h`;
+}
+const counted = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+
+// Asking the server.
+async function ask(path, body, query) {
+  const address = `${path}?${new URLSearchParams({ ...query, token })}`;
+  const how = body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+  let answer;
+  try {
+    answer = await fetch(address, how);
+  } catch {
+    throw new Error("raidloom ui does not answer; was it ended?");
+  }
+  const said = await answer.json().catch(() => ({ error: `an answer without sense (${answer.status})` }));
+  if (!answer.ok) throw new Error(said.error ?? `refused (${answer.status})`);
+  return said;
+}
+let saidTimer;
+function say(text, bad) {
+  const place = byId("said");
+  // What went well is not in the way for long.
+  clearTimeout(saidTimer);
+  if (text && !bad) saidTimer = setTimeout(() => say(""), 20000);
+  place.textContent = text;
+  place.hidden = !text;
+  place.classList.toggle("bad", Boolean(bad));
+}
+function sayIn(form, text) {
+  const place = form.querySelector(".error");
+  place.textContent = text ?? "";
+  place.hidden = !text;
+}
+async function act(verb) {
+  const done = await ask("/api/do", verb);
+  say([done.said, ...done.commands.map((command) => `$ ${command}`)].filter(Boolean).join("\n"));
+}
+
+// Arrays.
+let arrays = { arrays: [], problems: [] }, arraysKnown = false;
+const courses = new Map();
+const COURSE = 60;
+// Once a second the leaves' counters are looked at; what came in between is the throughput.
+function measure() {
+  const now = performance.now();
+  for (const array of arrays.arrays) {
+    const course = courses.get(array.process) ?? { last: null, rates: [], leaves: new Map() };
+    const sum = (key) => array.members.reduce((all, leaf) => all + leaf[key], 0);
+    const is = { at: now, read: sum("read_bytes"), written: sum("written_bytes") };
+    const per = (key) => (course.last ? Math.max(0, (1000 * (is[key] - course.last[key])) / (now - course.last.at)) : 0);
+    if (course.last) course.rates = [...course.rates, { read: per("read"), written: per("written") }].slice(-COURSE);
+    course.last = is;
+    for (const [place, leaf] of array.members.entries()) {
+      const known = course.leaves.get(place) ?? { rates: [] };
+      const rates = known.at ? [...known.rates, [(1000 * (leaf.read_bytes - known.read)) / (now - known.at), (1000 * (leaf.written_bytes - known.written)) / (now - known.at)]] : [];
+      course.leaves.set(place, { at: now, read: leaf.read_bytes, written: leaf.written_bytes, rates: rates.slice(-3) });
+    }
+    courses.set(array.process, course);
+  }
+  if (arraysKnown) showArrays();
+}
+const mean = (values) => (values.length ? values.reduce((a, b) => a + b, 0) / values.length : 0);
+const late = (course, key) => mean((course?.rates ?? []).slice(-3).map((one) => one[key]));
+function courseOf(course) {
+  const rates = course?.rates ?? [];
+  const most = Math.max(1e6, ...rates.flatMap((one) => [one.read, one.written]));
+  const line = (key) => rates.map((one, index) => `${index + COURSE - rates.length},${(38 - (36 * one[key]) / most).toFixed(1)}`).join(" ");
+  const label = `The last minute: up to ${rate(Math.max(0, ...rates.map((one) => one.read)))} read and ${rate(Math.max(0, ...rates.map((one) => one.written)))} written`;
+  return s("svg", { class: "course", role: "img", "aria-label": label, viewBox: `0 0 ${COURSE - 1} 40`, preserveAspectRatio: "none" },
+    s("polyline", { class: "read", points: line("read") }), s("polyline", { class: "written", points: line("written") }));
+}
+const STATES = { online: ["online", "good"], degraded: ["DEGRADED", "warn"], unusable: ["UNUSABLE", "bad"] };
+const worst = (array) => ["unusable", "degraded", "online"].find((state) => array.arrays.some((one) => one.state === state)) ?? "online";
+const tag = (text, kind) => h("span", { class: `tag ${kind}` }, text);
+const fact = (name, ...value) => h("div", {}, h("dt", {}, name), h("dd", {}, ...value));
+const button = (text, data, attributes) => h("button", { type: "button", ...Object.fromEntries(Object.entries(data).map(([key, value]) => [`data-${key}`, value])), ...attributes }, text);
+const memberName = (name) => (name ?? "").replace(/^file:/, "");
+
+function showArrays() {
+  const cards = arrays.arrays.map(arrayCard);
+  const problems = arrays.problems.map((problem) => h("p", { class: "bad" }, problem));
+  const none = cards.length || problems.length ? null : h("p", { class: "soft" }, "None runs. ", h("code", {}, "raidloom array start"), " starts one.");
+  show("arrays-list", none, problems, cards);
+}
+function arrayCard(array) {
+  const course = courses.get(array.process);
+  const [word, kind] = STATES[worst(array)];
+  const at = array.attached ? (array.attached.block_device ?? array.attached.file) : (array.nbd[0] ?? array.vhost_user?.socket ?? "");
+  const busy = array.arrays.find((one) => one.work)?.work;
+  return h("article", { class: "card", "data-key": `${array.name} ${array.process}`, "aria-label": `Array ${array.name}` },
+    h("div", { class: "head" }, h("h3", {}, array.name), tag(word, kind), busy ? h("span", { class: "soft" }, busy.kind) : null,
+      about.allow_changes ? button("Stop", { act: JSON.stringify({ verb: "stop", name: array.name }), sure: `Really stop ${array.name}?` }) : null),
+    h("dl", { class: "facts" },
+      fact("Size", bytes(array.size_bytes), array.read_only ? ", read-only" : ""),
+      fact("At", h("span", { class: "path" }, at)),
+      array.mounts.length ? fact("Mounted", h("span", { class: "path" }, array.mounts.join(", "))) : null,
+      fact("Members read", rate(late(course, "read"))),
+      fact("Members written", rate(late(course, "written")))),
+    courseOf(course),
+    array.arrays.map((one) => membersOf(array, one)),
+    traffic(array, course),
+    array.caches.map(cacheOf),
+    array.notes.map((note) => h("p", { class: "soft" }, note)),
+    array.events.length ? h("details", { "data-key": "events" }, h("summary", {}, `What has happened (${array.events.length})`), h("ul", {}, array.events.slice(-20).reverse().map((event) => h("li", {}, `${event.array}: ${event.text}`)))) : null,
+    h("details", { "data-key": "stack" }, h("summary", {}, "Stack text"), h("p", { class: "path" }, array.stack)));
+}
+function workOf(work) {
+  const share = work.done_bytes / Math.max(1, work.total_bytes);
+  const left = work.is_paused ? "paused" : work.remaining_seconds === null ? "" : `about ${duration(work.remaining_seconds)} left`;
+  const text = [`${work.kind}${work.member === null ? "" : ` of member ${work.member}`}: ${percent(share)}`, work.is_paused ? "" : rate(work.bytes_per_second), left].filter(Boolean).join(", ");
+  return h("div", { "data-key": "work" }, h("p", { class: "soft" }, text), h("progress", { max: 1, value: share.toFixed(4), "aria-label": work.kind }));
+}
+const MEMBERS = { online: "good", rebuild: "warn", failed: "bad", stale: "bad", missing: "bad", spare: "good", journal: "good", unused: "warn" };
+function membersOf(array, one) {
+  const can = (verb, member) => ({ verb, name: array.name, array: one.name, member: String(member.slot) });
+  const acts = (member) => {
+    if (!about.allow_changes || member.slot === null) return null;
+    if (member.state === "online" || member.state === "rebuild")
+      return button("Set faulty", { act: JSON.stringify(can("fail", member)), sure: `Really set member ${member.slot} faulty?` });
+    return member.state === "failed" ? button("Remove", { act: JSON.stringify(can("remove", member)), sure: `Really remove member ${member.slot}?` }) : null;
+  };
+  const row = (member) => h("tr", {}, h("th", { scope: "row" }, member.slot === null ? "-" : String(member.slot)),
+    h("td", {}, h("span", { class: MEMBERS[member.state] }, member.state), member.rebuilt_bytes === null ? "" : ` (${bytes(member.rebuilt_bytes)})`),
+    h("td", { class: "path" }, memberName(member.name) || "-", member.cause ? h("span", { class: "word warn" }, member.cause) : null),
+    h("td", { class: "n" }, member.read_errors ?? "-"), about.allow_changes ? h("td", {}, acts(member)) : null);
+  const column = (text, attributes) => h("th", { scope: "col", ...attributes }, text);
+  return h("div", { "data-key": one.array_uuid },
+    h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": `Members of ${one.name}` }, h("table", {},
+      h("caption", {}, `${one.level}${one.chunk_bytes ? `, chunk ${bytes(one.chunk_bytes)}` : ""}, ${one.slots}, ${one.is_clean ? "clean" : "active"}`),
+      h("thead", {}, h("tr", {}, column("Slot"), column("State"), column("Device"), column("Read errors", { class: "n" }), about.allow_changes ? column("Do") : null)),
+      h("tbody", {}, one.members.map(row)))),
+    one.work ? workOf(one.work) : null,
+    one.notes.map((note) => h("p", { class: "warn" }, note)),
+    about.allow_changes ? giveTo(array, one) : null);
+}
+function giveTo(array, one) {
+  const scrub = (action, text) => button(text, { act: JSON.stringify({ verb: "scrub", name: array.name, array: one.name, action }) });
+  const slots = one.members.filter((member) => member.slot !== null && member.state === "online");
+  return h("details", { "data-key": "give" }, h("summary", {}, `Check ${one.name}, or give it a device`),
+    h("p", { class: "row" }, one.work ? [scrub(one.work.is_paused ? "resume" : "pause", one.work.is_paused ? "Go on" : "Pause"), scrub("cancel", "Cancel")] : [scrub("check", "Check"), scrub("repair", "Repair")]),
+    h("form", { class: "fields give", "data-name": array.name, "data-array": one.name },
+      h("label", {}, "A file that is there, or a drive", h("input", { name: "device", required: true, autocomplete: "off", spellcheck: "false" })),
+      h("label", {}, "What for", h("select", { name: "slot" },
+        h("option", { value: "" }, "a slot without a member, or as a spare"),
+        slots.map((member) => h("option", { value: String(member.slot) }, `in place of member ${member.slot}, ${memberName(member.name)}`)))),
+      h("label", {}, "Serial number of the drive, which may be erased", h("input", { name: "erase", autocomplete: "off", spellcheck: "false" })),
+      h("label", { class: "check" }, h("input", { type: "checkbox", name: "erase_signature" }), "It may carry a signature, which is lost"),
+      h("p", { class: "wide" }, h("button", { class: "main" }, "Give it to the array")),
+      h("p", { class: "wide error", role: "alert", hidden: true })));
+}
+function traffic(array, course) {
+  const row = (leaf, place) => {
+    const rates = course?.leaves.get(place)?.rates ?? [];
+    return h("tr", {}, h("th", { scope: "row", class: "path" }, memberName(leaf.name)),
+      h("td", { class: "n" }, rate(mean(rates.map((one) => one[0])))), h("td", { class: "n" }, rate(mean(rates.map((one) => one[1])))),
+      h("td", { class: "n" }, bytes(leaf.read_bytes)), h("td", { class: "n" }, bytes(leaf.written_bytes)));
+  };
+  const column = (text) => h("th", { scope: "col", class: "n" }, text);
+  return h("details", { "data-key": "traffic" }, h("summary", {}, "What the devices move"),
+    h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": `What the devices of ${array.name} move` }, h("table", {},
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Device"), column("Reads now"), column("Writes now"), column("Read since the start"), column("Written"))),
+      h("tbody", {}, array.members.map(row)))));
+}
+function cacheOf(cache) {
+  const hits = (hit, miss) => (hit + miss ? percent(hit / (hit + miss)) : "none asked");
+  return h("dl", { class: "facts", "data-key": `cache ${cache.name}` },
+    fact("Cache", cache.mode), fact("Used", `${bytes(cache.used_bytes)} of ${bytes(cache.size_bytes)}`),
+    fact("Dirty", bytes(cache.dirty_bytes)), fact("Read hits", hits(cache.read_hits, cache.read_misses)),
+    fact("Write hits", hits(cache.write_hits, cache.write_misses)), fact("Written out", rate(cache.write_out_bytes_per_second)),
+    cache.failure ? fact("Failure", h("span", { class: "bad" }, cache.failure)) : null);
+}
+
+// Runs.
+const STAGES = { running: ["running", "warn"], interrupted: ["interrupted", "bad"], finished: ["finished", "good"] };
+function showRuns(told) {
+  byId("runs-folder").textContent = `In ${told.folder}`;
+  const none = told.runs.length ? null : h("p", { class: "soft" }, "None here. ", h("code", {}, "raidloom run PLAN"), " makes one.");
+  show("runs-list", none, told.runs.map(runCard), told.more ? h("p", { class: "soft" }, `and ${told.more} older ones`) : null);
+}
+function runCard(run) {
+  if (run.problem) return h("article", { class: "card", "data-key": run.id, "aria-label": `Run ${run.id}` }, h("h3", {}, run.id), h("p", { class: "bad" }, run.problem));
+  const [word, kind] = STAGES[run.stage];
+  const share = run.trials ? run.trials_finished / run.trials : 0;
+  const blocks = run.blocks === null ? `${counted(run.blocks_finished, "block")} of a race` : `${run.blocks_finished} of ${counted(run.blocks, "block")}`;
+  const address = `/report?${new URLSearchParams({ run: run.id, token })}`;
+  return h("article", { class: "card", "data-key": run.id, "aria-label": `Run ${run.id}` },
+    h("div", { class: "head" }, h("h3", {}, run.name), tag(word, kind),
+      run.trials_finished ? h("a", { href: address, target: "_blank", rel: "noopener" }, run.stage === "finished" ? "Report" : "Report so far") : null),
+    h("p", { class: "soft" }, `${run.id}, begun ${run.started.replace("T", " ").replace(/\.\d+/, "")}`),
+    run.stage === "finished" ? null : h("progress", { max: 1, value: share.toFixed(4), "aria-label": `Trials of ${run.name}` }),
+    h("p", {}, [blocks, `${run.trials_finished} of ${counted(run.trials, "trial")}`, run.stage === "finished" ? "" : percent(share), run.trials_flagged ? `${run.trials_flagged} flagged` : "", run.now ? leftOf(run.now) : ""].filter(Boolean).join(", ")),
+    run.now ? h("p", { class: "soft" }, `Now: ${run.now.configuration}: ${run.now.workload}`) : null,
+    run.best.map((best) => h("p", { class: best.is_sure ? "" : "soft" }, bestOf(run, best))),
+    run.trials_finished ? configurationsOf(run) : null,
+    run.stage === "interrupted" ? h("p", { class: "soft" }, "To go on: ", h("code", {}, `raidloom run --resume ${run.folder}`)) : null);
+}
+function configurationsOf(run) {
+  const column = (text, kind) => h("th", { scope: "col", class: kind }, text);
+  const times = (ratio) => (ratio === null ? "-" : `${ratio.toFixed(2)}×`);
+  const row = (one) => h("tr", {}, h("th", { scope: "row" }, [one.comparison, one.configuration].filter(Boolean).join(": ")),
+    h("td", { class: "n" }, String(one.trials)), h("td", { class: "n" }, times(one.ratio)),
+    h("td", { class: "n" }, one.ratio_low === null ? "-" : `${times(one.ratio_low)} to ${times(one.ratio_high)}`),
+    h("td", {}, one.is_baseline ? "the baseline" : one.is_dropped ? "dropped" : ""));
+  return h("details", { "data-key": "configurations" }, h("summary", {}, counted(run.configurations.length, "configuration")),
+    h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": `Configurations of ${run.id}` }, h("table", {},
+      h("thead", {}, h("tr", {}, column("Configuration"), column("Trials", "n"), column("Score", "n"), column("Interval", "n"), column("Note"))),
+      h("tbody", {}, run.configurations.map(row)))));
+}
+function leftOf(now) {
+  const [low, high] = [duration(now.left_low_seconds), duration(now.left_high_seconds)];
+  return `${low === high ? low : `${low} to ${high}`} left${now.left_is_rough ? " (rough)" : ""}`;
+}
+function bestOf(run, best) {
+  const times = (ratio) => `${ratio.toFixed(2)}×`;
+  const where = [best.comparison, best.work].filter(Boolean).join(", ");
+  if (best.is_baseline) return `${where}: the baseline, ${best.configuration}, ${best.is_sure ? "is not surpassed" : "is ahead so far"} (${best.figures})`;
+  const range = best.ratio_low === null ? "" : ` (${times(best.ratio_low)} to ${times(best.ratio_high)})`;
+  return `${where}: ${best.configuration}, ${times(best.ratio)}${range} the baseline, ${best.is_sure ? "sure" : run.stage === "running" ? "ahead so far, not sure" : "not sure"} (${best.figures})`;
+}
+
+// Board.
+let job = { stage: "idle", target: "", rows: [], documents: [], commands: [] };
+// What was measured on each target since the page was opened: a row stays when another is measured.
+const measured = new Map();
+function keep(job) {
+  for (const document of job.documents) for (const one of document.summary ?? []) measured.set(`${one.row} ${job.target}`, one);
+}
+const boardForm = byId("board-form");
+function figureOf(row, way, view) {
+  const found = measured.get(`${row} ${way} ${job.target}`)?.[view];
+  if (!found) return h("td", {}, "-");
+  const best = found.best_bytes_per_second, audit = found.audit ?? "not known whether it was cached";
+  const flags = (found.flags ?? []).map((flag) => flag.split(":")[0]).join(", ");
+  const calm = audit.startsWith("no:");
+  return h("td", {}, h("span", { class: "figure" }, best === null ? "-" : digits(best / 1e6)),
+    found.median_bytes_per_second === null ? null : h("span", { class: "word" }, `median ${digits(found.median_bytes_per_second / 1e6)}`),
+    h("span", { class: calm ? "word" : "word warn" }, audit.replace(/^no:/, "not cached:").replace(/^yes:/, "cached:")),
+    flags ? h("span", { class: "word warn" }, flags) : null);
+}
+// The flags in full, each row's under its name.
+function flagsOf(rows) {
+  const views = { direct: "", buffered: ", cached" };
+  const lines = rows.flatMap((row) => ["read", "write"].flatMap((way) => Object.entries(views).flatMap(([view, word]) =>
+    (measured.get(`${row} ${way} ${job.target}`)?.[view]?.flags ?? []).map((flag) => h("li", {}, `${row} ${way}${word}: ${flag}`)))));
+  return lines.length ? h("details", { "data-key": "flags" }, h("summary", {}, "What is doubtful about the figures"), h("ul", {}, lines)) : null;
+}
+function showBoard() {
+  const profile = about.profiles.find((one) => one.name === boardForm.elements.profile.value);
+  const rows = profile?.rows ?? [], running = job.stage === "running";
+  const off = running || !about.allow_changes;
+  const push = (text, row) => h("button", { type: "submit", "data-row": row, disabled: off, "aria-label": row ? `Measure ${row}` : "Measure all rows" }, text);
+  const head = ["Read", "Read, cached", "Write", "Write, cached"].map((text) => h("th", { scope: "col" }, text));
+  show("board-table", h("caption", {}, job.target ? `MB/s on ${job.target}` : "MB/s"),
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, push("All", "")), head)),
+    h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row" }, push(row, row)),
+      ["read", "write"].map((way) => ["direct", "buffered"].map((view) => figureOf(row, way, view)))))));
+  show("board-flags", flagsOf(rows));
+  byId("board-stop").hidden = !running || !about.allow_changes;
+  const place = job.rows.indexOf(job.now) + 1;
+  byId("board-now").textContent = { idle: "", running: `Measuring ${job.now} (${place} of ${job.rows.length})`, done: "Done", stopped: "Stopped", failed: "Failed" }[job.stage];
+  sayIn(boardForm, job.error);
+  byId("board-commands-details").hidden = !job.commands.length;
+  byId("board-commands").textContent = job.commands.join("\n");
+}
+const consent = (form) => ({
+  erase: form.elements.erase.value.split(/[\s,]+/).filter(Boolean),
+  erase_signature: form.elements.erase_signature.checked,
+});
+const lines = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);
+
+boardForm.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const { target, profile, size, runs, time, interval, access, create } = Object.fromEntries(["target", "profile", "size", "runs", "time", "interval", "access", "create"].map((name) => [name, boardForm.elements[name].value.trim()]));
+  const row = event.submitter?.dataset.row || null;
+  sayIn(boardForm, "");
+  ask("/api/board", { target, row, profile, size, runs, time, interval, access, create, consent: consent(boardForm) }).catch((error) => sayIn(boardForm, error.message));
+});
+boardForm.elements.profile.addEventListener("change", showBoard);
+byId("board-stop").addEventListener("click", () => ask("/api/board/stop", {}).catch((error) => say(error.message, true)));
+
+// Verbs.
+function onSubmit(form, verbOf) {
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const go = form.querySelector("button.main");
+    go.disabled = true;
+    sayIn(form, "");
+    try {
+      await act(verbOf(form.elements));
+      form.closest("details")?.removeAttribute("open");
+    } catch (error) {
+      sayIn(form, error.message);
+    }
+    go.disabled = false;
+  });
+}
+onSubmit(byId("make"), (fields) => ({ verb: "make", name: fields.name.value.trim(), level: fields.level.value, chunk: fields.chunk.value.trim(), size: fields.size.value.trim(), members: lines(fields.members.value), attach: fields.attach.value, consent: consent(byId("make")) }));
+onSubmit(byId("start"), (fields) => ({ verb: "start", stack: fields.stack.value.trim(), name: fields.name.value.trim(), attach: fields.attach.value, read_only: fields.read_only.checked }));
+byId("arrays-list").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const form = event.target, { name, array } = form.dataset, slot = form.elements.slot.value;
+  const device = form.elements.device.value.trim();
+  sayIn(form, "");
+  try {
+    await act({ ...(slot === "" ? { verb: "add" } : { verb: "replace", member: slot }), name, array, device, consent: consent(form) });
+    form.elements.device.value = "";
+    document.activeElement?.blur();
+  } catch (error) {
+    sayIn(form, error.message);
+  }
+});
+// What cannot be taken back asks once whether it is meant.
+byId("arrays-list").addEventListener("click", async (event) => {
+  const pressed = event.target.closest("button[data-act]");
+  if (!pressed) return;
+  const { act: verb, sure } = pressed.dataset;
+  if (sure && pressed.dataset.armed === undefined) {
+    const text = pressed.textContent;
+    pressed.dataset.armed = "";
+    pressed.textContent = sure;
+    setTimeout(() => {
+      if (pressed.dataset.armed === undefined) return;
+      delete pressed.dataset.armed;
+      pressed.textContent = text;
+    }, 6000);
+    return;
+  }
+  pressed.disabled = true;
+  try {
+    await act(JSON.parse(verb));
+  } catch (error) {
+    say(error.message, true);
+  }
+  delete pressed.dataset.armed;
+  pressed.disabled = false;
+});
+
+// Plan.
+const planForm = byId("plan-form"), planText = byId("plan-text");
+function planOf(fields) {
+  const quoted = (text) => JSON.stringify(text), list = (values) => `[${values.map(quoted).join(", ")}]`;
+  const checked = (name) => [...planForm.querySelectorAll(`input[name=${name}]:checked`)].map((box) => box.value);
+  const count = Math.max(1, Number(fields.count.value) || 1), kind = fields.members.value;
+  const members = {
+    files: `files = { count = ${count}, size = ${quoted(fields.size.value.trim())} }`,
+    devices: `devices = ${list(lines(fields.devices.value))}`,
+    models: `models = ${list(Array(count).fill(fields.model.value.trim()))}`,
+  }[kind];
+  const levels = checked("level"), systems = checked("fs");
+  const chunks = fields.chunks.value.split(",").map((chunk) => chunk.trim()).filter(Boolean);
+  const striped = (level) => !["single", "linear", "raid1"].includes(level);
+  const withChunks = chunks.length && levels.some(striped);
+  const text = [
+    "schema = 1", `name = ${quoted(fields.name.value.trim())}`, "",
+    "[members.mine]", members, "",
+    "[matrix]", 'members = ["mine"]', `level = ${list(levels)}`,
+    withChunks ? `chunk = ${list(chunks)}` : null,
+    systems.length ? `file_system = ${list(systems)}` : null, "",
+    "[baseline]", levels.length ? `level = ${quoted(levels[0])}` : null,
+    withChunks && striped(levels[0]) ? `chunk = ${quoted(chunks[0])}` : null,
+    systems.length ? `file_system = ${quoted(systems[0])}` : null, "",
+    "[[workload]]", `suite = ${quoted(fields.suite.value)}`, "",
+    "[trials]", `blocks = ${Math.max(1, Number(fields.blocks.value) || 1)}`, "",
+  ];
+  return text.filter((line) => line !== null).join("\n");
+}
+let planAsked = 0;
+async function checkPlan() {
+  const asked = ++planAsked;
+  let told, failure;
+  try {
+    told = await ask("/api/plan", { text: planText.value });
+  } catch (error) {
+    failure = error.message;
+  }
+  // Only what was asked last is shown.
+  if (asked !== planAsked) return;
+  const place = byId("plan-error");
+  place.textContent = failure ?? "";
+  place.hidden = !failure;
+  planText.setAttribute("aria-invalid", failure ? "true" : "false");
+  show("plan-outline", told ? outlineOf(told) : null);
+}
+function outlineOf({ plan, outline, skipped }) {
+  const race = outline.design === "race";
+  const axes = plan.axes.map((axis) => axis.name);
+  const label = (one) => axes.map((axis) => one.settings[axis]).filter(Boolean).join(", ");
+  const column = (text, kind) => h("th", { scope: "col", class: kind }, text);
+  const cell = (one) => h("tr", {}, h("th", { scope: "row" }, label(one) || one.id),
+    h("td", {}, one.clock === "virtual" ? "modelled" : "real"),
+    h("td", {}, one.baseline === one.id ? "the baseline" : label(plan.configurations.find((other) => other.id === one.baseline) ?? one)),
+    h("td", { class: "path" }, one.stack));
+  const written = (one) => h("tr", {}, h("th", { scope: "row", class: "path" }, one.path),
+    h("td", { class: one.made ? "" : "erased" }, one.made ? "made, and removed at the end" : "ERASED: everything on it is overwritten"),
+    h("td", { class: "n" }, bytes(one.size_bytes)), h("td", { class: "n" }, bytes(one.prepared_bytes)));
+  const scroll = (name, ...children) => h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": name, "data-key": name }, ...children);
+  return [
+    h("p", { id: "plan-sentence" }, `${counted(outline.configurations, "configuration")} × ${counted(outline.workloads, "workload")} × ${counted(outline.blocks, "block")} = ${race ? "at most " : ""}${counted(outline.trials, "trial")}, about ${duration(outline.estimated_seconds)}${race ? " (a race drops clear losers)" : ""}.`),
+    outline.written.length ? scroll("What is written to", h("table", {}, h("caption", {}, "What is written to ({members} is a folder of the run's own)"),
+      h("thead", {}, h("tr", {}, column("Where"), column("What becomes of it"), column("Size", "n"), column("Written by preparing", "n"))),
+      h("tbody", {}, outline.written.map(written)))) : h("p", { class: "soft" }, "Nothing is written but the run's own folder."),
+    outline.written.some((one) => !one.made) ? h("p", { class: "warn" }, "To run it, once it is saved: ", h("code", {}, runWith("PLAN.toml", outline.written))) : null,
+    scroll("Configurations", h("table", {}, h("caption", {}, `Configurations; each runs ${plan.workloads.map((workload) => workload.name).slice(0, 8).join(", ")}${plan.workloads.length > 8 ? ` and ${plan.workloads.length - 8} more` : ""}`),
+      h("thead", {}, h("tr", {}, column("Configuration"), column("Time"), column("Compared with"), column("Stack"))),
+      h("tbody", {}, plan.configurations.map(cell)))),
+    skipped.map((one) => h("p", { class: "soft" }, `Left out: ${label(one)}: ${one.why}`)),
+  ];
+}
+let planTimer;
+function planSoon() {
+  clearTimeout(planTimer);
+  planTimer = setTimeout(checkPlan, 300);
+}
+function buildPlan() {
+  const kind = planForm.elements.members.value;
+  byId("plan-devices").hidden = kind !== "devices";
+  byId("plan-model").hidden = kind !== "models";
+  planForm.elements.count.closest("label").hidden = kind === "devices";
+  planForm.elements.size.closest("label").hidden = kind !== "files";
+  planText.value = planOf(planForm.elements);
+  planSoon();
+}
+planForm.addEventListener("input", buildPlan);
+planForm.addEventListener("submit", (event) => event.preventDefault());
+planText.addEventListener("input", planSoon);
+byId("plan-starter").addEventListener("click", async () => {
+  try {
+    planText.value = (await ask("/api/plan")).text;
+    await checkPlan();
+  } catch (error) {
+    say(error.message, true);
+  }
+});
+byId("plan-download").addEventListener("click", () => {
+  const address = URL.createObjectURL(new Blob([planText.value], { type: "application/toml" }));
+  h("a", { href: address, download: "plan.toml" }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+});
+byId("plan-save").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const form = event.target;
+  sayIn(form, "");
+  try {
+    const saved = await ask("/api/plan/save", { name: form.elements.name.value.trim(), text: planText.value });
+    say(`Saved as ${saved.path}. To run it:\n$ ${runWith(saved.path, saved.outline.written)}`);
+  } catch (error) {
+    sayIn(form, error.message);
+  }
+});
+
+// Drives.
+const ANSWERS = { "with-consent": ["with consent", "warn"], refused: ["refused", "bad"], "not-known": ["not known", "bad"] };
+let drives = [];
+// The command that runs a plan, with the consents that it would ask for.
+function runWith(file, written) {
+  const word = (text) => (/^[\w./:=,+%@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+  const serials = written.filter((one) => !one.made).map((one) => drives.find((drive) => drive.path === one.path)?.serial).filter(Boolean);
+  return ["raidloom run", word(file), ...serials.map((serial) => `--erase ${word(serial)}`)].join(" ");
+}
+async function showDrives() {
+  const column = (text, kind) => h("th", { scope: "col", class: kind }, text);
+  const row = (drive) => {
+    const [word, kind] = ANSWERS[drive.answer] ?? [drive.answer, ""];
+    const parts = [drive.model, drive.serial ? `serial ${drive.serial}` : null, drive.rotational ? "turning" : null, drive.removable ? "removable" : null, drive.partitions ? counted(drive.partitions, "partition") : null];
+    return h("tr", {}, h("th", { scope: "row", class: "path" }, drive.path), h("td", { class: "n" }, bytes(drive.size_bytes)),
+      h("td", {}, parts.filter(Boolean).join(", ") || "-"), h("td", {}, tag(word, kind)), h("td", { class: "why" }, drive.reason));
+  };
+  try {
+    drives = await ask("/api/drives");
+    show("drives-list", drives.length ? h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": "Drives" }, h("table", {},
+      h("thead", {}, h("tr", {}, column("Drive"), column("Size", "n"), column("What it is"), column("Writes"), column("Why"))),
+      h("tbody", {}, drives.map(row)))) : h("p", { class: "soft" }, "There are none, or this machine does not tell."));
+  } catch (error) {
+    show("drives-list", h("p", { class: "bad" }, error.message));
+  }
+}
+byId("drives-again").addEventListener("click", showDrives);
+
+// The live parts.
+function listen() {
+  const source = new EventSource(`/api/events?${new URLSearchParams({ token })}`);
+  const on = (name, what) => source.addEventListener(name, (event) => what(JSON.parse(event.data)));
+  on("arrays", (told) => {
+    [arrays, arraysKnown] = [told, true];
+    const targets = told.arrays.flatMap((array) => [...array.mounts, array.attached?.block_device]).filter(Boolean);
+    show("targets", [...new Set([about.folder, ...targets])].map((target) => h("option", { value: target })));
+    showArrays();
+  });
+  on("runs", showRuns);
+  on("job", (told) => {
+    job = told;
+    keep(job);
+    showBoard();
+  });
+  let lost = false;
+  source.addEventListener("open", () => {
+    if (lost) say("");
+    lost = false;
+  });
+  source.addEventListener("error", () => {
+    lost = true;
+    say("The connection to raidloom ui is lost: what is shown is old. Start it again and open the new address.", true);
+  });
+}
+
+async function begin() {
+  try {
+    about = await ask("/api/about");
+  } catch (error) {
+    say(error.message, true);
+    return;
+  }
+  byId("about").textContent = `version ${about.version}; ${about.allow_changes ? "changes are allowed" : "looking only"}`;
+  document.querySelectorAll(".changes").forEach((part) => (part.hidden = !about.allow_changes));
+  const locked = boardForm.querySelector(".locked");
+  locked.hidden = about.allow_changes;
+  locked.textContent = "A measurement writes a file, so the buttons are off: start the page with raidloom ui --allow-changes.";
+  boardForm.elements.profile.append(...about.profiles.map((profile) => h("option", { value: profile.name, selected: profile.name === "8" }, profile.what)));
+  boardForm.elements.target.value = about.folder;
+  showBoard();
+  buildPlan();
+  listen();
+  showDrives();
+  setInterval(measure, 1000);
+}
+begin();

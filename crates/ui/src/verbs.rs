@@ -1,0 +1,307 @@
+//! The verbs behind the page's buttons, and the command lines that they mean.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use host::Error;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::changes::{Refusal, Runner};
+
+/// `--name=value`: what follows the `=` is never taken for a flag.
+pub(crate) fn flag(name: &str, value: &str) -> String {
+    format!("--{name}={value}")
+}
+
+/// Consents to overwrite a device, as their flags.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Consent {
+    erase: Vec<String>,
+    erase_signature: bool,
+    allow_device: Vec<String>,
+}
+
+impl Consent {
+    pub(crate) fn flags(&self) -> Vec<String> {
+        let erase = self.erase.iter().map(|serial| flag("erase", serial));
+        let signature = self.erase_signature.then(|| "--erase-signature".to_owned());
+        let devices = self.allow_device.iter().map(|path| flag("allow-device", path));
+        erase.chain(signature).chain(devices).collect()
+    }
+}
+
+/// What a button does.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "verb", rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum Verb {
+    /// Makes an array with superblocks and starts it.
+    Make {
+        name: String,
+        level: String,
+        #[serde(default)]
+        chunk: Option<String>,
+        /// Of members that are not there.
+        #[serde(default)]
+        size: Option<String>,
+        members: Vec<String>,
+        #[serde(default)]
+        attach: Attach,
+        #[serde(default)]
+        consent: Consent,
+    },
+    /// Starts a stack.
+    Start {
+        stack: String,
+        #[serde(default)]
+        name: Option<String>,
+        #[serde(default)]
+        attach: Attach,
+        #[serde(default)]
+        read_only: bool,
+    },
+    Stop {
+        name: String,
+    },
+    Fail {
+        name: String,
+        array: String,
+        member: String,
+    },
+    Remove {
+        name: String,
+        array: String,
+        member: String,
+    },
+    Add {
+        name: String,
+        array: String,
+        device: String,
+        #[serde(default)]
+        consent: Consent,
+    },
+    Replace {
+        name: String,
+        array: String,
+        member: String,
+        device: String,
+        #[serde(default)]
+        consent: Consent,
+    },
+    Scrub {
+        name: String,
+        array: String,
+        action: String,
+    },
+}
+
+/// As what an array appears.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Attach {
+    /// An NBD export on a Unix socket, which needs no rights.
+    #[default]
+    Nbd,
+    /// A file.
+    File,
+    /// A block device.
+    Device,
+}
+
+impl Attach {
+    fn flags(self) -> Option<String> {
+        match self {
+            Attach::Nbd => None,
+            Attach::File => Some("--attach=file".to_owned()),
+            Attach::Device => Some("--attach".to_owned()),
+        }
+    }
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+impl Verb {
+    /// Carries it out; what was run and said.
+    ///
+    /// # Errors
+    /// What the verb said, in one line.
+    pub(crate) async fn carry_out(&self, runner: &Runner<'_>) -> Result<Value, Refusal> {
+        let mut said = runner.done(&self.arguments()).await?;
+        if let Verb::Make { name, members, attach, .. } = self {
+            let started = async {
+                let stack = assembled(runner, members).await?;
+                runner.done(&start(&stack, Some(name), *attach, false)).await
+            };
+            said += &started.await.map_err(|refusal| {
+                refusal.at("the superblocks are written, but it could not be started")
+            })?;
+        }
+        Ok(json!({ "commands": runner.commands(), "said": said.trim_end() }))
+    }
+
+    /// The command line; of [`Verb::Make`] the first.
+    fn arguments(&self) -> Vec<String> {
+        let of = |verb: &str, flags: Vec<String>, rest: &[&str]| -> Vec<String> {
+            [words(&["array", verb]), flags, words(&["--"]), words(rest)].concat()
+        };
+        let in_array = |array: &str| vec![flag("array", array)];
+        match self {
+            Verb::Make { name, level, chunk, size, members, consent, .. } => {
+                let mut flags = vec![flag("level", level)];
+                for (known, value) in [("chunk", chunk), ("size", size)] {
+                    flags.extend(
+                        value
+                            .iter()
+                            .filter(|value| !value.is_empty())
+                            .map(|value| flag(known, value)),
+                    );
+                }
+                flags.extend(members.iter().map(|member| flag("member", member)));
+                flags.extend(consent.flags());
+                of("create", flags, &[name])
+            }
+            Verb::Start { stack, name, attach, read_only } => {
+                start(stack, name.as_deref(), *attach, *read_only)
+            }
+            Verb::Stop { name } => of("stop", Vec::new(), &[name]),
+            Verb::Fail { name, array, member } => of("fail", in_array(array), &[name, member]),
+            Verb::Remove { name, array, member } => of("remove", in_array(array), &[name, member]),
+            Verb::Add { name, array, device, consent } => {
+                of("add", [in_array(array), consent.flags()].concat(), &[name, device])
+            }
+            Verb::Replace { name, array, member, device, consent } => {
+                let flags = [in_array(array), consent.flags()].concat();
+                of("replace", flags, &[name, member, device])
+            }
+            Verb::Scrub { name, array, action } => of("scrub", in_array(array), &[name, action]),
+        }
+    }
+}
+
+fn start(stack: &str, name: Option<&str>, attach: Attach, read_only: bool) -> Vec<String> {
+    let name = name.filter(|name| !name.is_empty()).map(|name| flag("name", name));
+    let read_only = read_only.then(|| "--read-only".to_owned());
+    let flags: Vec<String> = name.into_iter().chain(attach.flags()).chain(read_only).collect();
+    [words(&["array", "start"]), flags, words(&["--", stack])].concat()
+}
+
+/// The stack text of an array that was just made.
+async fn assembled(runner: &Runner<'_>, members: &[String]) -> Result<String, Refusal> {
+    let named = members.iter().filter(|member| *member != "missing").cloned();
+    let assemble = [words(&["array", "assemble", "--json", "--"]), named.collect()].concat();
+    let said = runner.done(&assemble).await?;
+    let found: Value = serde_json::from_str(&said).unwrap_or_default();
+    found[0]["stack"]
+        .as_str()
+        .map(str::to_owned)
+        .ok_or_else(|| Refusal::failed("it was created, and cannot be assembled as it is"))
+}
+
+/// A plan that is to be kept.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SavedPlan {
+    /// The file's name without its folder.
+    name: String,
+    text: String,
+}
+
+impl SavedPlan {
+    /// Writes it as a new file into a folder. What is there already is never written over.
+    ///
+    /// # Errors
+    /// When it is no name or no plan, or the file is there.
+    pub(crate) fn save(&self, folder: &Path) -> Result<Value, Error> {
+        let path = folder.join(file_name(&self.name)?);
+        let checked = crate::looking::plan(&self.text, folder)?;
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Error::usage(format!(
+                "{}: it is there already; choose another name",
+                path.display()
+            )),
+            _ => Error::from_io(path.display(), &error),
+        };
+        let mut file =
+            OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed)?;
+        file.write_all(self.text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+        Ok(json!({ "path": path, "outline": checked["outline"] }))
+    }
+}
+
+fn file_name(name: &str) -> Result<PathBuf, Error> {
+    let stem = name.strip_suffix(".toml").unwrap_or(name);
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    if stem.is_empty() || stem.starts_with(['.', '-']) || !stem.chars().all(is_plain) {
+        return Err(Error::usage(format!(
+            "{name:?}: a plan's file is called by letters, digits, -, _ and ."
+        )));
+    }
+    Ok(PathBuf::from(format!("{stem}.toml")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str) -> String {
+        serde_json::from_str::<Verb>(text).expect(text).arguments().join(" ")
+    }
+
+    #[test]
+    fn buttons_are_the_verbs_of_the_command_line() {
+        for (text, expected) in [
+            (
+                r#"{"verb": "make", "name": "tank", "level": "5", "size": "64MiB", "chunk": "",
+                    "members": ["a.img", "-b.img"]}"#,
+                "array create --level=5 --size=64MiB --member=a.img --member=-b.img -- tank",
+            ),
+            (
+                r#"{"verb": "start", "stack": "ram:1MiB", "name": "r", "attach": "file"}"#,
+                "array start --name=r --attach=file -- ram:1MiB",
+            ),
+            (r#"{"verb": "stop", "name": "--json"}"#, "array stop -- --json"),
+            (
+                r#"{"verb": "fail", "name": "tank", "array": "tank", "member": "2"}"#,
+                "array fail --array=tank -- tank 2",
+            ),
+            (
+                r#"{"verb": "replace", "name": "t", "array": "t", "member": "1", "device": "d.img",
+                    "consent": {"erase": ["S1"]}}"#,
+                "array replace --array=t --erase=S1 -- t 1 d.img",
+            ),
+            (
+                r#"{"verb": "scrub", "name": "t", "array": "t", "action": "repair"}"#,
+                "array scrub --array=t -- t repair",
+            ),
+        ] {
+            assert_eq!(line(text), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_no_verb_is_refused() {
+        for text in [
+            r#"{"verb": "destroy", "name": "tank"}"#,
+            r#"{"verb": "stop", "name": "tank", "force": true}"#,
+            r#"{"verb": "stop"}"#,
+            r#"{"verb": "start", "stack": "ram:1MiB", "attach": "everywhere"}"#,
+        ] {
+            assert!(serde_json::from_str::<Verb>(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_plan_is_saved_under_a_plain_name_alone() {
+        for name in ["my-plan", "my_plan.toml", "plan.2"] {
+            assert!(file_name(name).is_ok(), "{name}");
+        }
+        for name in ["", ".toml", "../x", "a/b", "-x", "a b", "x\n", "é"] {
+            let error = file_name(name).expect_err(name).to_string();
+            assert!(!error.contains('\n'), "{error}");
+        }
+    }
+}
