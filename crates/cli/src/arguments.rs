@@ -195,12 +195,20 @@ Examples:
       the same layout as for files; they are not touched, and drives in memory stand for them
   raidloom pull --replay failing/failing-0123456789abcdef.json
       make that very state again, and judge it
+  raidloom pull --guest ram:128MiB --work fsync
+      in a guest: without root, and the same every time
+  raidloom pull --guest --create 256MiB 'raid1(model:maxtor-6y200p0, model:maxtor-6y200p0)'
+      with drives that are as slow as real ones, in modelled time
+  raidloom pull 'raid5(metadata=1.2, ram:96MiB, ram:96MiB, ram:96MiB)' --consistency ppl \\
+      --work fsync --lose-member random
+      a drive dies with the power: with resync and bitmap its array starts by force only
 
 The stack is served over drives in memory, the file system made, and the work recorded. Then crash
 states are made: whatever the drives may have lost, a cut and a seed at a time. Each is mounted
-with THIS machine's kernel (nosuid, nodev, noexec, in a mount namespace of its own), repaired,
-and read; only what had been acknowledged counts as promised. That needs root, and a damaged file
-system is no harmless input for a kernel: use a machine that may fail, best a virtual one.
+(nosuid, nodev, noexec), repaired, and read; only what had been acknowledged counts as promised.
+With --guest a Linux of its own does all that, in modelled time (`raidloom guest build`). Without
+it THIS machine's kernel does, in a mount namespace of its own: that needs root, and a damaged
+file system is no harmless input for a kernel: use a machine that may fail, best a virtual one.
 
 Grades: A nothing is lost but the last second of copies - B nothing acknowledged is lost
 C it takes a repair, or old data come to light - D acknowledged work is lost - E all is lost")]
@@ -208,11 +216,18 @@ C it takes a repair, or old data come to light - D acknowledged work is lost - E
 
     /// The part of a pull test that mounts and works
     #[command(hide = true)]
-    PullWorker,
+    PullWorker {
+        /// The disk of a guest by which it talks, and not its standard input and output
+        disk: Option<PathBuf>,
+    },
 
     /// A pull test of a run's row
     #[command(hide = true)]
-    PullTest,
+    PullTest {
+        /// All is done in guests
+        #[arg(long)]
+        guest: bool,
+    },
 
     /// Disks that are described instead of owned
     #[command(subcommand)]

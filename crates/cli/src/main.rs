@@ -66,8 +66,8 @@ fn main() -> ExitCode {
         Command::Guest(verb) => guest_command::guest(&output, &verb),
         Command::Model(verb) => model::model(&output, &verb),
         Command::Pull(arguments) => pull_command::pull(&output, &arguments),
-        Command::PullWorker => pull_command::worker(),
-        Command::PullTest => pull_command::test(),
+        Command::PullWorker { disk } => pull_command::worker(disk.as_deref()),
+        Command::PullTest { guest } => pull_command::test(guest),
         Command::Completions { shell } => {
             // Into memory first: a closed pipe is an ordinary end and not a panic.
             let mut script = Vec::new();

@@ -7,8 +7,9 @@ use clap::{Args, ValueEnum};
 use export::RemovalPolicy;
 use host::mount::FileSystem;
 use lab::pull::{
-    Behaviour, Happening, Options, Outcome, Place, Program, Replayed, Sample, enter, leaves,
-    replay, run, serve_test, serve_worker,
+    Behaviour, DEFAULT_MODEL, DriveLeaf, Ground, Guests, Happening, LostMember, Options, Outcome,
+    Program, Replayed, Sample, enter, kept, leaves, may_mount, replay, run, serve_test,
+    serve_worker, serve_worker_in_guest,
 };
 use mdtools::NewArraySettings;
 use pull::{Extent, ScoreCard, Share, Spread, Work};
@@ -92,17 +93,31 @@ pub(crate) enum EventName {
 
 /// The verb of what mounts and works.
 const WORKER: &str = "pull-worker";
+/// The guest's memory where nothing is said.
+const MEMORY: &str = "512MiB";
+/// Modelled drives are no larger: all that is written to them is kept in memory.
+const MODELLED_MAX_BYTES: u64 = 4 << 30;
 
 /// `pull`.
 #[derive(Args, Debug)]
 pub(crate) struct PullArguments {
-    /// Stack text: ram:SIZE, or files that stand for drives of their size
+    /// Stack text: ram:SIZE, files that stand for drives of their size, or with --guest model:NAME
     #[arg(required_unless_present = "replay")]
     pub target: Option<String>,
 
-    /// Size of files that are not there; they are not made
+    /// Size of files that are not there, which are not made, and of modelled drives
     #[arg(long, value_name = "SIZE")]
     pub create: Option<String>,
+
+    /// Work and mount in a guest, in modelled time: the same every time, without root, and this
+    /// machine's kernel sees no damaged file system [default: where only root may mount, and
+    /// `raidloom guest build` was run]
+    #[arg(long)]
+    pub guest: bool,
+
+    /// The guest's memory, its page cache included
+    #[arg(long, value_name = "SIZE", default_value = MEMORY)]
+    pub memory: String,
 
     /// Files that are there stand for empty drives of their size; they are not opened
     #[arg(long)]
@@ -173,6 +188,10 @@ pub(crate) struct PullArguments {
     #[arg(long, value_name = "SIZE", default_value = "4KiB")]
     pub tear: String,
 
+    /// A drive that is lost together with the power: none, random, or its number from 0 on
+    #[arg(long, value_name = "WHICH", default_value_t = LostMember::None)]
+    pub lose_member: LostMember,
+
     /// Everything random follows from it
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -192,15 +211,18 @@ pub(crate) struct PullArguments {
 }
 
 /// Carries out what the test asks for, until it ends.
-pub(crate) fn worker() -> Result<(), Failure> {
+pub(crate) fn worker(disk: Option<&Path>) -> Result<(), Failure> {
+    if let Some(disk) = disk {
+        return serve_worker_in_guest(disk);
+    }
     // Who started it has gone where this fails, and has nobody to tell.
     serve_worker(&mut std::io::stdin().lock(), &mut escape::out_file)
         .map_err(|_| Failure::silent(1))
 }
 
 /// A test of a run's row.
-pub(crate) fn test() -> Result<(), Failure> {
-    serve_test(&program(WORKER)?, &mut escape::out_file).map_err(|_| Failure::silent(1))
+pub(crate) fn test(in_guest: bool) -> Result<(), Failure> {
+    serve_test(&program(WORKER)?, in_guest, &mut escape::out_file).map_err(|_| Failure::silent(1))
 }
 
 /// This program with another verb.
@@ -219,8 +241,9 @@ pub(crate) fn puller() -> Result<Program, Failure> {
 pub(crate) fn pull(output: &Output, arguments: &PullArguments) -> Result<(), Failure> {
     let program = program(WORKER)?;
     if let Some(path) = &arguments.replay {
-        enter()?;
-        let replayed = replay(path, &Place::new()?, &program)?;
+        let failing = kept(path)?;
+        let ground = ground(failing.guest_memory_bytes)?;
+        let replayed = replay(&failing, path, &ground, &program)?;
         return show_replayed(output, &replayed);
     }
     let options = options(output, arguments)?;
@@ -228,13 +251,12 @@ pub(crate) fn pull(output: &Output, arguments: &PullArguments) -> Result<(), Fai
         std::fs::create_dir_all(folder)
             .map_err(|error| Failure::from_io(folder.display(), &error))?;
     }
-    enter()?;
-    let place = Place::new()?;
+    let ground = ground(options.guest_memory_bytes)?;
     let stop = signals::stop_flag()?;
     let line = Line::new(output);
-    let outcome = run(&options, &place, &program, &mut |text| line.show(text), &stop)?;
+    let outcome = run(&options, &ground, &program, &mut |text| line.show(text), &stop)?;
     line.clear();
-    show(output, arguments, &options, &outcome)?;
+    show(output, arguments, (&options, &ground), &outcome)?;
     if outcome.interrupted {
         return Err(Failure::interrupted(
             "interrupted: the figures are of what was done until then",
@@ -243,13 +265,37 @@ pub(crate) fn pull(output: &Output, arguments: &PullArguments) -> Result<(), Fai
     Ok(())
 }
 
+/// Guests with so much memory, or this machine in a namespace of our own: then the program may
+/// begin anew.
+fn ground(guest_memory_bytes: Option<u64>) -> Result<Ground, Failure> {
+    if guest_memory_bytes.is_none() {
+        enter()?;
+    }
+    Ground::new(guest_memory_bytes)
+}
+
 fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failure> {
     let text = arguments.target.as_deref().unwrap_or_default();
     let node = stack::parse(text).map_err(block::Error::from)?;
     let create =
         arguments.create.as_deref().map(|text| output.size("--create", text)).transpose()?;
-    let mut size = |scheme: &str, leaf: &Node| drive_bytes(arguments, create, scheme, leaf);
-    let found = leaves(&node, &mut size)?;
+    let in_guest = arguments.guest || (!may_mount() && Guests::are_there());
+    let mut drive = |scheme: &str, leaf: &Node| match scheme {
+        "model" => modelled(in_guest, create, leaf),
+        _ => {
+            let bytes = drive_bytes(arguments, create, scheme, leaf)?;
+            DriveLeaf::of_size(bytes, in_guest)
+        }
+    };
+    let found = leaves(&node, &mut drive)?;
+    let drives = found.drive_bytes.len();
+    if let LostMember::Number(number) = arguments.lose_member
+        && number as usize >= drives
+    {
+        return Err(Failure::usage(format!(
+            "--lose-member {number}: there are {drives} drives, counted from 0"
+        )));
+    }
     let time = |flag: &str, text: &str| {
         stack::size::parse_duration(text)
             .map_err(|error| Failure::usage(format!("{flag} {text}: {error}")))
@@ -270,6 +316,11 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
     Ok(Options {
         stack: found.stack,
         drive_bytes: found.drive_bytes,
+        drive_models: found.drive_models,
+        guest_memory_bytes: match in_guest {
+            true => Some(output.size("--memory", &arguments.memory)?),
+            false => None,
+        },
         new_array: Some(NewArraySettings {
             name: "pull".to_owned(),
             consistency: arguments.consistency.clone(),
@@ -305,10 +356,34 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
                 arguments.tear
             ))
         })?,
+        lost_member: arguments.lose_member,
         seed: arguments.seed,
         keep_failing: arguments.keep_failing.clone(),
         log_writes: arguments.log_writes.clone(),
     })
+}
+
+/// A drive that takes modelled time.
+fn modelled(in_guest: bool, create: Option<u64>, leaf: &Node) -> Result<DriveLeaf, Failure> {
+    if !in_guest {
+        return Err(Failure::usage(format!(
+            "{leaf}: a modelled drive takes modelled time, which passes in a guest: --guest"
+        )));
+    }
+    let lacks_size = matches!(leaf, Node::Leaf { options, .. }
+        if !options.iter().any(|(name, _)| name == "size"));
+    let leaf = match create.filter(|_| lacks_size) {
+        Some(bytes) => leaf.clone().with("size", block::size_text(bytes)),
+        None => leaf.clone(),
+    };
+    let drive = DriveLeaf::modelled(&leaf)?;
+    if drive.bytes > MODELLED_MAX_BYTES {
+        return Err(Failure::usage(format!(
+            "{leaf}: what is written to it is kept in memory: name how much of it is used, 4 GiB \
+            at most (--create SIZE)"
+        )));
+    }
+    Ok(drive)
 }
 
 /// How large the drive is that stands for a leaf. Nothing is opened for writing, ever; that a file
@@ -364,9 +439,13 @@ fn drive_bytes(
 fn show(
     output: &Output,
     arguments: &PullArguments,
-    options: &Options,
+    (options, ground): (&Options, &Ground),
     outcome: &Outcome,
 ) -> Result<(), Failure> {
+    let guest = match ground {
+        Ground::Guest(guests) => Some(guests),
+        Ground::Host(_) => None,
+    };
     let mounted = arguments.mount_options.as_deref();
     if output.json {
         return output.document(&json!({
@@ -382,8 +461,12 @@ fn show(
             "cache_bytes": options.cache_bytes,
             "cache_milliseconds": options.cache_milliseconds,
             "tear_bytes": options.tear_bytes,
+            "lost_member": options.lost_member.to_string(),
             "seed": options.seed,
-            "place": "host",
+            "place": if guest.is_some() { "guest" } else { "host" },
+            "guest": guest.map(|guest| {
+                json!({"kernel": guest.version(), "memory_bytes": guest.memory_bytes()})
+            }),
             "outcome": outcome,
         }));
     }
@@ -403,6 +486,14 @@ fn show(
         outcome.recorded_seconds,
         options.recordings,
     );
+    if let Some(guest) = guest {
+        text += &format!(
+            "in a guest with Linux {} and {} of memory; times are modelled, processors take none, \
+            and drives without a model of their own the time of {DEFAULT_MODEL}\n",
+            guest.version(),
+            about(guest.memory_bytes())
+        );
+    }
     let cache = match (arguments.event, arguments.device) {
         (EventName::Kill, _) => "drives keep their power and what they cached".to_owned(),
         (_, DeviceName::Typical) => format!(
@@ -418,8 +509,13 @@ fn show(
         (_, DeviceName::Lying) => "DISHONEST drives: flushes are ignored".to_owned(),
         (_, DeviceName::LyingFua) => "DISHONEST drives: FUA is ignored".to_owned(),
     };
+    let lost = match options.lost_member {
+        LostMember::None => String::new(),
+        LostMember::Random => ", and one of them, another each time, is lost".to_owned(),
+        LostMember::Number(number) => format!(", and number {number} of them is lost"),
+    };
     text += &format!(
-        "{cache}; {} written in {} requests, {} flushes; {} promises made\n",
+        "{cache}{lost}; {} written in {} requests, {} flushes; {} promises made\n",
         about(outcome.written_bytes),
         outcome.requests,
         outcome.flushes,
@@ -430,7 +526,7 @@ fn show(
         ("the hunt: hot cuts, hostile losses", &outcome.hunt),
     ] {
         if let Some(sample) = sample {
-            text += &format!("\n{}\n", card(name, sample));
+            text += &format!("\n{}\n", card(name, sample, guest.is_some()));
         }
     }
     if let (Some(first), Some(folder)) = (outcome.kept.first(), &options.keep_failing) {
@@ -441,7 +537,7 @@ fn show(
     output.result(&text)
 }
 
-fn card(name: &str, sample: &Sample) -> String {
+fn card(name: &str, sample: &Sample, in_guest: bool) -> String {
     let ScoreCard { pulls, .. } = sample.card;
     let card = &sample.card;
     let mut rows: Vec<(&str, String)> = vec![
@@ -464,7 +560,10 @@ fn card(name: &str, sample: &Sample) -> String {
     rows.push(("renames without fsync torn", shown(&card.rename_torn)));
     rows.push(("old data exposed", shown(&card.exposed)));
     rows.push(("blocks torn, as permitted", card.torn_blocks.to_string()));
-    rows.push(("recovery, seconds", spread(&card.recovery_seconds)));
+    if !in_guest {
+        // Drives take no time there after the cut, and processors never do.
+        rows.push(("recovery, seconds", spread(&card.recovery_seconds)));
+    }
     if sample.unsteady > 0 {
         rows.push(("not shown twice, not counted", sample.unsteady.to_string()));
     }

@@ -76,6 +76,112 @@ fn what_fsync_promised_is_there_and_without_barriers_it_is_not() {
     assert_eq!(replayed["is_same_judgement"], true, "{replayed}");
 }
 
+fn has_guest() -> bool {
+    match guest::Kernel::find() {
+        Ok(_) => true,
+        Err(error) => {
+            testkit::missing!("{error}");
+            false
+        }
+    }
+}
+
+/// "In the guest the same test is repeatable to the nanosecond"; what is unsafe is found there too,
+/// and made again.
+#[test]
+fn in_a_guest_the_same_is_found_every_time() {
+    if !has_guest() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let pull = |more: &[&str]| {
+        let plain = ["pull", "--guest", "ram:32MiB", "--work", "fsync", "--steps", "40"];
+        let few = ["--recordings", "1", "--pulls", "8", "--memory", "128MiB", "--json"];
+        json(&command(folder.path(), &[&plain[..], &few, more].concat()).output().unwrap())
+    };
+    let sound = pull(&["--hunt", "8"]);
+    assert_eq!(sound["place"], "guest");
+    for sample in ["figure", "hunt"] {
+        let card = &sound["outcome"][sample]["card"];
+        assert_eq!((&card["pulls"], &sound["outcome"][sample]["unsteady"]), (&8.into(), &0.into()));
+        for what in ["promise_broken", "unmountable", "exposed"] {
+            assert_eq!(card[what]["count"], 0, "{sound}");
+        }
+    }
+    assert!(sound["outcome"]["recorded_seconds"].as_f64() > Some(0.0), "drives take time");
+    assert_eq!(pull(&["--hunt", "8"]), sound, "to the nanosecond");
+    assert_ne!(pull(&["--hunt", "8", "--seed", "2"])["outcome"], sound["outcome"]);
+
+    let broken = pull(&["--mount-options", "barrier=0", "--keep-failing", "kept"]);
+    let card = &broken["outcome"]["figure"]["card"];
+    assert!(card["promise_broken"]["count"].as_u64() > Some(0), "{broken}");
+    let kept = broken["outcome"]["kept"][0].as_str().unwrap();
+    let replay = command(folder.path(), &["pull", "--json", "--replay", kept]).output().unwrap();
+    let replayed = json(&replay);
+    assert_eq!(replayed["is_same_state"], true, "{replayed}");
+    assert_eq!(replayed["is_same_judgement"], true, "{replayed}");
+}
+
+/// The write hole: a drive dies with the power, and what resync would have made good is gone.
+#[test]
+fn a_drive_that_dies_with_the_power_tells_ppl_from_resync() {
+    if !has_guest() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let card = |consistency: &str| {
+        let stack = "raid5(metadata=1.2, chunk=64KiB, ram:24MiB, ram:24MiB, ram:24MiB)";
+        let plain = ["pull", "--guest", stack, "--consistency", consistency, "--work", "fsync"];
+        let few = ["--steps", "30", "--recordings", "1", "--pulls", "12", "--memory", "128MiB"];
+        let more = ["--lose-member", "random", "--json"];
+        let all = [&plain[..], &few, &more].concat();
+        let found = json(&command(folder.path(), &all).output().unwrap());
+        found["outcome"]["figure"]["card"].clone()
+    };
+    // Dirty and degraded, the array starts by force only.
+    let resync = card("resync");
+    assert!(resync["unmountable"]["count"].as_u64() > Some(0), "{resync}");
+    assert!(!["A", "B"].iter().any(|grade| resync["grade"] == *grade), "{resync}");
+    let ppl = card("ppl");
+    for what in ["unmountable", "promise_broken"] {
+        assert_eq!(ppl[what]["count"], 0, "{ppl}");
+    }
+}
+
+/// Modelled drives in a plan, the hunt beside the figure, and what broke kept for a replay.
+#[test]
+fn a_plan_in_guests_has_grades_and_keeps_what_broke() {
+    if !has_guest() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let text = "schema = 1\nname = \"grades\"\n[members.one]\nstacks = [\"model:disk-2008\"]\n\
+        [matrix]\nplace = \"guest\"\nlevel = \"single\"\nfile_system = \"ext4\"\n\
+        memory = \"128MiB\"\nmount_options = [\"defaults\", \"barrier=0\"]\n\
+        [baseline]\nmount_options = \"defaults\"\n[[workload]]\nsuite = \"pull\"\n\
+        tests = [\"pull fsync\"]\nsteps = 40\npulls = 8\nhunt = 4\ndrive_size = \"32MiB\"\n\
+        keep_failing = \"yes\"\n[trials]\nblocks = 1\n";
+    fs::write(folder.path().join("plan.toml"), text).unwrap();
+    let (report, run) = report_of(folder.path());
+    let [sound, broken] = &report["safety"].as_array().unwrap()[..] else { panic!("{report}") };
+    assert!(["A", "B"].iter().any(|grade| sound["grade"] == *grade), "{report}");
+    assert!(["D", "E"].iter().any(|grade| broken["grade"] == *grade), "{report}");
+    assert_eq!(sound["rows"][0]["hunt"]["tally"]["pulls"], 4, "{report}");
+    let summary = fs::read_to_string(run.join("summary.csv")).unwrap();
+    for metric in ["pull fsync,pulls_count,1,8,", "pull fsync,hunt_pulls_count,1,4,"] {
+        assert!(summary.contains(metric), "{summary}");
+    }
+    let [trial] = &fs::read_dir(run.join("failing")).unwrap().collect::<Vec<_>>()[..] else {
+        panic!("one trial broke something")
+    };
+    let kept = fs::read_dir(trial.as_ref().unwrap().path()).unwrap().map(|file| file.unwrap());
+    let kept = kept.map(|file| file.path()).find(|path| path.extension() == Some("json".as_ref()));
+    let kept = kept.unwrap();
+    let all = ["pull", "--json", "--replay", kept.to_str().unwrap()];
+    let replayed = json(&command(folder.path(), &all).output().unwrap());
+    assert_eq!(replayed["is_same_state"], true, "{replayed}");
+}
+
 /// The lines of a plan over one drive of memory with ext4.
 fn plan(folder: &Path, head: &str, matrix: &str, workloads: &str, blocks: u32) -> PathBuf {
     let text = format!(

@@ -231,14 +231,17 @@ impl Scheduler {
         self.run_while(|| true)
     }
 
-    /// Serves until the kernel has hung up, or `go_on` says no, which is asked about twice a second
-    /// of real time.
+    /// Serves until the kernel has hung up, or `go_on` says no, which is asked after each message
+    /// and about twice a second of real time.
     ///
     /// # Errors
     /// As [`Scheduler::run`]; [`ErrorKind::Other`] after a no.
     pub fn run_while(&mut self, go_on: impl Fn() -> bool) -> Result<Ended, Error> {
         let pause = Timespec { tv_sec: 0, tv_nsec: ASK_MILLISECONDS * 1_000_000 };
         while !self.ended {
+            if !go_on() {
+                return Err(Error::new(ErrorKind::Other, "the guest was given up"));
+            }
             let mut watched = vec![PollFd::new(&self.kernel, PollFlags::IN)];
             watched.extend(
                 self.disks
@@ -247,10 +250,7 @@ impl Scheduler {
                     .map(|line| PollFd::from_borrowed_fd(line, PollFlags::IN)),
             );
             match rustix::event::poll(&mut watched, Some(&pause)) {
-                Ok(0) | Err(rustix::io::Errno::INTR) if go_on() => continue,
-                Ok(0) | Err(rustix::io::Errno::INTR) => {
-                    return Err(Error::new(ErrorKind::Other, "the guest was given up"));
-                }
+                Ok(0) | Err(rustix::io::Errno::INTR) => continue,
                 other => other.map_err(|error| failed("waiting for the guest", error.into()))?,
             };
             let ready: Vec<bool> = watched.iter().map(|it| !it.revents().is_empty()).collect();

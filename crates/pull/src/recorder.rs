@@ -143,8 +143,13 @@ impl Recorder {
     /// Writes down what the work has to say: it stands behind every completion that the work knows
     /// of, and before whatever it sends from now on. Returns the number of its event.
     pub fn mark(&self, text: &[u8]) -> u32 {
+        self.mark_at(text, self.clock.map_or(0, |clock| clock()))
+    }
+
+    /// The same of work that knows the time on the drives' virtual clock, in nanoseconds.
+    pub fn mark_at(&self, text: &[u8], now_nanoseconds: u64) -> u32 {
         let mut recording = self.recording();
-        let time = recording.time(self.clock.map_or(0, |clock| clock()));
+        let time = recording.time(now_nanoseconds);
         let length = u32::try_from(text.len()).expect("marks are short");
         let data = recording.record(&Record::mark(length, time), &[text]);
         recording.event(time, Moment::Mark { data, length })

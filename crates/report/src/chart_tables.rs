@@ -4,7 +4,7 @@ use results::analysis::{Cell, Comparison, Metric};
 use results::shape::Effect;
 use results::types::Run;
 
-use crate::charts::{Front, Lines, Load, Moved, Traffic};
+use crate::charts::{Front, Graded, Lines, Load, Moved, Traffic};
 use crate::numbers;
 use crate::table::{Column, Table, comparison_title, label, number, words};
 use crate::words::say;
@@ -40,6 +40,20 @@ pub(crate) fn by_axis(charts: &[Lines], comparison: &Comparison) -> Table {
     let axis = first.map_or("", |chart| chart.axis.as_str());
     let caption = say!(BY_AXIS_TABLE, axis = axis, place = comparison_title(comparison));
     Table { caption, columns, rows }
+}
+
+/// Scores by grade.
+pub(crate) fn grades(graded: &[Graded<'_>], comparison: &Comparison) -> Table {
+    let columns = vec![words(say!(CONFIGURATION)), words(say!(GRADE)), number(say!(SCORE))];
+    let row = |one: &Graded<'_>| {
+        let score = match one.is_baseline {
+            true => format!("{}×", one.ratio()),
+            false => numbers::score_whole(one.score),
+        };
+        vec![one.name.clone(), one.grade.to_string(), score]
+    };
+    let caption = say!(GRADES_TITLE, place = comparison_title(comparison));
+    Table { caption, columns, rows: graded.iter().map(row).collect() }
 }
 
 /// What may stand beside a workload's own figure, in the order in which it is shown.

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use results::analysis::{Analysis, Cell, Comparison, Metric};
+use results::analysis::{Analysis, Cell, Comparison, Metric, Score};
 use results::claim::Answer;
+use results::safety::Grade;
 use results::shape;
 use results::types::{Run, Workload};
 
 use crate::numbers::{self, Unit};
+use crate::safety;
 use crate::table::{self, Panel};
 
 const RATE: &str = "throughput_bytes_per_second";
@@ -348,6 +350,56 @@ pub(crate) fn fronts(run: &Run, comparison: &Comparison) -> Vec<Front> {
         })
     };
     run.plan.workloads.iter().filter_map(front).collect()
+}
+
+/// A configuration in speed and grade.
+pub(crate) struct Graded<'a> {
+    /// Its label.
+    pub(crate) name: String,
+    /// Its grade.
+    pub(crate) grade: Grade,
+    /// The same with what it stands for.
+    pub(crate) sentence: String,
+    /// Its score of all work together, or of the one kind of work that there is.
+    pub(crate) score: &'a Score,
+    /// Whether it is what the others are compared with.
+    pub(crate) is_baseline: bool,
+}
+
+impl Graded<'_> {
+    /// Its score as a number.
+    pub(crate) fn ratio(&self) -> String {
+        match self.is_baseline {
+            true => "1".to_owned(),
+            false => numbers::ratio(self.score.ratio, self.score.interval()),
+        }
+    }
+}
+
+/// What has a score and a grade, by grade from best to worst, and of each grade the fastest first;
+/// nothing where there is one such configuration alone.
+pub(crate) fn graded<'a>(analysis: &Analysis, comparison: &'a Comparison) -> Vec<Graded<'a>> {
+    let Some(all) = comparison.whole.as_ref().or(comparison.kinds.last()) else {
+        return Vec::new();
+    };
+    let graded = |score: &'a Score| {
+        let id = &score.configuration;
+        let own = analysis.safety.iter().find(|safety| safety.configuration == *id)?;
+        let whole = own.whole.as_ref()?;
+        Some(Graded {
+            name: table::label(comparison, id),
+            grade: whole.grade,
+            sentence: safety::sentence(whole),
+            score,
+            is_baseline: *id == comparison.baseline,
+        })
+    };
+    let mut all: Vec<Graded<'a>> = all.scores.iter().filter_map(graded).collect();
+    all.sort_by(|one, other| {
+        let speed = other.score.ratio.total_cmp(&one.score.ratio);
+        one.grade.cmp(&other.grade).then(speed)
+    });
+    if all.len() < 2 { Vec::new() } else { all }
 }
 
 /// What members moved for one workload.

@@ -12,6 +12,9 @@ use crate::words::{self, Language};
 /// One row for each cell and metric: the axes, then
 /// `workload,metric,trials,median,low,high,ratio,ratio_low,ratio_high,verdict`. A field without a
 /// value is empty.
+///
+/// Pull tests follow, with the counts of all their trials together in the place of a median, or the
+/// longest time of all, and their grade in that of a verdict; a hunt's metrics begin with `hunt_`.
 #[must_use]
 pub fn csv(run: &Run, analysis: &Analysis) -> String {
     // Programs read the same whatever the language.
@@ -45,6 +48,26 @@ fn table(run: &Run, analysis: &Analysis) -> String {
         let figures = figures(metric)
             .map(|figure| Field::Figure(figure.map(|figure| significant(figure, 9))));
         line(&mut text, named.chain([trials]).chain(figures).chain([Field::Text(word(metric))]));
+    }
+    for safety in &analysis.safety {
+        for row in &safety.rows {
+            let whole = row.whole.iter().map(|whole| (whole, whole.tally.metrics()));
+            let hunt = row.hunt.iter().map(|whole| (whole, whole.tally.hunt_metrics()));
+            for (whole, metrics) in whole.chain(hunt) {
+                for (name, figure) in metrics {
+                    let axes =
+                        run.plan.axes.iter().map(|axis| {
+                            safety.settings.get(&axis.name).cloned().unwrap_or_default()
+                        });
+                    let named = axes.chain([row.workload.clone(), name]).map(Field::Text);
+                    let figures = [Some(row.trials as f64), Some(significant(figure, 9))];
+                    let empty = [None; 5];
+                    let figures = figures.into_iter().chain(empty).map(Field::Figure);
+                    let grade = Field::Text(whole.grade.to_string());
+                    line(&mut text, named.chain(figures).chain([grade]));
+                }
+            }
+        }
     }
     text
 }

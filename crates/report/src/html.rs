@@ -267,6 +267,19 @@ fn grades(analysis: &Analysis) -> Markup {
             section aria-labelledby="safety" {
                 h2 #safety { (say!(WHAT_POWER_CUTS_LEAVE)) }
                 p.note { (safety::NOTE) }
+                @for comparison in &analysis.comparisons {
+                    @let graded = charts::graded(analysis, comparison);
+                    @if !graded.is_empty() {
+                        h3 { (title(comparison)) }
+                        p.note { (say!(GRADES_NOTE)) }
+                        figure {
+                            @let name = say!(GRADES_TITLE,
+                                place = table::comparison_title(comparison));
+                            (scrolled(&name, &svg::grades(comparison, &graded)))
+                            (behind(&chart_tables::grades(&graded, comparison)))
+                        }
+                    }
+                }
                 (shown(&table))
             }
         }

@@ -13,7 +13,8 @@ const LIST_LENGTH_MAX: usize = 10;
 pub(crate) const NOTE: &str = "Grade A: nothing is lost but the last second of copies; B: nothing \
     acknowledged is lost; C: it takes a repair, or old data come to light; D: acknowledged work is \
     lost; E: all is lost, sometimes. Times are the longest. Of what no pull has shown, so many in a \
-    hundred stay possible (95 %); what was found nowhere has no column.";
+    hundred stay possible (95 %); what was found nowhere has no column. A hunt looks for what may \
+    go wrong with cuts and losses as hostile as they are permitted: it counts for no other line.";
 
 /// Some of all pulls.
 fn of_pulls(count: u64, pulls: u64) -> String {
@@ -134,6 +135,10 @@ pub(crate) fn table(analysis: &Analysis) -> Option<Table> {
             let why = why.or_else(|| row.whole.is_none().then(|| "no trial yet".to_owned()));
             let name = format!("{label}, {}", row.workload);
             lines.push((name, row.whole.as_ref(), why.unwrap_or_default()));
+            if let Some(hunt) = &row.hunt {
+                let name = format!("{label}, {}, hunt", row.workload);
+                lines.push((name, Some(hunt), String::new()));
+            }
         }
         if safety.rows.len() > 1 && safety.whole.is_some() {
             lines.push((format!("{label}, all"), safety.whole.as_ref(), String::new()));

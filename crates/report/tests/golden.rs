@@ -346,6 +346,7 @@ fn grades_stand_beside_speeds_in_the_decision_and_in_a_section() {
     }
     let page = report::html(&run, &analysis);
     assert!(page.contains(broken) && page.contains("What power cuts leave"));
+    assert_chart_of_grades(&analysis, &page);
     let json: serde_json::Value = serde_json::from_str(&report::json(&run, &analysis)).unwrap();
     let grades: Vec<_> =
         json["safety"].as_array().unwrap().iter().map(|one| &one["grade"]).collect();
@@ -362,6 +363,20 @@ fn grades_stand_beside_speeds_in_the_decision_and_in_a_section() {
     // Without any, nothing is said of it.
     let none = fixture::small();
     assert!(!report::html(&none, &analyse(&none)).contains("What power cuts leave"));
+}
+
+/// Speed against grade: every configuration that has both, the safe ones before the others.
+fn assert_chart_of_grades(analysis: &results::Analysis, page: &str) {
+    let (_, chart) = page.split_once("<svg class=\"grades\"").expect("there is a chart of grades");
+    let (chart, _) = chart.split_once("</svg>").unwrap();
+    let graded = analysis.safety.iter().filter(|safety| safety.whole.is_some()).count();
+    assert_eq!(chart.matches("class=\"row\"").count(), graded, "{chart}");
+    let first = |grade: &str| chart.find(&format!("×, grade {grade}: ")).unwrap();
+    assert!(first("B") < first("D"), "{chart}");
+    assert_eq!(chart.matches("class=\"head\"").count(), 2, "B and D: {chart}");
+    // A run without speeds, or without grades, has no such chart.
+    let none = fixture::small();
+    assert!(!report::html(&none, &analyse(&none)).contains("class=\"grades\""));
 }
 
 #[test]

@@ -201,7 +201,7 @@ impl Settings {
     /// Arrays with metadata that can be started by force are.
     pub(crate) fn tree(&self) -> Result<Node, Error> {
         let node = stack::parse(&self.stack).map_err(block::Error::from)?;
-        Ok(if self.force { with_force(node) } else { node })
+        Ok(if self.force { forced(node) } else { node })
     }
 }
 
@@ -251,7 +251,10 @@ fn with_absolute_paths(
     })
 }
 
-fn with_force(node: Node) -> Node {
+/// The same stack, with every array that has superblocks started also where something may be lost by
+/// it.
+#[must_use]
+pub fn forced(node: Node) -> Node {
     let Node::Layer { name, mut options, children } = node else { return node };
     let knows_force = stack::table::layer(&name)
         .is_ok_and(|row| row.options.iter().any(|option| option.name == "force"));
@@ -261,7 +264,7 @@ fn with_force(node: Node) -> Node {
         options.retain(|(option, _)| option != "force");
         options.push(("force".to_owned(), "yes".to_owned()));
     }
-    Node::Layer { name, options, children: children.into_iter().map(with_force).collect() }
+    Node::Layer { name, options, children: children.into_iter().map(forced).collect() }
 }
 
 #[cfg(test)]

@@ -49,6 +49,8 @@ const WORKS: [(&str, &str); 7] = [
 pub const DEVICES: [&str; 5] = ["typical", "strict", "write-through", "lying", "lying-fua"];
 /// What a drive may write whole or not at all.
 const TEARS: [&str; 6] = ["512", "1KiB", "2KiB", "4KiB", "8KiB", "16KiB"];
+/// Which drive may be lost with the power.
+pub const LOST: [&str; 2] = ["none", "random"];
 /// What may happen.
 pub const EVENTS: [&str; 3] = ["power", "yank", "kill"];
 
@@ -63,8 +65,8 @@ pub static SUITE: Suite = Suite {
         nothing acknowledged is lost; C: it takes a repair, or old data come to light; D: \
         acknowledged work is lost; E: all is lost, sometimes. A configuration has the worst grade \
         of its rows, shown with the number of pulls and with what so many leave possible; `must = \
-        [\"grade >= B\"]` takes no other. It needs root and this machine's kernel, and opens none \
-        of the members. Rows have no score. In plans only: by hand it is `raidloom pull`.",
+        [\"grade >= B\"]` takes no other. It needs root and this machine's kernel, or with place = \
+        \"guest\" a guest's, and opens none of the members. Rows have no score. In plans only: by hand it is `raidloom pull`.",
     targets: &[TargetKind::Folder],
     settings: &[
         Setting::new(
@@ -72,6 +74,20 @@ pub static SUITE: Suite = Suite {
             Kind::Count(1, 1_000_000),
             Value::Count(100),
             "Power cuts of a row in each block, at moments uniform in time.",
+        ),
+        Setting::new(
+            "hunt",
+            Kind::Count(0, 1_000_000),
+            Value::Count(0),
+            "Further power cuts around arrivals and flushes, with losses as hostile as they are \
+            permitted: a sample of its own, shown beside the other and in no grade.",
+        ),
+        Setting::new(
+            "keep_failing",
+            Kind::Word(&["no", "yes"]),
+            Value::word("no"),
+            "Whether what makes states again that broke something stays in the run's folder \
+            (failing/, for `raidloom pull --replay`).",
         ),
         Setting::new(
             "recordings",
@@ -130,6 +146,13 @@ pub static SUITE: Suite = Suite {
             "How long a write stays in it at most.",
         ),
         Setting::new(
+            "lose_member",
+            Kind::Word(&LOST),
+            Value::word("none"),
+            "Whether a drive, another each time, is lost together with the power: what resync, \
+            bitmap and PPL differ in.",
+        ),
+        Setting::new(
             "tear",
             Kind::Word(&TEARS),
             Value::word("4KiB"),
@@ -169,7 +192,7 @@ pub fn planned_time(settings: &Settings, row: &str) -> Duration {
     let recordings = u32::try_from(settings.count("recordings")).unwrap_or(u32::MAX);
     let (_, spread) = extent(settings, row);
     (spread + Duration::from_secs(3)).saturating_mul(recordings)
-        + Duration::from_secs(settings.count("pulls") / 3)
+        + Duration::from_secs((settings.count("pulls") + settings.count("hunt")) / 3)
 }
 
 /// A device or folder that is there already cannot lose its power.

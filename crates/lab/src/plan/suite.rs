@@ -529,11 +529,11 @@ pub(crate) fn planned_time(
     else {
         return if is_in_guest { GUEST_TRIAL } else { ROW };
     };
-    if is_in_guest {
-        return guest_time(suite, &settings, configuration);
-    }
     if safety::is_pull(workload) {
         return pull::planned_time(&settings, row(workload));
+    }
+    if is_in_guest {
+        return guest_time(suite, &settings, configuration);
     }
     let settings = settings.of_group(workload.group);
     let runs = u32::try_from(runs(&settings, suite)).unwrap_or(1);

@@ -16,10 +16,13 @@ use host::Error;
 use serde::{Deserialize, Serialize};
 
 use super::worker::Output;
-use super::{Options, Outcome, Place, Program, enter, run};
+use super::{Ground, Options, Outcome, Program, enter, run};
 
 /// How long the wish to stop may go unnoticed.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// What the process is told beside the program's own arguments where it needs no namespace.
+const IN_GUEST: &str = "--guest";
 
 /// What the process says.
 #[derive(Debug, Serialize, Deserialize)]
@@ -81,6 +84,9 @@ fn start(options: &Options, program: &Program) -> Result<Test, Error> {
     line.push(b'\n');
     let mut command = Command::new(&program.path);
     command.args(&program.arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+    if options.guest_memory_bytes.is_some() {
+        command.arg(IN_GUEST);
+    }
     let mut child = command.spawn().map_err(|error| failed(&error))?;
     let mut input = child.stdin.take().expect("it was piped");
     let output = BufReader::new(child.stdout.take().expect("it was piped"));
@@ -102,13 +108,13 @@ fn start(options: &Options, program: &Program) -> Result<Test, Error> {
     }
 }
 
-/// The process's side: enters a namespace, reads its options, tests, and says what came out.
-/// `worker` is what mounts and works.
+/// The process's side: enters a namespace unless all is done in guests, reads its options, tests,
+/// and says what came out. `worker` is what mounts and works.
 ///
 /// # Errors
 /// When nobody listens any more. What kept the test from being made is said, and no error here.
-pub fn serve_test(worker: &Program, output: &mut Output<'_>) -> Result<(), Error> {
-    let said = match test(worker, output) {
+pub fn serve_test(worker: &Program, in_guest: bool, output: &mut Output<'_>) -> Result<(), Error> {
+    let said = match test(worker, in_guest, output) {
         Ok(outcome) => Said::Ended(Box::new(outcome)),
         Err(error) => Said::Failed(error.to_string()),
     };
@@ -119,9 +125,11 @@ fn say(output: &mut Output<'_>, said: &Said) -> std::io::Result<()> {
     output(&(serde_json::to_string(said).map_err(std::io::Error::other)? + "\n"))
 }
 
-fn test(worker: &Program, output: &mut Output<'_>) -> Result<Outcome, Error> {
-    // Nothing was read yet: the program begins anew in there.
-    enter()?;
+fn test(worker: &Program, in_guest: bool, output: &mut Output<'_>) -> Result<Outcome, Error> {
+    if !in_guest {
+        // Nothing was read yet: the program begins anew in there.
+        enter()?;
+    }
     let mut line = String::new();
     std::io::stdin()
         .read_line(&mut line)
@@ -133,14 +141,14 @@ fn test(worker: &Program, output: &mut Output<'_>) -> Result<Outcome, Error> {
         let _ = std::io::stdin().read_line(&mut String::new());
         std::process::exit(1);
     });
-    let place = Place::new()?;
+    let ground = Ground::new(options.guest_memory_bytes)?;
     let mut gone = None;
     let mut tell = |text: &str| {
         if let Err(error) = say(output, &Said::Told(text.to_owned())) {
             gone = Some(error);
         }
     };
-    let outcome = run(&options, &place, worker, &mut tell, &AtomicBool::new(false))?;
+    let outcome = run(&options, &ground, worker, &mut tell, &AtomicBool::new(false))?;
     match gone {
         Some(error) => Err(Error::from_io("the pull test", &error)),
         None => Ok(outcome),

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use block::{Device, Error as BlockError, ErrorKind, Node};
+use block::{Device, Error as BlockError, ErrorKind, Node, size_text};
 use host::Error;
 
 /// How the addresses of our drives begin in a stack.
@@ -16,26 +16,70 @@ pub struct Leaves {
     pub stack: Node,
     /// The size of each drive, in bytes.
     pub drive_bytes: Vec<u64>,
+    /// The model of each that has one, as the text of a leaf.
+    pub drive_models: Vec<Option<String>>,
+}
+
+/// A drive in the place of a leaf.
+pub struct DriveLeaf {
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Its model, as a leaf that keeps its data.
+    pub model: Option<Node>,
+}
+
+/// The model of drives in guests that name none: a request of theirs takes some time, as at any
+/// drive, or all of a recording would happen at one moment.
+pub const DEFAULT_MODEL: &str = "ssd-2008";
+
+impl DriveLeaf {
+    /// A drive of which nothing but its size is known.
+    ///
+    /// # Errors
+    /// A size that [`DEFAULT_MODEL`] has not got, in a guest.
+    pub fn of_size(bytes: u64, in_guest: bool) -> Result<DriveLeaf, Error> {
+        if !in_guest {
+            return Ok(DriveLeaf { bytes, model: None });
+        }
+        DriveLeaf::modelled(&Node::leaf("model", DEFAULT_MODEL).with("size", size_text(bytes)))
+    }
+
+    /// The drive of a `model:` leaf.
+    ///
+    /// # Errors
+    /// A model that is none.
+    pub fn modelled(leaf: &Node) -> Result<DriveLeaf, Error> {
+        let lacks = matches!(leaf, Node::Leaf { options, .. }
+            if !options.iter().any(|(name, _)| name == "data"));
+        let model = if lacks { leaf.clone().with("data", "keep") } else { leaf.clone() };
+        let device = built(&model, 0)?;
+        if !device.info().stores_data {
+            return Err(Error::usage(format!("{leaf}: a pull test needs drives that keep data")));
+        }
+        Ok(DriveLeaf { bytes: device.info().size_bytes, model: Some(model) })
+    }
 }
 
 /// Puts a drive of our own in the place of every leaf but the memory of caches, which is lost with
-/// the host. `size` tells how large a file is to be, or why it may not stand for one.
+/// the host. `drive` tells which that is to be, or why the leaf may not stand for one.
 ///
 /// # Errors
 /// A leaf that cannot be a drive.
 pub fn leaves(
     stack: &Node,
-    size: &mut dyn FnMut(&str, &Node) -> Result<u64, Error>,
+    drive: &mut dyn FnMut(&str, &Node) -> Result<DriveLeaf, Error>,
 ) -> Result<Leaves, Error> {
-    let mut drive_bytes = Vec::new();
+    let (mut drive_bytes, mut drive_models) = (Vec::new(), Vec::new());
     let stack = replace(stack, false, &mut |scheme, leaf| {
-        drive_bytes.push(size(scheme, leaf)?);
+        let DriveLeaf { bytes, model } = drive(scheme, leaf)?;
+        drive_bytes.push(bytes);
+        drive_models.push(model.map(|model| model.to_string()));
         Ok(Node::leaf("file", format!("{ADDRESS}{}", drive_bytes.len() - 1)))
     })?;
     if drive_bytes.is_empty() {
         return Err(Error::usage("there is no drive in this stack that could lose its power"));
     }
-    Ok(Leaves { stack, drive_bytes })
+    Ok(Leaves { stack, drive_bytes, drive_models })
 }
 
 fn replace(
@@ -65,16 +109,42 @@ fn replace(
 
 /// A drive in memory, all zeroes.
 pub(super) fn memory(bytes: u64) -> Result<Arc<dyn Device>, Error> {
+    built(&Node::leaf("ram", bytes.to_string()), 0)
+}
+
+/// A modelled drive, all zeroes.
+pub(super) fn modelled(text: &str, seed: u64) -> Result<Arc<dyn Device>, Error> {
+    built(&crate::stacks::parse(text)?, seed)
+}
+
+fn built(leaf: &Node, seed: u64) -> Result<Arc<dyn Device>, Error> {
     let context = stack::BuildContext {
         files: &stack::NoFiles,
-        seed: 0,
+        seed,
         read_only: false,
         create_bytes: None,
         emulate: false,
     };
-    let node = Node::leaf("ram", bytes.to_string());
-    let built = stack::build(&node, &context).map_err(|error| Error::usage(error.to_string()))?;
+    let built = stack::build(leaf, &context).map_err(|error| Error::usage(error.to_string()))?;
     Ok(built.device)
+}
+
+/// The stack when the drive of this number is not there; nothing where nothing is left of it then.
+pub(super) fn without(node: &Node, number: usize) -> Option<Node> {
+    match node {
+        Node::Leaf { address, .. } if *address == format!("{ADDRESS}{number}") => None,
+        Node::Layer { name, options, children } => {
+            let left: Vec<Option<Node>> =
+                children.iter().map(|child| without(child, number)).collect();
+            let is_redundant = stack::table::layer(name).is_ok_and(|row| row.redundant);
+            if !is_redundant && left.contains(&None) {
+                return None;
+            }
+            let children = left.into_iter().map(|child| child.unwrap_or(Node::Missing)).collect();
+            Some(Node::Layer { name: name.clone(), options: options.clone(), children })
+        }
+        other => Some(other.clone()),
+    }
 }
 
 /// The drives, by the numbers in their addresses.
@@ -99,8 +169,10 @@ mod tests {
     fn drives(text: &str) -> Result<(String, Vec<u64>), String> {
         let stack = stack::parse(text).unwrap();
         let mut size = |scheme: &str, leaf: &Node| match (scheme, leaf) {
-            ("ram", Node::Leaf { address, .. }) => Ok(address.parse().unwrap()),
-            _ => Ok(7),
+            ("ram", Node::Leaf { address, .. }) => {
+                DriveLeaf::of_size(address.parse().unwrap(), false)
+            }
+            _ => DriveLeaf::of_size(7, false),
         };
         leaves(&stack, &mut size)
             .map(|leaves| (leaves.stack.to_string(), leaves.drive_bytes))
@@ -115,5 +187,24 @@ mod tests {
         assert_eq!(sizes, [7, 1024]);
         assert!(drives("cache(ram:512, cache(a.img, ram:5))").is_ok());
         assert!(drives("record(file:t, ram:512)").unwrap_err().contains("leave the layer out"));
+    }
+
+    #[test]
+    fn a_drive_that_is_lost_is_missing_in_the_array_that_can_do_without_it() {
+        let left = |text: &str, number: usize| {
+            let mut size = |_: &str, _: &Node| DriveLeaf::of_size(512, false);
+            let leaves = leaves(&stack::parse(text).unwrap(), &mut size).unwrap();
+            without(&leaves.stack, number).map(|stack| stack.to_string())
+        };
+        let name = |number: usize| Node::leaf("file", format!("{ADDRESS}{number}")).to_string();
+        let five = "raid5(metadata=1.2, a, b, c)";
+        let expected = format!("raid5(metadata=1.2, {}, missing, {})", name(0), name(2));
+        assert_eq!(left(five, 1), Some(expected));
+        let nested = "cache(ram:512, raid1(raid0(a, b), raid0(c, d)))";
+        let expected = format!("cache(ram:512, raid1(missing, raid0({}, {})))", name(2), name(3));
+        assert_eq!(left(nested, 1), Some(expected));
+        assert_eq!(left("raid0(a, b)", 0), None);
+        assert_eq!(left("a", 0), None);
+        assert!(left("a", 1).is_some(), "another one");
     }
 }

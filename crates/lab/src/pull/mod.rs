@@ -1,29 +1,36 @@
-//! `raidloom pull`: how much of a stack and a file system is left when the power fails, on this
-//! machine's kernel.
+//! `raidloom pull`: how much of a stack and a file system is left when the power fails, with this
+//! machine's kernel or with one in a guest.
 //!
 //! ```text
-//!   record   drives in memory ─ recorder ─ stack ─ FUSE file ─ loop ─ file system ─ work ──> log with marks
-//!   state    log, cut, seed ─> drives ─ stack ─ FUSE file ─ mount, repair, read ──> judgement
+//!   record   drives ─ recorder ─ stack ─ disk ─ file system ─ work ──> log with marks
+//!   state    log, cut, seed ─> drives ─ stack ─ disk ─ mount, repair, read ──> judgement
 //!   score    all judgements ─> card, grade, bound
 //! ```
 //!
+//! On this machine the disk is a FUSE file, and a loop device over it; in a guest it is a disk of
+//! the guest's, time is modelled, and the same seed makes the same log and the same judgements.
+//!
 //! Nothing that the stack names is opened: drives of the same sizes are made in memory. Mounts live
-//! in a namespace of their own, and what touches them is a process of its own: both end with this
-//! one, however it ends.
+//! in a namespace of their own or in a guest, and what touches them is a process of its own: all
+//! end with this one, however it ends.
 
 mod apart;
 mod drives;
+mod guests;
 mod place;
+mod slot;
 mod state;
+mod talk;
 mod text;
 mod worker;
 
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use block::{Device, Node};
+use block::{Device, Node, Reactor};
 use export::RemovalPolicy;
 use export::fuse::{FuseFile, FuseOptions};
 use export::loop_device::LoopDevice;
@@ -40,13 +47,15 @@ use serve::{OpenOptions, Opened};
 
 pub(crate) use apart::run_apart;
 pub use apart::serve_test;
-pub use drives::{Leaves, leaves};
-pub use place::{Place, enter};
-pub use state::{Failing, Replayed, replay};
+pub use drives::{DEFAULT_MODEL, DriveLeaf, Leaves, leaves};
+pub use guests::Guests;
+pub use place::{Place, enter, may_mount};
+pub use state::{Failing, Replayed, kept, replay};
+pub use talk::serve_worker_in_guest;
 pub use worker::{Output, Program, serve_worker};
 
 use drives::Drives;
-use worker::Task;
+use worker::{Task, Worker};
 
 /// How the drives behave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,6 +121,57 @@ impl FromStr for Happening {
     }
 }
 
+/// Which drive does not come back with the power.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LostMember {
+    /// All come back.
+    #[default]
+    None,
+    /// One, another one in each state.
+    Random,
+    /// The one of this number, counted from 0 in the order in which the stack names them.
+    Number(u32),
+}
+
+impl LostMember {
+    /// The drive that is lost in a state, of so many.
+    fn of(self, drives: usize, seed: u64) -> Option<usize> {
+        match self {
+            LostMember::None => None,
+            LostMember::Random => {
+                let number = derive_seed(seed, "lost member", 0) % drives.max(1) as u64;
+                Some(number as usize)
+            }
+            LostMember::Number(number) => Some(number as usize),
+        }
+    }
+}
+
+impl fmt::Display for LostMember {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LostMember::None => f.write_str("none"),
+            LostMember::Random => f.write_str("random"),
+            LostMember::Number(number) => write!(f, "{number}"),
+        }
+    }
+}
+
+impl FromStr for LostMember {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<LostMember, String> {
+        Ok(match text {
+            "none" => LostMember::None,
+            "random" => LostMember::Random,
+            _ => LostMember::Number(text.parse().map_err(|_| {
+                format!("`{text}`: expected none, random, or the number of a drive, from 0")
+            })?),
+        })
+    }
+}
+
 /// What is tested, and how.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Options {
@@ -120,6 +180,14 @@ pub struct Options {
     pub stack: Node,
     /// Their sizes in bytes.
     pub drive_bytes: Vec<u64>,
+    /// The models of those that take modelled time while the work is recorded, as the text of a
+    /// leaf; in guests only. The others take none.
+    #[serde(default)]
+    pub drive_models: Vec<Option<String>>,
+    /// The memory in bytes of the guests in which all is done; nothing where it is done with this
+    /// machine's kernel.
+    #[serde(default)]
+    pub guest_memory_bytes: Option<u64>,
     /// How an array with superblocks is made.
     pub new_array: Option<NewArraySettings>,
     /// Whether arrays and caches are kept up.
@@ -154,6 +222,9 @@ pub struct Options {
     pub cache_milliseconds: u64,
     /// What a drive never tears.
     pub tear_bytes: u32,
+    /// Which drive is lost together with the power.
+    #[serde(default)]
+    pub lost_member: LostMember,
     /// Everything random follows from it.
     pub seed: u64,
     /// Where states that broke something are kept.
@@ -192,7 +263,14 @@ impl Options {
         }
     }
 
-    fn open(&self, drives: Vec<Arc<dyn Device>>, is_new: bool) -> Result<Opened, Error> {
+    /// Opens a stack over drives: the test's own, or what was left of it.
+    fn open(
+        &self,
+        stack: &Node,
+        drives: Vec<Arc<dyn Device>>,
+        is_new: bool,
+        reactor: Option<&Reactor>,
+    ) -> Result<Opened, Error> {
         let files = Drives(drives);
         let options = OpenOptions {
             files: &files,
@@ -202,11 +280,110 @@ impl Options {
             member_time: None,
             upkeep: self.upkeep,
             new_array: self.new_array.as_ref().filter(|_| is_new),
-            reactor: None,
+            reactor,
             models: None,
         };
-        Opened::open(&self.stack, &options).map_err(|error| Error::failed(error.to_string()))
+        Opened::open(stack, &options).map_err(|error| Error::failed(error.to_string()))
     }
+
+    /// The drives that are recorded, before anything was written to them.
+    fn drives(&self, recorder: &Arc<Recorder>) -> Result<Vec<Arc<dyn Device>>, Error> {
+        let drive = |(number, &bytes): (usize, &u64)| {
+            let below = match self.drive_models.get(number) {
+                Some(Some(model)) => {
+                    drives::modelled(model, derive_seed(self.seed, "drive", number as u64))?
+                }
+                _ => drives::memory(bytes)?,
+            };
+            Ok(recorder.drive(below, self.advertised()))
+        };
+        self.drive_bytes.iter().enumerate().map(drive).collect()
+    }
+}
+
+/// Where file systems are mounted.
+pub enum Ground {
+    /// By this machine's kernel.
+    Host(Place),
+    /// By that of a guest.
+    Guest(Guests),
+}
+
+impl Ground {
+    /// Guests with so much memory, or this machine, in the namespace that was entered.
+    ///
+    /// # Errors
+    /// What is missing for it.
+    pub fn new(guest_memory_bytes: Option<u64>) -> Result<Ground, Error> {
+        Ok(match guest_memory_bytes {
+            Some(bytes) => Ground::Guest(Guests::new(bytes)?),
+            None => Ground::Host(Place::new()?),
+        })
+    }
+
+    /// The clock of a recording; that of a guest's disks is their reactor's.
+    fn clock(&self) -> Option<fn() -> u64> {
+        match self {
+            Ground::Host(_) => Some(clock),
+            Ground::Guest(_) => None,
+        }
+    }
+
+    /// What a stack is opened on; on the wall's clock without it.
+    fn reactor(&self) -> Option<Reactor> {
+        match self {
+            Ground::Host(_) => None,
+            Ground::Guest(_) => Some(Reactor::virtual_clock()),
+        }
+    }
+
+    /// Serves a stack, and starts a worker that finds it as a disk.
+    fn stage(
+        &self,
+        options: &Options,
+        opened: &Opened,
+        program: &Program,
+        seed: u64,
+    ) -> Result<Stage, Error> {
+        let device = Arc::clone(&opened.device);
+        match self {
+            Ground::Host(place) => {
+                let failed = |error: block::Error| Error::failed(error.to_string());
+                let fuse =
+                    FuseOptions { workers: 1, policy: options.removal, ..FuseOptions::default() };
+                let file = FuseFile::mount(device, &place.disk(), &fuse).map_err(failed)?;
+                let block_bytes = opened.device.info().block_bytes;
+                let device = LoopDevice::attach(file.path(), block_bytes, false).map_err(failed)?;
+                // With its last user it goes by itself, and that is this process or the mount.
+                let held = std::fs::File::open(device.path())
+                    .map_err(|error| Error::from_io(device.path().display(), &error))?;
+                Ok(Stage {
+                    worker: program.start()?,
+                    device: device.path().to_owned(),
+                    point: place.point(),
+                    _held: Some((held, file)),
+                })
+            }
+            Ground::Guest(guests) => {
+                let write_cache = !options.removal.writes_durably();
+                Ok(Stage {
+                    worker: guests.start(program, device, write_cache, seed)?,
+                    device: Guests::disk(),
+                    point: Guests::point(),
+                    _held: None,
+                })
+            }
+        }
+    }
+}
+
+/// A disk, and a worker that can make and mount a file system on it.
+struct Stage {
+    worker: Worker,
+    device: PathBuf,
+    point: PathBuf,
+    /// What the disk stands on, in the order in which it goes.
+    _held: Option<(std::fs::File, FuseFile)>,
 }
 
 /// A sample: its states, and what they come to.
@@ -264,12 +441,14 @@ fn clock() -> u64 {
 /// What kept it from being recorded, or a state from being made. What a state showed is no error.
 pub fn run(
     options: &Options,
-    place: &Place,
+    ground: &Ground,
     program: &Program,
     tell: &mut dyn FnMut(&str),
     stop: &AtomicBool,
 ) -> Result<Outcome, Error> {
-    options.file_system.check_mountable()?;
+    if matches!(ground, Ground::Host(_)) {
+        options.file_system.check_mountable()?;
+    }
     let mut outcome = Outcome {
         figure: None,
         hunt: None,
@@ -288,7 +467,7 @@ pub fn run(
             break;
         }
         tell(&format!("recording {} of {count}", number + 1));
-        let recording = record(options, place, program, number)?;
+        let recording = record(options, ground, program, number)?;
         outcome.add(&recording);
         if let (0, Some(path)) = (number, &options.log_writes) {
             write_log_writes(&recording.log, path)?;
@@ -298,7 +477,7 @@ pub fn run(
         let seed = derive_seed(options.seed, "cuts", number);
         let figure = uniform_cuts(&recording.log, recording.between, share(options.pulls), seed);
         let hunt = hot_cuts(&recording.log, recording.between, share(options.hunt), seed);
-        let mut states = state::States::new(options, place, program, &recording, number);
+        let mut states = state::States::new(options, ground, program, &recording, number);
         for ((sample, cuts), is_hunt) in samples.iter_mut().zip([figure, hunt]).zip([false, true]) {
             states.pull(&cuts, is_hunt, sample, &mut outcome.kept, tell, stop)?;
         }
@@ -345,62 +524,56 @@ impl Outcome {
 /// Serves the stack over fresh drives, makes the file system, works on it, and records all of it.
 fn record(
     options: &Options,
-    place: &Place,
+    ground: &Ground,
     program: &Program,
     number: u64,
 ) -> Result<Recording, Error> {
     let failed = |error: block::Error| Error::failed(error.to_string());
-    let recorder = Recorder::in_memory(Some(clock));
-    let drives = options
-        .drive_bytes
-        .iter()
-        .map(|&bytes| Ok(recorder.drive(drives::memory(bytes)?, options.advertised())));
-    let opened = options.open(drives.collect::<Result<_, Error>>()?, true)?;
-    let fuse = FuseOptions { workers: 1, policy: options.removal, ..FuseOptions::default() };
-    let file = FuseFile::mount(Arc::clone(&opened.device), &place.disk(), &fuse).map_err(failed)?;
-    let (held, device) = {
-        let device = LoopDevice::attach(file.path(), opened.device.info().block_bytes, false)
-            .map_err(failed)?;
-        // With its last user it goes by itself, and that is this process or the mount.
-        let held = std::fs::File::open(device.path())
-            .map_err(|error| Error::from_io(device.path().display(), &error))?;
-        (held, device.path().to_owned())
-    };
+    let recorder = Recorder::in_memory(ground.clock());
+    let reactor = ground.reactor();
+    let drives = options.drives(&recorder)?;
+    let opened = options.open(&options.stack, drives, true, reactor.as_ref())?;
+    let seed = derive_seed(options.seed, "guest", number);
+    let mut stage = ground.stage(options, &opened, program, seed)?;
     let run = derive_seed(options.seed, "run", number);
-    let mut worker = program.start()?;
-    let point = place.point();
+    let (worker, point) = (&mut stage.worker, &stage.point);
     let file_system = options.file_system.name.to_owned();
     worker.carry_out(&Task::Make {
-        device: device.clone(),
+        device: stage.device.clone(),
         file_system: file_system.clone(),
         options: options.make_options.clone(),
     })?;
-    let mount_options = options.mount_options.clone();
     worker.carry_out(&Task::Mount {
-        device,
+        device: stage.device.clone(),
         point: point.clone(),
         file_system,
-        options: mount_options,
+        options: options.mount_options.clone(),
     })?;
-    let mut mark = |mark: &Mark| {
-        let text = serde_json::to_vec(mark).expect("a mark is plain data");
-        recorder.mark(&text)
+    // Guests say when it was, on the clock of their disks.
+    let at = |text: &[u8], time: Option<u64>| match time {
+        Some(time) => recorder.mark_at(text, time),
+        None => recorder.mark(text),
     };
-    worker.carry_out_marking(
+    let mut mark = |mark: &Mark, time: Option<u64>| {
+        let text = serde_json::to_vec(mark).expect("a mark is plain data");
+        at(&text, time)
+    };
+    let prepared = worker.carry_out_marking(
         &Task::Prepare { point: point.clone(), work: options.work, run },
         &mut mark,
     )?;
-    let begin = recorder.mark(BEGIN);
+    let begin = at(BEGIN, prepared);
     let seed = derive_seed(options.seed, "work", number);
     let (work, extent) = (options.work, options.extent);
-    worker.carry_out_marking(
+    let worked = worker.carry_out_marking(
         &Task::Work { point: point.clone(), work, run, seed, extent },
         &mut mark,
     )?;
-    let end = recorder.mark(END);
-    worker.carry_out(&Task::Unmount { point })?;
+    let end = at(END, worked);
+    worker.carry_out(&Task::Unmount { point: point.clone() })?;
+    let Stage { worker, _held: held, .. } = stage;
     worker.end();
-    drop((held, file, opened));
+    drop((held, opened));
     let log = Arc::new(recorder.finish().map_err(failed)?);
     Ok(Recording { marks: marks(&log)?, log, between: (begin + 1, end) })
 }
@@ -440,6 +613,8 @@ fn options_of(failing: &Failing) -> Result<Options, Error> {
     Ok(Options {
         stack: crate::stacks::parse(&failing.stack)?,
         drive_bytes: failing.drive_bytes.clone(),
+        drive_models: Vec::new(),
+        guest_memory_bytes: failing.guest_memory_bytes,
         new_array: None,
         upkeep: true,
         file_system: FileSystem::named(&failing.file_system)?,
@@ -456,6 +631,7 @@ fn options_of(failing: &Failing) -> Result<Options, Error> {
         cache_bytes: 0,
         cache_milliseconds: 0,
         tear_bytes: 512,
+        lost_member: failing.lost_member,
         seed: 0,
         keep_failing: None,
         log_writes: None,

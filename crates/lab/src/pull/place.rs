@@ -15,6 +15,12 @@ const INSIDE: &str = "RAIDLOOM_PULL_NAMESPACE";
 /// namespace it is covered with memory.
 const COVERED: &str = "/sys/fs/fuse/connections";
 
+/// Whether this user may mount file systems with this machine's kernel.
+#[must_use]
+pub fn may_mount() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 /// Goes on with this very program in a mount namespace of its own, unless that was done before.
 /// What is mounted there goes with its last process.
 ///
@@ -24,10 +30,11 @@ pub fn enter() -> Result<(), Error> {
     if std::env::var_os(INSIDE).is_some_and(|id| id == *std::process::id().to_string()) {
         return Ok(());
     }
-    if !rustix::process::geteuid().is_root() {
+    if !may_mount() {
         return Err(Error::refused(
             "pull mounts file systems, damaged ones among them, with this machine's kernel, which \
-            only root may do: run it as root, in a virtual machine if there is one",
+            only root may do: let it be done in a guest, which needs no root (--guest, after \
+            `raidloom guest build`), or run it as root, in a virtual machine if there is one",
         ));
     }
     let program = std::env::current_exe()

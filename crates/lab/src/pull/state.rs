@@ -4,14 +4,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use block::Node;
 use export::fuse::{FuseFile, FuseOptions};
 use host::Error;
-use pull::{Cut, Findings, History, Judgement, Log, Mark, Policy, expected};
+use pull::{Crash, Cut, Findings, History, Judgement, Log, Mark, Policy, expected};
 use reactor::{Random, derive_seed};
 use serde::{Deserialize, Serialize};
+use serve::Opened;
 
+use super::drives;
+use super::guests::Guests;
+use super::slot::Slot;
 use super::worker::{State, Waited, Worker};
-use super::{Options, Place, Program, Recording, Samples};
+use super::{Ground, LostMember, Options, Program, Recording, Samples};
+
+/// Where the chance of guests that judge comes from: the same for every state, so that one that is
+/// made again is judged as before.
+const JUDGE_SEED: u64 = 1;
 
 /// A state that broke something: enough to make it again, bit for bit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -40,6 +49,13 @@ pub struct Failing {
     pub work: pull::Work,
     /// How the drives behaved.
     pub behaviour: super::Behaviour,
+    /// Which drive was lost with the power; by the seed, where it is a random one.
+    #[serde(default)]
+    pub lost_member: LostMember,
+    /// The memory in bytes of the guest in which it was judged; none where it was judged with a
+    /// machine's own kernel.
+    #[serde(default)]
+    pub guest_memory_bytes: Option<u64>,
     /// The file system.
     pub file_system: String,
     /// Options for mounting it.
@@ -50,12 +66,16 @@ pub struct Failing {
 
 pub(super) struct States<'a> {
     options: &'a Options,
-    place: &'a Place,
+    ground: &'a Ground,
     program: &'a Program,
     recording: &'a Recording,
     /// The recording's number.
     number: u64,
     worker: Option<Worker>,
+    /// The disk of the guest in which the worker is.
+    slot: Option<Slot>,
+    /// The state that lies in it: the guest lets go of it when there is another.
+    in_slot: Option<Opened>,
     /// The run in the content.
     run: u64,
 }
@@ -72,13 +92,14 @@ struct Made {
 impl<'a> States<'a> {
     pub(super) fn new(
         options: &'a Options,
-        place: &'a Place,
+        ground: &'a Ground,
         program: &'a Program,
         recording: &'a Recording,
         number: u64,
     ) -> States<'a> {
         let run = derive_seed(options.seed, "run", number);
-        States { options, place, program, recording, number, worker: None, run }
+        let (worker, slot, in_slot) = (None, None, None);
+        States { options, ground, program, recording, number, worker, slot, in_slot, run }
     }
 
     /// Judges a state at each of the cuts, which are in order.
@@ -124,60 +145,117 @@ impl<'a> States<'a> {
                 cuts.len()
             ));
         }
+        self.end_worker();
+        Ok(())
+    }
+
+    fn end_worker(&mut self) {
         if let Some(worker) = self.worker.take() {
             worker.end();
         }
-        Ok(())
+        self.in_slot = None;
     }
 
     fn judge(&mut self, history: &mut History, made: Made) -> Result<Judgement, Error> {
         let failed = |error: block::Error| Error::failed(error.to_string());
         history.advance(made.cut).map_err(failed)?;
         let crash = history.crash(made.cut, made.policy, made.seed).map_err(failed)?;
-        let opened = match self.options.open(crash.drives(), false) {
-            Ok(opened) => opened,
-            Err(error) => {
-                let text = Some(format!("the stack does not start: {error}"));
-                return Ok(Judgement {
-                    unmountable: text.clone(),
-                    lost_for_good: text,
-                    ..Judgement::default()
-                });
+        let (opened, mut refused) = self.start(&crash, made.seed);
+        let Some(opened) = opened else {
+            return Ok(lost(refused.unwrap_or_default()));
+        };
+        let mut waited = self.look(&opened, made.cut, false)?;
+        if let Waited::Stopped(why) = &waited {
+            refused.get_or_insert_with(|| format!("the kernel that mounted it stopped: {why}"));
+            waited = self.look(&opened, made.cut, true)?;
+        }
+        let mut judgement = match waited {
+            Waited::Judged(judgement) => judgement,
+            Waited::Hangs => lost("mounting or reading it does not end".to_owned()),
+            Waited::Stopped(why) => lost(format!("the kernel that mounted it stopped: {why}")),
+        };
+        judgement.unmountable = refused.or(judgement.unmountable);
+        if matches!(self.ground, Ground::Guest(_)) {
+            self.in_slot = Some(opened);
+        }
+        Ok(judgement)
+    }
+
+    /// Starts the stack from what is left, by force where it does not start as it is; with why it
+    /// does not.
+    fn start(&self, crash: &Crash, seed: u64) -> (Option<Opened>, Option<String>) {
+        let Options { stack, drive_bytes, lost_member, .. } = self.options;
+        let left = match lost_member.of(drive_bytes.len(), seed) {
+            Some(number) => drives::without(stack, number),
+            None => Some(stack.clone()),
+        };
+        let Some(left) = left else {
+            let text = "a drive was lost with the power, and the stack cannot do without it";
+            return (None, Some(text.to_owned()));
+        };
+        let reactor = self.ground.reactor();
+        let open = |stack: &Node| self.options.open(stack, crash.drives(), false, reactor.as_ref());
+        let error = match open(&left) {
+            Ok(opened) => return (Some(opened), None),
+            Err(error) => error,
+        };
+        let forced = serve::forced(left.clone());
+        let opened = if forced == left { None } else { open(&forced).ok() };
+        (opened, Some(format!("the stack does not start: {error}")))
+    }
+
+    /// Lets the worker look at a state that was started.
+    fn look(&mut self, opened: &Opened, cut: Cut, repair_first: bool) -> Result<Waited, Error> {
+        let failed = |error: block::Error| Error::failed(error.to_string());
+        let device = Arc::clone(&opened.device);
+        let (image, point, file) = match self.ground {
+            Ground::Host(place) => {
+                let options = FuseOptions { workers: 1, ..FuseOptions::default() };
+                let file = FuseFile::mount(device, &place.image(), &options).map_err(failed)?;
+                (file.path().to_owned(), place.point(), Some(file))
+            }
+            Ground::Guest(_) => {
+                let slot = self.slot.take().filter(|slot| slot.fits(device.info()));
+                if slot.is_none() {
+                    self.end_worker();
+                }
+                let slot = slot.unwrap_or_else(|| Slot::new(device.info()));
+                slot.put(&device);
+                self.slot = Some(slot);
+                (Guests::disk(), Guests::point(), None)
             }
         };
-        let options = FuseOptions { workers: 1, ..FuseOptions::default() };
-        let device = Arc::clone(&opened.device);
-        let file = FuseFile::mount(device, &self.place.image(), &options).map_err(failed)?;
-        let worker = match &mut self.worker {
-            Some(worker) => worker,
-            none => none.insert(self.program.start()?),
-        };
-        let before = self.recording.marks.iter().filter(|(event, ..)| *event < made.cut.events);
+        let before = self.recording.marks.iter().filter(|(event, ..)| *event < cut.events);
         let marks: Vec<(u64, Mark)> = before.map(|&(_, time, mark)| (time, mark)).collect();
-        let judged = worker.judge(State {
-            image: file.path().to_owned(),
-            point: self.place.point(),
+        let state = State {
+            image,
+            is_device: file.is_none(),
+            repair_first,
+            point,
             file_system: self.options.file_system.name.to_owned(),
             options: self.options.mount_options.clone(),
             run: self.run,
             expected: expected(self.options.work, &marks),
-        })?;
-        let judgement = match judged {
-            Waited::Judged(judgement) => judgement,
-            Waited::Hangs => {
-                // What serves it goes first: then whoever waits for it gets an error.
-                drop(file);
-                self.worker = None;
-                let text = Some("mounting or reading it does not end".to_owned());
-                return Ok(Judgement {
-                    unmountable: text.clone(),
-                    lost_for_good: text,
-                    ..Judgement::default()
-                });
-            }
         };
-        drop((file, opened));
-        Ok(judgement)
+        let waited = self.worker()?.judge(state)?;
+        // What serves it goes first: then whoever waits for it gets an error.
+        drop(file);
+        if !matches!(waited, Waited::Judged(_)) {
+            self.worker = None;
+        }
+        Ok(waited)
+    }
+
+    /// What judges, which is started where it does not run.
+    fn worker(&mut self) -> Result<&mut Worker, Error> {
+        let worker = match (self.worker.take(), self.ground, &self.slot) {
+            (Some(worker), ..) => worker,
+            (None, Ground::Guest(guests), Some(slot)) => {
+                guests.start(self.program, Arc::new(slot.clone()), true, JUDGE_SEED)?
+            }
+            (None, ..) => self.program.start()?,
+        };
+        Ok(self.worker.insert(worker))
     }
 
     /// Writes down what makes the state again, and its log once.
@@ -189,6 +267,8 @@ impl<'a> States<'a> {
     ) -> Result<Option<PathBuf>, Error> {
         let Some(folder) = &self.options.keep_failing else { return Ok(None) };
         let failed = |error: block::Error| Error::failed(error.to_string());
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Error::from_io(folder.display(), &error))?;
         let crash = history.crash(made.cut, made.policy, made.seed).map_err(failed)?;
         let log = format!("recording-{}.pulllog", self.number + 1);
         let log_path = folder.join(&log);
@@ -210,6 +290,8 @@ impl<'a> States<'a> {
             run: self.run,
             work: self.options.work,
             behaviour: self.options.behaviour,
+            lost_member: self.options.lost_member,
+            guest_memory_bytes: self.options.guest_memory_bytes,
             file_system: self.options.file_system.name.to_owned(),
             mount_options: self.options.mount_options.clone(),
             judgement: judgement.clone(),
@@ -220,6 +302,11 @@ impl<'a> States<'a> {
         host::files::write_whole(&path, text.as_bytes())?;
         Ok(Some(path))
     }
+}
+
+/// A state of which nothing can be read.
+fn lost(why: String) -> Judgement {
+    Judgement { unmountable: Some(why.clone()), lost_for_good: Some(why), ..Judgement::default() }
 }
 
 /// Whether there is something that has to be shown twice.
@@ -237,30 +324,43 @@ fn what(judgement: &Judgement) -> Judgement {
     Judgement { recovery_milliseconds: 0, ..judgement.clone() }
 }
 
-/// Makes a state again that was kept, and judges it. The answer says whether it is the same, bit
-/// for bit, and what was found.
+/// Reads a state that was kept.
 ///
 /// # Errors
-/// A file that is none or has gone, and what keeps it from being judged.
-pub fn replay(path: &Path, place: &Place, program: &Program) -> Result<Replayed, Error> {
+/// A file that is none or has gone.
+pub fn kept(path: &Path) -> Result<Failing, Error> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Error::usage(format!("{}: {error}", path.display())))?;
-    let failing: Failing = serde_json::from_str(&text).map_err(|error| {
+    serde_json::from_str(&text).map_err(|error| {
         Error::usage(format!("{}: no state that pull has kept: {error}", path.display()))
-    })?;
+    })
+}
+
+/// Makes a state again that was kept at this path, and judges it. The answer says whether it is the
+/// same, bit for bit, and what was found.
+///
+/// # Errors
+/// A log that has gone, and what keeps it from being judged.
+pub fn replay(
+    failing: &Failing,
+    path: &Path,
+    ground: &Ground,
+    program: &Program,
+) -> Result<Replayed, Error> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let log =
         Log::open(&folder.join(&failing.log)).map_err(|error| Error::usage(error.to_string()))?;
     let policy: Policy = failing.policy.parse().map_err(Error::usage)?;
-    let options = super::options_of(&failing)?;
+    let options = super::options_of(failing)?;
     let recording = Recording { marks: super::marks(&log)?, log: Arc::new(log), between: (0, 0) };
     let cut = Cut { events: failing.cut_events, time_nanoseconds: failing.cut_nanoseconds };
     let unit = failing.unit_bytes;
     let made = Made { cut, policy, seed: failing.seed, unit };
     let mut history = History::new(Arc::clone(&recording.log), options.fault(), Some(unit));
-    let mut states = States::new(&options, place, program, &recording, 0);
+    let mut states = States::new(&options, ground, program, &recording, 0);
     states.run = failing.run;
     let judgement = states.judge(&mut history, made)?;
+    states.end_worker();
     let failed = |error: block::Error| Error::failed(error.to_string());
     let crash = history.crash(made.cut, made.policy, made.seed).map_err(failed)?;
     Ok(Replayed {

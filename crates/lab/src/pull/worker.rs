@@ -1,8 +1,8 @@
-//! The process that touches mounted file systems.
+//! The process that touches mounted file systems, on this machine or in a guest.
 //!
 //! It is one of its own because a process that is killed while it waits for a file system that it
 //! serves itself would wait for ever. Tasks come as lines of JSON on its standard input, marks and
-//! answers go back on its standard output; it ends with its input.
+//! answers go back on its standard output, or both on a disk of a guest; it ends with its input.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -32,9 +32,13 @@ pub(super) enum Task {
 }
 
 /// A state to be judged.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct State {
+    /// A file that is mounted as a loop device, or a block device.
     pub(super) image: PathBuf,
+    pub(super) is_device: bool,
+    /// Mounting it as it is has failed before, in a way of which nothing could be said any more.
+    pub(super) repair_first: bool,
     pub(super) point: PathBuf,
     pub(super) file_system: String,
     pub(super) options: Option<String>,
@@ -61,6 +65,56 @@ pub struct Program {
     pub arguments: Vec<String>,
 }
 
+/// A line of a worker's.
+pub(super) struct Line {
+    pub(super) text: String,
+    /// When it was said, on the clock of the guest that it comes from.
+    pub(super) time_nanoseconds: Option<u64>,
+}
+
+/// What a worker lives in.
+pub(super) trait Life {
+    /// Gives it a line.
+    fn send(&mut self, line: &str) -> Result<(), Error>;
+    /// Lets it end in order.
+    fn end(&mut self);
+    /// Why it has ended, where that is no fault of the test's: a guest's kernel that stopped.
+    fn last_words(&mut self) -> Option<String>;
+}
+
+/// A process of this machine. Dropping it kills it.
+struct Process {
+    child: Child,
+    input: Option<ChildStdin>,
+}
+
+impl Life for Process {
+    fn send(&mut self, line: &str) -> Result<(), Error> {
+        let input = self.input.as_mut().expect("open until the end");
+        let sent = input.write_all(line.as_bytes()).and_then(|()| input.flush());
+        sent.map_err(|error| Error::from_io("the worker", &error))
+    }
+
+    fn end(&mut self) {
+        self.input = None;
+        // Whatever it says, it has nothing mounted any more.
+        let _ = self.child.wait();
+    }
+
+    fn last_words(&mut self) -> Option<String> {
+        None
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if self.input.take().is_some() {
+            let _ = self.child.kill();
+        }
+        let _ = self.child.wait();
+    }
+}
+
 impl Program {
     pub(super) fn start(&self) -> Result<Worker, Error> {
         let failed = |error: &io::Error| Error::from_io("starting what mounts and works", error);
@@ -71,22 +125,20 @@ impl Program {
         let output = BufReader::new(child.stdout.take().expect("it was piped"));
         let (sender, said) = mpsc::channel();
         std::thread::spawn(move || {
-            for line in output.lines().map_while(Result::ok) {
-                let Ok(said) = serde_json::from_str(&line) else { break };
-                if sender.send(said).is_err() {
+            for text in output.lines().map_while(Result::ok) {
+                if sender.send(Line { text, time_nanoseconds: None }).is_err() {
                     break;
                 }
             }
         });
-        Ok(Worker { child, input: Some(input), said })
+        Ok(Worker { life: Box::new(Process { child, input: Some(input) }), said })
     }
 }
 
-/// A worker that runs. Dropping it kills it.
+/// A worker that works. Dropping it ends it at once.
 pub(super) struct Worker {
-    child: Child,
-    input: Option<ChildStdin>,
-    said: Receiver<Said>,
+    life: Box<dyn Life>,
+    said: Receiver<Line>,
 }
 
 /// How waiting for the worker ended.
@@ -94,45 +146,69 @@ pub(super) enum Waited {
     Judged(Judgement),
     /// It has not answered in time.
     Hangs,
+    /// The kernel on which it worked has stopped.
+    Stopped(String),
+}
+
+/// Why there is no answer.
+enum NoAnswer {
+    Late,
+    Ended,
 }
 
 impl Worker {
-    fn send(&mut self, line: &str) -> Result<(), Error> {
-        let input = self.input.as_mut().expect("open until the end");
-        let sent = input.write_all(line.as_bytes()).and_then(|()| input.write_all(b"\n"));
-        sent.and_then(|()| input.flush()).map_err(|error| Error::from_io("the worker", &error))
+    pub(super) fn new(life: Box<dyn Life>, said: Receiver<Line>) -> Worker {
+        Worker { life, said }
     }
 
     fn send_task(&mut self, task: &Task) -> Result<(), Error> {
         let line = serde_json::to_string(task)
             .map_err(|error| Error::failed(format!("a task for the worker: {error}")))?;
-        self.send(&line)
+        self.life.send(&(line + "\n"))
     }
 
-    pub(super) fn carry_out(&mut self, task: &Task) -> Result<(), Error> {
-        self.carry_out_marking(task, &mut |_| 0)
+    fn hear(&mut self, time: Duration) -> Result<Result<(Said, Option<u64>), NoAnswer>, Error> {
+        match self.said.recv_timeout(time) {
+            Ok(line) => match serde_json::from_str(&line.text) {
+                Ok(said) => Ok(Ok((said, line.time_nanoseconds))),
+                Err(error) => {
+                    Err(Error::failed(format!("what the worker says makes no sense: {error}")))
+                }
+            },
+            Err(RecvTimeoutError::Timeout) => Ok(Err(NoAnswer::Late)),
+            Err(RecvTimeoutError::Disconnected) => Ok(Err(NoAnswer::Ended)),
+        }
     }
 
-    /// Carries out a task; what it marks is written down before it goes on.
+    pub(super) fn carry_out(&mut self, task: &Task) -> Result<Option<u64>, Error> {
+        self.carry_out_marking(task, &mut |_, _| 0)
+    }
+
+    /// Carries out a task; what it marks is written down before it goes on. When it was done, on
+    /// the clock of the guest, where it was done in one.
     pub(super) fn carry_out_marking(
         &mut self,
         task: &Task,
-        mark: &mut dyn FnMut(&Mark) -> u32,
-    ) -> Result<(), Error> {
+        mark: &mut dyn FnMut(&Mark, Option<u64>) -> u32,
+    ) -> Result<Option<u64>, Error> {
         self.send_task(task)?;
         loop {
-            match self.said.recv_timeout(TASK_TIME) {
-                Ok(Said::Mark(text)) => {
-                    mark(&text);
-                    self.send("")?;
+            match self.hear(TASK_TIME)? {
+                Ok((Said::Mark(text), time)) => {
+                    mark(&text, time);
+                    self.life.send("\n")?;
                 }
-                Ok(Said::Done | Said::Judged(_)) => return Ok(()),
-                Ok(Said::Failed(text)) => return Err(Error::failed(text)),
-                Err(RecvTimeoutError::Timeout) => {
+                Ok((Said::Done | Said::Judged(_), time)) => return Ok(time),
+                Ok((Said::Failed(text), _)) => return Err(Error::failed(text)),
+                Err(NoAnswer::Late) => {
                     return Err(Error::failed("the work on the file system hangs"));
                 }
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Error::failed("what works on the file system has ended early"));
+                Err(NoAnswer::Ended) => {
+                    let why =
+                        self.life.last_words().map_or(String::new(), |why| format!(": {why}"));
+                    return Err(Error::failed(format!(
+                        "what works on the file system has ended early{why}"
+                    )));
                 }
             }
         }
@@ -140,31 +216,21 @@ impl Worker {
 
     pub(super) fn judge(&mut self, state: State) -> Result<Waited, Error> {
         self.send_task(&Task::Judge(Box::new(state)))?;
-        match self.said.recv_timeout(STATE_TIME) {
-            Ok(Said::Judged(judgement)) => Ok(Waited::Judged(*judgement)),
-            Ok(Said::Failed(text)) => Err(Error::failed(text)),
-            Ok(Said::Mark(_) | Said::Done) => Err(Error::failed("the worker makes no sense")),
-            Err(RecvTimeoutError::Timeout) => Ok(Waited::Hangs),
-            Err(RecvTimeoutError::Disconnected) => {
-                Err(Error::failed("what judges states has ended early"))
-            }
+        match self.hear(STATE_TIME)? {
+            Ok((Said::Judged(judgement), _)) => Ok(Waited::Judged(*judgement)),
+            Ok((Said::Failed(text), _)) => Err(Error::failed(text)),
+            Ok((Said::Mark(_) | Said::Done, _)) => Err(Error::failed("the worker makes no sense")),
+            Err(NoAnswer::Late) => Ok(Waited::Hangs),
+            Err(NoAnswer::Ended) => match self.life.last_words() {
+                Some(why) => Ok(Waited::Stopped(why)),
+                None => Err(Error::failed("what judges states has ended early")),
+            },
         }
     }
 
     /// Lets it end in order.
     pub(super) fn end(mut self) {
-        self.input = None;
-        // Whatever it says, it has nothing mounted any more.
-        let _ = self.child.wait();
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        if self.input.take().is_some() {
-            let _ = self.child.kill();
-        }
-        let _ = self.child.wait();
+        self.life.end();
     }
 }
 
@@ -259,9 +325,11 @@ fn tools(file_system: &str) -> Option<Tools> {
 }
 
 /// Whether a tool finds nothing to say about an image; nothing where there is no tool.
-fn passes(tool: &[&str], image: &Path, codes: std::ops::RangeInclusive<i32>) -> Option<bool> {
+fn passes(tool: &[&str], state: &State, codes: std::ops::RangeInclusive<i32>) -> Option<bool> {
     let mut command = Command::new(tool[0]);
-    command.args(&tool[1..]).arg(image);
+    // What tells a tool that an image is a file.
+    let words = tool[1..].iter().filter(|word| !(state.is_device && **word == "-f"));
+    command.args(words).arg(&state.image);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let status = command.status().ok()?;
     Some(status.code().is_some_and(|code| codes.contains(&code)))
@@ -271,15 +339,18 @@ fn judge_state(state: &State) -> Result<Judgement, Error> {
     let begun = Instant::now();
     let file_system = FileSystem::named(&state.file_system)?;
     let tools = tools(file_system.name);
-    let options = mount_options(state.options.as_deref(), true);
+    let options = mount_options(state.options.as_deref(), !state.is_device);
     let mut judgement = Judgement::default();
     let repair = || {
         let repair = tools.as_ref().and_then(|tools| tools.repair)?;
         // 1 says that errors were corrected.
-        passes(repair, &state.image, 0..=1)
+        passes(repair, state, 0..=1)
     };
+    if state.repair_first {
+        repair();
+    }
     if let Some(tools) = tools.as_ref().filter(|tools| tools.first) {
-        judgement.check_failed = passes(tools.check, &state.image, 0..=0).map(|passes| !passes);
+        judgement.check_failed = passes(tools.check, state, 0..=0).map(|passes| !passes);
         if judgement.check_failed == Some(true) {
             repair();
         }
@@ -298,7 +369,7 @@ fn judge_state(state: &State) -> Result<Judgement, Error> {
     judgement.findings = Some(judge(&state.point, state.run, &state.expected));
     unmount_patiently(&state.point)?;
     if let Some(tools) = tools.filter(|tools| !tools.first && judgement.unmountable.is_none()) {
-        judgement.check_failed = passes(tools.check, &state.image, 0..=0).map(|passes| !passes);
+        judgement.check_failed = passes(tools.check, state, 0..=0).map(|passes| !passes);
     }
     Ok(judgement)
 }

@@ -31,9 +31,6 @@ use host::Error;
 use host::guard::Guard;
 use host::journal::Journal;
 
-/// Why a pull test of a configuration in a guest has no figures.
-const NOT_IN_GUESTS: &str = "a pull test is made with this machine's kernel, and not in a guest";
-
 /// Why a visit did not come to its end.
 #[derive(Debug)]
 pub(super) enum Broken {
@@ -617,7 +614,7 @@ impl<'a> Execution<'a> {
                 return Ok(());
             }
             if self.is_pull(&group) {
-                self.skip(visit, &group, NOT_IN_GUESTS, observer)?;
+                self.pull(visit, &group, observer)?;
                 continue;
             }
             self.tell(visit, first, observer);
@@ -744,16 +741,21 @@ impl<'a> Execution<'a> {
             }
             self.tell(visit, workload, observer);
             let (plan, configuration) = (self.plan, visit.configuration);
-            let pulled =
-                pulled::options(plan, &plan.workloads[workload], configuration, visit.block)
-                    .and_then(|options| {
-                        let Some(program) = self.puller else {
-                            return Err(Error::failed("nothing was named that makes power cuts"));
-                        };
-                        let mut tell = |text: &str| tracing::debug!("{text}");
-                        let outcome = run_apart(&options, program, &mut tell, self.stop)?;
-                        Ok(outcome.map(|outcome| pulled::found(&options, &outcome)))
-                    });
+            let pulled = pulled::options(
+                plan,
+                &plan.workloads[workload],
+                configuration,
+                visit.block,
+                self.folder,
+            )
+            .and_then(|options| {
+                let Some(program) = self.puller else {
+                    return Err(Error::failed("nothing was named that makes power cuts"));
+                };
+                let mut tell = |text: &str| tracing::debug!("{text}");
+                let outcome = run_apart(&options, program, &mut tell, self.stop)?;
+                Ok(outcome.map(|outcome| pulled::found(&options, &outcome)))
+            });
             match pulled {
                 Ok(Some(found)) => self.trial_found(visit, workload, found, observer)?,
                 Ok(None) => return Err(Broken::Stopped),

@@ -47,7 +47,7 @@ use crate::stacks;
 use host::mount::FileSystem;
 
 /// A guest's memory where nothing is said, in bytes.
-const MEMORY_BYTES: u64 = 512 << 20;
+pub(super) const MEMORY_BYTES: u64 = 512 << 20;
 
 /// What came of a boot: rows with what was found of each.
 pub(super) type GuestRows = Result<Vec<(String, Found)>, Error>;

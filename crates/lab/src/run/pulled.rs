@@ -1,9 +1,11 @@
 //! Rows of the pull suite: the power cuts of a configuration, in a process of their own.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use bench::suite::{Settings, pull as rows};
 use block::Node;
+use export::RemovalPolicy;
 use host::Error;
 use pull::{Extent, WORKS};
 use results::safety::Tally;
@@ -11,15 +13,21 @@ use results::{Configuration, Plan, Workload};
 
 use super::attached::Wanted;
 use super::execute::Found;
+use super::in_guest;
 use crate::cell::CellSettings;
+use crate::plan::axes::{ARRAY, DISK_SIZE, MD, MEMORY, OFF, STATE, UNFLUSHED, WRITE_CACHE};
 use crate::plan::suite;
-use crate::pull::{Behaviour, Happening, Options, Outcome, leaves};
+use crate::pull::{Behaviour, DriveLeaf, Happening, Options, Outcome, leaves};
 use crate::{order, stacks};
 
 /// What drives are multiples of.
 const DRIVE_UNIT: u64 = 4096;
 
-/// The test that a workload of the pull suite is for a configuration in a block.
+/// In the run's folder: states that broke something, a folder for each trial.
+const FAILING: &str = "failing";
+
+/// The test that a workload of the pull suite is for a configuration in a block of the run in
+/// `folder`.
 ///
 /// # Errors
 /// What cannot be pulled.
@@ -28,6 +36,7 @@ pub(super) fn options(
     workload: &Workload,
     configuration: &Configuration,
     block: u32,
+    folder: &Path,
 ) -> Result<Options, Error> {
     let settings = suite::settings(plan, workload, configuration)?;
     let row = suite::row(workload);
@@ -38,12 +47,24 @@ pub(super) fn options(
     let Some((_, work)) = WORKS.into_iter().find(|(known, _)| *known == name) else {
         return Err(Error::usage(format!("no work is called `{name}`")));
     };
-    let most = settings.bytes("drive_size");
-    let mut size = |_: &str, leaf: &Node| {
+    let is_in_guest = in_guest::is_wanted(configuration);
+    let setting = |axis: &str| configuration.settings.get(axis).map(String::as_str);
+    let of_axis = |axis: &str| setting(axis).map(stacks::parse_size).transpose();
+    let of_axis =
+        |axis: &str| of_axis(axis).map_err(|text| Error::usage(format!("{axis}: {text}")));
+    if is_in_guest {
+        refuse_unfit(&setting)?;
+    }
+    let most = settings.bytes("drive_size").min(of_axis(DISK_SIZE)?.unwrap_or(u64::MAX));
+    let mut drive = |scheme: &str, leaf: &Node| {
         let bytes = stacks::dry(leaf, None)?.size_bytes.min(most);
-        Ok(bytes - bytes % DRIVE_UNIT)
+        let bytes = bytes - bytes % DRIVE_UNIT;
+        match scheme {
+            "model" => DriveLeaf::modelled(&resized(leaf, bytes)),
+            _ => DriveLeaf::of_size(bytes, is_in_guest),
+        }
     };
-    let drives = leaves(&stacks::parse(&configuration.stack)?, &mut size)?;
+    let drives = leaves(&stacks::parse(&configuration.stack)?, &mut drive)?;
     let cell = CellSettings::of(&configuration.settings)?;
     let (steps, spread) = rows::extent(&settings, row);
     let count = |name: &str| u32::try_from(settings.count(name)).unwrap_or(u32::MAX);
@@ -52,19 +73,28 @@ pub(super) fn options(
     Ok(Options {
         stack: drives.stack,
         drive_bytes: drives.drive_bytes,
+        drive_models: drives.drive_models,
+        guest_memory_bytes: match is_in_guest {
+            true => Some(of_axis(MEMORY)?.unwrap_or(in_guest::MEMORY_BYTES)),
+            false => None,
+        },
         new_array: cell.new_array,
         upkeep: cell.upkeep,
         file_system: wanted.file_system,
         make_options: wanted.own_make_options(),
         mount_options: serve::mount_options(wanted.policy, false, wanted.mount_options),
-        removal: wanted.policy,
+        // A disk whose cache Linux may not use writes each block durably.
+        removal: match setting(WRITE_CACHE) {
+            Some(OFF) => RemovalPolicy::Quick,
+            _ => wanted.policy,
+        },
         work,
         extent: Extent {
             steps: u32::try_from(steps).unwrap_or(u32::MAX),
             spread_milliseconds: u64::try_from(spread.as_millis()).unwrap_or(u64::MAX),
         },
         pulls,
-        hunt: 0,
+        hunt: count("hunt"),
         recordings: count("recordings").min(pulls),
         behaviour: behaviour(&settings)?,
         happening: happening(&settings)?,
@@ -72,10 +102,39 @@ pub(super) fn options(
         cache_milliseconds: u64::try_from(settings.time("cache_age").as_millis())
             .unwrap_or(u64::MAX),
         tear_bytes: u32::try_from(size("tear")?).unwrap_or(u32::MAX),
+        lost_member: settings.text("lose_member").parse().map_err(Error::usage)?,
         seed: order::trial_seed(plan, configuration, &workload.name, block),
-        keep_failing: None,
+        keep_failing: match settings.text("keep_failing") {
+            "yes" => {
+                let name = format!("{}-{}-{block}", configuration.id, name);
+                Some(folder.join(FAILING).join(name))
+            }
+            _ => None,
+        },
         log_writes: None,
     })
+}
+
+/// What a guest's disks can be in a measurement, and not in a pull test.
+fn refuse_unfit<'a>(setting: &dyn Fn(&str) -> Option<&'a str>) -> Result<(), Error> {
+    let refused = match () {
+        () if setting(ARRAY) == Some(MD) => "the guest's own md",
+        () if setting(STATE).is_some_and(|state| state != guest::State::NAMES[0]) => {
+            "an array that has not all of its members"
+        }
+        () if setting(WRITE_CACHE) == Some(UNFLUSHED) => "a cache that Linux is not told of",
+        () => return Ok(()),
+    };
+    Err(Error::usage(format!("a pull test in a guest is not made with {refused}")))
+}
+
+/// The same leaf with another size.
+fn resized(leaf: &Node, bytes: u64) -> Node {
+    let mut leaf = leaf.clone();
+    if let Node::Leaf { options, .. } = &mut leaf {
+        options.retain(|(name, _)| name != "size");
+    }
+    leaf.with("size", stacks::size_text(bytes))
 }
 
 fn behaviour(settings: &Settings) -> Result<Behaviour, Error> {
@@ -94,8 +153,13 @@ pub(super) fn found(options: &Options, outcome: &Outcome) -> Found {
     let card = &sample.card;
     let tally = Tally { unsteady: sample.unsteady, dishonest, ..card.tally() };
     found.metrics = tally.metrics();
+    if let Some(hunt) = &outcome.hunt {
+        let tally = Tally { unsteady: hunt.unsteady, dishonest, ..hunt.card.tally() };
+        found.metrics.extend(tally.hunt_metrics());
+    }
     // Of this trial alone: these cannot be added up.
-    let more: BTreeMap<String, f64> = [
+    let in_guest = options.guest_memory_bytes.is_some();
+    let mut more: BTreeMap<String, f64> = [
         ("copies_lost_median_seconds", card.closed_seconds_lost.median),
         ("copies_lost_p95_seconds", card.closed_seconds_lost.p95),
         ("promised_lost_median_seconds", card.promised_seconds_lost.median),
@@ -107,6 +171,12 @@ pub(super) fn found(options: &Options, outcome: &Outcome) -> Found {
     ]
     .map(|(name, figure)| (name.to_owned(), figure))
     .into();
+    if in_guest {
+        // Drives take no time there after the cut, and processors never do.
+        for metrics in [&mut more, &mut found.metrics] {
+            metrics.retain(|name, _| !name.contains("recovery_"));
+        }
+    }
     found.metrics.extend(more);
     found
 }

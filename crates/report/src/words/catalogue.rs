@@ -259,6 +259,9 @@ catalogue! {
     SCORES_OF: "Scores of {kind} work", "{kind}のスコア";
     RATIO_OF_ALL: "Ratio of every workload", "ワークロード別の比";
     BY_AXIS_TITLE: "{name}, {metric}, by {axis}, {place}", "{name}、{metric}、{axis} 別、{place}";
+    GRADES_TITLE: "Speed against grade, {place}", "速度とグレード、{place}";
+    GRADES_NOTE: "Scores against the baseline, by grade from best to worst, and of each grade the fastest first. Right of 1 is faster.",
+        "基準に対するスコアを、グレードの良い順に、同じグレードでは速い順に示します。1 より右が高速です。";
     FRONT_TITLE: "{name}, throughput against p99, {place}", "{name}、スループット対 p99、{place}";
     LOAD_TITLE: "{name}, {metric} by depth", "{name}、キュー深度別の{metric}";
     EFFECTS_TITLE: "Main effects of {axis}, {place}", "{axis} の主効果、{place}";
@@ -274,6 +277,7 @@ catalogue! {
     SCORE_OF: "Score of {kind} work, {place}", "{kind}のスコア、{place}";
     CONFIGURATION: "configuration", "構成";
     SCORE: "score, ×", "スコア、×";
+    GRADE: "grade", "グレード";
     INTERVAL: "interval", "信頼区間";
     AGAINST_BASELINE: "against the baseline", "対 基準";
     BEST_SET: "best set", "最良集合";

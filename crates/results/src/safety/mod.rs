@@ -128,6 +128,8 @@ type Count = (&'static str, fn(&mut Tally) -> &mut u64);
 type Longest = (&'static str, fn(&mut Tally) -> &mut f64);
 
 const PULLS: &str = "pulls_count";
+/// How the metrics of a hunt begin.
+const HUNT: &str = "hunt_";
 
 /// The metrics of a trial, each with its field.
 const COUNTS: [Count; 15] = [
@@ -169,15 +171,32 @@ impl Tally {
         metrics
     }
 
+    /// The same of a hunt, which stands beside the figures and is never added to them.
+    #[must_use]
+    pub fn hunt_metrics(&self) -> BTreeMap<String, f64> {
+        self.metrics().into_iter().map(|(name, figure)| (format!("{HUNT}{name}"), figure)).collect()
+    }
+
     /// From the metrics of a trial; none where they are of no pull.
     #[must_use]
     pub fn of(metrics: &BTreeMap<String, f64>) -> Option<Self> {
+        Self::named(metrics, "")
+    }
+
+    /// What a hunt came to, from the metrics of a trial; none where there was none.
+    #[must_use]
+    pub fn of_hunt(metrics: &BTreeMap<String, f64>) -> Option<Self> {
+        Self::named(metrics, HUNT)
+    }
+
+    fn named(metrics: &BTreeMap<String, f64>, prefix: &str) -> Option<Self> {
+        let figure = |name: &str| metrics.get(&format!("{prefix}{name}")).copied();
         let mut tally = Self::default();
         for (name, field) in COUNTS {
-            *field(&mut tally) = metrics.get(name).map_or(0, |count| *count as u64);
+            *field(&mut tally) = figure(name).map_or(0, |count| count as u64);
         }
         for (name, field) in LONGEST {
-            *field(&mut tally) = metrics.get(name).copied().unwrap_or_default();
+            *field(&mut tally) = figure(name).unwrap_or_default();
         }
         (tally.pulls > 0).then_some(tally)
     }
@@ -242,6 +261,11 @@ pub struct Row {
     pub trials: usize,
     /// What they come to together; none where none has.
     pub whole: Option<Whole>,
+    /// What their hunts came to: cuts and losses as hostile as they are permitted, which say nothing
+    /// of how often anything happens and count for no grade of the configuration. None where there
+    /// were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hunt: Option<Whole>,
     /// Why trials have no figures, the first reason; none where all have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unmeasured: Option<String>,
@@ -359,9 +383,13 @@ pub fn safety(plan: &Plan, trials: &[Trial]) -> Vec<Safety> {
 type Cell<'a> = (&'a BTreeMap<String, String>, &'a str);
 
 fn row<'a>(workload: &Workload, trials: impl Iterator<Item = &'a Trial>) -> Row {
-    let mut row = Row { workload: workload.name.clone(), trials: 0, whole: None, unmeasured: None };
-    let mut sum = Tally::default();
+    let name = workload.name.clone();
+    let mut row = Row { workload: name, trials: 0, whole: None, hunt: None, unmeasured: None };
+    let (mut sum, mut hunted) = (Tally::default(), Tally::default());
     for trial in trials {
+        if let Some(tally) = Tally::of_hunt(&trial.metrics) {
+            hunted.add(&tally);
+        }
         match Tally::of(&trial.metrics) {
             Some(tally) => {
                 sum.add(&tally);
@@ -375,6 +403,7 @@ fn row<'a>(workload: &Workload, trials: impl Iterator<Item = &'a Trial>) -> Row 
         }
     }
     row.whole = (row.trials > 0).then(|| Whole::of(sum.grade(), sum));
+    row.hunt = (hunted.pulls > 0).then(|| Whole::of(hunted.grade(), hunted));
     row
 }
 

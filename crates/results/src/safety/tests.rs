@@ -60,6 +60,9 @@ fn what_is_recorded_is_read_back_and_blocks_add_up() {
     assert_eq!((sum.pulls, sum.unmountable), (2 * tally.pulls, 2 * tally.unmountable));
     assert_eq!((sum.copies_seconds_lost, sum.recovery_seconds), (9.0, 2.5));
     assert_eq!(Tally::of(&BTreeMap::from([("io_per_second".to_owned(), 1.0)])), None);
+    let hunted = tally.hunt_metrics();
+    assert_eq!((Tally::of(&hunted), Tally::of_hunt(&hunted)), (None, Some(tally)));
+    assert_eq!(Tally::of_hunt(&metrics), None, "the two are never mixed");
 }
 
 fn workload(name: &str, group: Group) -> Workload {

@@ -1,0 +1,151 @@
+//! Workers in guests: a Linux whose disks are the stacks, and which alone mounts them. It takes no
+//! right on this machine, and what a damaged file system does to a kernel it does to that one.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::thread::JoinHandle;
+
+use block::Device;
+use guest::{Boot, Drive, Kernel, Outcome, Processor};
+use host::Error;
+
+use super::Program;
+use super::talk::TalkDevice;
+use super::worker::{Life, Worker};
+
+/// Where file systems are mounted in a guest.
+const POINT: &str = "/mnt/disk";
+
+/// Guests for a pull test.
+pub struct Guests {
+    kernel: Kernel,
+    memory_bytes: u64,
+}
+
+impl Guests {
+    /// Guests with so much memory, the page cache included.
+    ///
+    /// # Errors
+    /// That their kernel has not been built, or is damaged.
+    pub fn new(memory_bytes: u64) -> Result<Guests, Error> {
+        Ok(Guests { kernel: Kernel::find()?, memory_bytes })
+    }
+
+    /// Whether the kernel of guests was built.
+    #[must_use]
+    pub fn are_there() -> bool {
+        Kernel::find().is_ok()
+    }
+
+    /// The version of their kernel: `6.1.192`.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        self.kernel.version()
+    }
+
+    /// The memory of each, in bytes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory_bytes
+    }
+
+    /// The disk that is worked on and mounted.
+    pub(super) fn disk() -> PathBuf {
+        PathBuf::from(format!("/dev/{}", guest::setup::disk_name(0)))
+    }
+
+    pub(super) fn point() -> PathBuf {
+        POINT.into()
+    }
+
+    /// Boots one with this disk, and starts the worker in it. `seed` is where its chance comes
+    /// from.
+    pub(super) fn start(
+        &self,
+        program: &Program,
+        disk: Arc<dyn Device>,
+        write_cache: bool,
+        seed: u64,
+    ) -> Result<Worker, Error> {
+        let (to_guest, tasks) = mpsc::channel();
+        let (to_host, said) = mpsc::channel();
+        let mut words = vec![escape::shell(guest::setup::program(&program.path)?)];
+        words.extend(program.arguments.iter().map(|word| escape::shell(word)));
+        let job = format!("exec {} /dev/{}", words.join(" "), guest::setup::disk_name(1));
+        let disks = vec![
+            Drive { device: disk, write_cache },
+            Drive { device: Arc::new(TalkDevice::new(to_host, tasks)), write_cache: false },
+        ];
+        let (kernel, memory_bytes) = (self.kernel.clone(), self.memory_bytes);
+        let given_up = Arc::new(AtomicBool::new(false));
+        let gives_up = Arc::clone(&given_up);
+        let thread = std::thread::spawn(move || {
+            let boot = Boot {
+                kernel: &kernel,
+                memory_bytes,
+                seed,
+                disks,
+                queue_depth: None,
+                job: &job,
+                parameters: "",
+                processor: Processor::Same,
+                cut: None,
+                before: None,
+            };
+            boot.run(&|| !gives_up.load(Ordering::Relaxed))
+        });
+        let life = Living { to_guest: Some(to_guest), thread: Some(thread), given_up };
+        Ok(Worker::new(Box::new(life), said))
+    }
+}
+
+/// A worker in a guest. Dropping it gives the guest up.
+struct Living {
+    to_guest: Option<Sender<String>>,
+    thread: Option<JoinHandle<Result<Outcome, block::Error>>>,
+    given_up: Arc<AtomicBool>,
+}
+
+impl Living {
+    /// Waits for the guest, which has heard that it is to end or has ended by itself.
+    fn join(&mut self) -> Option<Result<Outcome, block::Error>> {
+        let thread = self.thread.take()?;
+        Some(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    }
+}
+
+impl Life for Living {
+    fn send(&mut self, line: &str) -> Result<(), Error> {
+        if let Some(to_guest) = &self.to_guest {
+            // Where it has gone its last words say why, and they are asked for next.
+            let _ = to_guest.send(line.to_owned());
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.to_guest = None;
+        // Nothing is mounted in it: whatever it says now changes no figure.
+        let _ = self.join();
+    }
+
+    fn last_words(&mut self) -> Option<String> {
+        Some(match self.join()? {
+            Err(error) => error.to_string(),
+            Ok(outcome) => {
+                let last = outcome.errors.lines().next_back().unwrap_or("it said nothing");
+                format!("the worker in the guest ended: {last}")
+            }
+        })
+    }
+}
+
+impl Drop for Living {
+    fn drop(&mut self) {
+        self.to_guest = None;
+        self.given_up.store(true, Ordering::Relaxed);
+        // One that hangs is not waited for: its processes end with this one.
+    }
+}
