@@ -53,6 +53,15 @@ impl WorkName {
     }
 }
 
+/// Whose array it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ArrayName {
+    /// raidloom's
+    Raidloom,
+    /// That of the guest's own md, on the same drives: the target is one array over drives
+    Md,
+}
+
 /// How drives behave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DeviceName {
@@ -85,8 +94,11 @@ impl DeviceName {
 pub(crate) enum EventName {
     /// The power of the host and of the drives fails
     Power,
-    /// Drives that live on the bus are pulled: what they cached is gone too
+    /// Drives that take their power from the bus are pulled: what they cached is gone too
     Yank,
+    /// Drives with power of their own are pulled: what they cached they write out, what is on its
+    /// way to them may be torn
+    Cable,
     /// The kernel or the serving process ends, the drives keep their power
     Kill,
 }
@@ -138,6 +150,10 @@ pub(crate) struct PullArguments {
     /// What an array with superblocks keeps consistent with: resync, bitmap, ppl
     #[arg(long, value_name = "HOW", default_value = "resync")]
     pub consistency: String,
+
+    /// Whose array it is; with md the target is one array over drives, in a guest
+    #[arg(long, value_enum, default_value_t = ArrayName::Raidloom)]
+    pub array: ArrayName,
 
     /// What works on the file system
     #[arg(long, value_enum, default_value_t = WorkName::Copy)]
@@ -317,6 +333,15 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
         stack: found.stack,
         drive_bytes: found.drive_bytes,
         drive_models: found.drive_models,
+        md: match arguments.array {
+            ArrayName::Raidloom => None,
+            ArrayName::Md if in_guest => Some(md_text(&node, &arguments.consistency)?),
+            ArrayName::Md => {
+                let text =
+                    "--array md: it is the md of a guest, which does not touch this machine's";
+                return Err(Failure::usage(format!("{text}: --guest")));
+            }
+        },
         guest_memory_bytes: match in_guest {
             true => Some(output.size("--memory", &arguments.memory)?),
             false => None,
@@ -346,6 +371,7 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
         happening: match arguments.event {
             EventName::Power => Happening::Power,
             EventName::Yank => Happening::Yank,
+            EventName::Cable => Happening::Cable,
             EventName::Kill => Happening::Kill,
         },
         cache_bytes: output.size("--cache", &arguments.cache)?,
@@ -361,6 +387,31 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
         keep_failing: arguments.keep_failing.clone(),
         log_writes: arguments.log_writes.clone(),
     })
+}
+
+/// The array of a stack as the guest's md makes it: `raid5 chunk=64KiB`.
+fn md_text(stack: &Node, consistency: &str) -> Result<String, Failure> {
+    let failed = |text: &str| Err(Failure::usage(format!("--array md: {text}")));
+    let Node::Layer { name, options, children } = stack else {
+        return failed("the target is a drive, and no array");
+    };
+    if !children.iter().all(|child| matches!(child, Node::Leaf { .. })) {
+        return failed("the target is one array over drives, without layers below");
+    }
+    let mut text = name.clone();
+    for (option, value) in options {
+        match option.as_str() {
+            "chunk" | "layout" => text += &format!(" {option}={value}"),
+            "metadata" => (),
+            _ => return failed(&format!("`{option}` is raidloom's own")),
+        }
+    }
+    match consistency {
+        "resync" => (),
+        "bitmap" => text += " bitmap=internal",
+        _ => return failed("--consistency resync or bitmap; md's PPL is not made in a guest"),
+    }
+    Ok(text)
 }
 
 /// A drive that takes modelled time.
@@ -461,6 +512,7 @@ fn show(
             "cache_bytes": options.cache_bytes,
             "cache_milliseconds": options.cache_milliseconds,
             "tear_bytes": options.tear_bytes,
+            "md": options.md,
             "lost_member": options.lost_member.to_string(),
             "seed": options.seed,
             "place": if guest.is_some() { "guest" } else { "host" },
@@ -470,8 +522,9 @@ fn show(
             "outcome": outcome,
         }));
     }
+    let of_md = if options.md.is_some() { " of md" } else { "" };
     let mut text = format!(
-        "{} on {}{}, {} {} in {:.1} s of {} recordings\n",
+        "{} on {}{of_md}{}, {} {} in {:.1} s of {} recordings\n",
         options.file_system.name,
         arguments.target.as_deref().unwrap_or_default(),
         mounted.map(|mounted| format!(", mounted with {mounted}")).unwrap_or_default(),
@@ -495,7 +548,9 @@ fn show(
         );
     }
     let cache = match (arguments.event, arguments.device) {
-        (EventName::Kill, _) => "drives keep their power and what they cached".to_owned(),
+        (EventName::Cable | EventName::Kill, _) => {
+            "drives keep their power and what they cached".to_owned()
+        }
         (_, DeviceName::Typical) => format!(
             "typical drives: cache {} and at most {} old, tear unit {}",
             about(options.cache_bytes),
@@ -628,7 +683,27 @@ fn show_replayed(output: &Output, replayed: &Replayed) -> Result<(), Failure> {
 mod tests {
     use clap::CommandFactory;
 
+    use super::*;
     use crate::arguments::Arguments;
+
+    #[test]
+    fn a_stack_is_an_array_of_md_where_md_has_it() {
+        let of = |text: &str, consistency: &str| {
+            md_text(&stack::parse(text).unwrap(), consistency).map_err(|error| error.to_string())
+        };
+        let five = "raid5(metadata=1.2, chunk=64KiB, ram:1MiB, ram:1MiB, ram:1MiB)";
+        assert_eq!(of(five, "bitmap").unwrap(), "raid5 chunk=64KiB bitmap=internal");
+        assert_eq!(of("raid1(ram:1MiB, ram:1MiB)", "resync").unwrap(), "raid1");
+        for (text, consistency, expected) in [
+            ("ram:1MiB", "resync", "no array"),
+            ("raid1(raid0(ram:1MiB, ram:1MiB), ram:1MiB)", "resync", "without layers below"),
+            ("raid5(force=yes, metadata=1.2, ram:1MiB, ram:1MiB, ram:1MiB)", "resync", "`force`"),
+            (five, "ppl", "resync or bitmap"),
+        ] {
+            let error = of(text, consistency).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
 
     /// A row of a plan and the command are the same test: what both can be told has the same
     /// meaning when nothing is said.

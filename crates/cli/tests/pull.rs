@@ -148,6 +148,32 @@ fn a_drive_that_dies_with_the_power_tells_ppl_from_resync() {
     }
 }
 
+/// md and raidloom's arrays under the same file system, on the same drives.
+#[test]
+fn the_guests_own_md_is_pulled_too() {
+    if !has_guest() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let card = |more: &[&str]| {
+        let stack = "raid5(metadata=1.2, chunk=64KiB, ram:24MiB, ram:24MiB, ram:24MiB)";
+        let plain = ["pull", "--guest", "--array", "md", stack, "--work", "fsync", "--json"];
+        let few = ["--steps", "30", "--recordings", "1", "--pulls", "8", "--memory", "128MiB"];
+        let all = [&plain[..], &few, more].concat();
+        let found = json(&command(folder.path(), &all).output().unwrap());
+        assert_eq!(found["outcome"]["figure"]["unsteady"], 0, "{found}");
+        found["outcome"]["figure"]["card"].clone()
+    };
+    let whole = card(&[]);
+    for what in ["unmountable", "promise_broken", "exposed"] {
+        assert_eq!(whole[what]["count"], 0, "{whole}");
+    }
+    let lost = card(&["--lose-member", "1"]);
+    assert!(lost["unmountable"]["count"].as_u64() > Some(0), "dirty and degraded: {lost}");
+    let lying = card(&["--device", "lying"]);
+    assert!(lying["promise_broken"]["count"].as_u64() > Some(0), "{lying}");
+}
+
 /// Modelled drives in a plan, the hunt beside the figure, and what broke kept for a replay.
 #[test]
 fn a_plan_in_guests_has_grades_and_keeps_what_broke() {

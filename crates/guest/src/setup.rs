@@ -159,7 +159,8 @@ impl Setup {
         }
         if let Some(md) = &self.md {
             let create = self.create(md)?;
-            lines.push(format!("try {}", if self.is_there { self.assemble() } else { create }));
+            let assemble = assemble_array(0..self.disks, false);
+            lines.push(format!("try {}", if self.is_there { assemble } else { create }));
             let last = disk_name(self.disks.saturating_sub(1));
             if self.state != State::Whole && !self.is_there {
                 lines.push(format!("try mdadm --quiet /dev/md0 --fail /dev/{last}"));
@@ -209,13 +210,12 @@ impl Setup {
         Ok(lines.join("\n"))
     }
 
-    /// The command that puts the array together that is on the disks.
-    fn assemble(&self) -> String {
-        let mut command = "mdadm --assemble --quiet --run /dev/md0".to_owned();
-        for number in 0..self.disks {
-            command += &format!(" /dev/{}", disk_name(number));
-        }
-        command
+    /// The command that makes the array, where there is to be one.
+    ///
+    /// # Errors
+    /// A text that describes none.
+    pub fn create_array(&self) -> Result<Option<String>, Error> {
+        self.md.as_ref().map(|md| self.create(md)).transpose()
     }
 
     /// The command that makes the array. All its disks are empty, so that nothing has to be synced.
@@ -259,6 +259,24 @@ impl Setup {
         Ok(command)
     }
 }
+
+/// The command that puts the array together that is on the disks of these numbers; with `force` also
+/// where something may be lost by it.
+#[must_use]
+pub fn assemble_array(disks: impl Iterator<Item = usize>, force: bool) -> String {
+    let mut command = "mdadm --assemble --quiet --run".to_owned();
+    if force {
+        command += " --force";
+    }
+    command += " /dev/md0";
+    for number in disks {
+        command += &format!(" /dev/{}", disk_name(number));
+    }
+    command
+}
+
+/// The command that lets go of the array's disks.
+pub const STOP_ARRAY: &str = "mdadm --quiet --stop /dev/md0";
 
 /// A chunk as mdadm takes it.
 fn chunk(text: &str) -> Result<String, Error> {

@@ -52,7 +52,7 @@ const TEARS: [&str; 6] = ["512", "1KiB", "2KiB", "4KiB", "8KiB", "16KiB"];
 /// Which drive may be lost with the power.
 pub const LOST: [&str; 2] = ["none", "random"];
 /// What may happen.
-pub const EVENTS: [&str; 3] = ["power", "yank", "kill"];
+pub const EVENTS: [&str; 4] = ["power", "yank", "cable", "kill"];
 
 /// `pull`.
 pub static SUITE: Suite = Suite {
@@ -131,7 +131,8 @@ pub static SUITE: Suite = Suite {
             "event",
             Kind::Word(&EVENTS),
             Value::word("power"),
-            "What happens: the power fails, drives are pulled out, or the kernel alone ends.",
+            "What happens: the power fails, drives without power of their own are pulled out, \
+            drives with it (which write out what they cached), or the kernel alone ends.",
         ),
         Setting::new(
             "drive_cache",

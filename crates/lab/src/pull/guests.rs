@@ -8,12 +8,12 @@ use std::sync::mpsc::{self, Sender};
 use std::thread::JoinHandle;
 
 use block::Device;
-use guest::{Boot, Drive, Kernel, Outcome, Processor};
+use guest::{Boot, Drive, Kernel, Outcome, Processor, Setup};
 use host::Error;
 
-use super::Program;
 use super::talk::TalkDevice;
 use super::worker::{Life, Worker};
+use super::{Options, Program};
 
 /// Where file systems are mounted in a guest.
 const POINT: &str = "/mnt/disk";
@@ -51,21 +51,26 @@ impl Guests {
         self.memory_bytes
     }
 
-    /// The disk that is worked on and mounted.
-    pub(super) fn disk() -> PathBuf {
-        PathBuf::from(format!("/dev/{}", guest::setup::disk_name(0)))
+    /// The device that is worked on and mounted.
+    pub(super) fn device(options: &Options) -> PathBuf {
+        setup(options).device().into()
+    }
+
+    /// The command that makes the array of the guest's own md, where there is one.
+    pub(super) fn create_array(options: &Options) -> Result<Option<String>, Error> {
+        Ok(setup(options).create_array()?)
     }
 
     pub(super) fn point() -> PathBuf {
         POINT.into()
     }
 
-    /// Boots one with this disk, and starts the worker in it. `seed` is where its chance comes
+    /// Boots one with these disks, and starts the worker in it. `seed` is where its chance comes
     /// from.
     pub(super) fn start(
         &self,
         program: &Program,
-        disk: Arc<dyn Device>,
+        disks: impl Iterator<Item = Arc<dyn Device>>,
         write_cache: bool,
         seed: u64,
     ) -> Result<Worker, Error> {
@@ -73,11 +78,11 @@ impl Guests {
         let (to_host, said) = mpsc::channel();
         let mut words = vec![escape::shell(guest::setup::program(&program.path)?)];
         words.extend(program.arguments.iter().map(|word| escape::shell(word)));
-        let job = format!("exec {} /dev/{}", words.join(" "), guest::setup::disk_name(1));
-        let disks = vec![
-            Drive { device: disk, write_cache },
-            Drive { device: Arc::new(TalkDevice::new(to_host, tasks)), write_cache: false },
-        ];
+        let mut disks: Vec<Drive> = disks.map(|device| Drive { device, write_cache }).collect();
+        let talk = guest::setup::disk_name(disks.len());
+        let job = format!("exec {} /dev/{talk}", words.join(" "));
+        let talk = Arc::new(TalkDevice::new(to_host, tasks));
+        disks.push(Drive { device: talk, write_cache: false });
         let (kernel, memory_bytes) = (self.kernel.clone(), self.memory_bytes);
         let given_up = Arc::new(AtomicBool::new(false));
         let gives_up = Arc::clone(&given_up);
@@ -99,6 +104,11 @@ impl Guests {
         let life = Living { to_guest: Some(to_guest), thread: Some(thread), given_up };
         Ok(Worker::new(Box::new(life), said))
     }
+}
+
+fn setup(options: &Options) -> Setup {
+    let disks = if options.md.is_some() { options.drive_bytes.len() } else { 1 };
+    Setup { disks, md: options.md.clone(), ..Setup::default() }
 }
 
 /// A worker in a guest. Dropping it gives the guest up.

@@ -104,6 +104,8 @@ pub enum Happening {
     Power,
     /// The drives lose power and host: what they cached is gone.
     Yank,
+    /// The drives lose the host alone: what they cached they write out.
+    Cable,
     /// Host or serving process end, the drives keep their power.
     Kill,
 }
@@ -115,6 +117,7 @@ impl FromStr for Happening {
         Ok(match text {
             "power" => Happening::Power,
             "yank" => Happening::Yank,
+            "cable" => Happening::Cable,
             "kill" => Happening::Kill,
             _ => return Err(format!("no event is called `{text}`")),
         })
@@ -188,6 +191,10 @@ pub struct Options {
     /// machine's kernel.
     #[serde(default)]
     pub guest_memory_bytes: Option<u64>,
+    /// The array that the guest's own md makes of the drives: then nothing but the drives counts of
+    /// the stack.
+    #[serde(default)]
+    pub md: Option<String>,
     /// How an array with superblocks is made.
     pub new_array: Option<NewArraySettings>,
     /// Whether arrays and caches are kept up.
@@ -253,7 +260,7 @@ impl Options {
     fn policy(&self) -> Policy {
         let tear = pull::Tear::Unit(self.tear_bytes);
         match (self.happening, self.behaviour) {
-            (Happening::Kill, _) => Policy::Drained { tear },
+            (Happening::Cable | Happening::Kill, _) => Policy::Drained { tear },
             (_, Behaviour::Strict) => Policy::Random { percent: 50, tear },
             _ => Policy::Typical {
                 cache_bytes: self.cache_bytes,
@@ -337,22 +344,23 @@ impl Ground {
         }
     }
 
-    /// Serves a stack, and starts a worker that finds it as a disk.
+    /// Serves disks, and starts a worker that finds them.
     fn stage(
         &self,
         options: &Options,
-        opened: &Opened,
+        disks: &[Arc<dyn Device>],
         program: &Program,
         seed: u64,
     ) -> Result<Stage, Error> {
-        let device = Arc::clone(&opened.device);
         match self {
             Ground::Host(place) => {
+                let [device] = disks else { return Err(md_on_host()) };
                 let failed = |error: block::Error| Error::failed(error.to_string());
                 let fuse =
                     FuseOptions { workers: 1, policy: options.removal, ..FuseOptions::default() };
+                let block_bytes = device.info().block_bytes;
+                let device = Arc::clone(device);
                 let file = FuseFile::mount(device, &place.disk(), &fuse).map_err(failed)?;
-                let block_bytes = opened.device.info().block_bytes;
                 let device = LoopDevice::attach(file.path(), block_bytes, false).map_err(failed)?;
                 // With its last user it goes by itself, and that is this process or the mount.
                 let held = std::fs::File::open(device.path())
@@ -367,14 +375,19 @@ impl Ground {
             Ground::Guest(guests) => {
                 let write_cache = !options.removal.writes_durably();
                 Ok(Stage {
-                    worker: guests.start(program, device, write_cache, seed)?,
-                    device: Guests::disk(),
+                    worker: guests.start(program, disks.iter().cloned(), write_cache, seed)?,
+                    device: Guests::device(options),
                     point: Guests::point(),
                     _held: None,
                 })
             }
         }
     }
+}
+
+/// Why the md of this machine is left alone.
+fn md_on_host() -> Error {
+    Error::usage("md of this machine is not pulled: it is the guest's (--guest)")
 }
 
 /// A disk, and a worker that can make and mount a file system on it.
@@ -532,11 +545,18 @@ fn record(
     let recorder = Recorder::in_memory(ground.clock());
     let reactor = ground.reactor();
     let drives = options.drives(&recorder)?;
-    let opened = options.open(&options.stack, drives, true, reactor.as_ref())?;
+    let opened = match options.md {
+        Some(_) => None,
+        None => Some(options.open(&options.stack, drives.clone(), true, reactor.as_ref())?),
+    };
+    let disks = opened.as_ref().map_or(drives, |opened| vec![Arc::clone(&opened.device)]);
     let seed = derive_seed(options.seed, "guest", number);
-    let mut stage = ground.stage(options, &opened, program, seed)?;
+    let mut stage = ground.stage(options, &disks, program, seed)?;
     let run = derive_seed(options.seed, "run", number);
     let (worker, point) = (&mut stage.worker, &stage.point);
+    if let Some(command) = Guests::create_array(options)? {
+        worker.carry_out(&Task::Run { command })?;
+    }
     let file_system = options.file_system.name.to_owned();
     worker.carry_out(&Task::Make {
         device: stage.device.clone(),
@@ -573,7 +593,7 @@ fn record(
     worker.carry_out(&Task::Unmount { point: point.clone() })?;
     let Stage { worker, _held: held, .. } = stage;
     worker.end();
-    drop((held, opened));
+    drop((held, disks, opened));
     let log = Arc::new(recorder.finish().map_err(failed)?);
     Ok(Recording { marks: marks(&log)?, log, between: (begin + 1, end) })
 }
@@ -615,6 +635,7 @@ fn options_of(failing: &Failing) -> Result<Options, Error> {
         drive_bytes: failing.drive_bytes.clone(),
         drive_models: Vec::new(),
         guest_memory_bytes: failing.guest_memory_bytes,
+        md: failing.md.clone(),
         new_array: None,
         upkeep: true,
         file_system: FileSystem::named(&failing.file_system)?,

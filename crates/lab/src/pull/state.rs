@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use block::Node;
+use block::{Device, Node};
 use export::fuse::{FuseFile, FuseOptions};
+use guest::setup::{STOP_ARRAY, assemble_array};
 use host::Error;
 use pull::{Crash, Cut, Findings, History, Judgement, Log, Mark, Policy, expected};
 use reactor::{Random, derive_seed};
@@ -15,7 +16,7 @@ use serve::Opened;
 use super::drives;
 use super::guests::Guests;
 use super::slot::Slot;
-use super::worker::{State, Waited, Worker};
+use super::worker::{Array, State, Waited, Worker};
 use super::{Ground, LostMember, Options, Program, Recording, Samples};
 
 /// Where the chance of guests that judge comes from: the same for every state, so that one that is
@@ -52,6 +53,9 @@ pub struct Failing {
     /// Which drive was lost with the power; by the seed, where it is a random one.
     #[serde(default)]
     pub lost_member: LostMember,
+    /// The array that the guest's own md made of the drives.
+    #[serde(default)]
+    pub md: Option<String>,
     /// The memory in bytes of the guest in which it was judged; none where it was judged with a
     /// machine's own kernel.
     #[serde(default)]
@@ -72,12 +76,27 @@ pub(super) struct States<'a> {
     /// The recording's number.
     number: u64,
     worker: Option<Worker>,
-    /// The disk of the guest in which the worker is.
-    slot: Option<Slot>,
-    /// The state that lies in it: the guest lets go of it when there is another.
-    in_slot: Option<Opened>,
+    /// The disks of the guest in which the worker is.
+    slots: Vec<Slot>,
+    /// The state that lies in them: the guest lets go of it when there is another.
+    in_slots: Option<Served>,
     /// The run in the content.
     run: u64,
+}
+
+/// A state as disks that a kernel can be given.
+struct Served {
+    disks: Vec<Arc<dyn Device>>,
+    /// What makes one device of them, where that is md.
+    array: Option<Array>,
+    /// What they are the device of.
+    _on: Option<Opened>,
+}
+
+impl From<Opened> for Served {
+    fn from(opened: Opened) -> Served {
+        Served { disks: vec![Arc::clone(&opened.device)], array: None, _on: Some(opened) }
+    }
 }
 
 /// What a state is made of.
@@ -98,8 +117,8 @@ impl<'a> States<'a> {
         number: u64,
     ) -> States<'a> {
         let run = derive_seed(options.seed, "run", number);
-        let (worker, slot, in_slot) = (None, None, None);
-        States { options, ground, program, recording, number, worker, slot, in_slot, run }
+        let (worker, slots, in_slots) = (None, Vec::new(), None);
+        States { options, ground, program, recording, number, worker, slots, in_slots, run }
     }
 
     /// Judges a state at each of the cuts, which are in order.
@@ -153,21 +172,21 @@ impl<'a> States<'a> {
         if let Some(worker) = self.worker.take() {
             worker.end();
         }
-        self.in_slot = None;
+        self.in_slots = None;
     }
 
     fn judge(&mut self, history: &mut History, made: Made) -> Result<Judgement, Error> {
         let failed = |error: block::Error| Error::failed(error.to_string());
         history.advance(made.cut).map_err(failed)?;
         let crash = history.crash(made.cut, made.policy, made.seed).map_err(failed)?;
-        let (opened, mut refused) = self.start(&crash, made.seed);
-        let Some(opened) = opened else {
+        let (served, mut refused) = self.start(&crash, made.seed);
+        let Some(served) = served else {
             return Ok(lost(refused.unwrap_or_default()));
         };
-        let mut waited = self.look(&opened, made.cut, false)?;
+        let mut waited = self.look(&served, made.cut, false)?;
         if let Waited::Stopped(why) = &waited {
             refused.get_or_insert_with(|| format!("the kernel that mounted it stopped: {why}"));
-            waited = self.look(&opened, made.cut, true)?;
+            waited = self.look(&served, made.cut, true)?;
         }
         let mut judgement = match waited {
             Waited::Judged(judgement) => judgement,
@@ -176,16 +195,26 @@ impl<'a> States<'a> {
         };
         judgement.unmountable = refused.or(judgement.unmountable);
         if matches!(self.ground, Ground::Guest(_)) {
-            self.in_slot = Some(opened);
+            self.in_slots = Some(served);
         }
         Ok(judgement)
     }
 
     /// Starts the stack from what is left, by force where it does not start as it is; with why it
     /// does not.
-    fn start(&self, crash: &Crash, seed: u64) -> (Option<Opened>, Option<String>) {
-        let Options { stack, drive_bytes, lost_member, .. } = self.options;
-        let left = match lost_member.of(drive_bytes.len(), seed) {
+    fn start(&self, crash: &Crash, seed: u64) -> (Option<Served>, Option<String>) {
+        let Options { stack, drive_bytes, lost_member, md, .. } = self.options;
+        let lost = lost_member.of(drive_bytes.len(), seed);
+        if md.is_some() {
+            let left = || (0..drive_bytes.len()).filter(|number| Some(*number) != lost);
+            let array = Array {
+                start: assemble_array(left(), false),
+                force: assemble_array(left(), true),
+                stop: STOP_ARRAY.to_owned(),
+            };
+            return (Some(Served { disks: crash.drives(), array: Some(array), _on: None }), None);
+        }
+        let left = match lost {
             Some(number) => drives::without(stack, number),
             None => Some(stack.clone()),
         };
@@ -196,33 +225,36 @@ impl<'a> States<'a> {
         let reactor = self.ground.reactor();
         let open = |stack: &Node| self.options.open(stack, crash.drives(), false, reactor.as_ref());
         let error = match open(&left) {
-            Ok(opened) => return (Some(opened), None),
+            Ok(opened) => return (Some(opened.into()), None),
             Err(error) => error,
         };
         let forced = serve::forced(left.clone());
         let opened = if forced == left { None } else { open(&forced).ok() };
-        (opened, Some(format!("the stack does not start: {error}")))
+        (opened.map(Served::from), Some(format!("the stack does not start: {error}")))
     }
 
     /// Lets the worker look at a state that was started.
-    fn look(&mut self, opened: &Opened, cut: Cut, repair_first: bool) -> Result<Waited, Error> {
+    fn look(&mut self, served: &Served, cut: Cut, repair_first: bool) -> Result<Waited, Error> {
         let failed = |error: block::Error| Error::failed(error.to_string());
-        let device = Arc::clone(&opened.device);
         let (image, point, file) = match self.ground {
             Ground::Host(place) => {
+                let [device] = &served.disks[..] else { return Err(super::md_on_host()) };
                 let options = FuseOptions { workers: 1, ..FuseOptions::default() };
+                let device = Arc::clone(device);
                 let file = FuseFile::mount(device, &place.image(), &options).map_err(failed)?;
                 (file.path().to_owned(), place.point(), Some(file))
             }
             Ground::Guest(_) => {
-                let slot = self.slot.take().filter(|slot| slot.fits(device.info()));
-                if slot.is_none() {
+                let both = || self.slots.iter().zip(&served.disks);
+                let fits = self.slots.len() == served.disks.len()
+                    && both().all(|(slot, disk)| slot.fits(disk.info()));
+                if !fits {
                     self.end_worker();
+                    let slot = |disk: &Arc<dyn Device>| Slot::new(disk.info());
+                    self.slots = served.disks.iter().map(slot).collect();
                 }
-                let slot = slot.unwrap_or_else(|| Slot::new(device.info()));
-                slot.put(&device);
-                self.slot = Some(slot);
-                (Guests::disk(), Guests::point(), None)
+                self.slots.iter().zip(&served.disks).for_each(|(slot, disk)| slot.put(disk));
+                (Guests::device(self.options), Guests::point(), None)
             }
         };
         let before = self.recording.marks.iter().filter(|(event, ..)| *event < cut.events);
@@ -230,6 +262,7 @@ impl<'a> States<'a> {
         let state = State {
             image,
             is_device: file.is_none(),
+            array: served.array.clone(),
             repair_first,
             point,
             file_system: self.options.file_system.name.to_owned(),
@@ -248,12 +281,13 @@ impl<'a> States<'a> {
 
     /// What judges, which is started where it does not run.
     fn worker(&mut self) -> Result<&mut Worker, Error> {
-        let worker = match (self.worker.take(), self.ground, &self.slot) {
-            (Some(worker), ..) => worker,
-            (None, Ground::Guest(guests), Some(slot)) => {
-                guests.start(self.program, Arc::new(slot.clone()), true, JUDGE_SEED)?
+        let worker = match (self.worker.take(), self.ground) {
+            (Some(worker), _) => worker,
+            (None, Ground::Guest(guests)) => {
+                let disk = |slot: &Slot| Arc::new(slot.clone()) as Arc<dyn Device>;
+                guests.start(self.program, self.slots.iter().map(disk), true, JUDGE_SEED)?
             }
-            (None, ..) => self.program.start()?,
+            (None, Ground::Host(_)) => self.program.start()?,
         };
         Ok(self.worker.insert(worker))
     }
@@ -291,6 +325,7 @@ impl<'a> States<'a> {
             work: self.options.work,
             behaviour: self.options.behaviour,
             lost_member: self.options.lost_member,
+            md: self.options.md.clone(),
             guest_memory_bytes: self.options.guest_memory_bytes,
             file_system: self.options.file_system.name.to_owned(),
             mount_options: self.options.mount_options.clone(),

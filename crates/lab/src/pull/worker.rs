@@ -23,11 +23,36 @@ const TASK_TIME: Duration = Duration::from_secs(600);
 /// What is to be done.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Task {
-    Make { device: PathBuf, file_system: String, options: Option<String> },
-    Mount { device: PathBuf, point: PathBuf, file_system: String, options: Option<String> },
-    Prepare { point: PathBuf, work: Work, run: u64 },
-    Work { point: PathBuf, work: Work, run: u64, seed: u64, extent: Extent },
-    Unmount { point: PathBuf },
+    /// Runs a command of the shell.
+    Run {
+        command: String,
+    },
+    Make {
+        device: PathBuf,
+        file_system: String,
+        options: Option<String>,
+    },
+    Mount {
+        device: PathBuf,
+        point: PathBuf,
+        file_system: String,
+        options: Option<String>,
+    },
+    Prepare {
+        point: PathBuf,
+        work: Work,
+        run: u64,
+    },
+    Work {
+        point: PathBuf,
+        work: Work,
+        run: u64,
+        seed: u64,
+        extent: Extent,
+    },
+    Unmount {
+        point: PathBuf,
+    },
     Judge(Box<State>),
 }
 
@@ -37,6 +62,8 @@ pub(super) struct State {
     /// A file that is mounted as a loop device, or a block device.
     pub(super) image: PathBuf,
     pub(super) is_device: bool,
+    /// What makes the device, where that is an array of md.
+    pub(super) array: Option<Array>,
     /// Mounting it as it is has failed before, in a way of which nothing could be said any more.
     pub(super) repair_first: bool,
     pub(super) point: PathBuf,
@@ -44,6 +71,17 @@ pub(super) struct State {
     pub(super) options: Option<String>,
     pub(super) run: u64,
     pub(super) expected: Vec<Expected>,
+}
+
+/// Commands of the shell for an array of md.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Array {
+    /// Puts it together.
+    pub(super) start: String,
+    /// The same where something may be lost by it.
+    pub(super) force: String,
+    /// Lets go of its disks.
+    pub(super) stop: String,
 }
 
 /// What the worker says.
@@ -274,6 +312,7 @@ fn carry_out(task: Task, input: &mut dyn BufRead, output: &mut Output<'_>) -> Re
         Error::from_io(format_args!("working in {}", point.display()), error)
     };
     match task {
+        Task::Run { command } => shell(&command)?,
         Task::Make { device, file_system, options } => {
             FileSystem::named(&file_system)?.make_with(&device, options.as_deref())?;
         }
@@ -335,7 +374,37 @@ fn passes(tool: &[&str], state: &State, codes: std::ops::RangeInclusive<i32>) ->
     Some(status.code().is_some_and(|code| codes.contains(&code)))
 }
 
+fn shell(command: &str) -> Result<(), Error> {
+    let mut shell = Command::new("sh");
+    let output = shell.args(["-c", command]).stdin(Stdio::null()).output();
+    let output = output.map_err(|error| Error::from_io("sh", &error))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let line = said.lines().map(str::trim).find(|line| !line.is_empty());
+    Err(Error::failed(line.unwrap_or(command).to_owned()))
+}
+
 fn judge_state(state: &State) -> Result<Judgement, Error> {
+    let Some(array) = &state.array else { return judge_device(state) };
+    let refused = shell(&array.start).err().map(|error| format!("md does not start: {error}"));
+    if let Some(why) = &refused {
+        // What was put together without being started holds its disks.
+        let _ = shell(&array.stop);
+        if shell(&array.force).is_err() {
+            let _ = shell(&array.stop);
+            let lost_for_good = Some(why.clone());
+            return Ok(Judgement { unmountable: refused, lost_for_good, ..Judgement::default() });
+        }
+    }
+    let mut judgement = judge_device(state)?;
+    shell(&array.stop)?;
+    judgement.unmountable = refused.or(judgement.unmountable);
+    Ok(judgement)
+}
+
+fn judge_device(state: &State) -> Result<Judgement, Error> {
     let begun = Instant::now();
     let file_system = FileSystem::named(&state.file_system)?;
     let tools = tools(file_system.name);

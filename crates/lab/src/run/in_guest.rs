@@ -334,7 +334,7 @@ fn is_model(leaf: &Node, option: &str) -> bool {
 }
 
 /// The array of the guest's own md, as a configuration's axes say.
-fn md_text(settings: &BTreeMap<String, String>) -> String {
+pub(super) fn md_text(settings: &BTreeMap<String, String>) -> String {
     let mut text = settings.get(LEVEL).cloned().unwrap_or_default();
     for axis in [CHUNK, LAYOUT] {
         if let Some(value) = settings.get(axis) {

@@ -74,6 +74,7 @@ pub(super) fn options(
         stack: drives.stack,
         drive_bytes: drives.drive_bytes,
         drive_models: drives.drive_models,
+        md: (setting(ARRAY) == Some(MD)).then(|| in_guest::md_text(&configuration.settings)),
         guest_memory_bytes: match is_in_guest {
             true => Some(of_axis(MEMORY)?.unwrap_or(in_guest::MEMORY_BYTES)),
             false => None,
@@ -118,7 +119,6 @@ pub(super) fn options(
 /// What a guest's disks can be in a measurement, and not in a pull test.
 fn refuse_unfit<'a>(setting: &dyn Fn(&str) -> Option<&'a str>) -> Result<(), Error> {
     let refused = match () {
-        () if setting(ARRAY) == Some(MD) => "the guest's own md",
         () if setting(STATE).is_some_and(|state| state != guest::State::NAMES[0]) => {
             "an array that has not all of its members"
         }
