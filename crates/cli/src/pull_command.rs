@@ -309,7 +309,8 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
         && number as usize >= drives
     {
         return Err(Failure::usage(format!(
-            "--lose-member {number}: there are {drives} drives, counted from 0"
+            "--lose-member {number}: drives are counted from 0, and the last one is {}",
+            drives - 1
         )));
     }
     let time = |flag: &str, text: &str| {
