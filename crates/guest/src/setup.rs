@@ -260,8 +260,8 @@ impl Setup {
     }
 }
 
-/// The command that puts the array together that is on the disks of these numbers; with `force` also
-/// where something may be lost by it.
+/// The command that puts the array together that is on the disks of these numbers; with `force`
+/// also where something may be lost by it.
 #[must_use]
 pub fn assemble_array(disks: impl Iterator<Item = usize>, force: bool) -> String {
     let mut command = "mdadm --assemble --quiet --run".to_owned();

@@ -251,8 +251,8 @@ fn with_absolute_paths(
     })
 }
 
-/// The same stack, with every array that has superblocks started also where something may be lost by
-/// it.
+/// The same stack, with every array that has superblocks started also where something may be lost
+/// by it.
 #[must_use]
 pub fn forced(node: Node) -> Node {
     let Node::Layer { name, mut options, children } = node else { return node };

@@ -261,9 +261,9 @@ pub struct Row {
     pub trials: usize,
     /// What they come to together; none where none has.
     pub whole: Option<Whole>,
-    /// What their hunts came to: cuts and losses as hostile as they are permitted, which say nothing
-    /// of how often anything happens and count for no grade of the configuration. None where there
-    /// were none.
+    /// What their hunts came to: cuts and losses as hostile as they are permitted, which say
+    /// nothing of how often anything happens and count for no grade of the configuration. None
+    /// where there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hunt: Option<Whole>,
     /// Why trials have no figures, the first reason; none where all have.
