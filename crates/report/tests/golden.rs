@@ -369,7 +369,13 @@ fn grades_stand_beside_speeds_in_the_decision_and_in_a_section() {
 fn assert_chart_of_grades(analysis: &results::Analysis, page: &str) {
     let (_, chart) = page.split_once("<svg class=\"grades\"").expect("there is a chart of grades");
     let (chart, _) = chart.split_once("</svg>").unwrap();
-    let graded = analysis.safety.iter().filter(|safety| safety.whole.is_some()).count();
+    assert_eq!(page.matches("<svg class=\"grades\"").count(), analysis.comparisons.len());
+    let is_graded = |id: &String| {
+        let own = analysis.safety.iter().find(|safety| safety.configuration == *id);
+        own.is_some_and(|safety| safety.whole.is_some())
+    };
+    let members = &analysis.comparisons[0].configurations;
+    let graded = members.iter().filter(|member| is_graded(&member.id)).count();
     assert_eq!(chart.matches("class=\"row\"").count(), graded, "{chart}");
     let first = |grade: &str| chart.find(&format!("×, grade {grade}: ")).unwrap();
     assert!(first("B") < first("D"), "{chart}");
