@@ -17,6 +17,7 @@ use crate::cache_command::arguments::{CacheVerb, OverlayVerb};
 use crate::compare_command::CompareArguments;
 use crate::guest_command::GuestVerb;
 use crate::pull_command::PullArguments;
+use crate::report_command::ReportArguments;
 use crate::ui_command::UiArguments;
 use crate::watch_command::WatchArguments;
 
@@ -929,60 +930,6 @@ const LINE: &str = "A plan of one line";
 pub(crate) enum Until {
     /// No headline has a question left that more blocks might answer, or 60 blocks are there
     Decided,
-}
-
-/// `report`.
-#[derive(Args, Debug)]
-pub(crate) struct ReportArguments {
-    /// The run's folder
-    pub run: PathBuf,
-
-    /// Write the HTML page here (- for standard output)
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
-
-    /// Write Markdown here (- for standard output)
-    #[arg(long, value_name = "FILE")]
-    pub md: Option<PathBuf>,
-
-    /// Write the summary table here as CSV (- for standard output)
-    #[arg(long, value_name = "FILE")]
-    pub csv: Option<PathBuf>,
-
-    /// Write what bonnie++ 2.00 would have: a line for each configuration and block, for
-    /// `bon_csv2html`
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
-        default_missing_value = "-")]
-    pub bonnie_csv: Option<PathBuf>,
-
-    /// Write what CrystalDiskMark would have, for each configuration
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
-        default_missing_value = "-")]
-    pub crystal_text: Option<PathBuf>,
-
-    /// Write the times of copies: minutes and seconds, with their share of the baseline's
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
-        default_missing_value = "-")]
-    pub fcv_table: Option<PathBuf>,
-
-    /// Write the figures of what was decided on here as a card to post: a picture where the name
-    /// ends in .svg, else text (- for standard output)
-    #[arg(long, value_name = "FILE")]
-    pub card: Option<PathBuf>,
-
-    /// Language of what people read; the page has a switch to the other one, and what programs read
-    /// is the same in both
-    #[arg(long, value_name = "LANG", default_value = "en")]
-    pub lang: ReportLanguage,
-}
-
-/// A language of reports.
-#[derive(ValueEnum, Clone, Copy, Debug)]
-pub(crate) enum ReportLanguage {
-    /// English
-    En,
-    /// Japanese
-    Ja,
 }
 
 /// `model`.

@@ -2,14 +2,68 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::{Args, ValueEnum};
 use lab::originals;
 use report::Language;
 use results::Run;
 use results::analysis::{Analysis, analyse};
 
-use crate::arguments::{ReportArguments, ReportLanguage};
 use crate::failure::Failure;
 use crate::output::Output;
+
+/// `report`.
+#[derive(Args, Debug)]
+pub(crate) struct ReportArguments {
+    /// The run's folder
+    pub run: PathBuf,
+
+    /// Write the HTML page here (- for standard output)
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
+    /// Write Markdown here (- for standard output)
+    #[arg(long, value_name = "FILE")]
+    pub md: Option<PathBuf>,
+
+    /// Write the summary table here as CSV (- for standard output)
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+
+    /// Write what bonnie++ 2.00 would have: a line for each configuration and block, for
+    /// `bon_csv2html`
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
+        default_missing_value = "-")]
+    pub bonnie_csv: Option<PathBuf>,
+
+    /// Write what CrystalDiskMark would have, for each configuration
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
+        default_missing_value = "-")]
+    pub crystal_text: Option<PathBuf>,
+
+    /// Write the times of copies: minutes and seconds, with their share of the baseline's
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
+        default_missing_value = "-")]
+    pub fcv_table: Option<PathBuf>,
+
+    /// Write the figures of what was decided on here as a card to post: a picture where the name
+    /// ends in .svg, else text (- for standard output)
+    #[arg(long, value_name = "FILE")]
+    pub card: Option<PathBuf>,
+
+    /// Language of what people read; the page has a switch to the other one, and what programs read
+    /// is the same in both
+    #[arg(long, value_name = "LANG", default_value = "en")]
+    pub lang: ReportLanguage,
+}
+
+/// A language of reports.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum ReportLanguage {
+    /// English
+    En,
+    /// Japanese
+    Ja,
+}
 
 /// Writes what was asked for, or prints the report for the terminal.
 pub(crate) fn report(output: &Output, arguments: &ReportArguments) -> Result<(), Failure> {
