@@ -16,7 +16,7 @@ use crate::bench_command::{CrystalArguments, DepthArguments, DevtestArguments, H
 use crate::cache_command::arguments::{CacheVerb, OverlayVerb};
 use crate::compare_command::CompareArguments;
 use crate::guest_command::GuestVerb;
-use crate::pull_command::PullArguments;
+use crate::pull_command::{EXAMPLES as EXAMPLES_OF_PULL, PullArguments};
 use crate::report_command::ReportArguments;
 use crate::ui_command::UiArguments;
 use crate::watch_command::WatchArguments;
@@ -185,34 +185,7 @@ From another machine: ssh -L 8080:127.0.0.1:8080 HOST")]
 
     /// Pull the plug, often: what a layout and its file system lose, with a grade
     #[command(arg_required_else_help = true)]
-    #[command(after_long_help = "\
-Examples:
-  raidloom pull ram:128MiB --fs ext4
-      300 pulls on one drive: what is lost of files that were copied
-  raidloom pull 'raid5(metadata=1.2, ram:96MiB, ram:96MiB, ram:96MiB)' --work fsync --hunt 300
-      and 300 states of the hunt, a sample of its own
-  raidloom pull --create 128MiB disk.img --fs ext4 --mount-options barrier=0 --work fsync \\
-      --keep-failing failing
-      the same layout as for files; they are not touched, and drives in memory stand for them
-  raidloom pull --replay failing/failing-0123456789abcdef.json
-      make that very state again, and judge it
-  raidloom pull --guest ram:128MiB --work fsync
-      in a guest: without root, and the same every time
-  raidloom pull --guest --create 256MiB 'raid1(model:maxtor-6y200p0, model:maxtor-6y200p0)'
-      with drives that are as slow as real ones, in modelled time
-  raidloom pull 'raid5(metadata=1.2, ram:96MiB, ram:96MiB, ram:96MiB)' --consistency ppl \\
-      --work fsync --lose-member random
-      a drive dies with the power: with resync and bitmap its array starts by force only
-
-The stack is served over drives in memory, the file system made, and the work recorded. Then crash
-states are made: whatever the drives may have lost, a cut and a seed at a time. Each is mounted
-(nosuid, nodev, noexec), repaired, and read; only what had been acknowledged counts as promised.
-With --guest a Linux of its own does all that, in modelled time (`raidloom guest build`). Without
-it THIS machine's kernel does, in a mount namespace of its own: that needs root, and a damaged
-file system is no harmless input for a kernel: use a machine that may fail, best a virtual one.
-
-Grades: A nothing is lost but the last second of copies - B nothing acknowledged is lost
-C it takes a repair, or old data come to light - D acknowledged work is lost - E all is lost")]
+    #[command(after_long_help = EXAMPLES_OF_PULL)]
     Pull(Box<PullArguments>),
 
     /// The part of a pull test that mounts and works

@@ -110,6 +110,36 @@ const MEMORY: &str = "512MiB";
 /// Modelled drives are no larger: all that is written to them is kept in memory.
 const MODELLED_MAX_BYTES: u64 = 4 << 30;
 
+/// What stands at the end of its help.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  raidloom pull ram:128MiB --fs ext4
+      300 pulls on one drive: what is lost of files that were copied
+  raidloom pull 'raid5(metadata=1.2, ram:96MiB, ram:96MiB, ram:96MiB)' --work fsync --hunt 300
+      and 300 states of the hunt, a sample of its own
+  raidloom pull --create 128MiB disk.img --fs ext4 --mount-options barrier=0 --work fsync \\
+      --keep-failing failing
+      the same layout as for files; they are not touched, and drives in memory stand for them
+  raidloom pull --replay failing/failing-0123456789abcdef.json
+      make that very state again, and judge it
+  raidloom pull --guest ram:128MiB --work fsync
+      in a guest: without root, and the same every time
+  raidloom pull --guest --create 256MiB 'raid1(model:maxtor-6y200p0, model:maxtor-6y200p0)'
+      with drives that are as slow as real ones, in modelled time
+  raidloom pull 'raid5(metadata=1.2, ram:96MiB, ram:96MiB, ram:96MiB)' --consistency ppl \\
+      --work fsync --lose-member random
+      a drive dies with the power: with resync and bitmap its array starts by force only
+
+The stack is served over drives in memory, the file system made, and the work recorded. Then crash
+states are made: whatever the drives may have lost, a cut and a seed at a time. Each is mounted
+(nosuid, nodev, noexec), repaired, and read; only what had been acknowledged counts as promised.
+With --guest a Linux of its own does all that, in modelled time (`raidloom guest build`). Without
+it THIS machine's kernel does, in a mount namespace of its own: that needs root, and a damaged
+file system is no harmless input for a kernel: use a machine that may fail, best a virtual one.
+
+Grades: A nothing is lost but the last second of copies - B nothing acknowledged is lost
+C it takes a repair, or old data come to light - D acknowledged work is lost - E all is lost";
+
 /// `pull`.
 #[derive(Args, Debug)]
 pub(crate) struct PullArguments {

@@ -193,7 +193,10 @@ const COLUMNS: [Shown; 16] = [
     ("renames torn", false, |whole| count(whole.tally.rename_torn)),
     ("old data", false, |whole| count(whole.tally.exposed)),
     ("not shown twice", false, |whole| count(whole.tally.unsteady)),
-    ("recovery", true, |whole| time(whole.tally.recovery_seconds)),
+    // In guests it is not told.
+    ("recovery", true, |whole| {
+        time(whole.tally.recovery_seconds).filter(|_| whole.tally.recovery_seconds > 0.0)
+    }),
 ];
 
 fn count(count: u64) -> Option<String> {
