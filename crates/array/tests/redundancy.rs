@@ -468,3 +468,41 @@ fn small_writes_to_one_stripe_do_not_wait_for_each_other() {
     }
     assert!(apart * 3 < together * 2, "{apart} ns apart, {together} ns where parity meets");
 }
+
+/// Rows that follow each other are neighbours on every member: what a request writes of them goes
+/// out as one command, and a member that does not take it is out of all of them.
+#[test]
+fn what_a_request_writes_of_many_rows_is_one_command_for_each_member() {
+    let rows = 6;
+    let bytes: Vec<u8> = (0..rows * 3 * CHUNK).map(|at| (at * 31 % 251) as u8).collect();
+    for absent in [None, Some(2)] {
+        let members: Vec<Counted> =
+            (0..4).map(|_| Counted::over(Arc::new(Memory::new(MEMBER_BYTES)))).collect();
+        let counters: Vec<_> = members.iter().map(Counted::counters).collect();
+        let members = members.into_iter().enumerate().map(|(slot, member)| {
+            (Some(slot) != absent).then(|| Arc::new(member) as Arc<dyn Device>)
+        });
+        let (level, _) = raid5(ParityLayout::LeftSymmetric);
+        let array = ArrayDevice::assemble(level, members.collect()).expect("an array");
+        let mut channel = Blocking::open(&array, &Reactor::virtual_clock()).expect("a channel");
+        channel.write_slice(0, &bytes).expect("written");
+        for (slot, counters) in counters.iter().enumerate() {
+            let expected = u64::from(Some(slot) != absent);
+            let found = counters.read();
+            assert_eq!((found.writes, found.reads), (expected, 0), "member {slot} of {absent:?}");
+        }
+        let mut found = vec![0; bytes.len()];
+        channel.read_slice(0, &mut found).expect("read");
+        assert!(found == bytes, "without {absent:?}");
+    }
+    let (level, scheme) = raid5(ParityLayout::LeftSymmetric);
+    let bench = Bench::new(level, scheme, 8, &[]);
+    bench.memories[1].fail_next(Fault::Write);
+    let mut channel = Blocking::open(&*bench.array, &Reactor::virtual_clock()).expect("a channel");
+    channel.write_slice(0, &bytes).expect("the others have it");
+    assert!(bench.array.failed_members().contains(1));
+    let mut found = vec![0; bytes.len()];
+    channel.read_slice(0, &mut found).expect("made from the others");
+    assert!(found == bytes);
+    bench.scrub().expect("every row is whole");
+}

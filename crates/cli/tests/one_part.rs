@@ -292,11 +292,18 @@ fn started(configuration: &Configuration, work: Work, place: &Place) -> Seen {
 }
 
 /// Rows of one request, and what a cache writes out at once, go on at their own pace: what is asked
-/// keeps no order among them.
+/// keeps no order among them, and writes of neighbouring rows that happen to be ready together are
+/// one command.
 fn sorted(mut seen: Seen) -> Seen {
-    seen.data.iter_mut().for_each(|data| {
+    for data in &mut seen.data {
         data.sort_by_key(|(op, offset, length)| (*offset, *length, *op == RecordedOp::Write));
-    });
+        data.dedup_by(|next, before| {
+            let is_behind = (before.0, next.0) == (RecordedOp::Write, RecordedOp::Write)
+                && before.1 + before.2 == next.1;
+            before.2 += if is_behind { next.2 } else { 0 };
+            is_behind
+        });
+    }
     seen
 }
 

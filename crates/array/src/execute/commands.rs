@@ -7,43 +7,10 @@
 
 use block::{Buf, BufMut, Op, Request, Returned};
 
-use super::members::{Failure, Members, NO_DRAFT};
+use super::members::{Failure, Held, Members, NO_DRAFT};
+use super::tag::Tag;
 use crate::memory::{Memory, NO_FRAGMENT};
 use crate::{Access, Content, Level, Place};
-
-/// Set in the tag of a command that belongs to a plan; then come 31 bits of piece and 32 of
-/// command.
-const PLANNED: u64 = 1 << 63;
-
-/// What a command that goes to a member belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tag {
-    /// A request that went straight to the member.
-    Direct { entry: u32 },
-    /// One command of a piece's batch.
-    Planned { piece: u32, command: u32 },
-}
-
-impl Tag {
-    #[inline]
-    pub(super) fn encode(self) -> u64 {
-        match self {
-            Tag::Direct { entry } => u64::from(entry),
-            Tag::Planned { piece, command } => {
-                PLANNED | u64::from(piece) << 32 | u64::from(command)
-            }
-        }
-    }
-
-    #[inline]
-    pub(super) fn decode(tag: u64) -> Tag {
-        if tag & PLANNED == 0 {
-            Tag::Direct { entry: tag as u32 }
-        } else {
-            Tag::Planned { piece: (tag >> 32 & 0x7fff_ffff) as u32, command: tag as u32 }
-        }
-    }
-}
 
 /// A command that is being put together.
 pub(super) struct Draft {
@@ -204,12 +171,12 @@ pub(super) struct Sender {
 
 impl Sender {
     /// Sends the accesses of one phase of a piece as its batch; with `fua` each write is durable
-    /// when it completes.
+    /// when it completes. Writes of a piece that has neighbours are held back for them.
     pub(super) fn send<L: Level, C: Carried>(
         &mut self,
         piece: u32,
         accesses: &[Access<C>],
-        fua: bool,
+        (fua, has_neighbours): (bool, bool),
         memory: &mut Memory,
         members: &mut Members<L>,
         batch: &mut Batch,
@@ -228,33 +195,22 @@ impl Sender {
             let queue = members.slot_mut(draft.member);
             queue.last_draft = NO_DRAFT;
             let (offset, length) = (draft.offset + queue.data_offset, draft.length);
+            let command = batch.sent.len() as u32;
             let (op, fragment) = match draft.payload {
                 Payload::Read { rope, first, .. } => (Op::Read { offset, into: rope }, first),
+                Payload::Write(from) if has_neighbours => {
+                    batch.sent.push(Sent { member: draft.member, fragment: NO_FRAGMENT });
+                    members.hold(draft.member, Held::new((piece, command), offset, from, fua));
+                    continue;
+                }
                 Payload::Write(from) => (Op::Write { offset, from, fua }, NO_FRAGMENT),
                 Payload::Zeroes => (Op::WriteZeroes { offset, length, fua }, NO_FRAGMENT),
                 Payload::Discard => (Op::Discard { offset, length }, NO_FRAGMENT),
                 Payload::Flush => (Op::Flush, NO_FRAGMENT),
             };
-            let tag = Tag::Planned { piece, command: batch.sent.len() as u32 };
+            let tag = Tag::Planned { piece, command };
             batch.sent.push(Sent { member: draft.member, fragment });
             members.send(draft.member, Request::new(tag.encode(), op));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tags_come_back_as_they_were() {
-        for tag in [
-            Tag::Direct { entry: 0 },
-            Tag::Direct { entry: u32::MAX },
-            Tag::Planned { piece: 0, command: 0 },
-            Tag::Planned { piece: 0x7fff_ffff, command: u32::MAX },
-        ] {
-            assert_eq!(Tag::decode(tag.encode()), tag);
         }
     }
 }

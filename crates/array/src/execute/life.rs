@@ -377,8 +377,8 @@ impl<L: Level> Pieces<L> {
             batch.start();
             return Step::Go;
         }
-        block::trace::on_behalf_of(*tag);
-        self.sender.send(index, accesses, false, memory, &mut self.members, batch);
+        self.members.work_for(*tag);
+        self.sender.send(index, accesses, (false, false), memory, &mut self.members, batch);
         Step::Wait
     }
 
@@ -445,14 +445,15 @@ impl<L: Level> Pieces<L> {
         // What was logged is durable before another piece's entries replace its own.
         let fua = piece.fua || piece.holds.log.is_some();
         piece.state = State::Writing;
-        let Piece { tag, attempt, memory, batch, .. } = piece;
+        let Piece { tag, attempt, memory, batch, has_neighbours, .. } = piece;
         let accesses = &attempt.plan.write;
         if accesses.is_empty() {
             batch.start();
             return Step::Go;
         }
-        block::trace::on_behalf_of(*tag);
-        self.sender.send(index, accesses, fua, memory, &mut self.members, batch);
+        self.members.work_for(*tag);
+        let how = (fua, *has_neighbours);
+        self.sender.send(index, accesses, how, memory, &mut self.members, batch);
         Step::Wait
     }
 

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use block::{Channel, Completion, Error, ErrorKind, Op, Request};
+use block::{Buf, Channel, Completion, Error, ErrorKind, Op, Request, Slots};
 use reactor::Reactor;
 
+use super::tag::Tag;
 use crate::device::Shared;
 use crate::health::Member;
 use crate::{Action, Faults, Level, MemberSet, Part, Queues};
@@ -30,6 +31,39 @@ impl Failure {
     }
 }
 
+/// A write to a member that waits for what goes behind it on the same member: the writes of one row
+/// after another are neighbours there, and a disk takes one long write faster than many. Linux's
+/// block layer joins them so for md (`blk_plug`).
+pub(super) struct Held {
+    /// Piece and command of each part, in their order on the member.
+    parts: Vec<(u32, u32)>,
+    offset: u64,
+    from: Buf,
+    fua: bool,
+    /// The owner's tag of the request that the first is for.
+    owner: u64,
+}
+
+impl Held {
+    /// A write of one piece.
+    pub(super) fn new(part: (u32, u32), offset: u64, from: Buf, fua: bool) -> Held {
+        Held { parts: vec![part], offset, from, fua, owner: 0 }
+    }
+
+    /// Takes a write that begins where this one ends, if a command of at most `most` bytes may do
+    /// both; else it is given back.
+    fn join(&mut self, next: Held, most: u64) -> Option<Held> {
+        let end = self.offset + self.from.len() as u64;
+        let length = (self.from.len() + next.from.len()) as u64;
+        if end != next.offset || self.fua != next.fua || length > most {
+            return Some(next);
+        }
+        self.from.append(next.from);
+        self.parts.extend(next.parts);
+        None
+    }
+}
+
 /// The channel of one member.
 pub(super) struct MemberQueue {
     /// The member whose channel it is; `None` for an empty slot.
@@ -41,6 +75,8 @@ pub(super) struct MemberQueue {
     pub(super) in_flight: u32,
     /// The member's last command of the batch that is being put together.
     pub(super) last_draft: u32,
+    /// The member's write that waits for its neighbour.
+    held: Option<Held>,
 }
 
 impl MemberQueue {
@@ -53,6 +89,7 @@ impl MemberQueue {
             data_offset: 0,
             in_flight: 0,
             last_draft: NO_DRAFT,
+            held: None,
         }
     }
 
@@ -92,6 +129,12 @@ pub(super) struct Members<L: Level> {
     pub(super) generation: u64,
     /// Commands sent so far, to see whether polling made new ones.
     pub(super) sent: u64,
+    /// Whether a write waits for its neighbour.
+    holds: bool,
+    /// Commands that were joined from several, until they have ended: piece and command of each.
+    joined: Slots<Vec<(u32, u32)>>,
+    /// The owner's tag of the request that commands go out for.
+    owner: u64,
 }
 
 impl<L: Level> Members<L> {
@@ -128,6 +171,9 @@ impl<L: Level> Members<L> {
             missing: membership.absent.union(&membership.recovering),
             generation: membership.generation,
             sent: 0,
+            holds: false,
+            joined: Slots::default(),
+            owner: 0,
         })
     }
 
@@ -160,6 +206,8 @@ impl<L: Level> Members<L> {
     /// Takes over the members' present states, and opens the channels of new members.
     #[cold]
     fn take_membership(&mut self) {
+        // What is held back is for the members of now.
+        self.send_held();
         let membership = self.shared.health.membership();
         self.generation = membership.generation;
         (self.absent, self.recovering) = (membership.absent, membership.recovering);
@@ -212,6 +260,62 @@ impl<L: Level> Members<L> {
             self.queues.begin(slot, read);
         }
         queue.channel.submit(request);
+    }
+
+    /// Says for which request of the owner commands go out from here on.
+    #[inline]
+    pub(super) fn work_for(&mut self, tag: u64) {
+        self.owner = tag;
+        block::trace::on_behalf_of(tag);
+    }
+
+    /// Keeps a write back until its neighbour comes or [`Members::send_held`] is called.
+    pub(super) fn hold(&mut self, slot: usize, write: Held) {
+        let write = Held { owner: self.owner, ..write };
+        let queue = &mut self.slots[slot];
+        let apart = match &mut queue.held {
+            Some(held) => held.join(write, queue.max_request_bytes),
+            None => Some(write),
+        };
+        if let Some(write) = apart {
+            self.holds = true;
+            if let Some(before) = self.slots[slot].held.replace(write) {
+                self.send_joined(slot, before);
+            }
+        }
+    }
+
+    /// Whether a write waits for its neighbour.
+    #[inline]
+    pub(super) fn holds(&self) -> bool {
+        self.holds
+    }
+
+    /// Sends what was held back: at every poll, which an owner does before it waits.
+    #[inline]
+    pub(super) fn send_held(&mut self) {
+        if std::mem::take(&mut self.holds) {
+            for slot in 0..self.slots.len() {
+                if let Some(held) = self.slots[slot].held.take() {
+                    self.send_joined(slot, held);
+                }
+            }
+        }
+    }
+
+    fn send_joined(&mut self, slot: usize, held: Held) {
+        let Held { parts, offset, from, fua, owner } = held;
+        let tag = match parts[..] {
+            [(piece, command)] => Tag::Planned { piece, command },
+            _ => Tag::Joined { entry: self.joined.insert(parts) },
+        };
+        block::trace::on_behalf_of(owner);
+        self.send(slot, Request::new(tag.encode(), Op::Write { offset, from, fua }));
+    }
+
+    /// The parts of a joined command that has ended: piece and command of each.
+    pub(super) fn take_joined(&mut self, entry: u32) -> Vec<(u32, u32)> {
+        self.joined.remove(entry).expect("what was joined ends once")
     }
 
     /// Takes what one member has completed. If one of these failed, the member, which they are of.

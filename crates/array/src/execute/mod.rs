@@ -9,7 +9,8 @@
 //!   requests   what the owner asks for: cut into pieces, put together again
 //!   life       the states of a piece, and what moves it on        piece      its data
 //!   gate       what the metadata writer has to agree to           commands   batches and their tags
-//!   members    the members' channels                              (here)     the array's channel over all
+//!   members    the members' channels, what they hold back         tag        what a command is for
+//!   (here)     the array's channel over all
 //! ```
 //!
 //! `requests`, `gate` and `members` do not know each other; `life` uses all three, and only this
@@ -24,6 +25,7 @@ mod life;
 mod members;
 mod piece;
 mod requests;
+mod tag;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -36,10 +38,10 @@ use crate::health::{Member, Verdict, judge};
 use crate::rows::Waiter;
 use crate::sync::SyncChannel;
 use crate::{Action, Level, Part, Spot, SyncRange};
-use commands::Tag;
 use life::Pieces;
 use members::{Failure, Members};
 use requests::{Direct, Next, Operation, Requests, Retried};
+use tag::Tag;
 
 /// A channel of an array.
 pub(crate) struct ArrayChannel<L: Level> {
@@ -164,6 +166,12 @@ impl<L: Level> ArrayChannel<L> {
                         self.pieces.end_command(&mut self.requests, command, by, completion);
                     self.go_on_after(ended);
                 }
+                Tag::Joined { entry } => {
+                    let Completion { tag, buffer, result } = done.swap_remove(at);
+                    // Before the pieces go on: scratch without another holder is used again.
+                    drop(buffer);
+                    self.end_joined(entry, (slot, member), tag, &result);
+                }
                 Tag::Direct { entry } => {
                     let direct = self.requests.take_direct(entry);
                     if done[at].result.is_ok() {
@@ -176,6 +184,22 @@ impl<L: Level> ArrayChannel<L> {
                     }
                 }
             }
+        }
+    }
+
+    /// Ends each part of a write that was joined from those of several pieces, with its answer.
+    fn end_joined(
+        &mut self,
+        entry: u32,
+        by: (usize, Option<&Arc<Member>>),
+        tag: u64,
+        result: &Result<(), Error>,
+    ) {
+        for command in self.pieces.members.take_joined(entry) {
+            let result = result.as_ref().map_err(Error::repeat).copied();
+            let part = Completion { tag, buffer: Returned::Nothing, result };
+            let ended = self.pieces.end_command(&mut self.requests, command, by, part);
+            self.go_on_after(ended);
         }
     }
 
@@ -299,10 +323,11 @@ impl<L: Level> Channel for ArrayChannel<L> {
         // until nothing new is sent.
         loop {
             let sent = self.pieces.sent();
+            self.pieces.members.send_held();
             self.poll_members(done);
             self.poll_gate();
             let woken = L::LOCKS_ROWS && self.resume_woken();
-            if self.pieces.sent() == sent && !woken {
+            if self.pieces.sent() == sent && !woken && !self.pieces.members.holds() {
                 break;
             }
         }
@@ -343,6 +368,7 @@ impl<L: Level> Drop for ArrayChannel<L> {
         let mut done = Vec::new();
         while self.pieces.is_writing() && !std::thread::panicking() {
             let before = self.pieces.sent();
+            self.pieces.members.send_held();
             self.poll_members(&mut done);
             self.poll_gate();
             let is_idle = done.is_empty() && self.pieces.sent() == before;

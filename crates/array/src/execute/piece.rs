@@ -91,6 +91,8 @@ pub(super) struct Piece {
     pub(super) number: u32,
     pub(super) operation: Operation,
     pub(super) fua: bool,
+    /// Whether others of the same request run at the same time.
+    pub(super) has_neighbours: bool,
     /// How much of it is done, in bytes.
     pub(super) done: u64,
     pub(super) careful: Option<Careful>,
@@ -105,7 +107,8 @@ pub(super) struct Piece {
 impl Piece {
     /// A piece that is to begin, in the memory of one that has ended.
     pub(super) fn begin(new: NewPiece, spare: Option<Box<Piece>>) -> Box<Piece> {
-        let NewPiece { request, tag, number, operation, fua, careful, buffer } = new;
+        let NewPiece { request, tag, number, operation, fua, has_neighbours, careful, buffer } =
+            new;
         let careful = careful.map(Careful::of);
         let mut piece = match spare {
             // Changed in place: moving all of it would take as long as much of its life. What has
@@ -116,6 +119,7 @@ impl Piece {
                 piece.number = number;
                 piece.operation = operation;
                 piece.fua = fua;
+                piece.has_neighbours = has_neighbours;
                 piece.done = 0;
                 piece.careful = careful;
                 piece.state = State::Unplanned;
@@ -127,6 +131,7 @@ impl Piece {
                 number,
                 operation,
                 fua,
+                has_neighbours,
                 done: 0,
                 careful,
                 attempt: Attempt::default(),

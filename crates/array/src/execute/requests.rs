@@ -102,6 +102,8 @@ pub(super) struct NewPiece {
     pub(super) number: u32,
     pub(super) operation: Operation,
     pub(super) fua: bool,
+    /// Whether others of the same request run at the same time.
+    pub(super) has_neighbours: bool,
     /// The member whose medium failed already.
     pub(super) careful: Option<usize>,
     pub(super) buffer: HostBuffer,
@@ -298,6 +300,7 @@ impl Planned {
             number,
             operation: left.slice(0, length),
             fua: self.fua,
+            has_neighbours: length < whole && level.pieces_at_once() > 1,
             careful: self.careful,
             buffer,
         }
