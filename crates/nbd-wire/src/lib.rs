@@ -194,6 +194,48 @@ pub const REQUEST_MAX_BYTES: u32 = 32 << 20;
 /// Longest string of the protocol, in bytes.
 pub const STRING_MAX_BYTES: usize = 4096;
 
+/// A request, as it stands before the data of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestHead {
+    /// Of [`command_flags`].
+    pub flags: u16,
+    /// One of [`command`].
+    pub command: u16,
+    /// What the reply says to name its request.
+    pub cookie: u64,
+    /// In bytes.
+    pub offset: u64,
+    /// In bytes.
+    pub length: u32,
+}
+
+impl RequestHead {
+    /// As it goes over the wire.
+    #[must_use]
+    pub fn bytes(&self) -> [u8; REQUEST_BYTES] {
+        let mut bytes = [0; REQUEST_BYTES];
+        bytes[..4].copy_from_slice(&REQUEST_MAGIC.to_be_bytes());
+        bytes[4..6].copy_from_slice(&self.flags.to_be_bytes());
+        bytes[6..8].copy_from_slice(&self.command.to_be_bytes());
+        bytes[8..16].copy_from_slice(&self.cookie.to_be_bytes());
+        bytes[16..24].copy_from_slice(&self.offset.to_be_bytes());
+        bytes[24..].copy_from_slice(&self.length.to_be_bytes());
+        bytes
+    }
+
+    /// What the bytes say, and whether they begin as a request does.
+    #[must_use]
+    pub fn parse(bytes: &[u8; REQUEST_BYTES]) -> (RequestHead, bool) {
+        let mut cursor = Cursor(bytes);
+        let (Some(magic), Some(flags), Some(command), Some(cookie), Some(offset), Some(length)) =
+            (cursor.u32(), cursor.u16(), cursor.u16(), cursor.u64(), cursor.u64(), cursor.u32())
+        else {
+            unreachable!("{REQUEST_BYTES} bytes hold all of them")
+        };
+        (RequestHead { flags, command, cookie, offset, length }, magic == REQUEST_MAGIC)
+    }
+}
+
 /// Takes numbers and strings off the front of what the other side sent; `None` where it ends early.
 #[derive(Clone, Debug)]
 pub struct Cursor<'a>(pub &'a [u8]);

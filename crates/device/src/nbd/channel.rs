@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use block::{Buf, BufMut, Channel, Completion, Error, ErrorKind, Op, Reactor, Request, Returned};
 use nbd_wire::{
-    CHUNK_BYTES, CHUNK_MAGIC, Cursor, REQUEST_BYTES, REQUEST_MAGIC, SIMPLE_REPLY_BYTES,
+    CHUNK_BYTES, CHUNK_MAGIC, Cursor, REQUEST_BYTES, RequestHead, SIMPLE_REPLY_BYTES,
     SIMPLE_REPLY_MAGIC, chunk, command, command_flags,
 };
 use reactor::{Event, Outcome, RingFile, Slots, Source};
@@ -754,10 +754,16 @@ impl Drop for NbdChannel {
     fn drop(&mut self) {
         if let State::Connected(connection) = &self.state {
             if !connection.is_sending {
-                let bye = head(command::DISCONNECT, 0, u64::MAX, 0, 0);
+                let bye = RequestHead {
+                    flags: 0,
+                    command: command::DISCONNECT,
+                    cookie: u64::MAX,
+                    offset: 0,
+                    length: 0,
+                };
                 let flags = rustix::net::SendFlags::NOSIGNAL | rustix::net::SendFlags::DONTWAIT;
                 // A server that is not told sees the end of the connection.
-                let _ = rustix::net::send(connection.socket.as_fd(), &bye, flags);
+                let _ = rustix::net::send(connection.socket.as_fd(), &bye.bytes(), flags);
             }
             // What is being received ends with it.
             let _ = shutdown(connection.socket.as_fd(), Shutdown::Both);
@@ -797,7 +803,7 @@ impl Work {
             Work::Flush { .. } => (command::FLUSH, 0, 0, 0),
         };
         let length = u32::try_from(length).expect("parts are short");
-        head(command, flags, key.into(), offset, length)
+        RequestHead { flags, command, cookie: key.into(), offset, length }.bytes()
     }
 
     /// Whether the medium may have it or not have it, when its answer is lost.
@@ -815,18 +821,6 @@ impl Work {
             Work::Clear { .. } | Work::Flush { .. } => Returned::Nothing,
         }
     }
-}
-
-/// A request: magic 4 | flags 2 | command 2 | cookie 8 | offset 8 | length 4.
-fn head(command: u16, flags: u16, cookie: u64, offset: u64, length: u32) -> [u8; REQUEST_BYTES] {
-    let mut head = [0; REQUEST_BYTES];
-    head[..4].copy_from_slice(&REQUEST_MAGIC.to_be_bytes());
-    head[4..6].copy_from_slice(&flags.to_be_bytes());
-    head[6..8].copy_from_slice(&command.to_be_bytes());
-    head[8..16].copy_from_slice(&cookie.to_be_bytes());
-    head[16..24].copy_from_slice(&offset.to_be_bytes());
-    head[24..].copy_from_slice(&length.to_be_bytes());
-    head
 }
 
 /// Another export behind the same name is another device.

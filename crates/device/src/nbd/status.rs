@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use block::{Error, ErrorKind, Extents};
-use nbd_wire::{CHUNK_BYTES, CHUNK_MAGIC, Cursor, REQUEST_MAGIC, allocation, chunk, command};
+use nbd_wire::{CHUNK_BYTES, CHUNK_MAGIC, Cursor, RequestHead, allocation, chunk, command};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 
 use super::greet::{NbdAddress, connect};
@@ -69,15 +69,9 @@ impl Status {
 fn exchange(stream: &mut File, cookie: u64, offset: u64, length: u64) -> io::Result<Vec<u8>> {
     let nonsense = || io::Error::new(io::ErrorKind::InvalidData, "a reply to something else");
     let length = u32::try_from(length).map_err(io::Error::other)?;
-    let request = [
-        &REQUEST_MAGIC.to_be_bytes()[..],
-        &0_u16.to_be_bytes(),
-        &command::BLOCK_STATUS.to_be_bytes(),
-        &cookie.to_be_bytes(),
-        &offset.to_be_bytes(),
-        &length.to_be_bytes(),
-    ];
-    stream.write_all(&request.concat())?;
+    let command = command::BLOCK_STATUS;
+    let request = RequestHead { flags: 0, command, cookie, offset, length };
+    stream.write_all(&request.bytes())?;
     let mut payload = Vec::new();
     loop {
         let mut head = [0; CHUNK_BYTES];

@@ -5,9 +5,8 @@ use block::{Error, ErrorKind};
 
 use super::handshake::Shape;
 use nbd_wire::{
-    ALLOCATION_ID, CHUNK_BYTES, CHUNK_MAGIC, Cursor, DATA_CHUNK_BYTES, REQUEST_BYTES,
-    REQUEST_MAGIC, REQUEST_MAX_BYTES, SIMPLE_REPLY_BYTES, SIMPLE_REPLY_MAGIC, allocation, chunk,
-    command, command_flags,
+    ALLOCATION_ID, CHUNK_BYTES, CHUNK_MAGIC, DATA_CHUNK_BYTES, REQUEST_BYTES, REQUEST_MAX_BYTES,
+    RequestHead, SIMPLE_REPLY_BYTES, SIMPLE_REPLY_MAGIC, allocation, chunk, command, command_flags,
 };
 
 /// What a handshake ended with.
@@ -130,13 +129,9 @@ pub enum Decision {
 /// A request's cookie, with which it is answered, and what to do about it.
 #[must_use]
 pub fn decide(bytes: &[u8; REQUEST_BYTES], shape: &Shape, session: Session) -> (u64, Decision) {
-    let mut cursor = Cursor(bytes);
-    let (Some(magic), Some(flags), Some(kind), Some(cookie), Some(offset), Some(length)) =
-        (cursor.u32(), cursor.u16(), cursor.u16(), cursor.u64(), cursor.u64(), cursor.u32())
-    else {
-        unreachable!("{REQUEST_BYTES} bytes hold all of them")
-    };
-    if magic != REQUEST_MAGIC {
+    let (head, begins_as_one) = RequestHead::parse(bytes);
+    let RequestHead { flags, command: kind, cookie, offset, length } = head;
+    if !begins_as_one {
         return (cookie, Decision::Drop("a request does not begin as one"));
     }
     if kind == command::WRITE && length > REQUEST_MAX_BYTES {
@@ -311,15 +306,8 @@ mod tests {
     const PLAIN: Session = Session { export: 0, structured: false, allocation: false };
     const STRUCTURED: Session = Session { export: 0, structured: true, allocation: true };
 
-    fn request(flags: u16, kind: u16, offset: u64, length: u32) -> [u8; REQUEST_BYTES] {
-        let mut bytes = [0; REQUEST_BYTES];
-        bytes[..4].copy_from_slice(&REQUEST_MAGIC.to_be_bytes());
-        bytes[4..6].copy_from_slice(&flags.to_be_bytes());
-        bytes[6..8].copy_from_slice(&kind.to_be_bytes());
-        bytes[8..16].copy_from_slice(&77_u64.to_be_bytes());
-        bytes[16..24].copy_from_slice(&offset.to_be_bytes());
-        bytes[24..].copy_from_slice(&length.to_be_bytes());
-        bytes
+    fn request(flags: u16, command: u16, offset: u64, length: u32) -> [u8; REQUEST_BYTES] {
+        RequestHead { flags, command, cookie: 77, offset, length }.bytes()
     }
 
     fn decided(
