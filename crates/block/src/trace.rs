@@ -19,6 +19,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tracing::level_filters::LevelFilter;
 use tracing::{Level, enabled, trace};
 
 use crate::{Channel, Completion, Node, Request};
@@ -44,6 +45,12 @@ pub fn on_behalf_of(tag: u64) {
 
 #[inline]
 fn is_on() -> bool {
+    // One load and one comparison where nothing at all is at `trace`.
+    LevelFilter::current() >= LevelFilter::TRACE && is_asked_for()
+}
+
+#[cold]
+fn is_asked_for() -> bool {
     enabled!(target: TARGET, Level::TRACE)
 }
 
