@@ -125,6 +125,39 @@ fn what_was_synced_before_the_power_failed_is_there_afterwards() {
     assert_eq!(first["then"]["disks"], second["then"]["disks"]);
 }
 
+/// "freezes the members": `--images` writes what is left of each drive, for other tools.
+#[test]
+fn what_a_drive_holds_after_the_cut_can_be_had_as_an_image() {
+    if !is_built() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let images = folder.path().join("images");
+    let arguments = |then: &'static str| -> Vec<&str> {
+        let guest = ["guest", "run", "--disk-size", "64MiB", "--memory", "64MiB", "--fs", "ext4"];
+        let cut = ["--stack", "model:st340015a", "--cut-at", "20s", "--then", then, "--images"];
+        let work = "seq 100000 >kept; sync; seq 7 >lost; sleep 60";
+        [&guest[..], &cut, &[images.to_str().unwrap(), "--", work]].concat()
+    };
+    let (code, said, errors) = raidloom(&arguments("cksum kept"));
+    assert_eq!(code, Some(0), "{said} {errors}");
+    let image = images.join("drive0.img");
+    let length = image.metadata().unwrap().len();
+    assert_eq!(length, 64 << 20);
+    let run = |program: &str, arguments: &[&str]| {
+        let ended = Command::new(program).args(arguments).arg(&image).output().unwrap();
+        (ended.status.code().unwrap(), ended.stdout)
+    };
+    // The journal is played back.
+    let (code, said) = run("e2fsck", &["-fy"]);
+    assert!(code <= 1, "{}", String::from_utf8_lossy(&said));
+    let (_, kept) = run("debugfs", &["-R", "cat /kept"]);
+    let expected: String = (1..=100_000).map(|number| format!("{number}\n")).collect();
+    assert!(kept == expected.as_bytes(), "{} of {} bytes", kept.len(), expected.len());
+    let (code, _, errors) = raidloom(&arguments("true"));
+    assert!(code == Some(2) && errors.contains("the folder is not empty"), "{errors}");
+}
+
 /// md beside raidloom: both sides go on without a member, and rebuild one, and turn from the same
 /// angle.
 #[test]

@@ -23,5 +23,7 @@ pub mod setup;
 pub use kernel::{Kernel, Step, build};
 pub use machine::{Boot, Outcome, Processor, modelled};
 pub use message::{MESSAGE_BYTES, Message, Op};
+#[cfg(feature = "planted-mistakes")]
+pub use scheduler::PlantedMistake;
 pub use scheduler::{Cut, Disk, Drive, Ended, Line, Scheduler};
 pub use setup::{Format, Setup, State};

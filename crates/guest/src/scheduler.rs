@@ -154,7 +154,36 @@ pub struct Ended {
     pub messages: u64,
 }
 
-/// The one who knows what time it is, for one kernel and its disks.
+/// A mistake in one of the three rules, planted by a test that has to find it.
+#[cfg(feature = "planted-mistakes")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PlantedMistake {
+    /// Nothing is wrong.
+    #[default]
+    None,
+    /// Rule 1: the devices' clock stays where it is when the kernel says what time it is.
+    StaysBehind,
+    /// Rule 2: a promise is kept although a request has made the next event an earlier one.
+    KeepsPromise,
+    /// Rule 2: the promise that goes out with the leave to run is of before the devices were looked
+    /// at for it.
+    PromisesUnseen,
+    /// Rule 3: the kernel runs before it has heard of what was done at that moment.
+    RunsFirst,
+}
+
+/// Whether a test has planted this mistake; false wherever such mistakes are not compiled in.
+macro_rules! planted {
+    ($holder:expr, $mistake:ident) => {{
+        #[cfg(feature = "planted-mistakes")]
+        let planted = $holder.planted == PlantedMistake::$mistake;
+        #[cfg(not(feature = "planted-mistakes"))]
+        let planted = false;
+        planted
+    }};
+}
+
+/// Keeps the time for one kernel and its disks.
 pub struct Scheduler {
     reactor: Reactor,
     kernel: OwnedFd,
@@ -173,6 +202,8 @@ pub struct Scheduler {
     dark: bool,
     /// Has a timer at the time of the cut, so that the kernel never runs past it.
     alarm_source: Option<Source>,
+    #[cfg(feature = "planted-mistakes")]
+    planted: PlantedMistake,
 }
 
 fn wrong(text: impl Into<String>) -> Error {
@@ -196,7 +227,15 @@ impl Scheduler {
             cut: None,
             dark: false,
             alarm_source: None,
+            #[cfg(feature = "planted-mistakes")]
+            planted: PlantedMistake::None,
         }
+    }
+
+    /// Plants a mistake; before it runs.
+    #[cfg(feature = "planted-mistakes")]
+    pub fn plant(&mut self, mistake: PlantedMistake) {
+        self.planted = mistake;
     }
 
     /// Lets the power fail; before it runs.
@@ -320,7 +359,7 @@ impl Scheduler {
     /// Rule 2: takes a promise back that cannot be kept any more.
     fn promise(&mut self) -> Result<(), Error> {
         let next = self.next_event();
-        if self.promised.is_some_and(|promised| next < promised) {
+        if self.promised.is_some_and(|promised| next < promised) && !planted!(self, KeepsPromise) {
             self.promised = Some(next);
             self.tell(Op::FreeUntil, next)?;
         }
@@ -381,6 +420,9 @@ impl Scheduler {
 
     /// Rule 1: the devices' clock follows the kernel's.
     fn advance(&mut self, time: u64) -> Result<(), Error> {
+        if planted!(self, StaysBehind) {
+            return Ok(());
+        }
         let now = self.reactor.now().nanoseconds();
         if time < now {
             return Err(wrong(format!("the guest's clock goes back from {now} to {time} ns")));
@@ -414,16 +456,17 @@ impl Scheduler {
                 return Ok(());
             }
             let next = self.next_event();
-            if self.deliver()? {
+            let runs_first = planted!(self, RunsFirst) && self.asked == Some(next);
+            if !runs_first && self.deliver()? {
                 continue;
             }
             match self.asked {
-                Some(asked) if next > asked => {
+                Some(asked) if next > asked || runs_first => {
                     self.advance(asked.max(self.reactor.now().nanoseconds()))?;
                     // A device that is looked at then may have found something to do of itself,
                     // as a drive that writes its cache out while it is idle.
-                    let next = self.next_event();
-                    if next <= asked {
+                    let next = if planted!(self, PromisesUnseen) { next } else { self.next_event() };
+                    if next <= asked && !runs_first {
                         continue;
                     }
                     (self.asked, self.waiting) = (None, false);

@@ -7,12 +7,13 @@ use std::io::{IoSlice, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use block::{Channel, Completion, Device, Error, Info, Node, Reactor, Request, Time};
-use guest::{Cut, Disk, Ended, MESSAGE_BYTES, Message, Op, Scheduler};
+use guest::{Cut, Disk, Ended, MESSAGE_BYTES, Message, Op, PlantedMistake, Scheduler};
 use reactor::{Random, Source};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::MemfdFlags;
@@ -264,6 +265,18 @@ fn run_until(
     devices: Vec<Arc<dyn Device>>,
     kernel: impl FnOnce(&mut Kernel) + Send + 'static,
 ) -> (Result<Ended, Error>, Vec<Log>, Seen) {
+    let (ended, logs, seen) = run_with(PlantedMistake::None, cut, devices, kernel);
+    (ended, logs, seen.unwrap_or_else(|panic| resume_unwind(panic)))
+}
+
+/// As [`run_until`], with a mistake in the scheduler. What the kernel has seen is an error where it
+/// saw what it must not.
+fn run_with(
+    mistake: PlantedMistake,
+    cut: Option<Cut>,
+    devices: Vec<Arc<dyn Device>>,
+    kernel: impl FnOnce(&mut Kernel) + Send + 'static,
+) -> (Result<Ended, Error>, Vec<Log>, thread::Result<Seen>) {
     let reactor = Reactor::virtual_clock();
     let (ours, theirs) = UnixStream::pair().unwrap();
     let mut sockets = Vec::new();
@@ -282,6 +295,7 @@ fn run_until(
         guest.seen
     });
     let mut scheduler = Scheduler::new(ours.into(), disks, &reactor);
+    scheduler.plant(mistake);
     if let Some(cut) = cut {
         scheduler.cut(cut);
     }
@@ -291,7 +305,7 @@ fn run_until(
     };
     let logs = scheduler.disks.iter().map(log).collect();
     drop(scheduler);
-    (ended, logs, thread.join().unwrap())
+    (ended, logs, thread.join())
 }
 
 fn slow(seed: u64) -> Arc<dyn Device> {
@@ -344,38 +358,46 @@ fn time_never_goes_back_and_no_completion_is_early_or_late() {
 /// run is told before it runs.
 #[test]
 fn what_is_done_when_the_guest_wants_to_run_is_told_first() {
-    let (ended, _, seen) = run(vec![Arc::new(Memory::new(DISK_BYTES))], |kernel| {
-        kernel.sleep(Some(5000));
-        kernel.drives[0].offer(true, 0);
-        kernel.kick(0);
-        assert_eq!(kernel.free_until, 5000, "rule 2: it has something for the guest already");
-        assert!(kernel.sleep(Some(5000)));
-        assert_eq!(kernel.seen, [(0, 5000)]);
-    });
+    let (ended, _, seen) = run(vec![at_once()], wants_to_run_at_that_moment);
     ended.unwrap();
     assert_eq!(seen.len(), 1);
+}
+
+fn at_once() -> Arc<dyn Device> {
+    Arc::new(Memory::new(DISK_BYTES))
+}
+
+fn wants_to_run_at_that_moment(kernel: &mut Kernel) {
+    kernel.sleep(Some(5000));
+    kernel.drives[0].offer(true, 0);
+    kernel.kick(0);
+    assert_eq!(kernel.free_until, 5000, "rule 2: it has something for the guest already");
+    assert!(kernel.sleep(Some(5000)));
+    assert_eq!(kernel.seen, [(0, 5000)]);
 }
 
 /// Rule 2: when the answer to a kick is there, the guest knows until when it may run.
 #[test]
 fn a_promise_is_taken_back_before_the_kick_is_answered() {
-    let (ended, logs, _) = run(vec![slow(9)], |kernel| {
-        kernel.sleep(Some(5000));
-        assert!(kernel.free_until > 1 << 60, "nothing is under way");
-        for sector in 0..5 {
-            kernel.drives[0].offer(true, sector);
-        }
-        kernel.kick(0);
-        let promised = kernel.free_until;
-        kernel.work(u64::MAX >> 2);
-        assert_eq!(kernel.now, promised);
-        while kernel.drives[0].free.len() < 5 {
-            assert!(kernel.sleep(None));
-        }
-        assert_eq!(kernel.seen[0], (0, promised), "the first completion");
-    });
+    let (ended, logs, _) = run(vec![slow(9)], runs_as_far_as_it_may);
     ended.unwrap();
     assert_eq!(logs[0].len(), 5);
+}
+
+fn runs_as_far_as_it_may(kernel: &mut Kernel) {
+    kernel.sleep(Some(5000));
+    assert!(kernel.free_until > 1 << 60, "nothing is under way");
+    for sector in 0..5 {
+        kernel.drives[0].offer(true, sector);
+    }
+    kernel.kick(0);
+    let promised = kernel.free_until;
+    kernel.work(u64::MAX >> 2);
+    assert_eq!(kernel.now, promised);
+    while kernel.drives[0].free.len() < 5 {
+        assert!(kernel.sleep(None));
+    }
+    assert_eq!(kernel.seen[0], (0, promised), "the first completion");
 }
 
 /// A device that finds something to do when it is looked at from some time on, as a drive that
@@ -439,21 +461,25 @@ impl Channel for RestlessChannel {
 #[test]
 fn what_a_device_finds_to_do_when_it_is_looked_at_is_in_the_promise() {
     for later in [0, 1, 700] {
-        let later = Duration::from_nanos(later);
-        let below = Memory::new(DISK_BYTES);
-        let restless = Restless { below, from: Time(5000), later };
-        let (ended, _, _) = run(vec![Arc::new(restless)], move |kernel| {
-            assert!(kernel.sleep(Some(5000)));
-            assert_eq!(kernel.now, 5000);
-            // As far as it may.
-            kernel.work(u64::MAX >> 2);
-            for until in [20_000, 30_000] {
-                let until = until.max(kernel.now);
-                assert!(kernel.sleep(Some(until)));
-                assert_eq!(kernel.now, until);
-            }
-        });
-        ended.unwrap_or_else(|error| panic!("{later:?}: {error}"));
+        let (ended, _, _) = run(vec![restless(later)], sleeps_and_runs_on);
+        ended.unwrap_or_else(|error| panic!("{later} ns: {error}"));
+    }
+}
+
+fn restless(later: u64) -> Arc<dyn Device> {
+    let below = Memory::new(DISK_BYTES);
+    Arc::new(Restless { below, from: Time(5000), later: Duration::from_nanos(later) })
+}
+
+fn sleeps_and_runs_on(kernel: &mut Kernel) {
+    assert!(kernel.sleep(Some(5000)));
+    assert_eq!(kernel.now, 5000);
+    // As far as it may.
+    kernel.work(u64::MAX >> 2);
+    for until in [20_000, 30_000] {
+        let until = until.max(kernel.now);
+        assert!(kernel.sleep(Some(until)));
+        assert_eq!(kernel.now, until);
     }
 }
 
@@ -514,7 +540,27 @@ fn one_request_after_another_takes_the_sum_of_what_each_takes() {
     assert!(sum > 1_000_000_000, "{sum}");
 }
 
-/// "planted mistakes in the three rules are caught".
+/// "planted mistakes in the three rules are caught": the tests above find each.
+#[test]
+fn a_mistake_in_a_rule_is_found() {
+    type Case = (PlantedMistake, fn() -> Arc<dyn Device>, fn(&mut Kernel));
+    let cases: [Case; 4] = [
+        (PlantedMistake::StaysBehind, at_once, wants_to_run_at_that_moment),
+        (PlantedMistake::KeepsPromise, || slow(9), runs_as_far_as_it_may),
+        (PlantedMistake::PromisesUnseen, || restless(700), sleeps_and_runs_on),
+        (PlantedMistake::RunsFirst, at_once, wants_to_run_at_that_moment),
+    ];
+    for (mistake, device, kernel) in cases {
+        let is_found = |mistake| {
+            let (ended, _, seen) = run_with(mistake, None, vec![device()], kernel);
+            ended.is_err() || seen.is_err()
+        };
+        assert!(is_found(mistake), "{mistake:?}");
+        assert!(!is_found(PlantedMistake::None), "without {mistake:?}");
+    }
+}
+
+/// The same rules, broken by the other side.
 #[test]
 fn a_kernel_that_breaks_a_rule_is_ended_with_one_line() {
     type Kernels = fn(&mut Kernel);

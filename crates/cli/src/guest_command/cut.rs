@@ -39,7 +39,8 @@ pub(crate) struct CutArguments {
     #[arg(long, help_heading = "Power cut", value_name = "COMMAND")]
     pub then: Option<String>,
 
-    /// Write what each drive holds after the cut into this folder: drive0.img, …
+    /// Write what each drive holds after the cut into this folder, which must be new or empty:
+    /// drive0.img, …
     #[arg(long, help_heading = "Power cut", value_name = "FOLDER")]
     pub images: Option<PathBuf>,
 }
@@ -57,8 +58,16 @@ impl CutArguments {
     /// When the power fails, if it does.
     ///
     /// # Errors
-    /// A time that is none; settings of a cut without one.
+    /// A time that is none; settings of a cut without one; a folder for images that is not empty.
     pub(super) fn cut(&self) -> Result<Option<Cut>, Failure> {
+        if let Some(folder) = &self.images
+            && std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+        {
+            return Err(Failure::usage(format!(
+                "--images {}: the folder is not empty; name a new one",
+                folder.display()
+            )));
+        }
         if let Some(text) = &self.cut_at {
             let time = stack::size::parse_duration(text)
                 .map_err(|error| Failure::usage(format!("--cut-at: {error}")))?;
