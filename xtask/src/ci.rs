@@ -2,12 +2,11 @@
 //!
 //! A step that cannot run here says so and why; it is never left out in silence.
 
-use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::{fuzz, tidy};
+use crate::{fuzz, programs, tidy};
 
 /// How a step ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -180,39 +179,43 @@ impl Ci {
     }
 
     fn test(&mut self) -> Ending {
-        let mut command = self.cargo(&[
-            "test",
-            "--workspace",
-            "--locked",
-            "--no-fail-fast",
-            "--",
-            "--show-output",
-        ]);
-        let mut child = match command.stdout(Stdio::piped()).spawn() {
-            Ok(child) => child,
+        let log = &mut self.log;
+        let ran = programs::run(&self.root, |ended| {
+            println!("     Running {} ({:.1} s)", ended.name, ended.elapsed.as_secs_f64());
+            for line in ended.log.lines().filter(|line| log.take(line)) {
+                println!("{line}");
+            }
+        });
+        let failed = match ran {
+            Ok(failed) => failed,
+            Err(message) => return Ending::Failed(message),
+        };
+        let docs = self.doc_tests();
+        match self.log.counts {
+            Counts { failed: 0, passed: 0, .. } => Ending::Failed("no test ran".to_owned()),
+            Counts { failed: 0, .. } if failed.is_empty() => docs,
+            Counts { failed: 0, .. } => {
+                Ending::Failed(format!("ended badly: {}", failed.join(", ")))
+            }
+            counts => Ending::Failed(format!("{} tests in {}", counts.failed, failed.join(", "))),
+        }
+    }
+
+    fn doc_tests(&mut self) -> Ending {
+        let output = self.cargo(&["test", "--workspace", "--locked", "--doc"]).output();
+        let output = match output {
+            Ok(output) => output,
             Err(error) => return Ending::Failed(format!("cargo cannot be started: {error}")),
         };
-        let output = child.stdout.take().expect("stdout was piped");
-        let mut screen = std::io::stdout().lock();
-        for line in BufReader::new(output).split(b'\n') {
-            let Ok(line) = line else { break };
-            let text = String::from_utf8_lossy(&line);
-            if self.log.take(&text) {
-                // A screen that is gone is no reason to stop testing.
-                let _ = writeln!(screen, "{text}");
-            }
+        let text = String::from_utf8_lossy(&output.stdout);
+        for line in text.lines().filter(|line| self.log.take(line)) {
+            println!("{line}");
         }
-        drop(screen);
-        let counts = self.log.counts;
-        match child.wait() {
-            Ok(status) if status.success() && counts.failed == 0 && counts.passed > 0 => {
-                Ending::Passed
-            }
-            Ok(status) if status.success() => Ending::Failed("no test ran".to_owned()),
-            Ok(_) if counts.failed > 0 => Ending::Failed(format!("{} tests", counts.failed)),
-            Ok(status) => Ending::Failed(format!("cargo test: {status}")),
-            Err(error) => Ending::Failed(format!("cargo test: {error}")),
+        if output.status.success() {
+            return Ending::Passed;
         }
+        eprint!("{}", String::from_utf8_lossy(&output.stderr));
+        Ending::Failed(format!("cargo test --doc: {}", output.status))
     }
 
     fn docs(&mut self) -> Ending {

@@ -4,6 +4,7 @@
 mod bench;
 mod ci;
 mod fuzz;
+mod programs;
 mod tidy;
 
 use std::path::PathBuf;
