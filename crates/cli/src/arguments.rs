@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use lab::Shard;
 
 use crate::array_command::arguments::{
     AddArguments, AssembleArguments, DestroyArguments, GuessArguments, LogArguments,
@@ -146,6 +147,19 @@ On a terminal: a bar, the time left, what is ahead so far, and every configurati
 ends or Ctrl-C. Elsewhere a line for each block. With --json one look, as one document. Nothing
 in the folder is changed.")]
     Watch(WatchArguments),
+
+    /// Join the shards of a run that several machines have measured
+    #[command(after_long_help = "\
+Examples:
+  raidloom run stripe-size -s models=true --shard 1/2 -o part1
+  raidloom run stripe-size -s models=true --shard 2/2 -o part2
+  raidloom merge part1 part2 -o whole
+  raidloom report whole --json | jq .headlines
+
+A shard is a run of its own: it goes on with --resume. Modelled trials are dealt out one by one, and
+the joined run is the same, to the byte, as one of a single machine. Of measured trials whole blocks
+are dealt out, so that what is compared was measured on the same machine.")]
+    Merge(MergeArguments),
 
     /// Write the report of a run again, in any form
     #[command(after_long_help = "\
@@ -811,6 +825,10 @@ pub(crate) struct RunArguments {
     #[arg(short, long, value_name = "DIR", conflicts_with = "resume")]
     pub output: Option<PathBuf>,
 
+    /// Measure one part of so many, such as 2/8, here; `raidloom merge` joins the parts
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["resume", "more", "until"])]
+    pub shard: Option<Shard>,
+
     /// Go on with an interrupted run
     #[arg(long, value_name = "RUN")]
     pub resume: Option<PathBuf>,
@@ -836,6 +854,18 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub consent: Consent,
+}
+
+/// Which shards, and where to.
+#[derive(Args, Debug)]
+pub(crate) struct MergeArguments {
+    /// The folders of all shards of a run, in any order; they stay as they are
+    #[arg(required = true, value_name = "RUN")]
+    pub shards: Vec<PathBuf>,
+
+    /// The folder of the joined run, empty or not there
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
 }
 
 /// The heading of flags that all verbs have.

@@ -59,6 +59,7 @@ fn main() -> ExitCode {
         Command::Overlay(verb) => cache_command::overlay(&output, &verb),
         Command::Plan(verb) => plan::plan(&output, &verb),
         Command::Run(arguments) => run::run(&output, *arguments),
+        Command::Merge(arguments) => run::merge(&output, &arguments),
         Command::Report(arguments) => report_command::report(&output, &arguments),
         Command::Compare(arguments) => compare_command::compare_runs(&output, &arguments),
         Command::Watch(arguments) => watch_command::watch(&output, &arguments),

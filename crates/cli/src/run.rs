@@ -5,13 +5,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use lab::plan::{OneLine, Resolved};
-use lab::{Ended, More, Observer, Outcome, Progress, RunOptions, TimeLeft, watch};
-use results::analysis::analyse;
+use lab::{Ended, More, Observer, Outcome, Progress, RunOptions, Shard, TimeLeft, watch};
+use results::analysis::{Analysis, analyse};
 use results::course::Step;
-use results::{Plan, Trial};
+use results::{Plan, Run, Trial};
 use serde_json::json;
 
-use crate::arguments::{LineArguments, RunArguments, Until};
+use crate::arguments::{LineArguments, MergeArguments, RunArguments, Until};
 use crate::failure::Failure;
 use crate::output::{Output, figure};
 use crate::progress::{Line, duration};
@@ -29,6 +29,7 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
             (None, Some(Until::Decided)) => Some(More::UntilDecided),
             (None, None) => None,
         },
+        shard: arguments.shard,
         budget: arguments.budget,
         serve_with: Some(array_command::serve_with()?),
         worker: Some(guest_command::worker()?),
@@ -75,29 +76,80 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
     };
     watch.line.clear();
     let outcome = outcome?;
-
-    let analysis = lab::alone::with_starts(&outcome.folder, &outcome.run, analyse(&outcome.run));
-    let page = report_command::write_files(&outcome.folder, &outcome.run, &analysis)?;
+    if let Some(shard) = outcome.shard.filter(|_| outcome.ended == Ended::Complete) {
+        return part(output, shard, &outcome);
+    }
+    let page = Report::of(outcome.folder, outcome.run)?;
     if outcome.ended == Ended::Interrupted {
         return Err(Failure::interrupted(format!(
             "interrupted after {} trials; nothing measured is lost. To go on:\n  raidloom run \
             --resume {}",
-            outcome.run.trials.len(),
-            outcome.folder.display()
+            page.run.trials.len(),
+            page.folder.display()
         )));
     }
+    page.tell(output)
+}
+
+/// Says that a part is there. What its trials say alone is not what the run will say.
+fn part(output: &Output, shard: Shard, outcome: &Outcome) -> Result<(), Failure> {
+    let (folder, trials) = (outcome.folder.display(), outcome.run.trials.len());
     if output.json {
-        output.document(&json!({
-            "run": outcome.folder,
-            "report": page,
-            "trials": outcome.run.trials.len(),
-            "flagged": outcome.run.trials.iter().filter(|trial| !trial.flags.is_empty()).count(),
-        }))?;
-        return report_command::has_result(&analysis);
+        let shard = shard.to_string();
+        return output.document(&json!({
+            "run": outcome.folder, "shard": shard, "trials": trials
+        }));
     }
-    report_command::terminal(output, &outcome.run, &analysis)?;
-    output.result(&format!("report: {}", page.display()))?;
-    report_command::has_result(&analysis)
+    output.result(&format!(
+        "shard {shard}: {trials} trials in {folder}; when all are there: raidloom merge {folder} … -o \
+        DIR"
+    ))
+}
+
+/// Joins shards to a run, and says what it says.
+pub(crate) fn merge(output: &Output, arguments: &MergeArguments) -> Result<(), Failure> {
+    let merged = lab::merge(&arguments.shards, &arguments.output)?;
+    let machines = if merged.machines == 1 { "machine" } else { "machines" };
+    output.progress(&format!(
+        "{}: {} trials of {} shards, measured on {} {machines}",
+        merged.folder.display(),
+        merged.run.trials.len(),
+        arguments.shards.len(),
+        merged.machines
+    ));
+    Report::of(merged.folder, merged.run)?.tell(output)
+}
+
+/// A run whose report is written.
+struct Report {
+    folder: PathBuf,
+    run: Run,
+    analysis: Analysis,
+    page: PathBuf,
+}
+
+impl Report {
+    fn of(folder: PathBuf, run: Run) -> Result<Report, Failure> {
+        let analysis = lab::alone::with_starts(&folder, &run, analyse(&run));
+        let page = report_command::write_files(&folder, &run, &analysis)?;
+        Ok(Report { folder, run, analysis, page })
+    }
+
+    fn tell(&self, output: &Output) -> Result<(), Failure> {
+        let Report { folder, run, analysis, page } = self;
+        if output.json {
+            output.document(&json!({
+                "run": folder,
+                "report": page,
+                "trials": run.trials.len(),
+                "flagged": run.trials.iter().filter(|trial| !trial.flags.is_empty()).count(),
+            }))?;
+        } else {
+            report_command::terminal(output, run, analysis)?;
+            output.result(&format!("report: {}", page.display()))?;
+        }
+        report_command::has_result(analysis)
+    }
 }
 
 /// Says what a plan comes to, and runs it.

@@ -170,7 +170,7 @@ fn described(file: &ImportedFile) -> String {
 /// # Errors
 /// A usage error when the folder holds something; what failed otherwise.
 pub fn write(folder: &Path, run: &Run) -> Result<PathBuf, Error> {
-    crate::run::write_imported(folder, run)
+    crate::run::write(folder, b"# imported: there is no plan file\n", run)
 }
 
 #[cfg(test)]

@@ -16,17 +16,21 @@ pub mod audit;
 mod cell;
 mod estimate;
 pub mod import;
+mod merge;
 pub mod order;
 pub mod originals;
 pub mod plan;
 pub mod pull;
 mod record;
 mod run;
+mod shard;
 mod stacks;
 pub mod watch;
 
 pub use cell::open as open_cell;
 pub use estimate::TimeLeft;
+pub use merge::{Merged, merge};
 pub use run::{
     Ended, More, Observer, Outcome, Progress, RunOptions, Silent, Worker, read, resume, start, work,
 };
+pub use shard::Shard;

@@ -26,6 +26,7 @@ use crate::order::Turn;
 use crate::plan::{map_leaves, suite};
 use crate::pull::{Program, run_apart};
 use crate::record::Record;
+use crate::shard::Shard;
 use crate::{order, stacks};
 use host::Error;
 use host::guard::Guard;
@@ -76,6 +77,8 @@ pub(super) struct Execution<'a> {
     worker: Option<&'a Worker>,
     /// What makes power cuts; without it none are made.
     puller: Option<&'a Program>,
+    /// The part of the run that is measured here; all of it without one.
+    shard: Option<Shard>,
     /// The kernel of guests, once it was looked for.
     kernel: Option<Kernel>,
     /// What guests found that were booted together with earlier ones, by block, position and first
@@ -162,6 +165,7 @@ impl<'a> Execution<'a> {
             serve_with: None,
             worker: None,
             puller: None,
+            shard: None,
             kernel: None,
             ahead: BTreeMap::new(),
             point: None,
@@ -187,6 +191,12 @@ impl<'a> Execution<'a> {
         self
     }
 
+    /// The same for a part of the run.
+    pub(super) fn of_shard(mut self, shard: Option<Shard>) -> Execution<'a> {
+        self.shard = shard;
+        self
+    }
+
     /// Marks every trial from now on.
     pub(super) fn flag_all(&mut self, flag: String) {
         self.flags.push(flag);
@@ -205,7 +215,7 @@ impl<'a> Execution<'a> {
         observer: &mut dyn Observer,
     ) -> Result<Ended, Error> {
         self.plan_estimate()?;
-        let trials = [self.finished(), self.course().trials()];
+        let trials = [self.finished(), self.trials_of_run()];
         observer.begun(self.folder, trials, self.estimate.left());
         let mut journal = Journal::new(self.folder);
         let ended = self
@@ -288,6 +298,14 @@ impl<'a> Execution<'a> {
     /// Whether any row of the plan needs the members: a pull test has drives of its own.
     fn opens_members(&self) -> bool {
         !self.plan.workloads.iter().all(safety::is_pull)
+    }
+
+    /// How many trials there will be, as far as it is known.
+    fn trials_of_run(&self) -> usize {
+        match self.shard {
+            Some(shard) => shard.trials(self.plan),
+            None => self.course().trials(),
+        }
     }
 
     fn course(&self) -> Course<'_> {
@@ -468,6 +486,10 @@ impl<'a> Execution<'a> {
 
     /// Those of the workloads that have no trial yet in this visit.
     pub(super) fn missing(&self, visit: &Visit<'_>, workloads: &[usize]) -> Vec<usize> {
+        let is_ours = |shard: Shard| shard.has(self.plan, visit.turn.configuration, visit.block);
+        if !self.shard.is_none_or(is_ours) {
+            return Vec::new();
+        }
         let is_missing = |workload: &&usize| {
             !self.done.contains(&(self.cell(visit.configuration, **workload), visit.block))
         };
@@ -916,7 +938,7 @@ impl<'a> Execution<'a> {
             workload,
             blocks: self.course().blocks().unwrap_or(self.plan.blocks),
             finished: self.finished(),
-            trials: self.course().trials(),
+            trials: self.trials_of_run(),
             elapsed: self.begun.elapsed(),
             left: self.estimate.left(),
         }

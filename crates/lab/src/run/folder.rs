@@ -15,6 +15,7 @@ use serve::ServeWith;
 
 use super::attached;
 use crate::record::{NO_LINK, Record};
+use crate::shard::Part;
 use host::{Error, facts, files, journal};
 
 pub(super) const PLAN_TEXT: &str = "plan.toml";
@@ -23,6 +24,8 @@ pub(crate) const PLAN: &str = "plan.resolved.json";
 pub(super) const SUMS: &str = "plan.sums.json";
 /// What was decided while the run went on; only where there was something to decide.
 pub(super) const COURSE: &str = "course.json";
+/// Which part of a run it is; only of a run on several machines.
+pub(super) const SHARD: &str = "shard.json";
 pub(super) const HOST: &str = "host.json";
 pub(crate) const TRIALS: &str = "trials.jsonl";
 /// What the run is at, for those that look at it; only while it goes on.
@@ -67,7 +70,7 @@ pub(super) fn make(folder: &Path) -> Result<(), Error> {
         return Err(Error::usage(text));
     }
     // What a start leaves that was killed before there was a run.
-    let remains = [TRIALS, HOST, PLAN_TEXT, SUMS, COURSE, PROGRESS];
+    let remains = [TRIALS, HOST, PLAN_TEXT, SUMS, COURSE, SHARD, PROGRESS];
     let is_remains = |name: &OsStr| {
         remains.iter().any(|known| name == *known)
             || name.to_string_lossy().starts_with(files::PART)
@@ -83,7 +86,7 @@ pub(super) fn make(folder: &Path) -> Result<(), Error> {
 
 /// Removes the folder of a run of which nothing came.
 pub(super) fn forget(folder: &Path, was_there: bool) {
-    for name in [TRIALS, HOST, PLAN_TEXT, SUMS, COURSE, PLAN, PROGRESS] {
+    for name in [TRIALS, HOST, PLAN_TEXT, SUMS, COURSE, SHARD, PLAN, PROGRESS] {
         let _ = fs::remove_file(folder.join(name));
     }
     if !was_there {
@@ -208,6 +211,17 @@ pub(super) fn read_steps(folder: &Path) -> Result<Vec<Step>, Error> {
 /// Writes what was decided so far.
 pub(super) fn write_steps(folder: &Path, steps: &[Step]) -> Result<(), Error> {
     write_whole(folder, COURSE, &json(&steps))
+}
+
+/// Which part of a run the folder holds; `None` where it is all of it.
+pub(crate) fn read_part(folder: &Path) -> Result<Option<Part>, Error> {
+    if folder.join(SHARD).exists() { read_json(folder, SHARD).map(Some) } else { Ok(None) }
+}
+
+/// The plan as it was said.
+pub(crate) fn read_text(folder: &Path) -> Result<String, Error> {
+    let path = folder.join(PLAN_TEXT);
+    fs::read_to_string(&path).map_err(|error| Error::from_io(path.display(), &error))
 }
 
 pub(super) fn read_host(folder: &Path) -> Result<Host, Error> {

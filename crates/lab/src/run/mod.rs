@@ -7,6 +7,7 @@
 //!          host.json            where
 //!          trials.jsonl         what was measured; locked while the run goes on
 //!          course.json          what was decided on the way: who was dropped, who was named, looks
+//!          shard.json           which part of a run it is; only of a run on several machines
 //!          notes.txt            what happened to the run
 //!          progress.json        what is being measured and the time left, only while it goes on
 //!          cleanup.jsonl        only while there is something to clean up
@@ -40,9 +41,10 @@ use crate::estimate::TimeLeft;
 use crate::plan::{Resolved, terms};
 use crate::pull::Program;
 use crate::record::{self, Record};
+use crate::shard::{Part, Shard};
 use execute::Execution;
-use folder::{HOST, MEMBERS, NOTES, PLAN_TEXT};
-pub(crate) use folder::{PLAN, PROGRESS, RUNS, TRIALS};
+use folder::{HOST, MEMBERS, NOTES, PLAN_TEXT, SHARD};
+pub(crate) use folder::{PLAN, PROGRESS, RUNS, TRIALS, read_part, read_text};
 use host::guard::{Consent, Guard};
 use host::{Error, facts, journal};
 use members::Members;
@@ -62,6 +64,8 @@ pub struct RunOptions {
     pub allow_change: bool,
     /// What is measured beyond what the plan asks for.
     pub more: Option<More>,
+    /// The part of the run that is measured here. Not for resuming: the folder says it.
+    pub shard: Option<Shard>,
     /// What the run may cost from now on, as `time=2h` or `written_per_member=200GiB`: of a run
     /// that goes on.
     pub budget: Vec<String>,
@@ -91,6 +95,8 @@ pub struct Outcome {
     pub folder: PathBuf,
     /// How it ended.
     pub ended: Ended,
+    /// Which part of a run it is, if it is not all of it.
+    pub shard: Option<Shard>,
     /// What was measured, as it is in the folder.
     pub run: Run,
 }
@@ -160,6 +166,15 @@ pub fn start(
     observer: &mut dyn Observer,
 ) -> Result<Outcome, Error> {
     let plan = &resolved.plan;
+    if let Some(shard) = options.shard {
+        if options.more.is_some() {
+            return Err(Error::usage(format!(
+                "--shard {shard}: how far a run goes on is decided by all of its trials; leave out \
+                --until and --more"
+            )));
+        }
+        shard.check(plan)?;
+    }
     let members = Members::of(plan)?;
     let folder = options.output.clone().unwrap_or_else(|| folder::by_default(&plan.name));
     let folder = std::path::absolute(&folder)
@@ -187,9 +202,13 @@ pub fn start(
         if !steps.is_empty() {
             folder::write_steps(&folder, &steps)?;
         }
+        if let Some(shard) = options.shard {
+            folder::write_whole(&folder, SHARD, &folder::json(&Part::here(shard)))?;
+        }
         folder::write_plan(&folder, resolved.text.as_bytes(), plan)?;
         let mut execution =
             Execution::new(plan, &folder, &guard, record, (Vec::new(), steps), host.started, stop)
+                .of_shard(options.shard)
                 .serving_with(options.serve_with.as_ref())
                 .working_with(options.worker.as_ref())
                 .pulling_with(options.puller.as_ref());
@@ -301,7 +320,16 @@ pub fn resume(
         folder::write_steps(&folder, &steps)?;
     }
     let found = (lines.trials, steps);
+    let shard = folder::read_part(&folder)?.map(|part| part.shard);
+    if let Some(shard) = shard.filter(|_| options.more.is_some() || !options.budget.is_empty()) {
+        return Err(Error::usage(format!(
+            "{}: it is shard {shard} of a run, which goes on by all of its trials; leave out \
+            --more, --until and --budget",
+            folder.display()
+        )));
+    }
     let mut execution = Execution::new(&plan, &folder, &guard, record, found, before.started, stop)
+        .of_shard(shard)
         .serving_with(options.serve_with.as_ref())
         .working_with(options.worker.as_ref())
         .pulling_with(options.puller.as_ref());
@@ -351,12 +379,13 @@ fn outcome(folder: &Path, ended: Result<Ended, Error>) -> Result<Outcome, Error>
     let ended = ended.map_err(|error| {
         error.then(format!("the run can go on with: raidloom run --resume {}", folder.display()))
     })?;
-    Ok(Outcome { folder: folder.to_owned(), ended, run: read(folder)? })
+    let shard = folder::read_part(folder)?.map(|part| part.shard);
+    Ok(Outcome { folder: folder.to_owned(), ended, shard, run: read(folder)? })
 }
 
-/// Writes a run that was not executed here into a folder that is empty or not there; returns the
-/// folder.
-pub(crate) fn write_imported(folder: &Path, run: &Run) -> Result<PathBuf, Error> {
+/// Writes a run that was not executed here, with the text of its plan, into a folder that is empty
+/// or not there; returns the folder.
+pub(crate) fn write(folder: &Path, plan_text: &[u8], run: &Run) -> Result<PathBuf, Error> {
     let folder = std::path::absolute(folder)
         .map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
     folder::make(&folder)?;
@@ -372,7 +401,7 @@ pub(crate) fn write_imported(folder: &Path, run: &Run) -> Result<PathBuf, Error>
     for note in &run.notes {
         folder::add_note(&folder, note)?;
     }
-    folder::write_plan(&folder, b"# imported: there is no plan file\n", &run.plan)?;
+    folder::write_plan(&folder, plan_text, &run.plan)?;
     Ok(folder)
 }
 
@@ -397,6 +426,7 @@ pub fn read(folder: &Path) -> Result<Run, Error> {
         .map(str::to_owned)
         .collect();
     notes.extend(lines.note);
+    notes.extend(folder::read_part(folder)?.map(|part| part.shard.note()));
     if folder::edited(folder)?.1 {
         notes.push(format!(
             "{PLAN} was edited after the run had begun: its trials may be of \

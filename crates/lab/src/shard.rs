@@ -1,0 +1,152 @@
+//! Parts of a run, for several machines; [`merge`](crate::merge) makes them one again.
+//!
+//! ```text
+//!   plan ──┬─ run --shard 1/3 ──> folder ──┐   modelled trials: every third
+//!          ├─ run --shard 2/3 ──> folder ──┼── merge ──> one run: every trial once, in the order
+//!          └─ run --shard 3/3 ──> folder ──┘   measured blocks: every third      of its plan
+//! ```
+//!
+//! A modelled trial depends on nothing but the plan's seed, its cell and its block, so that any
+//! machine may have it. A measured one is compared with the others of its block, which therefore
+//! stays on one machine.
+
+use std::fmt;
+use std::str::FromStr;
+
+use host::Error;
+use results::course::Course;
+use results::{Clock, Plan};
+use serde::{Deserialize, Serialize};
+
+/// Which part of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shard {
+    /// From 1.
+    number: u32,
+    /// Into how many parts the run is cut.
+    count: u32,
+}
+
+/// What the folder of a part says of it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Part {
+    #[serde(flatten)]
+    pub(crate) shard: Shard,
+    /// Tells machines apart: a checksum of what each calls itself, which says nothing of it.
+    pub(crate) machine: String,
+}
+
+impl Part {
+    /// Of this machine.
+    pub(crate) fn here(shard: Shard) -> Part {
+        let id = std::fs::read("/etc/machine-id").unwrap_or_default();
+        let name = rustix::system::uname().nodename().to_bytes().to_vec();
+        Part { shard, machine: format!("{:08x}", crc32c::crc32c(&[id, name].concat())) }
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.number, self.count)
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Shard, String> {
+        let numbers = text.split_once('/');
+        let numbers = numbers.and_then(|(one, all)| Some((one.parse().ok()?, all.parse().ok()?)));
+        match numbers {
+            Some((number, count)) if (1..=count).contains(&number) => Ok(Shard { number, count }),
+            _ => Err(format!("`{text}` is no shard; expected one of so many, such as 2/8")),
+        }
+    }
+}
+
+impl Shard {
+    /// Whether a visit of a configuration, by its place in the plan, belongs to the part.
+    pub(crate) fn has(self, plan: &Plan, configuration: usize, block: u32) -> bool {
+        let place = match plan.configurations[configuration].clock {
+            Clock::Virtual => {
+                u64::from(block) * plan.configurations.len() as u64 + configuration as u64
+            }
+            Clock::Wall => u64::from(block),
+        };
+        place % u64::from(self.count) == u64::from(self.number - 1)
+    }
+
+    /// Whether a plan can be cut so.
+    ///
+    /// # Errors
+    /// Where trials of the whole run decide about those that follow, or there are more parts than
+    /// blocks of measured trials.
+    pub(crate) fn check(self, plan: &Plan) -> Result<(), Error> {
+        let course = Course::new(plan, &[]);
+        let because = if course.is_race() {
+            "its race drops configurations by the trials of all; [trials] design = \"full\" \
+             measures them all"
+        } else if course.is_until_decided() {
+            "it goes on until it is decided, by the trials of all"
+        } else if !course.budget().is_default() {
+            "its budget counts the trials of all; leave [budget] out"
+        } else if self.count > plan.blocks
+            && plan.configurations.iter().any(|one| one.clock == Clock::Wall)
+        {
+            return Err(Error::usage(format!(
+                "--shard {self}: the plan has {} blocks, and a block of measured trials stays on \
+                one machine: cut it into so many parts at most",
+                plan.blocks
+            )));
+        } else {
+            return Ok(());
+        };
+        Err(Error::usage(format!("--shard {self}: this plan cannot be cut into parts: {because}")))
+    }
+
+    /// Into how many parts the run is cut.
+    pub(crate) fn count(self) -> u32 {
+        self.count
+    }
+
+    /// Which of them it is, from 1.
+    pub(crate) fn number(self) -> u32 {
+        self.number
+    }
+
+    /// How many trials the part has.
+    pub(crate) fn trials(self, plan: &Plan) -> usize {
+        let visits = (0..plan.blocks).map(|block| {
+            let configurations = 0..plan.configurations.len();
+            configurations.filter(|one| self.has(plan, *one, block)).count()
+        });
+        visits.sum::<usize>() * plan.workloads.len()
+    }
+
+    /// What is said of the run of one part.
+    pub(crate) fn note(self) -> String {
+        format!(
+            "shard {self} of a run: it has a part of the trials; `raidloom merge` joins the shards"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shard_is_one_of_so_many() {
+        for (text, number, count) in [("1/1", 1, 1), ("2/8", 2, 8), ("64/64", 64, 64)] {
+            assert_eq!(text.parse(), Ok(Shard { number, count }));
+            assert_eq!(Shard { number, count }.to_string(), text);
+        }
+        for wrong in ["", "0/8", "9/8", "1/0", "1", "a/2", "1/2/3", "-1/2"] {
+            let error = wrong.parse::<Shard>().unwrap_err();
+            assert_eq!(
+                error,
+                format!("`{wrong}` is no shard; expected one of so many, such as 2/8")
+            );
+        }
+    }
+}
