@@ -56,7 +56,8 @@ pub(crate) fn run(root: &Path, mut ended: impl FnMut(&Ended)) -> Result<Vec<Stri
     };
     let mut sorted = programs;
     sorted.sort_by_key(place);
-    let queue: Mutex<VecDeque<(usize, Program)>> = Mutex::new(sorted.into_iter().enumerate().collect());
+    let queue: Mutex<VecDeque<(usize, Program)>> =
+        Mutex::new(sorted.into_iter().enumerate().collect());
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
     let (told, heard) = mpsc::channel();
     let mut failed = Vec::new();

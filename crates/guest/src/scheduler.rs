@@ -465,7 +465,8 @@ impl Scheduler {
                     self.advance(asked.max(self.reactor.now().nanoseconds()))?;
                     // A device that is looked at then may have found something to do of itself,
                     // as a drive that writes its cache out while it is idle.
-                    let next = if planted!(self, PromisesUnseen) { next } else { self.next_event() };
+                    let next =
+                        if planted!(self, PromisesUnseen) { next } else { self.next_event() };
                     if next <= asked && !runs_first {
                         continue;
                     }

@@ -430,6 +430,15 @@ fn moment(started: &str) -> String {
     minutes.map_or_else(|| started.to_string(), |(day, time)| format!("{day} {time} UTC"))
 }
 
+/// What a configuration is called, by its identity.
+fn name_of(analysis: &Analysis, configuration: &str) -> String {
+    analysis
+        .comparisons
+        .iter()
+        .find(|comparison| comparison.configurations.iter().any(|one| one.id == configuration))
+        .map_or_else(|| configuration.to_owned(), |found| label(found, configuration))
+}
+
 /// A warning in words: what, and what follows from it.
 pub(crate) fn warning(analysis: &Analysis, warning: &Warning) -> String {
     let trials = |count: usize| trials_text(count);
@@ -479,21 +488,30 @@ pub(crate) fn warning(analysis: &Analysis, warning: &Warning) -> String {
             }
         }
         Warning::CarriedOver { comparison, configuration, change } => {
-            let name = analysis
-                .comparisons
-                .iter()
-                .flat_map(|comparison| {
-                    let mut members = comparison.configurations.iter();
-                    members.find(|member| member.id == *configuration).map(|_| comparison)
-                })
-                .next()
-                .map_or_else(|| configuration.clone(), |found| label(found, configuration));
+            let name = name_of(analysis, configuration);
             say!(
                 CARRIED_OVER,
                 name = name,
                 change = numbers::percent(change.abs()),
                 direction = direction(*change),
                 place = place(comparison),
+            )
+        }
+        Warning::Unsettled { configuration, workload, change, settled_after, cells } => {
+            let advice = match settled_after {
+                Some(seconds) if *seconds > 0.0 => {
+                    say!(SETTLES_AFTER, time = numbers::time(*seconds))
+                }
+                _ => String::new(),
+            };
+            say!(
+                UNSETTLED,
+                cells = if *cells == 1 { say!(ONE_CELL) } else { say!(CELLS, count = cells) },
+                change = numbers::percent(change.abs()),
+                direction = direction(*change),
+                workload = workload,
+                name = name_of(analysis, configuration),
+                advice = advice,
             )
         }
         Warning::Flagged { text, trials: count, cells, silent } => {

@@ -32,7 +32,7 @@ use block::{
 };
 use reactor::{Random, Woken};
 
-use results::steady::Steadiness;
+use results::steady::{self, Steadiness};
 
 use crate::latency::Latency;
 use crate::pattern;
@@ -419,7 +419,7 @@ pub struct Sides {
     pub write: Side,
 }
 
-/// What was completed before the time that counts began.
+/// How a load began: what was completed before the time that counts, and how that time began.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ramp {
     /// Bytes read and written, and the requests for them.
@@ -429,6 +429,77 @@ pub struct Ramp {
     /// How the rounds looked, where a load was repeated until it was steady. Each was flushed, so
     /// that what came before those that count is no part of the durable rates.
     pub rounds: Option<Steadiness>,
+    /// How the time that counts began, where it was set beforehand and long enough to tell.
+    pub start: Option<Start>,
+}
+
+/// How the time that counts began, beside the rest of it: what a cache takes at first, or an arm
+/// that is still busy with what came before, is not what the load comes to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Start {
+    /// Rate of the first tenth of the time, divided by that of the rest.
+    pub ratio: f64,
+    /// From when on twentieths of the time are steady, five by five, by the rule of
+    /// [`results::steady`]; `None` where they never are.
+    pub settled_after: Option<Duration>,
+}
+
+/// Parts of the time that counts.
+const SLICES: usize = 20;
+/// How many of them are its start.
+const START_SLICES: usize = SLICES / 10;
+
+/// What was completed in each part of the time that counts, which begins with the first completion:
+/// before that, a queue is filling.
+struct Course {
+    end: Time,
+    /// How long a part is, once the first completion has come.
+    slice: Option<Duration>,
+    /// When the present part ends.
+    slice_end: Time,
+    at: usize,
+    bytes: [u64; SLICES],
+}
+
+impl Course {
+    /// Of a time that ends at `end`.
+    fn until(end: Time) -> Course {
+        Course { end, slice: None, slice_end: end, at: 0, bytes: [0; SLICES] }
+    }
+
+    #[inline]
+    fn add(&mut self, now: Time, bytes: u64) {
+        let Some(slice) = self.slice else {
+            let slice = self.end.since(now.min(self.end)) / SLICES as u32;
+            (self.slice, self.slice_end) = (Some(slice), now + slice);
+            return;
+        };
+        while now >= self.slice_end && self.at < SLICES && !slice.is_zero() {
+            self.at += 1;
+            self.slice_end = self.slice_end + slice;
+        }
+        if let Some(sum) = self.bytes.get_mut(self.at) {
+            *sum += bytes;
+        }
+    }
+
+    /// `None` where the time did not pass to its end, or a part of it had no completion.
+    fn start(&self) -> Option<Start> {
+        let slice = self.slice?;
+        if self.at < SLICES || self.bytes.contains(&0) {
+            return None;
+        }
+        let (first, rest) = self.bytes.split_at(START_SLICES);
+        let rate = |slices: &[u64]| slices.iter().sum::<u64>() as f64 / slices.len() as f64;
+        let rates = self.bytes.map(|bytes| bytes as f64);
+        let settled = rates
+            .windows(steady::WINDOW)
+            .position(|window| Steadiness::of(window).is_some_and(|found| found.is_steady()));
+        Some(Start {
+            ratio: rate(first) / rate(rest),
+            settled_after: settled.map(|slices| slice * slices as u32),
+        })
+    }
 }
 
 /// What was measured.
@@ -686,6 +757,7 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
         let mut ramping = self.load.ramp > Duration::ZERO;
         let ramp_end = begin + self.load.ramp;
         let end = self.load.time.map_or(Time(u64::MAX), |time| ramp_end + time);
+        let mut course = self.load.time.map(|_| Course::until(end));
         let mut now = begin;
         let mut done: Vec<Completion> = Vec::with_capacity(self.load.depth as usize);
         let mut tick = 0;
@@ -699,10 +771,14 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
                 continue;
             }
             now = self.reactor.now();
+            let before = self.read.bytes + self.write.bytes;
             for completion in done.drain(..) {
                 self.finish(completion, now);
             }
             self.time_is_up |= now >= end;
+            if let Some(course) = course.as_mut().filter(|_| !ramping) {
+                course.add(now, self.read.bytes + self.write.bytes - before);
+            }
             if ramping && now >= ramp_end {
                 ramping = false;
                 measured_from = now;
@@ -738,7 +814,7 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
             read: self.read,
             write: self.write,
             elapsed: now.since(measured_from),
-            ramp: self.ramp,
+            ramp: Ramp { start: course.and_then(|course| course.start()), ..self.ramp },
             cpu_seconds,
             errors: self.errors,
             first_error: self.first_error,
@@ -756,7 +832,7 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
             written_bytes: write.bytes,
             ..Traffic::default()
         };
-        self.ramp = Ramp { moved, elapsed, rounds: None };
+        self.ramp = Ramp { moved, elapsed, ..Ramp::default() };
         read.clear();
         write.clear();
     }

@@ -255,6 +255,33 @@ fn the_ramp_is_not_counted() {
     assert_eq!((sample.operations(), sample.elapsed), (0, Duration::ZERO));
 }
 
+/// A cache that takes the first requests at another rate shows, and from when on it does not.
+#[test]
+fn how_the_time_that_counts_began_is_told() {
+    let load = Load { time: Some(Duration::from_millis(10)), ..Load::default() };
+    let of = |delay: fn(usize) -> Duration, load: &Load| {
+        let (device, _) = Memory::new(MEBIBYTE).delayed(delay).shared();
+        unverified(&device, load, &mut reads(512)).unwrap().ramp.start
+    };
+    let always = |_| Duration::from_micros(10);
+    let slow_at_first = |number| Duration::from_micros(if number < 10 { 100 } else { 10 });
+    let even = of(always, &load).unwrap();
+    assert!((0.97..1.03).contains(&even.ratio), "{even:?}");
+    assert_eq!(even.settled_after, Some(Duration::ZERO));
+    let slow = of(slow_at_first, &load).unwrap();
+    assert!((0.15..0.22).contains(&slow.ratio), "{slow:?}");
+    // The first completion is at 100 us, and the slow ones end at 1 ms, in the second twentieth.
+    assert_eq!(slow.settled_after, Some(Duration::from_micros(990)));
+    let ramp = Duration::from_millis(2);
+    let cut = of(slow_at_first, &Load { ramp, ..load.clone() }).unwrap();
+    assert!((0.97..1.03).contains(&cut.ratio), "{cut:?}");
+    assert_eq!(
+        of(always, &Load { operations: Some(50), ..load }),
+        None,
+        "it ended before its time"
+    );
+}
+
 #[test]
 fn the_first_error_ends_the_run_with_its_place() {
     for depth in [1, 8] {

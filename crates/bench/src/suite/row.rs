@@ -176,6 +176,11 @@ impl Measured {
             put("steady_range_ratio", Some(rounds.range));
             put("steady_slope_ratio", Some(rounds.slope));
         }
+        if let Some(start) = done.ramp.start {
+            put("start_ratio", Some(start.ratio));
+            let settled = start.settled_after.map(|time| time.as_secs_f64());
+            put("settled_after_seconds", settled);
+        }
         put("flush_seconds", done.flush.map(|flush| flush.as_secs_f64()));
         if done.latency.count() > 0 {
             put("latency_mean_seconds", Some(done.latency.mean_seconds()));

@@ -110,6 +110,7 @@ pub fn analyse(run: &Run) -> Analysis {
         warnings.push(Warning::Repeated { trials: repeated });
     }
     warnings.extend(comparisons.iter().flat_map(warnings::of_comparison));
+    warnings.extend(warnings::of_starts(table));
     warnings.extend(warnings::of_trials(table, &metrics));
     Analysis {
         margin: plan.margin,

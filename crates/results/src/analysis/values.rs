@@ -416,6 +416,20 @@ pub enum Warning {
         /// Relative change, as a fraction; above 0 is better.
         change: f64,
     },
+    /// Tests of a cell begin at another rate than they go on with.
+    Unsettled {
+        /// Identity of the configuration where it is most.
+        configuration: String,
+        /// Its workload.
+        workload: String,
+        /// Rate of the first tenth of the time beside the rest, as a fraction; above 0 is faster.
+        change: f64,
+        /// From when on the tests of this cell were steady, in seconds: the median of its trials.
+        /// `None` where most never were.
+        settled_after: Option<f64>,
+        /// Number of cells where it is so.
+        cells: usize,
+    },
     /// Trials that carry a flag.
     Flagged {
         /// The flag.

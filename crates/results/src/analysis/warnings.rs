@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::claim::{self, Doubt, LEVEL};
+use crate::claim::{self, Doubt, LEVEL, tail_of};
 use crate::statistics;
 use crate::voices::Table;
 
@@ -13,6 +13,12 @@ const BLOCKS_FEW: usize = 6;
 
 /// A drift or a step of the machine is worth a warning from this relative change over the run.
 const CHANGE_MIN: f64 = 0.02;
+
+/// Tests of a cell that begin at another rate are worth a warning from this relative change on.
+const START_MIN: f64 = 0.05;
+
+/// Fewest trials of a cell that can show that its tests begin otherwise than they go on.
+const START_TRIALS_MIN: usize = 4;
 
 /// Fewest trials of a cell among which one can stand out: with fewer, the median deviation itself
 /// is mostly chance.
@@ -129,4 +135,46 @@ pub(super) fn of_trials(table: &Table<'_>, metrics: &[String]) -> Vec<Warning> {
         warnings.push(Warning::Outliers { trials: outliers });
     }
     warnings
+}
+
+/// That tests begin at another rate than they go on with: the first tenth of their time beside the
+/// rest, as each trial has it (`start_ratio`), in a t test for each cell, Bonferroni over all of
+/// them.
+pub(super) fn of_starts(table: &Table<'_>) -> Option<Warning> {
+    let figures = |place: (usize, usize), metric: &str| -> Vec<f64> {
+        let trials = table.cell(place.0, place.1);
+        trials.filter_map(|(_, trial)| trial.metrics.get(metric).copied()).collect()
+    };
+    let starts: Vec<((usize, usize), Vec<f64>)> = table
+        .trials
+        .keys()
+        .map(|place| {
+            let ratios = figures(*place, "start_ratio").into_iter();
+            (*place, ratios.filter(|ratio| *ratio > 0.0).map(f64::ln).collect::<Vec<f64>>())
+        })
+        .filter(|(_, logarithms)| logarithms.len() >= START_TRIALS_MIN)
+        .collect();
+    let level = LEVEL / starts.len() as f64;
+    let unsettled: Vec<((usize, usize), f64)> = starts
+        .iter()
+        .filter_map(|(place, logarithms)| {
+            let count = logarithms.len() as f64;
+            let mean = statistics::mean(logarithms);
+            let error = statistics::standard_deviation(logarithms) / count.sqrt();
+            let p = 2.0 * tail_of(mean.abs() / error.max(f64::MIN_POSITIVE), count - 1.0);
+            (p < level && mean.exp_m1().abs() > START_MIN).then_some((*place, mean))
+        })
+        .collect();
+    let (place, mean) = unsettled.iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
+    let settled = figures(*place, "settled_after_seconds");
+    let trials = table.cell(place.0, place.1).count();
+    Some(Warning::Unsettled {
+        configuration: table.id(place.0).to_owned(),
+        workload: table.plan().workloads[place.1].name.clone(),
+        change: mean.exp_m1(),
+        settled_after: statistics::median(&settled)
+            .filter(|_| 2 * settled.len() > trials)
+            .map(|found| found.median),
+        cells: unsettled.len(),
+    })
 }

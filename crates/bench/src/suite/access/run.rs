@@ -420,6 +420,8 @@ fn together(mut one: Sample, other: Sample) -> Sample {
         one.latency = one.latency.merged(&other.latency);
     }
     one.elapsed = one.elapsed.max(other.elapsed);
+    // That of one of two says nothing of both.
+    one.ramp.start = None;
     one.cpu_seconds = one.cpu_seconds.zip(other.cpu_seconds).map(|(one, other)| one + other);
     one.errors += other.errors;
     one.first_error = one.first_error.or(other.first_error);
