@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 
 RAIDLOOM := target/release/raidloom
 SHARE := $(DESTDIR)$(PREFIX)/share
-UNIT := $(DESTDIR)$(PREFIX)/lib/systemd/system/raidloom@.service
+UNITS := $(DESTDIR)$(PREFIX)/lib/systemd/system
 
 .PHONY: help build demo test bench install uninstall deb clean
 
@@ -50,14 +50,16 @@ install:
 	$(RAIDLOOM) completions fish > $(SHARE)/fish/vendor_completions.d/raidloom.fish
 	install -m 644 plans/*.toml $(SHARE)/raidloom/plans
 	install -m 644 models/*.toml $(SHARE)/raidloom/models
-	install -d $(dir $(UNIT))
-	sed 's|/usr/local/bin/|$(PREFIX)/bin/|' packaging/raidloom@.service > $(UNIT)
-	chmod 644 $(UNIT)
+	install -d $(UNITS)
+	for unit in packaging/*.service packaging/*.timer; do \
+		sed 's|/usr/local/bin/|$(PREFIX)/bin/|' $$unit > $(UNITS)/$${unit##*/} && chmod 644 $(UNITS)/$${unit##*/} || exit 1; \
+	done
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/raidloom $(SHARE)/man/man1/raidloom.1 $(SHARE)/man/man1/raidloom-*.1 \
 		$(SHARE)/bash-completion/completions/raidloom $(SHARE)/zsh/site-functions/_raidloom \
-		$(SHARE)/fish/vendor_completions.d/raidloom.fish $(UNIT)
+		$(SHARE)/fish/vendor_completions.d/raidloom.fish $(UNITS)/raidloom@.service $(UNITS)/raidloom-*.service \
+		$(UNITS)/raidloom-*.timer
 	rm -rf $(SHARE)/raidloom
 
 # What install puts is what the package holds.

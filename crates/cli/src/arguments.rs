@@ -17,6 +17,7 @@ use crate::bench_command::{CrystalArguments, DepthArguments, DevtestArguments, H
 use crate::cache_command::arguments::{CacheVerb, OverlayVerb};
 use crate::compare_command::CompareArguments;
 use crate::guest_command::GuestVerb;
+use crate::monitor_command::MonitorArguments;
 use crate::pull_command::{EXAMPLES as EXAMPLES_OF_PULL, PullArguments};
 use crate::report_command::ReportArguments;
 use crate::ui_command::UiArguments;
@@ -184,6 +185,22 @@ Examples:
 The ratio is second / first. What changed on the machine between two runs cannot be told
 from a difference: to decide something, put both into one plan, which interleaves them.")]
     Compare(CompareArguments),
+
+    /// Tell of what happens to running arrays: members that fail, rebuilds that end, caches in
+    /// trouble
+    #[command(after_long_help = "\
+Examples:
+  raidloom monitor
+      one line for each event, for the journal, until Ctrl-C
+  raidloom monitor --mail root --webhook https://example.org/hook --metrics 127.0.0.1:9763
+  raidloom monitor --once --state /var/lib/raidloom/monitor.json --run /usr/local/bin/alarm
+      from a timer: what is new since the last time
+
+Events: started, stopped, died (an array's server); degraded, unusable, online (its worst array);
+cache-failing; event (what the server has noted itself: a member that failed and why, a rebuild or
+a scrub that ended and what it found). Each is told once. Of an array that was running before the
+monitor, how it is is told, and not what has been.")]
+    Monitor(MonitorArguments),
 
     /// Show this machine's drives, arrays and runs in a browser, with the verbs behind buttons
     #[command(after_long_help = "\

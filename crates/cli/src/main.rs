@@ -13,6 +13,7 @@ mod drives;
 mod failure;
 mod guest_command;
 mod model;
+mod monitor_command;
 mod output;
 mod plan;
 mod progress;
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
         Command::Ui(arguments) => ui_command::ui(&output, &arguments),
         Command::Guest(verb) => guest_command::guest(&output, &verb),
         Command::Model(verb) => model::model(&output, &verb),
+        Command::Monitor(arguments) => monitor_command::monitor(&output, &arguments),
         Command::Pull(arguments) => pull_command::pull(&output, &arguments),
         Command::PullWorker { disk } => pull_command::worker(disk.as_deref()),
         Command::PullTest { guest } => pull_command::test(guest),

@@ -897,3 +897,68 @@ fn a_member_that_is_deleted_while_it_serves_is_told_of() {
     assert!(status["events"].to_string().contains("the next start will miss it"), "{status}");
     bench.ok(&["array", "stop", "lost"]);
 }
+
+/// "Events of running arrays […] to journal, mail command, program or webhook, once each, and
+/// Prometheus text at a local address."
+#[test]
+fn what_happens_to_an_array_is_told_once_and_its_figures_are_served() {
+    let Some(bench) = bench() else { return };
+    let create = ["array", "create", "tank", "--level", "1", "--size", "4MiB", "--member"];
+    bench.ok(&[&create[..], &["a.img", "b.img"]].concat());
+    bench.ok(&["array", "start", "--attach", "--name", "t", "raid1(metadata=1.2, a.img, b.img)"]);
+    let alarm = bench.path("alarm");
+    let line = "echo \"$RAIDLOOM_ARRAY|$RAIDLOOM_EVENT|$RAIDLOOM_TEXT\"";
+    fs::write(&alarm, format!("#!/bin/sh\n{line} >>{}\n", bench.path("told").display())).unwrap();
+    fs::set_permissions(&alarm, fs::Permissions::from_mode(0o755)).unwrap();
+    let once = ["monitor", "--once", "--state", "seen.json", "--run", "./alarm"];
+    assert!(bench.ok(&once).starts_with("t: started: it runs as process "));
+    assert_eq!(bench.ok(&once), "");
+    bench.ok(&["array", "fail", "t", "b.img"]);
+    let said = bench.ok(&once);
+    let degraded = "t: degraded: it goes on without all of its members: tank raid1 [U_]";
+    assert!(said.lines().any(|line| line == degraded), "{said}");
+    assert_eq!(bench.ok(&once), "");
+    let told = fs::read_to_string(bench.path("told")).unwrap();
+    assert!(told.contains("t|degraded|it goes on without"), "{told}");
+
+    let mut command = bench.command(&["monitor", "--metrics", "127.0.0.1:0", "--every", "1h"]);
+    let mut monitor = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut note = String::new();
+    BufReader::new(monitor.stderr.take().unwrap()).read_line(&mut note).unwrap();
+    // The first look is over when it is told of.
+    let mut first = String::new();
+    let mut said = BufReader::new(monitor.stdout.take().unwrap());
+    while !first.contains("degraded") {
+        assert!(said.read_line(&mut first).unwrap() > 0, "{first}");
+    }
+    let address = note.trim().rsplit_once("http://").unwrap().1.strip_suffix("/metrics").unwrap();
+    let ask = |path: &str| {
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let figures = ask("/metrics");
+    assert!(figures.starts_with("HTTP/1.1 200 OK"), "{figures}");
+    assert!(figures.contains("raidloom_degraded{array=\"t\"} 1\n"), "{figures}");
+    assert!(figures.contains("raidloom_member_reads_total{array=\"t\",member=\""), "{figures}");
+    assert!(ask("/").starts_with("HTTP/1.1 404"));
+    kill_process(Pid::from_child(&monitor), Signal::TERM).unwrap();
+    assert_eq!(monitor.wait().unwrap().code(), Some(0));
+
+    bench.kill("t");
+    let died = bench.ok(&once);
+    assert!(died.starts_with("t: died: "), "{died}");
+    for (wrong, why) in [
+        (&["monitor", "--every", "10"][..], "--every: `10` has no unit"),
+        (&["monitor", "--once"], "--state"),
+        (&["monitor", "--metrics", "0.0.0.0:9763"], "this machine alone"),
+        (&["monitor", "--webhook", "ftp://x"], "it does not begin with http:// or https://"),
+        (&["monitor", "--mail", "nobody"], "it is no address"),
+        (&["monitor", "--run", "none"], "there is no such file"),
+    ] {
+        let said = bench.fails(2, wrong);
+        assert!(said.contains(why), "{wrong:?}: {said}");
+    }
+}

@@ -18,7 +18,7 @@ pub(super) fn address(status: &Status) -> String {
 }
 
 /// The worst state of its arrays.
-pub(super) fn worst(status: &Status) -> State {
+pub(crate) fn worst(status: &Status) -> State {
     status.arrays.iter().map(|array| array.state).max().unwrap_or(State::Online)
 }
 

@@ -1,0 +1,147 @@
+//! Figures of running arrays as Prometheus reads them (text format 0.0.4).
+
+use std::fmt::{Display, Write as _};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use mdtools::State;
+use serve::Status;
+
+use crate::array_command::worst;
+
+/// How long somebody who asks may take, and how long the question may be.
+const PATIENCE: Duration = Duration::from_secs(2);
+const QUESTION_MAX_BYTES: u64 = 8 << 10;
+
+/// Answers one question: `GET /metrics`, and nothing else.
+pub(super) fn answer(stream: TcpStream, statuses: &[Status]) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut reader = BufReader::new((&stream).take(QUESTION_MAX_BYTES));
+    let mut question = String::new();
+    reader.read_line(&mut question)?;
+    let mut line = String::new();
+    // What else the question says; hanging up before it is read would lose the answer.
+    while reader.read_line(&mut line)? > 2 {
+        line.clear();
+    }
+    let is_known = question.starts_with("GET /metrics ");
+    let (code, body) = match is_known {
+        true => ("200 OK", text(statuses)),
+        false => ("404 Not Found", "only GET /metrics is answered\n".to_owned()),
+    };
+    write!(
+        &stream,
+        "HTTP/1.1 {code}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\n\
+        Connection: close\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// All figures of all servers.
+pub(super) fn text(statuses: &[Status]) -> String {
+    let mut page = Page::default();
+    page.family("raidloom_up", "gauge", "whether the server answers");
+    for one in statuses {
+        page.figure("raidloom_up", &[("array", &one.name)], 1);
+    }
+    page.family("raidloom_degraded", "gauge", "0 all members, 1 without some, 2 unusable");
+    for one in statuses {
+        let worst = match worst(one) {
+            State::Online => 0,
+            State::Degraded => 1,
+            State::Unusable => 2,
+        };
+        page.figure("raidloom_degraded", &[("array", &one.name)], worst);
+    }
+    page.family("raidloom_size_bytes", "gauge", "size of what is served");
+    for one in statuses {
+        page.figure("raidloom_size_bytes", &[("array", &one.name)], one.size_bytes);
+    }
+    page.family("raidloom_processor_seconds_total", "counter", "processor time of the server");
+    for one in statuses {
+        let name = "raidloom_processor_seconds_total";
+        page.figure(name, &[("array", &one.name)], one.processor_seconds);
+    }
+    let members = [
+        ("raidloom_member_reads_total", "read requests of a leaf of the stack"),
+        ("raidloom_member_read_bytes_total", "bytes read from it"),
+        ("raidloom_member_writes_total", "write requests of it"),
+        ("raidloom_member_written_bytes_total", "bytes written to it"),
+    ];
+    for (index, (name, help)) in members.into_iter().enumerate() {
+        page.family(name, "counter", help);
+        for one in statuses {
+            for member in &one.members {
+                let figures =
+                    [member.reads, member.read_bytes, member.writes, member.written_bytes];
+                page.figure(
+                    name,
+                    &[("array", &one.name), ("member", &member.name)],
+                    figures[index],
+                );
+            }
+        }
+    }
+    page.family("raidloom_sync_ratio", "gauge", "how much of the sync action under way is done");
+    for one in statuses {
+        for array in &one.arrays {
+            let Some(work) = &array.work else { continue };
+            let done = work.done_bytes as f64 / work.total_bytes.max(1) as f64;
+            let labels = [("array", &*one.name), ("md", &*array.name), ("action", &*work.kind)];
+            page.figure("raidloom_sync_ratio", &labels, done);
+        }
+    }
+    page.family("raidloom_cache_dirty_bytes", "gauge", "what the device below the cache lacks");
+    for one in statuses {
+        for cache in &one.caches {
+            let labels = [("array", &*one.name), ("cache", &*cache.name)];
+            page.figure("raidloom_cache_dirty_bytes", &labels, cache.dirty_bytes);
+        }
+    }
+    page.family("raidloom_cache_failing", "gauge", "whether something is wrong with the cache");
+    for one in statuses {
+        for cache in &one.caches {
+            let labels = [("array", &*one.name), ("cache", &*cache.name)];
+            let failing = u8::from(cache.failure.is_some());
+            page.figure("raidloom_cache_failing", &labels, failing);
+        }
+    }
+    page.0
+}
+
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
+    }
+
+    fn figure<S: AsRef<str>>(&mut self, name: &str, labels: &[(&str, S)], value: impl Display) {
+        let label = |(name, value): &(&str, S)| {
+            let value = value.as_ref();
+            let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            format!("{name}=\"{value}\"")
+        };
+        let labels: Vec<String> = labels.iter().map(label).collect();
+        let _ = writeln!(self.0, "{name}{{{}}} {value}", labels.join(","));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_quoted() {
+        let mut page = Page::default();
+        page.family("x", "gauge", "a figure");
+        page.figure("x", &[("member", "a\"b\\c\nd")], 0.5);
+        assert_eq!(
+            page.0,
+            "# HELP x a figure\n# TYPE x gauge\nx{member=\"a\\\"b\\\\c\\nd\"} 0.5\n"
+        );
+    }
+}

@@ -1,0 +1,131 @@
+//! `raidloom monitor`: tells of what happens to running arrays, once each.
+//!
+//! ```text
+//!   servers ──status──> notices: what is new since the last look ──> standard output (the journal), mail,
+//!      │                                                             a program, a webhook
+//!      └──────────────> metrics: Prometheus text at an address of this machine
+//! ```
+
+mod metrics;
+mod notices;
+mod tell;
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serve::{Client, Runtime, Status};
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::signals;
+use notices::Seen;
+use tell::Ways;
+
+/// How often the end is looked for while nothing is due.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Where notices go, and how often servers are asked.
+#[derive(Args, Debug)]
+pub(crate) struct MonitorArguments {
+    /// How often the arrays are asked
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    every: String,
+
+    /// Ask once, tell what is new since the last time, and end: for a timer
+    #[arg(long, requires = "state")]
+    once: bool,
+
+    /// Where what was told is kept, so that it is not told again when the monitor starts anew
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    ways: Ways,
+
+    /// Serve figures for Prometheus at http://ADDRESS/metrics, for this machine alone
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "once")]
+    metrics: Option<SocketAddr>,
+}
+
+/// Tells of what happens until it is asked to end.
+pub(crate) fn monitor(output: &Output, arguments: &MonitorArguments) -> Result<(), Failure> {
+    let every = stack::size::parse_duration(&arguments.every)
+        .map_err(|error| Failure::usage(format!("--every: {error}")))?;
+    arguments.ways.check()?;
+    let runtime = Runtime::find()?;
+    let stop = signals::stop_flag()?;
+    let latest = Arc::new(Mutex::new(Vec::new()));
+    if let Some(address) = arguments.metrics {
+        serve_metrics(output, address, &latest)?;
+    }
+    let mut seen = match &arguments.state {
+        Some(path) => Seen::read(path)?,
+        None => Seen::default(),
+    };
+    loop {
+        let asked = Instant::now();
+        let statuses = statuses(&runtime);
+        let (notices, now) = notices::since(&seen, &statuses, &gone(&runtime));
+        for notice in &notices {
+            arguments.ways.tell(output, notice)?;
+        }
+        if let Some(path) = arguments.state.as_ref().filter(|_| now != seen) {
+            now.write(path)?;
+        }
+        seen = now;
+        *latest.lock().unwrap_or_else(PoisonError::into_inner) = statuses;
+        if arguments.once {
+            return Ok(());
+        }
+        while !stop.load(Ordering::Relaxed) && asked.elapsed() < every {
+            thread::sleep(PAUSE.min(every));
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+    }
+}
+
+/// What every server that answers says of itself.
+fn statuses(runtime: &Runtime) -> Vec<Status> {
+    let ask = |name: &str| Client::connect(runtime, name).and_then(|mut client| client.status());
+    runtime.entries().iter().filter_map(|entry| ask(&entry.name).ok()).collect()
+}
+
+/// The names of servers that have died: their folder is there, and no process.
+fn gone(runtime: &Runtime) -> Vec<String> {
+    let entries = runtime.entries().into_iter();
+    entries.filter(|entry| entry.process.is_none()).map(|entry| entry.name).collect()
+}
+
+/// Answers who asks for figures, in a thread of its own that ends with the process.
+fn serve_metrics(
+    output: &Output,
+    address: SocketAddr,
+    latest: &Arc<Mutex<Vec<Status>>>,
+) -> Result<(), Failure> {
+    if !address.ip().is_loopback() {
+        return Err(Failure::usage(format!(
+            "--metrics {address}: figures are served to this machine alone; name an address such \
+            as 127.0.0.1:9763, and put a proxy with a password before it for others"
+        )));
+    }
+    let failed = |error| Failure::from_io(format_args!("--metrics {address}"), &error);
+    let listener = TcpListener::bind(address).map_err(failed)?;
+    output.note(&format!("figures: http://{}/metrics", listener.local_addr().map_err(failed)?));
+    let latest = Arc::clone(latest);
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let statuses = latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            // Who hangs up early gets nothing.
+            let _ = metrics::answer(stream, &statuses);
+        }
+    });
+    Ok(())
+}

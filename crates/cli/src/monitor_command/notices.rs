@@ -1,0 +1,280 @@
+//! What has happened since the last look: a function of two looks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::Path;
+
+use host::Error;
+use mdtools::State;
+use serde::{Deserialize, Serialize};
+use serve::{Event, Status};
+
+use crate::array_command::worst;
+
+/// What is worth telling.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Notice {
+    /// The name of the server.
+    pub(super) server: String,
+    /// What it is, for programs.
+    pub(super) kind: Kind,
+    /// What it is, for people: one line.
+    pub(super) text: String,
+}
+
+/// Kinds of notices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Kind {
+    /// A server has begun.
+    Started,
+    /// A server has ended in order.
+    Stopped,
+    /// A server has ended otherwise.
+    Died,
+    /// An array goes on without some members.
+    Degraded,
+    /// An array has all of its members again.
+    Online,
+    /// An array cannot go on.
+    Unusable,
+    /// A cache is in trouble.
+    CacheFailing,
+    /// What the server has written down itself: a member that failed, work that ended.
+    Event,
+}
+
+impl Kind {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Kind::Started => "started",
+            Kind::Stopped => "stopped",
+            Kind::Died => "died",
+            Kind::Degraded => "degraded",
+            Kind::Online => "online",
+            Kind::Unusable => "unusable",
+            Kind::CacheFailing => "cache-failing",
+            Kind::Event => "event",
+        }
+    }
+}
+
+/// What was seen of a server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Server {
+    started_unix_seconds: u64,
+    state: State,
+    events: Vec<Event>,
+    failing: BTreeSet<String>,
+    /// It had died, and that was told.
+    has_died: bool,
+}
+
+/// What was seen at the last look, by the names of servers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Seen {
+    servers: BTreeMap<String, Server>,
+}
+
+impl Seen {
+    /// What another monitor has kept; nothing where there is no such file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is something else.
+    pub(super) fn read(path: &Path) -> Result<Seen, Error> {
+        let text = match std::fs::read(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Seen::default()),
+            Err(error) => return Err(Error::from_io(path.display(), &error)),
+        };
+        serde_json::from_slice(&text).map_err(|error| {
+            Error::usage(format!(
+                "{}: it is nothing that a monitor has kept ({error}); name another file",
+                path.display()
+            ))
+        })
+    }
+
+    /// Keeps it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn write(&self, path: &Path) -> Result<(), Error> {
+        let mut text = serde_json::to_vec_pretty(self).expect("plain data");
+        text.push(b'\n');
+        host::files::write_whole(path, &text)
+    }
+}
+
+/// What is new: the servers that answer now, and those that have died, beside what was seen. What
+/// had happened to a server before it was seen first is history; how it is, is not.
+pub(super) fn since(before: &Seen, now: &[Status], dead: &[String]) -> (Vec<Notice>, Seen) {
+    let mut notices = Vec::new();
+    let mut seen = Seen::default();
+    for status in now {
+        let mut tell = |kind, text: String| {
+            notices.push(Notice { server: status.name.clone(), kind, text });
+        };
+        let known = before
+            .servers
+            .get(&status.name)
+            .filter(|known| known.started_unix_seconds == status.started_unix_seconds);
+        if known.is_none() {
+            tell(Kind::Started, format!("it runs as process {}", status.process));
+        } else if let Some(known) = known {
+            let new = status.events.iter().filter(|event| !known.events.contains(event));
+            new.for_each(|event| tell(Kind::Event, format!("{}: {}", event.array, event.text)));
+        }
+        let state = worst(status);
+        if state != known.map_or(State::Online, |known| known.state) {
+            let (kind, what) = match state {
+                State::Online => (Kind::Online, "all members are there"),
+                State::Degraded => (Kind::Degraded, "it goes on without all of its members"),
+                State::Unusable => (Kind::Unusable, "too many members are missing"),
+            };
+            let slots: Vec<String> = status
+                .arrays
+                .iter()
+                .map(|array| format!("{} {} {}", array.name, array.level, array.slots))
+                .collect();
+            tell(kind, format!("{what}: {}", slots.join(", ")));
+        }
+        let mut failing = BTreeSet::new();
+        for cache in &status.caches {
+            let Some(failure) = &cache.failure else { continue };
+            if !known.is_some_and(|known| known.failing.contains(&cache.name)) {
+                tell(Kind::CacheFailing, format!("{}: {failure}", cache.name));
+            }
+            failing.insert(cache.name.clone());
+        }
+        let server = Server {
+            started_unix_seconds: status.started_unix_seconds,
+            state,
+            events: status.events.clone(),
+            failing,
+            has_died: false,
+        };
+        seen.servers.insert(status.name.clone(), server);
+    }
+    for (name, known) in &before.servers {
+        if seen.servers.contains_key(name) {
+            continue;
+        }
+        let mut tell = |kind, text: &str| {
+            notices.push(Notice { server: name.clone(), kind, text: text.to_owned() });
+        };
+        if !dead.contains(name) {
+            if !known.has_died {
+                tell(Kind::Stopped, "it has ended");
+            }
+            continue;
+        }
+        if !known.has_died {
+            tell(
+                Kind::Died,
+                "its server has died; `raidloom array list` cleans up, and it can be started again",
+            );
+        }
+        seen.servers.insert(name.clone(), Server { has_died: true, ..known.clone() });
+    }
+    (notices, seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A server with one array of two members.
+    fn status(state: &str, events: &[(u64, &str)], failure: Option<&str>) -> Status {
+        let events: Vec<_> = events
+            .iter()
+            .map(|(time, text)| json!({"unix_seconds": time, "array": "data", "text": text}))
+            .collect();
+        let slots = if state == "online" { "[UU]" } else { "[U_]" };
+        let array = json!({
+            "name": "data", "array_uuid": "0:0:0:0", "state": state, "is_running": true,
+            "level": "raid1", "layout": null, "chunk_bytes": 0, "size_bytes": 1, "metadata": "1.2",
+            "is_clean": true, "events": 1, "slots": slots, "members": [], "work": null, "notes": []
+        });
+        let cache = json!({
+            "name": "ram:1MiB", "mode": "write-back", "policy": "lru", "kept": false,
+            "block_bytes": 4096, "size_bytes": 1, "used_bytes": 0, "dirty_bytes": 0, "read_hits": 0,
+            "read_misses": 0, "write_hits": 0, "write_misses": 0, "insertions": 0, "evictions": 0,
+            "written_out_bytes": 0, "write_out_bytes_per_second": 0, "metadata_bytes": 0,
+            "failure": failure
+        });
+        serde_json::from_value(json!({
+            "name": "tank", "process": 7, "stack": "", "size_bytes": 1, "block_bytes": 512,
+            "read_only": false, "removal_policy": "quick", "rotational": false,
+            "started_unix_seconds": 5, "processor_seconds": 0.5, "attached": null, "nbd": [],
+            "nbd_clients": 0, "vhost_user": null, "mounts": [], "members": [], "arrays": [array],
+            "caches": [cache], "events": events, "notes": []
+        }))
+        .unwrap()
+    }
+
+    /// "Events of running arrays […], once each."
+    #[test]
+    fn what_happens_is_told_once() {
+        let mut seen = Seen::default();
+        let mut look = |now: &[Status], dead: &[String]| -> Vec<String> {
+            let (notices, after) = since(&seen, now, dead);
+            seen = serde_json::from_slice(&serde_json::to_vec(&after).unwrap()).unwrap();
+            let text = |one: &Notice| format!("{} {}", one.kind.name(), one.text);
+            notices.iter().map(text).collect()
+        };
+        let old = (6, "resync has ended");
+        let failed = (9, "b.img has failed: I/O error");
+        let fine = status("online", &[old], None);
+        assert_eq!(look(&[fine.clone()], &[]), ["started it runs as process 7"]);
+        assert_eq!(look(&[fine.clone()], &[]), [""; 0]);
+        let degraded = status("degraded", &[old, failed], None);
+        let told = [
+            "event data: b.img has failed: I/O error",
+            "degraded it goes on without all of its members: data raid1 [U_]",
+        ];
+        assert_eq!(look(&[degraded.clone()], &[]), told);
+        assert_eq!(look(&[degraded], &[]), [""; 0]);
+        // Old events fall out of what a server keeps.
+        let again = status("online", &[failed, (20, "rebuild has ended")], None);
+        let told =
+            ["event data: rebuild has ended", "online all members are there: data raid1 [UU]"];
+        assert_eq!(look(&[again.clone()], &[]), told);
+        let failing = status("online", &[failed], Some("its store is full of errors"));
+        assert_eq!(
+            look(&[failing.clone()], &[]),
+            ["cache-failing ram:1MiB: its store is full of errors"]
+        );
+        assert_eq!(look(&[failing], &[]), [""; 0]);
+        let dead = ["tank".to_owned()];
+        let told = look(&[], &dead);
+        assert!(told.len() == 1 && told[0].starts_with("died its server has died"), "{told:?}");
+        assert_eq!(look(&[], &dead), [""; 0]);
+        assert_eq!(look(&[], &[]), [""; 0], "cleaned up: it had ended before");
+        look(&[again], &[]);
+        assert_eq!(look(&[], &[]), ["stopped it has ended"]);
+        assert_eq!(look(&[], &[]), [""; 0]);
+    }
+
+    #[test]
+    fn a_server_that_is_degraded_when_it_is_seen_first_is_told_of() {
+        let (notices, _) = since(&Seen::default(), &[status("unusable", &[], None)], &[]);
+        let kinds: Vec<Kind> = notices.iter().map(|one| one.kind).collect();
+        assert_eq!(kinds, [Kind::Started, Kind::Unusable]);
+    }
+
+    #[test]
+    fn what_was_kept_is_read_again_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("monitor.json");
+        assert_eq!(Seen::read(&path).unwrap(), Seen::default());
+        let (_, seen) = since(&Seen::default(), &[status("degraded", &[(1, "x")], None)], &[]);
+        seen.write(&path).unwrap();
+        assert_eq!(Seen::read(&path).unwrap(), seen);
+        std::fs::write(&path, "no JSON").unwrap();
+        let error = Seen::read(&path).unwrap_err();
+        assert!(error.exit_code() == 2 && error.to_string().contains("name another file"));
+    }
+}
