@@ -196,10 +196,10 @@ Examples:
   raidloom monitor --once --state /var/lib/raidloom/monitor.json --run /usr/local/bin/alarm
       from a timer: what is new since the last time
 
-Events: started, stopped, died (an array's server); degraded, unusable, online (its worst array);
-cache-failing; event (what the server has noted itself: a member that failed and why, a rebuild or
-a scrub that ended and what it found). Each is told once. Of an array that was running before the
-monitor, how it is is told, and not what has been.")]
+Events: started (or seen for the first time), stopped, died (an array's server); degraded, unusable,
+online (its worst array); cache-failing; event (what the server has noted itself: a member that
+failed and why, a rebuild or a scrub that ended and what it found). Each is told once. Of an array
+that was running before the monitor, the present state is told, and nothing that went before.")]
     Monitor(MonitorArguments),
 
     /// Show this machine's drives, arrays and runs in a browser, with the verbs behind buttons

@@ -2,8 +2,11 @@
 //! time.
 
 use std::fs;
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
@@ -36,6 +39,46 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
             .map_err(|error| Failure::failed(format!("setting up for Ctrl-C: {error}")))?;
     }
     Ok(flag)
+}
+
+/// The end that is asked for, to be waited for without looking for it again and again.
+pub(crate) struct End {
+    flag: Arc<AtomicBool>,
+    bell: UnixStream,
+}
+
+impl End {
+    /// As [`stop_flag`].
+    pub(crate) fn new() -> Result<End, Failure> {
+        let flag = stop_flag()?;
+        let failed = |error: io::Error| Failure::failed(format!("setting up for Ctrl-C: {error}"));
+        let (bell, rope) = UnixStream::pair().map_err(failed)?;
+        for signal in to_end() {
+            rope.try_clone()
+                .and_then(|rope| signal_hook::low_level::pipe::register(signal, rope))
+                .map_err(failed)?;
+        }
+        Ok(End { flag, bell })
+    }
+
+    /// Whether the end has been asked for.
+    pub(crate) fn is_here(&self) -> bool {
+        self.flag.load(Ordering::Relaxed)
+    }
+
+    /// Waits for so long, or until the end is asked for; whether it is.
+    pub(crate) fn comes_within(&self, time: Duration) -> bool {
+        let begun = Instant::now();
+        loop {
+            let left = time.saturating_sub(begun.elapsed());
+            if self.is_here() || left.is_zero() {
+                return self.is_here();
+            }
+            // What is read, or why nothing is, is of no interest: the flag says it.
+            let _ = self.bell.set_read_timeout(Some(left));
+            let _ = (&self.bell).read(&mut [0]);
+        }
+    }
 }
 
 /// By default a file that outgrows `ulimit -f` ends the process, in the middle of whatever it was

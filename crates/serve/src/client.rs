@@ -122,6 +122,16 @@ impl Client {
     }
 }
 
+/// Asks every server there is how it fares; in the order of their names.
+#[must_use]
+pub fn statuses(runtime: &Runtime) -> Vec<(Entry, Result<Status, Error>)> {
+    let ask = |entry: Entry| {
+        let status = Client::connect(runtime, &entry.name).and_then(|mut client| client.status());
+        (entry, status)
+    };
+    runtime.entries().into_iter().map(ask).collect()
+}
+
 fn has_died(name: &str) -> Error {
     let advice =
         format!("`raidloom array stop {name}` cleans up, `raidloom array start` starts it again");

@@ -30,7 +30,7 @@ mod status;
 mod upkeep;
 mod watch;
 
-pub use client::Client;
+pub use client::{Client, statuses};
 pub use launch::{Fresh, Launch, Launched, ServeWith, serve, serve_until_end};
 pub use open::{MEMBER_TIME, OpenOptions, Opened, array_with_metadata};
 pub use protocol::{Answer, Command, GivenConsent, Refusal, Request, ScrubAction, VERSION};

@@ -49,8 +49,8 @@ pub(super) fn list(output: &Output) -> Result<(), Failure> {
     let runtime = Runtime::find()?;
     runtime.clean_up().iter().for_each(|note| output.note(note));
     let (mut statuses, mut failed) = (Vec::new(), Vec::new());
-    for entry in runtime.entries() {
-        match Client::connect(&runtime, &entry.name).and_then(|mut client| client.status()) {
+    for (_, status) in serve::statuses(&runtime) {
+        match status {
             Ok(status) => statuses.push(status),
             Err(error) => failed.push(error.to_string()),
         }

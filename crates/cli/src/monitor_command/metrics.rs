@@ -15,10 +15,10 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const QUESTION_MAX_BYTES: u64 = 8 << 10;
 
 /// Answers one question: `GET /metrics`, and nothing else.
-pub(super) fn answer(stream: TcpStream, statuses: &[Status]) -> io::Result<()> {
+pub(super) fn answer(mut stream: &TcpStream, latest: &Latest) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    let mut reader = BufReader::new((&stream).take(QUESTION_MAX_BYTES));
+    let mut reader = BufReader::new(stream.take(QUESTION_MAX_BYTES));
     let mut question = String::new();
     reader.read_line(&mut question)?;
     let mut line = String::new();
@@ -28,23 +28,35 @@ pub(super) fn answer(stream: TcpStream, statuses: &[Status]) -> io::Result<()> {
     }
     let is_known = question.starts_with("GET /metrics ");
     let (code, body) = match is_known {
-        true => ("200 OK", text(statuses)),
+        true => ("200 OK", text(latest)),
         false => ("404 Not Found", "only GET /metrics is answered\n".to_owned()),
     };
     write!(
-        &stream,
+        stream,
         "HTTP/1.1 {code}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\n\
         Connection: close\r\n\r\n{body}",
         body.len()
     )
 }
 
+/// What servers said when they were last asked.
+#[derive(Clone, Default)]
+pub(super) struct Latest {
+    /// Of those that answered.
+    pub(super) statuses: Vec<Status>,
+    /// Names of those that did not: they have died, or hang.
+    pub(super) silent: Vec<String>,
+}
+
 /// All figures of all servers.
-pub(super) fn text(statuses: &[Status]) -> String {
+fn text(Latest { statuses, silent }: &Latest) -> String {
     let mut page = Page::default();
     page.family("raidloom_up", "gauge", "whether the server answers");
     for one in statuses {
         page.figure("raidloom_up", &[("array", &one.name)], 1);
+    }
+    for name in silent {
+        page.figure("raidloom_up", &[("array", name)], 0);
     }
     page.family("raidloom_degraded", "gauge", "0 all members, 1 without some, 2 unusable");
     for one in statuses {
@@ -133,6 +145,12 @@ impl Page {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_that_does_not_answer_is_not_up() {
+        let page = text(&Latest { statuses: Vec::new(), silent: vec!["tank".to_owned()] });
+        assert!(page.contains("\nraidloom_up{array=\"tank\"} 0\n"), "{page}");
+    }
 
     #[test]
     fn labels_are_quoted() {

@@ -1,8 +1,8 @@
 //! `raidloom monitor`: tells of what happens to running arrays, once each.
 //!
 //! ```text
-//!   servers ──status──> notices: what is new since the last look ──> standard output (the journal), mail,
-//!      │                                                             a program, a webhook
+//!   servers ──status──> notices: what is new since the last look ──> standard output (the journal),
+//!      │                                                             mail, a program, a webhook
 //!      └──────────────> metrics: Prometheus text at an address of this machine
 //! ```
 
@@ -12,22 +12,19 @@ mod tell;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clap::Args;
-use serve::{Client, Runtime, Status};
+use serve::Runtime;
 
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::signals;
+use metrics::Latest;
 use notices::Seen;
 use tell::Ways;
-
-/// How often the end is looked for while nothing is due.
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// Where notices go, and how often servers are asked.
 #[derive(Args, Debug)]
@@ -59,8 +56,8 @@ pub(crate) fn monitor(output: &Output, arguments: &MonitorArguments) -> Result<(
         .map_err(|error| Failure::usage(format!("--every: {error}")))?;
     arguments.ways.check()?;
     let runtime = Runtime::find()?;
-    let stop = signals::stop_flag()?;
-    let latest = Arc::new(Mutex::new(Vec::new()));
+    let end = signals::End::new()?;
+    let latest = Arc::new(Mutex::new(Latest::default()));
     if let Some(address) = arguments.metrics {
         serve_metrics(output, address, &latest)?;
     }
@@ -70,8 +67,15 @@ pub(crate) fn monitor(output: &Output, arguments: &MonitorArguments) -> Result<(
     };
     loop {
         let asked = Instant::now();
-        let statuses = statuses(&runtime);
-        let (notices, now) = notices::since(&seen, &statuses, &gone(&runtime));
+        let (mut statuses, mut dead, mut silent) = (Vec::new(), Vec::new(), Vec::new());
+        for (entry, status) in serve::statuses(&runtime) {
+            match (status, entry.process) {
+                (Ok(status), _) => statuses.push(status),
+                (Err(_), None) => dead.push(entry.name),
+                (Err(_), Some(_)) => silent.push(entry.name),
+            }
+        }
+        let (notices, now) = notices::since(&seen, &statuses, &dead, &silent);
         for notice in &notices {
             arguments.ways.tell(output, notice)?;
         }
@@ -79,36 +83,22 @@ pub(crate) fn monitor(output: &Output, arguments: &MonitorArguments) -> Result<(
             now.write(path)?;
         }
         seen = now;
-        *latest.lock().unwrap_or_else(PoisonError::into_inner) = statuses;
+        *latest.lock().unwrap_or_else(PoisonError::into_inner) =
+            Latest { statuses, silent: [dead, silent].concat() };
         if arguments.once {
             return Ok(());
         }
-        while !stop.load(Ordering::Relaxed) && asked.elapsed() < every {
-            thread::sleep(PAUSE.min(every));
-        }
-        if stop.load(Ordering::Relaxed) {
+        if end.comes_within(every.saturating_sub(asked.elapsed())) {
             return Ok(());
         }
     }
-}
-
-/// What every server that answers says of itself.
-fn statuses(runtime: &Runtime) -> Vec<Status> {
-    let ask = |name: &str| Client::connect(runtime, name).and_then(|mut client| client.status());
-    runtime.entries().iter().filter_map(|entry| ask(&entry.name).ok()).collect()
-}
-
-/// The names of servers that have died: their folder is there, and no process.
-fn gone(runtime: &Runtime) -> Vec<String> {
-    let entries = runtime.entries().into_iter();
-    entries.filter(|entry| entry.process.is_none()).map(|entry| entry.name).collect()
 }
 
 /// Answers who asks for figures, in a thread of its own that ends with the process.
 fn serve_metrics(
     output: &Output,
     address: SocketAddr,
-    latest: &Arc<Mutex<Vec<Status>>>,
+    latest: &Arc<Mutex<Latest>>,
 ) -> Result<(), Failure> {
     if !address.ip().is_loopback() {
         return Err(Failure::usage(format!(
@@ -122,9 +112,9 @@ fn serve_metrics(
     let latest = Arc::clone(latest);
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let statuses = latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let latest = latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
             // Who hangs up early gets nothing.
-            let _ = metrics::answer(stream, &statuses);
+            let _ = metrics::answer(&stream, &latest);
         }
     });
     Ok(())

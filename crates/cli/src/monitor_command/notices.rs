@@ -106,9 +106,15 @@ impl Seen {
     }
 }
 
-/// What is new: the servers that answer now, and those that have died, beside what was seen. What
-/// had happened to a server before it was seen first is history; how it is, is not.
-pub(super) fn since(before: &Seen, now: &[Status], dead: &[String]) -> (Vec<Notice>, Seen) {
+/// What is new: the servers that answer now, those that have died, and those that run and do not
+/// answer, beside what was seen. What had happened to a server before it was seen first is history;
+/// how it is, is not. Of one that does not answer nothing is known, and nothing is told.
+pub(super) fn since(
+    before: &Seen,
+    now: &[Status],
+    dead: &[String],
+    silent: &[String],
+) -> (Vec<Notice>, Seen) {
     let mut notices = Vec::new();
     let mut seen = Seen::default();
     for status in now {
@@ -160,6 +166,10 @@ pub(super) fn since(before: &Seen, now: &[Status], dead: &[String]) -> (Vec<Noti
         if seen.servers.contains_key(name) {
             continue;
         }
+        if silent.contains(name) {
+            seen.servers.insert(name.clone(), known.clone());
+            continue;
+        }
         let mut tell = |kind, text: &str| {
             notices.push(Notice { server: name.clone(), kind, text: text.to_owned() });
         };
@@ -182,6 +192,8 @@ pub(super) fn since(before: &Seen, now: &[Status], dead: &[String]) -> (Vec<Noti
 
 #[cfg(test)]
 mod tests {
+    use std::slice::from_ref;
+
     use serde_json::json;
 
     use super::*;
@@ -220,7 +232,7 @@ mod tests {
     fn what_happens_is_told_once() {
         let mut seen = Seen::default();
         let mut look = |now: &[Status], dead: &[String]| -> Vec<String> {
-            let (notices, after) = since(&seen, now, dead);
+            let (notices, after) = since(&seen, now, dead, &[]);
             seen = serde_json::from_slice(&serde_json::to_vec(&after).unwrap()).unwrap();
             let text = |one: &Notice| format!("{} {}", one.kind.name(), one.text);
             notices.iter().map(text).collect()
@@ -228,41 +240,51 @@ mod tests {
         let old = (6, "resync has ended");
         let failed = (9, "b.img has failed: I/O error");
         let fine = status("online", &[old], None);
-        assert_eq!(look(&[fine.clone()], &[]), ["started it runs as process 7"]);
-        assert_eq!(look(&[fine.clone()], &[]), [""; 0]);
+        assert_eq!(look(from_ref(&fine), &[]), ["started it runs as process 7"]);
+        assert_eq!(look(from_ref(&fine), &[]), [""; 0]);
         let degraded = status("degraded", &[old, failed], None);
         let told = [
             "event data: b.img has failed: I/O error",
             "degraded it goes on without all of its members: data raid1 [U_]",
         ];
-        assert_eq!(look(&[degraded.clone()], &[]), told);
-        assert_eq!(look(&[degraded], &[]), [""; 0]);
+        assert_eq!(look(from_ref(&degraded), &[]), told);
+        assert_eq!(look(from_ref(&degraded), &[]), [""; 0]);
         // Old events fall out of what a server keeps.
         let again = status("online", &[failed, (20, "rebuild has ended")], None);
         let told =
             ["event data: rebuild has ended", "online all members are there: data raid1 [UU]"];
-        assert_eq!(look(&[again.clone()], &[]), told);
+        assert_eq!(look(from_ref(&again), &[]), told);
         let failing = status("online", &[failed], Some("its store is full of errors"));
         assert_eq!(
-            look(&[failing.clone()], &[]),
+            look(from_ref(&failing), &[]),
             ["cache-failing ram:1MiB: its store is full of errors"]
         );
-        assert_eq!(look(&[failing], &[]), [""; 0]);
+        assert_eq!(look(from_ref(&failing), &[]), [""; 0]);
         let dead = ["tank".to_owned()];
         let told = look(&[], &dead);
         assert!(told.len() == 1 && told[0].starts_with("died its server has died"), "{told:?}");
         assert_eq!(look(&[], &dead), [""; 0]);
         assert_eq!(look(&[], &[]), [""; 0], "cleaned up: it had ended before");
-        look(&[again], &[]);
+        look(from_ref(&again), &[]);
         assert_eq!(look(&[], &[]), ["stopped it has ended"]);
         assert_eq!(look(&[], &[]), [""; 0]);
     }
 
     #[test]
     fn a_server_that_is_degraded_when_it_is_seen_first_is_told_of() {
-        let (notices, _) = since(&Seen::default(), &[status("unusable", &[], None)], &[]);
+        let (notices, _) = since(&Seen::default(), &[status("unusable", &[], None)], &[], &[]);
         let kinds: Vec<Kind> = notices.iter().map(|one| one.kind).collect();
         assert_eq!(kinds, [Kind::Started, Kind::Unusable]);
+    }
+
+    /// A server that is busy has not ended, and when it answers again nothing has happened.
+    #[test]
+    fn a_server_that_does_not_answer_is_not_said_to_have_ended() {
+        let fine = [status("online", &[], None)];
+        let (_, seen) = since(&Seen::default(), &fine, &[], &[]);
+        let (notices, after) = since(&seen, &[], &[], &["tank".to_owned()]);
+        assert_eq!((notices, &after), (Vec::new(), &seen));
+        assert_eq!(since(&after, &fine, &[], &[]).0, []);
     }
 
     #[test]
@@ -270,7 +292,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("monitor.json");
         assert_eq!(Seen::read(&path).unwrap(), Seen::default());
-        let (_, seen) = since(&Seen::default(), &[status("degraded", &[(1, "x")], None)], &[]);
+        let (_, seen) = since(&Seen::default(), &[status("degraded", &[(1, "x")], None)], &[], &[]);
         seen.write(&path).unwrap();
         assert_eq!(Seen::read(&path).unwrap(), seen);
         std::fs::write(&path, "no JSON").unwrap();
