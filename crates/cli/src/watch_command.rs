@@ -1,8 +1,6 @@
 //! `raidloom watch`: how a run stands, from another terminal.
 
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
-use std::thread;
 use std::time::Duration;
 
 use clap::Args;
@@ -21,10 +19,8 @@ pub(crate) struct WatchArguments {
     pub run: PathBuf,
 }
 
-/// How often the folder is looked at, which takes processor time from what is measured; and how
-/// often a signal is looked for.
+/// How often the folder is looked at, which takes processor time from what is measured.
 const EVERY: Duration = Duration::from_secs(2);
-const STEP: Duration = Duration::from_millis(100);
 /// Columns of the bar.
 const BAR: usize = 32;
 /// How many configurations the table has at most.
@@ -36,21 +32,17 @@ pub(crate) fn watch(output: &Output, arguments: &WatchArguments) -> Result<(), F
     if output.json {
         return output.document(&state);
     }
-    let stop = signals::stop_flag()?;
+    let end = signals::End::new()?;
     let screen = Screen::new(output);
     let mut said = None;
-    while state.stage == Stage::Running && !stop.load(Ordering::Relaxed) {
+    while state.stage == Stage::Running && !end.is_here() {
         if output.animates() {
             screen.show(&state, output.width());
         } else if said != Some(state.blocks_finished) {
             said = Some(state.blocks_finished);
             output.result(&line(&state))?;
         }
-        for _ in 0..EVERY.as_millis() / STEP.as_millis() {
-            if !stop.load(Ordering::Relaxed) {
-                thread::sleep(STEP);
-            }
-        }
+        end.comes_within(EVERY);
         state = watch::look(&arguments.run)?;
     }
     screen.clear();

@@ -27,6 +27,11 @@ pub struct Shard {
     count: u32,
 }
 
+/// How many trials a run or a part of one has, as far as it is known.
+pub(crate) fn trials(part: Option<Shard>, course: &Course<'_>, plan: &Plan) -> usize {
+    part.map_or_else(|| course.trials(), |shard| shard.trials(plan))
+}
+
 /// What the folder of a part says of it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Part {

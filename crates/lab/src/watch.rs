@@ -8,6 +8,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use host::{Error, facts, files, system};
 use results::analysis::{Analysis, Comparison, KindResult, Score, analyse};
@@ -15,7 +16,8 @@ use results::course::Course;
 use results::{Configuration, Plan, Run};
 use serde::{Deserialize, Serialize};
 
-use crate::run::{self, PLAN, PROGRESS, Progress, TRIALS};
+use crate::run::{self, COURSE, PLAN, PROGRESS, Progress, TRIALS};
+use crate::shard;
 
 /// How a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -146,9 +148,11 @@ pub fn look(folder: &Path) -> Result<RunState, Error> {
     let analysis = analyse(&run);
     let course = Course::new(&run.plan, &run.steps);
     let worker = worker(folder);
+    let part = run::read_part(folder)?.map(|part| part.shard);
+    let trials = shard::trials(part, &course, &run.plan);
     let stage = match worker {
         Some(_) => Stage::Running,
-        None if run.trials.len() >= course.trials() => Stage::Finished,
+        None if run.trials.len() >= trials => Stage::Finished,
         None => Stage::Interrupted,
     };
     Ok(RunState {
@@ -159,7 +163,7 @@ pub fn look(folder: &Path) -> Result<RunState, Error> {
         blocks_finished: whole_blocks(&course, &run),
         blocks: course.blocks(),
         trials_finished: run.trials.len(),
-        trials: course.trials(),
+        trials,
         trials_flagged: run.trials.iter().filter(|trial| !trial.flags.is_empty()).count(),
         now: told(folder).filter(|now| Some(now.process) == worker),
         best: best(&analysis),
@@ -175,6 +179,25 @@ pub fn worker(folder: &Path) -> Option<u32> {
     system::lock_holder(&record)
         .or_else(|| told(folder).map(|now| now.process))
         .filter(|process| facts::lives(*process))
+}
+
+/// What a run's state is made of, without reading it: as long as this is the same, so is the state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// The process that is at work.
+    pub worker: Option<u32>,
+    /// Length and time of change of the files that are read.
+    files: [Option<(u64, SystemTime)>; 4],
+}
+
+/// Looks at the files of a run, and at who is at work on it: a few `stat`.
+#[must_use]
+pub fn stamp(folder: &Path) -> Stamp {
+    let of = |name: &str| {
+        let data = fs::metadata(folder.join(name)).ok()?;
+        Some((data.len(), data.modified().ok()?))
+    };
+    Stamp { worker: worker(folder), files: [PLAN, TRIALS, COURSE, PROGRESS].map(of) }
 }
 
 /// The runs in a folder, in that of runs within it, and the folder itself where it is one; the

@@ -171,9 +171,12 @@ fn a_shard_that_was_stopped_goes_on_and_is_not_joined_before() {
     }
     let said = place.refused(&shards);
     assert!(said.contains("shard 1/3 has") && said.contains("raidloom run --resume"), "{said}");
+    let stage = || lab::watch::look(&shards[0]).unwrap().stage;
+    assert_eq!(stage(), lab::watch::Stage::Interrupted);
     let resumed =
         lab::resume(&shards[0], &RunOptions::default(), &AtomicBool::new(false), &mut Silent);
     assert_eq!(resumed.unwrap().shard, Some("1/3".parse().unwrap()));
+    assert_eq!(stage(), lab::watch::Stage::Finished, "it has all of its part");
     merge(&shards, &place.at("joined")).unwrap();
     assert!(place.file("whole", "trials.jsonl") == place.file("joined", "trials.jsonl"));
 }

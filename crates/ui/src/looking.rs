@@ -1,16 +1,14 @@
 //! What the page shows without changing anything: the same data as the verbs' `--json`.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
 
 use host::Error;
-use lab::watch::{self, RunState, Stage};
+use lab::watch::{self, RunState, Stage, Stamp};
 use serde::Serialize;
 use serde_json::{Value, json};
-use serve::{Client, Runtime, Status};
+use serve::{Runtime, Status};
 
 /// Arrays that run, as `array list --json` has them, and what could not be asked. What servers that
 /// were killed have left behind is left alone.
@@ -18,9 +16,7 @@ pub(crate) fn arrays() -> Value {
     let (mut statuses, mut problems): (Vec<Status>, Vec<String>) = (Vec::new(), Vec::new());
     match Runtime::find() {
         Ok(runtime) => {
-            for entry in runtime.entries() {
-                let status =
-                    Client::connect(&runtime, &entry.name).and_then(|mut client| client.status());
+            for (_, status) in serve::statuses(&runtime) {
                 match status {
                     Ok(status) => statuses.push(status),
                     Err(error) => problems.push(error.to_string()),
@@ -42,9 +38,6 @@ struct Shown {
     /// Why it cannot be read.
     problem: Option<String>,
 }
-
-/// Length and time of change of the files that a run's state is made of.
-type Stamp = Vec<Option<(u64, SystemTime)>>;
 
 /// How many runs are shown.
 const RUNS_SHOWN: usize = 100;
@@ -71,8 +64,7 @@ impl Known {
         let is_running =
             self.shown.state.as_ref().is_some_and(|state| state.stage == Stage::Running);
         let is_young = now.abs_diff(self.unix_seconds) < RUNNING_SECONDS;
-        // The last part is the process at work.
-        self.stamp == *stamp || is_running && is_young && self.stamp.last() == stamp.last()
+        self.stamp == *stamp || is_running && is_young && self.stamp.worker == stamp.worker
     }
 }
 
@@ -95,7 +87,7 @@ impl Runs {
             .into_iter()
             .take(RUNS_SHOWN)
             .map(|folder| {
-                let (stamp, unix_seconds) = (stamp(&folder), host::facts::unix_seconds());
+                let (stamp, unix_seconds) = (watch::stamp(&folder), host::facts::unix_seconds());
                 let before = known.get(&folder);
                 if let Some(before) = before.filter(|one| one.still_holds(&stamp, unix_seconds)) {
                     return before.shown.clone();
@@ -135,18 +127,6 @@ impl Runs {
         let analysis = lab::alone::with_starts(&folder, &run, results::analyse(&run));
         Ok(report::html(&run, &analysis))
     }
-}
-
-fn stamp(folder: &Path) -> Stamp {
-    let of = |name: &str| {
-        let data = fs::metadata(folder.join(name)).ok()?;
-        Some((data.len(), data.modified().ok()?))
-    };
-    let mut stamp: Stamp =
-        ["plan.resolved.json", "trials.jsonl", "course.json", "progress.json"].map(of).to_vec();
-    // A process that comes or goes changes none of them.
-    stamp.push(watch::worker(folder).map(|process| (u64::from(process), SystemTime::UNIX_EPOCH)));
-    stamp
 }
 
 /// What a plan's text comes to: as `plan show --json` says it. Nothing is opened for writing.

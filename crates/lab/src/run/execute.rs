@@ -26,7 +26,7 @@ use crate::order::Turn;
 use crate::plan::{map_leaves, suite};
 use crate::pull::{Program, run_apart};
 use crate::record::Record;
-use crate::shard::Shard;
+use crate::shard::{self, Shard};
 use crate::{order, stacks};
 use host::Error;
 use host::guard::Guard;
@@ -302,10 +302,7 @@ impl<'a> Execution<'a> {
 
     /// How many trials there will be, as far as it is known.
     fn trials_of_run(&self) -> usize {
-        match self.shard {
-            Some(shard) => shard.trials(self.plan),
-            None => self.course().trials(),
-        }
+        shard::trials(self.shard, &self.course(), self.plan)
     }
 
     fn course(&self) -> Course<'_> {

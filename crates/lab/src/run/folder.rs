@@ -23,7 +23,7 @@ pub(crate) const PLAN: &str = "plan.resolved.json";
 /// Length and checksum of the two, as they were when the run began.
 pub(super) const SUMS: &str = "plan.sums.json";
 /// What was decided while the run went on; only where there was something to decide.
-pub(super) const COURSE: &str = "course.json";
+pub(crate) const COURSE: &str = "course.json";
 /// Which part of a run it is; only of a run on several machines.
 pub(super) const SHARD: &str = "shard.json";
 pub(super) const HOST: &str = "host.json";
