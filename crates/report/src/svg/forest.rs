@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use results::analysis::{Comparison, KindResult, Score};
 
-use super::frame::{LABEL_MAX, LogScale, answer_class, px, sizes};
+use super::frame::{LABEL_MAX, LogScale, px, ratio_mark, sizes};
 use crate::measure::{self, Face, fitted};
 use crate::numbers;
 use crate::table;
@@ -109,8 +109,6 @@ fn forest_row(
     let best = kind.best_set.contains(&score.configuration);
     let recommended = kind.recommended.as_ref() == Some(&score.configuration);
     let [ratio, interval] = forest_values(comparison, score);
-    let class = answer_class(score.answer());
-    let at = px(scale.place(score.ratio));
     html! {
         g.row {
             title { (forest_tip(comparison, kind, score)) }
@@ -118,20 +116,7 @@ fn forest_row(
             @if best { rect.best x="0" y=(px(top + 4.0)) width="3" height=(px(ROW - 8.0)) {} }
             text.pick[recommended] x="9" y=(px(middle + 4.0)) {
                 (fitted(&label, Face::Bold, LABEL_MAX)) }
-            g class=(class) {
-                @if let Some(interval) = score.interval() {
-                    line.reach x1=(px(scale.place(interval.low)))
-                        x2=(px(scale.place(interval.high))) y1=(px(middle)) y2=(px(middle)) {}
-                }
-                @if baseline {
-                    rect.dot x=(px(scale.place(1.0) - 3.5)) y=(px(middle - 3.5)) width="7"
-                        height="7" transform=(format!("rotate(45 {at} {})", px(middle))) {}
-                } @else if class != "n" {
-                    circle.dot cx=(at) cy=(px(middle)) r="3.8" {}
-                } @else {
-                    circle.dot.open cx=(at) cy=(px(middle)) r="3.4" {}
-                }
-            }
+            (ratio_mark(score, baseline, scale, middle))
             text.value x=(px(right + 12.0)) y=(px(middle + 4.0)) {
                 (ratio)
                 @if !interval.is_empty() { tspan.soft dx="5" { (interval) } }

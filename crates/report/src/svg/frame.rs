@@ -1,5 +1,7 @@
 //! What the charts share: scales, coordinates, classes of marks.
 
+use maud::{Markup, html};
+use results::analysis::Score;
 use results::claim::Answer;
 
 use crate::measure::{self, Face};
@@ -120,6 +122,34 @@ impl FromZero {
             .iter()
             .map(|tick| measure::width(&numbers::plain(*tick), Face::Small))
             .fold(0.0, f64::max)
+    }
+}
+
+/// A score at its place on the scale, with the interval that its answer rests on: a diamond for the
+/// baseline, a full dot where there is an answer and an open one where there is none.
+pub(super) fn ratio_mark(
+    score: &Score,
+    is_baseline: bool,
+    scale: &LogScale,
+    middle: f64,
+) -> Markup {
+    let class = answer_class(score.answer());
+    let at = px(scale.place(score.ratio));
+    html! {
+        g class=(class) {
+            @if let Some(interval) = score.interval() {
+                line.reach x1=(px(scale.place(interval.low)))
+                    x2=(px(scale.place(interval.high))) y1=(px(middle)) y2=(px(middle)) {}
+            }
+            @if is_baseline {
+                rect.dot x=(px(scale.place(1.0) - 3.5)) y=(px(middle - 3.5)) width="7"
+                    height="7" transform=(format!("rotate(45 {at} {})", px(middle))) {}
+            } @else if class != "n" {
+                circle.dot cx=(at) cy=(px(middle)) r="3.8" {}
+            } @else {
+                circle.dot.open cx=(at) cy=(px(middle)) r="3.4" {}
+            }
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use results::analysis::Comparison;
 
-use super::frame::{LABEL_MAX, LogScale, answer_class, px, sizes};
+use super::frame::{LABEL_MAX, LogScale, px, ratio_mark, sizes};
 use crate::charts::Graded;
 use crate::measure::{self, Face, fitted};
 use crate::table;
@@ -77,27 +77,12 @@ fn row(
     [right, width]: [f64; 2],
 ) -> Markup {
     let middle = top + ROW / 2.0;
-    let class = answer_class(one.score.answer());
-    let at = px(scale.place(one.score.ratio));
     html! {
         g.row {
             title { (one.name) ": " (one.ratio()) "×, " (one.sentence) }
             rect.hit x="0" y=(px(top)) width=(px(width)) height=(px(ROW)) rx="3" {}
             text x=(px(LETTER)) y=(px(middle + 4.0)) { (label) }
-            g class=(class) {
-                @if let Some(interval) = one.score.interval() {
-                    line.reach x1=(px(scale.place(interval.low)))
-                        x2=(px(scale.place(interval.high))) y1=(px(middle)) y2=(px(middle)) {}
-                }
-                @if one.is_baseline {
-                    rect.dot x=(px(scale.place(1.0) - 3.5)) y=(px(middle - 3.5)) width="7"
-                        height="7" transform=(format!("rotate(45 {at} {})", px(middle))) {}
-                } @else if class != "n" {
-                    circle.dot cx=(at) cy=(px(middle)) r="3.8" {}
-                } @else {
-                    circle.dot.open cx=(at) cy=(px(middle)) r="3.4" {}
-                }
-            }
+            (ratio_mark(one.score, one.is_baseline, scale, middle))
             text.value x=(px(right + 12.0)) y=(px(middle + 4.0)) { (one.ratio()) }
         }
     }

@@ -164,8 +164,8 @@ catalogue! {
         "隣り合う試行が逆方向に振れています(自己相関 {lag}、{place})。何かが試行と交互に動いています。近い時刻どうしを比較すれば大半を除けます(interleave = true)。";
     CARRIED_OVER: "What runs after {name} is {change} {direction} ({place}): it leaves something behind, which words of difference may be made of. Give every visit the same rest or the same first writes.",
         "{name} の直後の試行は {change} {direction}です({place})。何かを残しており、差の判定がその影響かもしれません。毎回の前に同じ休止か同じ初期書き込みを入れてください。";
-    UNSETTLED: "In {cells}, tests begin otherwise than they go on; most of all {workload} with {name}, whose first tenth is {change} {direction} than the rest{advice}. Longer tests, or a ramp where the suite has one, keep the start out of the figures.",
-        "{cells}で、試験の始まりがその後と異なります。最も大きいのは {name} の {workload} で、最初の 10 分の 1 がその後より {change} {direction}です{advice}。試験時間を延ばすか、対応するスイートでは ramp を指定すると、始まりの影響を除けます。";
+    UNSETTLED: "Tests start at another rate than they run at later, in {cells}: most of all {workload} with {name}, {change} {direction} in the first tenth than in the rest{advice}. A ramp, where the suite has one, keeps the start out of the figures; in longer tests it counts for less.",
+        "{cells}で、試験の始まりの速度がその後と異なります。最も大きいのは {name} の {workload} で、最初の 10 分の 1 がその後より {change} {direction}です{advice}。ramp に対応するスイートでは ramp で始まりを除けます。試験時間を延ばすと影響は小さくなります。";
     SETTLES_AFTER: " (steady after {time})", "({time} 後に安定)";
     TRIALS_NOT_MEASURED: "{trials} in {cells} not measured: {reason}.", "{cells}の {trials}は未測定: {reason}。";
     TRIALS_MARKED: "{trials} in {cells}, {what}: {text}.", "{cells}の {trials}({what}): {text}。";
