@@ -9,6 +9,7 @@
 //!   Empty         a layer that adds nothing: the model of a layer and the measure of its cost
 //!   made_up       runs of known truth, to count how often a claim is false
 //!   chromium      where the browser is that renders pages
+//!   Browser       a page in it: opened, clicked through, looked over, pictured
 //!   golden        text held against a file; RAIDLOOM_BLESS=1 rewrites it
 //!   skipped!      what a test could not do here, said where people see it
 //!   missing!      the same of what CI has to have: there it fails
@@ -17,6 +18,7 @@
 //! Every check returns a [`Violation`] instead of panicking, so that planted mistakes can be shown
 //! to be found (`tests/must_fail.rs`). The seed in it replays the run.
 
+mod browser;
 mod chromium;
 pub mod conformance;
 pub mod crash;
@@ -31,6 +33,7 @@ mod skip;
 
 use std::fmt;
 
+pub use browser::Browser;
 pub use chromium::chromium;
 pub use empty::Empty;
 pub use memory::{Fault, Memory};

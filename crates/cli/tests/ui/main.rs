@@ -2,8 +2,6 @@
 //! through in a headless Chromium.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod browser;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -12,9 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use testkit::chromium;
-
-use browser::Browser;
+use testkit::{Browser, chromium};
 
 const RAIDLOOM: &str = env!("CARGO_BIN_EXE_raidloom");
 

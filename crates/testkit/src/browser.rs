@@ -12,7 +12,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use serde_json::{Value, json};
 
 /// One page in a browser of its own, which ends with it.
-pub(crate) struct Browser {
+pub struct Browser {
     process: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
@@ -28,7 +28,7 @@ impl Browser {
     ///
     /// # Panics
     /// When it does not start.
-    pub(crate) fn start(chromium: &Path) -> Browser {
+    pub fn start(chromium: &Path) -> Browser {
         let profile = tempfile::tempdir().expect("a folder for the profile");
         let script = "exec \"$0\" --headless --no-sandbox --disable-gpu --disable-quic \
             --no-first-run --hide-scrollbars --disable-background-networking \
@@ -104,7 +104,7 @@ impl Browser {
     }
 
     /// Opens an address and waits until it is loaded.
-    pub(crate) fn open(&mut self, address: &str) {
+    pub fn open(&mut self, address: &str) {
         self.call("Page.navigate", &json!({ "url": address }));
         while self.hear()["method"] != "Page.loadEventFired" {}
     }
@@ -113,7 +113,7 @@ impl Browser {
     ///
     /// # Panics
     /// When it throws.
-    pub(crate) fn value(&mut self, expression: &str) -> Value {
+    pub fn value(&mut self, expression: &str) -> Value {
         let asked =
             json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let told = self.call("Runtime.evaluate", &asked);
@@ -126,7 +126,7 @@ impl Browser {
     ///
     /// # Panics
     /// When it is not within a minute, with what the page shows.
-    pub(crate) fn until(&mut self, expression: &str) -> Value {
+    pub fn until(&mut self, expression: &str) -> Value {
         let said = json!(expression);
         self.value(&format!(
             "new Promise((yes, no) => {{ const end = Date.now() + 60000; (function look() {{ \
@@ -138,7 +138,7 @@ impl Browser {
     }
 
     /// Clicks with the mouse on the middle of what a selector finds first and is to be seen.
-    pub(crate) fn click(&mut self, selector: &str) {
+    pub fn click(&mut self, selector: &str) {
         let selector = json!(selector);
         let at = self.until(&format!(
             "(() => {{ const part = [...document.querySelectorAll({selector})].find((part) => \
@@ -156,7 +156,7 @@ impl Browser {
     }
 
     /// Types a text into what a selector finds, in place of what is there.
-    pub(crate) fn fill(&mut self, selector: &str, text: &str) {
+    pub fn fill(&mut self, selector: &str, text: &str) {
         let (selector, text) = (json!(selector), json!(text));
         self.value(&format!(
             "(() => {{ const part = document.querySelector({selector}); part.focus(); \
@@ -165,8 +165,28 @@ impl Browser {
         ));
     }
 
+    /// Presses a key, by its name in the DOM, such as `Enter`.
+    ///
+    /// # Panics
+    /// When Chromium refuses.
+    pub fn key(&mut self, name: &str) {
+        let text = if name == "Enter" { "\r" } else { "" };
+        let code = match name {
+            "Enter" => 13,
+            "Tab" => 9,
+            _ => 0,
+        };
+        for kind in ["keyDown", "keyUp"] {
+            let event = json!({
+                "type": kind, "key": name, "code": name, "text": text,
+                "windowsVirtualKeyCode": code,
+            });
+            self.call("Input.dispatchKeyEvent", &event);
+        }
+    }
+
     /// Gives the page a width in CSS pixels, and says whether its reader prefers dark.
-    pub(crate) fn resize(&mut self, width: u32, dark: bool) {
+    pub fn resize(&mut self, width: u32, dark: bool) {
         let size =
             json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
         self.call("Emulation.setDeviceMetricsOverride", &size);
@@ -179,7 +199,7 @@ impl Browser {
     ///
     /// # Panics
     /// When it cannot be written.
-    pub(crate) fn picture(&mut self, path: &Path) {
+    pub fn picture(&mut self, path: &Path) {
         let asked = json!({ "format": "png", "captureBeyondViewport": true });
         let told = self.call("Page.captureScreenshot", &asked);
         let bytes = base64(told["data"].as_str().unwrap_or_default());
@@ -187,7 +207,7 @@ impl Browser {
     }
 
     /// What the page complained of since the last time.
-    pub(crate) fn complaints(&mut self) -> Vec<String> {
+    pub fn complaints(&mut self) -> Vec<String> {
         // An answer comes after all that was said before it.
         self.value("0");
         std::mem::take(&mut self.complaints)
