@@ -4,7 +4,7 @@ use results::analysis::{Cell, Comparison, Metric};
 use results::shape::Effect;
 use results::types::Run;
 
-use crate::charts::{Front, Graded, Lines, Load, Moved, Traffic};
+use crate::charts::{self, Front, Graded, Lines, Load, Moved, PERCENTILES, Tails, Traffic};
 use crate::numbers;
 use crate::table::{Column, Table, comparison_title, label, number, words};
 use crate::words::say;
@@ -88,11 +88,15 @@ fn rate_head(metric: &str) -> String {
 /// Throughput, operations, latencies and processor time of every cell that has any; whether it is
 /// on the front of throughput against latency.
 pub(crate) fn rates(run: &Run, comparison: &Comparison, fronts: &[Front]) -> Table {
+    // Percentiles that have a table of their own are not said twice.
+    let apart = !charts::tails(run, comparison).is_empty();
+    let is_apart = |name: &str| apart && PERCENTILES.iter().any(|(_, metric)| *metric == name);
     let find = |cell: &'_ Cell, name: &str| -> Option<Metric> {
         cell.metrics.iter().find(|metric| metric.name == name).cloned()
     };
     let shown: Vec<&str> = RATES
         .into_iter()
+        .filter(|name| *name == "latency_p99_seconds" || !is_apart(name))
         .filter(|name| comparison.cells.iter().any(|cell| find(cell, name).is_some()))
         .collect();
     let mut columns = vec![words(say!(WORKLOAD)), words(say!(CONFIGURATION))];
@@ -125,6 +129,27 @@ pub(crate) fn rates(run: &Run, comparison: &Comparison, fronts: &[Front]) -> Tab
     }
     let caption = say!(RATES_TABLE, place = comparison_title(comparison));
     Table { caption, columns, rows }
+}
+
+/// Every percentile of every workload and configuration, in milliseconds.
+pub(crate) fn tails(tails: &[Tails], comparison: &Comparison) -> Table {
+    let shown = PERCENTILES.map(|(head, _)| head);
+    let shown = shown.into_iter().filter(|head| tails.iter().any(|one| one.heads.contains(head)));
+    let shown: Vec<&str> = shown.collect();
+    let mut columns = vec![words(say!(WORKLOAD)), words(say!(CONFIGURATION))];
+    columns.extend(shown.iter().map(|head| number(format!("{head}, ms"))));
+    let mut rows = Vec::new();
+    for one in tails {
+        for series in &one.series {
+            let text = |head: &&str| {
+                let place = one.heads.iter().position(|known| known == head)?;
+                series.texts[place].clone()
+            };
+            let figures = shown.iter().map(|head| text(head).unwrap_or_else(|| NONE.to_owned()));
+            rows.push([one.name.clone(), series.name.clone()].into_iter().chain(figures).collect());
+        }
+    }
+    Table { caption: say!(TAILS_TABLE, place = comparison_title(comparison)), columns, rows }
 }
 
 /// A load curve's figures by depth, and the depth of each knee.

@@ -352,6 +352,80 @@ pub(crate) fn fronts(run: &Run, comparison: &Comparison) -> Vec<Front> {
     run.plan.workloads.iter().filter_map(front).collect()
 }
 
+/// Percentiles of a latency, from the fastest half to the slowest request, with their metrics.
+pub(crate) const PERCENTILES: [(&str, &str); 5] = [
+    ("p50", "latency_p50_seconds"),
+    ("p90", "latency_p90_seconds"),
+    ("p99", TAIL),
+    ("p99.9", "latency_p99_9_seconds"),
+    ("max", "latency_max_seconds"),
+];
+
+/// One configuration's percentiles in one workload.
+pub(crate) struct Percentiles {
+    /// The configuration's label.
+    pub(crate) name: String,
+    /// Whether it is what the others are compared with.
+    pub(crate) is_baseline: bool,
+    /// In milliseconds, for each that is shown; none where it was not recorded.
+    pub(crate) values: Vec<Option<f64>>,
+    /// The same with their intervals' digits, as they are printed.
+    pub(crate) texts: Vec<Option<String>>,
+}
+
+/// How long requests of one workload took, from the middle to the slowest.
+pub(crate) struct Tails {
+    /// The workload.
+    pub(crate) name: String,
+    /// Names of the percentiles that any configuration has.
+    pub(crate) heads: Vec<&'static str>,
+    /// Those of the configurations, in the plan's order.
+    pub(crate) series: Vec<Percentiles>,
+}
+
+/// Of each workload of which three percentiles or more were recorded that are not all the same, as
+/// they are where a trial is one request.
+pub(crate) fn tails(run: &Run, comparison: &Comparison) -> Vec<Tails> {
+    let of = |workload: &Workload| {
+        let find = |configuration: &str, name: &str| {
+            let cell = comparison.cell(configuration, &workload.name)?;
+            cell.metrics.iter().find(|metric| metric.name == name)
+        };
+        let members = &comparison.configurations;
+        let shown: Vec<(&'static str, &'static str)> = PERCENTILES
+            .into_iter()
+            .filter(|(_, metric)| members.iter().any(|one| find(&one.id, metric).is_some()))
+            .collect();
+        let series = |member: &results::analysis::Member| {
+            let found: Vec<Option<&Metric>> =
+                shown.iter().map(|(_, metric)| find(&member.id, metric)).collect();
+            let value = |metric: &&Metric| numbers::scaled(metric.median, numbers::unit(TAIL));
+            let text = |metric: &&Metric| {
+                numbers::figure(metric.median, metric.interval, numbers::unit(TAIL))
+            };
+            found.iter().any(Option::is_some).then(|| Percentiles {
+                name: table::label(comparison, &member.id),
+                is_baseline: member.id == comparison.baseline,
+                values: found.iter().map(|metric| metric.as_ref().map(value)).collect(),
+                texts: found.iter().map(|metric| metric.as_ref().map(text)).collect(),
+            })
+        };
+        let series: Vec<Percentiles> = members.iter().filter_map(series).collect();
+        let spreads = |one: &Percentiles| {
+            let mut values = one.values.iter().flatten();
+            let first = values.next();
+            values.any(|value| Some(value) != first)
+        };
+        let heads: Vec<&'static str> = shown.iter().map(|(head, _)| *head).collect();
+        (heads.len() >= 3 && series.iter().any(spreads)).then(|| Tails {
+            name: workload.name.clone(),
+            heads,
+            series,
+        })
+    };
+    run.plan.workloads.iter().filter_map(of).collect()
+}
+
 /// A configuration in speed and grade.
 pub(crate) struct Graded<'a> {
     /// Its label.

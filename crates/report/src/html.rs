@@ -12,7 +12,7 @@ use crate::charts::{self, Lines};
 use crate::decision::decision;
 use crate::table::{self, Table};
 use crate::words::{self, Language, say};
-use crate::{chart_tables, csv, heat, numbers, safety, sentences, svg, switch};
+use crate::{chart_tables, csv, heat, numbers, safety, sentences, svg, switch, trials};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -85,12 +85,14 @@ fn page(run: &Run, analysis: &Analysis) -> Markup {
                         (ratios(run, analysis))
                         (units(run, analysis))
                         (latency(run, analysis))
+                        (tails(run, analysis))
                         (load(run, analysis))
                         (effects(run, analysis))
                         (traffic(run, analysis))
                         (order(run, analysis))
                     }
                     (machine(run, analysis))
+                    (every_trial(run, analysis))
                 }
                 footer {
                     p {
@@ -159,6 +161,7 @@ fn data(run: &Run, analysis: &Analysis) -> Value {
         "workloads": plan.workloads.iter().map(|workload| &workload.name).collect::<Vec<_>>(),
         "metrics": metrics,
         "rows": rows,
+        "trials": trials::data(run, analysis),
         "labels": plan.configurations.iter().map(label).collect::<Vec<_>>(),
         "cells": plan.configurations.iter().map(|known| plan.workloads.iter()
             .map(|workload| cell(&known.id, &workload.name)).collect()).collect::<Vec<Vec<String>>>(),
@@ -414,6 +417,40 @@ fn latency(run: &Run, analysis: &Analysis) -> Markup {
     }
 }
 
+fn tails(run: &Run, analysis: &Analysis) -> Markup {
+    let found: Vec<_> = analysis
+        .comparisons
+        .iter()
+        .map(|comparison| (comparison, charts::tails(run, comparison)))
+        .filter(|(_, tails)| !tails.is_empty())
+        .collect();
+    html! {
+        @if !found.is_empty() {
+            section aria-labelledby="tails" {
+                h2 #tails { (say!(TAILS)) }
+                p.note { (say!(TAILS_NOTE)) }
+                @for (comparison, tails) in &found {
+                    @let others = comparison.configurations.iter()
+                        .filter(|member| member.id != comparison.baseline)
+                        .map(|member| table::label(comparison, &member.id));
+                    @let names: Vec<String> = others.collect();
+                    @let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                    h3 { (title(comparison)) }
+                    figure {
+                        (legend(&names, Some(table::label(comparison, &comparison.baseline))))
+                        div.grid { @for one in tails {
+                            @let name = say!(TAILS_TITLE, name = one.name,
+                                place = table::comparison_title(comparison));
+                            (small(&one.name, &name, &svg::tails(one, &names, &name)))
+                        } }
+                        (behind(&chart_tables::tails(tails, comparison)))
+                    }
+                }
+            }
+        }
+    }
+}
+
 fn load(run: &Run, analysis: &Analysis) -> Markup {
     let loads = charts::loads(run, analysis);
     html! {
@@ -519,6 +556,65 @@ fn machine(run: &Run, analysis: &Analysis) -> Markup {
             details {
                 summary { (say!(HOW_TO_READ)) }
                 div.prose { @for paragraph in sentences::method(analysis) { p { (paragraph) } } }
+            }
+        }
+    }
+}
+
+/// The table of all trials, which the script fills when it is opened.
+fn every_trial(run: &Run, analysis: &Analysis) -> Markup {
+    let held = trials::count(run);
+    let heads = [
+        ("place", say!(TRIAL_NUMBER), true),
+        ("block", say!(BLOCK), true),
+        ("configuration", say!(CONFIGURATION), false),
+        ("workload", say!(WORKLOAD), false),
+        ("figure", say!(FIGURE), true),
+        ("distance", say!(TO_MEDIAN), true),
+        ("tail", "p99, ms".to_owned(), true),
+        ("flags", say!(FLAGS), false),
+    ];
+    let is_timed = |name: &str| {
+        let mut rows = csv::rows(analysis);
+        name != "tail" || rows.any(|(.., metric)| metric.name == "latency_p99_seconds")
+    };
+    let plan = &run.plan;
+    html! {
+        @if held > 0 {
+            section.every aria-labelledby="trials" data-needs-script hidden {
+                h2 #trials { (say!(EVERY_TRIAL)) }
+                p.note { (say!(EVERY_TRIAL_NOTE))
+                    @if held < run.trials.len() {
+                        (say!(FIRST_TRIALS, held = held, trials = run.trials.len())) } }
+                details #every {
+                    summary { (say!(SHOW_TRIALS, trials = sentences::trials_text(held))) }
+                    div.filters {
+                        label { (say!(FIND)) input #find type="search" autocomplete="off"
+                            spellcheck="false"; }
+                        label { (say!(CONFIGURATION)) select #of-configuration {
+                            option value="" { (say!(ANY)) }
+                            @for (at, known) in plan.configurations.iter().enumerate() {
+                                option value=(at) {
+                                    (numbers::spaced_sizes(&plan.label(&known.settings))) } } } }
+                        label { (say!(WORKLOAD)) select #of-workload {
+                            option value="" { (say!(ANY)) }
+                            @for (at, known) in plan.workloads.iter().enumerate() {
+                                option value=(at) { (known.name) } } } }
+                        label.check { input #flagged type="checkbox"; (say!(FLAGGED_ONLY)) }
+                    }
+                    p { (say!(SHOWN_TRIALS)) output #found {} }
+                    div.scroll role="group" tabindex="0" aria-label=(say!(EVERY_TRIAL)) {
+                        table role="table" {
+                            thead role="rowgroup" { tr role="row" {
+                            @for (name, head, is_number) in &heads {
+                                @if is_timed(name) {
+                                    th.n[*is_number] role="columnheader" scope="col" data-by=(name)
+                                        aria-sort=[(*name == "place").then_some("ascending")] {
+                                        button type="button" { (head) } } } } } }
+                            tbody role="rowgroup" data-own {}
+                        }
+                    }
+                }
             }
         }
     }

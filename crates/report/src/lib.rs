@@ -28,6 +28,7 @@ mod svg;
 mod switch;
 mod table;
 mod text;
+mod trials;
 mod words;
 
 pub use card::{card_svg, card_text};

@@ -1,4 +1,4 @@
-// Saving the summary and the card is all that this does; the page reads the same without it.
+// Saving, the other language, figures of what is pointed at and the table of all trials: the page reads the same without it.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const fixed = ["workload", "metric", "trials", "median", "low", "high", "ratio", "ratio_low", "ratio_high", "verdict"];
@@ -57,9 +57,77 @@
       return;
     }
     const texts = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_TEXT);
-    while (texts.nextNode()) if (!texts.currentNode.parentElement.closest("script, style, output")) put(texts.currentNode, "data");
+    while (texts.nextNode()) if (!texts.currentNode.parentElement.closest("script, style, output, [data-own]")) put(texts.currentNode, "data");
     for (const part of document.querySelectorAll("[aria-label]")) put(part, "ariaLabel");
   });
+  // Every trial, sorted and filtered: rows are made when the table is first opened.
+  const every = document.getElementById("every");
+  const fill = () => {
+    const { cells, configuration, workload, figure, tail, blocks, texts, flags } = data.trials;
+    const block = blocks.flatMap(([number, count]) => Array(count).fill(number + 1));
+    const digits = (value) => (Math.abs(value) >= 1000 ? value.toFixed(0) : String(Number(value.toPrecision(4))));
+    const rows = configuration.map((c, index) => {
+      const w = workload[index], [unit, median] = cells[c]?.[w] ?? ["", null];
+      const text = (flags[index] ?? []).map((flag) => texts[flag]).join("; ");
+      const row = {
+        place: index + 1, block: block[index], configuration: c, workload: w, figure: figure[index],
+        distance: median && figure[index] !== null ? (figure[index] / median - 1) * 100 : null, tail: tail[index] ?? null, flags: text,
+      };
+      row.shown = {
+        ...row, configuration: data.labels[c] ?? "–", workload: data.workloads[w] ?? "–", figure: row.figure === null ? "–" : `${digits(row.figure)} ${unit}`,
+        distance: row.distance === null ? "–" : (row.distance > 0 ? "+" : "") + row.distance.toFixed(1), tail: row.tail === null ? "–" : digits(row.tail),
+      };
+      row.text = `${row.shown.configuration} ${row.shown.workload} ${text}`.toLowerCase();
+      return row;
+    });
+    const heads = [...every.querySelectorAll("th[data-by]")], body = every.querySelector("tbody");
+    const made = (row) => {
+      const line = document.createElement("tr");
+      line.role = "row";
+      for (const [index, head] of heads.entries()) {
+        const cell = document.createElement(index ? "td" : "th");
+        cell.role = index ? "cell" : "rowheader";
+        if (!index) cell.scope = "row";
+        if (head.className) cell.className = head.className;
+        cell.textContent = row.shown[head.dataset.by];
+        line.append(cell);
+      }
+      return line;
+    };
+    // Each column is as wide as its longest text, so that no row has to be laid out to know: only those that are seen are.
+    const wide = (text) => [...text].reduce((sum, letter) => sum + (letter > "\u2e80" ? 2 : 1), 0);
+    const longest = (head) => Math.max(...[head.textContent, data.words[head.textContent] ?? ""].map((text) => wide(text) + 3), rows.reduce((most, row) => Math.max(most, wide(String(row.shown[head.dataset.by]))), 0));
+    every.querySelector("table").style.setProperty("--columns", heads.map((head) => `${Math.min(longest(head), 60) + 2}ch`).join(" "));
+    const chosen = (name) => document.getElementById(name);
+    const show = () => {
+      const words = chosen("find").value.toLowerCase().split(/\s+/).filter(Boolean);
+      const [c, w] = ["of-configuration", "of-workload"].map((name) => chosen(name).value);
+      const found = rows.filter((row) => (c === "" || row.configuration === +c) && (w === "" || row.workload === +w)
+        && (!chosen("flagged").checked || row.flags) && words.every((word) => row.text.includes(word)));
+      const by = heads.find((head) => head.ariaSort), key = by.dataset.by, sign = by.ariaSort === "ascending" ? 1 : -1;
+      // What has no figure stands last, whichever way.
+      const order = (one, other) => typeof one === "string" ? one.localeCompare(other) : one - other;
+      const none = (value) => value === null || value === "";
+      found.sort((one, other) => none(one[key]) - none(other[key]) || (none(one[key]) ? 0 : sign * order(one[key], other[key])) || one.place - other.place);
+      body.replaceChildren(...found.map((row) => (row.line ??= made(row))));
+      chosen("found").textContent = `${found.length} / ${rows.length}`;
+    };
+    for (const head of heads) head.querySelector("button").addEventListener("click", () => {
+      const next = head.ariaSort === "ascending" ? "descending" : "ascending";
+      for (const other of heads) other.removeAttribute("aria-sort");
+      head.ariaSort = next;
+      show();
+    });
+    let timer;
+    for (const name of ["find", "of-configuration", "of-workload", "flagged"]) chosen(name).addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(show, 100);
+    });
+    show();
+  };
+  // Pages without trials have none of it.
+  if (every?.open) fill();
+  else every?.addEventListener("toggle", fill, { once: true });
   // Charts say their figures: of the mark that is pointed at, or that the arrow keys have reached.
   const textOf = (mark) => {
     if (mark.dataset.c === undefined) return mark.querySelector("title").textContent;

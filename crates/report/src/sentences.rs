@@ -384,7 +384,8 @@ pub(crate) fn pairing(comparison: &Comparison) -> Option<String> {
     Some(text)
 }
 
-fn trials_text(trials: usize) -> String {
+/// `1 trial`, `12 trials`.
+pub(crate) fn trials_text(trials: usize) -> String {
     if trials == 1 { say!(ONE_TRIAL) } else { say!(TRIALS, count = trials) }
 }
 

@@ -124,6 +124,42 @@ fn load_curves_mark_their_knee() {
     assert!(!self::page(&fixture::small()).contains("id=\"load\""), "one depth is no curve");
 }
 
+/// Each percentile that was recorded is in chart and table; where requests were not timed, or a
+/// trial is one request, there is nothing to show.
+#[test]
+fn percentiles_are_those_that_were_recorded() {
+    let mut run = fixture::small();
+    let slow = run.plan.configurations[1].settings.clone();
+    let workload = run.plan.workloads[0].name.clone();
+    for trial in &mut run.trials {
+        let is_slow = trial.settings == slow && trial.workload == workload;
+        trial.metrics.insert("latency_max_seconds".into(), if is_slow { 0.25 } else { 0.125 });
+    }
+    let page = page(&run);
+    let tails = section(&page, "tails");
+    assert_eq!(tails.matches("<svg").count(), 2 * run.plan.workloads.len());
+    assert_eq!(tails.matches(", max 250.0 ms</title>").count(), 1, "planted once");
+    assert_eq!(tails.matches(">250.0</td>").count(), 1);
+    for head in ["p50, ms", "p90, ms", "p99, ms", "max, ms"] {
+        assert_eq!(tails.matches(&format!(">{head}</th>")).count(), 2, "{head}");
+    }
+    assert!(!tails.contains("p99.9"), "too few requests for it");
+    assert!(!section(&page, "latency").contains("p90"), "said twice");
+
+    let mut one = run.clone();
+    for trial in &mut one.trials {
+        let time = trial.metrics["latency_mean_seconds"];
+        for name in ["p50", "p90", "p99", "max"] {
+            trial.metrics.insert(format!("latency_{name}_seconds"), time);
+        }
+    }
+    assert!(!self::page(&one).contains("id=\"tails\""), "one request has no tail");
+    for trial in &mut run.trials {
+        trial.metrics.retain(|name, _| !name.starts_with("latency_p9"));
+    }
+    assert!(!self::page(&run).contains("id=\"tails\""), "two points are no curve");
+}
+
 /// What an axis does comes out as it was planted, and an axis whose values are mixed with another's
 /// says so.
 #[test]

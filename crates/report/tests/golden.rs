@@ -147,9 +147,9 @@ fn csv_has_the_documented_columns_and_one_row_a_cell_and_metric() {
             "members,layout,chunk,workload,metric,trials,median,low,high,ratio,ratio_low,ratio_high,verdict"
         )
     );
-    // 8 configurations x (6 workloads with 5 metrics + 3 mixed ones with 9), and the empty text
+    // 8 configurations x (6 workloads with 7 metrics + 3 mixed ones with 11), and the empty text
     // after the last line's end.
-    assert_eq!(lines.count(), 8 * (6 * 5 + 3 * 9) + 1);
+    assert_eq!(lines.count(), 8 * (6 * 7 + 3 * 11) + 1);
 }
 
 #[test]

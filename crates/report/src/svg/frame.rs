@@ -70,6 +70,50 @@ pub(super) fn px(value: f64) -> String {
     text.strip_suffix(".0").map(String::from).unwrap_or(text)
 }
 
+/// Paths through many points, in as few characters as tenths of a pixel take: each point relative
+/// to the one before.
+pub(super) struct Steps {
+    path: String,
+    /// In tenths of a pixel.
+    at: [i64; 2],
+}
+
+impl Steps {
+    pub(super) fn new() -> Self {
+        Self { path: String::new(), at: [0, 0] }
+    }
+
+    /// Goes on to a point by `command`: `m` to move, `l` for a line.
+    pub(super) fn to(&mut self, command: char, x: f64, y: f64) {
+        let next = [x, y].map(|value| (value * 10.0).round() as i64);
+        let [x, y] = [next[0] - self.at[0], next[1] - self.at[1]].map(tenths);
+        let gap = if y.starts_with('-') { "" } else { " " };
+        self.path += &format!("{command}{x}{gap}{y}");
+        self.at = next;
+    }
+
+    /// A dot at a point.
+    pub(super) fn dot(&mut self, x: f64, y: f64) {
+        self.to('m', x, y);
+        self.path += "h0";
+    }
+
+    pub(super) fn path(self) -> String {
+        self.path
+    }
+}
+
+/// As SVG reads it: `1.5`, `-.3`, `4`.
+fn tenths(value: i64) -> String {
+    let (sign, whole, part) =
+        (if value < 0 { "-" } else { "" }, value.abs() / 10, value.abs() % 10);
+    match (whole, part) {
+        (_, 0) => format!("{sign}{whole}"),
+        (0, _) => format!("{sign}.{part}"),
+        _ => format!("{sign}{whole}.{part}"),
+    }
+}
+
 /// Room for the label of a row.
 pub(super) const LABEL_MAX: f64 = 204.0;
 /// Least share of its own size that a chart is drawn at: below, its text could not be read, and the
@@ -87,6 +131,60 @@ pub(super) fn answer_class(answer: Option<Answer>) -> &'static str {
         Some(Answer::Ahead) => "f",
         Some(Answer::Behind) => "s",
         _ => "n",
+    }
+}
+
+/// Position of positive values on a logarithmic axis from one round value to another.
+pub(super) struct Decades {
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+}
+
+impl Decades {
+    /// A scale that holds all `values`, drawn from `from` to `to`, whose ends are 1, 2 or 5 times a
+    /// power of ten.
+    pub(super) fn new(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
+        let (low, high) = values
+            .filter(|value| value.is_finite() && *value > 0.0)
+            .fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
+        let (low, high) = if high > 0.0 { (low, high) } else { (1.0, 1.0) };
+        let round = |value: f64| {
+            let power = 10f64.powf(value.log10().floor());
+            [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power)
+        };
+        let below = round(low).into_iter().rfind(|end| *end <= low * 1.0001);
+        let above = round(high).into_iter().find(|end| *end >= high * 0.9999);
+        let (low, high) = (below.unwrap_or(low), above.unwrap_or(high));
+        let high = if high > low * 1.01 { high } else { low * 2.0 };
+        Self { low, high, from, to }
+    }
+
+    /// Where a value lies; values outside lie at the ends.
+    pub(super) fn place(&self, value: f64) -> f64 {
+        let value = value.clamp(self.low, self.high);
+        let share = (value / self.low).ln() / (self.high / self.low).ln();
+        self.from + share * (self.to - self.from)
+    }
+
+    /// 1, 2 and 5 times powers of ten, at least `distance` apart; the powers themselves come first.
+    pub(super) fn ticks(&self, distance: f64) -> Vec<f64> {
+        let powers = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
+        let mut ticks: Vec<f64> = Vec::new();
+        for factor in [1.0, 5.0, 2.0] {
+            let values = powers.clone().map(|power| factor * 10f64.powi(power));
+            for value in
+                values.filter(|value| self.low * 0.9999 <= *value && *value <= self.high * 1.0001)
+            {
+                let far = |tick: &f64| (self.place(*tick) - self.place(value)).abs() >= distance;
+                if ticks.iter().all(far) {
+                    ticks.push(value);
+                }
+            }
+        }
+        ticks.sort_by(f64::total_cmp);
+        ticks
     }
 }
 
@@ -176,6 +274,31 @@ mod tests {
                 "{high}: {ticks:?}"
             );
         }
+    }
+
+    #[test]
+    fn decades_hold_their_values_and_have_ticks() {
+        for (low, high) in [(0.013, 0.017), (0.1, 0.1), (3.0, 9000.0), (1.0, 2.0), (0.0, 0.0)] {
+            let scale = Decades::new([low, high, f64::NAN].into_iter(), 150.0, 20.0);
+            if low > 0.0 {
+                assert!(scale.low <= low * 1.001 && high <= scale.high * 1.001, "{low} {high}");
+            }
+            assert!(scale.place(high) >= 20.0 && scale.place(low) <= 150.0);
+            let ticks = scale.ticks(22.0);
+            assert!(ticks.len() >= 2, "{low} to {high}: {ticks:?}");
+            let apart = |pair: &[f64]| scale.place(pair[0]) - scale.place(pair[1]) >= 22.0;
+            assert!(ticks.windows(2).all(apart), "{low} to {high}: {ticks:?}");
+        }
+    }
+
+    #[test]
+    fn steps_come_to_their_points() {
+        let mut steps = Steps::new();
+        for (x, y) in [(1.04, 20.0), (1.34, 19.66), (0.0, 0.0)] {
+            steps.dot(x, y);
+        }
+        steps.to('l', -0.25, 3.0);
+        assert_eq!(steps.path(), "m1 20h0m.3-.3h0m-1.3-19.7h0l-.3 3");
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod front;
 mod grades;
 mod lines;
 mod strip;
+mod tails;
 mod traffic;
 
 pub(crate) use effects::effects;
@@ -23,4 +24,5 @@ pub(crate) use front::front;
 pub(crate) use grades::grades;
 pub(crate) use lines::{CLASSES, class, lines};
 pub(crate) use strip::strip;
+pub(crate) use tails::tails;
 pub(crate) use traffic::traffic;

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use results::analysis::Comparison;
 use results::types::Run;
 
-use super::frame::{LogScale, px};
+use super::frame::{LogScale, Steps, px};
 use crate::measure::{self, Face};
 use crate::table;
 use crate::words::{self, say};
@@ -58,10 +58,11 @@ pub(crate) fn strip(run: &Run, comparison: &Comparison) -> Markup {
     let last = points.last().map_or(1, |(place, ..)| (*place).max(1)) as f64;
     let x = |place: usize| left + 6.0 + (WIDTH - left - 12.0) * place as f64 / last;
     let path = |doubtful: bool| {
-        let chosen = points.iter().filter(|(.., flagged)| *flagged == doubtful);
-        chosen
-            .map(|(place, _, ratio, _)| format!("M{} {}h0", px(x(*place)), px(scale.place(*ratio))))
-            .collect::<String>()
+        let mut steps = Steps::new();
+        for (place, _, ratio, _) in points.iter().filter(|(.., flagged)| *flagged == doubtful) {
+            steps.dot(x(*place), scale.place(*ratio));
+        }
+        steps.path()
     };
     let mut starts: Vec<(usize, u32)> = Vec::new();
     for (place, block, ..) in &points {

@@ -218,6 +218,9 @@ catalogue! {
     LATENCY_NOTE: "Up is more throughput, left is less waiting: the 99th percentile of the latency. The line joins what nothing beats in both, by medians; that is no claim. □ the baseline.",
         "上ほど高スループット、左ほど低レイテンシ(99 パーセンタイル)。線は、中央値で見て両方とも上回る構成がないもの(パレートフロント)を結びます。判定ではありません。□ は基準。";
     ALL_RATES: "All rates, latencies and processor time", "速度・レイテンシ・CPU 使用率の一覧";
+    TAILS: "Percentiles of the latency", "レイテンシのパーセンタイル";
+    TAILS_NOTE: "Half of the requests took no longer than p50, 99 of 100 no longer than p99; max is the slowest. Medians over the trials, lower is better; the axis is logarithmic. p99.9 is shown where 100 requests or more lie beyond it.",
+        "リクエストの半数は p50 以下、100 件中 99 件は p99 以下で完了しました。max は最も遅いものです。値は試行の中央値で、低いほど良好です。軸は対数です。p99.9 は、それを超えるリクエストが 100 件以上ある場合に示します。";
     LOAD: "Load", "負荷特性";
     LOAD_NOTE: "Throughput and mean latency by the number of requests outstanding. The ring is the knee: the most operations for their latency; more requests mostly wait.",
         "キュー深度ごとのスループットと平均レイテンシ。輪の付いた点がニー(レイテンシあたりの処理数が最大)で、それ以上の要求はほとんど待つだけです。";
@@ -237,6 +240,18 @@ catalogue! {
     EACH_BLOCK: "Each block as a table", "ブロックごとの表";
     MACHINE: "Machine and plan", "マシンと計画";
     STACKS: "The stack of every configuration", "各構成のスタック";
+    EVERY_TRIAL: "Every trial", "全試行";
+    EVERY_TRIAL_NOTE: "In the order in which they were run. The head of a column sorts by it; the figure is the one that the workload is judged by, and beside it stands how far it lies from the median of its cell.",
+        "実行順に並んでいます。列見出しを押すと並べ替えます。値はワークロードの判定に使う指標で、その隣はセルの中央値からの差です。";
+    FIRST_TRIALS: " This page holds the first {held} of {trials} trials; all are in trials.jsonl.",
+        "このページには {trials} 試行のうち最初の {held} 試行があります。全試行は trials.jsonl にあります。";
+    SHOW_TRIALS: "Show {trials}", "{trials}を表示";
+    FIND: "Find", "検索";
+    ANY: "any", "指定なし";
+    FLAGGED_ONLY: "with flags only", "注記のあるもののみ";
+    SHOWN_TRIALS: "Trials shown: ", "表示中の試行: ";
+    TRIAL_NUMBER: "no.", "番号";
+    TO_MEDIAN: "from its median, %", "中央値からの差、%";
     HOW_TO_READ: "How to read this", "読み方";
     SAME_AS_TABLE: "The same as a table", "表で見る";
     CARD_TO_POST: "A card to post", "投稿用カード";
@@ -266,6 +281,7 @@ catalogue! {
     GRADES_NOTE: "Scores against the baseline, by grade from best to worst, and of each grade the fastest first. Right of 1 is faster.",
         "基準に対するスコアを、グレードの良い順に、同じグレードでは速い順に示します。1 より右が高速です。";
     FRONT_TITLE: "{name}, throughput against p99, {place}", "{name}、スループット対 p99、{place}";
+    TAILS_TITLE: "{name}, percentiles of the latency, {place}", "{name}、レイテンシのパーセンタイル、{place}";
     LOAD_TITLE: "{name}, {metric} by depth", "{name}、キュー深度別の{metric}";
     EFFECTS_TITLE: "Main effects of {axis}, {place}", "{axis} の主効果、{place}";
     MEMBERS_TITLE: "What the members moved, {place}", "メンバーの転送量、{place}";
@@ -328,6 +344,7 @@ catalogue! {
     CPU_KERNEL: "CPU of the kernel's threads", "カーネルスレッドの CPU";
     ON_FRONT: "on the front", "パレートフロント";
     RATES_TABLE: "Rates, latencies and processor time, {place}", "速度・レイテンシ・CPU 使用率、{place}";
+    TAILS_TABLE: "Percentiles of the latency, {place}", "レイテンシのパーセンタイル、{place}";
     DEPTH: "depth {depth}", "深度 {depth}";
     KNEE_AT: "knee at depth", "ニーの深度";
     LOAD_TABLE: "Load, {access}", "負荷特性、{access}";
