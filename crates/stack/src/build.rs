@@ -130,6 +130,8 @@ struct Numbered {
     faults: u64,
     /// Whether disks remember what a power cut would lose.
     losing: bool,
+    /// Whether disks note how data come to their media.
+    noting: bool,
     /// What disks hold in the beginning, by their numbers.
     data: Vec<RamDevice>,
 }
@@ -147,7 +149,8 @@ impl Numbered {
         if let Some(data) = self.data.get(number) {
             disk = disk.with_data(data.clone());
         }
-        let disk = Arc::new(if self.losing { disk.losing() } else { disk });
+        let disk = if self.losing { disk.losing() } else { disk };
+        let disk = Arc::new(if self.noting { disk.noting() } else { disk });
         self.disks.push(Arc::clone(&disk));
         Ok(disk)
     }
@@ -162,8 +165,16 @@ impl Models {
         models
     }
 
-    /// The same disks once more, in stacks that are built in the same order: with the data that
-    /// these hold now, and nothing under way.
+    /// Disks that note how data come to their media ([`ModelDevice::take_media_notes`]).
+    #[must_use]
+    pub fn noting() -> Models {
+        let models = Models::default();
+        models.with(|numbered| numbered.noting = true);
+        models
+    }
+
+    /// The same disks once more, in stacks built in the same order: with the data that these hold
+    /// now, and nothing under way.
     #[must_use]
     pub fn again(&self) -> Models {
         let data = self.disks().iter().filter_map(|disk| disk.data().cloned()).collect();

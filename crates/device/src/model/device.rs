@@ -26,6 +26,7 @@ use block::{
 use reactor::{Slots, Source};
 
 use super::machine::{Machine, Operation};
+use super::notes::MediaNote;
 use super::parameters::{LinkParameters, Parameters};
 use super::unflushed::{Survival, Unflushed};
 use crate::ram::RamDevice;
@@ -70,6 +71,9 @@ struct State {
     clock: Option<Clock>,
     /// What the open channels add to their reactor's time, wrapping, to have the machine's.
     shift: u64,
+    /// Disks whose way to the media is noted, with what was noted of each, in the time of the
+    /// reactor on which it was used.
+    notes: Vec<(usize, Vec<MediaNote>)>,
 }
 
 /// A channel, as the machine's side sees it.
@@ -89,6 +93,26 @@ impl Shared {
 }
 
 impl State {
+    /// Takes over what the machine has noted, while its shift is known.
+    fn collect_notes(&mut self) {
+        let State { machine, notes, shift, .. } = self;
+        let on_reactor = |time: u64| time.wrapping_sub(*shift);
+        for (disk, notes) in notes {
+            notes.extend(machine.take_notes(*disk).into_iter().map(|note| match note {
+                MediaNote::Arrived { time, start, end } => {
+                    MediaNote::Arrived { time: on_reactor(time), start, end }
+                }
+                MediaNote::Written { taken, begins, ends, start, end } => MediaNote::Written {
+                    taken: on_reactor(taken),
+                    begins: on_reactor(begins),
+                    ends: on_reactor(ends),
+                    start,
+                    end,
+                },
+            }));
+        }
+    }
+
     /// The machine's time at a reactor's `now`. A channel that lags behind what another reactor's
     /// has seen catches up.
     fn time(&self, now: Time, shift: &mut u64) -> u64 {
@@ -188,6 +212,7 @@ impl ModelDevice {
                 clients: Vec::new(),
                 clock: None,
                 shift: 0,
+                notes: Vec::new(),
             };
             (parameters.link.clone(), Arc::new(Shared(Mutex::new(state))))
         };
@@ -241,6 +266,29 @@ impl ModelDevice {
     pub fn losing(mut self) -> ModelDevice {
         self.unflushed = self.info.stores_data.then(|| Arc::new(Mutex::new(Unflushed::new())));
         self
+    }
+
+    /// The same disk, which notes how what is written comes to its media
+    /// ([`ModelDevice::take_media_notes`]).
+    #[must_use]
+    pub fn noting(self) -> ModelDevice {
+        let mut state = self.shared.lock();
+        state.machine.note_media(self.disk);
+        state.notes.push((self.disk, Vec::new()));
+        drop(state);
+        self
+    }
+
+    /// What was noted since the last time, in the time of the reactors on which it was used, and
+    /// the unit in which data come to its media, in bytes. While nothing uses it: what has not
+    /// begun by now never does.
+    #[must_use]
+    pub fn take_media_notes(&self) -> (Vec<MediaNote>, u64) {
+        let mut state = self.shared.lock();
+        state.collect_notes();
+        let unit = state.machine.media_block_bytes(self.disk);
+        let own = state.notes.iter_mut().find(|(disk, _)| *disk == self.disk);
+        (own.map(|(_, notes)| std::mem::take(notes)).unwrap_or_default(), unit)
     }
 
     /// What it keeps of all that is written to it, if it keeps everything.
@@ -318,6 +366,9 @@ impl Device for ModelDevice {
                 return Err(Error::new(ErrorKind::Busy, text));
             }
         };
+        if state.clock.is_none() {
+            state.collect_notes();
+        }
         (state.clock, state.shift) = (Some(clock), shift);
         let idle = state.clients.iter().position(|client| !client.open && client.outstanding == 0);
         let client = idle.unwrap_or(state.clients.len());

@@ -22,6 +22,7 @@ use super::cache::WriteCache;
 use super::geometry::{Geometry, fraction, whole_nanoseconds};
 use super::link::Link;
 use super::machine::{Answer, Operation};
+use super::notes::Notes;
 use super::parameters::{DestageRule, Hold, Parameters};
 use super::random::Random;
 
@@ -152,7 +153,7 @@ impl Platters {
         (start / self.block_bytes * self.block_bytes, end.next_multiple_of(self.block_bytes))
     }
 
-    /// Time from now until start..end is on the media, and where the head is then. Blocks that are
+    /// Writes start..end to the media from now on. Blocks that are
     /// filled in part are read before, and what was written is read back where the drive does so:
     ///
     /// ```text
@@ -168,7 +169,7 @@ impl Platters {
         (start, end): (u64, u64),
         settle: f64,
         follows: bool,
-    ) -> (f64, f64) {
+    ) -> Written {
         let (first, last) = self.blocks(start, end);
         let at = |address: u64| self.geometry.revolutions(address);
         let (mut passed, mut head) = (0.0, head);
@@ -181,6 +182,7 @@ impl Platters {
             };
             passed += (to - from) * self.period;
             head = to;
+            passed
         };
         let in_part = |address: u64| !address.is_multiple_of(self.block_bytes);
         if in_part(start) {
@@ -194,12 +196,25 @@ impl Platters {
             (false, true) => Way::None,
             (false, false) => Way::Seek,
         };
-        pass(first, last, settle, way);
+        let ends = pass(first, last, settle, way);
         if self.verify {
             pass(first, last, 0.0, Way::Back);
         }
-        (passed, head)
+        let begins = ends - (at(last) - at(first)) * self.period;
+        Written { passed, head, begins, ends }
     }
+}
+
+/// A range on its way to the media. Times are in nanoseconds from the beginning on.
+#[derive(Clone, Copy, Debug)]
+struct Written {
+    /// Until the mechanism is free again.
+    passed: f64,
+    /// Where the head is then.
+    head: f64,
+    /// When the first block passes under the head, and when the last one has.
+    begins: f64,
+    ends: f64,
 }
 
 /// A disk and everything that is under way in it. Times are in nanoseconds.
@@ -242,6 +257,7 @@ pub(super) struct Disk {
     flush: Option<u32>,
     idle: bool,
     idle_at: u64,
+    pub(super) notes: Notes,
 }
 
 impl Disk {
@@ -315,7 +331,13 @@ impl Disk {
             flush: None,
             idle: true,
             idle_at: NEVER,
+            notes: Notes::default(),
         }
+    }
+
+    /// The unit in which data come to the media, in bytes.
+    pub(super) fn block_bytes(&self) -> u64 {
+        self.platters.block_bytes
     }
 
     pub(super) fn capacity(&self) -> u64 {
@@ -679,8 +701,10 @@ impl Disk {
         let (start, end) = (offset + command.arrived, offset + command.arrived + command.part);
         if fua {
             let revolutions = self.platters.geometry.revolutions(start);
+            self.notes.arrived(now, (start, end));
             self.pool.push(Media { slot, start, end, revolutions, write: true });
         } else {
+            self.notes.arrived(now, (start, end));
             let geometry = &self.platters.geometry;
             self.cache.insert(start, end, |address| geometry.revolutions(address));
             self.commands[slot as usize].arrived += command.part;
@@ -848,9 +872,10 @@ impl Disk {
         self.mechanism = Mechanism::Media(media);
         if media.write {
             let range = (media.start, media.end);
-            let (passed, head) = self.platters.write(now, self.head, range, self.settle, false);
-            self.head = head;
-            self.mechanism_until = now + whole_nanoseconds(passed);
+            let written = self.platters.write(now, self.head, range, self.settle, false);
+            self.head = written.head;
+            self.mechanism_until = now + whole_nanoseconds(written.passed);
+            self.notes.written(now, range, (written.begins, written.ends));
             return;
         }
         let first_at =
@@ -876,6 +901,7 @@ impl Disk {
         self.head = from + (to - from) * way;
         self.mechanism = Mechanism::Idle;
         self.mechanism_until = NEVER;
+        self.notes.given_up();
         let geometry = &self.platters.geometry;
         self.cache.put_back(|address| geometry.revolutions(address));
     }
@@ -904,10 +930,11 @@ impl Disk {
 
     /// Sets the mechanism to write a piece of the cache; with `follows` the head is at its start.
     fn write_piece(&mut self, now: u64, range: (u64, u64), follows: bool) {
-        let (passed, head) = self.platters.write(now, self.head, range, self.settle, follows);
+        let written = self.platters.write(now, self.head, range, self.settle, follows);
         self.mechanism = Mechanism::Destage(None);
-        self.mechanism_until = now + whole_nanoseconds(passed);
-        self.head = head;
+        self.mechanism_until = now + whole_nanoseconds(written.passed);
+        self.head = written.head;
+        self.notes.written(now, range, (written.begins, written.ends));
         self.served_host &= follows;
     }
 

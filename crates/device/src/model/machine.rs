@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 
 use super::disk::{Disk, NEVER};
 use super::link::Link;
+use super::notes::MediaNote;
 use super::parameters::Parameters;
 
 /// What a host asks of a disk; offsets and lengths in bytes.
@@ -101,6 +102,23 @@ impl Machine {
     #[must_use]
     pub fn dirty_ranges(&self, disk: usize) -> Vec<(u64, u64)> {
         self.disks[disk].dirty_ranges()
+    }
+
+    /// Notes from now on how data come to a disk's media.
+    pub fn note_media(&mut self, disk: usize) {
+        self.disks[disk].notes.begin();
+    }
+
+    /// What was noted of a disk since the last time, in the machine's time. A write that has begun
+    /// may have been given up since.
+    pub fn take_notes(&mut self, disk: usize) -> Vec<MediaNote> {
+        self.disks[disk].notes.take()
+    }
+
+    /// The unit in which data come to a disk's media, in bytes.
+    #[must_use]
+    pub fn media_block_bytes(&self, disk: usize) -> u64 {
+        self.disks[disk].block_bytes()
     }
 
     /// How long the link has been used so far if every transfer had had it alone, in nanoseconds.

@@ -26,6 +26,7 @@ pub mod fit;
 mod geometry;
 mod link;
 mod machine;
+mod notes;
 pub mod parameters;
 pub mod random;
 pub mod replay;
@@ -34,6 +35,7 @@ mod unflushed;
 pub use device::{Links, ModelDevice, ModelOptions, PowerCut};
 pub use geometry::Geometry;
 pub use machine::{Answer, Machine, Operation};
+pub use notes::MediaNote;
 pub use parameters::{ModelError, Parameters};
 pub use unflushed::Survival;
 
