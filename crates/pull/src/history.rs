@@ -9,7 +9,7 @@
 //! the log and is no larger than what policies choose at once: nothing begins or ends within one.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use block::{Error, ErrorKind, SECTOR_BYTES};
 
@@ -17,6 +17,7 @@ use crate::crash::{Crash, CrashDrive};
 use crate::cut::Cut;
 use crate::image::{Image, PAGE_BYTES};
 use crate::log::{Action, Log, LoggedRequest, Moment, Role};
+use crate::media::Media;
 use crate::policy::{self, Policy, Volatile};
 
 /// A drive that does not do what it says. What is found on such drives says nothing about the
@@ -41,6 +42,10 @@ pub(crate) struct Durable {
     pub(crate) generation: u64,
 }
 
+/// Which of the candidates at an offset is there, which are in order, each with whether it is
+/// durable; none of them where it is what was durable before.
+type Chooser<'a> = dyn Fn(u64, &[(u32, bool)]) -> Option<u32> + 'a;
+
 struct DriveHistory {
     number: u16,
     durable: Arc<RwLock<Durable>>,
@@ -59,6 +64,8 @@ pub struct History {
     drives: Vec<DriveHistory>,
     events: u32,
     flushes: u32,
+    /// How what was written came to the media, once somebody asks.
+    media: OnceLock<Vec<Option<Media>>>,
 }
 
 impl History {
@@ -82,7 +89,8 @@ impl History {
             .fold(PAGE_BYTES as u64, |all, request| all | request.offset | request.length);
         let unit_bytes = unit_bytes.map_or(PAGE_BYTES as u64, u64::from);
         let grain_bytes = (1 << all.trailing_zeros()).min(unit_bytes.max(SECTOR_BYTES));
-        History { log, fault, grain_bytes, drives, events: 0, flushes: 0 }
+        let media = OnceLock::new();
+        History { log, fault, grain_bytes, drives, events: 0, flushes: 0, media }
     }
 
     /// Rolls forward to a cut. Crash states that were made before can no longer be read.
@@ -162,10 +170,27 @@ impl History {
         if is_durable { drive.harden(log, number, grain_bytes) } else { Ok(()) }
     }
 
+    /// How what was written came to the media of the drive of this number.
+    fn media(&self, drive: u16) -> Result<&Media, Error> {
+        let all = match self.media.get() {
+            Some(all) => all,
+            None => {
+                let all = Media::of(&self.log)?;
+                self.media.get_or_init(|| all)
+            }
+        };
+        all.get(usize::from(drive)).and_then(Option::as_ref).ok_or_else(|| {
+            let text = "this pull log does not say what came to the media of its drives, as those \
+                of drives in memory do not";
+            Error::new(ErrorKind::Invalid, text)
+        })
+    }
+
     /// What is left of the drives when the power fails now.
     ///
     /// # Errors
-    /// What reading the log says.
+    /// What reading the log says; [`ErrorKind::Invalid`] for [`Policy::Media`] where the log knows
+    /// nothing of media.
     pub fn crash(&self, now: Cut, policy: Policy, seed: u64) -> Result<Crash, Error> {
         let volatile: Vec<Volatile> = (self.volatile_requests().into_iter())
             .map(|number| {
@@ -191,7 +216,20 @@ impl History {
             policy != Policy::KeepAll && reactor::derive_seed(seed, "swap", number) & 1 == 1
         };
         let drives = self.drives.iter().map(|drive| {
-            let overlay = drive.settle(self, &keeps, &swaps)?;
+            let overlay = match policy {
+                Policy::Media => {
+                    let media = self.media(drive.number)?;
+                    let on_media = |offset, candidates: &[(u32, bool)]| {
+                        drive.on_media(self, media, now, offset, candidates)
+                    };
+                    drive.settle(self, &on_media)?
+                }
+                _ => drive.settle(self, &|offset, candidates| {
+                    chosen(candidates, &|request| keeps(request, offset), &|request| {
+                        swaps(request, offset)
+                    })
+                })?,
+            };
             let known = &self.log.drives()[usize::from(drive.number)];
             Ok(CrashDrive::new(known, Arc::clone(&drive.durable), overlay))
         });
@@ -244,13 +282,34 @@ impl DriveHistory {
         Ok(())
     }
 
-    /// The pages that differ from the durable ones.
-    fn settle(
+    /// What the media hold at an offset, of candidates that are in order, where that is none of
+    /// what was durable before them.
+    fn on_media(
         &self,
         history: &History,
-        keeps: &dyn Fn(u32, u64) -> bool,
-        swaps: &dyn Fn(u32, u64) -> bool,
-    ) -> Result<Image, Error> {
+        media: &Media,
+        now: Cut,
+        offset: u64,
+        candidates: &[(u32, bool)],
+    ) -> Option<u32> {
+        let log = &history.log;
+        let time = |event: u32| log.events()[event as usize].time_nanoseconds;
+        let known: Vec<_> = candidates
+            .iter()
+            .map(|&(request, _)| {
+                let request = &log.requests()[request as usize];
+                let completed = request.completion.filter(|&event| event < history.events);
+                (request, time(request.arrival), completed.map(time))
+            })
+            .collect();
+        // What was flushed is there, whatever the model says.
+        let durable = candidates.iter().rposition(|(_, is_durable)| *is_durable);
+        let place = durable.max(media.holds(offset, now.time_nanoseconds, &known))?;
+        Some(candidates[place].0)
+    }
+
+    /// The pages that differ from the durable ones.
+    fn settle(&self, history: &History, choose: &Chooser<'_>) -> Result<Image, Error> {
         let (log, grain_bytes) = (&history.log, history.grain_bytes);
         let durable = self.durable.read().unwrap_or_else(PoisonError::into_inner);
         let mut overlay = Image::default();
@@ -258,17 +317,7 @@ impl DriveHistory {
             let offset = grain * grain_bytes;
             let mut candidates = found.clone();
             candidates.sort_unstable_by_key(|(request, _)| order(log, history.events, *request));
-            let newest_first = candidates.iter().rev();
-            let mut kept = newest_first.skip_while(|&&(request, is_durable)| {
-                // The oldest durable one has nothing below it.
-                let is_oldest = is_durable && candidates.first() == Some(&(request, true));
-                if is_durable {
-                    !is_oldest && swaps(request, offset)
-                } else {
-                    !keeps(request, offset)
-                }
-            });
-            let Some(&(request, _)) = kept.next() else { continue };
+            let Some(request) = choose(offset, &candidates) else { continue };
             let start = (offset % PAGE_BYTES as u64) as usize;
             let number = offset / PAGE_BYTES as u64;
             let page = overlay.page_mut(number, |page| {
@@ -281,4 +330,19 @@ impl DriveHistory {
         }
         Ok(overlay)
     }
+}
+
+/// The newest of a grain's candidates, which are in order, that is kept.
+fn chosen(
+    candidates: &[(u32, bool)],
+    keeps: &dyn Fn(u32) -> bool,
+    swaps: &dyn Fn(u32) -> bool,
+) -> Option<u32> {
+    let newest_first = candidates.iter().rev();
+    let mut kept = newest_first.skip_while(|&&(request, is_durable)| {
+        // The oldest durable one has nothing below it.
+        let is_oldest = is_durable && candidates.first() == Some(&(request, true));
+        if is_durable { !is_oldest && swaps(request) } else { !keeps(request) }
+    });
+    kept.next().map(|(request, _)| *request)
 }

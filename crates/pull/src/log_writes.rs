@@ -15,6 +15,7 @@ use std::io::{self, Write};
 use block::{Error, SECTOR_BYTES};
 
 use crate::log::{Action, Log, Moment};
+use crate::media::Media;
 
 const MAGIC: u64 = 0x006a_7366_7773_6872;
 const VERSION: u64 = 1;
@@ -33,7 +34,7 @@ enum Entry {
 /// # Errors
 /// What reading the log or writing says.
 pub fn write_log_writes(log: &Log, drive: u16, output: &mut dyn Write) -> Result<(), Error> {
-    let entries = entries(log, drive);
+    let entries = entries(log, drive)?;
     let failed = |error: io::Error| Error::from_io("writing for dm-log-writes", error);
     let mut sector = [0; SECTOR_BYTES as usize];
     for (at, number) in [MAGIC, VERSION, entries.len() as u64, SECTOR_BYTES].into_iter().enumerate()
@@ -77,11 +78,13 @@ pub fn write_log_writes(log: &Log, drive: u16, output: &mut dyn Write) -> Result
 }
 
 /// Requests and marks in the order of dm-log-writes.
-fn entries(log: &Log, drive: u16) -> Vec<Entry> {
+fn entries(log: &Log, drive: u16) -> Result<Vec<Entry>, Error> {
     let mut entries = Vec::new();
     let mut unflushed: Vec<u32> = Vec::new();
     for event in log.events() {
         match event.moment {
+            // What the recorder itself has to say nobody else understands.
+            Moment::Mark { data, length } if Media::is_mark(&log.mark(data, length)?) => (),
             Moment::Mark { data, length } => entries.push(Entry::Mark(data, length)),
             Moment::Arrival(_) | Moment::Completion { failed: true, .. } => (),
             Moment::Completion { request: number, .. } => {
@@ -108,5 +111,5 @@ fn entries(log: &Log, drive: u16) -> Vec<Entry> {
         }
     }
     entries.extend(unflushed.into_iter().map(Entry::Request));
-    entries
+    Ok(entries)
 }

@@ -43,6 +43,9 @@ pub enum Policy {
         /// What it does not tear.
         tear: Tear,
     },
+    /// What the drives' models say: what is on the media is there and what was in the cache is
+    /// not, for logs that know it.
+    Media,
     /// Each request, or each atomic unit, is there with this chance.
     Random {
         /// The chance, in per cent.
@@ -108,6 +111,7 @@ impl fmt::Display for Policy {
             }
             Policy::Drained { tear } => write!(f, "drained:{tear}"),
             Policy::Random { percent, tear } => write!(f, "random:{percent}:{tear}"),
+            Policy::Media => f.write_str("media"),
             Policy::DropOne => f.write_str("drop-one"),
             Policy::KeepOne => f.write_str("keep-one"),
             Policy::Subset(bits) => write!(f, "subset:{bits}"),
@@ -137,6 +141,7 @@ impl FromStr for Policy {
         let (policy, count) = match name {
             "keep-all" => (Policy::KeepAll, 0),
             "keep-none" => (Policy::KeepNone, 0),
+            "media" => (Policy::Media, 0),
             "drop-one" => (Policy::DropOne, 0),
             "keep-one" => (Policy::KeepOne, 0),
             "subset" => (Policy::Subset(number(0)?), 1),
@@ -215,7 +220,8 @@ pub(crate) fn fates(
     };
     let mut fate = |index: usize, volatile: &Volatile| match policy {
         Policy::KeepAll => Fate::Kept,
-        Policy::KeepNone => Fate::Dropped,
+        // What is on the media is known where it lies.
+        Policy::KeepNone | Policy::Media => Fate::Dropped,
         Policy::Typical { .. } if drained[index] => Fate::Kept,
         Policy::Typical { tear, .. } if volatile.completed.is_none() => {
             torn(tear, 50, volatile.block_bytes, &mut random)
@@ -290,7 +296,8 @@ mod tests {
     fn a_policy_is_read_as_it_is_written() {
         let unit = Tear::Unit(4096);
         let typical = Policy::Typical { cache_bytes: 1, age_nanoseconds: 2, tear: Tear::Request };
-        let others = [Policy::KeepAll, typical, Policy::Drained { tear: unit }, Policy::Subset(9)];
+        let drained = Policy::Drained { tear: unit };
+        let others = [Policy::KeepAll, typical, drained, Policy::Subset(9), Policy::Media];
         for policy in Policy::hunt().into_iter().chain(others) {
             assert_eq!(policy.to_string().parse(), Ok(policy));
         }

@@ -52,6 +52,8 @@ pub struct ScoreCard {
     pub grade: Grade,
     /// Could not be mounted as they were.
     pub unmountable: Share,
+    /// Those of them that could be mounted after a repair, or whose array was started by force.
+    pub repaired: Share,
     /// Could not be mounted after a repair either.
     pub lost_for_good: Share,
     /// A check found errors after the file system's own recovery; nothing without a tool.
@@ -74,10 +76,14 @@ pub struct ScoreCard {
     pub closed_late: u64,
     /// Files that were closed and lost, of all states.
     pub closed_files_lost: Spread,
+    /// Bytes of them, of all states.
+    pub closed_bytes_lost: Spread,
     /// Renames without fsync that left neither file.
     pub rename_torn: Share,
     /// Something of the past came to light.
     pub exposed: Share,
+    /// Files in which it did, over all states.
+    pub exposed_files: u64,
     /// Blocks torn while they were being written, which is permitted, over all states.
     pub torn_blocks: u64,
     /// Until the files were there again, in seconds.
@@ -129,11 +135,14 @@ pub fn score(states: &[(u64, Judgement)]) -> ScoreCard {
     let closed_seconds = findings().map(|(cut, found)| {
         since(cut, found.lost.iter().map(|wrong| wrong.since_nanoseconds).min())
     });
+    let closed_bytes =
+        findings().map(|(_, found)| found.lost.iter().map(|wrong| wrong.bytes).sum::<u64>() as f64);
     let recovery = states.iter().map(|(_, one)| one.recovery_milliseconds as f64 / 1e3);
     let mut card = ScoreCard {
         pulls: all as u64,
         grade: Grade::A,
         unmountable: count(&|one| one.unmountable.is_some()),
+        repaired: count(&|one| one.unmountable.is_some() && one.lost_for_good.is_none()),
         lost_for_good: count(&|one| one.lost_for_good.is_some()),
         check_failed: has_check.then(|| count(&|one| one.check_failed == Some(true))),
         promising: found(&|found| found.promises > 0).count,
@@ -145,8 +154,10 @@ pub fn score(states: &[(u64, Judgement)]) -> ScoreCard {
         closed_late: closed_seconds.clone().filter(|seconds| *seconds > 1.0).count() as u64,
         closed_seconds_lost: spread(closed_seconds.collect()),
         closed_files_lost: spread(findings().map(|(_, found)| found.lost.len() as f64).collect()),
+        closed_bytes_lost: spread(closed_bytes.collect()),
         rename_torn: found(&|found| !found.torn_renames.is_empty()),
         exposed: found(&|found| found.exposed > 0),
+        exposed_files: findings().map(|(_, found)| u64::from(found.exposed)).sum(),
         torn_blocks: findings().map(|(_, found)| u64::from(found.torn_blocks)).sum(),
         recovery_seconds: spread(recovery.collect()),
     };
@@ -241,5 +252,11 @@ mod tests {
         assert_eq!(broken.promised_seconds_lost.max, 3.0);
         assert!(broken.headline().starts_with("grade D: acknowledged work lost in 1 of 2 pulls"));
         assert_eq!(of(&|one, _| one.lost_for_good = Some("all".to_owned())).grade, Grade::E);
+        let repaired = of(&|one, _| one.unmountable = Some("why".to_owned()));
+        assert_eq!((repaired.repaired.count, repaired.lost_for_good.count), (1, 0));
+        let exposed = of(&|_, found| found.exposed = 3);
+        assert_eq!((exposed.exposed.count, exposed.exposed_files), (1, 3));
+        let copies = of(&|_, found| found.lost = vec![wrong(Rule::Closed); 2]);
+        assert_eq!((copies.closed_bytes_lost.median, copies.closed_bytes_lost.max), (0.0, 8192.0));
     }
 }
