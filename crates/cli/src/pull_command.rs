@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use block::Node;
 use clap::{Args, ValueEnum};
 use export::RemovalPolicy;
+use guest::State;
 use host::mount::FileSystem;
 use lab::pull::{
     Behaviour, DEFAULT_MODEL, DriveLeaf, Ground, Guests, Happening, LostMember, Options, Outcome,
-    Program, Replayed, Sample, enter, kept, leaves, may_mount, replay, run, serve_test,
+    Program, Replayed, Sample, Starter, enter, kept, leaves, may_mount, replay, run, serve_test,
     serve_worker, serve_worker_in_guest,
 };
 use mdtools::NewArraySettings;
@@ -62,6 +63,17 @@ pub(crate) enum ArrayName {
     Md,
 }
 
+/// Who starts an array after the crash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StarterName {
+    /// Whose array it was
+    Same,
+    /// raidloom
+    Raidloom,
+    /// The guest's own md
+    Md,
+}
+
 /// How drives behave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DeviceName {
@@ -75,6 +87,9 @@ pub(crate) enum DeviceName {
     Lying,
     /// FUA is answered and not carried out: no honest drive
     LyingFua,
+    /// What the drive's model had brought to its media is there, sector by sector, and nothing else
+    /// of its cache (in a guest)
+    Model,
 }
 
 impl DeviceName {
@@ -85,6 +100,7 @@ impl DeviceName {
             DeviceName::WriteThrough => Behaviour::WriteThrough,
             DeviceName::Lying => Behaviour::LyingFlush,
             DeviceName::LyingFua => Behaviour::LyingFua,
+            DeviceName::Model => Behaviour::Model,
         }
     }
 }
@@ -184,6 +200,20 @@ pub(crate) struct PullArguments {
     /// Whose array it is; with md the target is one array over drives, in a guest
     #[arg(long, value_enum, default_value_t = ArrayName::Raidloom)]
     pub array: ArrayName,
+
+    /// Who starts the array from what the crash has left, in a guest: both read the other's, and
+    /// the same seed gives both the same states
+    #[arg(long, value_enum, value_name = "WHO", default_value_t = StarterName::Same)]
+    pub start_with: StarterName,
+
+    /// Whether the array has all of its members while it is worked on: whole, degraded (the last
+    /// one is gone), rebuilding (an empty one is in its place); in a guest
+    #[arg(long, value_name = "STATE", default_value_t = State::Whole)]
+    pub state: State,
+
+    /// Tell Linux in the guest that its disks have no cache, so that it flushes none
+    #[arg(long)]
+    pub unflushed: bool,
 
     /// What works on the file system
     #[arg(long, value_enum, default_value_t = WorkName::Copy)]
@@ -287,12 +317,20 @@ pub(crate) fn puller() -> Result<Program, Failure> {
 pub(crate) fn pull(output: &Output, arguments: &PullArguments) -> Result<(), Failure> {
     let program = program(WORKER)?;
     if let Some(path) = &arguments.replay {
-        let failing = kept(path)?;
-        let ground = ground(failing.guest_memory_bytes)?;
-        let replayed = replay(&failing, path, &ground, &program)?;
+        let kept = kept(path)?;
+        let ground = ground(kept.failing.guest_memory_bytes)?;
+        let replayed = replay(&kept, &ground, &program)?;
         return show_replayed(output, &replayed);
     }
     let options = options(output, arguments)?;
+    if let Some(path) = &options.log_writes
+        && !path.parent().is_none_or(|folder| folder.as_os_str().is_empty() || folder.is_dir())
+    {
+        return Err(Failure::usage(format!(
+            "--log-writes {}: there is no such folder; make it first",
+            path.display()
+        )));
+    }
     if let Some(folder) = &options.keep_failing {
         std::fs::create_dir_all(folder)
             .map_err(|error| Failure::from_io(folder.display(), &error))?;
@@ -357,6 +395,7 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
             arguments.consistency
         )));
     }
+    refuse_unfit(arguments, &node, in_guest)?;
     if arguments.pulls == 0 && arguments.hunt == 0 {
         return Err(Failure::usage("--pulls 0: without --hunt there is nothing to do"));
     }
@@ -366,13 +405,15 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
         drive_models: found.drive_models,
         md: match arguments.array {
             ArrayName::Raidloom => None,
-            ArrayName::Md if in_guest => Some(md_text(&node, &arguments.consistency)?),
-            ArrayName::Md => {
-                let text =
-                    "--array md: it is the md of a guest, which does not touch this machine's";
-                return Err(Failure::usage(format!("{text}: --guest")));
-            }
+            ArrayName::Md => Some(md_text(&node, &arguments.consistency)?),
         },
+        starter: match arguments.start_with {
+            StarterName::Same => Starter::Same,
+            StarterName::Raidloom => Starter::Raidloom,
+            StarterName::Md => Starter::Md,
+        },
+        state: arguments.state,
+        unflushed: arguments.unflushed,
         guest_memory_bytes: match in_guest {
             true => Some(output.size("--memory", &arguments.memory)?),
             false => None,
@@ -420,6 +461,53 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
     })
 }
 
+/// What only guests have, and what does not go together.
+fn refuse_unfit(arguments: &PullArguments, node: &Node, in_guest: bool) -> Result<(), Failure> {
+    let refused = |text: &str| Err(Failure::usage(text));
+    if !in_guest {
+        let md = "it is the md of a guest, which does not touch this machine's";
+        return match arguments {
+            _ if arguments.array == ArrayName::Md => refused(&format!("--array md: {md}: --guest")),
+            _ if arguments.start_with == StarterName::Md => {
+                refused(&format!("--start-with md: {md}: --guest"))
+            }
+            _ if arguments.state != State::Whole => refused(
+                "--state: arrays are brought there in a guest, on drives that take time: --guest",
+            ),
+            _ if arguments.unflushed => {
+                refused("--unflushed: it is the Linux of a guest that is told so: --guest")
+            }
+            _ if arguments.device == DeviceName::Model => {
+                refused("--device model: drives are modelled in a guest only: --guest")
+            }
+            _ => Ok(()),
+        };
+    }
+    if arguments.start_with == StarterName::Md {
+        // Whatever it is that stands on the drives, md has to know it.
+        md_text(node, &arguments.consistency).map_err(|error| {
+            Failure::usage(error.to_string().replace("--array md", "--start-with md"))
+        })?;
+    }
+    let has_superblocks = arguments.array == ArrayName::Md
+        || matches!(node, Node::Layer { options, .. }
+            if options.iter().any(|(name, value)| name == "metadata" && value == "1.2"));
+    let is_redundant = matches!(node, Node::Layer { name, .. }
+        if stack::table::layer(name).is_ok_and(|row| row.redundant));
+    match arguments {
+        _ if arguments.state != State::Whole && !is_redundant => {
+            refused("--state: there is no array that could do without a member")
+        }
+        _ if arguments.start_with == StarterName::Md && !has_superblocks => {
+            refused("--start-with md: md knows an array by its superblocks: metadata=1.2")
+        }
+        _ if arguments.state != State::Whole && !has_superblocks => {
+            refused("--state: there is no array that could lack a member: one with metadata=1.2")
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The array of a stack as the guest's md makes it: `raid5 chunk=64KiB`.
 fn md_text(stack: &Node, consistency: &str) -> Result<String, Failure> {
     let failed = |text: &str| Err(Failure::usage(format!("--array md: {text}")));
@@ -440,7 +528,8 @@ fn md_text(stack: &Node, consistency: &str) -> Result<String, Failure> {
     match consistency {
         "resync" => (),
         "bitmap" => text += " bitmap=internal",
-        _ => return failed("--consistency resync or bitmap; md's PPL is not made in a guest"),
+        _ if name == "raid5" => text += &format!(" {}", guest::setup::WITH_LOG),
+        _ => return failed(&format!("--consistency ppl: {name} has no such log; raid5 has")),
     }
     Ok(text)
 }
@@ -496,6 +585,9 @@ fn drive_bytes(
                     ))
                 });
             };
+            if data.is_dir() {
+                return Err(Failure::usage(format!("{address}: it is a folder, and no drive")));
+            }
             let holds = !data.is_file() || data.len() > 0;
             if holds && !arguments.scratch {
                 return Err(Failure::refused(format!(
@@ -544,6 +636,9 @@ fn show(
             "cache_milliseconds": options.cache_milliseconds,
             "tear_bytes": options.tear_bytes,
             "md": options.md,
+            "start_with": options.starter,
+            "state": options.state.to_string(),
+            "unflushed": options.unflushed,
             "lost_member": options.lost_member.to_string(),
             "seed": options.seed,
             "place": if guest.is_some() { "guest" } else { "host" },
@@ -594,6 +689,9 @@ fn show(
         (_, DeviceName::WriteThrough) => "drives without a volatile cache".to_owned(),
         (_, DeviceName::Lying) => "DISHONEST drives: flushes are ignored".to_owned(),
         (_, DeviceName::LyingFua) => "DISHONEST drives: FUA is ignored".to_owned(),
+        (_, DeviceName::Model) => "drives whose model says what is on the media, block by block, \
+            tear unit 512 B or its own block"
+            .to_owned(),
     };
     let lost = match options.lost_member {
         LostMember::None => String::new(),
@@ -628,6 +726,7 @@ fn card(name: &str, sample: &Sample, in_guest: bool) -> String {
     let card = &sample.card;
     let mut rows: Vec<(&str, String)> = vec![
         ("could not be mounted", shown(&card.unmountable)),
+        ("  repaired", shown(&card.repaired)),
         ("  nor after a repair", shown(&card.lost_for_good)),
     ];
     if let Some(check) = &card.check_failed {
@@ -643,13 +742,15 @@ fn card(name: &str, sample: &Sample, in_guest: bool) -> String {
     }
     rows.push(("seconds of copies lost", spread(&card.closed_seconds_lost)));
     rows.push(("files of copies lost", spread(&card.closed_files_lost)));
+    rows.push(("bytes of copies lost", sizes(&card.closed_bytes_lost)));
     rows.push(("renames without fsync torn", shown(&card.rename_torn)));
     rows.push(("old data exposed", shown(&card.exposed)));
-    rows.push(("blocks torn, as permitted", card.torn_blocks.to_string()));
-    if !in_guest {
-        // Drives take no time there after the cut, and processors never do.
-        rows.push(("recovery, seconds", spread(&card.recovery_seconds)));
+    if card.exposed_files > 0 {
+        rows.push(("  in files", card.exposed_files.to_string()));
     }
+    rows.push(("blocks torn, as permitted", card.torn_blocks.to_string()));
+    let recovery = if in_guest { "recovery, modelled seconds" } else { "recovery, seconds" };
+    rows.push((recovery, spread(&card.recovery_seconds)));
     if sample.unsteady > 0 {
         rows.push(("not shown twice, not counted", sample.unsteady.to_string()));
     }
@@ -666,11 +767,19 @@ fn shown(share: &Share) -> String {
 }
 
 fn spread(spread: &Spread) -> String {
-    let Spread { median, p95, max } = spread;
-    if *max == 0.0 {
+    spread_in(spread, "longest", figure)
+}
+
+fn sizes(spread: &Spread) -> String {
+    spread_in(spread, "most", |bytes| about(bytes as u64))
+}
+
+fn spread_in(spread: &Spread, most: &str, shown: impl Fn(f64) -> String) -> String {
+    let Spread { median, p95, max } = *spread;
+    if max == 0.0 {
         return "0".to_owned();
     }
-    format!("median {}, p95 {}, longest {}", figure(*median), figure(*p95), figure(*max))
+    format!("median {}, p95 {}, {most} {}", shown(median), shown(p95), shown(max))
 }
 
 fn show_replayed(output: &Output, replayed: &Replayed) -> Result<(), Failure> {
@@ -725,11 +834,12 @@ mod tests {
         let five = "raid5(metadata=1.2, chunk=64KiB, ram:1MiB, ram:1MiB, ram:1MiB)";
         assert_eq!(of(five, "bitmap").unwrap(), "raid5 chunk=64KiB bitmap=internal");
         assert_eq!(of("raid1(ram:1MiB, ram:1MiB)", "resync").unwrap(), "raid1");
+        assert_eq!(of(five, "ppl").unwrap(), "raid5 chunk=64KiB consistency=ppl");
         for (text, consistency, expected) in [
             ("ram:1MiB", "resync", "no array"),
             ("raid1(raid0(ram:1MiB, ram:1MiB), ram:1MiB)", "resync", "without layers below"),
             ("raid5(force=yes, metadata=1.2, ram:1MiB, ram:1MiB, ram:1MiB)", "resync", "`force`"),
-            (five, "ppl", "resync or bitmap"),
+            ("raid1(ram:1MiB, ram:1MiB)", "ppl", "raid1 has no such log"),
         ] {
             let error = of(text, consistency).unwrap_err();
             assert!(error.contains(expected), "{error}");

@@ -21,7 +21,7 @@ mod scheduler;
 pub mod setup;
 
 pub use kernel::{Kernel, Step, build};
-pub use machine::{Boot, Outcome, Processor, modelled};
+pub use machine::{Boot, Outcome, Processor, check_memory, modelled};
 pub use message::{MESSAGE_BYTES, Message, Op};
 #[cfg(feature = "planted-mistakes")]
 pub use scheduler::PlantedMistake;

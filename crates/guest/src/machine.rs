@@ -138,6 +138,18 @@ pub fn modelled(date: u64) -> Time {
     Time(date.saturating_sub(DATE))
 }
 
+/// Whether a guest starts with so many bytes of memory.
+///
+/// # Errors
+/// [`ErrorKind::Invalid`] where it does not.
+pub fn check_memory(bytes: u64) -> Result<(), Error> {
+    if bytes < MEMORY_MIN_BYTES {
+        let text = format!("a guest of {bytes} bytes of memory does not start");
+        return Err(Error::new(ErrorKind::Invalid, format!("{text}: give it 32 MiB or more")));
+    }
+    Ok(())
+}
+
 impl Boot<'_> {
     /// Runs the guest to its end; `go_on` is asked now and then whether it is to.
     ///
@@ -145,10 +157,7 @@ impl Boot<'_> {
     /// What is missing on the host; a kernel that ends without having done its job, with the last
     /// that it said; a device that fails to open.
     pub fn run(&self, go_on: &(dyn Fn() -> bool + Sync)) -> Result<Outcome, Error> {
-        if self.memory_bytes < MEMORY_MIN_BYTES {
-            let text = format!("a guest of {} bytes of memory does not start", self.memory_bytes);
-            return Err(Error::new(ErrorKind::Invalid, format!("{text}: give it 32 MiB or more")));
-        }
+        check_memory(self.memory_bytes)?;
         // A thread of its own, for it takes its processor with it.
         std::thread::scope(|scope| {
             let thread = scope.spawn(|| {

@@ -4,6 +4,7 @@
 //!   vda vdb …  ── scheduler, request size ──> md ── read-ahead ──> file system ── mounted at $DISK
 //! ```
 
+use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -57,6 +58,17 @@ pub enum State {
 impl State {
     /// How they are called, in the same order.
     pub const NAMES: [&str; 3] = ["whole", "degraded", "rebuilding"];
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [whole, degraded, rebuilding] = State::NAMES;
+        f.write_str(match self {
+            State::Whole => whole,
+            State::Degraded => degraded,
+            State::Rebuilding => rebuilding,
+        })
+    }
 }
 
 impl FromStr for State {
@@ -151,7 +163,7 @@ impl Setup {
                 }
             }
             if self.unflushed {
-                lines.push(format!("set_to 'write through' {queue}/write_cache"));
+                lines.push(format!("set_to 'write through' {}", write_cache(number)));
             }
             if let Some(bytes) = self.request_max_bytes {
                 lines.push(format!("set_to {} {queue}/max_sectors_kb", bytes >> 10));
@@ -161,14 +173,8 @@ impl Setup {
             let create = self.create(md)?;
             let assemble = assemble_array(0..self.disks, false);
             lines.push(format!("try {}", if self.is_there { assemble } else { create }));
-            let last = disk_name(self.disks.saturating_sub(1));
-            if self.state != State::Whole && !self.is_there {
-                lines.push(format!("try mdadm --quiet /dev/md0 --fail /dev/{last}"));
-                lines.push(format!("try mdadm --quiet /dev/md0 --remove /dev/{last}"));
-            }
-            if self.state == State::Rebuilding && !self.is_there {
-                lines.push(format!("try mdadm --quiet --zero-superblock /dev/{last}"));
-                lines.push(format!("try mdadm --quiet /dev/md0 --add /dev/{last}"));
+            if !self.is_there {
+                lines.extend(self.change_array().map(|command| format!("try {command}")));
             }
         } else if self.disks > 1 && self.format.is_some() {
             return Err(invalid(format!(
@@ -210,12 +216,31 @@ impl Setup {
         Ok(lines.join("\n"))
     }
 
-    /// The command that makes the array, where there is to be one.
+    /// The commands that say what Linux may think of the disks, make the array, where there is to
+    /// be one, and bring it into its state.
     ///
     /// # Errors
-    /// A text that describes none.
-    pub fn create_array(&self) -> Result<Option<String>, Error> {
-        self.md.as_ref().map(|md| self.create(md)).transpose()
+    /// A text that describes no array.
+    pub fn commands(&self) -> Result<Vec<String>, Error> {
+        let disks = if self.unflushed { self.disks } else { 0 };
+        let told = |number| format!("echo 'write through' >{}", write_cache(number));
+        let mut commands: Vec<String> = (0..disks).map(told).collect();
+        if let Some(md) = &self.md {
+            commands.push(self.create(md)?);
+            commands.extend(self.change_array());
+        }
+        Ok(commands)
+    }
+
+    /// The commands that bring an array that was just made into its state.
+    fn change_array(&self) -> impl Iterator<Item = String> {
+        let last = disk_name(self.disks.saturating_sub(1));
+        let fail = ["--fail", "--remove"].map(|what| format!("/dev/md0 {what} /dev/{last}"));
+        let add = [format!("--zero-superblock /dev/{last}"), format!("/dev/md0 --add /dev/{last}")];
+        let (lacks, rebuilds) = (self.state != State::Whole, self.state == State::Rebuilding);
+        let fail = fail.into_iter().filter(move |_| lacks);
+        let add = add.into_iter().filter(move |_| rebuilds);
+        fail.chain(add).map(|what| format!("mdadm --quiet {what}"))
     }
 
     /// The command that makes the array. All its disks are empty, so that nothing has to be synced.
@@ -235,8 +260,13 @@ impl Setup {
             self.disks
         );
         if !matches!(level, "linear" | "raid0") {
-            command += " --assume-clean --bitmap=";
-            command += if text.contains("bitmap=internal") { "internal" } else { "none" };
+            command += " --assume-clean";
+            command += match text {
+                _ if text.contains("bitmap=internal") => " --bitmap=internal",
+                // The log takes the bitmap's place, and mdadm will hear of one of them only.
+                _ if text.contains(WITH_LOG) => " --consistency-policy=ppl",
+                _ => " --bitmap=none",
+            };
         }
         for word in words {
             match word.split_once('=') {
@@ -244,11 +274,23 @@ impl Setup {
                 Some(("layout", layout)) => {
                     command += &format!(" --layout={}", escape::shell(layout));
                 }
+                Some(("bitmap", "internal")) if text.contains(WITH_LOG) => {
+                    return Err(invalid(format!(
+                        "md: an array has a bitmap or a partial parity log, not both: leave \
+                        `{word}` or `{WITH_LOG}` out"
+                    )));
+                }
                 Some(("bitmap", "none" | "internal")) => (),
+                _ if word == WITH_LOG && level == "raid5" => (),
+                _ if word == WITH_LOG => {
+                    return Err(invalid(format!(
+                        "md: `{word}`: {level} has no partial parity log; raid5 has"
+                    )));
+                }
                 _ => {
                     return Err(invalid(format!(
-                        "md: `{word}` is not understood; expected chunk=SIZE, layout=NAME or \
-                        bitmap=none|internal, as in `raid5 chunk=64KiB`"
+                        "md: `{word}` is not understood; expected chunk=SIZE, layout=NAME, \
+                        bitmap=none|internal or {WITH_LOG}, as in `raid5 chunk=64KiB`"
                     )));
                 }
             }
@@ -258,6 +300,11 @@ impl Setup {
         }
         Ok(command)
     }
+}
+
+/// Where Linux is told whether a disk has a cache.
+fn write_cache(number: usize) -> String {
+    format!("/sys/block/{}/queue/write_cache", disk_name(number))
 }
 
 /// The command that puts the array together that is on the disks of these numbers; with `force`
@@ -274,6 +321,9 @@ pub fn assemble_array(disks: impl Iterator<Item = usize>, force: bool) -> String
     }
     command
 }
+
+/// How the text of an array asks for md's partial parity log.
+pub const WITH_LOG: &str = "consistency=ppl";
 
 /// The command that lets go of the array's disks.
 pub const STOP_ARRAY: &str = "mdadm --quiet --stop /dev/md0";
@@ -323,10 +373,14 @@ mod tests {
             "{job}"
         );
         assert!(!setup("raid0").job("true").unwrap().contains("assume-clean"));
+        let job = setup("raid5 consistency=ppl").job("true").unwrap();
+        assert!(job.contains("--assume-clean --consistency-policy=ppl /dev/vda"), "{job}");
         for (md, expected) in [
             ("raid7", "no level"),
             ("raid5 chunk=64", "a size such as"),
             ("raid5 chunks=64KiB", "not understood"),
+            ("raid5 bitmap=internal consistency=ppl", "not both"),
+            ("raid6 consistency=ppl", "raid6 has no partial parity log"),
         ] {
             let error = setup(md).job("true").unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");

@@ -128,6 +128,7 @@ pub(crate) fn table(analysis: &Analysis) -> Option<Table> {
         return None;
     }
     let mut lines: Vec<(String, Option<&Whole>, String)> = Vec::new();
+    let mut is_modelled = Vec::new();
     for safety in &analysis.safety {
         let label = numbers::spaced_sizes(&safety.label);
         for row in &safety.rows {
@@ -143,6 +144,8 @@ pub(crate) fn table(analysis: &Analysis) -> Option<Table> {
         if safety.rows.len() > 1 && safety.whole.is_some() {
             lines.push((format!("{label}, all"), safety.whole.as_ref(), String::new()));
         }
+        let in_guest = safety.settings.get("place").is_some_and(|place| place == "guest");
+        is_modelled.resize(lines.len(), in_guest);
     }
     let mut columns = vec![
         Column { name: "configuration, test".to_owned(), number: false },
@@ -157,10 +160,14 @@ pub(crate) fn table(analysis: &Analysis) -> Option<Table> {
         rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell));
     };
     for (name, is_always_shown, cell) in COLUMNS {
-        let cells: Vec<String> = lines
-            .iter()
-            .map(|(_, whole, _)| whole.and_then(cell).unwrap_or("–".to_owned()))
-            .collect();
+        let shown = |((_, whole, _), &is_modelled): (&(String, Option<&Whole>, String), &bool)| {
+            let shown = whole.and_then(cell);
+            let shown = shown.map(|text| {
+                if name == RECOVERY && is_modelled { format!("{text}, modelled") } else { text }
+            });
+            shown.unwrap_or("–".to_owned())
+        };
+        let cells: Vec<String> = lines.iter().zip(&is_modelled).map(shown).collect();
         if is_always_shown || cells.iter().any(|cell| cell != "–" && cell != "0") {
             add(name, true, cells);
         }
@@ -174,6 +181,9 @@ pub(crate) fn table(analysis: &Analysis) -> Option<Table> {
 /// Its head, whether it is shown whatever it holds, and what it holds; nothing where that was not
 /// asked.
 type Shown = (&'static str, bool, fn(&Whole) -> Option<String>);
+
+/// The head of the one column that is a time of its own: in guests it is that of the drives alone.
+const RECOVERY: &str = "recovery";
 
 const COLUMNS: [Shown; 16] = [
     ("pulls", true, |whole| count(whole.tally.pulls)),
@@ -193,8 +203,7 @@ const COLUMNS: [Shown; 16] = [
     ("renames torn", false, |whole| count(whole.tally.rename_torn)),
     ("old data", false, |whole| count(whole.tally.exposed)),
     ("not shown twice", false, |whole| count(whole.tally.unsteady)),
-    // In guests it is not told.
-    ("recovery", true, |whole| {
+    (RECOVERY, true, |whole| {
         time(whole.tally.recovery_seconds).filter(|_| whole.tally.recovery_seconds > 0.0)
     }),
 ];

@@ -46,7 +46,8 @@ const WORKS: [(&str, &str); 7] = [
 ];
 
 /// How drives may behave.
-pub const DEVICES: [&str; 5] = ["typical", "strict", "write-through", "lying", "lying-fua"];
+pub const DEVICES: [&str; 6] =
+    ["typical", "strict", "write-through", "lying", "lying-fua", "model"];
 /// What a drive may write whole or not at all.
 const TEARS: [&str; 6] = ["512", "1KiB", "2KiB", "4KiB", "8KiB", "16KiB"];
 /// Which drive may be lost with the power.
@@ -125,7 +126,8 @@ pub static SUITE: Suite = Suite {
             Kind::Word(&DEVICES),
             Value::word("typical"),
             "How drives behave: with a volatile cache, losing whatever may be lost, without a \
-            cache, or (to see what it costs) ignoring flushes or FUA.",
+            cache, or (to see what it costs) ignoring flushes or FUA; in guests also as their models \
+            say, which know what of the cache had come to the media.",
         ),
         Setting::new(
             "event",

@@ -90,9 +90,11 @@ const OF_LEVEL: [&str; 1] = [LAYOUT];
 /// The version of the superblocks that `array create` makes.
 pub(crate) const VERSION: &str = "1.2";
 /// The values of `consistency`; the first is what `array create` makes.
-pub(crate) const CONSISTENCIES: [&str; 3] = ["resync", WITH_BITMAP, "ppl"];
+pub(crate) const CONSISTENCIES: [&str; 3] = ["resync", WITH_BITMAP, WITH_PPL];
 /// The value of `consistency` for a write-intent bitmap.
 pub(crate) const WITH_BITMAP: &str = "bitmap";
+/// The value of `consistency` for a partial parity log.
+pub(crate) const WITH_PPL: &str = "ppl";
 /// The values of `upkeep`.
 pub(crate) const ON: &str = "on";
 pub(crate) const OFF: &str = "off";

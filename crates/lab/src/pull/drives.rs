@@ -6,6 +6,9 @@ use std::sync::Arc;
 
 use block::{Device, Error as BlockError, ErrorKind, Node, size_text};
 use host::Error;
+use stack::Models;
+
+use super::timed::Timed;
 
 /// How the addresses of our drives begin in a stack.
 const ADDRESS: &str = "/raidloom-pull-drive-";
@@ -112,14 +115,49 @@ pub(super) fn memory(bytes: u64) -> Result<Arc<dyn Device>, Error> {
     built(&Node::leaf("ram", bytes.to_string()), 0)
 }
 
-/// A modelled drive, all zeroes.
-pub(super) fn modelled(text: &str, seed: u64) -> Result<Arc<dyn Device>, Error> {
-    built(&crate::stacks::parse(text)?, seed)
+/// A modelled drive, all zeroes, among these.
+pub(super) fn modelled(text: &str, seed: u64, models: &Models) -> Result<Arc<dyn Device>, Error> {
+    built_among(&crate::stacks::parse(text)?, seed, Some(models))
+}
+
+/// A drive that takes the time of its model and holds what `data` holds.
+pub(super) fn timed(
+    text: &str,
+    seed: u64,
+    data: Arc<dyn Device>,
+) -> Result<Arc<dyn Device>, Error> {
+    let mut leaf = crate::stacks::parse(text)?;
+    if let Node::Leaf { options, .. } = &mut leaf {
+        options.retain(|(name, _)| name != "data");
+    }
+    Ok(Arc::new(Timed::new(built(&leaf, seed)?, data)))
 }
 
 fn built(leaf: &Node, seed: u64) -> Result<Arc<dyn Device>, Error> {
+    built_among(leaf, seed, None)
+}
+
+/// Opens nothing, among modelled disks.
+struct Among<'a>(Option<&'a Models>);
+
+impl stack::OpenFiles for Among<'_> {
+    fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, BlockError> {
+        Err(opens_nothing(path))
+    }
+
+    fn models(&self) -> Option<Models> {
+        self.0.cloned()
+    }
+}
+
+fn opens_nothing(path: &Path) -> BlockError {
+    let text = format!("{}: a pull test opens nothing that a stack names", path.display());
+    BlockError::new(ErrorKind::Refused, text)
+}
+
+fn built_among(leaf: &Node, seed: u64, models: Option<&Models>) -> Result<Arc<dyn Device>, Error> {
     let context = stack::BuildContext {
-        files: &stack::NoFiles,
+        files: &Among(models),
         seed,
         read_only: false,
         create_bytes: None,
@@ -152,8 +190,7 @@ pub(super) struct Drives(pub(super) Vec<Arc<dyn Device>>);
 
 impl stack::OpenFiles for Drives {
     fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, BlockError> {
-        let text = format!("{}: a pull test opens nothing that a stack names", path.display());
-        Err(BlockError::new(ErrorKind::Refused, text))
+        Err(opens_nothing(path))
     }
 
     fn stand_in(&self, path: &Path) -> Option<Arc<dyn Device>> {
@@ -206,5 +243,93 @@ mod tests {
         assert_eq!(left("raid0(a, b)", 0), None);
         assert_eq!(left("a", 0), None);
         assert!(left("a", 1).is_some(), "another one");
+    }
+
+    /// What the log says of the media is what the disk itself has on them when its power is cut.
+    #[test]
+    fn a_log_knows_what_a_modelled_drive_has_on_its_media() {
+        const TEXT: &str = "model:maxtor-6y200p0?data=keep&size=8MiB";
+        const BLOCKS: u64 = 40;
+        // Writes blocks that lie apart, and lets the power fail so long after.
+        let work = |drive: &dyn Device, after: u64| {
+            let reactor = block::Reactor::virtual_clock();
+            let mut channel = block::Blocking::open(drive, &reactor).unwrap();
+            for number in 0..BLOCKS {
+                let place = number * 37 % BLOCKS * (128 << 10);
+                channel.write_slice(place, &[number as u8 + 1; 8192]).unwrap();
+            }
+            let end = reactor.now() + std::time::Duration::from_nanos(after);
+            while reactor.now() < end {
+                reactor.wait(Some(end)).unwrap();
+            }
+            drop(channel);
+            end
+        };
+        let content = |drive: &dyn Device| {
+            let reactor = block::Reactor::virtual_clock();
+            let mut channel = block::Blocking::open(drive, &reactor).unwrap();
+            let mut bytes = vec![0; 8 << 20];
+            channel.read_slice(0, &mut bytes).unwrap();
+            bytes
+        };
+        let mut some_in_cache = 0;
+        for after in (0..400_000_000).step_by(40_000_000) {
+            let losing = Models::losing();
+            let drive = modelled(TEXT, 7, &losing).unwrap();
+            let end = work(&*drive, after);
+            losing.disks()[0].cut_power(end, stack::Survival::Nothing, 1).unwrap();
+            let cut = content(losing.disks()[0].data().unwrap());
+
+            let noting = Models::noting();
+            let recorder = pull::Recorder::in_memory(None);
+            let able = pull::Advertised { volatile_cache: true, fua: true };
+            let drive = recorder.drive(modelled(TEXT, 7, &noting).unwrap(), able);
+            assert_eq!(work(&*drive, after), end, "the same drive does the same");
+            // What happens by itself is known once the disk was looked at.
+            noting.disks()[0].turn_until(end.nanoseconds());
+            for (number, media) in super::super::RecordedDrives::media(&[noting]) {
+                recorder.mark_at(media.mark(number).as_bytes(), end.nanoseconds());
+            }
+            let log = Arc::new(recorder.finish().unwrap());
+            let at = pull::Cut {
+                events: log.events().len() as u32 - 1,
+                time_nanoseconds: end.nanoseconds(),
+            };
+            let fault = pull::DriveFault::None;
+            let mut history = pull::History::new(log, fault, Some(512));
+            history.advance(at).unwrap();
+            let crash = history.crash(at, pull::Policy::Media, 1).unwrap();
+            let found = content(&*crash.drives()[0]);
+            // What passes under the head at that moment is in the disk's cache still.
+            let is_more = |(found, cut): &(&[u8], &[u8])| found != cut && cut[0] == 0;
+            let sectors = || found.chunks(512).zip(cut.chunks(512));
+            assert!(sectors().all(|two| two.0 == two.1 || is_more(&two)), "after {after}");
+            let on_their_way = sectors().filter(is_more).count();
+            assert!(on_their_way <= 128, "{on_their_way} after {after}");
+            let left = sectors().filter(|two| two.0[0] != 0).count() as u64;
+            some_in_cache += u64::from(left < BLOCKS * 16);
+        }
+        assert!(some_in_cache > 0, "the cuts came too late to find anything in the cache");
+    }
+
+    /// Reads and writes take the model's time, and find and leave the other's content.
+    #[test]
+    fn what_a_crash_has_left_is_as_slow_as_its_drive() {
+        let data = memory(1 << 20).unwrap();
+        let reactor = block::Reactor::virtual_clock();
+        let mut below = block::Blocking::open(&*data, &reactor).unwrap();
+        below.write_slice(8192, &[7; 4096]).unwrap();
+        let drive = timed("model:disk-2008?data=keep&size=1MiB", 1, Arc::clone(&data)).unwrap();
+        let mut channel = block::Blocking::open(&*drive, &reactor).unwrap();
+        let mut bytes = [0; 4096];
+        channel.read_slice(8192, &mut bytes).unwrap();
+        assert_eq!(bytes, [7; 4096]);
+        let read = reactor.now().nanoseconds();
+        assert!(read > 1_000_000, "a disk turns: {read} ns");
+        channel.write_slice(8192, &[9; 4096]).unwrap();
+        channel.flush().unwrap();
+        assert!(reactor.now().nanoseconds() > read);
+        below.read_slice(8192, &mut bytes).unwrap();
+        assert_eq!(bytes, [9; 4096]);
     }
 }

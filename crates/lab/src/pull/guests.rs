@@ -28,8 +28,9 @@ impl Guests {
     /// Guests with so much memory, the page cache included.
     ///
     /// # Errors
-    /// That their kernel has not been built, or is damaged.
+    /// That their kernel has not been built, or is damaged, or needs more memory.
     pub fn new(memory_bytes: u64) -> Result<Guests, Error> {
+        guest::check_memory(memory_bytes)?;
         Ok(Guests { kernel: Kernel::find()?, memory_bytes })
     }
 
@@ -56,9 +57,16 @@ impl Guests {
         setup(options).device().into()
     }
 
-    /// The command that makes the array of the guest's own md, where there is one.
-    pub(super) fn create_array(options: &Options) -> Result<Option<String>, Error> {
-        Ok(setup(options).create_array()?)
+    /// The commands that set a guest's disks up, and make the array of its own md, where there is
+    /// one; none on this machine, whose disks are what they are.
+    pub(super) fn commands(options: &Options) -> Result<Vec<String>, Error> {
+        Ok(setup(options).commands()?)
+    }
+
+    /// The device that is mounted after a crash.
+    pub(super) fn device_after(options: &Options) -> PathBuf {
+        let md = options.is_started_by_md().then(String::new);
+        Setup { md, ..Setup::default() }.device().into()
     }
 
     pub(super) fn point() -> PathBuf {
@@ -108,7 +116,8 @@ impl Guests {
 
 fn setup(options: &Options) -> Setup {
     let disks = if options.md.is_some() { options.drive_bytes.len() } else { 1 };
-    Setup { disks, md: options.md.clone(), ..Setup::default() }
+    let (md, state, unflushed) = (options.md.clone(), options.state, options.unflushed);
+    Setup { disks, md, state, unflushed, ..Setup::default() }
 }
 
 /// A worker in a guest. Dropping it gives the guest up.

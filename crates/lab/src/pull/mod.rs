@@ -22,6 +22,7 @@ mod slot;
 mod state;
 mod talk;
 mod text;
+mod timed;
 mod worker;
 
 use std::fmt;
@@ -38,19 +39,20 @@ use host::Error;
 use host::mount::FileSystem;
 use mdtools::NewArraySettings;
 use pull::{
-    Advertised, Cut, DriveFault, Extent, Judgement, Log, Mark, Policy, Recorder, ScoreCard, Work,
-    hot_cuts, score, uniform_cuts,
+    Advertised, Arrived, Cut, DriveFault, Extent, Judgement, Log, Mark, Media, Policy, Recorder,
+    ScoreCard, Work, Written, hot_cuts, score, uniform_cuts,
 };
 use reactor::derive_seed;
 use serde::{Deserialize, Serialize};
 use serve::{OpenOptions, Opened};
+use stack::{MediaNote, Models};
 
 pub(crate) use apart::run_apart;
 pub use apart::serve_test;
 pub use drives::{DEFAULT_MODEL, DriveLeaf, Leaves, leaves};
 pub use guests::Guests;
 pub use place::{Place, enter, may_mount};
-pub use state::{Failing, Replayed, kept, replay};
+pub use state::{Failing, Kept, Replayed, kept, replay};
 pub use talk::serve_worker_in_guest;
 pub use worker::{Output, Program, serve_worker};
 
@@ -71,6 +73,9 @@ pub enum Behaviour {
     LyingFlush,
     /// FUA is answered and not carried out.
     LyingFua,
+    /// As its model says, in guests: what of its cache had come to the media at the moment of the
+    /// cut is there, and nothing else of it.
+    Model,
 }
 
 impl Behaviour {
@@ -91,6 +96,7 @@ impl FromStr for Behaviour {
             "write-through" => Behaviour::WriteThrough,
             "lying" => Behaviour::LyingFlush,
             "lying-fua" => Behaviour::LyingFua,
+            "model" => Behaviour::Model,
             _ => return Err(format!("no drive behaves `{text}`")),
         })
     }
@@ -175,6 +181,19 @@ impl FromStr for LostMember {
     }
 }
 
+/// Who starts an array from what a crash has left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Starter {
+    /// Whose array was recorded.
+    #[default]
+    Same,
+    /// raidloom.
+    Raidloom,
+    /// The guest's own md.
+    Md,
+}
+
 /// What is tested, and how.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Options {
@@ -195,6 +214,15 @@ pub struct Options {
     /// the stack.
     #[serde(default)]
     pub md: Option<String>,
+    /// Who starts it after the crash, in guests: states of one's array can be the other's to start.
+    #[serde(default)]
+    pub starter: Starter,
+    /// Whether the array has all of its members while it is worked on; in guests only.
+    #[serde(default, with = "text::state")]
+    pub state: guest::State,
+    /// Linux in the guest is told that its disks have no cache, and flushes none of them.
+    #[serde(default)]
+    pub unflushed: bool,
     /// How an array with superblocks is made.
     pub new_array: Option<NewArraySettings>,
     /// Whether arrays and caches are kept up.
@@ -244,7 +272,10 @@ impl Options {
     fn advertised(&self) -> Advertised {
         Advertised {
             volatile_cache: self.behaviour != Behaviour::WriteThrough,
-            fua: matches!(self.behaviour, Behaviour::Strict | Behaviour::LyingFua),
+            fua: matches!(
+                self.behaviour,
+                Behaviour::Strict | Behaviour::LyingFua | Behaviour::Model
+            ),
         }
     }
 
@@ -262,11 +293,29 @@ impl Options {
         match (self.happening, self.behaviour) {
             (Happening::Cable | Happening::Kill, _) => Policy::Drained { tear },
             (_, Behaviour::Strict) => Policy::Random { percent: 50, tear },
+            (_, Behaviour::Model) => Policy::Media,
             _ => Policy::Typical {
                 cache_bytes: self.cache_bytes,
                 age_nanoseconds: self.cache_milliseconds * 1_000_000,
                 tear,
             },
+        }
+    }
+
+    /// Whether md starts what a crash has left.
+    fn is_started_by_md(&self) -> bool {
+        match self.starter {
+            Starter::Same => self.md.is_some(),
+            Starter::Raidloom => false,
+            Starter::Md => true,
+        }
+    }
+
+    /// The smallest unit in which anything is chosen in the user's figure, in bytes.
+    fn unit_bytes(&self) -> u32 {
+        match self.policy() {
+            Policy::Media => block::SECTOR_BYTES as u32,
+            _ => self.tear_bytes,
         }
     }
 
@@ -293,18 +342,59 @@ impl Options {
         Opened::open(stack, &options).map_err(|error| Error::failed(error.to_string()))
     }
 
-    /// The drives that are recorded, before anything was written to them.
-    fn drives(&self, recorder: &Arc<Recorder>) -> Result<Vec<Arc<dyn Device>>, Error> {
-        let drive = |(number, &bytes): (usize, &u64)| {
-            let below = match self.drive_models.get(number) {
-                Some(Some(model)) => {
-                    drives::modelled(model, derive_seed(self.seed, "drive", number as u64))?
-                }
-                _ => drives::memory(bytes)?,
+    /// The model of a drive that has one, and the seed of its spindle.
+    fn model(&self, number: usize) -> Option<(&str, u64)> {
+        let model = self.drive_models.get(number)?.as_deref()?;
+        Some((model, derive_seed(self.seed, "drive", number as u64)))
+    }
+
+    /// The drives that are recorded, before anything was written to them, and what knows the
+    /// modelled ones by their numbers.
+    fn drives(&self, recorder: &Arc<Recorder>) -> Result<RecordedDrives, Error> {
+        let mut all = RecordedDrives { drives: Vec::new(), models: Vec::new() };
+        for (number, &bytes) in self.drive_bytes.iter().enumerate() {
+            // Each has a link of its own.
+            let models = match self.behaviour {
+                Behaviour::Model => Models::noting(),
+                _ => Models::default(),
             };
-            Ok(recorder.drive(below, self.advertised()))
+            let below = match self.model(number) {
+                Some((model, seed)) => drives::modelled(model, seed, &models)?,
+                None => drives::memory(bytes)?,
+            };
+            all.drives.push(recorder.drive(below, self.advertised()));
+            all.models.push(models);
+        }
+        Ok(all)
+    }
+}
+
+/// Drives that are recorded.
+struct RecordedDrives {
+    drives: Vec<Arc<dyn Device>>,
+    models: Vec<Models>,
+}
+
+impl RecordedDrives {
+    /// What the log has to say of their media, once nothing uses them.
+    fn media(models: &[Models]) -> impl Iterator<Item = (u16, Media)> {
+        let noted = |(number, models): (u16, &Models)| {
+            let disk = models.disks().into_iter().next()?;
+            let (notes, block_bytes) = disk.take_media_notes();
+            let mut media = Media { block_bytes, ..Media::default() };
+            for note in notes {
+                match note {
+                    MediaNote::Arrived { time, start, end } => {
+                        media.arrived.push(Arrived { time, start, end });
+                    }
+                    MediaNote::Written { taken, begins, ends, start, end } => {
+                        media.written.push(Written { taken, begins, ends, start, end });
+                    }
+                }
+            }
+            Some((number, media))
         };
-        self.drive_bytes.iter().enumerate().map(drive).collect()
+        (0..).zip(models).filter_map(noted)
     }
 }
 
@@ -494,6 +584,7 @@ pub fn run(
         for ((sample, cuts), is_hunt) in samples.iter_mut().zip([figure, hunt]).zip([false, true]) {
             states.pull(&cuts, is_hunt, sample, &mut outcome.kept, tell, stop)?;
         }
+        states.end_worker();
     }
     outcome.interrupted = stop.load(Ordering::Relaxed);
     let [figure, hunt] = samples;
@@ -544,17 +635,21 @@ fn record(
     let failed = |error: block::Error| Error::failed(error.to_string());
     let recorder = Recorder::in_memory(ground.clock());
     let reactor = ground.reactor();
-    let drives = options.drives(&recorder)?;
+    let RecordedDrives { drives, models } = options.drives(&recorder)?;
     let opened = match options.md {
         Some(_) => None,
         None => Some(options.open(&options.stack, drives.clone(), true, reactor.as_ref())?),
     };
+    if let Some(opened) = opened.as_ref().filter(|_| options.state != guest::State::Whole) {
+        let rebuild = options.state == guest::State::Rebuilding;
+        opened.degrade(rebuild, options.seed).map_err(failed)?;
+    }
     let disks = opened.as_ref().map_or(drives, |opened| vec![Arc::clone(&opened.device)]);
     let seed = derive_seed(options.seed, "guest", number);
     let mut stage = ground.stage(options, &disks, program, seed)?;
     let run = derive_seed(options.seed, "run", number);
     let (worker, point) = (&mut stage.worker, &stage.point);
-    if let Some(command) = Guests::create_array(options)? {
+    for command in Guests::commands(options)? {
         worker.carry_out(&Task::Run { command })?;
     }
     let file_system = options.file_system.name.to_owned();
@@ -594,6 +689,11 @@ fn record(
     let Stage { worker, _held: held, .. } = stage;
     worker.end();
     drop((held, disks, opened));
+    if options.behaviour == Behaviour::Model {
+        for (number, media) in RecordedDrives::media(&models) {
+            recorder.mark(media.mark(number).as_bytes());
+        }
+    }
     let log = Arc::new(recorder.finish().map_err(failed)?);
     Ok(Recording { marks: marks(&log)?, log, between: (begin + 1, end) })
 }
@@ -605,7 +705,8 @@ const END: &[u8] = b"end";
 fn marks(log: &Log) -> Result<Vec<(u32, u64, Mark)>, Error> {
     let failed = |error: block::Error| Error::failed(error.to_string());
     let all = log.marks().map_err(failed)?.into_iter();
-    let ours = all.filter(|(.., text)| *text != BEGIN && *text != END);
+    let is_ours = |text: &[u8]| text != BEGIN && text != END && !Media::is_mark(text);
+    let ours = all.filter(|(.., text)| is_ours(text));
     ours.map(|(event, time, text)| {
         let mark = serde_json::from_slice(&text)
             .map_err(|error| Error::failed(format!("a mark of the pull log: {error}")))?;
@@ -633,9 +734,12 @@ fn options_of(failing: &Failing) -> Result<Options, Error> {
     Ok(Options {
         stack: crate::stacks::parse(&failing.stack)?,
         drive_bytes: failing.drive_bytes.clone(),
-        drive_models: Vec::new(),
+        drive_models: failing.drive_models.clone(),
         guest_memory_bytes: failing.guest_memory_bytes,
         md: failing.md.clone(),
+        starter: failing.starter,
+        state: failing.state,
+        unflushed: failing.unflushed,
         new_array: None,
         upkeep: true,
         file_system: FileSystem::named(&failing.file_system)?,

@@ -8,7 +8,7 @@ use block::{Device, Node};
 use export::fuse::{FuseFile, FuseOptions};
 use guest::setup::{STOP_ARRAY, assemble_array};
 use host::Error;
-use pull::{Crash, Cut, Findings, History, Judgement, Log, Mark, Policy, expected};
+use pull::{Crash, Cut, Findings, History, Judgement, Log, Mark, Policy, Role, expected};
 use reactor::{Random, derive_seed};
 use serde::{Deserialize, Serialize};
 use serve::Opened;
@@ -17,7 +17,7 @@ use super::drives;
 use super::guests::Guests;
 use super::slot::Slot;
 use super::worker::{Array, State, Waited, Worker};
-use super::{Ground, LostMember, Options, Program, Recording, Samples};
+use super::{Ground, LostMember, Options, Program, Recording, Samples, Starter};
 
 /// Where the chance of guests that judge comes from: the same for every state, so that one that is
 /// made again is judged as before.
@@ -56,6 +56,18 @@ pub struct Failing {
     /// The array that the guest's own md made of the drives.
     #[serde(default)]
     pub md: Option<String>,
+    /// Who started what was left.
+    #[serde(default)]
+    pub starter: Starter,
+    /// Whether the array had all of its members.
+    #[serde(default, with = "super::text::state")]
+    pub state: guest::State,
+    /// Linux was told that its disks had no cache.
+    #[serde(default)]
+    pub unflushed: bool,
+    /// The models of the drives, which were as slow when they were judged.
+    #[serde(default)]
+    pub drive_models: Vec<Option<String>>,
     /// The memory in bytes of the guest in which it was judged; none where it was judged with a
     /// machine's own kernel.
     #[serde(default)]
@@ -89,14 +101,10 @@ struct Served {
     disks: Vec<Arc<dyn Device>>,
     /// What makes one device of them, where that is md.
     array: Option<Array>,
+    /// How long the drives took to start it, in modelled time.
+    started_milliseconds: u64,
     /// What they are the device of.
     _on: Option<Opened>,
-}
-
-impl From<Opened> for Served {
-    fn from(opened: Opened) -> Served {
-        Served { disks: vec![Arc::clone(&opened.device)], array: None, _on: Some(opened) }
-    }
 }
 
 /// What a state is made of.
@@ -134,7 +142,7 @@ impl<'a> States<'a> {
         let label = if is_hunt { "hunt" } else { "figure" };
         let hunt = Policy::hunt();
         let mut random = Random::with_seed(derive_seed(self.options.seed, label, self.number));
-        let unit = if is_hunt { 512 } else { self.options.tear_bytes };
+        let unit = if is_hunt { 512 } else { self.options.unit_bytes() };
         let log = Arc::clone(&self.recording.log);
         let mut history = History::new(log, self.options.fault(), Some(unit));
         for (&cut, index) in cuts.iter().zip(1_u64..) {
@@ -164,11 +172,11 @@ impl<'a> States<'a> {
                 cuts.len()
             ));
         }
-        self.end_worker();
         Ok(())
     }
 
-    fn end_worker(&mut self) {
+    /// Lets what judges end, which stays for the next sample else.
+    pub(super) fn end_worker(&mut self) {
         if let Some(worker) = self.worker.take() {
             worker.end();
         }
@@ -179,7 +187,9 @@ impl<'a> States<'a> {
         let failed = |error: block::Error| Error::failed(error.to_string());
         history.advance(made.cut).map_err(failed)?;
         let crash = history.crash(made.cut, made.policy, made.seed).map_err(failed)?;
-        let (served, mut refused) = self.start(&crash, made.seed);
+        let begun = super::clock();
+        let (served, mut refused) = self.start(&crash, made.seed)?;
+        let mut started_milliseconds = (super::clock() - begun) / 1_000_000;
         let Some(served) = served else {
             return Ok(lost(refused.unwrap_or_default()));
         };
@@ -195,42 +205,74 @@ impl<'a> States<'a> {
         };
         judgement.unmountable = refused.or(judgement.unmountable);
         if matches!(self.ground, Ground::Guest(_)) {
+            // Drives and guest alone take time there.
+            started_milliseconds = served.started_milliseconds;
             self.in_slots = Some(served);
         }
+        judgement.recovery_milliseconds += started_milliseconds;
         Ok(judgement)
+    }
+
+    /// The drives of a crash: in guests as slow as they were.
+    fn drives(&self, crash: &Crash) -> Result<Vec<Arc<dyn Device>>, Error> {
+        let timed = |(number, drive)| match self.options.model(number) {
+            Some((model, seed)) => drives::timed(model, seed, drive),
+            None => Ok(drive),
+        };
+        crash.drives().into_iter().enumerate().map(timed).collect()
+    }
+
+    /// The drives that are gone: one that was lost with the power, and one that the array lacked
+    /// before.
+    fn gone(&self, seed: u64) -> Vec<usize> {
+        let Options { drive_bytes, lost_member, state, .. } = self.options;
+        let count = drive_bytes.len();
+        let mut gone: Vec<usize> = lost_member.of(count, seed).into_iter().collect();
+        gone.extend((*state == guest::State::Degraded).then(|| count.saturating_sub(1)));
+        gone.sort_unstable();
+        gone.dedup();
+        gone
     }
 
     /// Starts the stack from what is left, by force where it does not start as it is; with why it
     /// does not.
-    fn start(&self, crash: &Crash, seed: u64) -> (Option<Served>, Option<String>) {
-        let Options { stack, drive_bytes, lost_member, md, .. } = self.options;
-        let lost = lost_member.of(drive_bytes.len(), seed);
-        if md.is_some() {
-            let left = || (0..drive_bytes.len()).filter(|number| Some(*number) != lost);
+    fn start(&self, crash: &Crash, seed: u64) -> Result<(Option<Served>, Option<String>), Error> {
+        let Options { stack, drive_bytes, .. } = self.options;
+        let gone = self.gone(seed);
+        if self.options.is_started_by_md() {
+            let left = || (0..drive_bytes.len()).filter(|number| !gone.contains(number));
             let array = Array {
                 start: assemble_array(left(), false),
                 force: assemble_array(left(), true),
                 stop: STOP_ARRAY.to_owned(),
             };
-            return (Some(Served { disks: crash.drives(), array: Some(array), _on: None }), None);
+            let disks = self.drives(crash)?;
+            let served = Served { disks, array: Some(array), started_milliseconds: 0, _on: None };
+            return Ok((Some(served), None));
         }
-        let left = match lost {
-            Some(number) => drives::without(stack, number),
-            None => Some(stack.clone()),
-        };
-        let Some(left) = left else {
+        let without = |left: Option<Node>, number: &usize| drives::without(&left?, *number);
+        let Some(left) = gone.iter().fold(Some(stack.clone()), without) else {
             let text = "a drive was lost with the power, and the stack cannot do without it";
-            return (None, Some(text.to_owned()));
+            return Ok((None, Some(text.to_owned())));
         };
-        let reactor = self.ground.reactor();
-        let open = |stack: &Node| self.options.open(stack, crash.drives(), false, reactor.as_ref());
-        let error = match open(&left) {
-            Ok(opened) => return (Some(opened.into()), None),
+        let open = |stack: &Node| -> Result<Result<Served, Error>, Error> {
+            let reactor = self.ground.reactor();
+            let opened = self.options.open(stack, self.drives(crash)?, false, reactor.as_ref());
+            Ok(opened.map(|opened| Served {
+                disks: vec![Arc::clone(&opened.device)],
+                array: None,
+                started_milliseconds: reactor
+                    .map_or(0, |reactor| reactor.now().nanoseconds() / 1_000_000),
+                _on: Some(opened),
+            }))
+        };
+        let error = match open(&left)? {
+            Ok(served) => return Ok((Some(served), None)),
             Err(error) => error,
         };
         let forced = serve::forced(left.clone());
-        let opened = if forced == left { None } else { open(&forced).ok() };
-        (opened.map(Served::from), Some(format!("the stack does not start: {error}")))
+        let served = if forced == left { None } else { open(&forced)?.ok() };
+        Ok((served, Some(format!("the stack does not start: {error}"))))
     }
 
     /// Lets the worker look at a state that was started.
@@ -254,7 +296,7 @@ impl<'a> States<'a> {
                     self.slots = served.disks.iter().map(slot).collect();
                 }
                 self.slots.iter().zip(&served.disks).for_each(|(slot, disk)| slot.put(disk));
-                (Guests::device(self.options), Guests::point(), None)
+                (Guests::device_after(self.options), Guests::point(), None)
             }
         };
         let before = self.recording.marks.iter().filter(|(event, ..)| *event < cut.events);
@@ -326,6 +368,10 @@ impl<'a> States<'a> {
             behaviour: self.options.behaviour,
             lost_member: self.options.lost_member,
             md: self.options.md.clone(),
+            starter: self.options.starter,
+            state: self.options.state,
+            unflushed: self.options.unflushed,
+            drive_models: self.options.drive_models.clone(),
             guest_memory_bytes: self.options.guest_memory_bytes,
             file_system: self.options.file_system.name.to_owned(),
             mount_options: self.options.mount_options.clone(),
@@ -359,40 +405,85 @@ fn what(judgement: &Judgement) -> Judgement {
     Judgement { recovery_milliseconds: 0, ..judgement.clone() }
 }
 
-/// Reads a state that was kept.
-///
-/// # Errors
-/// A file that is none or has gone.
-pub fn kept(path: &Path) -> Result<Failing, Error> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Error::usage(format!("{}: {error}", path.display())))?;
-    serde_json::from_str(&text).map_err(|error| {
-        Error::usage(format!("{}: no state that pull has kept: {error}", path.display()))
-    })
+/// A state that was kept, with the log from which it is made.
+pub struct Kept {
+    /// What makes it again.
+    pub failing: Failing,
+    log: Arc<Log>,
+    policy: Policy,
+    options: Options,
 }
 
-/// Makes a state again that was kept at this path, and judges it. The answer says whether it is the
-/// same, bit for bit, and what was found.
+/// Reads a state that was kept, and its log.
 ///
 /// # Errors
-/// A log that has gone, and what keeps it from being judged.
-pub fn replay(
-    failing: &Failing,
-    path: &Path,
-    ground: &Ground,
-    program: &Program,
-) -> Result<Replayed, Error> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let log =
-        Log::open(&folder.join(&failing.log)).map_err(|error| Error::usage(error.to_string()))?;
-    let policy: Policy = failing.policy.parse().map_err(Error::usage)?;
-    let options = super::options_of(failing)?;
-    let recording = Recording { marks: super::marks(&log)?, log: Arc::new(log), between: (0, 0) };
+/// A file that is none or has gone, a log that is damaged or another's.
+pub fn kept(path: &Path) -> Result<Kept, Error> {
+    let wrong = |text: String| Error::usage(format!("{}: {text}", path.display()));
+    let text = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    let failing: Failing = serde_json::from_slice(&text)
+        .map_err(|error| wrong(format!("no state that pull has kept: {error}")))?;
+    // What lies elsewhere has not been kept with it.
+    let is_beside = Path::new(&failing.log).file_name().is_some_and(|name| name == &*failing.log);
+    if !is_beside {
+        let text = format!("log `{}`: expected the name of a file beside it", failing.log);
+        return Err(wrong(text));
+    }
+    let log_path = path.parent().unwrap_or(Path::new(".")).join(&failing.log);
+    let log = Log::open(&log_path).map_err(|error| Error::usage(error.to_string()))?;
+    let policy: Policy = failing.policy.parse().map_err(wrong)?;
+    check(&failing, &log).map_err(wrong)?;
+    let options = super::options_of(&failing).map_err(|error| wrong(error.to_string()))?;
+    Ok(Kept { failing, log: Arc::new(log), policy, options })
+}
+
+/// Why a state cannot be made from a log, where it does not belong to it or makes no sense.
+fn check(failing: &Failing, log: &Log) -> Result<(), String> {
+    let drives = log.drives().iter().filter(|drive| drive.role == Role::Drive);
+    let sizes: Vec<u64> = drives.map(|drive| drive.size_bytes).collect();
+    let (log_name, events) = (&failing.log, log.events().len());
+    if sizes != failing.drive_bytes {
+        return Err(format!(
+            "its drives have {:?} bytes, and those of {log_name} {sizes:?}: the two do not belong \
+            together",
+            failing.drive_bytes
+        ));
+    }
+    if failing.cut_events as usize > events {
+        return Err(format!(
+            "it is behind {} events, and {log_name} has {events}: the two do not belong together",
+            failing.cut_events
+        ));
+    }
+    if !failing.unit_bytes.is_power_of_two() || failing.unit_bytes < 512 {
+        return Err(format!(
+            "unit_bytes {}: expected a power of two from 512 on",
+            failing.unit_bytes
+        ));
+    }
+    match failing.lost_member {
+        LostMember::Number(number) if number as usize >= sizes.len() => Err(format!(
+            "lost_member {number}: drives are counted from 0, and the last one is {}",
+            sizes.len().saturating_sub(1)
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Makes a state again that was kept, and judges it. The answer says whether it is the same, bit
+/// for bit, and what was found.
+///
+/// # Errors
+/// What keeps it from being judged.
+pub fn replay(kept: &Kept, ground: &Ground, program: &Program) -> Result<Replayed, Error> {
+    let Kept { failing, log, policy, options } = kept;
+    let policy = *policy;
+    let recording = Recording { marks: super::marks(log)?, log: Arc::clone(log), between: (0, 0) };
     let cut = Cut { events: failing.cut_events, time_nanoseconds: failing.cut_nanoseconds };
     let unit = failing.unit_bytes;
     let made = Made { cut, policy, seed: failing.seed, unit };
     let mut history = History::new(Arc::clone(&recording.log), options.fault(), Some(unit));
-    let mut states = States::new(&options, ground, program, &recording, 0);
+    let mut states = States::new(options, ground, program, &recording, 0);
     states.run = failing.run;
     let judgement = states.judge(&mut history, made)?;
     states.end_worker();

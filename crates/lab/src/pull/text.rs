@@ -56,3 +56,17 @@ pub(super) mod removal {
         read(from, |text| text.parse::<RemovalPolicy>().map_err(|error| error.to_string()))
     }
 }
+
+pub(super) mod state {
+    use guest::State;
+
+    use super::{Deserializer, Serializer, read};
+
+    pub(crate) fn serialize<S: Serializer>(state: &State, into: S) -> Result<S::Ok, S::Error> {
+        into.collect_str(state)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<State, D::Error> {
+        read(from, str::parse)
+    }
+}

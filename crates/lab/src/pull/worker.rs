@@ -169,7 +169,7 @@ impl Program {
                 }
             }
         });
-        Ok(Worker { life: Box::new(Process { child, input: Some(input) }), said })
+        Ok(Worker::new(Box::new(Process { child, input: Some(input) }), said))
     }
 }
 
@@ -177,6 +177,8 @@ impl Program {
 pub(super) struct Worker {
     life: Box<dyn Life>,
     said: Receiver<Line>,
+    /// How long a state may take, in real time.
+    state_time: Duration,
 }
 
 /// How waiting for the worker ended.
@@ -196,7 +198,7 @@ enum NoAnswer {
 
 impl Worker {
     pub(super) fn new(life: Box<dyn Life>, said: Receiver<Line>) -> Worker {
-        Worker { life, said }
+        Worker { life, said, state_time: STATE_TIME }
     }
 
     fn send_task(&mut self, task: &Task) -> Result<(), Error> {
@@ -254,7 +256,7 @@ impl Worker {
 
     pub(super) fn judge(&mut self, state: State) -> Result<Waited, Error> {
         self.send_task(&Task::Judge(Box::new(state)))?;
-        match self.hear(STATE_TIME)? {
+        match self.hear(self.state_time)? {
             Ok((Said::Judged(judgement), _)) => Ok(Waited::Judged(*judgement)),
             Ok((Said::Failed(text), _)) => Err(Error::failed(text)),
             Ok((Said::Mark(_) | Said::Done, _)) => Err(Error::failed("the worker makes no sense")),
@@ -387,7 +389,8 @@ fn shell(command: &str) -> Result<(), Error> {
 }
 
 fn judge_state(state: &State) -> Result<Judgement, Error> {
-    let Some(array) = &state.array else { return judge_device(state) };
+    let begun = Instant::now();
+    let Some(array) = &state.array else { return judge_device(state, begun) };
     let refused = shell(&array.start).err().map(|error| format!("md does not start: {error}"));
     if let Some(why) = &refused {
         // What was put together without being started holds its disks.
@@ -398,14 +401,13 @@ fn judge_state(state: &State) -> Result<Judgement, Error> {
             return Ok(Judgement { unmountable: refused, lost_for_good, ..Judgement::default() });
         }
     }
-    let mut judgement = judge_device(state)?;
+    let mut judgement = judge_device(state, begun)?;
     shell(&array.stop)?;
     judgement.unmountable = refused.or(judgement.unmountable);
     Ok(judgement)
 }
 
-fn judge_device(state: &State) -> Result<Judgement, Error> {
-    let begun = Instant::now();
+fn judge_device(state: &State, begun: Instant) -> Result<Judgement, Error> {
     let file_system = FileSystem::named(&state.file_system)?;
     let tools = tools(file_system.name);
     let options = mount_options(state.options.as_deref(), !state.is_device);
@@ -441,4 +443,71 @@ fn judge_device(state: &State) -> Result<Judgement, Error> {
         judgement.check_failed = passes(tools.check, state, 0..=0).map(|passes| !passes);
     }
     Ok(judgement)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state() -> State {
+        State {
+            image: PathBuf::from("/none"),
+            is_device: true,
+            array: None,
+            repair_first: false,
+            point: PathBuf::from("/none"),
+            file_system: "ext4".to_owned(),
+            options: None,
+            run: 1,
+            expected: Vec::new(),
+        }
+    }
+
+    fn shell(script: &str) -> Worker {
+        let arguments = ["-c", script].map(str::to_owned).to_vec();
+        Program { path: PathBuf::from("/bin/sh"), arguments }.start().unwrap()
+    }
+
+    /// A kernel that hangs in a mount: what waits for it says nothing any more, and is killed.
+    #[test]
+    fn what_never_answers_hangs_and_is_killed() {
+        let mut worker = shell("while read -r task; do :; done");
+        worker.state_time = Duration::from_millis(20);
+        assert!(matches!(worker.judge(state()), Ok(Waited::Hangs)));
+        // It waits for the process, which ends only because it is killed.
+        drop(worker);
+    }
+
+    #[test]
+    fn what_ends_without_an_answer_is_an_error_and_no_state() {
+        let Err(error) = shell("read -r task").judge(state()) else { panic!("it has ended") };
+        assert!(error.to_string().contains("ended early"), "{error}");
+        let Err(error) = shell("read -r task; echo nonsense; read -r more").judge(state()) else {
+            panic!("it makes no sense")
+        };
+        assert!(error.to_string().contains("makes no sense"), "{error}");
+    }
+
+    /// A life in a guest whose kernel has stopped.
+    struct Stopped;
+
+    impl Life for Stopped {
+        fn send(&mut self, _: &str) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn end(&mut self) {}
+
+        fn last_words(&mut self) -> Option<String> {
+            Some("Kernel panic - not syncing".to_owned())
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_stops_is_what_a_state_showed() {
+        let (_, said) = mpsc::channel();
+        let mut worker = Worker::new(Box::new(Stopped), said);
+        let Ok(Waited::Stopped(why)) = worker.judge(state()) else { panic!("it has stopped") };
+        assert_eq!(why, "Kernel panic - not syncing");
+    }
 }

@@ -24,6 +24,7 @@ use block::{Device, Node, Reactor, Time, Traffic};
 use export::RemovalPolicy;
 use export::vhost_user::Done;
 use export::vhost_user::request::Ask;
+use guest::setup::WITH_LOG;
 use guest::{Boot, Drive, Format, Kernel, Processor, Setup, State};
 use host::Error;
 use host::guard::{Consent, Guard};
@@ -40,7 +41,7 @@ use crate::cell;
 use crate::plan::axes::{
     ARRAY, CACHE, CHUNK, CONSISTENCY, DEFAULTS, DISK_SIZE, FILE_SYSTEM, GUEST, LAYOUT, LEVEL,
     MAKE_OPTIONS, MAX_REQUEST, MD, MEMORY, MOUNT_OPTIONS, NONE, OFF, PLACE, POLICY, QUEUE_DEPTH,
-    READ_AHEAD, SCHEDULER, STATE, UNFLUSHED, WITH_BITMAP, WRITE_CACHE,
+    READ_AHEAD, SCHEDULER, STATE, UNFLUSHED, WITH_BITMAP, WITH_PPL, WRITE_CACHE,
 };
 use crate::plan::suite;
 use crate::stacks;
@@ -85,10 +86,11 @@ pub(crate) fn refuse_unfit(node: &Node, settings: &BTreeMap<String, String>) -> 
             leave one of them out with [[skip]]"
             .to_owned());
     }
-    if says(ARRAY, MD) && says(CONSISTENCY, "ppl") {
-        return Err("md's partial parity log is not made in a guest: consistency is `resync` or \
-            `bitmap` there"
-            .to_owned());
+    if let Some(level) = settings.get(LEVEL).filter(|level| *level != "raid5")
+        && says(ARRAY, MD)
+        && says(CONSISTENCY, WITH_PPL)
+    {
+        return Err(format!("{level} has no partial parity log; raid5 has"));
     }
     Ok(())
 }
@@ -341,10 +343,11 @@ pub(super) fn md_text(settings: &BTreeMap<String, String>) -> String {
             text += &format!(" {axis}={value}");
         }
     }
-    if settings.get(CONSISTENCY).is_some_and(|text| text == WITH_BITMAP) {
-        text += " bitmap=internal";
+    match settings.get(CONSISTENCY) {
+        Some(consistency) if consistency == WITH_BITMAP => text + " bitmap=internal",
+        Some(consistency) if consistency == WITH_PPL => format!("{text} {WITH_LOG}"),
+        _ => text,
     }
-    text
 }
 
 fn task(

@@ -17,7 +17,7 @@ use super::in_guest;
 use crate::cell::CellSettings;
 use crate::plan::axes::{ARRAY, DISK_SIZE, MD, MEMORY, OFF, STATE, UNFLUSHED, WRITE_CACHE};
 use crate::plan::suite;
-use crate::pull::{Behaviour, DriveLeaf, Happening, Options, Outcome, leaves};
+use crate::pull::{Behaviour, DriveLeaf, Happening, Options, Outcome, Starter, leaves};
 use crate::{order, stacks};
 
 /// What drives are multiples of.
@@ -52,9 +52,11 @@ pub(super) fn options(
     let of_axis = |axis: &str| setting(axis).map(stacks::parse_size).transpose();
     let of_axis =
         |axis: &str| of_axis(axis).map_err(|text| Error::usage(format!("{axis}: {text}")));
-    if is_in_guest {
-        refuse_unfit(&setting)?;
+    let behaviour = behaviour(&settings)?;
+    if behaviour == Behaviour::Model && !is_in_guest {
+        return Err(Error::usage("device = \"model\": drives are modelled in guests only"));
     }
+    let state = setting(STATE).map_or(Ok(guest::State::default()), str::parse);
     let most = settings.bytes("drive_size").min(of_axis(DISK_SIZE)?.unwrap_or(u64::MAX));
     let mut drive = |scheme: &str, leaf: &Node| {
         let bytes = stacks::dry(leaf, None)?.size_bytes.min(most);
@@ -75,6 +77,9 @@ pub(super) fn options(
         drive_bytes: drives.drive_bytes,
         drive_models: drives.drive_models,
         md: (setting(ARRAY) == Some(MD)).then(|| in_guest::md_text(&configuration.settings)),
+        starter: Starter::Same,
+        state: state.map_err(|text| Error::usage(format!("{STATE}: {text}")))?,
+        unflushed: setting(WRITE_CACHE) == Some(UNFLUSHED),
         guest_memory_bytes: match is_in_guest {
             true => Some(of_axis(MEMORY)?.unwrap_or(in_guest::MEMORY_BYTES)),
             false => None,
@@ -97,7 +102,7 @@ pub(super) fn options(
         pulls,
         hunt: count("hunt"),
         recordings: count("recordings").min(pulls),
-        behaviour: behaviour(&settings)?,
+        behaviour,
         happening: happening(&settings)?,
         cache_bytes: settings.bytes("drive_cache"),
         cache_milliseconds: u64::try_from(settings.time("cache_age").as_millis())
@@ -114,18 +119,6 @@ pub(super) fn options(
         },
         log_writes: None,
     })
-}
-
-/// What a guest's disks can be in a measurement, and not in a pull test.
-fn refuse_unfit<'a>(setting: &dyn Fn(&str) -> Option<&'a str>) -> Result<(), Error> {
-    let refused = match () {
-        () if setting(STATE).is_some_and(|state| state != guest::State::NAMES[0]) => {
-            "an array that has not all of its members"
-        }
-        () if setting(WRITE_CACHE) == Some(UNFLUSHED) => "a cache that Linux is not told of",
-        () => return Ok(()),
-    };
-    Err(Error::usage(format!("a pull test in a guest is not made with {refused}")))
 }
 
 /// The same leaf with another size.
@@ -158,8 +151,7 @@ pub(super) fn found(options: &Options, outcome: &Outcome) -> Found {
         found.metrics.extend(tally.hunt_metrics());
     }
     // Of this trial alone: these cannot be added up.
-    let in_guest = options.guest_memory_bytes.is_some();
-    let mut more: BTreeMap<String, f64> = [
+    let more: BTreeMap<String, f64> = [
         ("copies_lost_median_seconds", card.closed_seconds_lost.median),
         ("copies_lost_p95_seconds", card.closed_seconds_lost.p95),
         ("promised_lost_median_seconds", card.promised_seconds_lost.median),
@@ -171,12 +163,6 @@ pub(super) fn found(options: &Options, outcome: &Outcome) -> Found {
     ]
     .map(|(name, figure)| (name.to_owned(), figure))
     .into();
-    if in_guest {
-        // Drives take no time there after the cut, and processors never do.
-        for metrics in [&mut more, &mut found.metrics] {
-            metrics.retain(|name, _| !name.contains("recovery_"));
-        }
-    }
     found.metrics.extend(more);
     found
 }

@@ -304,7 +304,7 @@ fn a_guest_has_modelled_members_and_its_axes_mean_nothing_elsewhere() {
         (
             models,
             "place = \"guest\"\narray = \"md\"\nconsistency = \"ppl\"",
-            "`resync` or `bitmap`",
+            "raid1 has no partial parity log",
         ),
         (
             models,
