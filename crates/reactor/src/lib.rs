@@ -24,6 +24,7 @@ mod slots;
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 use std::ops::{Add, Sub};
@@ -133,11 +134,24 @@ pub enum Woken {
     Idle,
 }
 
+/// What is to be done about a timer whose time has come ([`Reactor::source_asked_first`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// There is something for the owner: an event.
+    Now,
+    /// Nothing before this time, for which the timer is set again.
+    At(Time),
+    /// Nothing, and the timer is done with.
+    Never,
+}
+
 #[derive(Default)]
 pub(crate) struct Mailbox {
     events: RefCell<VecDeque<Event>>,
     /// The source is gone: what it had started ends unseen.
     closed: Cell<bool>,
+    /// What is asked when a timer's time has come, before the owner is woken.
+    due: Option<Box<dyn Fn(Time) -> Due>>,
 }
 
 struct Timer {
@@ -202,6 +216,11 @@ struct Inner {
 }
 
 impl Inner {
+    /// The place of a timer that is set now among those of its moment.
+    fn next_order(&self) -> u64 {
+        self.timers_set.replace(self.timers_set.get() + 1)
+    }
+
     /// So many events do not lie in a mailbox any more.
     fn forget(&self, count: usize) {
         self.pending.set(self.pending.get() - count);
@@ -272,6 +291,16 @@ impl Reactor {
     #[must_use]
     pub fn source(&self) -> Source {
         Source { reactor: self.clone(), mailbox: Rc::default() }
+    }
+
+    /// A new mailbox whose timers end in events only where `due` says so at their time: for an
+    /// owner that waits for something that may come later than it can tell beforehand, and would be
+    /// woken, with all that lie above it, to set the next timer. `due` sets no timer itself and
+    /// waits for nothing.
+    #[must_use]
+    pub fn source_asked_first(&self, due: impl Fn(Time) -> Due + 'static) -> Source {
+        let mailbox = Mailbox { due: Some(Box::new(due)), ..Mailbox::default() };
+        Source { reactor: self.clone(), mailbox: Rc::new(mailbox) }
     }
 
     /// Makes a file known to this reactor.
@@ -469,21 +498,22 @@ impl Reactor {
     }
 
     fn jump(&self, now: &Cell<Time>, deadline: Option<Time>) -> Woken {
-        if self.0.pending.get() > 0 {
-            return Woken::Events;
-        }
-        match (self.next_timer(), deadline) {
-            (None, None) => Woken::Idle,
-            (Some(time), deadline)
-                if deadline.is_none_or(|deadline| time <= deadline.max(now.get())) =>
-            {
-                now.set(now.get().max(time));
-                self.fire_due_timers();
-                Woken::Events
+        loop {
+            if self.0.pending.get() > 0 {
+                return Woken::Events;
             }
-            (_, deadline) => {
-                now.set(now.get().max(deadline.expect("one of the two is given")));
-                Woken::Deadline
+            match (self.next_timer(), deadline) {
+                (None, None) => return Woken::Idle,
+                (Some(time), deadline)
+                    if deadline.is_none_or(|deadline| time <= deadline.max(now.get())) =>
+                {
+                    now.set(now.get().max(time));
+                    self.fire_due_timers();
+                }
+                (_, deadline) => {
+                    now.set(now.get().max(deadline.expect("one of the two is given")));
+                    return Woken::Deadline;
+                }
             }
         }
     }
@@ -503,9 +533,23 @@ impl Reactor {
             return;
         }
         let now = self.now();
-        while timers.peek().is_some_and(|Reverse(timer)| timer.time <= now) {
-            let Some(Reverse(timer)) = timers.pop() else { unreachable!("just seen") };
-            self.deliver(&timer.mailbox, Event { token: timer.token, outcome: Outcome::Timer });
+        while let Some(mut first) = timers.peek_mut().filter(|first| first.0.time <= now) {
+            let mailbox = &first.0.mailbox;
+            let due = match &mailbox.due {
+                Some(due) if !mailbox.closed.get() => due(now),
+                _ => Due::Now,
+            };
+            match due {
+                Due::At(time) if time > now => {
+                    (first.0.time, first.0.order) = (time, self.0.next_order());
+                }
+                Due::Never => drop(PeekMut::pop(first)),
+                Due::Now | Due::At(_) => {
+                    let Reverse(timer) = PeekMut::pop(first);
+                    let event = Event { token: timer.token, outcome: Outcome::Timer };
+                    self.deliver(&timer.mailbox, event);
+                }
+            }
         }
     }
 
@@ -586,8 +630,7 @@ impl Source {
     /// Sets a timer: an event with `token` at `time`, or at once when that has passed.
     pub fn at(&self, time: Time, token: u64) {
         let inner = &self.reactor.0;
-        let order = inner.timers_set.get();
-        inner.timers_set.set(order + 1);
+        let order = inner.next_order();
         inner.timers.borrow_mut().push(Reverse(Timer {
             time,
             order,

@@ -1,10 +1,12 @@
 //! The virtual clock: it moves only in `wait`, jumps to the next timer, and does the same on every
 //! run.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reactor::{Clock, Outcome, Random, Reactor, Source, Time, Woken, derive_seed};
+use reactor::{Clock, Due, Outcome, Random, Reactor, Source, Time, Woken, derive_seed};
 
 fn tokens(source: &Source) -> Vec<u64> {
     std::iter::from_fn(|| source.take())
@@ -283,4 +285,36 @@ fn a_round_in_which_something_was_taken_is_none_for_nothing() {
     assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Events);
     drop(other);
     assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Idle);
+}
+
+/// Who is asked first is woken only where it says so: the clock goes on from bound to bound.
+#[test]
+fn a_timer_is_set_again_where_its_time_has_not_come() {
+    let reactor = Reactor::virtual_clock();
+    let asked = Rc::new(RefCell::new(Vec::new()));
+    let list = Rc::clone(&asked);
+    let source = reactor.source_asked_first(move |now| {
+        list.borrow_mut().push(now.nanoseconds());
+        match now.nanoseconds() {
+            10 => Due::At(Time(25)),
+            25 => Due::At(Time(40)),
+            30 => Due::Never,
+            // That would never end.
+            50 => Due::At(Time(50)),
+            _ => Due::Now,
+        }
+    });
+    source.at(Time(10), 1);
+    source.at(Time(30), 2);
+    assert_eq!(reactor.wait(Some(Time(20))).unwrap(), Woken::Deadline);
+    assert_eq!(reactor.next_event(), Some(Time(25)));
+    assert_eq!(reactor.wait(None).unwrap(), Woken::Events);
+    assert_eq!((reactor.now(), tokens(&source)), (Time(40), vec![1]));
+    source.at(Time(50), 3);
+    assert_eq!(reactor.wait(None).unwrap(), Woken::Events);
+    assert_eq!((reactor.now(), tokens(&source)), (Time(50), vec![3]));
+    source.at(Time(60), 4);
+    drop(source);
+    assert_eq!(reactor.wait(None).unwrap(), Woken::Idle);
+    assert_eq!(*asked.borrow(), [10, 25, 30, 40, 50], "and not once it is gone");
 }

@@ -2,8 +2,9 @@
 //!
 //! ```text
 //!   channel --submit, poll--> [ one lock: machine of all disks on the link ] --answers--> mailbox of each channel
-//!      |
-//!      +-- timer on its own reactor, at the earliest time at which an answer can come
+//!      |                                       ^
+//!      +-- timer on its own reactor, at the    | asked at that time: an answer, or the next such time?
+//!          earliest time at which an answer can come
 //! ```
 //!
 //! The machine's time is the reactor's, shifted: on the virtual clock the disk is as fast as it is
@@ -15,15 +16,17 @@
 //! A modelled disk keeps no data unless it is told to (`data=keep`, `keep_first=SIZE`): a read then
 //! leaves its buffer as it is.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use block::{
     Blocking, Channel, Clock, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node, Op,
     Reactor, Request, SECTOR_BYTES, Support, Time, Traced, size_text,
 };
-use reactor::{Slots, Source};
+use reactor::{Due, Slots, Source};
 
 use super::machine::{Machine, Operation};
 use super::notes::MediaNote;
@@ -115,13 +118,13 @@ impl State {
 
     /// The machine's time at a reactor's `now`. A channel that lags behind what another reactor's
     /// has seen catches up.
-    fn time(&self, now: Time, shift: &mut u64) -> u64 {
+    fn time(&self, now: Time, shift: &Cell<u64>) -> u64 {
         let now = now.nanoseconds();
-        let behind = self.machine.now().wrapping_sub(now).wrapping_sub(*shift) as i64;
+        let behind = self.machine.now().wrapping_sub(now).wrapping_sub(shift.get()) as i64;
         if behind > 0 {
-            *shift = shift.wrapping_add(behind as u64);
+            shift.set(shift.get().wrapping_add(behind as u64));
         }
-        now.wrapping_add(*shift)
+        now.wrapping_add(shift.get())
     }
 
     fn advance(&mut self, now: u64) {
@@ -379,14 +382,18 @@ impl Device for ModelDevice {
             state.clients.push(fresh);
         }
         drop(state);
-        let channel = ModelChannel {
-            info: self.info.clone(),
+        let link = Rc::new(LinkSide {
             shared: Arc::clone(&self.shared),
             disk: self.disk,
             client,
-            shift,
-            source: reactor.source(),
-            armed: Time(u64::MAX),
+            shift: Cell::new(shift),
+            armed: Cell::new(NEVER),
+        });
+        let asked = Rc::clone(&link);
+        let channel = ModelChannel {
+            info: self.info.clone(),
+            link,
+            source: reactor.source_asked_first(move |now| asked.due(now)),
             command_limit: self.command_limit,
             requests: Slots::default(),
             done: Vec::new(),
@@ -461,15 +468,50 @@ fn commands(operation: Operation, limit: u64) -> impl Iterator<Item = Operation>
     })
 }
 
-struct ModelChannel {
-    info: Info,
+/// No time at all.
+const NEVER: Time = Time(u64::MAX);
+
+/// A channel's place in the machine of all disks on its link.
+struct LinkSide {
     shared: Arc<Shared>,
     disk: usize,
     client: usize,
-    shift: u64,
+    shift: Cell<u64>,
+    /// The earliest timer that has not gone off: before it, no request can have been answered.
+    armed: Cell<Time>,
+}
+
+impl LinkSide {
+    /// The reactor's time of one of the machine's.
+    fn time(&self, nanoseconds: u64) -> Time {
+        Time(nanoseconds.wrapping_sub(self.shift.get()))
+    }
+
+    /// What a timer means whose time has come. A bound on the next answer is often too early, and
+    /// the machine alone tells the next one.
+    fn due(&self, now: Time) -> Due {
+        if now < self.armed.get() {
+            // Another was set, or nothing is under way.
+            return Due::Never;
+        }
+        let mut state = self.shared.lock();
+        let time = state.time(now, &self.shift);
+        state.advance(time);
+        let is_answered = !state.clients[self.client].mailbox.is_empty();
+        match state.machine.next_answer(self.disk) {
+            Some(next) if !is_answered => {
+                self.armed.set(self.time(next));
+                Due::At(self.armed.get())
+            }
+            _ => Due::Now,
+        }
+    }
+}
+
+struct ModelChannel {
+    info: Info,
+    link: Rc<LinkSide>,
     source: Source,
-    /// The earliest timer that has not gone off.
-    armed: Time,
     command_limit: u64,
     requests: Slots<Pending>,
     /// Refused requests.
@@ -484,12 +526,11 @@ struct ModelChannel {
 impl ModelChannel {
     /// Sets a timer for the earliest time at which an answer can come, unless an earlier one is set
     /// already.
-    fn arm(&mut self, next: Option<u64>) {
-        let Some(next) = next else { return };
-        let time = Time(next.wrapping_sub(self.shift));
-        if time < self.armed {
+    fn arm(&self, next: Option<u64>) {
+        let Some(time) = next.map(|next| self.link.time(next)) else { return };
+        if time < self.link.armed.get() {
             self.source.at(time, 0);
-            self.armed = time;
+            self.link.armed.set(time);
         }
     }
 
@@ -533,8 +574,9 @@ impl Channel for ModelChannel {
         };
         let count = commands(operation, self.command_limit).count() as u32;
         let mut mark = 0;
-        let mut state = self.shared.lock();
-        let now = state.time(self.source.reactor().now(), &mut self.shift);
+        let link = Rc::clone(&self.link);
+        let mut state = link.shared.lock();
+        let now = state.time(self.source.reactor().now(), &link.shift);
         if let Some(losing) = &self.losing {
             let mut unflushed = lock(&losing.unflushed);
             mark = unflushed.mark();
@@ -545,15 +587,15 @@ impl Channel for ModelChannel {
             };
             if overwrites || unflushed.is_large() {
                 state.advance(now);
-                unflushed.settle(&state.machine.dirty_ranges(self.disk));
+                unflushed.settle(&state.machine.dirty_ranges(link.disk));
             }
         }
         let slot = self.requests.insert(Pending { request, mark, commands: count });
         for command in commands(operation, self.command_limit) {
-            state.machine.submit(now, self.disk, self.client as u32, u64::from(slot), command);
+            state.machine.submit(now, link.disk, link.client as u32, u64::from(slot), command);
         }
-        state.clients[self.client].outstanding += count;
-        let next = state.machine.next_answer(self.disk);
+        state.clients[link.client].outstanding += count;
+        let next = state.machine.next_answer(link.disk);
         drop(state);
         self.arm(next);
     }
@@ -566,16 +608,16 @@ impl Channel for ModelChannel {
         self.in_flight -= self.done.len() as u32;
         done.append(&mut self.done);
         while self.source.take().is_some() {}
-        if self.armed <= self.source.reactor().now() {
-            self.armed = Time(u64::MAX);
-        }
-        if self.in_flight == 0 {
+        let now = self.source.reactor().now();
+        // Before that, nothing can have been answered.
+        if self.in_flight == 0 || now < self.link.armed.get() {
             return;
         }
-        let mut state = self.shared.lock();
-        let now = state.time(self.source.reactor().now(), &mut self.shift);
+        self.link.armed.set(NEVER);
+        let mut state = self.link.shared.lock();
+        let now = state.time(now, &self.link.shift);
         state.advance(now);
-        std::mem::swap(&mut self.mailbox, &mut state.clients[self.client].mailbox);
+        std::mem::swap(&mut self.mailbox, &mut state.clients[self.link.client].mailbox);
         let requests = &mut self.requests;
         self.mailbox.retain(|&slot| {
             let pending = requests.get_mut(slot).expect("in the machine");
@@ -583,8 +625,11 @@ impl Channel for ModelChannel {
             pending.commands == 0
         });
         let answered = self.mailbox.len() as u32;
-        let next =
-            if answered < self.in_flight { state.machine.next_answer(self.disk) } else { None };
+        let next = if answered < self.in_flight {
+            state.machine.next_answer(self.link.disk)
+        } else {
+            None
+        };
         drop(state);
         self.arm(next);
         self.in_flight -= answered;
@@ -603,8 +648,8 @@ impl Channel for ModelChannel {
 
 impl Drop for ModelChannel {
     fn drop(&mut self) {
-        let mut state = self.shared.lock();
-        let client = &mut state.clients[self.client];
+        let mut state = self.link.shared.lock();
+        let client = &mut state.clients[self.link.client];
         client.open = false;
         client.mailbox.clear();
         if state.clients.iter().all(|client| !client.open) {

@@ -52,12 +52,17 @@ pub struct Answer {
     pub time: u64,
 }
 
+/// In place of a disk's number.
+const LINK: usize = usize::MAX;
+
 /// Disks on one link.
 #[derive(Clone, Debug)]
 pub struct Machine {
     disks: Vec<Disk>,
     /// When each disk next does something.
     times: Vec<u64>,
+    /// When anything at all next happens, and on which disk.
+    first: (u64, usize),
     link: Link,
     now: u64,
     answers: VecDeque<Answer>,
@@ -70,6 +75,7 @@ impl Machine {
         Machine {
             disks: Vec::new(),
             times: Vec::new(),
+            first: (NEVER, LINK),
             link: Link::new(parameters),
             now: 0,
             answers: VecDeque::new(),
@@ -146,6 +152,7 @@ impl Machine {
         self.run(now);
         self.disks[disk].submit(self.now, client, tag, operation, &mut self.link);
         self.times[disk] = self.disks[disk].next();
+        self.first = self.find_first();
     }
 
     /// Lets everything up to `now` happen and hands over what is done, in order of time.
@@ -163,8 +170,7 @@ impl Machine {
         if !self.answers.is_empty() {
             return Some(self.now);
         }
-        let next = self.times.iter().fold(self.link.next(), |next, &time| next.min(time));
-        (next != NEVER).then_some(next)
+        (self.first.0 != NEVER).then_some(self.first.0)
     }
 
     /// The machine's time: that of the latest call or answer.
@@ -188,19 +194,21 @@ impl Machine {
         (next != NEVER).then(|| next.max(self.next().unwrap_or(0)))
     }
 
+    fn find_first(&self) -> (u64, usize) {
+        let (mut next, mut who) = (self.link.next(), LINK);
+        for (disk, &time) in self.times.iter().enumerate() {
+            if time < next || (time == next && who == LINK && time != NEVER) {
+                (next, who) = (time, disk);
+            }
+        }
+        (next, who)
+    }
+
     fn run(&mut self, now: u64) {
-        loop {
-            let (mut next, mut who) = (self.link.next(), usize::MAX);
-            for (disk, &time) in self.times.iter().enumerate() {
-                if time < next || (time == next && who == usize::MAX && time != NEVER) {
-                    (next, who) = (time, disk);
-                }
-            }
-            if next > now || next == NEVER {
-                break;
-            }
+        while self.first.0 <= now && self.first.0 != NEVER {
+            let (next, mut who) = self.first;
             self.now = self.now.max(next);
-            if who == usize::MAX {
+            if who == LINK {
                 who = self.link.finish(next);
                 self.disks[who].transfer_done(next, &mut self.link, &mut self.answers);
             } else {
@@ -211,6 +219,7 @@ impl Machine {
                 self.disks[owner].accept(self.now, &mut self.link);
                 self.times[owner] = self.disks[owner].next();
             }
+            self.first = self.find_first();
         }
         self.now = self.now.max(now);
     }
