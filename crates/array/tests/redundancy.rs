@@ -506,3 +506,58 @@ fn what_a_request_writes_of_many_rows_is_one_command_for_each_member() {
     assert!(found == bytes);
     bench.scrub().expect("every row is whole");
 }
+
+/// Writes one after the other that are shorter than a row, several at a time: rows are filled
+/// before they are written, which takes a third of the commands; nothing is forgotten at the end,
+/// and a member that fails on the way is made up for.
+#[test]
+fn writes_of_a_stream_fill_their_rows_together() {
+    let writes = 12 * 3;
+    let stream = |bench: &Bench<ParityLevel>, depth: u64| {
+        let left = || bench.mortals.iter().map(|mortal| mortal.left()).sum::<u64>();
+        let before = left();
+        let reactor = Reactor::virtual_clock();
+        let mut channel = bench.array.open(depth as u32, &reactor).expect("a channel");
+        let (mut sent, mut ended, mut done) = (0, 0, Vec::new());
+        while ended < writes {
+            while sent < writes && sent < ended + depth {
+                channel.submit(Request::new(sent, write(sent * CHUNK, CHUNK, sent as u8)));
+                sent += 1;
+            }
+            channel.poll(&mut done);
+            for completion in done.drain(..) {
+                completion.result.expect("written");
+                ended += 1;
+            }
+            if ended < sent {
+                assert_ne!(reactor.wait(None).expect("no kernel"), Woken::Idle, "one is forgotten");
+            }
+        }
+        before - left()
+    };
+    for absent in [None, Some(1)] {
+        let commands = [1, 8].map(|depth| {
+            let (level, scheme) = raid5(ParityLayout::LeftSymmetric);
+            let absent: Vec<usize> = absent.into_iter().collect();
+            let bench = Bench::new(level, scheme, 9, &absent);
+            bench.mortals.iter().for_each(|mortal| mortal.dies_after(1 << 20));
+            let commands = stream(&bench, depth);
+            bench.mortals.iter().for_each(|mortal| mortal.lives_on());
+            let expected: Vec<u8> =
+                (0..writes).flat_map(|write| vec![write as u8; CHUNK as usize]).collect();
+            assert!(bytes(&*bench.array)[..expected.len()] == expected, "depth {depth}");
+            bench.scrub().expect("every row is whole");
+            commands
+        });
+        let [alone, together] = commands;
+        assert!(together * 2 < alone, "{together} commands instead of {alone}, {absent:?} absent");
+    }
+    let (level, scheme) = raid5(ParityLayout::LeftSymmetric);
+    let bench = Bench::new(level, scheme, 10, &[]);
+    bench.mortals.iter().for_each(|mortal| mortal.dies_after(1 << 20));
+    bench.mortals[2].dies_after(10);
+    stream(&bench, 8);
+    bench.mortals.iter().for_each(|mortal| mortal.lives_on());
+    assert!(bench.array.failed_members().contains(2));
+    bench.scrub().expect("every row is whole");
+}

@@ -25,10 +25,11 @@ use super::commands::Sender;
 use super::gate::{MetadataGate, Pass};
 use super::members::{Failure, Members};
 use super::piece::{Careful, Piece, State};
-use super::requests::{Operation, PieceError, Requests};
+use super::requests::{NewPiece, Operation, PieceError, Requests};
+use super::streams::Streams;
 use crate::device::Shared;
 use crate::health::{Member, READ_ERRORS_MAX, Verdict, judge};
-use crate::memory::Pool;
+use crate::memory::{HostBuffer, Pool};
 use crate::rows::Waiter;
 use crate::{Action, Faults, Level, Lost, MemberSet, Part, Place, RowLock, SyncRange};
 
@@ -76,6 +77,7 @@ pub(super) struct Pieces<L: Level> {
     spare: Vec<Box<Piece>>,
     scratch: Pool,
     sender: Sender,
+    pub(super) streams: Streams,
     /// Sectors that checks found to differ.
     pub(super) differing_sectors: u64,
     waiter: Arc<Waiter>,
@@ -100,6 +102,7 @@ impl<L: Level> Pieces<L> {
             spare: Vec::new(),
             scratch: Pool::default(),
             sender: Sender::default(),
+            streams: Streams::default(),
             differing_sectors: 0,
             waiter,
             reactor: reactor.clone(),
@@ -113,10 +116,34 @@ impl<L: Level> Pieces<L> {
         self.members.sent + self.gate.as_ref().map_or(0, |gate| gate.sent())
     }
 
-    /// Begins the piece of a request that starts at `cursor`. When it ends its request is told; it
-    /// may end at once.
+    /// Begins the piece of a request that starts at `cursor`, unless it waits for what follows it.
+    /// When it ends its request is told; it may end at once.
     pub(super) fn start(&mut self, requests: &mut Requests, entry: u32, cursor: u64) {
         let new = requests.cut(entry, cursor, &self.shared.level, &self.members.faults());
+        let new = match (new.follows, new.operation) {
+            (true, Operation::Part(part)) => match self.shared.level.row_end(part.offset) {
+                Some(row_end) => self.streams.pass(new, part, row_end),
+                None => Some(new),
+            },
+            _ => Some(new),
+        };
+        if let Some(new) = new {
+            self.begin(requests, new);
+        }
+    }
+
+    /// Begins pieces that have waited long enough for what follows them.
+    #[inline]
+    pub(super) fn begin_overdue(&mut self, requests: &mut Requests) {
+        while let Some(new) = self.streams.take_overdue() {
+            self.begin(requests, new);
+        }
+    }
+
+    fn begin(&mut self, requests: &mut Requests, new: NewPiece) {
+        if new.operation.written_part().is_some() {
+            self.streams.begin();
+        }
         let index = self.table.reserve();
         let piece = Piece::begin(new, self.spare.pop());
         self.advance(requests, index, piece);
@@ -127,41 +154,37 @@ impl<L: Level> Pieces<L> {
         self.waiter.take_granted(woken);
     }
 
-    /// Goes on with a piece that was woken. Its request, if it ended.
-    pub(super) fn resume(&mut self, requests: &mut Requests, index: u32) -> Option<u32> {
+    /// Goes on with a piece that was woken.
+    pub(super) fn resume(&mut self, requests: &mut Requests, index: u32) {
         let piece = self.take(index);
-        self.advance(requests, index, piece)
+        self.advance(requests, index, piece);
     }
 
-    /// One command of a piece has ended, of `member` if it failed. Its request, if that was the end
-    /// of the piece.
+    /// One command of a piece has ended, of `member` if it failed.
     pub(super) fn end_command(
         &mut self,
         requests: &mut Requests,
         (index, command): (u32, u32),
         (slot, member): (usize, Option<&Arc<Member>>),
         completion: Completion,
-    ) -> Option<u32> {
+    ) {
         let piece = self.table.get_mut(index).expect(UNDER_WAY);
         if let Err(error) = completion.result {
             piece.batch.failures.push(Failure { slot, member: member.cloned(), error });
         }
         if piece.batch.end(command, completion.buffer, &mut piece.memory) {
             let piece = self.take(index);
-            self.advance(requests, index, piece)
-        } else {
-            None
+            self.advance(requests, index, piece);
         }
     }
 
-    /// The log of a piece is written, or could not be. Its request, if that was the end of the
-    /// piece.
+    /// The log of a piece is written, or could not be.
     pub(super) fn end_log(
         &mut self,
         requests: &mut Requests,
         index: u32,
         result: Result<(), Error>,
-    ) -> Option<u32> {
+    ) {
         let mut piece = self.take(index);
         debug_assert!(matches!(piece.state, State::Logging), "one log write at a time");
         if let (Err(error), Some(slot)) = (result, piece.holds.log) {
@@ -171,28 +194,23 @@ impl<L: Level> Pieces<L> {
             piece.batch.failures.push(Failure { slot, member, error });
             piece.state = State::Writing;
         }
-        self.advance(requests, index, piece)
+        self.advance(requests, index, piece);
     }
 
     fn take(&mut self, index: u32) -> Box<Piece> {
         self.table.take(index).expect(UNDER_WAY)
     }
 
-    /// Takes a piece as far as it goes without waiting. Its request, if it ended.
-    fn advance(
-        &mut self,
-        requests: &mut Requests,
-        index: u32,
-        mut piece: Box<Piece>,
-    ) -> Option<u32> {
+    /// Takes a piece as far as it goes without waiting.
+    fn advance(&mut self, requests: &mut Requests, index: u32, mut piece: Box<Piece>) {
         loop {
             match self.step(requests, index, &mut piece) {
                 Step::Go => (),
                 Step::Wait => {
                     self.table.put(index, piece);
-                    return None;
+                    return;
                 }
-                Step::End(errors) => return Some(self.end(requests, index, piece, errors)),
+                Step::End(errors) => return self.end(requests, index, piece, errors),
             }
         }
     }
@@ -486,13 +504,15 @@ impl<L: Level> Pieces<L> {
             self.judge_failures(piece, reading)
         };
         let failures = piece.batch.failures.drain(..);
+        let errors: Vec<Error> = failures.map(Failure::at_its_member).collect();
         match judged {
-            Judged::Final => Step::End(
-                failures.map(|failure| PieceError::Other(failure.at_its_member())).collect(),
-            ),
+            Judged::Final => Step::End(errors.into_iter().map(PieceError::Other).collect()),
             Judged::PlanAgain => {
-                for failure in failures {
-                    requests.note_cause(piece.request, || failure.at_its_member());
+                // A request keeps the first cause that it is told.
+                if let Some(cause) = errors.first() {
+                    piece.requests().for_each(|entry| {
+                        requests.note_cause(entry, || cause.repeat());
+                    });
                 }
                 // The entries of a write that a member did not take are still needed.
                 if reading {
@@ -565,20 +585,25 @@ impl<L: Level> Pieces<L> {
         }
     }
 
-    /// Ends a piece and gives back what it holds. Its request.
+    /// Ends a piece and gives back what it holds. Its requests are to go on.
     fn end(
         &mut self,
         requests: &mut Requests,
         index: u32,
         mut piece: Box<Piece>,
         errors: Box<[PieceError]>,
-    ) -> u32 {
+    ) {
         self.give_back(&mut piece);
-        let entry = piece.request;
-        requests.end_piece(entry, piece.number, piece.finish(), errors);
+        if piece.operation.written_part().is_some() {
+            self.streams.end();
+        }
+        for (entry, number) in piece.joined.drain(..) {
+            let errors = errors.iter().map(PieceError::repeat).collect();
+            requests.end_piece(entry, number, HostBuffer::Nothing, errors);
+        }
+        requests.end_piece(piece.request, piece.number, piece.finish(), errors);
         self.table.remove(index);
         self.spare.push(piece);
-        entry
     }
 
     /// Gives back all that a piece holds.

@@ -10,7 +10,7 @@
 //!   life       the states of a piece, and what moves it on        piece      its data
 //!   gate       what the metadata writer has to agree to           commands   batches and their tags
 //!   members    the members' channels, what they hold back         tag        what a command is for
-//!   (here)     the array's channel over all
+//!   streams    sequential writes that wait for the rest of a row  (here)     the channel over all
 //! ```
 //!
 //! `requests`, `gate` and `members` do not know each other; `life` uses all three, and only this
@@ -25,6 +25,7 @@ mod life;
 mod members;
 mod piece;
 mod requests;
+mod streams;
 mod tag;
 
 use std::sync::Arc;
@@ -98,30 +99,27 @@ impl<L: Level> ArrayChannel<L> {
         &mut self,
         tag: u64,
         operation: Operation,
-        fua: bool,
+        how: (bool, bool),
         buffer: Returned,
         retried: Option<Retried>,
     ) {
-        let entry = self.requests.add_planned(tag, operation, fua, buffer, retried);
-        self.go_on(entry);
+        self.requests.add_planned(tag, operation, how, buffer, retried);
+        self.go_on();
     }
 
-    /// Begins what pieces of a request may begin, and ends it when all is done.
-    fn go_on(&mut self, entry: u32) {
-        loop {
+    /// Of each request that is new or has a piece that ended: begins what pieces may begin, and
+    /// ends it when all is done.
+    fn go_on(&mut self) {
+        while let Some(entry) = self.requests.take_listed() {
             let at_once = self.shared.level.pieces_at_once();
             match self.requests.next(entry, at_once, self.pieces.closing) {
-                Next::Piece(cursor) => self.pieces.start(&mut self.requests, entry, cursor),
-                Next::Wait => return,
-                Next::End => return self.ready.push(self.requests.end(entry)),
+                Next::Piece(cursor) => {
+                    self.pieces.start(&mut self.requests, entry, cursor);
+                    self.requests.go_on(entry);
+                }
+                Next::Wait => (),
+                Next::End => self.ready.push(self.requests.end(entry)),
             }
-        }
-    }
-
-    /// Goes on with the request of a piece that has ended, if one has.
-    fn go_on_after(&mut self, ended: Option<u32>) {
-        if let Some(entry) = ended {
-            self.go_on(entry);
         }
     }
 
@@ -162,9 +160,8 @@ impl<L: Level> ArrayChannel<L> {
                 Tag::Planned { piece, command } => {
                     let completion = done.swap_remove(at);
                     let (command, by) = ((piece, command), (slot, member));
-                    let ended =
-                        self.pieces.end_command(&mut self.requests, command, by, completion);
-                    self.go_on_after(ended);
+                    self.pieces.end_command(&mut self.requests, command, by, completion);
+                    self.go_on();
                 }
                 Tag::Joined { entry } => {
                     let Completion { tag, buffer, result } = done.swap_remove(at);
@@ -198,8 +195,8 @@ impl<L: Level> ArrayChannel<L> {
         for command in self.pieces.members.take_joined(entry) {
             let result = result.as_ref().map_err(Error::repeat).copied();
             let part = Completion { tag, buffer: Returned::Nothing, result };
-            let ended = self.pieces.end_command(&mut self.requests, command, by, part);
-            self.go_on_after(ended);
+            self.pieces.end_command(&mut self.requests, command, by, part);
+            self.go_on();
         }
     }
 
@@ -225,7 +222,8 @@ impl<L: Level> ArrayChannel<L> {
                 }
                 let careful = (verdict == Verdict::Blocks).then_some(slot);
                 let retried = Retried { cause: failure.at_its_member(), careful };
-                self.submit_planned(tag, Operation::Part(part), fua, buffer, Some(retried));
+                let how = (fua, false);
+                self.submit_planned(tag, Operation::Part(part), how, buffer, Some(retried));
             }
             result => {
                 let result = result.map_err(|(_, failure)| failure.at_its_member());
@@ -240,8 +238,8 @@ impl<L: Level> ArrayChannel<L> {
         let mut logged = std::mem::take(&mut self.logged);
         gate.poll(&mut logged);
         for (piece, result) in logged.drain(..) {
-            let ended = self.pieces.end_log(&mut self.requests, piece, result);
-            self.go_on_after(ended);
+            self.pieces.end_log(&mut self.requests, piece, result);
+            self.go_on();
         }
         self.logged = logged;
     }
@@ -252,8 +250,8 @@ impl<L: Level> ArrayChannel<L> {
         self.pieces.take_woken(&mut woken);
         let some = !woken.is_empty();
         for piece in woken.drain(..) {
-            let ended = self.pieces.resume(&mut self.requests, piece);
-            self.go_on_after(ended);
+            self.pieces.resume(&mut self.requests, piece);
+            self.go_on();
         }
         self.woken = woken;
         some
@@ -303,7 +301,8 @@ impl<L: Level> Channel for ArrayChannel<L> {
             }
             Op::Flush => {
                 let nothing = Returned::Nothing;
-                return self.submit_planned(request.tag, Operation::Flush, false, nothing, None);
+                let how = (false, false);
+                return self.submit_planned(request.tag, Operation::Flush, how, nothing, None);
             }
         };
         let members = &mut self.pieces.members;
@@ -312,7 +311,11 @@ impl<L: Level> Channel for ArrayChannel<L> {
             Some(spot) => self.submit_direct(request, part, fua, spot),
             None => {
                 let (tag, buffer) = (request.tag, request.op.into_buffer());
-                self.submit_planned(tag, Operation::Part(part), fua, buffer, None);
+                let follows = part.action == Action::Write
+                    && !fua
+                    && self.shared.level.row_end(part.offset).is_some()
+                    && self.pieces.streams.follow(part);
+                self.submit_planned(tag, Operation::Part(part), (fua, follows), buffer, None);
             }
         }
     }
@@ -327,6 +330,8 @@ impl<L: Level> Channel for ArrayChannel<L> {
             self.poll_members(done);
             self.poll_gate();
             let woken = L::LOCKS_ROWS && self.resume_woken();
+            self.pieces.begin_overdue(&mut self.requests);
+            self.go_on();
             if self.pieces.sent() == sent && !woken && !self.pieces.members.holds() {
                 break;
             }
@@ -347,7 +352,8 @@ impl<L: Level> SyncChannel for ArrayChannel<L> {
     fn submit_sync(&mut self, tag: u64, range: SyncRange) {
         self.in_flight += 1;
         self.pieces.members.refresh();
-        self.submit_planned(tag, Operation::Sync(range), false, Returned::Nothing, None);
+        let (operation, how) = (Operation::Sync(range), (false, false));
+        self.submit_planned(tag, operation, how, Returned::Nothing, None);
     }
 
     fn take_differing_sectors(&mut self) -> u64 {

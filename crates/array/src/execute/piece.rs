@@ -89,6 +89,8 @@ pub(super) struct Piece {
     pub(super) tag: u64,
     /// Which of the request's pieces.
     pub(super) number: u32,
+    /// Later requests whose pieces were joined to it, and which of their pieces.
+    pub(super) joined: Vec<(u32, u32)>,
     pub(super) operation: Operation,
     pub(super) fua: bool,
     /// Whether others of the same request run at the same time.
@@ -107,8 +109,18 @@ pub(super) struct Piece {
 impl Piece {
     /// A piece that is to begin, in the memory of one that has ended.
     pub(super) fn begin(new: NewPiece, spare: Option<Box<Piece>>) -> Box<Piece> {
-        let NewPiece { request, tag, number, operation, fua, has_neighbours, careful, buffer } =
-            new;
+        let NewPiece {
+            request,
+            tag,
+            number,
+            joined,
+            operation,
+            fua,
+            follows: _,
+            has_neighbours,
+            careful,
+            buffer,
+        } = new;
         let careful = careful.map(Careful::of);
         let mut piece = match spare {
             // Changed in place: moving all of it would take as long as much of its life. What has
@@ -117,6 +129,7 @@ impl Piece {
                 piece.request = request;
                 piece.tag = tag;
                 piece.number = number;
+                piece.joined = joined;
                 piece.operation = operation;
                 piece.fua = fua;
                 piece.has_neighbours = has_neighbours;
@@ -129,6 +142,7 @@ impl Piece {
                 request,
                 tag,
                 number,
+                joined,
                 operation,
                 fua,
                 has_neighbours,
@@ -143,6 +157,11 @@ impl Piece {
         };
         piece.memory.start(buffer);
         piece
+    }
+
+    /// The requests that it is a part of.
+    pub(super) fn requests(&self) -> impl Iterator<Item = u32> {
+        std::iter::once(self.request).chain(self.joined.iter().map(|(request, _)| *request))
     }
 
     /// What of its operation the plan covers.

@@ -79,6 +79,10 @@ struct Planned {
     tag: u64,
     operation: Operation,
     fua: bool,
+    /// It goes on where an earlier write ended.
+    follows: bool,
+    /// It is in the list of those that are to go on.
+    is_listed: bool,
     /// How far pieces have been made, in bytes; `None` when there are no more.
     cursor: Option<u64>,
     buffer: RequestBuffer,
@@ -100,13 +104,41 @@ pub(super) struct NewPiece {
     pub(super) tag: u64,
     /// Which of the request's pieces.
     pub(super) number: u32,
+    /// Later requests whose pieces were joined to it, and which of their pieces: the next in order.
+    pub(super) joined: Vec<(u32, u32)>,
     pub(super) operation: Operation,
     pub(super) fua: bool,
+    /// Whether it is of a write that goes on where an earlier one ended.
+    pub(super) follows: bool,
     /// Whether others of the same request run at the same time.
     pub(super) has_neighbours: bool,
     /// The member whose medium failed already.
     pub(super) careful: Option<usize>,
     pub(super) buffer: HostBuffer,
+}
+
+impl NewPiece {
+    /// The two as one: a write, and one that begins where it ends.
+    pub(super) fn join(self, next: NewPiece) -> NewPiece {
+        let mut joined = self.joined;
+        joined.push((next.request, next.number));
+        joined.extend(next.joined);
+        let operation = match (self.operation, next.operation) {
+            (Operation::Part(part), Operation::Part(next)) => {
+                Operation::Part(Part { length: part.length + next.length, ..part })
+            }
+            (operation, _) => operation,
+        };
+        let buffer = match (self.buffer, next.buffer) {
+            (HostBuffer::Write(mut from), HostBuffer::Write(next)) => {
+                from.append(next);
+                HostBuffer::Write(from)
+            }
+            (buffer, _) => buffer,
+        };
+        let has_neighbours = self.has_neighbours || next.has_neighbours;
+        NewPiece { joined, operation, buffer, has_neighbours, ..self }
+    }
 }
 
 /// Why a piece has failed.
@@ -138,6 +170,8 @@ pub(super) struct Requests {
     /// Requests that have ended, for their memory.
     #[allow(clippy::vec_box, reason = "the boxes move between here and `planned`")]
     spare: Vec<Box<Planned>>,
+    /// Entries of those that are to go on, each once: they are new, or a piece has ended.
+    to_go_on: Vec<u32>,
 }
 
 impl Requests {
@@ -153,21 +187,23 @@ impl Requests {
         self.direct.remove(entry).expect("what a member answers was asked")
     }
 
-    /// Notes a request that is carried out by plans, and gives it an entry.
+    /// Notes a request that is carried out by plans, which is to go on. `follows`: it is a write
+    /// that begins where an earlier one ended.
     pub(super) fn add_planned(
         &mut self,
         tag: u64,
         operation: Operation,
-        fua: bool,
+        (fua, follows): (bool, bool),
         buffer: Returned,
         retried: Option<Retried>,
-    ) -> u32 {
+    ) {
         let (cause, careful) =
             retried.map_or((None, None), |retried| (Some(retried.cause), retried.careful));
         let mut request = self.spare.pop().unwrap_or_default();
         request.tag = tag;
         request.operation = operation;
         request.fua = fua;
+        request.follows = follows;
         request.cursor = Some(0);
         request.buffer = match buffer {
             Returned::Nothing => RequestBuffer::Nothing,
@@ -176,7 +212,25 @@ impl Requests {
         };
         request.careful = careful;
         request.cause = cause;
-        self.planned.insert(request)
+        let entry = self.planned.insert(request);
+        self.go_on(entry);
+    }
+
+    /// Lists a request that is to go on.
+    #[inline]
+    pub(super) fn go_on(&mut self, entry: u32) {
+        let request = self.of(entry);
+        if !std::mem::replace(&mut request.is_listed, true) {
+            self.to_go_on.push(entry);
+        }
+    }
+
+    /// A request that is to go on.
+    #[inline]
+    pub(super) fn take_listed(&mut self) -> Option<u32> {
+        let entry = self.to_go_on.pop()?;
+        self.of(entry).is_listed = false;
+        Some(entry)
     }
 
     fn of(&mut self, entry: u32) -> &mut Planned {
@@ -222,7 +276,7 @@ impl Requests {
         self.of(entry).cause.get_or_insert_with(error);
     }
 
-    /// A piece has ended.
+    /// A piece has ended: its request is to go on.
     pub(super) fn end_piece(
         &mut self,
         entry: u32,
@@ -241,10 +295,19 @@ impl Requests {
             }
         }
         request.running -= 1;
+        self.go_on(entry);
     }
 }
 
 impl PieceError {
+    /// Another one that tells the same, for another request.
+    pub(super) fn repeat(&self) -> PieceError {
+        match self {
+            PieceError::Lost(lost) => PieceError::Lost(*lost),
+            PieceError::Other(error) => PieceError::Other(error.repeat()),
+        }
+    }
+
     fn of_request(self, cause: Option<&Error>) -> Error {
         match (self, cause) {
             (PieceError::Other(error), _) => error,
@@ -298,8 +361,10 @@ impl Planned {
             request: entry,
             tag: self.tag,
             number,
+            joined: Vec::new(),
             operation: left.slice(0, length),
             fua: self.fua,
+            follows: self.follows,
             has_neighbours: length < whole && level.pieces_at_once() > 1,
             careful: self.careful,
             buffer,

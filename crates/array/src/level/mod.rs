@@ -174,6 +174,12 @@ pub trait Level: Send + Sync + 'static {
         1
     }
 
+    /// Where the row ends, in bytes of the array, in which a byte lies; `None` where writing part
+    /// of a row costs no more than its share of all.
+    fn row_end(&self, _offset: u64) -> Option<u64> {
+        None
+    }
+
     /// How many pieces of one request run at a time at most.
     fn pieces_at_once(&self) -> u32 {
         1

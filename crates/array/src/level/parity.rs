@@ -546,6 +546,11 @@ impl Level for ParityLevel {
         3
     }
 
+    fn row_end(&self, offset: u64) -> Option<u64> {
+        let (_, within) = self.geometry.locate(offset);
+        Some(offset - within + self.geometry.row_bytes())
+    }
+
     fn pieces_at_once(&self) -> u32 {
         8
     }

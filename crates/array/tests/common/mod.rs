@@ -40,6 +40,11 @@ impl Mortal {
         self.left.store(commands, Ordering::Relaxed);
     }
 
+    /// How many commands more it takes, of what [`Mortal::dies_after`] gave it.
+    pub(crate) fn left(&self) -> u64 {
+        self.left.load(Ordering::Relaxed)
+    }
+
     /// A member that is alive stays so.
     pub(crate) fn lives_on(&self) {
         if !self.is_dead() {
@@ -187,6 +192,10 @@ impl<L: Level> Level for Twisted<L> {
 
     fn commands_per_member(&self) -> u32 {
         self.level.commands_per_member()
+    }
+
+    fn row_end(&self, offset: u64) -> Option<u64> {
+        self.level.row_end(offset)
     }
 
     fn pieces_at_once(&self) -> u32 {
