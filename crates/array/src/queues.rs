@@ -5,13 +5,40 @@ use crate::Spot;
 /// How many streams of reads are remembered for each member.
 const STREAMS: usize = 4;
 
+/// A stream that is read so far on one member, while that has more to do than another, goes on
+/// there: so several members share a stream of many requests at a time, in parts so long that a
+/// disk which passes over those of the others still gains.
+const RUN_BYTES: u64 = 1 << 20;
+
+/// Reads of which each began where the one before it ended.
+#[derive(Clone, Copy, Debug)]
+struct Stream {
+    /// Where the last one ended, in bytes of the array's data on the member; `u64::MAX` is nowhere.
+    end: u64,
+    /// How much was read, in bytes.
+    run: u64,
+}
+
 #[derive(Clone, Debug)]
 struct Queue {
     in_flight: u32,
-    /// Where reads ended, in bytes; `u64::MAX` is nowhere.
-    ends: [u64; STREAMS],
+    streams: [Stream; STREAMS],
     /// The stream that was read last.
     latest: usize,
+}
+
+impl Queue {
+    const IDLE: Queue =
+        Queue { in_flight: 0, streams: [Stream { end: u64::MAX, run: 0 }; STREAMS], latest: 0 };
+
+    /// Whether a read at `offset` goes on with a stream that stays here.
+    #[inline]
+    fn keeps(&self, offset: u64) -> bool {
+        let is_shared = self.in_flight > 1;
+        self.streams
+            .iter()
+            .any(|stream| stream.end == offset && !(is_shared && stream.run >= RUN_BYTES))
+    }
 }
 
 /// The members' queues as one channel sees them. Others' commands are not counted: sharing the
@@ -29,21 +56,20 @@ impl Queues {
     /// Idle members.
     #[must_use]
     pub fn idle(members: usize) -> Queues {
-        Queues {
-            members: vec![Queue { in_flight: 0, ends: [u64::MAX; STREAMS], latest: 0 }; members],
-            wanted: None,
-            first: false,
-        }
+        Queues { members: vec![Queue::IDLE; members], wanted: None, first: false }
     }
 
-    /// A command goes to `member`; `read` is the offset and length of a read.
+    /// A command goes to `member`; `read` is the offset and length of a read, in bytes of the
+    /// array's data on the member: as [`Queues::choose`] has them.
     pub fn begin(&mut self, member: usize, read: Option<(u64, u64)>) {
         let queue = &mut self.members[member];
         queue.in_flight += 1;
         if let Some((offset, length)) = read {
             let next = (queue.latest + 1) % STREAMS;
-            let stream = queue.ends.iter().position(|&end| end == offset).unwrap_or(next);
-            queue.ends[stream] = offset + length;
+            let known = queue.streams.iter().position(|stream| stream.end == offset);
+            let run = known.map_or(0, |stream| queue.streams[stream].run) + length;
+            let stream = known.unwrap_or(next);
+            queue.streams[stream] = Stream { end: offset + length, run };
             queue.latest = stream;
         }
     }
@@ -55,7 +81,7 @@ impl Queues {
 
     /// The member is another device now: nothing is under way on it.
     pub fn restart(&mut self, member: usize) {
-        self.members[member] = Queue { in_flight: 0, ends: [u64::MAX; STREAMS], latest: 0 };
+        self.members[member] = Queue::IDLE;
     }
 
     /// From now on this member's copies are chosen where there are any: what it could not read
@@ -70,9 +96,9 @@ impl Queues {
         self.first = first;
     }
 
-    /// The copy to read, where they agree: the one that continues a stream of reads on its member,
-    /// or else on the member with the fewest commands in flight, or else nearest to where the
-    /// member was read last. Before these comes one that `joins` a command of the same plan, of
+    /// The copy to read, where they agree: the one that continues a stream of reads on its member
+    /// (for a while, if that has other commands in flight), or else on the member with the fewest
+    /// commands in flight, or else nearest to where the member was read last. Before these comes one that `joins` a command of the same plan, of
     /// which nothing is counted here yet.
     #[inline]
     pub fn choose(
@@ -91,10 +117,10 @@ impl Queues {
             if joins(*copy) {
                 return (1, 0, 0);
             }
-            if queue.ends.contains(&copy.offset) {
+            if queue.keeps(copy.offset) {
                 return (2, 0, 0);
             }
-            let end = queue.ends[queue.latest];
+            let end = queue.streams[queue.latest].end;
             let distance = if end == u64::MAX { copy.offset } else { end.abs_diff(copy.offset) };
             (3, queue.in_flight, distance)
         })
@@ -138,6 +164,33 @@ mod tests {
             (0..3).all(|member| homes.iter().filter(|home| **home == Some(member)).count() == 2),
             "{homes:?}"
         );
+    }
+
+    /// With one command at a time a stream stays; with more, members take turns.
+    #[test]
+    fn a_long_stream_of_many_requests_at_a_time_is_shared() {
+        const LENGTH: u64 = 256 << 10;
+        let homes = |in_flight: usize| {
+            let mut queues = Queues::idle(3);
+            let mut under_way = std::collections::VecDeque::new();
+            let homes: Vec<usize> = (0..48)
+                .map(|request| {
+                    if under_way.len() == in_flight {
+                        queues.end(under_way.pop_front().expect("some"), 1);
+                    }
+                    let member = chosen(&queues, request * LENGTH);
+                    queues.begin(member, Some((request * LENGTH, LENGTH)));
+                    under_way.push_back(member);
+                    member
+                })
+                .collect();
+            homes.chunk_by(|one, next| one == next).map(|run| (run[0], run.len())).collect()
+        };
+        let shared: Vec<(usize, usize)> = homes(8);
+        assert!(shared.iter().all(|(_, run)| *run as u64 * LENGTH >= RUN_BYTES), "{shared:?}");
+        assert!((0..3).all(|one| shared.iter().any(|(member, _)| *member == one)), "{shared:?}");
+        let alone: Vec<(usize, usize)> = homes(1);
+        assert_eq!(alone, [(0, 48)]);
     }
 
     #[test]

@@ -253,7 +253,7 @@ impl<L: Level> Members<L> {
         self.sent += 1;
         if L::REDUNDANT {
             let read = if let Op::Read { offset, into } = &request.op {
-                Some((*offset, into.len() as u64))
+                Some((*offset - queue.data_offset, into.len() as u64))
             } else {
                 None
             };

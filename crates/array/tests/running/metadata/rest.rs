@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use array::md::{Consistency, Features, Role, Superblock};
 use array::metadata::StartOptions;
-use block::{Blocking, Device, ErrorKind, Reactor};
+use block::{Blocking, Counted, Device, ErrorKind, Reactor};
 use reactor::Woken;
 use testkit::Memory;
 
@@ -22,6 +22,31 @@ fn states(members: &[Arc<Memory>]) -> Vec<(u64, u64)> {
         .map(|member| superblock(&**member))
         .map(|superblock| (superblock.events, superblock.resync_offset_sectors))
         .collect()
+}
+
+/// Behind the superblock a member's data begin further on, where a stream is known by its place in
+/// the data: it stays on its member.
+#[test]
+fn a_stream_of_reads_stays_on_a_member_with_a_superblock() {
+    let shape = Shape::raid1(Consistency::Resync);
+    let members: Vec<Counted> =
+        members(&shape).into_iter().map(|member| Counted::over(member)).collect();
+    let counters: Vec<_> = members.iter().map(Counted::counters).collect();
+    let members: Vec<Option<Arc<dyn Device>>> =
+        members.into_iter().map(|member| Some(Arc::new(member) as Arc<dyn Device>)).collect();
+    let array = started(&members, &StartOptions::default()).expect("an array");
+    let reactor = Reactor::virtual_clock();
+    let mut channel = array.open(4, &reactor).expect("a channel");
+    let reads = || counters.iter().map(|counters| counters.read().reads).collect::<Vec<_>>();
+    let before = reads();
+    let count = shape.member_bytes / 512;
+    (0..count).for_each(|sector| {
+        run(&mut *channel, &reactor, read(sector * 512, 512)).expect("read");
+    });
+    let mut of_stream: Vec<u64> =
+        reads().iter().zip(before).map(|(after, before)| after - before).collect();
+    of_stream.sort_unstable();
+    assert_eq!(of_stream, [0, 0, count]);
 }
 
 /// The superblock says dirty before a write is answered, clean after a rest, and no count of events
