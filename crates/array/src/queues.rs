@@ -98,8 +98,8 @@ impl Queues {
 
     /// The copy to read, where they agree: the one that continues a stream of reads on its member
     /// (for a while, if that has other commands in flight), or else on the member with the fewest
-    /// commands in flight, or else nearest to where the member was read last. Before these comes one that `joins` a command of the same plan, of
-    /// which nothing is counted here yet.
+    /// commands in flight, or else nearest to where the member was read last. Before these comes
+    /// one that `joins` a command of the same plan, of which nothing is counted here yet.
     #[inline]
     pub fn choose(
         &self,

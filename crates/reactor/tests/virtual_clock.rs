@@ -287,7 +287,8 @@ fn a_round_in_which_something_was_taken_is_none_for_nothing() {
     assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Idle);
 }
 
-/// Who is asked first is woken only where it says so: the clock goes on from bound to bound.
+/// An owner that is asked first is woken only where it says so: the clock goes on from bound to
+/// bound.
 #[test]
 fn a_timer_is_set_again_where_its_time_has_not_come() {
     let reactor = Reactor::virtual_clock();
