@@ -67,7 +67,7 @@ fn page(run: &Run, analysis: &Analysis) -> Markup {
                 header {
                     p.over { (say!(REPORT))
                         span data-needs-script hidden {
-                            button #language type="button" aria-label=(say!(SWITCH)) {} } }
+                            button #language type="button" {} } }
                     h1 { (name) }
                     p.scope {
                         @for (place, part) in scope.iter().enumerate() {
@@ -604,7 +604,7 @@ fn every_trial(run: &Run, analysis: &Analysis) -> Markup {
                     }
                     p { (say!(SHOWN_TRIALS)) output #found {} }
                     div.scroll role="group" tabindex="0" aria-label=(say!(EVERY_TRIAL)) {
-                        table role="table" {
+                        table role="table" aria-label=(say!(EVERY_TRIAL)) {
                             thead role="rowgroup" { tr role="row" {
                             @for (name, head, is_number) in &heads {
                                 @if is_timed(name) {
@@ -649,7 +649,7 @@ fn shown(table: &Table) -> Markup {
     scrolled(
         &name,
         &html! {
-            table {
+            table aria-label=[table.caption.is_empty().then_some(&name)] {
                 @if !table.caption.is_empty() { caption { span { (table.caption) } } }
                 thead { tr { @for column in &table.columns {
                     th.n[column.number] scope="col" { (column.name) } } } }

@@ -138,7 +138,7 @@ addEventListener("load", () => {
   // The other language and back.
   const before = document.body.innerText, own = document.documentElement.lang, other = document.getElementById("language");
   other.click();
-  if (document.documentElement.lang === own || document.querySelector("h2").textContent !== "結論" || document.body.innerText === before) problems.push("the switch of languages does nothing");
+  if (document.documentElement.lang === own || document.querySelector("h2").textContent !== (own === "en" ? "結論" : "Decision") || document.body.innerText === before) problems.push("the switch of languages does nothing");
   other.click();
   if (document.documentElement.lang !== own || document.body.innerText !== before) problems.push("the switch of languages does not go back");
   if (document.getElementById("save")?.hidden !== false) problems.push("the script did not run to \
@@ -271,6 +271,19 @@ fn page_is_whole_at_every_width() {
         // The card, three forest plots and that of all work, what two axes do, what members
         // moved and a strip for each comparison; and three charts for each workload.
         assert_eq!(told["charts"], 2 * (9 + 3 * run.plan.workloads.len()));
+    }
+}
+
+/// Words of the other language are as whole.
+#[test]
+fn page_is_whole_in_japanese() {
+    let Some(chromium) = chromium() else { return };
+    let run = fixture::small();
+    let analysis = analyse(&run);
+    let page = report::in_language(report::Language::Japanese, || report::html(&run, &analysis));
+    for (width, dark) in [(380, true), (1024, false)] {
+        let told = rendered(&chromium, &page, "japanese", width, dark, false);
+        assert_eq!(told["problems"], serde_json::json!([]), "at {width}");
     }
 }
 

@@ -53,18 +53,23 @@ impl Browser {
             complaints: Vec::new(),
             _profile: profile,
         };
-        let target = browser.call("Target.createTarget", &json!({ "url": "about:blank" }));
-        let attach = json!({ "targetId": target["targetId"], "flatten": true });
-        let session = browser.call("Target.attachToTarget", &attach)["sessionId"].clone();
-        browser.session = session.as_str().map(str::to_owned);
+        browser.session = Some(browser.page());
         for domain in ["Page", "Runtime", "Log"] {
             browser.call(&format!("{domain}.enable"), &json!({}));
         }
         browser
     }
 
+    /// An empty page more; its session.
+    fn page(&mut self) -> String {
+        let target = self.call("Target.createTarget", &json!({ "url": "about:blank" }));
+        let attach = json!({ "targetId": target["targetId"], "flatten": true });
+        let session = self.call("Target.attachToTarget", &attach)["sessionId"].clone();
+        session.as_str().expect("a session").to_owned()
+    }
+
     /// Says something and waits for the answer; events on the way are looked at.
-    fn call(&mut self, method: &str, parameters: &Value) -> Value {
+    pub(crate) fn call(&mut self, method: &str, parameters: &Value) -> Value {
         self.number += 1;
         let mut message = json!({ "id": self.number, "method": method, "params": parameters });
         if let Some(session) = &self.session {
@@ -191,7 +196,11 @@ impl Browser {
             json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
         self.call("Emulation.setDeviceMetricsOverride", &size);
         let scheme = if dark { "dark" } else { "light" };
-        let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        let features = json!([
+            { "name": "prefers-color-scheme", "value": scheme },
+            // Nothing is half way when a picture is taken.
+            { "name": "prefers-reduced-motion", "value": "reduce" },
+        ]);
         self.call("Emulation.setEmulatedMedia", &json!({ "features": features }));
     }
 

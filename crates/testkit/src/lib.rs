@@ -10,6 +10,7 @@
 //!   made_up       runs of known truth, to count how often a claim is false
 //!   chromium      where the browser is that renders pages
 //!   Browser       a page in it: opened, clicked through, looked over, pictured
+//!   looks         pictures that were kept, and what the accessibility tree of a page lacks
 //!   golden        text held against a file; RAIDLOOM_BLESS=1 rewrites it
 //!   skipped!      what a test could not do here, said where people see it
 //!   missing!      the same of what CI has to have: there it fails
@@ -25,6 +26,7 @@ pub mod crash;
 mod empty;
 pub mod golden;
 mod ledger;
+mod looks;
 pub mod made_up;
 mod memory;
 pub mod model;
@@ -36,6 +38,7 @@ use std::fmt;
 pub use browser::Browser;
 pub use chromium::chromium;
 pub use empty::Empty;
+pub use looks::{Distance, Kept, Picture};
 pub use memory::{Fault, Memory};
 pub use skip::{say_missing, say_skipped};
 

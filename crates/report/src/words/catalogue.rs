@@ -267,7 +267,6 @@ catalogue! {
     SAVE_SUMMARY: "Save the summary as ", "要約の保存: ";
     SAVE_OR: " or ", " または ";
     SAVE_END: ".", "。";
-    SWITCH: "Language", "言語";
 
     // Charts.
     MEDIAN: "median", "中央値";
