@@ -1,7 +1,7 @@
 //! What is changed from the page: a verb of the command line, as a child of this program, one at a
 //! time. There is no shell, and every value stands where it cannot be taken for a flag.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -103,6 +103,17 @@ enum Stage {
     Failed,
 }
 
+/// The run that was started from the page last.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Course {
+    stage: Stage,
+    /// The plan's file or the run's folder, as it was asked for.
+    what: String,
+    /// The command that was run, as a shell would take it.
+    command: Option<String>,
+    error: Option<String>,
+}
+
 /// Carries out what is asked for.
 pub(crate) struct Changes(Arc<Inner>);
 
@@ -111,6 +122,7 @@ struct Inner {
     /// Held while something is under way.
     busy: Arc<tokio::sync::Mutex<()>>,
     job: watch::Sender<String>,
+    course: watch::Sender<String>,
     child: Mutex<Child>,
 }
 
@@ -125,7 +137,9 @@ struct Child {
 impl Changes {
     pub(crate) fn with(program: PathBuf) -> Changes {
         let job = watch::Sender::new(json!(Job::default()).to_string());
-        Changes(Arc::new(Inner { program, busy: Arc::default(), job, child: Mutex::default() }))
+        let course = watch::Sender::new(json!(Course::default()).to_string());
+        let (busy, child) = (Arc::default(), Mutex::default());
+        Changes(Arc::new(Inner { program, busy, job, course, child }))
     }
 
     /// What the board does, as JSON, now and whenever it changes.
@@ -133,12 +147,17 @@ impl Changes {
         self.0.job.subscribe()
     }
 
+    /// The run that was started from the page, as JSON, now and whenever it changes.
+    pub(crate) fn watch_course(&self) -> watch::Receiver<String> {
+        self.0.course.subscribe()
+    }
+
     fn begin(&self) -> Result<OwnedMutexGuard<()>, Refusal> {
         let held = Arc::clone(&self.0.busy).try_lock_owned().map_err(|_| {
             Refusal::new(
                 StatusCode::CONFLICT,
                 "something is under way already, and one thing is done at a time: wait for it, or \
-                stop the board",
+                stop it",
             )
         })?;
         self.0.child().ends = false;
@@ -167,6 +186,22 @@ impl Changes {
         tokio::spawn(async move {
             let _held = held;
             inner.run_board(&board, rows).await;
+        });
+        Ok(())
+    }
+
+    /// Starts a run in a folder; what comes of it is heard from [`Changes::watch_course`].
+    pub(crate) fn start_run(
+        &self,
+        what: String,
+        arguments: Vec<String>,
+        folder: PathBuf,
+    ) -> Result<(), Refusal> {
+        let held = self.begin()?;
+        let inner = Arc::clone(&self.0);
+        tokio::spawn(async move {
+            let _held = held;
+            inner.run_plan(what, &arguments, &folder).await;
         });
         Ok(())
     }
@@ -233,6 +268,24 @@ impl Inner {
         self.tell(&job);
     }
 
+    async fn run_plan(&self, what: String, arguments: &[String], folder: &Path) {
+        let mut course = Course { stage: Stage::Running, what, ..Course::default() };
+        course.command = Some(shell(arguments));
+        self.course.send_replace(json!(course).to_string());
+        let ended = self.runner().run_in(Some(folder), arguments).await;
+        let error = match ended {
+            Ok(ended) => ended.error,
+            Err(refusal) => Some(refusal.text),
+        };
+        course.stage = match (&error, self.child().ends) {
+            (_, true) => Stage::Stopped,
+            (Some(_), false) => Stage::Failed,
+            (None, false) => Stage::Done,
+        };
+        course.error = error.filter(|_| course.stage == Stage::Failed);
+        self.course.send_replace(json!(course).to_string());
+    }
+
     fn tell(&self, job: &Job) {
         self.job.send_replace(json!(job).to_string());
     }
@@ -263,11 +316,17 @@ impl Runner<'_> {
     /// # Errors
     /// When it could not be started, or the page is being ended.
     pub(crate) async fn run(&self, arguments: &[String]) -> Result<Ended, Refusal> {
+        self.run_in(None, arguments).await
+    }
+
+    /// The same in another folder than the page's server is in.
+    async fn run_in(&self, folder: Option<&Path>, arguments: &[String]) -> Result<Ended, Refusal> {
         let failed = |error: std::io::Error| Refusal::failed(format!("starting the verb: {error}"));
-        let words = arguments.iter().map(|word| escape::shell(word));
-        let text = ["raidloom".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ");
-        self.commands.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+        self.commands.lock().unwrap_or_else(PoisonError::into_inner).push(shell(arguments));
         let mut command = Command::new(&self.inner.program);
+        if let Some(folder) = folder {
+            command.current_dir(folder);
+        }
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Ctrl-C in the terminal goes to the page's server, which tells its child by itself: told
         // twice, it would end at once and leave things behind.
@@ -298,6 +357,12 @@ impl Runner<'_> {
             Ended { said, .. } => Ok(said),
         }
     }
+}
+
+/// A command line of this program as a shell would take it.
+fn shell(arguments: &[String]) -> String {
+    let words = arguments.iter().map(|word| escape::shell(word));
+    ["raidloom".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ")
 }
 
 fn ended(output: &Output) -> Ended {

@@ -1,5 +1,5 @@
-//! Server-sent events: `arrays`, `runs` and `job`, each with one JSON document, when it has
-//! changed.
+//! Server-sent events: `arrays`, `runs`, `job` and `course`, each with one JSON document, when it
+//! has changed.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_core::Stream;
 use serde_json::Value;
 use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::sync::watch;
 
 use crate::{App, Shared, looking};
 
@@ -32,21 +33,21 @@ impl Stream for Heard {
 /// The answer that goes on.
 pub(crate) async fn events(State(app): State<Shared>) -> impl IntoResponse {
     let (sender, receiver) = mpsc::channel(8);
-    tokio::spawn(jobs(Arc::clone(&app), sender.clone()));
+    tokio::spawn(pass_on("job", app.changes.watch(), sender.clone()));
+    tokio::spawn(pass_on("course", app.changes.watch_course(), sender.clone()));
     tokio::spawn(look(app, sender));
     Sse::new(Heard(receiver)).keep_alive(KeepAlive::default())
 }
 
 /// Sends what is being done, at once and whenever it changes.
-async fn jobs(app: Shared, sender: Sender<Event>) {
-    let mut job = app.changes.watch();
+async fn pass_on(name: &str, mut told: watch::Receiver<String>, sender: Sender<Event>) {
     loop {
-        let event = Event::default().event("job").data(job.borrow_and_update().clone());
+        let event = Event::default().event(name).data(told.borrow_and_update().clone());
         if sender.send(event).await.is_err() {
             return;
         }
         tokio::select! {
-            changed = job.changed() => if changed.is_err() { return },
+            changed = told.changed() => if changed.is_err() { return },
             () = sender.closed() => return,
         }
     }

@@ -114,15 +114,23 @@ impl Runs {
         if rest.is_empty() { ".".to_owned() } else { rest }
     }
 
+    /// The folder of what the page calls so.
+    ///
+    /// # Errors
+    /// When there is no such run.
+    pub(crate) fn find(&self, id: &str) -> Result<PathBuf, Error> {
+        let mut folders = watch::runs_in(&self.folder).into_iter();
+        folders
+            .find(|run| self.id(run) == id)
+            .ok_or_else(|| Error::usage(format!("{id}: there is no such run here")))
+    }
+
     /// The page of a run's report, made from its figures. Only what [`Runs::all`] shows has one.
     ///
     /// # Errors
     /// When there is no such run, or it cannot be read.
     pub(crate) fn report(&self, id: &str) -> Result<String, Error> {
-        let folder = watch::runs_in(&self.folder)
-            .into_iter()
-            .find(|run| self.id(run) == id)
-            .ok_or_else(|| Error::usage(format!("{id}: there is no such run here")))?;
+        let folder = self.find(id)?;
         let run = lab::read(&folder)?;
         let analysis = lab::alone::with_starts(&folder, &run, results::analyse(&run));
         Ok(report::html(&run, &analysis))

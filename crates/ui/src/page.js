@@ -218,7 +218,7 @@ function traffic(array, course) {
   };
   const column = (text) => h("th", { scope: "col", class: "n" }, text);
   return h("details", { "data-key": "traffic" }, h("summary", {}, "What the devices move"),
-    h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": `What the devices of ${array.name} move` }, h("table", {},
+    h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": `What the devices of ${array.name} move` }, h("table", { "aria-label": `What the devices of ${array.name} move` },
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Device"), column("Reads now"), column("Writes now"), column("Read since the start"), column("Written"))),
       h("tbody", {}, array.members.map(row)))));
 }
@@ -253,7 +253,7 @@ function runCard(run) {
     run.now ? h("p", { class: "soft" }, `Now: ${run.now.configuration}: ${run.now.workload}`) : null,
     run.best.map((best) => h("p", { class: best.is_sure ? "" : "soft" }, bestOf(run, best))),
     run.trials_finished ? configurationsOf(run) : null,
-    run.stage === "interrupted" ? h("p", { class: "soft" }, "To go on: ", h("code", {}, `raidloom run --resume ${run.folder}`)) : null);
+    run.stage === "interrupted" ? h("p", { class: "soft row" }, about.allow_changes ? button("Go on", { resume: run.id }) : null, h("span", {}, about.allow_changes ? "or in a terminal: " : "To go on: ", h("code", {}, `raidloom run --resume ${run.folder}`))) : null);
 }
 function configurationsOf(run) {
   const column = (text, kind) => h("th", { scope: "col", class: kind }, text);
@@ -263,7 +263,7 @@ function configurationsOf(run) {
     h("td", { class: "n" }, one.ratio_low === null ? "-" : `${times(one.ratio_low)} to ${times(one.ratio_high)}`),
     h("td", {}, one.is_baseline ? "the baseline" : one.is_dropped ? "dropped" : ""));
   return h("details", { "data-key": "configurations" }, h("summary", {}, counted(run.configurations.length, "configuration")),
-    h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": `Configurations of ${run.id}` }, h("table", {},
+    h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": `Configurations of ${run.id}` }, h("table", { "aria-label": `Configurations of ${run.id}` },
       h("thead", {}, h("tr", {}, column("Configuration"), column("Trials", "n"), column("Score", "n"), column("Interval", "n"), column("Note"))),
       h("tbody", {}, run.configurations.map(row)))));
 }
@@ -278,6 +278,28 @@ function bestOf(run, best) {
   const range = best.ratio_low === null ? "" : ` (${times(best.ratio_low)} to ${times(best.ratio_high)})`;
   return `${where}: ${best.configuration}, ${times(best.ratio)}${range} the baseline, ${best.is_sure ? "sure" : run.stage === "running" ? "ahead so far, not sure" : "not sure"} (${best.figures})`;
 }
+
+// The run that was started from here; the folder says how far it is.
+function showCourse(course) {
+  const name = course.what.split("/").pop();
+  const texts = { idle: "", running: `Running ${name}. Nothing else is done meanwhile.`, done: `${name} is finished.`, stopped: `${name} was stopped.`, failed: `${name}: ${course.error}` };
+  const now = byId("runs-now");
+  now.textContent = texts[course.stage];
+  now.className = course.stage === "failed" ? "bad" : "soft";
+  byId("runs-stop").hidden = course.stage !== "running" || !about.allow_changes;
+}
+byId("runs-stop").addEventListener("click", () => ask("/api/run/stop", {}).catch((error) => say(error.message, true)));
+byId("runs-list").addEventListener("click", async (event) => {
+  const pressed = event.target.closest("button[data-resume]");
+  if (!pressed) return;
+  pressed.disabled = true;
+  try {
+    await ask("/api/run", { what: "resume", run: pressed.dataset.resume });
+  } catch (error) {
+    say(error.message, true);
+  }
+  pressed.disabled = false;
+});
 
 // Board.
 let job = { stage: "idle", target: "", rows: [], documents: [], commands: [] };
@@ -441,6 +463,7 @@ async function checkPlan() {
   place.hidden = !failure;
   planText.setAttribute("aria-invalid", failure ? "true" : "false");
   show("plan-outline", told ? outlineOf(told) : null);
+  byId("plan-consent").hidden = !told?.outline.written.some((one) => !one.made);
 }
 function outlineOf({ plan, outline, skipped }) {
   const race = outline.design === "race";
@@ -502,7 +525,13 @@ byId("plan-save").addEventListener("submit", async (event) => {
   const form = event.target;
   sayIn(form, "");
   try {
-    const saved = await ask("/api/plan/save", { name: form.elements.name.value.trim(), text: planText.value });
+    const name = form.elements.name.value.trim();
+    const saved = await ask("/api/plan/save", { name, text: planText.value });
+    if (event.submitter?.value === "run") {
+      await ask("/api/run", { what: "plan", name, consent: consent(form) });
+      say(`Saved as ${saved.path}, and started: see Runs.`);
+      return;
+    }
     say(`Saved as ${saved.path}. To run it:\n$ ${runWith(saved.path, saved.outline.written)}`);
   } catch (error) {
     sayIn(form, error.message);
@@ -528,7 +557,7 @@ async function showDrives() {
   };
   try {
     drives = await ask("/api/drives");
-    show("drives-list", drives.length ? h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": "Drives" }, h("table", {},
+    show("drives-list", drives.length ? h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": "Drives" }, h("table", { "aria-label": "Drives" },
       h("thead", {}, h("tr", {}, column("Drive"), column("Size", "n"), column("What it is"), column("Writes"), column("Why"))),
       h("tbody", {}, drives.map(row)))) : h("p", { class: "soft" }, "There are none, or this machine does not tell."));
   } catch (error) {
@@ -548,6 +577,7 @@ function listen() {
     showArrays();
   });
   on("runs", showRuns);
+  on("course", showCourse);
   on("job", (told) => {
     job = told;
     keep(job);

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::access::Asked;
 use crate::board::Board;
 use crate::changes::Refusal;
-use crate::verbs::{SavedPlan, Verb};
+use crate::verbs::{Measure, SavedPlan, Verb};
 use crate::{Shared, events, looking};
 
 /// The page: one file, with nothing in it that is fetched.
@@ -50,6 +50,8 @@ pub(crate) fn router(app: Shared) -> Router {
         .route("/api/plan/save", post(save))
         .route("/api/board", post(board))
         .route("/api/board/stop", post(stop))
+        .route("/api/run", post(run))
+        .route("/api/run/stop", post(stop))
         .route("/api/do", post(act))
         .fallback(|| async { Refusal::not_found("there is no such page") })
         .layer(middleware::from_fn_with_state(Arc::clone(&app), gate))
@@ -173,6 +175,15 @@ async fn board(State(app): State<Shared>, body: Bytes) -> Answer {
     app.allows_changes()?;
     let board: Board = read(&body)?;
     app.changes.start_board(board)?;
+    Ok(document(&json!({ "started": true })))
+}
+
+async fn run(State(app): State<Shared>, body: Bytes) -> Answer {
+    app.allows_changes()?;
+    let measure: Measure = read(&body)?;
+    let shared = Shared::clone(&app);
+    let (what, arguments) = beside(move || measure.arguments(&shared.runs)).await?;
+    app.changes.start_run(what, arguments, app.runs.folder().to_owned())?;
     Ok(document(&json!({ "started": true })))
 }
 

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::changes::{Refusal, Runner};
+use crate::looking::Runs;
 
 /// `--name=value`: what follows the `=` is never taken for a flag.
 pub(crate) fn flag(name: &str, value: &str) -> String {
@@ -218,6 +219,10 @@ impl SavedPlan {
     pub(crate) fn save(&self, folder: &Path) -> Result<Value, Error> {
         let path = folder.join(file_name(&self.name)?);
         let checked = crate::looking::plan(&self.text, folder)?;
+        // The same text under the same name is the same plan.
+        if std::fs::read_to_string(&path).is_ok_and(|text| text == self.text) {
+            return Ok(json!({ "path": path, "outline": checked["outline"] }));
+        }
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::AlreadyExists => Error::usage(format!(
                 "{}: it is there already; choose another name",
@@ -241,6 +246,53 @@ fn file_name(name: &str) -> Result<PathBuf, Error> {
         )));
     }
     Ok(PathBuf::from(format!("{stem}.toml")))
+}
+
+/// A run that is to be started or gone on with.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "what", rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum Measure {
+    /// A plan that lies in the folder of runs.
+    Plan {
+        /// Its file's name.
+        name: String,
+        #[serde(default)]
+        consent: Consent,
+    },
+    /// A run that was interrupted.
+    Resume {
+        /// What the page calls it.
+        run: String,
+        #[serde(default)]
+        consent: Consent,
+    },
+}
+
+impl Measure {
+    /// What it is for people, and the command line.
+    ///
+    /// # Errors
+    /// When there is no such plan or run in the folder.
+    pub(crate) fn arguments(&self, runs: &Runs) -> Result<(String, Vec<String>), Error> {
+        let said = |path: &Path| path.display().to_string();
+        match self {
+            Measure::Plan { name, consent } => {
+                let path = runs.folder().join(file_name(name)?);
+                if !path.is_file() {
+                    return Err(Error::usage(format!("{}: there is no such plan", said(&path))));
+                }
+                let rest = words(&["--", &said(&path)]);
+                let line = [words(&["run", "--quiet"]), consent.flags(), rest].concat();
+                Ok((said(&path), line))
+            }
+            Measure::Resume { run, consent } => {
+                let folder = runs.find(run)?;
+                let resume = vec![flag("resume", &said(&folder))];
+                let line = [words(&["run", "--quiet"]), resume, consent.flags()].concat();
+                Ok((said(&folder), line))
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -291,6 +343,32 @@ mod tests {
             r#"{"verb": "start", "stack": "ram:1MiB", "attach": "everywhere"}"#,
         ] {
             assert!(serde_json::from_str::<Verb>(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_run_lies_in_the_folder_of_runs() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("-x.toml"), "").expect("a file");
+        std::fs::write(folder.path().join("x.toml"), "").expect("a file");
+        let runs = Runs::of(folder.path().to_owned());
+        let line = |text: &str| {
+            let measure = serde_json::from_str::<Measure>(text).expect(text);
+            measure.arguments(&runs).map(|(_, line)| line.join(" ")).map_err(|it| it.to_string())
+        };
+        let path = folder.path().join("x.toml");
+        assert_eq!(
+            line(r#"{"what": "plan", "name": "x", "consent": {"erase": ["S1"]}}"#),
+            Ok(format!("run --quiet --erase=S1 -- {}", path.display()))
+        );
+        for (text, said) in [
+            (r#"{"what": "plan", "name": "y"}"#, "no such plan"),
+            (r#"{"what": "plan", "name": "../x"}"#, "letters, digits"),
+            (r#"{"what": "plan", "name": "-x"}"#, "letters, digits"),
+            (r#"{"what": "resume", "run": "../.."}"#, "no such run"),
+        ] {
+            let error = line(text).expect_err(text);
+            assert!(error.contains(said) && !error.contains('\n'), "{error}");
         }
     }
 

@@ -244,6 +244,8 @@ fn nothing_is_changed_without_leave() {
         ("/api/board", json!({ "target": target, "profile": "8", "size": "1MiB" })),
         ("/api/board/stop", json!({})),
         ("/api/plan/save", json!({ "name": "x", "text": "schema = 1" })),
+        ("/api/run", json!({ "what": "plan", "name": "x" })),
+        ("/api/run/stop", json!({})),
     ] {
         let (status, said) = page.post(path, &body.to_string());
         assert_eq!(status, 403, "{path}: {said}");
@@ -277,6 +279,8 @@ fn bad_input_is_answered_in_one_line() {
         ("/api/board", r#"{"target": ".", "profile": "9"}"#, 400, "there are 3, 8"),
         ("/api/plan", r#"{"text": "schema = 2"}"#, 400, "schema"),
         ("/api/plan/save", r#"{"name": "../x", "text": ""}"#, 400, "letters, digits"),
+        ("/api/run", r#"{"what": "plan", "name": "nowhere"}"#, 400, "no such plan"),
+        ("/api/run", r#"{"what": "resume", "run": "../.."}"#, 400, "no such run"),
     ] {
         let (status, document) = page.post(path, body);
         let error = document["error"].as_str().unwrap_or_default();
@@ -394,6 +398,9 @@ fn look_over(browser: &mut Browser, name: &str) {
         browser.resize(width, dark);
         let problems = browser.value(PROBE);
         assert_eq!(problems, json!([]), "{name} at {width}, dark: {dark}");
+        assert_eq!(browser.findings(), Vec::<String>::new(), "{name} at {width}");
+        let axe = browser.axe().unwrap_or_default();
+        assert_eq!(axe, Vec::<String>::new(), "{name} at {width}, dark: {dark}");
         let scheme = if dark { "dark" } else { "light" };
         browser.picture(&screenshots().join(format!("ui-{name}-{width}-{scheme}.png")));
     }
@@ -482,7 +489,40 @@ fn the_page_is_clicked_through() {
     let said = place.ok(&["plan", "check", "from-the-page.toml"]);
     assert!(said.contains("6 configurations"), "{said}");
 
-    // A run that goes on is watched.
+    // The same is run from here, by two words of consent less than a drive would take.
+    let modelled = fs::read_to_string(place.path("plan.toml")).unwrap();
+    browser.fill("#plan-text", &modelled.replace("<img src=x onerror=alert(1)>", "from here"));
+    browser.until("/^2 configurations/.test(document.querySelector('#plan-sentence').textContent)");
+    assert_eq!(browser.value("document.querySelector('#plan-consent').hidden"), true);
+    browser.fill("#plan-save [name=name]", "from-here");
+    browser.click("#plan-save button.main");
+    browser.until("/from-here.toml is finished/.test(document.querySelector('#runs').innerText)");
+    browser.until("document.querySelector('#runs h3').textContent === 'from here'");
+    // A longer one is stopped and gone on with.
+    let on_files = modelled
+        .replace("models = [", "#")
+        .replace("<img src=x onerror=alert(1)>", "on files")
+        .replace("blocks = 6", "blocks = 30")
+        .replace("[matrix]", "files = { count = 2, size = \"1MiB\" }\n[matrix]");
+    browser.fill("#plan-text", &on_files);
+    browser.fill("#plan-save [name=name]", "on-files");
+    browser.until("/30 blocks/.test(document.querySelector('#plan-sentence').textContent)");
+    browser.click("#plan-save button.main");
+    for again in [false, true] {
+        if again {
+            browser.click("#runs button[data-resume]");
+        }
+        browser.until("document.querySelector('#runs .tag').textContent === 'running'");
+        browser
+            .until("/trials?, \\d.* left/.test(document.querySelector('#runs .card').innerText)");
+        let refused = page.post("/api/do", r#"{"verb": "stop", "name": "tank"}"#);
+        assert_eq!(refused.0, 409, "{}", refused.1);
+        browser.click("#runs-stop");
+        browser.until("/was stopped/.test(document.querySelector('#runs').innerText)");
+        browser.until("document.querySelector('#runs .tag').textContent === 'interrupted'");
+    }
+
+    // A run that goes on elsewhere is watched.
     let plan = fs::read_to_string(place.path("plan.toml")).unwrap();
     let longer = plan
         .replace("models = [", "#")
@@ -508,7 +548,7 @@ fn the_page_is_clicked_through() {
     assert_eq!(browser.complaints(), Vec::<String>::new());
 
     // The report is a page of its own, and cannot ask this one anything.
-    let link = browser.value("document.querySelector('#runs .card:nth-of-type(2) a').href");
+    let link = browser.value("[...document.querySelectorAll('#runs .card a')].at(-1).href");
     browser.open(link.as_str().unwrap());
     assert_eq!(browser.value("document.querySelectorAll('h1').length"), 1);
     assert_eq!(browser.value("self.origin"), "null");
