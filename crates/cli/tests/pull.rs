@@ -215,7 +215,14 @@ fn hundreds_of_states_with_real_file_systems_lose_nothing_that_was_promised() {
     let seed = setting("RAIDLOOM_PULL_SEED", 1).to_string();
     let whose = ["raidloom", "md"];
     let both = BOTHS.iter().flat_map(|(stack, more)| {
-        whose.map(|array| (*stack, [&["--array", array], *more].concat(), &whose[..]))
+        whose.map(|array| {
+            // md with a PPL ends a flush without one: drives with a volatile cache lose what fsync
+            // has acknowledged (docs/pull.md).
+            let is_unsafe = array == "md" && more.contains(&"ppl");
+            let drives = if is_unsafe { "write-through" } else { "typical" };
+            let own = ["--array", array, "--device", drives];
+            (*stack, [&own[..], *more].concat(), &whose[..])
+        })
     });
     let ours = OURS.iter().map(|stack| (*stack, vec!["--work", "fsync"], &whose[..1]));
     let cases: Vec<_> = both.chain(ours).collect();
@@ -253,10 +260,16 @@ fn sound_and_alike(found: &[Value]) {
     for one in found {
         for sample in ["figure", "hunt"] {
             let [card, first] = [one, &found[0]].map(|one| &one["outcome"][sample]["card"]);
-            for what in ["promise_broken", "unmountable", "exposed", "check_failed"] {
+            // A superblock of the file system's own that is torn within 4 KiB is no fault of the
+            // array's: in the hunt it may take a repair.
+            let none: &[&str] = match sample {
+                "figure" => &["promise_broken", "exposed", "unmountable", "check_failed"],
+                _ => &["promise_broken", "exposed"],
+            };
+            for what in none {
                 assert_eq!(card[what]["count"], 0, "{what}, {sample}: {one}");
             }
-            for what in ["pulls", "promises", "promising", "torn_blocks"] {
+            for what in ["pulls", "promises", "promising", "torn_blocks", "unmountable"] {
                 assert_eq!(card[what], first[what], "{what}, {sample}: {one}");
             }
         }
