@@ -17,6 +17,7 @@ use crate::bench_command::{CrystalArguments, DepthArguments, DevtestArguments, H
 use crate::cache_command::arguments::{CacheVerb, OverlayVerb};
 use crate::compare_command::CompareArguments;
 use crate::guest_command::GuestVerb;
+use crate::history_command::HistoryArguments;
 use crate::monitor_command::MonitorArguments;
 use crate::pull_command::{EXAMPLES as EXAMPLES_OF_PULL, PullArguments};
 use crate::report_command::ReportArguments;
@@ -185,6 +186,18 @@ Examples:
 The ratio is second / first. What changed on the machine between two runs cannot be told
 from a difference: to decide something, put both into one plan, which interleaves them.")]
     Compare(CompareArguments),
+
+    /// Show one figure over many runs, and where it changed
+    #[command(after_long_help = "\
+Examples:
+  raidloom history raidloom-runs
+  raidloom history raidloom-runs --metric latency_p99 --only raid5 --svg p99.svg
+  raidloom history /srv/nightly --json | jq '.series[] | select(.change)'
+
+Runs are put in the order in which they began. A change is marked where the order of at least 8
+runs surely means something: at most 5 % of histories in which nothing changed have any mark. What
+changed, figures do not tell; to decide something, put both into one plan.")]
+    History(HistoryArguments),
 
     /// Tell of what happens to running arrays: members that fail, rebuilds that end, caches in
     /// trouble

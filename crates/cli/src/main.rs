@@ -12,6 +12,7 @@ mod compare_command;
 mod drives;
 mod failure;
 mod guest_command;
+mod history_command;
 mod model;
 mod monitor_command;
 mod output;
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
         Command::Merge(arguments) => run::merge(&output, &arguments),
         Command::Report(arguments) => report_command::report(&output, &arguments),
         Command::Compare(arguments) => compare_command::compare_runs(&output, &arguments),
+        Command::History(arguments) => history_command::show(&output, &arguments),
         Command::Watch(arguments) => watch_command::watch(&output, &arguments),
         Command::Ui(arguments) => ui_command::ui(&output, &arguments),
         Command::Guest(verb) => guest_command::guest(&output, &verb),

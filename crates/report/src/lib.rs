@@ -17,6 +17,7 @@ mod charts;
 mod csv;
 mod decision;
 mod heat;
+mod history;
 mod html;
 mod json;
 mod markdown;
@@ -33,6 +34,7 @@ mod words;
 
 pub use card::{card_svg, card_text};
 pub use csv::csv;
+pub use history::history_svg;
 pub use html::html;
 pub use json::json;
 pub use markdown::markdown;

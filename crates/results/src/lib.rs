@@ -4,6 +4,7 @@
 //! Plan (what was meant) + Host (where) + Trial, Trial, … (what was measured)  =  Run
 //! Plan, Trials so far -> course::Course -> which trials come next, which of them vote
 //! Run, Run -> compare::compare -> Changes (the same cells, measured apart)
+//! Run, Run, … -> history::history -> Series (one figure of the same cells, and where it changed)
 //! Plan, Trials of pull tests -> safety::safety -> grades
 //! Run -> analysis::analyse -> Analysis (ratios, intervals, verdicts, best sets)  -> report
 //! ```
@@ -14,6 +15,7 @@ mod bounds;
 pub mod claim;
 pub mod compare;
 pub mod course;
+pub mod history;
 pub mod safety;
 pub mod shape;
 pub mod statistics;

@@ -65,7 +65,7 @@ impl LogScale {
 }
 
 /// A coordinate with a tenth of a pixel.
-pub(super) fn px(value: f64) -> String {
+pub(crate) fn px(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map(String::from).unwrap_or(text)
 }
@@ -135,7 +135,7 @@ pub(super) fn answer_class(answer: Option<Answer>) -> &'static str {
 }
 
 /// Position of positive values on a logarithmic axis from one round value to another.
-pub(super) struct Decades {
+pub(crate) struct Decades {
     low: f64,
     high: f64,
     from: f64,
@@ -145,7 +145,7 @@ pub(super) struct Decades {
 impl Decades {
     /// A scale that holds all `values`, drawn from `from` to `to`, whose ends are 1, 2 or 5 times a
     /// power of ten.
-    pub(super) fn new(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
+    pub(crate) fn new(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
         let (low, high) = values
             .filter(|value| value.is_finite() && *value > 0.0)
             .fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
@@ -162,14 +162,14 @@ impl Decades {
     }
 
     /// Where a value lies; values outside lie at the ends.
-    pub(super) fn place(&self, value: f64) -> f64 {
+    pub(crate) fn place(&self, value: f64) -> f64 {
         let value = value.clamp(self.low, self.high);
         let share = (value / self.low).ln() / (self.high / self.low).ln();
         self.from + share * (self.to - self.from)
     }
 
     /// 1, 2 and 5 times powers of ten, at least `distance` apart; the powers themselves come first.
-    pub(super) fn ticks(&self, distance: f64) -> Vec<f64> {
+    pub(crate) fn ticks(&self, distance: f64) -> Vec<f64> {
         let powers = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
         let mut ticks: Vec<f64> = Vec::new();
         for factor in [1.0, 5.0, 2.0] {

@@ -1,0 +1,107 @@
+//! `raidloom history`: one figure over many runs, and where it changed.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use results::history::{Series, Wanted, history};
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::output::{Output, figure, table};
+
+/// `history`.
+#[derive(Args, Debug)]
+pub(crate) struct HistoryArguments {
+    /// A folder of runs
+    #[arg(default_value = ".")]
+    pub folder: PathBuf,
+
+    /// Which figure: throughput, io, latency_p99 or another metric of the runs [default: the one
+    /// that each workload is judged by]
+    #[arg(long, value_name = "METRIC")]
+    pub metric: Option<String>,
+
+    /// Only cells with this word in their configuration or workload (may be repeated)
+    #[arg(long, value_name = "WORD")]
+    pub only: Vec<String>,
+
+    /// Draw it (- for standard output)
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+}
+
+/// Reads all runs of a folder and shows one figure of each cell.
+pub(crate) fn show(output: &Output, arguments: &HistoryArguments) -> Result<(), Failure> {
+    let folders = lab::watch::runs_in(&arguments.folder);
+    if folders.is_empty() {
+        return Err(Failure::usage(format!(
+            "{}: there is no run in it",
+            arguments.folder.display()
+        )));
+    }
+    let mut runs = Vec::new();
+    for folder in folders {
+        let run = lab::read(&folder)?;
+        let analysis = results::analyse(&run);
+        let name = folder.file_name().map_or_else(
+            || folder.display().to_string(),
+            |name| name.to_string_lossy().into_owned(),
+        );
+        runs.push((name, run, analysis));
+    }
+    let count = runs.len();
+    let wanted = Wanted { metric: arguments.metric.clone(), words: arguments.only.clone() };
+    let series = history(&runs, &wanted);
+    if series.is_empty() {
+        let metrics: std::collections::BTreeSet<&str> = runs
+            .iter()
+            .flat_map(|(.., analysis)| &analysis.comparisons)
+            .flat_map(|comparison| &comparison.cells)
+            .flat_map(|cell| cell.metrics.iter().map(|metric| metric.name.as_str()))
+            .collect();
+        return Err(Failure::usage(format!(
+            "no cell of these {count} runs has what was asked for; metrics are: {}",
+            metrics.into_iter().collect::<Vec<_>>().join(", ")
+        )));
+    }
+    if output.json {
+        return output.document(&json!({ "schema": "raidloom/history/1", "series": series }));
+    }
+    if let Some(path) = &arguments.svg {
+        let picture = report::history_svg(&series);
+        if path.as_os_str() == "-" {
+            return output.file(&picture);
+        }
+        host::files::write_named(path, picture.as_bytes())?;
+        output.progress(&format!("wrote {}", path.display()));
+        return Ok(());
+    }
+    let head = ["workload", "configuration", "metric", "runs", "first", "last", "change"];
+    let rows: Vec<Vec<String>> = series.iter().map(row).collect();
+    output.result(&table(&head, &rows, &[3, 4, 5]))
+}
+
+fn row(series: &Series) -> Vec<String> {
+    let shown = |point: Option<&results::history::Point>| {
+        point.map_or_else(|| "-".to_owned(), |point| figure(point.median))
+    };
+    let change = match &series.change {
+        Some(change) => format!(
+            "{:+.1} % from {} on (p = {:.3})",
+            (change.ratio - 1.0) * 100.0,
+            series.points[change.from].run,
+            change.p
+        ),
+        None if series.points.len() < 8 => "not asked: 8 runs are the fewest".to_owned(),
+        None => "none that is sure".to_owned(),
+    };
+    vec![
+        series.workload.clone(),
+        series.configuration.clone(),
+        series.metric.clone(),
+        series.points.len().to_string(),
+        shown(series.points.first()),
+        shown(series.points.last()),
+        change,
+    ]
+}

@@ -1,0 +1,88 @@
+//! `raidloom history`: one figure over many runs, and where it changed.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+fn raidloom(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_raidloom"));
+    command.args(arguments).current_dir(folder).output().unwrap()
+}
+
+fn ok(folder: &Path, arguments: &[&str]) -> String {
+    let output = raidloom(folder, arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The same run as of `day`, with all rates times `factor`.
+fn copied(from: &Path, to: &Path, day: u32, factor: f64) {
+    fs::create_dir_all(to).unwrap();
+    for name in ["plan.toml", "plan.resolved.json"] {
+        fs::copy(from.join(name), to.join(name)).unwrap();
+    }
+    let read = |name: &str| fs::read_to_string(from.join(name)).unwrap();
+    let mut host: Value = serde_json::from_str(&read("host.json")).unwrap();
+    host["started"] = json!(format!("2026-10-{day:02}T08:00:00Z"));
+    fs::write(to.join("host.json"), host.to_string()).unwrap();
+    let trials = read("trials.jsonl").lines().fold(String::new(), |all, line| {
+        let mut trial: Value = serde_json::from_str(line).unwrap();
+        let rate = &mut trial["metrics"]["throughput_bytes_per_second"];
+        *rate = json!(rate.as_f64().unwrap() * factor);
+        format!("{all}{trial}\n")
+    });
+    fs::write(to.join("trials.jsonl"), trials).unwrap();
+}
+
+#[test]
+fn a_change_over_many_runs_is_marked_where_it_was_planted() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let plan = "schema = 1\nname = \"nightly\"\n[members.disks]\nmodels = [\"maxtor-6y200p0\", \
+        \"maxtor-6y200p0\"]\n[matrix]\nlevel = \"raid0\"\nchunk = [\"16KiB\", \"64KiB\"]\n\
+        [baseline]\nchunk = \"16KiB\"\n[[workload]]\nsuite = \"devtest\"\n\
+        tests = [\"random read 512\"]\ntime_per_test = \"1s\"\n[trials]\nblocks = 6\n";
+    fs::write(folder.join("plan.toml"), plan).unwrap();
+    ok(folder, &["run", "plan.toml", "-o", "first"]);
+    for day in 1..=12 {
+        // Each day a little otherwise, and from the ninth on a tenth slower.
+        let noise = 1.0 + 0.004 * f64::from(day * 7 % 5) - 0.008;
+        let factor = if day >= 9 { 0.9 * noise } else { noise };
+        let to = folder.join(format!("runs/2026-10-{day:02}-nightly"));
+        copied(&folder.join("first"), &to, day, factor);
+    }
+    let document: Value =
+        serde_json::from_str(&ok(folder, &["history", "runs", "--json"])).unwrap();
+    let series = document["series"].as_array().unwrap();
+    assert_eq!(series.len(), 2, "{document}");
+    for one in series {
+        assert_eq!(one["points"].as_array().unwrap().len(), 12);
+        assert_eq!(one["change"]["from"], 8, "{one}");
+        assert!((one["change"]["ratio"].as_f64().unwrap() - 0.9).abs() < 0.01, "{one}");
+    }
+    let table = ok(folder, &["history", "runs", "--metric", "throughput", "--only", "64KiB"]);
+    assert_eq!(table.lines().count(), 2, "{table}");
+    assert!(table.contains("% from 2026-10-09-nightly on"), "{table}");
+    // What did not change has no mark.
+    let calm = ok(folder, &["history", "runs", "--metric", "io_per_second"]);
+    assert_eq!(calm.matches("none that is sure").count(), 2, "{calm}");
+    let few = ok(folder, &["history", "first"]);
+    assert!(few.contains("8 runs are the fewest"), "{few}");
+
+    ok(folder, &["history", "runs", "--svg", "history.svg"]);
+    let picture = fs::read_to_string(folder.join("history.svg")).unwrap();
+    assert_eq!(picture.matches("<circle").count(), 24);
+    assert_eq!(picture.matches("class=\"change\"").count(), 2);
+    for (arguments, said) in [
+        (vec!["history", "nowhere"], "no run in it"),
+        (vec!["history", "runs", "--metric", "zebras"], "metrics are: "),
+    ] {
+        let output = raidloom(folder, &arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && error.contains(said), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+}
