@@ -17,8 +17,8 @@
 //! pipe ends, and the watchdog kills the group and removes the folder.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
@@ -38,8 +38,9 @@ use crate::{Cut, Disk, Drive, Kernel, Scheduler};
 
 /// What is run first inside.
 const INIT: &str = include_str!("inside/init.sh");
-/// Waits until its input ends, then clears up: `$1` is the process group, `$2` the folder.
-const WATCHDOG: &str = r#"read -r _; kill -KILL -- "-$1"; rm -rf -- "$2""#;
+/// Waits until its input ends, then clears up: `$1` is the process group, `$2` the folder. A line
+/// says that the group is gone, whose number may be another's from then on.
+const WATCHDOG: &str = r#"read -r gone || kill -KILL -- "-$1"; read -r _; rm -rf -- "$2""#;
 /// How long a kernel may take until it calls for the first time, in real time.
 const FIRST_CALL_MAX: Duration = Duration::from_secs(60);
 /// The least memory that a guest starts with.
@@ -170,7 +171,7 @@ impl Boot<'_> {
 
     fn run_here(&self, go_on: &dyn Fn() -> bool) -> Result<Outcome, Error> {
         let wall = Reactor::wall().map_err(|error| failed("io_uring", error))?;
-        let folder = self.make_folder()?;
+        let mut folder = self.make_folder()?;
         let call = folder.listen("time")?;
         let reactor = Reactor::virtual_clock();
         let mut disks = Vec::new();
@@ -178,7 +179,7 @@ impl Boot<'_> {
             let line = folder.listen(&format!("d{number}"))?;
             disks.push(Disk::new(drive, &format!("disk{number}"), line, &reactor)?);
         }
-        let mut processes = self.start(&folder)?;
+        let mut processes = self.start(&mut folder)?;
         let Some(kernel) = processes.first_call(&call, &wall, go_on)? else {
             return Err(folder.last_words("the guest's kernel ended before it began"));
         };
@@ -220,7 +221,7 @@ impl Boot<'_> {
             .prefix("raidloom-guest-")
             .tempdir()
             .map_err(|error| failed("making a folder for the guest", error))?;
-        let folder = Folder(path.keep());
+        let folder = Folder(path.keep(), None);
         let at = |name: &str| folder.0.join(name);
         let make = || -> io::Result<()> {
             fs::create_dir(at("own"))?;
@@ -239,7 +240,7 @@ impl Boot<'_> {
         Ok(folder)
     }
 
-    fn start(&self, folder: &Folder) -> Result<Processes, Error> {
+    fn start(&self, folder: &mut Folder) -> Result<Processes, Error> {
         let console = File::options()
             .write(true)
             .create_new(true)
@@ -272,7 +273,7 @@ impl Boot<'_> {
             _ => failed("starting the guest", error),
         })?;
         let group = kernel.id();
-        let mut processes = Processes { kernel, watchdog: None };
+        let mut processes = Processes { kernel, gone: None };
         let watchdog = Command::new("sh")
             .args(["-c", WATCHDOG, "watchdog", &group.to_string()])
             .arg(&folder.0)
@@ -282,14 +283,20 @@ impl Boot<'_> {
             .stderr(Stdio::null())
             .spawn()
             .map_err(|error| failed("starting the guest's watchdog", error))?;
-        processes.watchdog = Some(watchdog);
+        let input = watchdog.stdin.as_ref().map(|input| input.as_fd().try_clone_to_owned());
+        folder.1 = Some(watchdog);
+        processes.gone = input
+            .transpose()
+            .map_err(|error| failed("starting the guest's watchdog", error))?
+            .map(File::from);
         Ok(processes)
     }
 }
 
-/// A guest's own folder, removed with this value.
+/// A guest's own folder, removed with this value, and the watchdog, which removes it where this
+/// process does not come to it.
 #[derive(Debug)]
-struct Folder(PathBuf);
+struct Folder(PathBuf, Option<Child>);
 
 impl Folder {
     fn listen(&self, name: &str) -> Result<UnixListener, Error> {
@@ -316,6 +323,10 @@ impl Drop for Folder {
     fn drop(&mut self) {
         // What cannot be removed is in the system's folder for such things, with a telling name.
         let _ = fs::remove_dir_all(&self.0);
+        if let Some(mut watchdog) = self.1.take() {
+            let _ = watchdog.kill();
+            let _ = watchdog.wait();
+        }
     }
 }
 
@@ -335,10 +346,11 @@ fn last_words(console: &str) -> String {
     line.split_once("] ").map_or(line, |(_, text)| text).to_owned()
 }
 
-/// The kernel with all that it has started, and the watchdog.
+/// The kernel with all that it has started.
 struct Processes {
     kernel: Child,
-    watchdog: Option<Child>,
+    /// Where the watchdog is told that they are gone.
+    gone: Option<File>,
 }
 
 impl Processes {
@@ -390,9 +402,8 @@ impl Drop for Processes {
             let _ = rustix::process::kill_process_group(group, Signal::KILL);
         }
         let _ = self.kernel.wait();
-        if let Some(mut watchdog) = self.watchdog.take() {
-            let _ = watchdog.kill();
-            let _ = watchdog.wait();
+        if let Some(mut gone) = self.gone.take() {
+            let _ = gone.write_all(b"gone\n");
         }
     }
 }
