@@ -5,10 +5,13 @@ use crate::Spot;
 /// How many streams of reads are remembered for each member.
 const STREAMS: usize = 4;
 
-/// A stream that is read so far on one member, while that has more to do than another, goes on
+/// A stream of long reads goes on where it is for so long although other commands are in flight
 /// there: so several members share a stream of many requests at a time, in parts so long that a
 /// disk which passes over those of the others still gains.
 const RUN_BYTES: u64 = 1 << 20;
+
+/// From this length on a read is long.
+const LONG_BYTES: u64 = 256 << 10;
 
 /// Reads of which each began where the one before it ended.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +20,8 @@ struct Stream {
     end: u64,
     /// How much was read, in bytes.
     run: u64,
+    /// How much of it by the last, in bytes.
+    length: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -28,16 +33,19 @@ struct Queue {
 }
 
 impl Queue {
-    const IDLE: Queue =
-        Queue { in_flight: 0, streams: [Stream { end: u64::MAX, run: 0 }; STREAMS], latest: 0 };
+    const IDLE: Queue = Queue {
+        in_flight: 0,
+        streams: [Stream { end: u64::MAX, run: 0, length: 0 }; STREAMS],
+        latest: 0,
+    };
 
     /// Whether a read at `offset` goes on with a stream that stays here.
     #[inline]
     fn keeps(&self, offset: u64) -> bool {
-        let is_shared = self.in_flight > 1;
-        self.streams
-            .iter()
-            .any(|stream| stream.end == offset && !(is_shared && stream.run >= RUN_BYTES))
+        let is_idle = self.in_flight == 0;
+        let stays =
+            |stream: &Stream| is_idle || stream.length >= LONG_BYTES && stream.run < RUN_BYTES;
+        self.streams.iter().any(|stream| stream.end == offset && stays(stream))
     }
 }
 
@@ -69,7 +77,7 @@ impl Queues {
             let known = queue.streams.iter().position(|stream| stream.end == offset);
             let run = known.map_or(0, |stream| queue.streams[stream].run) + length;
             let stream = known.unwrap_or(next);
-            queue.streams[stream] = Stream { end: offset + length, run };
+            queue.streams[stream] = Stream { end: offset + length, run, length };
             queue.latest = stream;
         }
     }
@@ -97,9 +105,10 @@ impl Queues {
     }
 
     /// The copy to read, where they agree: the one that continues a stream of reads on its member
-    /// (for a while, if that has other commands in flight), or else on the member with the fewest
-    /// commands in flight, or else nearest to where the member was read last. Before these comes
-    /// one that `joins` a command of the same plan, of which nothing is counted here yet.
+    /// if that is idle, or the reads are long and it has not enough of them; or else on the member
+    /// with the fewest commands in flight, or else nearest to where the member was read last.
+    /// Before these comes one that `joins` a command of the same plan, of which nothing is counted
+    /// here yet.
     #[inline]
     pub fn choose(
         &self,
@@ -151,7 +160,7 @@ mod tests {
     #[test]
     fn streams_stay_where_they_are() {
         let mut queues = Queues::idle(3);
-        let mut homes = [None; 6];
+        let mut homes = [None; 3];
         for round in 0..10 {
             for (stream, home) in (0..).zip(&mut homes) {
                 let offset = stream * 1000 + round * 10;
@@ -159,11 +168,19 @@ mod tests {
                 assert_eq!(*home.get_or_insert(member), member, "stream {stream} moved");
                 queues.begin(member, Some((offset, 10)));
             }
+            homes.iter().flatten().for_each(|member| queues.end(*member, 1));
         }
-        assert!(
-            (0..3).all(|member| homes.iter().filter(|home| **home == Some(member)).count() == 2),
-            "{homes:?}"
-        );
+        assert_eq!(homes, [0, 1, 2].map(Some));
+    }
+
+    /// A stream of short reads goes on where there is nothing to wait for.
+    #[test]
+    fn a_stream_leaves_a_member_that_is_busy() {
+        let mut queues = Queues::idle(3);
+        queues.begin(0, Some((0, 500)));
+        assert_eq!(chosen(&queues, 500), 1);
+        queues.end(0, 1);
+        assert_eq!(chosen(&queues, 500), 0);
     }
 
     /// With one command at a time a stream stays; with more, members take turns.
@@ -199,6 +216,7 @@ mod tests {
         queues.keep_to_first(true);
         queues.begin(0, Some((9000, 10)));
         queues.begin(1, Some((0, 500)));
+        queues.end(1, 1);
         queues.want(Some(2));
         assert_eq!(chosen(&queues, 500), 0, "neither idle, nor near, nor wanted, but first");
         let joining = |queues: &Queues, member| {

@@ -570,12 +570,14 @@ fn too_many_absent_members_are_named() {
 fn a_read_of_many_chunks_is_one_command_for_each_copy_it_needs() {
     let level = MirrorLevel::raid10(Raid10::new(4, 400, 10, Raid10Layout::near(2)));
     let part = Part { action: Action::Read, offset: 160, length: 160 };
-    for (idle, busy) in [(0, 1), (1, 0)] {
-        // The busy member is where the stream of reads has come to; only the first chunk goes on
+    for (other, home) in [(0, 1), (1, 0)] {
+        // The stream of reads has come to one member of each pair; only the first chunk goes on
         // there, and what comes next of it is not under way yet.
         let mut queues = Queues::idle(4);
-        queues.begin(busy, Some((0, 80)));
-        queues.begin(busy + 2, Some((0, 80)));
+        for member in [home, home + 2] {
+            queues.begin(member, Some((0, 80)));
+            queues.end(member, 1);
+        }
         let mut plan = Plan::default();
         Level::plan(&level, part, &Faults::default(), &queues, &mut plan).expect("all are there");
         let of = |pair: [usize; 2]| {
@@ -583,7 +585,7 @@ fn a_read_of_many_chunks_is_one_command_for_each_copy_it_needs() {
             read.retain(|member| pair.contains(member));
             read
         };
-        assert_eq!(of([0, 1]), [busy; 8], "not {idle} as well");
-        assert_eq!(of([2, 3]), [busy + 2; 8]);
+        assert_eq!(of([0, 1]), [home; 8], "not {other} as well");
+        assert_eq!(of([2, 3]), [home + 2; 8]);
     }
 }
