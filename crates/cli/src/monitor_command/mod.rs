@@ -76,6 +76,9 @@ pub(crate) fn monitor(output: &Output, arguments: &MonitorArguments) -> Result<(
             }
         }
         let (notices, now) = notices::since(&seen, &statuses, &dead, &silent);
+        // What is told of can be read there.
+        *latest.lock().unwrap_or_else(PoisonError::into_inner) =
+            Latest { statuses, silent: [dead, silent].concat() };
         for notice in &notices {
             arguments.ways.tell(output, notice)?;
         }
@@ -83,8 +86,6 @@ pub(crate) fn monitor(output: &Output, arguments: &MonitorArguments) -> Result<(
             now.write(path)?;
         }
         seen = now;
-        *latest.lock().unwrap_or_else(PoisonError::into_inner) =
-            Latest { statuses, silent: [dead, silent].concat() };
         if arguments.once {
             return Ok(());
         }
