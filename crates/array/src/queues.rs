@@ -13,39 +13,35 @@ const RUN_BYTES: u64 = 1 << 20;
 /// From this length on a read is long.
 const LONG_BYTES: u64 = 256 << 10;
 
-/// Reads of which each began where the one before it ended.
-#[derive(Clone, Copy, Debug)]
-struct Stream {
-    /// Where the last one ended, in bytes of the array's data on the member; `u64::MAX` is nowhere.
-    end: u64,
-    /// How much was read, in bytes.
-    run: u64,
-    /// How much of it by the last, in bytes.
-    length: u64,
-}
-
 #[derive(Clone, Debug)]
 struct Queue {
     in_flight: u32,
-    streams: [Stream; STREAMS],
+    /// Streams: reads of which each began where the one before it ended. Where the last one ended,
+    /// in bytes of the array's data on the member; `u64::MAX` is nowhere.
+    ends: [u64; STREAMS],
+    /// How much was read of each, and by its last read, in bytes.
+    read: [(u64, u64); STREAMS],
     /// The stream that was read last.
     latest: usize,
 }
 
 impl Queue {
-    const IDLE: Queue = Queue {
-        in_flight: 0,
-        streams: [Stream { end: u64::MAX, run: 0, length: 0 }; STREAMS],
-        latest: 0,
-    };
+    const IDLE: Queue =
+        Queue { in_flight: 0, ends: [u64::MAX; STREAMS], read: [(0, 0); STREAMS], latest: 0 };
+
+    /// The stream that a read at `offset` goes on with.
+    #[inline]
+    fn stream(&self, offset: u64) -> Option<usize> {
+        self.ends.iter().position(|end| *end == offset)
+    }
 
     /// Whether a read at `offset` goes on with a stream that stays here.
     #[inline]
     fn keeps(&self, offset: u64) -> bool {
-        let is_idle = self.in_flight == 0;
-        let stays =
-            |stream: &Stream| is_idle || stream.length >= LONG_BYTES && stream.run < RUN_BYTES;
-        self.streams.iter().any(|stream| stream.end == offset && stays(stream))
+        self.stream(offset).is_some_and(|stream| {
+            let (run, last) = self.read[stream];
+            self.in_flight == 0 || last >= LONG_BYTES && run < RUN_BYTES
+        })
     }
 }
 
@@ -73,11 +69,11 @@ impl Queues {
         let queue = &mut self.members[member];
         queue.in_flight += 1;
         if let Some((offset, length)) = read {
-            let next = (queue.latest + 1) % STREAMS;
-            let known = queue.streams.iter().position(|stream| stream.end == offset);
-            let run = known.map_or(0, |stream| queue.streams[stream].run) + length;
-            let stream = known.unwrap_or(next);
-            queue.streams[stream] = Stream { end: offset + length, run, length };
+            let known = queue.stream(offset);
+            let stream = known.unwrap_or((queue.latest + 1) % STREAMS);
+            let run = known.map_or(0, |stream| queue.read[stream].0);
+            queue.ends[stream] = offset + length;
+            queue.read[stream] = (run + length, length);
             queue.latest = stream;
         }
     }
@@ -129,7 +125,7 @@ impl Queues {
             if queue.keeps(copy.offset) {
                 return (2, 0, 0);
             }
-            let end = queue.streams[queue.latest].end;
+            let end = queue.ends[queue.latest];
             let distance = if end == u64::MAX { copy.offset } else { end.abs_diff(copy.offset) };
             (3, queue.in_flight, distance)
         })
