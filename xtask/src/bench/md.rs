@@ -9,7 +9,11 @@
 //!
 //! Nothing here depends on this machine: a round is a seed, and gives the same figures anywhere.
 
+use std::num::NonZero;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use serde_json::Value;
 
@@ -148,6 +152,41 @@ fn measure(bench: &Bench, case: Case, by_md: bool, seed: u32) -> Result<Vec<f64>
     Ok(rates)
 }
 
+/// How many seeds: a round of this takes minutes, and none is disturbed by the machine.
+fn rounds(bench: &Bench) -> u32 {
+    if bench.effort.is_full() { 3 } else { 1 }
+}
+
+/// What one side of a case gave in each round.
+type Rounds = Vec<Result<Vec<f64>, String>>;
+
+/// Measures both sides of all cases, ours first, with a guest on each processor: modelled figures do
+/// not disturb each other.
+fn measure_all(bench: &Bench, cases: &[Case]) -> Vec<[Rounds; 2]> {
+    let next = AtomicUsize::new(0);
+    let rounds = rounds(bench) as usize;
+    let found = Mutex::new(vec![[(); 2].map(|()| vec![Ok(Vec::new()); rounds]); cases.len()]);
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let (case, side, round) =
+                (number / (2 * rounds), number % 2, number % (2 * rounds) / 2);
+            let Some(&(array, state)) = cases.get(case) else { return };
+            if number.is_multiple_of(2 * rounds) {
+                eprintln!("   {} {state}", array.level);
+            }
+            let rates = measure(bench, (array, state), side == 1, round as u32 + 1);
+            found.lock().unwrap_or_else(PoisonError::into_inner)[case][side][round] = rates;
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, NonZero::get) {
+            scope.spawn(work);
+        }
+    });
+    found.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Measures every array in each of its states on both sides, a seed a round.
 ///
 /// # Errors
@@ -157,15 +196,12 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--locked", "--package", "raidloom"]).current_dir(&bench.root);
     child::succeed(&mut cargo)?;
+    let cases: Vec<Case> = cases().collect();
+    let measured = measure_all(bench, &cases);
     let mut rows = Vec::new();
-    for case in cases() {
-        let (array, state) = case;
-        eprintln!("   {} {state}", array.level);
-        let (mut ours, mut other) = (Vec::new(), Vec::new());
-        for seed in 1..=bench.effort.rounds {
-            ours.push(measure(bench, case, false, seed)?);
-            other.push(measure(bench, case, true, seed)?);
-        }
+    for ((array, state), sides) in cases.into_iter().zip(measured) {
+        let [ours, other] = sides.map(|rounds| rounds.into_iter().collect::<Result<Vec<_>, _>>());
+        let (ours, other) = (ours?, other?);
         let column = |rounds: &[Vec<f64>], number: usize| {
             rounds.iter().map(|rates| rates[number]).collect::<Vec<f64>>()
         };
@@ -202,7 +238,7 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
         limits of 1000 KiB/s while there is other work and 200 000 without. What differs is the \
         array's logic; computing takes no time on either side."
     );
-    let rounds = bench.effort.rounds;
+    let rounds = rounds(bench);
     let measured = match rounds {
         1 => "Measured in modelled time with seed 1".to_owned(),
         _ => format!("Measured in modelled time with the seeds 1 to {rounds}"),

@@ -35,6 +35,13 @@ pub(crate) struct Effort {
     requests: u64,
 }
 
+impl Effort {
+    /// Whether it is what `docs/benchmarks.md` is made with.
+    fn is_full(&self) -> bool {
+        self.rounds >= FULL.rounds
+    }
+}
+
 const FULL: Effort = Effort { rounds: 5, seconds: 4, requests: 2_000_000 };
 const SHORT: Effort = Effort { rounds: 3, seconds: 1, requests: 500_000 };
 const QUICK: Effort = Effort { rounds: 1, seconds: 1, requests: 200_000 };

@@ -81,8 +81,6 @@ const HELD_BACK: &[(&str, &str, &str)] = &[
     ("raid10 over 4, rebuilding, during", "MB/s rebuilt", YIELDS),
     ("raid5 over 4, rebuilding, during", "MB/s rebuilt", YIELDS),
     ("raid6 over 5, rebuilding, during", "MB/s rebuilt", YIELDS),
-    ("raid5 over 4, degraded: sequential write", "modelled io/s", JOINS),
-    ("raid5 over 4, rebuilding: sequential write", "modelled io/s", JOINS),
     ("on `ram:`", "% of cells", SHARED_PROCESSOR),
     ("SEQ1M", "MB/s", VIRTUAL_DISK),
     ("RND4K", "MB/s", VIRTUAL_DISK),
@@ -106,11 +104,6 @@ const SHARED_PROCESSOR: &str = "memory answers as fast as a processor does, and 
 /// Of rebuilding arrays.
 const YIELDS: &str = "both have the same limits; ours goes down to the lower one whenever there is \
     other work, which it serves faster for that (the rows above), and md keeps on";
-
-/// Of parity that is written in a sequence.
-const JOINS: &str = "a row that comes in two requests is read and written for each, where md often \
-    waits for the second: of 48 MiB ours read 8.4 MiB beside the writes and md 3.4; both join the \
-    writes of neighbouring rows";
 
 /// Of crystal's rows.
 const VIRTUAL_DISK: &str = "rounds of one side alone differ by more than the 5 % that are asked \
