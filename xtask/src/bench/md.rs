@@ -160,8 +160,8 @@ fn rounds(bench: &Bench) -> u32 {
 /// What one side of a case gave in each round.
 type Rounds = Vec<Result<Vec<f64>, String>>;
 
-/// Measures both sides of all cases, ours first, with a guest on each processor: modelled figures do
-/// not disturb each other.
+/// Measures both sides of all cases, ours first, with a guest on each processor: modelled figures
+/// do not disturb each other.
 fn measure_all(bench: &Bench, cases: &[Case]) -> Vec<[Rounds; 2]> {
     let next = AtomicUsize::new(0);
     let rounds = rounds(bench) as usize;
