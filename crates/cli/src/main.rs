@@ -13,6 +13,7 @@ mod drives;
 mod failure;
 mod guest_command;
 mod history_command;
+mod language;
 mod model;
 mod monitor_command;
 mod output;

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use lab::originals;
-use report::Language;
 use results::Run;
 use results::analysis::{Analysis, analyse};
 
 use crate::failure::Failure;
+use crate::language::{Lang, language};
 use crate::output::Output;
 
 /// `report`.
@@ -50,19 +50,10 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "FILE")]
     pub card: Option<PathBuf>,
 
-    /// Language of what people read; the page has a switch to the other one, and what programs read
-    /// is the same in both
-    #[arg(long, value_name = "LANG", default_value = "en")]
-    pub lang: ReportLanguage,
-}
-
-/// A language of reports.
-#[derive(ValueEnum, Clone, Copy, Debug)]
-pub(crate) enum ReportLanguage {
-    /// English
-    En,
-    /// Japanese
-    Ja,
+    /// Language of what people read, by default the locale's; the page has a switch to the other
+    /// one, and what programs read is the same in both
+    #[arg(long, value_name = "LANG")]
+    pub lang: Option<Lang>,
 }
 
 /// Writes what was asked for, or prints the report for the terminal.
@@ -73,11 +64,7 @@ pub(crate) fn report(output: &Output, arguments: &ReportArguments) -> Result<(),
         output.result(&report::json(&run, &analysis))?;
         return has_result(&analysis);
     }
-    let language = match arguments.lang {
-        ReportLanguage::En => Language::English,
-        ReportLanguage::Ja => Language::Japanese,
-    };
-    report::in_language(language, || for_people(output, arguments, &run, &analysis))
+    report::in_language(language(arguments.lang), || for_people(output, arguments, &run, &analysis))
 }
 
 /// The same in the forms that are not JSON.

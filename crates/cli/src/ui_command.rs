@@ -7,6 +7,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::language::{Lang, language};
 use crate::output::Output;
 use crate::signals;
 
@@ -25,6 +26,10 @@ pub(crate) struct UiArguments {
     /// Let the page change things: measure, start and stop arrays, exchange members, save plans
     #[arg(long)]
     pub allow_changes: bool,
+
+    /// Language of the page, by default the locale's; it has a switch to the other one
+    #[arg(long, value_name = "LANG")]
+    pub lang: Option<Lang>,
 }
 
 /// Serves the page until Ctrl-C.
@@ -40,6 +45,7 @@ pub(crate) fn ui(output: &Output, arguments: &UiArguments) -> Result<(), Failure
         runs,
         program,
         allow_changes: arguments.allow_changes,
+        language: language(arguments.lang),
     };
     ui::serve(options, &signals::to_end(), |page| {
         if output.json {

@@ -114,6 +114,12 @@ impl Browser {
         while self.hear()["method"] != "Page.loadEventFired" {}
     }
 
+    /// A script that is run in every page opened from now on, before its own.
+    pub fn before_the_page(&mut self, script: &str) {
+        let script = json!({ "source": script });
+        self.call("Page.addScriptToEvaluateOnNewDocument", &script);
+    }
+
     /// What an expression of JavaScript comes to in the page; promises are waited for.
     ///
     /// # Panics

@@ -144,6 +144,25 @@ impl Kept {
 }
 
 impl Browser {
+    /// Whether the page's Japanese is drawn as in kept pictures: with IPAGothic, which is Debian's
+    /// `fonts-ipafont-gothic`. Where it is not, the test says so, and in CI it fails.
+    pub fn draws_japanese_as_debian(&mut self) -> bool {
+        // Its letters are half as wide as high, which those of the fonts beside it are not.
+        let drawn = self.value(
+            "(() => { const canvas = document.createElement('canvas'); \
+             const context = canvas.getContext('2d', { willReadFrequently: true }); \
+             const drawn = (fonts) => { canvas.width = canvas.height = 120; \
+             context.font = `100px ${fonts}`; context.fillText('結', 5, 100); \
+             return context.getImageData(0, 0, 120, 120).data.join(); }; \
+             const same = drawn(getComputedStyle(document.body).fontFamily) === drawn('IPAGothic'); \
+             return same && Math.abs(context.measureText('raid').width - 200) < 1; })()",
+        );
+        if drawn != true {
+            crate::missing!("pictures in Japanese: apt-get install -y fonts-ipafont-gothic");
+        }
+        drawn == true
+    }
+
     /// Where a part is on its page, and a picture of it as PNG in base64.
     fn pictured(&mut self, selector: &str) -> Value {
         let selector = json!(selector);

@@ -19,6 +19,7 @@ mod events;
 mod looking;
 mod routes;
 mod verbs;
+mod words;
 
 use std::io;
 use std::net::SocketAddr;
@@ -26,6 +27,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use host::Error;
+use report::Language;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -44,6 +46,8 @@ pub struct Options {
     pub program: PathBuf,
     /// Whether anything may be changed from the page.
     pub allow_changes: bool,
+    /// What the page speaks until its switch is pressed.
+    pub language: Language,
 }
 
 /// All that a request may need.
@@ -52,6 +56,7 @@ struct App {
     runs: Runs,
     changes: Changes,
     allow_changes: bool,
+    language: Language,
 }
 
 type Shared = Arc<App>;
@@ -90,6 +95,7 @@ pub fn serve(
             runs: Runs::of(options.runs),
             changes: Changes::with(options.program),
             allow_changes: options.allow_changes,
+            language: options.language,
         });
         ready(&page)?;
         let served = axum::serve(listener, routes::router(Arc::clone(&app))).into_future();

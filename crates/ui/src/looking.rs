@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use host::Error;
 use lab::watch::{self, RunState, Stage, Stamp};
+use report::Language;
 use serde::Serialize;
 use serde_json::{Value, json};
 use serve::{Runtime, Status};
@@ -129,11 +130,11 @@ impl Runs {
     ///
     /// # Errors
     /// When there is no such run, or it cannot be read.
-    pub(crate) fn report(&self, id: &str) -> Result<String, Error> {
+    pub(crate) fn report(&self, id: &str, language: Language) -> Result<String, Error> {
         let folder = self.find(id)?;
         let run = lab::read(&folder)?;
         let analysis = lab::alone::with_starts(&folder, &run, results::analyse(&run));
-        Ok(report::html(&run, &analysis))
+        Ok(report::in_language(language, || report::html(&run, &analysis)))
     }
 }
 

@@ -4,7 +4,17 @@
 
 const token = new URLSearchParams(location.search).get("token") ?? "";
 const byId = (id) => document.getElementById(id);
-let about = { allow_changes: false, profiles: [], folder: "" };
+
+// What is said is written in English here and in the page, and looked up where it is said in Japanese. What comes from
+// outside (names, reasons, what a verb has said) is in no table and stays as it is.
+const JAPANESE = {japanese};
+const root = document.documentElement;
+function t(english, places) {
+  const text = (root.lang === "ja" && JAPANESE[english]) || english;
+  return text.replace(/\{(\w+)\}/g, (all, name) => places?.[name] ?? all);
+}
+const list = (parts) => parts.filter(Boolean).join(t(", "));
+let about = { version: "", allow_changes: false, profiles: [], folder: "" };
 
 const SVG = "http://www.w3.org/2000/svg";
 function make(element, attributes, children) {
@@ -46,7 +56,7 @@ function digits(value) {
   return value.toFixed(Math.min(3, Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))))));
 }
 function bytes(value) {
-  if (value === null || value === undefined) return "not known";
+  if (value === null || value === undefined) return t("not known");
   const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
   let unit = 0;
   while (value >= 1000 && unit + 1 < units.length) [value, unit] = [value / 1024, unit + 1];
@@ -61,7 +71,11 @@ function duration(seconds) {
   if (seconds < 3600) return `${Math.floor(seconds / 60)}:${two(seconds % 60)} min`;
   return `${Math.floor(seconds / 3600)}:${two(Math.floor((seconds % 3600) / 60))} h`;
 }
-const counted = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+// A number of things: the words for one, and for any other number of them.
+const counted = (count, one, more) => (count === 1 ? t(one) : t(more, { count }));
+const blocksOf = (count) => counted(count, "1 block", "{count} blocks");
+const trialsOf = (count) => counted(count, "1 trial", "{count} trials");
+const configurationsIn = (count) => counted(count, "1 configuration", "{count} configurations");
 
 // Asking the server.
 async function ask(path, body, query) {
@@ -71,10 +85,10 @@ async function ask(path, body, query) {
   try {
     answer = await fetch(address, how);
   } catch {
-    throw new Error("raidloom ui does not answer; was it ended?");
+    throw new Error(t("raidloom ui does not answer; was it ended?"));
   }
-  const said = await answer.json().catch(() => ({ error: `an answer without sense (${answer.status})` }));
-  if (!answer.ok) throw new Error(said.error ?? `refused (${answer.status})`);
+  const said = await answer.json().catch(() => ({ error: t("an answer without sense ({status})", { status: answer.status }) }));
+  if (!answer.ok) throw new Error(said.error ?? t("refused ({status})", { status: answer.status }));
   return said;
 }
 let saidTimer;
@@ -126,21 +140,22 @@ function courseOf(course) {
   const rates = course?.rates ?? [];
   const most = Math.max(1e6, ...rates.flatMap((one) => [one.read, one.written]));
   const line = (key) => rates.map((one, index) => `${index + COURSE - rates.length},${(38 - (36 * one[key]) / most).toFixed(1)}`).join(" ");
-  const label = `The last minute: up to ${rate(Math.max(0, ...rates.map((one) => one.read)))} read and ${rate(Math.max(0, ...rates.map((one) => one.written)))} written`;
+  const upTo = (key) => rate(Math.max(0, ...rates.map((one) => one[key])));
+  const label = t("The last minute: up to {read} read and {written} written", { read: upTo("read"), written: upTo("written") });
   return s("svg", { class: "course", role: "img", "aria-label": label, viewBox: `0 0 ${COURSE - 1} 40`, preserveAspectRatio: "none" },
     s("polyline", { class: "read", points: line("read") }), s("polyline", { class: "written", points: line("written") }));
 }
 const STATES = { online: ["online", "good"], degraded: ["DEGRADED", "warn"], unusable: ["UNUSABLE", "bad"] };
 const worst = (array) => ["unusable", "degraded", "online"].find((state) => array.arrays.some((one) => one.state === state)) ?? "online";
-const tag = (text, kind) => h("span", { class: `tag ${kind}` }, text);
-const fact = (name, ...value) => h("div", {}, h("dt", {}, name), h("dd", {}, ...value));
+const tag = (text, kind) => h("span", { class: `tag ${kind}` }, t(text));
+const fact = (name, ...value) => h("div", {}, h("dt", {}, t(name)), h("dd", {}, ...value));
 const button = (text, data, attributes) => h("button", { type: "button", ...Object.fromEntries(Object.entries(data).map(([key, value]) => [`data-${key}`, value])), ...attributes }, text);
 const memberName = (name) => (name ?? "").replace(/^file:/, "");
 
 function showArrays() {
   const cards = arrays.arrays.map(arrayCard);
   const problems = arrays.problems.map((problem) => h("p", { class: "bad" }, problem));
-  const none = cards.length || problems.length ? null : h("p", { class: "soft" }, "None runs. ", h("code", {}, "raidloom array start"), " starts one.");
+  const none = cards.length || problems.length ? null : h("p", { class: "soft" }, t("None runs. "), h("code", {}, "raidloom array start"), t(" starts one."));
   show("arrays-list", none, problems, cards);
 }
 function arrayCard(array) {
@@ -148,11 +163,11 @@ function arrayCard(array) {
   const [word, kind] = STATES[worst(array)];
   const at = array.attached ? (array.attached.block_device ?? array.attached.file) : (array.nbd[0] ?? array.vhost_user?.socket ?? "");
   const busy = array.arrays.find((one) => one.work)?.work;
-  return h("article", { class: "card", "data-key": `${array.name} ${array.process}`, "aria-label": `Array ${array.name}` },
-    h("div", { class: "head" }, h("h3", {}, array.name), tag(word, kind), busy ? h("span", { class: "soft" }, busy.kind) : null,
-      about.allow_changes ? button("Stop", { act: JSON.stringify({ verb: "stop", name: array.name }), sure: `Really stop ${array.name}?` }) : null),
+  return h("article", { class: "card", "data-key": `${array.name} ${array.process}`, "aria-label": t("Array {name}", array) },
+    h("div", { class: "head" }, h("h3", {}, array.name), tag(word, kind), busy ? h("span", { class: "soft" }, t(busy.kind)) : null,
+      about.allow_changes ? button(t("Stop"), { act: JSON.stringify({ verb: "stop", name: array.name }), sure: t("Really stop {name}?", array) }) : null),
     h("dl", { class: "facts" },
-      fact("Size", bytes(array.size_bytes), array.read_only ? ", read-only" : ""),
+      fact("Size", bytes(array.size_bytes), array.read_only ? t(", read-only") : ""),
       fact("At", h("span", { class: "path" }, at)),
       array.mounts.length ? fact("Mounted", h("span", { class: "path" }, array.mounts.join(", "))) : null,
       fact("Members read", rate(late(course, "read"))),
@@ -162,14 +177,15 @@ function arrayCard(array) {
     traffic(array, course),
     array.caches.map(cacheOf),
     array.notes.map((note) => h("p", { class: "soft" }, note)),
-    array.events.length ? h("details", { "data-key": "events" }, h("summary", {}, `What has happened (${array.events.length})`), h("ul", {}, array.events.slice(-20).reverse().map((event) => h("li", {}, `${event.array}: ${event.text}`)))) : null,
-    h("details", { "data-key": "stack" }, h("summary", {}, "Stack text"), h("p", { class: "path" }, array.stack)));
+    array.events.length ? h("details", { "data-key": "events" }, h("summary", {}, t("What has happened ({count})", { count: array.events.length })), h("ul", {}, array.events.slice(-20).reverse().map((event) => h("li", {}, `${event.array}: ${event.text}`)))) : null,
+    h("details", { "data-key": "stack" }, h("summary", {}, t("Stack text")), h("p", { class: "path" }, array.stack)));
 }
 function workOf(work) {
   const share = work.done_bytes / Math.max(1, work.total_bytes);
-  const left = work.is_paused ? "paused" : work.remaining_seconds === null ? "" : `about ${duration(work.remaining_seconds)} left`;
-  const text = [`${work.kind}${work.member === null ? "" : ` of member ${work.member}`}: ${percent(share)}`, work.is_paused ? "" : rate(work.bytes_per_second), left].filter(Boolean).join(", ");
-  return h("div", { "data-key": "work" }, h("p", { class: "soft" }, text), h("progress", { max: 1, value: share.toFixed(4), "aria-label": work.kind }));
+  const left = work.is_paused ? t("paused") : work.remaining_seconds === null ? "" : t("about {time} left", { time: duration(work.remaining_seconds) });
+  const what = { kind: t(work.kind), member: work.member, share: percent(share) };
+  const text = list([work.member === null ? t("{kind}: {share}", what) : t("{kind} of member {member}: {share}", what), work.is_paused ? "" : rate(work.bytes_per_second), left]);
+  return h("div", { class: "work", "data-key": "work" }, h("p", { class: "soft" }, text), h("progress", { max: 1, value: share.toFixed(4), "aria-label": t(work.kind) }));
 }
 const MEMBERS = { online: "good", rebuild: "warn", failed: "bad", stale: "bad", missing: "bad", spare: "good", journal: "good", unused: "warn" };
 function membersOf(array, one) {
@@ -177,17 +193,17 @@ function membersOf(array, one) {
   const acts = (member) => {
     if (!about.allow_changes || member.slot === null) return null;
     if (member.state === "online" || member.state === "rebuild")
-      return button("Set faulty", { act: JSON.stringify(can("fail", member)), sure: `Really set member ${member.slot} faulty?` });
-    return member.state === "failed" ? button("Remove", { act: JSON.stringify(can("remove", member)), sure: `Really remove member ${member.slot}?` }) : null;
+      return button(t("Set faulty"), { act: JSON.stringify(can("fail", member)), sure: t("Really set member {slot} faulty?", member) });
+    return member.state === "failed" ? button(t("Remove"), { act: JSON.stringify(can("remove", member)), sure: t("Really remove member {slot}?", member) }) : null;
   };
   const row = (member) => h("tr", {}, h("th", { scope: "row" }, member.slot === null ? "-" : String(member.slot)),
-    h("td", {}, h("span", { class: MEMBERS[member.state] }, member.state), member.rebuilt_bytes === null ? "" : ` (${bytes(member.rebuilt_bytes)})`),
+    h("td", {}, h("span", { class: MEMBERS[member.state] }, t(member.state)), member.rebuilt_bytes === null ? "" : ` (${bytes(member.rebuilt_bytes)})`),
     h("td", { class: "path" }, memberName(member.name) || "-", member.cause ? h("span", { class: "word warn" }, member.cause) : null),
     h("td", { class: "n" }, member.read_errors ?? "-"), about.allow_changes ? h("td", {}, acts(member)) : null);
-  const column = (text, attributes) => h("th", { scope: "col", ...attributes }, text);
+  const column = (text, attributes) => h("th", { scope: "col", ...attributes }, t(text));
   return h("div", { "data-key": one.array_uuid },
-    h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": `Members of ${one.name}` }, h("table", {},
-      h("caption", {}, `${one.level}${one.chunk_bytes ? `, chunk ${bytes(one.chunk_bytes)}` : ""}, ${one.slots}, ${one.is_clean ? "clean" : "active"}`),
+    h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": t("Members of {name}", one) }, h("table", {},
+      h("caption", {}, list([one.level, one.chunk_bytes ? t("chunk {size}", { size: bytes(one.chunk_bytes) }) : "", one.slots, one.is_clean ? t("clean") : t("active")])),
       h("thead", {}, h("tr", {}, column("Slot"), column("State"), column("Device"), column("Read errors", { class: "n" }), about.allow_changes ? column("Do") : null)),
       h("tbody", {}, one.members.map(row)))),
     one.work ? workOf(one.work) : null,
@@ -195,18 +211,18 @@ function membersOf(array, one) {
     about.allow_changes ? giveTo(array, one) : null);
 }
 function giveTo(array, one) {
-  const scrub = (action, text) => button(text, { act: JSON.stringify({ verb: "scrub", name: array.name, array: one.name, action }) });
+  const scrub = (action, text) => button(t(text), { act: JSON.stringify({ verb: "scrub", name: array.name, array: one.name, action }) });
   const slots = one.members.filter((member) => member.slot !== null && member.state === "online");
-  return h("details", { "data-key": "give" }, h("summary", {}, `Check ${one.name}, or give it a device`),
+  return h("details", { "data-key": "give" }, h("summary", {}, t("Check {name}, or give it a device", one)),
     h("p", { class: "row" }, one.work ? [scrub(one.work.is_paused ? "resume" : "pause", one.work.is_paused ? "Go on" : "Pause"), scrub("cancel", "Cancel")] : [scrub("check", "Check"), scrub("repair", "Repair")]),
     h("form", { class: "fields give", "data-name": array.name, "data-array": one.name },
-      h("label", {}, "A file that is there, or a drive", h("input", { name: "device", required: true, autocomplete: "off", spellcheck: "false" })),
-      h("label", {}, "What for", h("select", { name: "slot" },
-        h("option", { value: "" }, "a slot without a member, or as a spare"),
-        slots.map((member) => h("option", { value: String(member.slot) }, `in place of member ${member.slot}, ${memberName(member.name)}`)))),
-      h("label", {}, "Serial number of the drive, which may be erased", h("input", { name: "erase", autocomplete: "off", spellcheck: "false" })),
-      h("label", { class: "check" }, h("input", { type: "checkbox", name: "erase_signature" }), "It may carry a signature, which is lost"),
-      h("p", { class: "wide" }, h("button", { class: "main" }, "Give it to the array")),
+      h("label", {}, t("A file that is there, or a drive"), h("input", { name: "device", required: true, autocomplete: "off", spellcheck: "false" })),
+      h("label", {}, t("What for"), h("select", { name: "slot" },
+        h("option", { value: "" }, t("a slot without a member, or as a spare")),
+        slots.map((member) => h("option", { value: String(member.slot) }, t("in place of member {slot}, {name}", { slot: member.slot, name: memberName(member.name) }))))),
+      h("label", {}, t("Serial number of the drive, which may be erased"), h("input", { name: "erase", autocomplete: "off", spellcheck: "false" })),
+      h("label", { class: "check" }, h("input", { type: "checkbox", name: "erase_signature" }), t("It may carry a signature, which is lost")),
+      h("p", { class: "wide" }, h("button", { class: "main" }, t("Give it to the array"))),
       h("p", { class: "wide error", role: "alert", hidden: true })));
 }
 function traffic(array, course) {
@@ -216,16 +232,17 @@ function traffic(array, course) {
       h("td", { class: "n" }, rate(mean(rates.map((one) => one[0])))), h("td", { class: "n" }, rate(mean(rates.map((one) => one[1])))),
       h("td", { class: "n" }, bytes(leaf.read_bytes)), h("td", { class: "n" }, bytes(leaf.written_bytes)));
   };
-  const column = (text) => h("th", { scope: "col", class: "n" }, text);
-  return h("details", { "data-key": "traffic" }, h("summary", {}, "What the devices move"),
-    h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": `What the devices of ${array.name} move` }, h("table", { "aria-label": `What the devices of ${array.name} move` },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Device"), column("Reads now"), column("Writes now"), column("Read since the start"), column("Written"))),
+  const column = (text) => h("th", { scope: "col", class: "n" }, t(text));
+  const name = t("What the devices of {name} move", array);
+  return h("details", { "data-key": "traffic" }, h("summary", {}, t("What the devices move")),
+    h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": name }, h("table", { "aria-label": name },
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, t("Device")), column("Reads now"), column("Writes now"), column("Read since the start"), column("Written"))),
       h("tbody", {}, array.members.map(row)))));
 }
 function cacheOf(cache) {
-  const hits = (hit, miss) => (hit + miss ? percent(hit / (hit + miss)) : "none asked");
+  const hits = (hit, miss) => (hit + miss ? percent(hit / (hit + miss)) : t("none asked"));
   return h("dl", { class: "facts", "data-key": `cache ${cache.name}` },
-    fact("Cache", cache.mode), fact("Used", `${bytes(cache.used_bytes)} of ${bytes(cache.size_bytes)}`),
+    fact("Cache", t(cache.mode)), fact("Used", t("{used} of {size}", { used: bytes(cache.used_bytes), size: bytes(cache.size_bytes) })),
     fact("Dirty", bytes(cache.dirty_bytes)), fact("Read hits", hits(cache.read_hits, cache.read_misses)),
     fact("Write hits", hits(cache.write_hits, cache.write_misses)), fact("Written out", rate(cache.write_out_bytes_per_second)),
     cache.failure ? fact("Failure", h("span", { class: "bad" }, cache.failure)) : null);
@@ -233,56 +250,62 @@ function cacheOf(cache) {
 
 // Runs.
 const STAGES = { running: ["running", "warn"], interrupted: ["interrupted", "bad"], finished: ["finished", "good"] };
+let runs;
 function showRuns(told) {
-  byId("runs-folder").textContent = `In ${told.folder}`;
-  const none = told.runs.length ? null : h("p", { class: "soft" }, "None here. ", h("code", {}, "raidloom run PLAN"), " makes one.");
-  show("runs-list", none, told.runs.map(runCard), told.more ? h("p", { class: "soft" }, `and ${told.more} older ones`) : null);
+  runs = told;
+  byId("runs-folder").textContent = t("In {folder}", told);
+  const none = told.runs.length ? null : h("p", { class: "soft" }, t("None here. "), h("code", {}, "raidloom run PLAN"), t(" makes one."));
+  show("runs-list", none, told.runs.map(runCard), told.more ? h("p", { class: "soft" }, t("and {more} older ones", told)) : null);
 }
 function runCard(run) {
-  if (run.problem) return h("article", { class: "card", "data-key": run.id, "aria-label": `Run ${run.id}` }, h("h3", {}, run.id), h("p", { class: "bad" }, run.problem));
+  if (run.problem) return h("article", { class: "card", "data-key": run.id, "aria-label": t("Run {id}", run) }, h("h3", {}, run.id), h("p", { class: "bad" }, run.problem));
   const [word, kind] = STAGES[run.stage];
   const share = run.trials ? run.trials_finished / run.trials : 0;
-  const blocks = run.blocks === null ? `${counted(run.blocks_finished, "block")} of a race` : `${run.blocks_finished} of ${counted(run.blocks, "block")}`;
-  const address = `/report?${new URLSearchParams({ run: run.id, token })}`;
-  return h("article", { class: "card", "data-key": run.id, "aria-label": `Run ${run.id}` },
+  const blocks = run.blocks === null ? t("{blocks} of a race", { blocks: blocksOf(run.blocks_finished) }) : t("{done} of {all}", { done: run.blocks_finished, all: blocksOf(run.blocks) });
+  const address = `/report?${new URLSearchParams({ run: run.id, lang: root.lang, token })}`;
+  return h("article", { class: "card", "data-key": run.id, "aria-label": t("Run {id}", run) },
     h("div", { class: "head" }, h("h3", {}, run.name), tag(word, kind),
-      run.trials_finished ? h("a", { href: address, target: "_blank", rel: "noopener" }, run.stage === "finished" ? "Report" : "Report so far") : null),
-    h("p", { class: "soft" }, `${run.id}, begun ${run.started.replace("T", " ").replace(/\.\d+/, "")}`),
-    run.stage === "finished" ? null : h("progress", { max: 1, value: share.toFixed(4), "aria-label": `Trials of ${run.name}` }),
-    h("p", {}, [blocks, `${run.trials_finished} of ${counted(run.trials, "trial")}`, run.stage === "finished" ? "" : percent(share), run.trials_flagged ? `${run.trials_flagged} flagged` : "", run.now ? leftOf(run.now) : ""].filter(Boolean).join(", ")),
-    run.now ? h("p", { class: "soft" }, `Now: ${run.now.configuration}: ${run.now.workload}`) : null,
+      run.trials_finished ? h("a", { href: address, target: "_blank", rel: "noopener" }, t(run.stage === "finished" ? "Report" : "Report so far")) : null),
+    h("p", { class: "soft" }, t("{id}, begun {time}", { id: run.id, time: run.started.replace("T", " ").replace(/\.\d+/, "") })),
+    run.stage === "finished" ? null : h("progress", { max: 1, value: share.toFixed(4), "aria-label": t("Trials of {name}", run) }),
+    h("p", {}, list([blocks, t("{done} of {all}", { done: run.trials_finished, all: trialsOf(run.trials) }), run.stage === "finished" ? "" : percent(share), run.trials_flagged ? t("{count} flagged", { count: run.trials_flagged }) : "", run.now ? leftOf(run.now) : ""])),
+    run.now ? h("p", { class: "soft" }, t("Now: {configuration}: {workload}", run.now)) : null,
     run.best.map((best) => h("p", { class: best.is_sure ? "" : "soft" }, bestOf(run, best))),
     run.trials_finished ? configurationsOf(run) : null,
-    run.stage === "interrupted" ? h("p", { class: "soft row" }, about.allow_changes ? button("Go on", { resume: run.id }) : null, h("span", {}, about.allow_changes ? "or in a terminal: " : "To go on: ", h("code", {}, `raidloom run --resume ${run.folder}`))) : null);
+    run.stage === "interrupted" ? h("p", { class: "soft row" }, about.allow_changes ? button(t("Go on"), { resume: run.id }) : null, h("span", {}, t(about.allow_changes ? "or in a terminal: " : "To go on: "), h("code", {}, `raidloom run --resume ${run.folder}`))) : null);
 }
 function configurationsOf(run) {
-  const column = (text, kind) => h("th", { scope: "col", class: kind }, text);
+  const column = (text, kind) => h("th", { scope: "col", class: kind }, t(text));
   const times = (ratio) => (ratio === null ? "-" : `${ratio.toFixed(2)}×`);
   const row = (one) => h("tr", {}, h("th", { scope: "row" }, [one.comparison, one.configuration].filter(Boolean).join(": ")),
     h("td", { class: "n" }, String(one.trials)), h("td", { class: "n" }, times(one.ratio)),
-    h("td", { class: "n" }, one.ratio_low === null ? "-" : `${times(one.ratio_low)} to ${times(one.ratio_high)}`),
-    h("td", {}, one.is_baseline ? "the baseline" : one.is_dropped ? "dropped" : ""));
-  return h("details", { "data-key": "configurations" }, h("summary", {}, counted(run.configurations.length, "configuration")),
-    h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": `Configurations of ${run.id}` }, h("table", { "aria-label": `Configurations of ${run.id}` },
+    h("td", { class: "n" }, one.ratio_low === null ? "-" : t("{low} to {high}", { low: times(one.ratio_low), high: times(one.ratio_high) })),
+    h("td", {}, one.is_baseline ? t("the baseline") : one.is_dropped ? t("dropped") : ""));
+  return h("details", { "data-key": "configurations" }, h("summary", {}, configurationsIn(run.configurations.length)),
+    h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": t("Configurations of {id}", run) }, h("table", { "aria-label": t("Configurations of {id}", run) },
       h("thead", {}, h("tr", {}, column("Configuration"), column("Trials", "n"), column("Score", "n"), column("Interval", "n"), column("Note"))),
       h("tbody", {}, run.configurations.map(row)))));
 }
 function leftOf(now) {
   const [low, high] = [duration(now.left_low_seconds), duration(now.left_high_seconds)];
-  return `${low === high ? low : `${low} to ${high}`} left${now.left_is_rough ? " (rough)" : ""}`;
+  const time = low === high ? low : t("{low} to {high}", { low, high });
+  return now.left_is_rough ? t("{time} left (rough)", { time }) : t("{time} left", { time });
 }
 function bestOf(run, best) {
   const times = (ratio) => `${ratio.toFixed(2)}×`;
-  const where = [best.comparison, best.work].filter(Boolean).join(", ");
-  if (best.is_baseline) return `${where}: the baseline, ${best.configuration}, ${best.is_sure ? "is not surpassed" : "is ahead so far"} (${best.figures})`;
-  const range = best.ratio_low === null ? "" : ` (${times(best.ratio_low)} to ${times(best.ratio_high)})`;
-  return `${where}: ${best.configuration}, ${times(best.ratio)}${range} the baseline, ${best.is_sure ? "sure" : run.stage === "running" ? "ahead so far, not sure" : "not sure"} (${best.figures})`;
+  const places = { where: list([best.comparison, t(best.work)]), configuration: best.configuration, figures: t(best.figures), ratio: times(best.ratio) };
+  if (best.is_baseline) return t(best.is_sure ? "{where}: the baseline, {configuration}, is not surpassed ({figures})" : "{where}: the baseline, {configuration}, is ahead so far ({figures})", places);
+  places.range = best.ratio_low === null ? "" : ` (${t("{low} to {high}", { low: times(best.ratio_low), high: times(best.ratio_high) })})`;
+  places.verdict = t(best.is_sure ? "sure" : run.stage === "running" ? "ahead so far, not sure" : "not sure");
+  return t("{where}: {configuration}, {ratio}{range} the baseline, {verdict} ({figures})", places);
 }
 
 // The run that was started from here; the folder says how far it is.
-function showCourse(course) {
+let course = { stage: "idle", what: "" };
+function showCourse(told) {
+  course = told;
   const name = course.what.split("/").pop();
-  const texts = { idle: "", running: `Running ${name}. Nothing else is done meanwhile.`, done: `${name} is finished.`, stopped: `${name} was stopped.`, failed: `${name}: ${course.error}` };
+  const texts = { idle: "", running: t("Running {name}. Nothing else is done meanwhile.", { name }), done: t("{name} is finished.", { name }), stopped: t("{name} was stopped.", { name }), failed: `${name}: ${course.error}` };
   const now = byId("runs-now");
   now.textContent = texts[course.stage];
   now.className = course.stage === "failed" ? "bad" : "soft";
@@ -312,35 +335,35 @@ const boardForm = byId("board-form");
 function figureOf(row, way, view) {
   const found = measured.get(`${row} ${way} ${job.target}`)?.[view];
   if (!found) return h("td", {}, "-");
-  const best = found.best_bytes_per_second, audit = found.audit ?? "not known whether it was cached";
+  const best = found.best_bytes_per_second, audit = found.audit ?? t("not known whether it was cached");
   const flags = (found.flags ?? []).map((flag) => flag.split(":")[0]).join(", ");
   const calm = audit.startsWith("no:");
   return h("td", {}, h("span", { class: "figure" }, best === null ? "-" : digits(best / 1e6)),
-    found.median_bytes_per_second === null ? null : h("span", { class: "word" }, `median ${digits(found.median_bytes_per_second / 1e6)}`),
-    h("span", { class: calm ? "word" : "word warn" }, audit.replace(/^no:/, "not cached:").replace(/^yes:/, "cached:")),
+    found.median_bytes_per_second === null ? null : h("span", { class: "word" }, t("median {rate}", { rate: digits(found.median_bytes_per_second / 1e6) })),
+    h("span", { class: calm ? "word" : "word warn" }, audit.replace(/^no:/, t("not cached:")).replace(/^yes:/, t("cached:"))),
     flags ? h("span", { class: "word warn" }, flags) : null);
 }
 // The flags in full, each row's under its name.
 function flagsOf(rows) {
   const views = { direct: "", buffered: ", cached" };
   const lines = rows.flatMap((row) => ["read", "write"].flatMap((way) => Object.entries(views).flatMap(([view, word]) =>
-    (measured.get(`${row} ${way} ${job.target}`)?.[view]?.flags ?? []).map((flag) => h("li", {}, `${row} ${way}${word}: ${flag}`)))));
-  return lines.length ? h("details", { "data-key": "flags" }, h("summary", {}, "What is doubtful about the figures"), h("ul", {}, lines)) : null;
+    (measured.get(`${row} ${way} ${job.target}`)?.[view]?.flags ?? []).map((flag) => h("li", {}, `${row} ${t(way)}${word && t(word)}: ${flag}`)))));
+  return lines.length ? h("details", { "data-key": "flags" }, h("summary", {}, t("What is doubtful about the figures")), h("ul", {}, lines)) : null;
 }
 function showBoard() {
   const profile = about.profiles.find((one) => one.name === boardForm.elements.profile.value);
   const rows = profile?.rows ?? [], running = job.stage === "running";
   const off = running || !about.allow_changes;
-  const push = (text, row) => h("button", { type: "submit", "data-row": row, disabled: off, "aria-label": row ? `Measure ${row}` : "Measure all rows" }, text);
-  const head = ["Read", "Read, cached", "Write", "Write, cached"].map((text) => h("th", { scope: "col" }, text));
-  show("board-table", h("caption", {}, job.target ? `MB/s on ${job.target}` : "MB/s"),
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, push("All", "")), head)),
+  const push = (text, row) => h("button", { type: "submit", "data-row": row, disabled: off, "aria-label": row ? t("Measure {row}", { row }) : t("Measure all rows") }, text);
+  const head = ["Read", "Read, cached", "Write", "Write, cached"].map((text) => h("th", { scope: "col" }, t(text)));
+  show("board-table", h("caption", {}, job.target ? t("MB/s on {target}", job) : "MB/s"),
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, push(t("All"), "")), head)),
     h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row" }, push(row, row)),
       ["read", "write"].map((way) => ["direct", "buffered"].map((view) => figureOf(row, way, view)))))));
   show("board-flags", flagsOf(rows));
   byId("board-stop").hidden = !running || !about.allow_changes;
   const place = job.rows.indexOf(job.now) + 1;
-  byId("board-now").textContent = { idle: "", running: `Measuring ${job.now} (${place} of ${job.rows.length})`, done: "Done", stopped: "Stopped", failed: "Failed" }[job.stage];
+  byId("board-now").textContent = { idle: "", running: t("Measuring {row} ({place} of {all})", { row: job.now, place, all: job.rows.length }), done: t("Done"), stopped: t("Stopped"), failed: t("Failed") }[job.stage];
   sayIn(boardForm, job.error);
   byId("board-commands-details").hidden = !job.commands.length;
   byId("board-commands").textContent = job.commands.join("\n");
@@ -447,7 +470,7 @@ function planOf(fields) {
   ];
   return text.filter((line) => line !== null).join("\n");
 }
-let planAsked = 0;
+let planAsked = 0, planTold;
 async function checkPlan() {
   const asked = ++planAsked;
   let told, failure;
@@ -462,32 +485,41 @@ async function checkPlan() {
   place.textContent = failure ?? "";
   place.hidden = !failure;
   planText.setAttribute("aria-invalid", failure ? "true" : "false");
-  show("plan-outline", told ? outlineOf(told) : null);
+  planTold = told;
+  showPlan();
   byId("plan-consent").hidden = !told?.outline.written.some((one) => !one.made);
+}
+function showPlan() {
+  show("plan-outline", planTold ? outlineOf(planTold) : null);
 }
 function outlineOf({ plan, outline, skipped }) {
   const race = outline.design === "race";
   const axes = plan.axes.map((axis) => axis.name);
   const label = (one) => axes.map((axis) => one.settings[axis]).filter(Boolean).join(", ");
-  const column = (text, kind) => h("th", { scope: "col", class: kind }, text);
+  const column = (text, kind) => h("th", { scope: "col", class: kind }, t(text));
   const cell = (one) => h("tr", {}, h("th", { scope: "row" }, label(one) || one.id),
-    h("td", {}, one.clock === "virtual" ? "modelled" : "real"),
-    h("td", {}, one.baseline === one.id ? "the baseline" : label(plan.configurations.find((other) => other.id === one.baseline) ?? one)),
+    h("td", {}, t(one.clock === "virtual" ? "modelled" : "real")),
+    h("td", {}, one.baseline === one.id ? t("the baseline") : label(plan.configurations.find((other) => other.id === one.baseline) ?? one)),
     h("td", { class: "path" }, one.stack));
   const written = (one) => h("tr", {}, h("th", { scope: "row", class: "path" }, one.path),
-    h("td", { class: one.made ? "" : "erased" }, one.made ? "made, and removed at the end" : "ERASED: everything on it is overwritten"),
+    h("td", { class: one.made ? "" : "erased" }, t(one.made ? "made, and removed at the end" : "ERASED: everything on it is overwritten")),
     h("td", { class: "n" }, bytes(one.size_bytes)), h("td", { class: "n" }, bytes(one.prepared_bytes)));
-  const scroll = (name, ...children) => h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": name, "data-key": name }, ...children);
+  const names = plan.workloads.map((workload) => workload.name), shown = names.slice(0, 8).join(t(", "));
+  const each = names.length > 8 ? t("Configurations; each runs {names} and {more} more", { names: shown, more: names.length - 8 }) : t("Configurations; each runs {names}", { names: shown });
+  const scroll = (name, ...children) => h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": t(name), "data-key": name }, ...children);
   return [
-    h("p", { id: "plan-sentence" }, `${counted(outline.configurations, "configuration")} × ${counted(outline.workloads, "workload")} × ${counted(outline.blocks, "block")} = ${race ? "at most " : ""}${counted(outline.trials, "trial")}, about ${duration(outline.estimated_seconds)}${race ? " (a race drops clear losers)" : ""}.`),
-    outline.written.length ? scroll("What is written to", h("table", {}, h("caption", {}, "What is written to ({members} is a folder of the run's own)"),
+    h("p", { id: "plan-sentence" }, t(race ? "{configurations} × {workloads} × {blocks} = at most {trials}, about {time} (a race drops clear losers)." : "{configurations} × {workloads} × {blocks} = {trials}, about {time}.", {
+      configurations: configurationsIn(outline.configurations), workloads: counted(outline.workloads, "1 workload", "{count} workloads"),
+      blocks: blocksOf(outline.blocks), trials: trialsOf(outline.trials), time: duration(outline.estimated_seconds),
+    })),
+    outline.written.length ? scroll("What is written to", h("table", {}, h("caption", {}, t("What is written to ({members} is a folder of the run's own)")),
       h("thead", {}, h("tr", {}, column("Where"), column("What becomes of it"), column("Size", "n"), column("Written by preparing", "n"))),
-      h("tbody", {}, outline.written.map(written)))) : h("p", { class: "soft" }, "Nothing is written but the run's own folder."),
-    outline.written.some((one) => !one.made) ? h("p", { class: "warn" }, "To run it, once it is saved: ", h("code", {}, runWith("PLAN.toml", outline.written))) : null,
-    scroll("Configurations", h("table", {}, h("caption", {}, `Configurations; each runs ${plan.workloads.map((workload) => workload.name).slice(0, 8).join(", ")}${plan.workloads.length > 8 ? ` and ${plan.workloads.length - 8} more` : ""}`),
+      h("tbody", {}, outline.written.map(written)))) : h("p", { class: "soft" }, t("Nothing is written but the run's own folder.")),
+    outline.written.some((one) => !one.made) ? h("p", { class: "warn" }, t("To run it, once it is saved: "), h("code", {}, runWith("PLAN.toml", outline.written))) : null,
+    scroll("Configurations", h("table", {}, h("caption", {}, each),
       h("thead", {}, h("tr", {}, column("Configuration"), column("Time"), column("Compared with"), column("Stack"))),
       h("tbody", {}, plan.configurations.map(cell)))),
-    skipped.map((one) => h("p", { class: "soft" }, `Left out: ${label(one)}: ${one.why}`)),
+    skipped.map((one) => h("p", { class: "soft" }, t("Left out: {configuration}: {why}", { configuration: label(one), why: one.why }))),
   ];
 }
 let planTimer;
@@ -529,10 +561,10 @@ byId("plan-save").addEventListener("submit", async (event) => {
     const saved = await ask("/api/plan/save", { name, text: planText.value });
     if (event.submitter?.value === "run") {
       await ask("/api/run", { what: "plan", name, consent: consent(form) });
-      say(`Saved as ${saved.path}, and started: see Runs.`);
+      say(t("Saved as {path}, and started: see Runs.", saved));
       return;
     }
-    say(`Saved as ${saved.path}. To run it:\n$ ${runWith(saved.path, saved.outline.written)}`);
+    say(`${t("Saved as {path}. To run it:", saved)}\n$ ${runWith(saved.path, saved.outline.written)}`);
   } catch (error) {
     sayIn(form, error.message);
   }
@@ -540,31 +572,37 @@ byId("plan-save").addEventListener("submit", async (event) => {
 
 // Drives.
 const ANSWERS = { "with-consent": ["with consent", "warn"], refused: ["refused", "bad"], "not-known": ["not known", "bad"] };
-let drives = [];
+let drives = [], drivesKnown = false;
 // The command that runs a plan, with the consents that it would ask for.
 function runWith(file, written) {
   const word = (text) => (/^[\w./:=,+%@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
   const serials = written.filter((one) => !one.made).map((one) => drives.find((drive) => drive.path === one.path)?.serial).filter(Boolean);
   return ["raidloom run", word(file), ...serials.map((serial) => `--erase ${word(serial)}`)].join(" ");
 }
-async function showDrives() {
-  const column = (text, kind) => h("th", { scope: "col", class: kind }, text);
+function showDrives() {
+  if (!drivesKnown) return;
+  const column = (text, kind) => h("th", { scope: "col", class: kind }, t(text));
   const row = (drive) => {
     const [word, kind] = ANSWERS[drive.answer] ?? [drive.answer, ""];
-    const parts = [drive.model, drive.serial ? `serial ${drive.serial}` : null, drive.rotational ? "turning" : null, drive.removable ? "removable" : null, drive.partitions ? counted(drive.partitions, "partition") : null];
+    const parts = [drive.model, drive.serial ? t("serial {serial}", drive) : null, drive.rotational ? t("turning") : null, drive.removable ? t("removable") : null, drive.partitions ? counted(drive.partitions, "1 partition", "{count} partitions") : null];
     return h("tr", {}, h("th", { scope: "row", class: "path" }, drive.path), h("td", { class: "n" }, bytes(drive.size_bytes)),
-      h("td", {}, parts.filter(Boolean).join(", ") || "-"), h("td", {}, tag(word, kind)), h("td", { class: "why" }, drive.reason));
+      h("td", {}, list(parts) || "-"), h("td", {}, tag(word, kind)), h("td", { class: "why" }, drive.reason));
   };
+  show("drives-list", drives.length ? h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": t("Drives") }, h("table", { "aria-label": t("Drives") },
+    h("thead", {}, h("tr", {}, column("Drive"), column("Size", "n"), column("What it is"), column("Writes"), column("Why"))),
+    h("tbody", {}, drives.map(row)))) : h("p", { class: "soft" }, t("There are none, or this machine does not tell.")));
+}
+async function lookAtDrives() {
   try {
     drives = await ask("/api/drives");
-    show("drives-list", drives.length ? h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": "Drives" }, h("table", { "aria-label": "Drives" },
-      h("thead", {}, h("tr", {}, column("Drive"), column("Size", "n"), column("What it is"), column("Writes"), column("Why"))),
-      h("tbody", {}, drives.map(row)))) : h("p", { class: "soft" }, "There are none, or this machine does not tell."));
+    drivesKnown = true;
+    showDrives();
   } catch (error) {
+    drivesKnown = false;
     show("drives-list", h("p", { class: "bad" }, error.message));
   }
 }
-byId("drives-again").addEventListener("click", showDrives);
+byId("drives-again").addEventListener("click", lookAtDrives);
 
 // The live parts.
 function listen() {
@@ -590,28 +628,65 @@ function listen() {
   });
   source.addEventListener("error", () => {
     lost = true;
-    say("The connection to raidloom ui is lost: what is shown is old. Start it again and open the new address.", true);
+    say(t("The connection to raidloom ui is lost: what is shown is old. Start it again and open the new address."), true);
   });
 }
 
+// The language. What stands in the page is known by its English, and what is made here is made anew.
+const still = [];
+function find() {
+  const known = (text) => text.trim() in JAPANESE;
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const node = texts.currentNode;
+    if (!node.parentElement.closest("script, style") && known(node.data)) still.push({ english: node.data.trim(), has: () => node.data, put: (text) => (node.data = text) });
+  }
+  for (const part of document.querySelectorAll("[aria-label], [placeholder]"))
+    for (const name of ["aria-label", "placeholder"])
+      if (part.hasAttribute(name) && known(part.getAttribute(name))) still.push({ english: part.getAttribute(name), has: () => part.getAttribute(name), put: (text) => part.setAttribute(name, text) });
+}
+function speak(language) {
+  const was = still.map((one) => t(one.english));
+  root.lang = language;
+  // What has been written over since is not of the page any more.
+  still.forEach((one, place) => one.has().trim() === was[place].trim() && one.put(one.has().replace(was[place].trim(), () => t(one.english))));
+  const other = byId("language");
+  [other.textContent, other.lang] = language === "ja" ? ["English", "en"] : ["日本語", "ja"];
+  tellAbout();
+  if (arraysKnown) showArrays();
+  if (runs) showRuns(runs);
+  showCourse(course);
+  showBoard();
+  showPlan();
+  showDrives();
+}
+byId("language").addEventListener("click", () => speak(root.lang === "ja" ? "en" : "ja"));
+
+function tellAbout() {
+  byId("about").textContent = t(about.allow_changes ? "version {version}; changes are allowed" : "version {version}; looking only", about);
+  boardForm.querySelector(".locked").textContent = t("A measurement writes a file, so the buttons are off: start the page with raidloom ui --allow-changes.");
+  show("profiles", about.profiles.map((profile) => h("option", { value: profile.name }, t(profile.what))));
+}
 async function begin() {
+  find();
+  const language = root.lang;
+  root.lang = "en";
+  speak(language);
   try {
     about = await ask("/api/about");
   } catch (error) {
     say(error.message, true);
     return;
   }
-  byId("about").textContent = `version ${about.version}; ${about.allow_changes ? "changes are allowed" : "looking only"}`;
+  tellAbout();
   document.querySelectorAll(".changes").forEach((part) => (part.hidden = !about.allow_changes));
-  const locked = boardForm.querySelector(".locked");
-  locked.hidden = about.allow_changes;
-  locked.textContent = "A measurement writes a file, so the buttons are off: start the page with raidloom ui --allow-changes.";
-  boardForm.elements.profile.append(...about.profiles.map((profile) => h("option", { value: profile.name, selected: profile.name === "8" }, profile.what)));
+  boardForm.querySelector(".locked").hidden = about.allow_changes;
+  boardForm.elements.profile.value = "8";
   boardForm.elements.target.value = about.folder;
   showBoard();
   buildPlan();
   listen();
-  showDrives();
+  lookAtDrives();
   setInterval(measure, 1000);
 }
 begin();

@@ -14,6 +14,7 @@ use axum::http::header::{
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use report::Language;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -21,7 +22,7 @@ use crate::access::Asked;
 use crate::board::Board;
 use crate::changes::Refusal;
 use crate::verbs::{Measure, SavedPlan, Verb};
-use crate::{Shared, events, looking};
+use crate::{Shared, events, looking, words};
 
 /// The page: one file, with nothing in it that is fetched.
 const PAGE: &str = include_str!("page.html");
@@ -112,15 +113,16 @@ fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, Refusal> {
     serde_json::from_slice(body).map_err(|error| Refusal::bad(format!("what was sent: {error}")))
 }
 
-async fn page() -> Answer {
+async fn page(State(app): State<Shared>) -> Answer {
     // Each answer has a word of its own, and only what carries it is run or used as a style.
     let nonce = crate::access::secret()
         .map_err(|error| Refusal::failed(format!("making the page: {error}")))?;
+    let script = SCRIPT.replacen("{japanese}", &words::japanese(), 1);
     let page = PAGE
         .replace("{nonce}", &nonce)
+        .replace("{language}", app.language.tag())
         .replace("{style}", STYLE)
-        .replace("{script}", SCRIPT)
-        .replace("{version}", env!("CARGO_PKG_VERSION"));
+        .replace("{script}", &script);
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; \
         connect-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'; \
@@ -133,7 +135,9 @@ async fn page() -> Answer {
 
 async fn report(State(app): State<Shared>, Query(said): Query<HashMap<String, String>>) -> Answer {
     let id = said.get("run").cloned().ok_or_else(|| Refusal::bad("name a run: ?run="))?;
-    let page = beside(move || app.runs.report(&id)).await?;
+    let lang = said.get("lang").map_or("", String::as_str);
+    let language = Language::ALL.into_iter().find(|language| language.tag() == lang);
+    let page = beside(move || app.runs.report(&id, language.unwrap_or(app.language))).await?;
     let headers = [(CONTENT_TYPE, "text/html; charset=utf-8"), (CONTENT_SECURITY_POLICY, REPORT)];
     Ok((headers, page).into_response())
 }
