@@ -130,6 +130,7 @@ Examples:
   raidloom run --command 'make -j2' --prepare 'cp -r /src/. .' --fs ext4,xfs --level raid1,raid5
   raidloom run --command 'cp -r /usr/share/doc .' --print-plan > doc.toml
   raidloom run --budget time=1h --budget written_per_member=100GiB plans/stripe-size.toml
+  raidloom run --on slurm --partition batch --shards 64 -o /shared/sweep plans/stripe-size.toml
 
 Claims of a run that goes on are made after 8, 16, 32 and 60 blocks only, each at a fourth of
 the level: so going on makes no false answer. --more goes on to the next of these.
@@ -144,10 +145,11 @@ state that --resume goes on from.")]
 Examples:
   raidloom watch raidloom-runs/2026-11-21T0740Z-stripe-size
   raidloom watch RUN --json | jq .trials_finished
+  raidloom watch /shared/sweep
 
 On a terminal: a bar, the time left, what is ahead so far, and every configuration, until the run
 ends or Ctrl-C. Elsewhere a line for each block. With --json one look, as one document. Nothing
-in the folder is changed.")]
+in the folder is changed. A folder that holds the shards of a run is shown as that run.")]
     Watch(WatchArguments),
 
     /// Join the shards of a run that several machines have measured
@@ -443,6 +445,17 @@ pub(crate) struct Consent {
     /// each)
     #[arg(long, value_name = "PATH", help_heading = "Consent")]
     pub allow_device: Vec<PathBuf>,
+}
+
+impl Consent {
+    /// The flags that say it again.
+    pub(crate) fn flags(&self) -> Vec<String> {
+        let erase = self.erase.iter().map(|serial| format!("--erase={serial}"));
+        let devices =
+            self.allow_device.iter().map(|path| format!("--allow-device={}", path.display()));
+        let signature = self.erase_signature.then(|| "--erase-signature".to_owned());
+        erase.chain(devices).chain(signature).collect()
+    }
 }
 
 impl From<Consent> for host::guard::Consent {
@@ -859,7 +872,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "I/N", conflicts_with_all = ["resume", "more", "until"])]
     pub shard: Option<Shard>,
 
-    /// Go on with an interrupted run
+    /// Go on with an interrupted run; with --on, with the shards of one
     #[arg(long, value_name = "RUN")]
     pub resume: Option<PathBuf>,
 
@@ -883,13 +896,54 @@ pub(crate) struct RunArguments {
 
     #[command(flatten)]
     #[allow(missing_docs)]
+    pub cluster: ClusterArguments,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
     pub consent: Consent,
+}
+
+/// Where a run is measured, if not here.
+#[derive(Args, Debug)]
+pub(crate) struct ClusterArguments {
+    /// Submit the run as an array job, a task for each shard, and return; the output folder lies on
+    /// storage that all nodes see
+    #[arg(long, value_name = "SCHEDULER", help_heading = CLUSTER,
+        conflicts_with_all = ["shard", "more", "until", "print_plan", "allow_change"])]
+    pub on: Option<Scheduler>,
+
+    /// The partition whose nodes do it [default: Slurm's]
+    #[arg(long, value_name = "NAME", requires = "on", conflicts_with = "resume",
+        help_heading = CLUSTER)]
+    pub partition: Option<String>,
+
+    /// How many tasks there are at a time, at most; one that measures has its node for itself
+    #[arg(long, value_name = "N", requires = "on", conflicts_with = "resume",
+        value_parser = clap::value_parser!(u32).range(1..), help_heading = CLUSTER)]
+    pub nodes: Option<u32>,
+
+    /// Into how many shards the run is cut [default: as many as --nodes, else 8; where something is
+    /// measured, no more than there are blocks]
+    #[arg(long, value_name = "K", requires = "on", conflicts_with = "resume",
+        value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = CLUSTER)]
+    pub shards: Option<u32>,
+}
+
+/// The heading of what is for clusters.
+const CLUSTER: &str = "On a cluster";
+
+/// What hands out work on a cluster.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum Scheduler {
+    /// Slurm: sbatch and squeue have to be installed here
+    Slurm,
 }
 
 /// Which shards, and where to.
 #[derive(Args, Debug)]
 pub(crate) struct MergeArguments {
-    /// The folders of all shards of a run, in any order; they stay as they are
+    /// The folders of all shards of a run, in any order, or the one that they lie in; they stay as
+    /// they are
     #[arg(required = true, value_name = "RUN")]
     pub shards: Vec<PathBuf>,
 

@@ -5,13 +5,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use lab::plan::{OneLine, Resolved};
+use lab::slurm::{self, Job};
 use lab::{Ended, More, Observer, Outcome, Progress, RunOptions, Shard, TimeLeft, watch};
 use results::analysis::{Analysis, analyse};
 use results::course::Step;
 use results::{Plan, Run, Trial};
 use serde_json::json;
 
-use crate::arguments::{LineArguments, MergeArguments, RunArguments, Until};
+use crate::arguments::{LineArguments, MergeArguments, RunArguments, Scheduler, Until};
 use crate::failure::Failure;
 use crate::output::{Output, figure};
 use crate::progress::{Line, duration};
@@ -19,6 +20,9 @@ use crate::{array_command, guest_command, plan, pull_command, report_command, si
 
 /// Executes or resumes a run.
 pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failure> {
+    if let Some(Scheduler::Slurm) = arguments.cluster.on {
+        return on_slurm(output, &arguments);
+    }
     let stop = signals::stop_flag()?;
     let options = RunOptions {
         output: arguments.output,
@@ -91,6 +95,60 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
     page.tell(output)
 }
 
+/// Submits a run to Slurm, or what is left of one.
+fn on_slurm(output: &Output, arguments: &RunArguments) -> Result<(), Failure> {
+    let cluster = &arguments.cluster;
+    if let Some(folder) = &arguments.resume {
+        let (job, numbers) = slurm::resubmit(folder)?;
+        return submitted(output, folder, &job, numbers.len());
+    }
+    let mut set = arguments.set.clone();
+    set.extend(arguments.budget.iter().map(|limit| format!("budget.{limit}")));
+    let (origin, text) = match &arguments.plan {
+        Some(path) => lab::plan::read(path)?,
+        None => ("--command".to_owned(), line(&arguments.line).text()?),
+    };
+    let resolved = lab::plan::resolve(&origin, &text, &set)?;
+    let outline = lab::plan::outline(&resolved.plan)?;
+    output.progress(&format!("{}: {}", resolved.plan.name, plan::sentence(&outline)));
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::failed(format!("finding this program: {error}")))?;
+    let (folder, job) = slurm::submit(&slurm::Wanted {
+        text: &text,
+        settings: &set,
+        resolved: &resolved,
+        program: &program,
+        flags: &arguments.consent.flags(),
+        output: arguments.output.as_deref(),
+        partition: cluster.partition.as_deref(),
+        nodes: cluster.nodes,
+        shards: cluster.shards,
+    })?;
+    submitted(output, &folder, &job, job.shards as usize)
+}
+
+/// Says what was submitted, and what to do with it.
+fn submitted(output: &Output, folder: &Path, job: &Job, tasks: usize) -> Result<(), Failure> {
+    let number = job.jobs.last().map_or("", String::as_str);
+    if output.json {
+        return output.document(&json!({
+            "run": folder, "job": number, "shards": job.shards, "submitted": tasks,
+            "trials": job.trials
+        }));
+    }
+    let shown = folder.display();
+    let what = if tasks == job.shards as usize {
+        format!("{tasks} shards")
+    } else {
+        format!("{tasks} of {} shards", job.shards)
+    };
+    output.result(&format!(
+        "job {number}: {what} of a run of {} trials\n  to follow it: raidloom watch {shown}\n  to \
+        stop it: scancel {number}\n  at its end: raidloom merge {shown} -o DIR",
+        job.trials
+    ))
+}
+
 /// Says that a part is there. What its trials say alone is not what the run will say.
 fn part(output: &Output, shard: Shard, outcome: &Outcome) -> Result<(), Failure> {
     let (folder, trials) = (outcome.folder.display(), outcome.run.trials.len());
@@ -114,7 +172,7 @@ pub(crate) fn merge(output: &Output, arguments: &MergeArguments) -> Result<(), F
         "{}: {} trials of {} shards, measured on {} {machines}",
         merged.folder.display(),
         merged.run.trials.len(),
-        arguments.shards.len(),
+        merged.shards,
         merged.machines
     ));
     Report::of(merged.folder, merged.run)?.tell(output)

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lab::watch::{self, Best, RunState, Scored, Stage};
+use lab::watch::{self, Best, Now, RunState, Scored, ShardState, Stage};
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -35,11 +35,12 @@ pub(crate) fn watch(output: &Output, arguments: &WatchArguments) -> Result<(), F
     let end = signals::End::new()?;
     let screen = Screen::new(output);
     let mut said = None;
-    while state.stage == Stage::Running && !end.is_here() {
+    while matches!(state.stage, Stage::Running | Stage::Waiting) && !end.is_here() {
+        let news = (state.blocks_finished, counts(&state));
         if output.animates() {
             screen.show(&state, output.width());
-        } else if said != Some(state.blocks_finished) {
-            said = Some(state.blocks_finished);
+        } else if said.as_ref() != Some(&news) {
+            said = Some(news);
             output.result(&line(&state))?;
         }
         end.comes_within(EVERY);
@@ -98,9 +99,39 @@ fn lines(state: &RunState) -> Vec<String> {
         let text = format!("now: {}  {}", now.configuration, now.workload);
         lines.push(escape::line(&text).into_owned());
     }
+    lines.extend(shards(&state.shards));
     lines.extend(state.best.iter().map(|best| escape::line(&ahead(best)).into_owned()));
     lines.extend(table(&state.configurations));
     lines
+}
+
+/// The shards that something is at work on, or should be.
+fn shards(shards: &[ShardState]) -> Vec<String> {
+    let row = |shard: &ShardState| {
+        let trials = match shard.trials {
+            Some(all) => format!("{} of {all}", shard.trials_finished),
+            None => shard.trials_finished.to_string(),
+        };
+        let now = shard.now.as_ref();
+        let what = match shard.stage {
+            Stage::Running => now.map_or("running".to_owned(), |now| {
+                format!("{}  {}", now.configuration, now.workload)
+            }),
+            _ => "interrupted".to_owned(),
+        };
+        let left = now.map_or("-".to_owned(), range);
+        vec![shard.shard.to_string(), trials, left, what]
+    };
+    let told = shards
+        .iter()
+        .filter(|shard| matches!(shard.stage, Stage::Running | Stage::Interrupted))
+        .take(ROWS);
+    let rows: Vec<Vec<String>> = told.map(row).collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let head = ["SHARD", "TRIALS", "LEFT", "NOW"].map(str::to_owned).to_vec();
+    escape::columns(&[vec![head], rows].concat(), &[1, 2])
 }
 
 fn table(configurations: &[Scored]) -> Vec<String> {
@@ -140,6 +171,18 @@ fn line(state: &RunState) -> String {
 fn ending(state: &RunState) -> String {
     let folder = state.folder.display();
     match state.stage {
+        Stage::Finished if !state.shards.is_empty() => {
+            format!("{}: finished, {}; raidloom merge {folder} -o DIR", state.name, trials(state))
+        }
+        Stage::Interrupted if !state.shards.is_empty() => {
+            let on = if state.job.is_some() {
+                format!("raidloom run --on slurm --resume {folder}")
+            } else {
+                "raidloom run --resume with each that is interrupted".to_owned()
+            };
+            format!("{}: {}, {}; {on}", state.name, blocks(state), trials(state))
+        }
+        Stage::Waiting => format!("{}: {}, {}", state.name, blocks(state), trials(state)),
         Stage::Finished => {
             format!("{}: finished, {}; raidloom report {folder}", state.name, trials(state))
         }
@@ -151,11 +194,29 @@ fn ending(state: &RunState) -> String {
     }
 }
 
+/// How the shards stand, those of each kind counted; empty for a run that is not cut.
+fn counts(state: &RunState) -> String {
+    let words = [
+        (Stage::Finished, "finished"),
+        (Stage::Running, "running"),
+        (Stage::Waiting, "waiting"),
+        (Stage::Interrupted, "interrupted"),
+    ];
+    let count = |stage| state.shards.iter().filter(|shard| shard.stage == stage).count();
+    let told = words.into_iter().map(|(stage, word)| (count(stage), word));
+    let told = told.filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
+    told.collect::<Vec<_>>().join(", ")
+}
+
 fn share(state: &RunState) -> f64 {
     state.trials_finished as f64 / state.trials.max(1) as f64
 }
 
 fn blocks(state: &RunState) -> String {
+    if !state.shards.is_empty() {
+        let job = state.job.as_ref().map_or(String::new(), |job| format!("job {job}, "));
+        return format!("{job}{} shards: {}", state.shards.len(), counts(state));
+    }
     match state.blocks {
         Some(blocks) => format!("block {} of {blocks}", (state.blocks_finished + 1).min(blocks)),
         None => format!("block {} of a race", state.blocks_finished + 1),
@@ -167,11 +228,15 @@ fn trials(state: &RunState) -> String {
 }
 
 fn left(state: &RunState) -> String {
-    let Some(now) = &state.now else { return String::new() };
+    state.now.as_ref().map_or(String::new(), |now| format!("  left {}", range(now)))
+}
+
+/// The time that a process says is left.
+fn range(now: &Now) -> String {
     let time = |seconds: f64| duration(Duration::from_secs_f64(seconds.max(0.0)));
     let (low, high) = (time(now.left_low_seconds), time(now.left_high_seconds));
     let range = if low == high { low } else { format!("{low} to {high}") };
-    format!("  left {range}{}", if now.left_is_rough { " (rough)" } else { "" })
+    format!("{range}{}", if now.left_is_rough { " (rough)" } else { "" })
 }
 
 fn ahead(best: &Best) -> String {
@@ -211,7 +276,7 @@ mod tests {
             trials_finished: 25,
             trials: 100,
             trials_flagged: 0,
-            now: Some(watch::Now {
+            now: Some(Now {
                 process: 1,
                 configuration: "raid0, 64KiB".to_owned(),
                 workload: "random read 512".to_owned(),
@@ -232,6 +297,8 @@ mod tests {
                 figures: "modelled".to_owned(),
             }],
             configurations: vec![scored("single", 1.0), scored("raid0, 64KiB", 1.5)],
+            shards: Vec::new(),
+            job: None,
         }
     }
 
@@ -251,6 +318,42 @@ mod tests {
                 "raid0, 64KiB       10  1.50x  1.40x to 1.60x",
             ]
         );
+    }
+
+    #[test]
+    fn of_shards_is_shown_how_many_are_done_and_what_the_others_are_at() {
+        let mut state = state();
+        let now = state.now.take();
+        let shard = |text: &str, stage, finished| ShardState {
+            shard: text.parse().unwrap(),
+            folder: None,
+            stage,
+            trials_finished: finished,
+            trials: Some(25),
+            now: now.clone().filter(|_| stage == Stage::Running),
+        };
+        state.shards = vec![
+            shard("1/4", Stage::Finished, 25),
+            shard("2/4", Stage::Running, 7),
+            shard("3/4", Stage::Interrupted, 3),
+            shard("4/4", Stage::Waiting, 0),
+        ];
+        state.job = Some("17".to_owned());
+        let shown = lines(&state);
+        let head = "job 17, 4 shards: 1 finished, 1 running, 1 waiting, 1 interrupted";
+        assert!(shown[0].ends_with(head), "{shown:?}");
+        assert_eq!(
+            shown[2..5],
+            [
+                "SHARD   TRIALS                          LEFT  NOW",
+                "2/4    7 of 25  2:50 min to 3:10 min (rough)  raid0, 64KiB  random read 512",
+                "3/4    3 of 25                             -  interrupted",
+            ]
+        );
+        state.stage = Stage::Interrupted;
+        assert!(ending(&state).ends_with("raidloom run --on slurm --resume runs/one"));
+        state.stage = Stage::Finished;
+        assert!(ending(&state).ends_with("raidloom merge runs/one -o DIR"));
     }
 
     #[test]

@@ -24,8 +24,10 @@ pub mod pull;
 mod record;
 mod run;
 mod shard;
+pub mod slurm;
 mod stacks;
 pub mod watch;
+mod whole;
 
 pub use cell::open as open_cell;
 pub use estimate::TimeLeft;

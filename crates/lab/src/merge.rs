@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use host::Error;
-use results::{Clock, Host, Run};
+use results::{Host, Run};
 
-use crate::run;
+use crate::{run, shard, whole};
 
 /// With blocks from fewer machines nothing can be said of machines in general.
 const MACHINES_MIN: usize = 4;
@@ -18,19 +18,30 @@ pub struct Merged {
     pub folder: PathBuf,
     /// The run.
     pub run: Run,
+    /// How many shards it was joined from.
+    pub shards: u32,
     /// How many machines measured it.
     pub machines: usize,
 }
 
-/// Joins the shards of a run, which may be given in any order, to a run in `output`, which is empty
-/// or not there. The shards stay as they are.
+/// Joins the shards of a run, which may be given in any order or as the folder that they lie in, to
+/// a run in `output`, which is empty or not there. The shards stay as they are.
 ///
 /// # Errors
 /// A usage error where one is no shard, or of another plan, version or number of shards, where one
 /// is missing, there twice or not finished. Nothing is written then.
 pub fn merge(folders: &[PathBuf], output: &Path) -> Result<Merged, Error> {
     let (mut parts, mut machines) = (Vec::new(), BTreeSet::new());
+    let mut named = Vec::new();
     for folder in folders {
+        let is_run = folder.join(run::PLAN).exists();
+        let within = if is_run { Vec::new() } else { whole::folders(folder)? };
+        if within.is_empty() {
+            named.push(folder.clone());
+        }
+        named.extend(within.into_iter().map(|(_, folder)| folder));
+    }
+    for folder in &named {
         let shown = folder.display();
         let part = run::read_part(folder)?.ok_or_else(|| {
             Error::usage(format!("{shown}: it is no shard of a run (raidloom run --shard I/N)"))
@@ -94,11 +105,11 @@ pub fn merge(folders: &[PathBuf], output: &Path) -> Result<Merged, Error> {
         }
     }
     let text = run::read_text(first)?;
-    let machines = machines.len();
+    let (machines, shards) = (machines.len(), shard.count());
     let plan = begun.plan.clone();
     let mut host = begun.host.clone();
     let mut notes = Vec::new();
-    let is_measured = plan.configurations.iter().any(|one| one.clock == Clock::Wall);
+    let is_measured = shard::is_measured(&plan);
     parts.sort_by_key(|(_, shard, _)| shard.number());
     if is_measured && machines > 1 {
         let few = if machines < MACHINES_MIN {
@@ -122,5 +133,5 @@ pub fn merge(folders: &[PathBuf], output: &Path) -> Result<Merged, Error> {
     trials.sort_by_key(|trial| (trial.block, trial.order));
     let run = Run { plan, host, trials, notes, steps: Vec::new() };
     let folder = run::write(output, text.as_bytes(), &run)?;
-    Ok(Merged { run: run::read(&folder)?, folder, machines })
+    Ok(Merged { run: run::read(&folder)?, folder, shards, machines })
 }

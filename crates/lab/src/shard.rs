@@ -32,6 +32,11 @@ pub(crate) fn trials(part: Option<Shard>, course: &Course<'_>, plan: &Plan) -> u
     part.map_or_else(|| course.trials(), |shard| shard.trials(plan))
 }
 
+/// Whether a plan has trials that depend on the machine.
+pub(crate) fn is_measured(plan: &Plan) -> bool {
+    plan.configurations.iter().any(|one| one.clock == Clock::Wall)
+}
+
 /// What the folder of a part says of it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Part {
@@ -87,6 +92,14 @@ impl Shard {
     /// Where trials of the whole run decide about those that follow, or there are more parts than
     /// blocks of measured trials.
     pub(crate) fn check(self, plan: &Plan) -> Result<(), Error> {
+        match Shard::uncut(plan, self.count) {
+            Some(reason) => Err(Error::usage(format!("--shard {self}: {reason}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Why a plan cannot be cut into so many parts; nothing where it can.
+    pub(crate) fn uncut(plan: &Plan, count: u32) -> Option<String> {
         let course = Course::new(plan, &[]);
         let because = if course.is_race() {
             "its race drops configurations by the trials of all; [trials] design = \"full\" \
@@ -95,18 +108,21 @@ impl Shard {
             "it goes on until it is decided, by the trials of all"
         } else if !course.budget().is_default() {
             "its budget counts the trials of all; leave [budget] out"
-        } else if self.count > plan.blocks
-            && plan.configurations.iter().any(|one| one.clock == Clock::Wall)
-        {
-            return Err(Error::usage(format!(
-                "--shard {self}: the plan has {} blocks, and a block of measured trials stays on \
-                one machine: cut it into so many parts at most",
+        } else if count > plan.blocks && is_measured(plan) {
+            return Some(format!(
+                "the plan has {} blocks, and a block of measured trials stays on one machine: cut \
+                it into so many parts at most",
                 plan.blocks
-            )));
+            ));
         } else {
-            return Ok(());
+            return None;
         };
-        Err(Error::usage(format!("--shard {self}: this plan cannot be cut into parts: {because}")))
+        Some(format!("this plan cannot be cut into parts: {because}"))
+    }
+
+    /// All parts of a run that is cut into so many.
+    pub(crate) fn all(count: u32) -> impl Iterator<Item = Shard> {
+        (1..=count).map(move |number| Shard { number, count })
     }
 
     /// Into how many parts the run is cut.

@@ -4,6 +4,7 @@
 //! ```text
 //!   raidloom run ── trials.jsonl (locked while it goes on) ──┐
 //!               └── progress.json (every few seconds)  ──────┴──> RunState   raidloom watch, raidloom ui
+//!   shards of a run in one folder (whole.rs), and squeue   ────────┘
 //! ```
 
 use std::fs::{self, File};
@@ -18,11 +19,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::run::{self, COURSE, PLAN, PROGRESS, Progress, TRIALS};
 use crate::shard;
+use crate::whole::Whole;
+
+pub use crate::whole::ShardState;
 
 /// How a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
+    /// Nothing is at work on it yet: it waits for its turn on a cluster, or was not begun.
+    Waiting,
     /// A process is at work on it.
     Running,
     /// Trials are missing, and none is.
@@ -58,6 +64,12 @@ pub struct RunState {
     pub best: Vec<Best>,
     /// Every configuration, in the plan's order.
     pub configurations: Vec<Scored>,
+    /// The shards, where the folder holds those of a run; empty where it holds a run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shards: Vec<ShardState>,
+    /// The job of Slurm that measures them, as it numbers it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job: Option<String>,
 }
 
 /// What a run is at, as its process says it.
@@ -139,11 +151,18 @@ pub struct Scored {
     pub ratio_high: Option<f64>,
 }
 
-/// Looks at a run. Nothing is changed and nothing is locked.
+/// Looks at a run, or at the shards of one that lie in a folder. Nothing is changed and nothing is
+/// locked.
 ///
 /// # Errors
-/// When the folder holds no run, or a file in it was damaged.
+/// When the folder holds no run, or a file in it was damaged; of shards also where they are of
+/// different runs, or Slurm does not say how their job stands.
 pub fn look(folder: &Path) -> Result<RunState, Error> {
+    if !folder.join(PLAN).exists()
+        && let Some(whole) = Whole::read(folder)?
+    {
+        return Ok(look_at_shards(folder, whole));
+    }
     let run = run::read(folder)?;
     let analysis = analyse(&run);
     let course = Course::new(&run.plan, &run.steps);
@@ -164,11 +183,52 @@ pub fn look(folder: &Path) -> Result<RunState, Error> {
         blocks: course.blocks(),
         trials_finished: run.trials.len(),
         trials,
-        trials_flagged: run.trials.iter().filter(|trial| !trial.flags.is_empty()).count(),
+        trials_flagged: flagged(&run),
         now: told(folder).filter(|now| Some(now.process) == worker),
         best: best(&analysis),
         configurations: configurations(&course, &run, &analysis),
+        shards: Vec::new(),
+        job: None,
     })
+}
+
+fn look_at_shards(folder: &Path, whole: Whole) -> RunState {
+    let stage = whole.stage();
+    let Whole { run, job, shards } = whole;
+    let sum = shards.iter().map(|shard| shard.trials).sum::<Option<usize>>();
+    let state = RunState {
+        folder: folder.to_owned(),
+        name: job.as_ref().map_or_else(String::new, |job| job.name.clone()),
+        started: job.as_ref().map_or_else(String::new, |job| job.submitted.clone()),
+        stage,
+        blocks_finished: 0,
+        blocks: None,
+        trials_finished: shards.iter().map(|shard| shard.trials_finished).sum(),
+        trials: sum.or(job.as_ref().map(|job| job.trials)).unwrap_or_default(),
+        trials_flagged: 0,
+        now: None,
+        best: Vec::new(),
+        configurations: Vec::new(),
+        shards,
+        job: job.and_then(|job| job.jobs.last().cloned()),
+    };
+    let Some(run) = run else { return state };
+    let analysis = analyse(&run);
+    let course = Course::new(&run.plan, &run.steps);
+    RunState {
+        name: run.plan.name.clone(),
+        started: run.host.started.clone(),
+        blocks_finished: whole_blocks(&course, &run),
+        blocks: course.blocks(),
+        trials_flagged: flagged(&run),
+        best: best(&analysis),
+        configurations: configurations(&course, &run, &analysis),
+        ..state
+    }
+}
+
+fn flagged(run: &Run) -> usize {
+    run.trials.iter().filter(|trial| !trial.flags.is_empty()).count()
 }
 
 /// The process that is at work on a run: the one that holds the lock on its record. Where the file
@@ -232,7 +292,7 @@ pub fn tell_no_more(folder: &Path) {
 }
 
 /// What a process has said. One that was killed has left it behind.
-fn told(folder: &Path) -> Option<Now> {
+pub(crate) fn told(folder: &Path) -> Option<Now> {
     serde_json::from_slice(&fs::read(folder.join(PROGRESS)).ok()?).ok()
 }
 

@@ -181,6 +181,68 @@ fn a_shard_that_was_stopped_goes_on_and_is_not_joined_before() {
     assert!(place.file("whole", "trials.jsonl") == place.file("joined", "trials.jsonl"));
 }
 
+/// "`raidloom watch` follows the whole": shards in one folder are looked at as the run that they
+/// will be, and joined by that folder's name.
+#[test]
+fn shards_in_one_folder_are_looked_at_and_joined_as_one() {
+    use lab::watch::{Stage, look};
+    let place = Place::new();
+    place.run(MODELLED, None, "whole").unwrap();
+    let sweep = place.at("sweep");
+    fs::create_dir(&sweep).unwrap();
+    let said = look(&sweep).unwrap_err().to_string();
+    assert!(said.contains("holds no run"), "{said}");
+    place.run(MODELLED, Some("1/3"), "sweep/b").unwrap();
+    let stop = AtomicBool::new(false);
+    place.run_until(MODELLED, Some("3/3"), "sweep/a", &mut Stopping(4, &stop), &stop).unwrap();
+    let state = look(&sweep).unwrap();
+    let stages: Vec<Stage> = state.shards.iter().map(|shard| shard.stage).collect();
+    assert_eq!(stages, [Stage::Finished, Stage::Waiting, Stage::Interrupted]);
+    assert_eq!((state.stage, state.name.as_str()), (Stage::Interrupted, "parts"));
+    let first = state.shards[0].trials_finished;
+    assert_eq!((state.trials_finished, state.trials), (first + 4, 60));
+    let scored: usize = state.configurations.iter().map(|one| one.trials).sum();
+    assert_eq!(scored, first + 4, "those of all shards");
+    let said = place.refused(std::slice::from_ref(&sweep));
+    assert!(said.contains("shard 3/3 has 4 of its"), "{said}");
+    let (options, stop) = (RunOptions::default(), AtomicBool::new(false));
+    lab::resume(&sweep.join("a"), &options, &stop, &mut Silent).unwrap();
+    assert_eq!(place.refused(std::slice::from_ref(&sweep)), "shard 2/3 is missing");
+    place.run(MODELLED, Some("2/3"), "sweep/c").unwrap();
+    assert_eq!(look(&sweep).unwrap().stage, Stage::Finished);
+    let merged = merge(std::slice::from_ref(&sweep), &sweep.join("joined")).unwrap();
+    assert_eq!((merged.shards, merged.run.trials.len()), (3, 60));
+    assert!(place.file("whole", "trials.jsonl") == place.file("sweep/joined", "trials.jsonl"));
+    assert_eq!(look(&sweep).unwrap().shards.len(), 3, "the joined run is none of them");
+    place.run(&MODELLED.replace("blocks = 4", "blocks = 5"), Some("2/3"), "sweep/d").unwrap();
+    let said = look(&sweep).unwrap_err().to_string();
+    assert!(said.contains("its shards are of different runs: "), "{said}");
+}
+
+#[test]
+fn measured_blocks_that_were_begun_elsewhere_do_not_go_on_here() {
+    let place = Place::new();
+    let stop = AtomicBool::new(false);
+    place.run_until(MEASURED, Some("1/2"), "part", &mut Stopping(2, &stop), &stop).unwrap();
+    let mut part: serde_json::Value =
+        serde_json::from_slice(&place.file("part", "shard.json")).unwrap();
+    let here = part["machine"].take();
+    let mut resumed = |machine: serde_json::Value| {
+        part["machine"] = machine;
+        fs::write(place.at("part/shard.json"), part.to_string()).unwrap();
+        let (options, stop) = (RunOptions::default(), AtomicBool::new(false));
+        lab::resume(&place.at("part"), &options, &stop, &mut Silent)
+    };
+    let error = resumed("another".into()).unwrap_err();
+    assert_eq!(error.exit_code(), 2);
+    let said = error.to_string();
+    assert!(
+        said.contains("shard 1/2 was begun on another machine") && !said.contains('\n'),
+        "{said}"
+    );
+    assert_eq!(resumed(here).unwrap().ended, Ended::Complete);
+}
+
 /// "Shards of different plans or versions, one missing: one line each, nothing half joined."
 #[test]
 fn what_does_not_belong_together_is_not_joined() {

@@ -68,10 +68,19 @@ pub fn starter() -> &'static str {
 /// # Errors
 /// A usage error of one line with file, line and column: what is wrong, and what was expected.
 pub fn load(path: &Path, overrides: &[String]) -> Result<Resolved, Error> {
+    let (origin, text) = read(path)?;
+    resolve(&origin, &text, overrides)
+}
+
+/// What messages call a plan file, and its text.
+///
+/// # Errors
+/// A usage error when it cannot be read.
+pub fn read(path: &Path) -> Result<(String, String), Error> {
     let path = &shipped::find(path)?;
     let text = fs::read_to_string(path)
         .map_err(|error| Error::usage(format!("reading the plan {}: {error}", path.display())))?;
-    resolve(&path.to_string_lossy(), &text, overrides)
+    Ok((path.to_string_lossy().into_owned(), text))
 }
 
 /// Resolves the text of a plan; `origin` is what messages call it.

@@ -36,7 +36,7 @@ pub(super) const MEMBERS: &str = "members";
 pub(crate) const RUNS: &str = "raidloom-runs";
 
 /// `raidloom-runs/2026-11-21T074002Z-stripe-size`, below the current folder.
-pub(super) fn by_default(plan_name: &str) -> PathBuf {
+pub(crate) fn by_default(plan_name: &str) -> PathBuf {
     let letters = plan_name.chars().map(|letter| {
         if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' }
     });
@@ -48,7 +48,7 @@ pub(super) fn by_default(plan_name: &str) -> PathBuf {
 }
 
 /// Makes the folder of a run, or takes an empty one.
-pub(super) fn make(folder: &Path) -> Result<(), Error> {
+pub(crate) fn make(folder: &Path) -> Result<(), Error> {
     let refuse = |error: &io::Error| {
         let text = format!("the run's folder {}: {error}", folder.display());
         match error.kind() {
@@ -122,7 +122,7 @@ pub(super) fn undo_siblings(folder: &Path, serve_with: Option<&ServeWith>) -> Ve
 }
 
 /// A value as the text of a file.
-pub(super) fn json(value: &impl Serialize) -> Vec<u8> {
+pub(crate) fn json(value: &impl Serialize) -> Vec<u8> {
     let mut text = serde_json::to_vec_pretty(value).expect("plain data");
     text.push(b'\n');
     text

@@ -41,9 +41,12 @@ use crate::estimate::TimeLeft;
 use crate::plan::{Resolved, terms};
 use crate::pull::Program;
 use crate::record::{self, Record};
-use crate::shard::{Part, Shard};
+use crate::shard::{self, Part, Shard};
 use execute::Execution;
-pub(crate) use folder::{COURSE, PLAN, PROGRESS, RUNS, TRIALS, read_part, read_text};
+pub(crate) use folder::{
+    COURSE, PLAN, PROGRESS, RUNS, TRIALS, by_default as folder_by_default, json,
+    make as make_folder, read_part, read_text,
+};
 use folder::{HOST, MEMBERS, NOTES, PLAN_TEXT, SHARD};
 use host::guard::{Consent, Guard};
 use host::{Error, facts, journal};
@@ -280,6 +283,17 @@ pub fn resume(
             folder.join(PLAN).display()
         )));
     }
+    let part = folder::read_part(&folder)?;
+    if let Some(Part { shard, machine }) = &part
+        && *machine != Part::here(*shard).machine
+        && shard::is_measured(&plan)
+    {
+        return Err(Error::usage(format!(
+            "{}: shard {shard} was begun on another machine, and what is compared has to be \
+            measured on the same one; go on there, or begin it anew in another folder",
+            folder.display()
+        )));
+    }
     // The lock comes before anything is undone: another process may be at work.
     let (record, lines) = Record::open(&folder.join(TRIALS))?;
     let taken = folder::read_steps(&folder)?;
@@ -320,7 +334,7 @@ pub fn resume(
         folder::write_steps(&folder, &steps)?;
     }
     let found = (lines.trials, steps);
-    let shard = folder::read_part(&folder)?.map(|part| part.shard);
+    let shard = part.map(|part| part.shard);
     if let Some(shard) = shard.filter(|_| options.more.is_some() || !options.budget.is_empty()) {
         return Err(Error::usage(format!(
             "{}: it is shard {shard} of a run, which goes on by all of its trials; leave out \

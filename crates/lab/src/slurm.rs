@@ -1,0 +1,437 @@
+//! A run as one array job of Slurm: a task for each shard, on storage that all nodes see.
+//!
+//! ```text
+//!   folder/  job.json     what was submitted, and as which job
+//!            plan.toml    the plan file, for the tasks
+//!            task.sh      what a task does: raidloom run --shard I/K, or --resume where it was begun
+//!            log/         what each task said
+//!            part1/ …     the shards, each a run
+//!            left/        what was measured of a shard on a machine that it had to leave
+//! ```
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use host::{Error, facts, files};
+use serde::{Deserialize, Serialize};
+
+use crate::plan::Resolved;
+use crate::run;
+use crate::shard::{self, Shard};
+use crate::watch::Stage;
+use crate::whole::Whole;
+
+/// What was submitted.
+const JOB: &str = "job.json";
+const PLAN_TEXT: &str = "plan.toml";
+const TASK: &str = "task.sh";
+const LOG: &str = "log";
+/// Into how many shards a run is cut where nothing is said.
+const SHARDS: u32 = 8;
+
+/// What is submitted, and how.
+#[derive(Clone, Debug)]
+pub struct Wanted<'a> {
+    /// The plan as it was read, which every task reads again.
+    pub text: &'a str,
+    /// The changes of it that were said (`-s`).
+    pub settings: &'a [String],
+    /// The same plan, resolved.
+    pub resolved: &'a Resolved,
+    /// This program, where nodes have it too.
+    pub program: &'a Path,
+    /// Flags that every task is given besides.
+    pub flags: &'a [String],
+    /// The folder, empty or not there; `raidloom-runs/TIME-NAME` without it.
+    pub output: Option<&'a Path>,
+    /// Slurm's partition; its default without it.
+    pub partition: Option<&'a str>,
+    /// How many tasks there are at a time, at most.
+    pub nodes: Option<u32>,
+    /// Into how many shards the run is cut.
+    pub shards: Option<u32>,
+}
+
+/// An array job, as its folder tells of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// Slurm's numbers, the latest last: what was interrupted is submitted again.
+    pub jobs: Vec<String>,
+    /// What the plan is called.
+    pub name: String,
+    /// When it was submitted, in RFC 3339.
+    pub submitted: String,
+    /// Into how many shards the run is cut.
+    pub shards: u32,
+    /// How many trials it has.
+    pub trials: usize,
+    /// Whether a task has its node for itself: something is measured.
+    pub exclusive: bool,
+    /// As in [`Wanted`].
+    #[serde(default)]
+    pub partition: Option<String>,
+    /// As in [`Wanted`].
+    #[serde(default)]
+    pub nodes: Option<u32>,
+}
+
+/// Submits a run; returns its folder and what Slurm calls it.
+///
+/// # Errors
+/// A usage error where the plan cannot be cut, or the folder is not empty; otherwise what sbatch
+/// says. Nothing is left behind then.
+pub fn submit(wanted: &Wanted<'_>) -> Result<(PathBuf, Job), Error> {
+    let plan = &wanted.resolved.plan;
+    let is_measured = shard::is_measured(plan);
+    let most = if is_measured { plan.blocks } else { u32::MAX };
+    let shards = wanted.shards.unwrap_or_else(|| wanted.nodes.unwrap_or(SHARDS).clamp(1, most));
+    if let Some(reason) = Shard::uncut(plan, shards) {
+        return Err(Error::usage(format!("--on slurm, {shards} shards: {reason}")));
+    }
+    let folder = wanted.output.map_or_else(|| run::folder_by_default(&plan.name), Path::to_owned);
+    let folder = std::path::absolute(&folder)
+        .map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
+    if let Some(job) = read(&folder)? {
+        return Err(Error::usage(format!(
+            "{} is that of job {}; look at it (raidloom watch {0}), go on with it (raidloom run \
+            --on slurm --resume {0}) or choose another folder",
+            folder.display(),
+            job.jobs.join(", ")
+        )));
+    }
+    let was_there = folder.exists();
+    run::make_folder(&folder)?;
+    let mut job = Job {
+        jobs: Vec::new(),
+        name: plan.name.clone(),
+        submitted: facts::now(),
+        shards,
+        trials: Shard::all(shards).map(|shard| shard.trials(plan)).sum(),
+        exclusive: is_measured,
+        partition: wanted.partition.map(str::to_owned),
+        nodes: wanted.nodes,
+    };
+    let submitted = (|| {
+        files::write_whole(&folder.join(PLAN_TEXT), wanted.text.as_bytes())?;
+        files::write_whole(&folder.join(TASK), task(wanted, &folder, &job).as_bytes())?;
+        let log = folder.join(LOG);
+        fs::create_dir(&log).map_err(|error| Error::from_io(log.display(), &error))?;
+        let numbers: Vec<u32> = (1..=shards).collect();
+        job.jobs.push(sbatch(&job, &folder, &numbers)?);
+        write(&folder, &job)
+    })();
+    if let Err(error) = submitted {
+        // No task can be at work there: either there is no job, or it is told that there is one.
+        if job.jobs.is_empty() {
+            let _ = fs::remove_dir(folder.join(LOG));
+            for name in [PLAN_TEXT, TASK] {
+                let _ = fs::remove_file(folder.join(name));
+            }
+            if !was_there {
+                let _ = fs::remove_dir(&folder);
+            }
+            return Err(error);
+        }
+        return Err(error.then(format!("it was submitted as job {}", job.jobs.join(", "))));
+    }
+    Ok((folder, job))
+}
+
+/// Submits the shards of a job again that are not finished and that nothing is at work on; returns
+/// which.
+///
+/// # Errors
+/// A usage error where the folder is not that of a job, or nothing is left to do; otherwise what
+/// squeue or sbatch says.
+pub fn resubmit(folder: &Path) -> Result<(Job, Vec<u32>), Error> {
+    let folder = std::path::absolute(folder)
+        .map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
+    let shown = folder.display();
+    let mut job = read(&folder)?.ok_or_else(|| {
+        Error::usage(format!(
+            "{shown} is no folder of `raidloom run --on slurm`; a run or shard by itself goes on \
+            with: raidloom run --resume {shown}"
+        ))
+    })?;
+    let whole = Whole::read(&folder)?;
+    let left: Vec<u32> = whole
+        .iter()
+        .flat_map(|whole| &whole.shards)
+        .filter(|shard| shard.stage == Stage::Interrupted)
+        .map(|shard| shard.shard.number())
+        .collect();
+    if left.is_empty() {
+        return Err(Error::usage(format!(
+            "{shown}: every shard is finished, under way or in the queue"
+        )));
+    }
+    job.jobs.push(sbatch(&job, &folder, &left)?);
+    write(&folder, &job)?;
+    Ok((job, left))
+}
+
+/// What a folder tells of its job; `None` where it is none of a job.
+///
+/// # Errors
+/// Where it cannot be read.
+pub(crate) fn read(folder: &Path) -> Result<Option<Job>, Error> {
+    let path = folder.join(JOB);
+    match fs::read(&path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| {
+            Error::failed(format!("{}: {error}; the file was changed or damaged", path.display()))
+        }),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::from_io(path.display(), &error)),
+    }
+}
+
+fn write(folder: &Path, job: &Job) -> Result<(), Error> {
+    files::write_whole(&folder.join(JOB), &run::json(job))
+}
+
+/// What a task does, for sh.
+fn task(wanted: &Wanted<'_>, folder: &Path, job: &Job) -> String {
+    let word = |path: &Path| escape::shell(&path.to_string_lossy());
+    let words = |flags: &[String]| -> String {
+        flags.iter().map(|flag| format!(" {}", escape::shell(flag))).collect()
+    };
+    let settings = wanted.settings.iter().flat_map(|setting| ["-s".to_owned(), setting.clone()]);
+    let settings = words(&settings.collect::<Vec<_>>());
+    let flags = words(wanted.flags);
+    let (program, here) = (word(wanted.program), word(folder));
+    let mut text = format!(
+        "#!/bin/sh\n\
+        # A shard of a run, as a task of an array job of Slurm (raidloom run --on slurm).\n\
+        here={here}\n\
+        part=$here/part$SLURM_ARRAY_TASK_ID\n"
+    );
+    if job.exclusive {
+        text.push_str(
+            "# A block of measured trials stays on one machine: on another one it begins anew.\n\
+            if [ -e \"$part\" ] && [ \"$(cat \"$part.node\")\" != \"$SLURMD_NODENAME\" ]; then\n    \
+            mkdir -p \"$here/left\"\n    \
+            mv \"$part\" \"$here/left/part$SLURM_ARRAY_TASK_ID-job$SLURM_JOB_ID-$SLURM_RESTART_COUNT\"\n\
+            fi\n\
+            echo \"$SLURMD_NODENAME\" > \"$part.node\"\n",
+        );
+    }
+    let _ = write!(
+        text,
+        "if [ -e \"$part/{}\" ]; then\n    \
+        exec {program} run --resume \"$part\"{flags}\n\
+        fi\n\
+        exec {program} run \"$here/{PLAN_TEXT}\"{settings} --shard \"$SLURM_ARRAY_TASK_ID/{}\" \
+        --output \"$part\"{flags}\n",
+        run::PLAN,
+        job.shards
+    );
+    text
+}
+
+/// Submits tasks of a job; returns Slurm's number.
+fn sbatch(job: &Job, folder: &Path, numbers: &[u32]) -> Result<String, Error> {
+    let throttle = job.nodes.map_or_else(String::new, |nodes| format!("%{nodes}"));
+    // A percent sign of the path is none of sbatch's.
+    let log = folder.join(LOG).to_string_lossy().replace('%', "%%");
+    let mut command = Command::new("sbatch");
+    command
+        .arg("--parsable")
+        .arg(format!("--array={}{throttle}", ranges(numbers)))
+        .args(["--requeue", "--nodes=1", "--ntasks=1", "--open-mode=append"])
+        .arg(format!("--job-name=raidloom {}", job.name))
+        .arg(format!("--output={log}/%a.txt"));
+    if job.exclusive {
+        command.arg("--exclusive");
+    }
+    if let Some(partition) = &job.partition {
+        command.arg(format!("--partition={partition}"));
+    }
+    let said = ask(command.arg(folder.join(TASK)))?;
+    // `NUMBER`, or `NUMBER;CLUSTER`.
+    let number = said.trim().split(';').next().unwrap_or_default();
+    if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Error::failed(format!("sbatch said `{}` instead of a number", said.trim())));
+    }
+    Ok(number.to_owned())
+}
+
+/// `1-3,5` for 1, 2, 3 and 5, which are in order.
+fn ranges(numbers: &[u32]) -> String {
+    let runs = numbers.chunk_by(|one, next| one + 1 == *next);
+    let texts = runs.map(|run| match run {
+        [one] => one.to_string(),
+        [first, .., last] => format!("{first}-{last}"),
+        [] => unreachable!("a chunk holds something"),
+    });
+    texts.collect::<Vec<_>>().join(",")
+}
+
+/// What Slurm has in its queue of a job: by shard, whether it runs or waits.
+///
+/// # Errors
+/// Where squeue is not there, or does not reach Slurm.
+pub(crate) fn queue(job: &Job) -> Result<BTreeMap<u32, Stage>, Error> {
+    let mut found = BTreeMap::new();
+    for number in &job.jobs {
+        let mut command = Command::new("squeue");
+        command.args(["--noheader", "--array", "--format=%K %t", "--jobs", number]);
+        let said = match ask(&mut command) {
+            Ok(said) => said,
+            // It has forgotten a job some minutes after its end.
+            Err(error) if error.to_string().contains("Invalid job id") => continue,
+            Err(error) => return Err(error),
+        };
+        found.extend(said.lines().filter_map(task_in_queue));
+    }
+    Ok(found)
+}
+
+/// A line of squeue: the number of a task and its state, as `man squeue` lists them.
+fn task_in_queue(line: &str) -> Option<(u32, Stage)> {
+    let (number, state) = line.trim().split_once(' ')?;
+    let stage = match state.trim() {
+        "PD" | "CF" | "RF" | "RH" | "RQ" | "RD" | "RS" | "RV" | "SE" => Stage::Waiting,
+        _ => Stage::Running,
+    };
+    Some((number.parse().ok()?, stage))
+}
+
+/// What one of Slurm's commands prints.
+fn ask(command: &mut Command) -> Result<String, Error> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.env("LC_ALL", "C").output().map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Error::failed(format!(
+            "{name} is not there: on a machine of the cluster: apt-get install slurm-client; \
+            without Slurm the shards can be run one by one (raidloom run --shard)"
+        )),
+        _ => Error::from_io(&name, &error),
+    })?;
+    answer(&name, &output)
+}
+
+fn answer(name: &str, output: &Output) -> Result<String, Error> {
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let prefix = format!("{name}: ");
+    let lines = said.lines().map(|line| {
+        let line = line.trim();
+        let line = line.strip_prefix(prefix.as_str()).unwrap_or(line);
+        line.strip_prefix("error: ").or(line.strip_prefix("fatal: ")).unwrap_or(line)
+    });
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    Err(Error::failed(match &lines[..] {
+        [] => format!("{name} ended with {}", output.status),
+        lines => format!("{name}: {}", lines.join("; ")),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    use super::*;
+
+    #[test]
+    fn shards_in_order_are_ranges() {
+        assert_eq!(ranges(&[1, 2, 3, 4]), "1-4");
+        assert_eq!(ranges(&[2, 4, 5, 8]), "2,4-5,8");
+        assert_eq!(ranges(&[7]), "7");
+    }
+
+    #[test]
+    fn a_line_of_the_queue_is_a_task_and_how_it_stands() {
+        assert_eq!(task_in_queue("3 R"), Some((3, Stage::Running)));
+        assert_eq!(task_in_queue(" 12 PD"), Some((12, Stage::Waiting)));
+        assert_eq!(task_in_queue("8 CG"), Some((8, Stage::Running)));
+        assert_eq!(task_in_queue("N/A R"), None);
+        assert_eq!(task_in_queue(""), None);
+    }
+
+    /// "Requeue after a node fails goes on like `--resume`"; what is compared stays on one machine.
+    #[test]
+    fn a_task_goes_on_where_it_was_and_begins_measured_blocks_anew_on_another_machine() {
+        let place = tempfile::tempdir().unwrap();
+        // What it would run says its arguments, and begins a run.
+        let program = place.path().join("it's raidloom");
+        fs::write(&program, "#!/bin/sh\necho \"$@\"\nmkdir -p here/part3\n").unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let resolved = crate::plan::resolve("plan", crate::plan::starter(), &[]).unwrap();
+        let here = place.path().join("here");
+        let wanted = Wanted {
+            text: "",
+            settings: &["trials.seed=7 # a".to_owned()],
+            resolved: &resolved,
+            program: &program,
+            flags: &["--erase=AB C".to_owned()],
+            output: None,
+            partition: None,
+            nodes: None,
+            shards: None,
+        };
+        let job = |exclusive| Job {
+            jobs: Vec::new(),
+            name: String::new(),
+            submitted: String::new(),
+            shards: 8,
+            trials: 0,
+            exclusive,
+            partition: None,
+            nodes: None,
+        };
+        fs::create_dir(&here).unwrap();
+        let run = |exclusive, node: &str, restarts: &str| {
+            let mut command = Command::new("sh");
+            let text = task(&wanted, &here, &job(exclusive));
+            let said = command
+                .args(["-c", &text])
+                .current_dir(place.path())
+                .env("SLURM_ARRAY_TASK_ID", "3")
+                .env("SLURM_JOB_ID", "12")
+                .env("SLURM_RESTART_COUNT", restarts)
+                .env("SLURMD_NODENAME", node)
+                .output()
+                .unwrap();
+            assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+            fs::write(here.join("part3").join(run::PLAN), "").unwrap();
+            String::from_utf8(said.stdout).unwrap().replace(here.to_str().unwrap(), "DIR")
+        };
+        let fresh = "run DIR/plan.toml -s trials.seed=7 # a --shard 3/8 --output DIR/part3 \
+            --erase=AB C\n";
+        let further = "run --resume DIR/part3 --erase=AB C\n";
+        assert_eq!([run(false, "one", ""), run(false, "two", "1")], [fresh, further]);
+        fs::remove_dir_all(here.join("part3")).unwrap();
+        assert_eq!(
+            [run(true, "one", ""), run(true, "one", "1"), run(true, "two", "2")],
+            [fresh, further, fresh]
+        );
+        assert!(here.join("left/part3-job12-2").join(run::PLAN).exists(), "nothing is thrown away");
+        assert_eq!(run(true, "two", "3"), further);
+    }
+
+    #[test]
+    fn what_sbatch_says_is_one_line() {
+        let of = |code: i32, stderr: &str| Output {
+            status: ExitStatus::from_raw(code << 8),
+            stdout: b"12\n".to_vec(),
+            stderr: stderr.into(),
+        };
+        assert_eq!(answer("sbatch", &of(0, "")).unwrap(), "12\n");
+        let said = "sbatch: error: invalid partition specified: x\nsbatch: error: Batch job \
+            submission failed: Invalid partition name specified\n";
+        assert_eq!(
+            answer("sbatch", &of(1, said)).unwrap_err().to_string(),
+            "sbatch: invalid partition specified: x; Batch job submission failed: Invalid \
+            partition name specified"
+        );
+        let silent = answer("sbatch", &of(3, "")).unwrap_err().to_string();
+        assert_eq!(silent, "sbatch ended with exit status: 3");
+    }
+}
