@@ -2,15 +2,50 @@
 
 use std::borrow::Cow;
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
 use crate::line;
 
 /// Between two columns.
 const GAP: &str = "  ";
 
-/// Width in columns of a terminal; every character that is printed counts as one wide.
+/// Width in columns of a terminal: letters of Chinese, Japanese and Korean are two wide.
 #[must_use]
 pub fn width(text: &str) -> usize {
-    text.chars().count()
+    text.width()
+}
+
+/// A text and as many blanks as make it so wide.
+#[must_use]
+pub fn padded(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// What a line does not begin with, and what it does not end with, where it is broken between two
+/// letters of Japanese: most of JIS X 4051's rule.
+const NOT_FIRST: &str = "、。，．,.:;!?)]}」』）〜ー・％%×…ぁぃぅぇぉっゃゅょァィゥェォッャュョ";
+const NOT_LAST: &str = "([{「『（";
+
+/// The words of a paragraph, each with whether a blank stands before it: parts between which a line
+/// may be broken. Text with wide letters is broken between any two of them.
+pub fn words(paragraph: &str) -> impl Iterator<Item = (bool, &str)> {
+    paragraph.split(' ').filter(|word| !word.is_empty()).flat_map(|word| {
+        let is_wide = |letter: char| letter.width() == Some(2);
+        let mut starts = vec![0];
+        let mut before: Option<char> = None;
+        for (at, letter) in word.char_indices() {
+            if before.is_some_and(|before| {
+                (is_wide(before) || is_wide(letter))
+                    && !NOT_FIRST.contains(letter)
+                    && !NOT_LAST.contains(before)
+            }) {
+                starts.push(at);
+            }
+            before = Some(letter);
+        }
+        let ends: Vec<usize> = starts.iter().skip(1).copied().chain([word.len()]).collect();
+        starts.into_iter().zip(ends).map(move |(start, end)| (start == 0, &word[start..end]))
+    })
 }
 
 /// Rows of cells as lines whose columns stand under one another, two blanks apart, without blanks
@@ -57,5 +92,19 @@ mod tests {
             "and no cell ends its line"
         );
         assert!(columns::<&str>(&[], &[]).is_empty());
+        let wide = columns(&[vec!["構成", "値"], vec!["raid5", "1"]], &[1]);
+        assert_eq!(wide, ["構成   値", "raid5   1"], "letters of Japanese are two wide");
+        assert_eq!((padded("値", 4).as_str(), padded("値", 1).as_str()), ("値  ", "値"));
+    }
+
+    #[test]
+    fn japanese_is_broken_between_letters_but_not_before_a_stop() {
+        let parts = |text| words(text).collect::<Vec<_>>();
+        assert_eq!(parts("two words"), [(true, "two"), (true, "words")]);
+        assert_eq!(
+            parts("推奨: raid0(1.2×)。次"),
+            [(true, "推"), (false, "奨:"), (true, "raid0(1.2×)。"), (false, "次")]
+        );
+        assert_eq!(parts("あっ「え"), [(true, "あっ"), (false, "「え")]);
     }
 }

@@ -25,6 +25,8 @@ pub struct Style {
 }
 
 const WIDTH_MIN: usize = 60;
+/// The least that the name of a kind of work takes: the longest in English.
+const KIND_WIDTH: usize = 11;
 
 impl Style {
     fn paint(self, paint: Paint, text: &str) -> String {
@@ -70,17 +72,18 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
         if !decision.open.is_empty() {
             out.wrapped(2, &say!(NOT_KNOWN_TEXT, open = decision.open));
         }
+        let kinds = decision.kinds.iter().map(|answer| width(&answer.kind));
+        let across = kinds.max().unwrap_or(0).max(KIND_WIDTH);
         for answer in &decision.kinds {
             let pick = if answer.is_sure {
                 style.paint(Paint::Bold, &answer.pick)
             } else {
                 printable(&answer.pick).into_owned()
             };
-            let pad = 11usize.saturating_sub(width(&answer.kind));
-            let lead =
-                format!("  {}{:pad$} {pick}  {}  {}", answer.kind, "", answer.score, answer.sure);
+            let kind = escape::padded(&answer.kind, across);
+            let lead = format!("  {kind} {pick}  {}  {}", answer.score, answer.sure);
             out.line(lead.trim_end());
-            out.wrapped(14, &sentences::join(answer.details()));
+            out.wrapped(across + 3, &sentences::join(answer.details()));
         }
         if let Some(sentence) = sentences::pairing(comparison) {
             out.wrapped(2, &sentence);
@@ -159,12 +162,13 @@ impl Out {
     /// A paragraph, indented, broken at spaces.
     fn wrapped(&mut self, indent: usize, paragraph: &str) {
         let mut line = " ".repeat(indent);
-        for word in printable(paragraph).split(' ').filter(|word| !word.is_empty()) {
-            if width(&line) > indent && width(&line) + 1 + width(word) > self.style.width {
+        for (has_blank, word) in escape::words(&printable(paragraph)) {
+            let blank = usize::from(has_blank);
+            if width(&line) > indent && width(&line) + blank + width(word) > self.style.width {
                 self.line(line.trim_end());
                 line = " ".repeat(indent);
             }
-            if width(&line) > indent {
+            if width(&line) > indent && has_blank {
                 line.push(' ');
             }
             line.push_str(word);
@@ -204,8 +208,8 @@ impl Out {
         let scale = LogScale::new(ends.flatten(), 0.0, room.saturating_sub(1) as f64);
         for (score, [label, ratio, verdict]) in rows {
             let plot = if room < 15 { String::new() } else { drawn(&scale, score, room) + "  " };
-            let label = format!("{label:<0$}", widths[0]);
-            let ratio = format!("{ratio:<0$}", widths[1]);
+            let label = escape::padded(&label, widths[0]);
+            let ratio = escape::padded(&ratio, widths[1]);
             let paint = match score.answer() {
                 Some(Answer::Ahead) => Some(Paint::Green),
                 Some(Answer::Behind) => Some(Paint::Red),

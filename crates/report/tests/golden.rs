@@ -9,7 +9,7 @@ mod fixture;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use report::Style;
+use report::{Language, Style, in_language};
 use results::analyse;
 use results::safety::{Grade, LeastGrade, Tally};
 use results::types::{Group, Run, Trial, Workload};
@@ -37,11 +37,36 @@ fn plain(width: usize) -> Style {
 }
 
 #[test]
-fn text_at_two_widths() {
+fn text_at_several_widths_in_both_languages() {
     let run = fixture::small();
     let analysis = analyse(&run);
     check("report-100.txt", &report::text(&run, &analysis, plain(100)));
     check("report-60.txt", &report::text(&run, &analysis, plain(60)));
+    for language in Language::ALL {
+        for width in [80, 120, 200] {
+            let text = in_language(language, || report::text(&run, &analysis, plain(width)));
+            check(&format!("report-{width}-{}.txt", language.tag()), &text);
+        }
+    }
+}
+
+/// A heading of a table stands over its figures, whatever the letters are.
+#[test]
+fn tables_in_japanese_align() {
+    let run = fixture::small();
+    let analysis = analyse(&run);
+    let text = in_language(Language::Japanese, || report::text(&run, &analysis, plain(120)));
+    let mut tables = 0;
+    for (head, row) in text.lines().zip(text.lines().skip(1)) {
+        // The baseline's head ends where its figures end.
+        let [above, below] = [(head, "single"), (row, "B/s")]
+            .map(|(line, end)| line.find(end).map(|at| escape::width(&line[..at + end.len()])));
+        if head.starts_with("ワークロード") && above.is_some() {
+            tables += 1;
+            assert_eq!(above, below, "{head}\n{row}");
+        }
+    }
+    assert!(tables > 0, "{text}");
 }
 
 #[test]
@@ -114,13 +139,14 @@ fn a_doubtful_figure_is_marked_and_one_that_is_missing_says_why() {
 fn text_keeps_to_its_width_and_color_only_adds_escapes() {
     let run = fixture::whole();
     let analysis = analyse(&run);
-    for width in [60, 80, 132] {
-        for line in report::text(&run, &analysis, plain(width)).lines() {
-            assert!(
-                line.chars().count() <= width,
-                "{} columns at width {width}: {line}",
-                line.chars().count()
-            );
+    for (language, width) in Language::ALL
+        .into_iter()
+        .flat_map(|language| [60, 80, 120, 132, 200].map(|width| (language, width)))
+    {
+        let text = in_language(language, || report::text(&run, &analysis, plain(width)));
+        for line in text.lines() {
+            let columns = escape::width(line);
+            assert!(columns <= width, "{columns} columns at width {width}: {line}");
         }
     }
     let colored = report::text(&run, &analysis, Style { color: true, width: 80 });
