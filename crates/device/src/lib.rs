@@ -31,7 +31,7 @@ pub use fault::{
     BadRange, CrashPolicy, CrashReport, FaultControl, FaultCounts, FaultDevice, FaultOptions,
 };
 pub use file::{Direct, FileDevice, FileOptions, Identity};
-pub use nbd::{NbdAddress, NbdDevice, NbdOptions};
+pub use nbd::{NbdAddress, NbdDevice, NbdOptions, NbdTls};
 pub use null::NullDevice;
 pub use ram::RamDevice;
 pub use record::{Record, RecordDevice, RecordedOp, TraceReader};

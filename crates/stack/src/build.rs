@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -24,7 +24,7 @@ use cache::{
 use device::model::{Links, ModelDevice, ModelOptions, PowerCut, Survival};
 use device::{
     BadRange, DeadlineDevice, DeadlineWatch, Direct, FaultDevice, FaultOptions, FileDevice,
-    FileOptions, NbdAddress, NbdDevice, NbdOptions, NullDevice, RamDevice, RecordDevice,
+    FileOptions, NullDevice, RamDevice, RecordDevice,
 };
 use reactor::{Reactor, derive_seed};
 
@@ -32,7 +32,7 @@ use crate::facts::Leaf;
 use crate::identity::{Identity, twice_text};
 use crate::superblocks::{self, Arrays};
 use crate::table::{self, OptionRow, Problem};
-use crate::{parse, size};
+use crate::{nbd, parse, size};
 
 /// Runs longer than this go past a cache unless it holds the whole device: a backup or a scan would
 /// flush it.
@@ -370,7 +370,7 @@ struct Builder<'a> {
 }
 
 /// The checked options of one layer or leaf.
-struct Settings<'a> {
+pub(crate) struct Settings<'a> {
     given: &'a [(String, String)],
 }
 
@@ -393,7 +393,7 @@ impl<'a> Settings<'a> {
         Ok(Settings { given })
     }
 
-    fn get(&self, name: &str) -> Option<&'a str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
         self.given.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
     }
 
@@ -407,7 +407,7 @@ impl<'a> Settings<'a> {
         self.get(name).map(|value| value.parse().map_err(|_| wrong(value))).transpose()
     }
 
-    fn is(&self, name: &str, value: &str) -> bool {
+    pub(crate) fn is(&self, name: &str, value: &str) -> bool {
         self.get(name) == Some(value)
     }
 }
@@ -830,28 +830,8 @@ impl Builder<'_> {
                 let seed = self.context.seed;
                 Ok(self.common.with(|common| common.load(address, &options, seed))?)
             }
-            "nbd" | "nbd+unix" => {
-                let place = match (scheme, settings.get("socket")) {
-                    ("nbd", _) => NbdAddress::tcp(address),
-                    (_, Some(socket)) => NbdAddress::unix(address, PathBuf::from(socket)),
-                    (_, None) => Err(Error::new(
-                        ErrorKind::Invalid,
-                        format!(
-                            "nbd+unix:{address}: say where the server listens: \
-                            nbd+unix:{address}?socket=PATH"
-                        ),
-                    )),
-                }?;
-                let reconnect = settings.get("reconnect").map(size::parse_duration).transpose();
-                let reconnect = reconnect.map_err(|error| {
-                    Error::new(ErrorKind::Invalid, error.to_string()).at("nbd: reconnect")
-                })?;
-                let plain = NbdOptions::default();
-                let options = NbdOptions {
-                    read_only: self.read_only || settings.is("read_only", "yes"),
-                    reconnect: reconnect.unwrap_or(plain.reconnect),
-                };
-                let device = NbdDevice::connect(place, options, leaf.clone())?;
+            "nbd" | "nbds" | "nbd+unix" | "nbds+unix" => {
+                let device = nbd::open(leaf, scheme, address, settings, self.read_only)?;
                 if let Some((version, array)) = superblocks::mark_of(&device)? {
                     self.carriers.push((device.describe().to_string(), version, array));
                 }

@@ -14,6 +14,7 @@
 mod build;
 mod facts;
 mod identity;
+mod nbd;
 mod nearest;
 mod parse;
 pub mod size;

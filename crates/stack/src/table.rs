@@ -503,6 +503,40 @@ const NBD_OPTIONS: &[OptionRow] = &[
     },
 ];
 
+const NBD_SOCKET: OptionRow = OptionRow {
+    name: "socket",
+    takes: Takes::Path,
+    default: "none, has to be said",
+    help: "where the server listens",
+};
+
+const TLS_OPTIONS: &[OptionRow] = &[
+    OptionRow {
+        name: "tls_ca",
+        takes: Takes::Path,
+        default: "none, has to be said",
+        help: "PEM file of the roots that the server's certificate has to lead to",
+    },
+    OptionRow {
+        name: "tls_cert",
+        takes: Takes::Path,
+        default: "none",
+        help: "PEM file of a certificate of this client, for servers that ask for one",
+    },
+    OptionRow {
+        name: "tls_key",
+        takes: Takes::Path,
+        default: "none",
+        help: "PEM file of its private key",
+    },
+    OptionRow {
+        name: "tls_host",
+        takes: Takes::Name,
+        default: "the host, or localhost",
+        help: "the name that the server's certificate has to be for",
+    },
+];
+
 /// The leaves.
 pub static LEAVES: &[LeafRow] = &[
     LeafRow {
@@ -551,19 +585,37 @@ pub static LEAVES: &[LeafRow] = &[
         help: "an export of an NBD server: nbd://HOST[:PORT]/EXPORT",
     },
     LeafRow {
-        name: "nbd+unix",
+        name: "nbds",
         address: Takes::Export,
         options: &[
-            OptionRow {
-                name: "socket",
-                takes: Takes::Path,
-                default: "none, has to be said",
-                help: "where the server listens",
-            },
             NBD_OPTIONS[0],
             NBD_OPTIONS[1],
+            TLS_OPTIONS[0],
+            TLS_OPTIONS[1],
+            TLS_OPTIONS[2],
+            TLS_OPTIONS[3],
         ],
+        help: "the same over TLS: nbds://HOST[:PORT]/EXPORT?tls_ca=FILE",
+    },
+    LeafRow {
+        name: "nbd+unix",
+        address: Takes::Export,
+        options: &[NBD_SOCKET, NBD_OPTIONS[0], NBD_OPTIONS[1]],
         help: "an export of an NBD server on this machine: nbd+unix:///EXPORT?socket=PATH",
+    },
+    LeafRow {
+        name: "nbds+unix",
+        address: Takes::Export,
+        options: &[
+            NBD_SOCKET,
+            NBD_OPTIONS[0],
+            NBD_OPTIONS[1],
+            TLS_OPTIONS[0],
+            TLS_OPTIONS[1],
+            TLS_OPTIONS[2],
+            TLS_OPTIONS[3],
+        ],
+        help: "the same over TLS: nbds+unix:///EXPORT?socket=PATH&tls_ca=FILE",
     },
     LeafRow {
         name: "model",
@@ -600,7 +652,7 @@ pub static LEAVES: &[LeafRow] = &[
 ];
 
 /// Names that the notation has room for and this version does not know yet.
-const LATER: &[&str] = &["nbds", "rbd"];
+const LATER: &[&str] = &["rbd"];
 
 /// The layer of this name.
 ///

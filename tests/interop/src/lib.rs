@@ -6,6 +6,7 @@
 //!   members' images ──> superblocks ──> assembly ──> device
 //! ```
 
+pub mod certificates;
 pub mod fsx;
 mod machine;
 mod ours;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use block::Device;
 use export::RemovalPolicy;
 use export::nbd::{Address, Export, Options, Server, Tls};
-use interop::{Machine, noise};
+use interop::{Machine, certificates, noise};
 use stack::{BuildContext, NoFiles};
 
 const SEED: u64 = 20_261_121;
@@ -481,57 +481,13 @@ fn nbdkit_passes_on_what_it_reads_from_us() {
     );
 }
 
-/// A root, a certificate of the server for `localhost` and one of a client, named as qemu and
-/// libnbd look for them.
-fn make_certificates(folder: &Path) {
-    let path = |name: &str| folder.join(name).display().to_string();
-    let key = [
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-        "-days",
-        "2",
-    ];
-    let make = |name: &str, more: &[&str]| {
-        let (certificate, secret) =
-            (path(&format!("{name}-cert.pem")), path(&format!("{name}-key.pem")));
-        let subject = format!("/CN=raidloom test {name}");
-        let mut arguments = key.to_vec();
-        arguments.extend(["-subj", &subject, "-keyout", &secret, "-out", &certificate]);
-        arguments.extend(more);
-        succeed("openssl", &arguments);
-    };
-    make("ca", &["-addext", "keyUsage=critical,keyCertSign,cRLSign"]);
-    let (root, root_key) = (path("ca-cert.pem"), path("ca-key.pem"));
-    let signed =
-        ["-CA", &root, "-CAkey", &root_key, "-addext", "basicConstraints=critical,CA:FALSE"];
-    make(
-        "server",
-        &[
-            &signed[..],
-            &[
-                "-addext",
-                "subjectAltName=DNS:localhost,IP:127.0.0.1",
-                "-addext",
-                "extendedKeyUsage=serverAuth",
-            ],
-        ]
-        .concat(),
-    );
-    make("client", &[&signed[..], &["-addext", "extendedKeyUsage=clientAuth"]].concat());
-}
-
 #[test]
 fn tls_keeps_out_who_does_not_speak_it() {
     if !are_there("TLS", &[OPENSSL, LIBNBD, QEMU]) {
         return;
     }
     let certificates = tempfile::tempdir().expect("a folder");
-    make_certificates(certificates.path());
+    certificates::make(certificates.path());
     // A client that has the root and no certificate of its own.
     let stranger = tempfile::tempdir().expect("a folder");
     fs::copy(certificates.path().join("ca-cert.pem"), stranger.path().join("ca-cert.pem"))
@@ -589,7 +545,7 @@ fn tls_is_offered_on_a_unix_socket() {
         return;
     }
     let certificates = tempfile::tempdir().expect("a folder");
-    make_certificates(certificates.path());
+    certificates::make(certificates.path());
     let file = |name: &str| certificates.path().join(name);
     let tls =
         Tls { certificate: file("server-cert.pem"), key: file("server-key.pem"), clients: None };

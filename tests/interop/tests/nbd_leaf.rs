@@ -1,4 +1,5 @@
-//! The leaves `nbd:` and `nbd+unix:` and the servers of others: nbdkit, qemu-nbd, and our own.
+//! The leaves `nbd:` and `nbd+unix:`, and with `nbds` over TLS, and the servers of others: nbdkit,
+//! qemu-nbd, and our own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,9 +8,9 @@ use std::sync::Arc;
 
 use block::{Blocking, Device, ErrorKind, Extents, Reactor};
 use export::RemovalPolicy;
-use export::nbd::{Address, Export, Options, Server};
+use export::nbd::{Address, Export, Options, Server, Tls};
 use host::guard::{Consent, Guard};
-use interop::noise;
+use interop::{certificates, noise};
 use stack::{BuildContext, NoFiles};
 use testkit::conformance;
 
@@ -25,7 +26,8 @@ fn are_there(test: &str, programs: &[&str]) -> bool {
     if missing.is_empty() {
         return true;
     }
-    let text = format!("{test}: {missing:?} are not there: apt-get install nbdkit qemu-utils");
+    let text =
+        format!("{test}: {missing:?} are not there: apt-get install nbdkit qemu-utils openssl");
     testkit::missing!("{text}");
     false
 }
@@ -169,8 +171,16 @@ fn every_server_keeps_the_contract() {
 
 #[test]
 fn our_own_server_keeps_the_contract_over_tcp() {
+    let (_server, uri) = ours("a b", &Options::default());
+    let text = format!("\"{}\"", uri.replace("%20", " ")).replace("\"nbd:", "nbd:\"");
+    conformance::run(|| device(&text), wall, SEED)
+        .unwrap_or_else(|violation| panic!("{text}: {violation}"));
+}
+
+/// Our own server over TCP, and where its export is.
+fn ours(name: &str, options: &Options) -> (Server, String) {
     let export = Export {
-        name: "a b".to_owned(),
+        name: name.to_owned(),
         description: String::new(),
         device: device("ram:4MiB"),
         read_only: false,
@@ -179,11 +189,131 @@ fn our_own_server_keeps_the_contract_over_tcp() {
     };
     let address = "tcp:127.0.0.1:0".parse::<Address>();
     let address = address.unwrap_or_else(|error| panic!("{error}"));
-    let server = Server::start(vec![export], &[address], &Options::default()).expect("a server");
-    let text = format!("\"{}\"", server.uris("a b").remove(0).replace("%20", " "));
-    let text = text.replace("\"nbd:", "nbd:\"");
-    conformance::run(|| device(&text), wall, SEED)
-        .unwrap_or_else(|violation| panic!("{text}: {violation}"));
+    let server = Server::start(vec![export], &[address], options).expect("a server");
+    let uri = server.uris(name).remove(0);
+    (server, uri)
+}
+
+/// A folder with certificates, and the options of a leaf that trusts their root.
+fn trusted() -> (Arc<tempfile::TempDir>, String) {
+    let folder = folder();
+    certificates::make(folder.path());
+    let options = format!("tls_ca={}", folder.path().join("ca-cert.pem").display());
+    (folder, options)
+}
+
+/// An nbdkit that wants TLS, with the certificates of its folder.
+fn secure_nbdkit(folder: &Arc<tempfile::TempDir>, arguments: &[&str]) -> Daemon {
+    let certificates = format!("--tls-certificates={}", folder.path().display());
+    nbdkit(folder, &[&["--tls=require", &certificates], arguments].concat())
+}
+
+/// "Leaf `nbds://` (TLS, certificates as in serving)": what is written comes back, by the contract,
+/// from a server that wants a certificate of the client and from one that does not.
+#[test]
+fn over_tls_the_contract_holds_as_well() {
+    if !are_there("TLS as a client", &["nbdkit", "openssl"]) {
+        return;
+    }
+    let (folder, root) = trusted();
+    let file = |name: &str| folder.path().join(name);
+    let own = format!(
+        "{root}&tls_cert={}&tls_key={}",
+        file("client-cert.pem").display(),
+        file("client-key.pem").display()
+    );
+    let secure = uri(&folder, "").replace("nbd+unix", "nbds+unix");
+    for (verify, options) in [(&[][..], &root), (&["--tls-verify-peer"], &own)] {
+        let _server = secure_nbdkit(&folder, &[verify, &["memory", "4M"]].concat());
+        let text = format!("{secure}&{options}");
+        conformance::run(|| device(&text), wall, SEED)
+            .unwrap_or_else(|violation| panic!("nbdkit {verify:?}: {violation}"));
+    }
+    for (clients, options) in [(None, &root), (Some(file("ca-cert.pem")), &own)] {
+        let (certificate, key) = (file("server-cert.pem"), file("server-key.pem"));
+        let tls = Some(Tls { certificate, key, clients });
+        let (_server, uri) = ours("a", &Options { tls, ..Options::default() });
+        let text = format!("{uri}?{options}");
+        assert!(text.starts_with("nbds://127.0.0.1:"), "{text}");
+        conformance::run(|| device(&text), wall, SEED)
+            .unwrap_or_else(|violation| panic!("{text}: {violation}"));
+        // More than fits into what any part of the way keeps.
+        let drive = device(&text);
+        let (mut channel, data) = (blocking(&*drive), noise(SEED, 4 * MIB));
+        channel.write_slice(0, &data).expect("written");
+        let mut read = vec![0; data.len()];
+        channel.read_slice(0, &mut read).expect("read");
+        assert!(read == data);
+    }
+}
+
+#[test]
+fn a_server_that_comes_back_is_used_again_over_tls() {
+    if !are_there("TLS as a client", &["nbdkit", "openssl"]) {
+        return;
+    }
+    let (folder, root) = trusted();
+    let path = format!("file={}", image(&folder, 4 * MIB).display());
+    let server = secure_nbdkit(&folder, &["file", &path]);
+    let drive = device(&format!("{}&{root}", uri(&folder, "").replace("nbd+", "nbds+")));
+    let mut channel = blocking(&*drive);
+    let data = noise(SEED, MIB);
+    channel.write_slice(0, &data).expect("written");
+    channel.flush().expect("flushed");
+    server.kill();
+    let server = secure_nbdkit(&folder, &["file", &path]);
+    let mut read = vec![0; MIB];
+    channel.read_slice(0, &mut read).expect("read again");
+    assert!(read == data);
+    let mut found = Extents::new();
+    drive.extents(0, 4 * MIB as u64, &mut found);
+    assert!(found.runs().iter().any(|run| run.is_hole), "holes are seen through TLS too");
+    // One that comes back with a certificate that has expired is none.
+    server.kill();
+    certificates::expire(folder.path());
+    let _server = secure_nbdkit(&folder, &["file", &path]);
+    let error = device_error(&format!("{}&{root}", uri(&folder, "").replace("nbd+", "nbds+")));
+    assert!(error.ends_with("the server's certificate has expired"), "{error}");
+}
+
+/// Why there is no device; one line.
+fn device_error(text: &str) -> String {
+    let error = build(text).map(|device| device.describe().to_string()).expect_err(text);
+    assert_eq!(error.lines().count(), 1, "{error}");
+    error
+}
+
+/// "Certificate of another host": one line each.
+#[test]
+fn whom_tls_does_not_prove_is_refused_with_one_line() {
+    if !are_there("TLS as a client", &["nbdkit", "openssl"]) {
+        return;
+    }
+    let (folder, root) = trusted();
+    let (_other, other_root) = trusted();
+    let secure = uri(&folder, "").replace("nbd+unix", "nbds+unix");
+    let refused = |text: &str, part: &str| {
+        let error = device_error(text);
+        assert!(error.contains(part), "{text}: {error}");
+    };
+    let server = secure_nbdkit(&folder, &["memory", "1M"]);
+    assert_eq!(device(&format!("{secure}&{root}")).info().size_bytes, MIB as u64);
+    let elsewhere = format!("{secure}&{root}&tls_host=elsewhere.example");
+    refused(&elsewhere, "the server's certificate is not for `elsewhere.example`");
+    refused(&format!("{secure}&{other_root}"), "the server's certificate leads to no root in ");
+    refused(&uri(&folder, ""), "the server wants TLS: say nbds: in the place of nbd:");
+    drop(server);
+    let server = secure_nbdkit(&folder, &["--tls-verify-peer", "memory", "1M"]);
+    refused(&format!("{secure}&{root}"), "turns this client away");
+    drop(server);
+    let server = nbdkit(&folder, &["--tls=off", "memory", "1M"]);
+    refused(
+        &format!("{secure}&{root}"),
+        "the server does not speak TLS: for one without, say nbd:",
+    );
+    drop(server);
+    let key = folder.path().join("ca-key.pem").display().to_string();
+    refused(&format!("{secure}&tls_ca={key}"), "there is no certificate in it");
 }
 
 #[test]
@@ -363,7 +493,10 @@ fn what_cannot_be_a_member_has_its_line() {
     refused("nbd+unix:///x", "say where the server listens");
     refused("nbd:host/x", "an export (//HOST/EXPORT)");
     refused("nbd://host:port/x", "expected nbd://HOST[:PORT][/EXPORT]");
-    refused("nbds://host/x", "`nbds` is not in this version");
+    refused("nbds://host/x", "nbds://host/x: say which roots its certificate may lead to: tls_ca=");
+    refused("nbds://host/x?tls_ca=a&tls_key=b", "tls_cert and tls_key are said together");
+    refused("nbds://host/x?tls_ca=/not/there", "/not/there");
+    refused("nbds+unix:///x?tls_ca=a", "say where the server listens");
     let server = nbdkit(&folder, &["-r", "memory", "1M"]);
     refused(&uri(&folder, ""), "the export is read-only: say read_only=yes");
     assert!(device(&format!("{}&read_only=yes", uri(&folder, ""))).info().read_only);

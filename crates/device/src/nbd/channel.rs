@@ -156,7 +156,7 @@ impl NbdChannel {
         depth: u32,
         reactor: &Reactor,
     ) -> Result<NbdChannel, Error> {
-        let connected = connect(&shared.address)?;
+        let connected = connect(&shared.address, shared.secure.as_ref())?;
         same_export(&shared, &connected)?;
         let connection = Connection::new(&shared, connected, reactor)?;
         let mut channel = NbdChannel {
@@ -599,7 +599,7 @@ impl NbdChannel {
         connecting
             .spawn(move || {
                 loop {
-                    let connected = connect(&shared.address);
+                    let connected = connect(&shared.address, shared.secure.as_ref());
                     let is_over = connected.is_ok();
                     // Without a channel that waits for it, a connection ends here.
                     let is_told = answer_to.send(connected).is_ok();

@@ -1,6 +1,7 @@
 //! Connecting to a server and the handshake, which block: a connection is made before there is
 //! anything to wait for beside it.
 
+use std::error::Error as _;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -14,6 +15,9 @@ use nbd_wire::{
     ALLOCATION, Cursor, GREETING_MAGIC, OPTION_MAGIC, OPTION_REPLY_MAGIC, REQUEST_MAX_BYTES,
     STRING_MAX_BYTES, info, option, reply, server_flags,
 };
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+
+use super::tls::{self, Secure};
 
 /// The port that the protocol's description names.
 const PORT: u16 = 10809;
@@ -27,6 +31,8 @@ const REPLY_MAX_BYTES: usize = 2 * STRING_MAX_BYTES + 64;
 pub struct NbdAddress {
     place: Place,
     export: String,
+    /// Only for what it is called.
+    is_secure: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +74,7 @@ impl NbdAddress {
         Ok(NbdAddress {
             place: Place::Tcp { host: host.to_owned(), port },
             export: export.to_owned(),
+            is_secure: false,
         })
     }
 
@@ -78,7 +85,8 @@ impl NbdAddress {
     pub fn unix(text: &str, socket: PathBuf) -> Result<NbdAddress, Error> {
         match text.strip_prefix("///") {
             Some(export) if export.len() <= STRING_MAX_BYTES => {
-                Ok(NbdAddress { place: Place::Unix(socket), export: export.to_owned() })
+                let (place, export) = (Place::Unix(socket), export.to_owned());
+                Ok(NbdAddress { place, export, is_secure: false })
             }
             _ => {
                 let text = format!("`nbd+unix:{text}`: expected nbd+unix:///EXPORT?socket=PATH");
@@ -86,17 +94,32 @@ impl NbdAddress {
             }
         }
     }
+
+    /// The same over TLS: `nbds:` and `nbds+unix:`.
+    #[must_use]
+    pub fn over_tls(self) -> NbdAddress {
+        NbdAddress { is_secure: true, ..self }
+    }
+
+    /// The host that a server's certificate has to be for; nothing where a socket says none.
+    pub(super) fn host(&self) -> Option<&str> {
+        match &self.place {
+            Place::Tcp { host, .. } => Some(host),
+            Place::Unix(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for NbdAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nbd = if self.is_secure { "nbds" } else { "nbd" };
         match &self.place {
             Place::Tcp { host, port } if host.contains(':') => {
-                write!(f, "nbd://[{host}]:{port}/{}", self.export)
+                write!(f, "{nbd}://[{host}]:{port}/{}", self.export)
             }
-            Place::Tcp { host, port } => write!(f, "nbd://{host}:{port}/{}", self.export),
+            Place::Tcp { host, port } => write!(f, "{nbd}://{host}:{port}/{}", self.export),
             Place::Unix(path) => {
-                write!(f, "nbd+unix:///{}?socket={}", self.export, path.display())
+                write!(f, "{nbd}+unix:///{}?socket={}", self.export, path.display())
             }
         }
     }
@@ -122,36 +145,75 @@ pub(super) struct Connected {
     pub(super) export: Export,
 }
 
-/// Connects to a server and chooses the export.
+/// Connects to a server and chooses the export, with TLS where `secure` is there.
 ///
 /// # Errors
 /// [`ErrorKind::NotFound`] for a host, a port, a socket or an export that is not there,
-/// [`ErrorKind::Unsupported`] for a server that speaks otherwise or wants TLS,
-/// [`ErrorKind::TimedOut`], or what the system says.
-pub(super) fn connect(address: &NbdAddress) -> Result<Connected, Error> {
+/// [`ErrorKind::Unsupported`] for a server that speaks otherwise, wants TLS or has none,
+/// [`ErrorKind::Permission`] for one whose certificate is not accepted, or that does not accept
+/// ours, [`ErrorKind::TimedOut`], or what the system says.
+pub(super) fn connect(address: &NbdAddress, secure: Option<&Secure>) -> Result<Connected, Error> {
+    let failed = |error| lost(address, error);
     match &address.place {
         Place::Unix(path) => {
-            let stream = UnixStream::connect(path).map_err(|error| lost(address, error))?;
-            let timeouts =
-                |time| stream.set_read_timeout(time).and_then(|()| stream.set_write_timeout(time));
-            timeouts(Some(STEP_TIME)).map_err(|error| lost(address, error))?;
-            let export = greet(&stream, address)?;
-            timeouts(None).map_err(|error| lost(address, error))?;
-            Ok(Connected { socket: stream.into(), export })
+            let stream = UnixStream::connect(path).map_err(failed)?;
+            talk(stream, address, secure)
         }
         Place::Tcp { host, port } => {
-            let stream = connect_tcp(host, *port).map_err(|error| lost(address, error))?;
-            let timeouts =
-                |time| stream.set_read_timeout(time).and_then(|()| stream.set_write_timeout(time));
-            timeouts(Some(STEP_TIME)).map_err(|error| lost(address, error))?;
-            let export = greet(&stream, address)?;
-            let set = timeouts(None).and_then(|()| stream.set_nodelay(true));
-            set.map_err(|error| lost(address, error))?;
+            let stream = connect_tcp(host, *port).map_err(failed)?;
+            stream.set_nodelay(true).map_err(failed)?;
             // A host that is gone without a word is noticed although nothing is asked of it.
             let _ = rustix::net::sockopt::set_socket_keepalive(stream.as_fd(), true);
-            Ok(Connected { socket: stream.into(), export })
+            talk(stream, address, secure)
         }
     }
+}
+
+/// The handshake; each step of it has its time.
+fn talk<S>(mut stream: S, address: &NbdAddress, secure: Option<&Secure>) -> Result<Connected, Error>
+where
+    S: Read + Write + AsFd + Into<OwnedFd> + Send + 'static,
+{
+    let failed = |error| lost(address, error);
+    let limit = |stream: &S, time| {
+        for direction in [Timeout::Recv, Timeout::Send] {
+            set_socket_timeout(stream.as_fd(), direction, time)
+                .map_err(|error| lost(address, error.into()))?;
+        }
+        Ok(())
+    };
+    limit(&stream, Some(STEP_TIME))?;
+    greet(&mut stream, address)?;
+    let Some(secure) = secure else {
+        let export = choose(&mut stream, address)?;
+        limit(&stream, None)?;
+        return Ok(Connected { socket: stream.into(), export });
+    };
+    ask(&mut stream, address, option::STARTTLS, &[], |_, _| false)?.map_err(|_| {
+        Error::new(
+            ErrorKind::Unsupported,
+            format!(
+                "{address}: the server does not speak TLS: for one without, say nbd: in the \
+                place of nbds:"
+            ),
+        )
+    })?;
+    let told = |error: io::Error| match secure.plain(&error) {
+        Some((kind, text)) => Error::new(kind, format!("{address}: {text}")),
+        None => lost(address, error),
+    };
+    let mut stream = secure.over(stream).map_err(told)?;
+    let export = match choose(&mut stream, address) {
+        Ok(export) => export,
+        Err(error) => {
+            let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+            let text = source.and_then(|source| secure.turned_away(source, &mut stream));
+            let told = |text| Error::new(ErrorKind::Permission, format!("{address}: {text}"));
+            return Err(text.map_or(error, told));
+        }
+    };
+    limit(&stream.sock, None)?;
+    Ok(Connected { socket: tls::relay(stream).map_err(failed)?, export })
 }
 
 fn connect_tcp(host: &str, port: u16) -> io::Result<TcpStream> {
@@ -175,8 +237,8 @@ fn lost(address: &NbdAddress, error: io::Error) -> Error {
     Error::with_source(kind, format!("{address}: connecting"), error)
 }
 
-/// The handshake, on any stream of bytes. The layouts are those of [`nbd_wire`].
-fn greet(mut stream: impl Read + Write, address: &NbdAddress) -> Result<Export, Error> {
+/// The greeting, on any stream of bytes. The layouts are those of [`nbd_wire`].
+fn greet(stream: &mut (impl Read + Write), address: &NbdAddress) -> Result<(), Error> {
     let refused = |text: &str| Error::new(ErrorKind::Unsupported, format!("{address}: {text}"));
     let mut greeting = [0; 18];
     stream.read_exact(&mut greeting).map_err(|error| lost(address, error))?;
@@ -190,27 +252,30 @@ fn greet(mut stream: impl Read + Write, address: &NbdAddress) -> Result<Export, 
         return Err(refused("the server speaks the old handshake only"));
     }
     let flags = u32::from(offered & (server_flags::FIXED_NEWSTYLE | server_flags::NO_ZEROES));
-    stream.write_all(&flags.to_be_bytes()).map_err(|error| lost(address, error))?;
+    stream.write_all(&flags.to_be_bytes()).map_err(|error| lost(address, error))
+}
 
-    let structured = ask(&mut stream, address, option::STRUCTURED_REPLY, &[], |_, _| true)?.is_ok();
+/// What is agreed on of the export.
+fn choose(stream: &mut (impl Read + Write), address: &NbdAddress) -> Result<Export, Error> {
+    let refused = |text: &str| Error::new(ErrorKind::Unsupported, format!("{address}: {text}"));
+    let structured = ask(stream, address, option::STRUCTURED_REPLY, &[], |_, _| true)?.is_ok();
     let mut allocation = None;
     if structured {
         let wanted = [string(&address.export), 1_u32.to_be_bytes().to_vec(), string(ALLOCATION)];
         // A server that knows none of it says so, and all is data.
-        let _ =
-            ask(&mut stream, address, option::SET_META_CONTEXT, &wanted.concat(), |kind, data| {
-                let mut cursor = Cursor(data);
-                if kind == reply::META_CONTEXT {
-                    allocation = cursor.u32();
-                    return allocation.is_some();
-                }
-                true
-            })?;
+        let _ = ask(stream, address, option::SET_META_CONTEXT, &wanted.concat(), |kind, data| {
+            let mut cursor = Cursor(data);
+            if kind == reply::META_CONTEXT {
+                allocation = cursor.u32();
+                return allocation.is_some();
+            }
+            true
+        })?;
     }
     let (mut found, mut limits) = (None, (1, 4096, REQUEST_MAX_BYTES));
     let wanted = [&1_u16.to_be_bytes()[..], &info::BLOCK_SIZE.to_be_bytes()].concat();
     let wanted = [string(&address.export), wanted].concat();
-    let chosen = ask(&mut stream, address, option::GO, &wanted, |kind, data| {
+    let chosen = ask(stream, address, option::GO, &wanted, |kind, data| {
         let mut cursor = Cursor(data);
         match (kind, cursor.u16()) {
             (reply::INFO, Some(info::EXPORT)) => {
@@ -247,7 +312,7 @@ impl Refusal {
             reply::POLICY => (ErrorKind::Permission, "the server does not permit it"),
             reply::TLS_REQUIRED => (
                 ErrorKind::Unsupported,
-                "the server wants TLS, which this version does not speak as a client",
+                "the server wants TLS: say nbds: in the place of nbd:, and tls_ca=FILE",
             ),
             reply::UNSUPPORTED => (ErrorKind::Unsupported, "the server is too old"),
             _ => (ErrorKind::Other, "the server refuses"),

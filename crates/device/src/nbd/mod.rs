@@ -1,5 +1,5 @@
 //! `nbd://HOST[:PORT]/EXPORT` and `nbd+unix:///EXPORT?socket=PATH`: an export of an NBD server, in
-//! another process or another machine.
+//! another process or another machine; with `nbds` over TLS.
 //!
 //! ```text
 //!   device ── open ──> a connection for each channel ── requests ──> server
@@ -20,6 +20,7 @@ mod greet;
 mod status;
 #[cfg(test)]
 mod tests;
+mod tls;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -32,10 +33,12 @@ use block::{
 use nbd_wire::transmission_flags as can;
 
 pub use greet::NbdAddress;
+pub use tls::NbdTls;
 
 use channel::NbdChannel;
 use greet::Export;
 use status::Status;
+use tls::Secure;
 
 /// The longest read or write that is sent as one request, in bytes, whatever the server takes.
 const MAX_REQUEST_BYTES: u32 = nbd_wire::REQUEST_MAX_BYTES;
@@ -67,6 +70,7 @@ pub struct NbdDevice {
 /// What all channels share.
 struct Shared {
     address: NbdAddress,
+    secure: Option<Secure>,
     options: NbdOptions,
     info: Info,
     export: Export,
@@ -95,24 +99,36 @@ impl Shared {
 }
 
 impl NbdDevice {
-    /// Asks the server about the export. `node` is what it is called.
+    /// Asks the server about the export, with TLS or without. `node` is what it is called.
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] for a host, a port, a socket or an export that is not there;
     /// [`ErrorKind::Refused`] for one that is to be written to and cannot make that durable;
-    /// [`ErrorKind::Unsupported`] for a server that speaks otherwise; [`ErrorKind::TimedOut`]; or
-    /// what the system says.
+    /// [`ErrorKind::Unsupported`] for a server that speaks otherwise; [`ErrorKind::Permission`]
+    /// where a certificate is not accepted; [`ErrorKind::TimedOut`]; or what the system says.
     pub fn connect(
         address: NbdAddress,
+        tls: Option<&NbdTls>,
         options: NbdOptions,
         node: Node,
     ) -> Result<NbdDevice, Error> {
-        let found = greet::connect(&address)?.export;
+        let (address, secure) = match tls {
+            None => (address, None),
+            Some(tls) => {
+                let address = address.over_tls();
+                // A socket is a server of this machine, unless the name says otherwise.
+                let secure = tls.load(address.host().unwrap_or("localhost"));
+                let secure = secure.map_err(|error| error.at(&address))?;
+                (address, Some(secure))
+            }
+        };
+        let found = greet::connect(&address, secure.as_ref())?.export;
         let info = info(&address, options, &found)?;
         let can = |flag: u16| found.flags & flag != 0;
         let shared = Shared {
             always_fua: !info.read_only && !can(can::CAN_MULTI_CONN) && can(can::SEND_FUA),
             address,
+            secure,
             options,
             info,
             export: found,
@@ -198,11 +214,11 @@ impl Device for NbdDevice {
     }
 
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
-        let Shared { address, export, info, .. } = &*self.shared;
+        let Shared { address, secure, export, info, .. } = &*self.shared;
         let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
         let (block, before) = (u64::from(info.block_bytes), found.length());
         if let Some(id) = export.allocation {
-            let _ = status.ask(address, id, (offset, length), block, found);
+            let _ = status.ask((address, secure.as_ref()), id, (offset, length), block, found);
         }
         // What is not known is data.
         if found.length() == before {

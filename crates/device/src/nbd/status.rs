@@ -11,6 +11,7 @@ use nbd_wire::{CHUNK_BYTES, CHUNK_MAGIC, Cursor, RequestHead, allocation, chunk,
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 
 use super::greet::{NbdAddress, connect};
+use super::tls::Secure;
 
 /// What is asked at once, at most, in bytes.
 const RANGE_MAX_BYTES: u64 = 1 << 30;
@@ -34,7 +35,7 @@ impl Status {
     /// the connection to be made anew.
     pub(super) fn ask(
         &mut self,
-        address: &NbdAddress,
+        (address, secure): (&NbdAddress, Option<&Secure>),
         allocation_id: u32,
         (offset, length): (u64, u64),
         block: u64,
@@ -43,7 +44,7 @@ impl Status {
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
             None => {
-                let socket = connect(address)?.socket;
+                let socket = connect(address, secure)?.socket;
                 for direction in [Timeout::Recv, Timeout::Send] {
                     set_socket_timeout(socket.as_fd(), direction, Some(ANSWER_TIME)).map_err(
                         |error| Error::from_io(format!("{address}: time limits"), error.into()),

@@ -139,7 +139,7 @@ fn nonsense_ends_the_device_and_every_request_with_it() {
         });
         let options = NbdOptions { reconnect: Duration::ZERO, ..NbdOptions::default() };
         let address = NbdAddress::unix("///x", path).expect("an address");
-        let device = NbdDevice::connect(address, options, Node::leaf("nbd+unix", "///x"));
+        let device = NbdDevice::connect(address, None, options, Node::leaf("nbd+unix", "///x"));
         let device = device.expect("the handshake is right");
         let reactor = Reactor::wall().expect("a reactor");
         let mut channel = device.open(8, &reactor).expect("a channel");
@@ -190,7 +190,7 @@ fn a_failed_flush_is_remembered() {
     });
     let address = NbdAddress::unix("///x", path).expect("an address");
     let node = Node::leaf("nbd+unix", "///x");
-    let device = NbdDevice::connect(address, NbdOptions::default(), node).expect("a device");
+    let device = NbdDevice::connect(address, None, NbdOptions::default(), node).expect("a device");
     let reactor = Reactor::wall().expect("a reactor");
     let mut channel = Blocking::open(&device, &reactor).expect("a channel");
     assert_eq!(channel.flush().expect_err("it fails").kind(), ErrorKind::Media);

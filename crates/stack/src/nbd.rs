@@ -1,0 +1,59 @@
+//! The leaves that are exports of NBD servers: what their options mean.
+
+use std::path::PathBuf;
+
+use block::{Error, ErrorKind, Node};
+use device::{NbdAddress, NbdDevice, NbdOptions, NbdTls};
+
+use crate::build::Settings;
+use crate::size;
+
+/// Connects to the server of a leaf.
+///
+/// # Errors
+/// Where an option is missing or means nothing; otherwise those of [`NbdDevice::connect`].
+pub(crate) fn open(
+    leaf: &Node,
+    scheme: &str,
+    address: &str,
+    settings: &Settings<'_>,
+    read_only: bool,
+) -> Result<NbdDevice, Error> {
+    let shown = format!("{scheme}:{address}");
+    let place = match (scheme, settings.get("socket")) {
+        ("nbd" | "nbds", _) => NbdAddress::tcp(address),
+        (_, Some(socket)) => NbdAddress::unix(address, PathBuf::from(socket)),
+        (_, None) => {
+            Err(invalid(format!("{shown}: say where the server listens: {shown}?socket=PATH")))
+        }
+    }?;
+    let tls = match scheme {
+        "nbds" | "nbds+unix" => Some(tls(&shown, settings)?),
+        _ => None,
+    };
+    let reconnect = settings.get("reconnect").map(size::parse_duration).transpose();
+    let reconnect = reconnect.map_err(|error| invalid(error.to_string()).at("nbd: reconnect"))?;
+    let plain = NbdOptions::default();
+    let options = NbdOptions {
+        read_only: read_only || settings.is("read_only", "yes"),
+        reconnect: reconnect.unwrap_or(plain.reconnect),
+    };
+    NbdDevice::connect(place, tls.as_ref(), options, leaf.clone())
+}
+
+fn tls(shown: &str, settings: &Settings<'_>) -> Result<NbdTls, Error> {
+    let path = |name| settings.get(name).map(PathBuf::from);
+    let roots = path("tls_ca").ok_or_else(|| {
+        invalid(format!("{shown}: say which roots its certificate may lead to: tls_ca=FILE (PEM)"))
+    })?;
+    let own = match (path("tls_cert"), path("tls_key")) {
+        (Some(certificate), Some(key)) => Some((certificate, key)),
+        (None, None) => None,
+        _ => return Err(invalid(format!("{shown}: tls_cert and tls_key are said together"))),
+    };
+    Ok(NbdTls { roots, own, host: settings.get("tls_host").map(str::to_owned) })
+}
+
+fn invalid(text: String) -> Error {
+    Error::new(ErrorKind::Invalid, text)
+}
