@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use results::history::{Series, Wanted, history};
+use results::statistics::STEP_VALUES_MIN;
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -92,7 +93,9 @@ fn row(series: &Series) -> Vec<String> {
             series.points[change.from].run,
             change.p
         ),
-        None if series.points.len() < 8 => "not asked: 8 runs are the fewest".to_owned(),
+        None if series.points.len() < STEP_VALUES_MIN => {
+            format!("not asked: {STEP_VALUES_MIN} runs are the fewest")
+        }
         None => "none that is sure".to_owned(),
     };
     vec![

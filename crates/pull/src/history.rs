@@ -64,7 +64,7 @@ pub struct History {
     drives: Vec<DriveHistory>,
     events: u32,
     flushes: u32,
-    /// How what was written came to the media, once somebody asks.
+    /// How what was written came to the media; found at the first question.
     media: OnceLock<Vec<Option<Media>>>,
 }
 

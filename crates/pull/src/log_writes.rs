@@ -83,7 +83,7 @@ fn entries(log: &Log, drive: u16) -> Result<Vec<Entry>, Error> {
     let mut unflushed: Vec<u32> = Vec::new();
     for event in log.events() {
         match event.moment {
-            // What the recorder itself has to say nobody else understands.
+            // The recorder's own marks mean nothing to other readers of the format.
             Moment::Mark { data, length } if Media::is_mark(&log.mark(data, length)?) => (),
             Moment::Mark { data, length } => entries.push(Entry::Mark(data, length)),
             Moment::Arrival(_) | Moment::Completion { failed: true, .. } => (),

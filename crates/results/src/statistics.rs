@@ -126,7 +126,7 @@ pub struct Step {
 
 /// Fewest values among which a step can be told: of seven, even three high ones behind four low
 /// ones come by chance in 6 % of all orders.
-const STEP_VALUES_MIN: usize = 8;
+pub const STEP_VALUES_MIN: usize = 8;
 /// Orders that a step is held against.
 const ORDERS: u32 = 999;
 

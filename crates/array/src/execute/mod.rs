@@ -41,7 +41,7 @@ use crate::sync::SyncChannel;
 use crate::{Action, Level, Part, Spot, SyncRange};
 use life::Pieces;
 use members::{Failure, Members};
-use requests::{Direct, Next, Operation, Requests, Retried};
+use requests::{Direct, NewRequest, Next, Operation, Requests, Retried};
 use tag::Tag;
 
 /// A channel of an array.
@@ -95,15 +95,8 @@ impl<L: Level> ArrayChannel<L> {
         self.pieces.members.send(spot.member, request);
     }
 
-    fn submit_planned(
-        &mut self,
-        tag: u64,
-        operation: Operation,
-        how: (bool, bool),
-        buffer: Returned,
-        retried: Option<Retried>,
-    ) {
-        self.requests.add_planned(tag, operation, how, buffer, retried);
+    fn submit_planned(&mut self, new: NewRequest) {
+        self.requests.add_planned(new);
         self.go_on();
     }
 
@@ -222,8 +215,12 @@ impl<L: Level> ArrayChannel<L> {
                 }
                 let careful = (verdict == Verdict::Blocks).then_some(slot);
                 let retried = Retried { cause: failure.at_its_member(), careful };
-                let how = (fua, false);
-                self.submit_planned(tag, Operation::Part(part), how, buffer, Some(retried));
+                self.submit_planned(NewRequest {
+                    fua,
+                    buffer,
+                    retried: Some(retried),
+                    ..NewRequest::bare(tag, Operation::Part(part))
+                });
             }
             result => {
                 let result = result.map_err(|(_, failure)| failure.at_its_member());
@@ -300,9 +297,7 @@ impl<L: Level> Channel for ArrayChannel<L> {
                 (Part { action: Action::Discard, offset: *offset, length: *length }, false)
             }
             Op::Flush => {
-                let nothing = Returned::Nothing;
-                let how = (false, false);
-                return self.submit_planned(request.tag, Operation::Flush, how, nothing, None);
+                return self.submit_planned(NewRequest::bare(request.tag, Operation::Flush));
             }
         };
         let members = &mut self.pieces.members;
@@ -315,7 +310,8 @@ impl<L: Level> Channel for ArrayChannel<L> {
                     && !fua
                     && self.shared.level.row_end(part.offset).is_some()
                     && self.pieces.streams.follow(part);
-                self.submit_planned(tag, Operation::Part(part), (fua, follows), buffer, None);
+                let bare = NewRequest::bare(tag, Operation::Part(part));
+                self.submit_planned(NewRequest { fua, follows, buffer, ..bare });
             }
         }
     }
@@ -352,8 +348,7 @@ impl<L: Level> SyncChannel for ArrayChannel<L> {
     fn submit_sync(&mut self, tag: u64, range: SyncRange) {
         self.in_flight += 1;
         self.pieces.members.refresh();
-        let (operation, how) = (Operation::Sync(range), (false, false));
-        self.submit_planned(tag, operation, how, Returned::Nothing, None);
+        self.submit_planned(NewRequest::bare(tag, Operation::Sync(range)));
     }
 
     fn take_differing_sectors(&mut self) -> u64 {

@@ -83,6 +83,7 @@ pub(super) struct Attempt {
 }
 
 /// A part of a request under way.
+#[derive(Default)]
 pub(super) struct Piece {
     pub(super) request: u32,
     /// The owner's tag of it.
@@ -121,40 +122,19 @@ impl Piece {
             careful,
             buffer,
         } = new;
-        let careful = careful.map(Careful::of);
-        let mut piece = match spare {
-            // Changed in place: moving all of it would take as long as much of its life. What has
-            // ended holds nothing.
-            Some(mut piece) => {
-                piece.request = request;
-                piece.tag = tag;
-                piece.number = number;
-                piece.joined = joined;
-                piece.operation = operation;
-                piece.fua = fua;
-                piece.has_neighbours = has_neighbours;
-                piece.done = 0;
-                piece.careful = careful;
-                piece.state = State::Unplanned;
-                piece
-            }
-            None => Box::new(Piece {
-                request,
-                tag,
-                number,
-                joined,
-                operation,
-                fua,
-                has_neighbours,
-                done: 0,
-                careful,
-                attempt: Attempt::default(),
-                holds: Holds::default(),
-                memory: Memory::default(),
-                state: State::Unplanned,
-                batch: Batch::default(),
-            }),
-        };
+        // Changed in place: moving all of it would take as long as much of its life. What has ended
+        // holds nothing.
+        let mut piece = spare.unwrap_or_default();
+        piece.request = request;
+        piece.tag = tag;
+        piece.number = number;
+        piece.joined = joined;
+        piece.operation = operation;
+        piece.fua = fua;
+        piece.has_neighbours = has_neighbours;
+        piece.done = 0;
+        piece.careful = careful.map(Careful::of);
+        piece.state = State::Unplanned;
         piece.memory.start(buffer);
         piece
     }

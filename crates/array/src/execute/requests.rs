@@ -73,6 +73,25 @@ enum RequestBuffer {
     Written(Buf),
 }
 
+/// A request that plans are to be made for.
+pub(super) struct NewRequest {
+    pub(super) tag: u64,
+    pub(super) operation: Operation,
+    pub(super) fua: bool,
+    /// Whether it is a write that begins where an earlier one ended.
+    pub(super) follows: bool,
+    pub(super) buffer: Returned,
+    pub(super) retried: Option<Retried>,
+}
+
+impl NewRequest {
+    /// One without data that no member has had.
+    pub(super) fn bare(tag: u64, operation: Operation) -> NewRequest {
+        let (fua, follows) = (false, false);
+        NewRequest { tag, operation, fua, follows, buffer: Returned::Nothing, retried: None }
+    }
+}
+
 /// A request that is carried out by plans.
 #[derive(Default)]
 struct Planned {
@@ -187,16 +206,9 @@ impl Requests {
         self.direct.remove(entry).expect("what a member answers was asked")
     }
 
-    /// Notes a request that is carried out by plans, which is to go on. `follows`: it is a write
-    /// that begins where an earlier one ended.
-    pub(super) fn add_planned(
-        &mut self,
-        tag: u64,
-        operation: Operation,
-        (fua, follows): (bool, bool),
-        buffer: Returned,
-        retried: Option<Retried>,
-    ) {
+    /// Notes a request that is carried out by plans, which is to go on.
+    pub(super) fn add_planned(&mut self, new: NewRequest) {
+        let NewRequest { tag, operation, fua, follows, buffer, retried } = new;
         let (cause, careful) =
             retried.map_or((None, None), |retried| (Some(retried.cause), retried.careful));
         let mut request = self.spare.pop().unwrap_or_default();

@@ -153,8 +153,8 @@ impl Platters {
         (start / self.block_bytes * self.block_bytes, end.next_multiple_of(self.block_bytes))
     }
 
-    /// Writes start..end to the media from now on. Blocks that are
-    /// filled in part are read before, and what was written is read back where the drive does so:
+    /// Writes start..end to the media from now on. Blocks that are filled in part are read before,
+    /// and what was written is read back where the drive does so:
     ///
     /// ```text
     ///   head --arm--> [read first] [read last] --turn--> [write all] --turn--> [read all]
