@@ -33,7 +33,8 @@ struct Array {
 }
 
 const WHOLE: &[&str] = &["whole"];
-const REDUNDANT: &[&str] = &["whole", "degraded", "rebuilding"];
+const REBUILDING: &str = "rebuilding";
+const REDUNDANT: &[&str] = &["whole", "degraded", REBUILDING];
 const ARRAYS: &[Array] = &[
     Array { level: "raid0", members: 4, states: WHOLE },
     Array { level: "raid1", members: 2, states: REDUNDANT },
@@ -78,17 +79,24 @@ fn cases() -> impl Iterator<Item = Case> {
     ARRAYS.iter().flat_map(|array| array.states.iter().map(move |state| (array, *state)))
 }
 
-/// The shell line that runs all loads on a device, each leaving fio's JSON on a line of its own.
+/// The shell line that runs all loads on a device, each leaving its JSON on a line of its own, and
+/// each with random places of its own: what went before has them in no cache.
 fn jobs(device: &str, seed: u32) -> String {
-    let job = |load: &Load| {
+    let job = |(number, load): (usize, &Load)| {
+        // With `randrepeat`, which is on unless it is said, `randseed` does not reach the places.
+        let places = seed as usize * LOADS.len() + number;
         format!(
-            "fio --name=a --filename={device} --direct=1 --size=1g --norandommap --randseed={seed} \
-            --clocksource=clock_gettime --output-format=json {} | tr -d '\\n' && echo",
+            "fio --name=a --filename={device} --direct=1 --size=1g --norandommap --randrepeat=0 \
+            --randseed={places} --clocksource=clock_gettime --output-format=json {} \
+            | tr -d '\\n' && echo",
             load.options
         )
     };
-    LOADS.iter().map(job).collect::<Vec<_>>().join(" && ")
+    LOADS.iter().enumerate().map(job).collect::<Vec<_>>().join(" && ")
 }
+
+/// How long an array rebuilds with nothing else to do.
+const ALONE_SECONDS: u32 = 10;
 
 /// What is told to `raidloom guest run` of the disks.
 fn disks((array, state): Case, by_md: bool) -> Vec<String> {
@@ -132,24 +140,41 @@ fn rates(output: &str) -> Result<Vec<f64>, String> {
     lines.into_iter().map(rate).collect()
 }
 
-/// The rates of the loads, and last how fast the last drive was written to over the whole time, in
-/// MB/s: in a rebuilding array that is the rebuild, but for a little.
+/// The rates of the loads, and of a rebuilding array how fast it rebuilt, in MB/s: during all of
+/// them, and alone.
 fn measure(bench: &Bench, case: Case, by_md: bool, seed: u32) -> Result<Vec<f64>, String> {
+    let work = jobs(if by_md { "/dev/md0" } else { "/dev/vda" }, seed);
+    let (output, rebuilt) = run(bench, case, by_md, seed, &work)?;
+    let mut rates =
+        rates(&output).map_err(|error| format!("{} {}: {error}", case.0.level, case.1))?;
+    if case.1 == REBUILDING {
+        rates.push(rebuilt);
+        let alone = format!("sleep {ALONE_SECONDS}");
+        rates.push(run(bench, case, by_md, seed, &alone)?.1);
+    }
+    Ok(rates)
+}
+
+/// Runs a shell line in a guest: what it printed, and how fast the last drive was written to over
+/// the whole time, in MB/s: in a rebuilding array that is the rebuild, but for a little.
+fn run(
+    bench: &Bench,
+    case: Case,
+    by_md: bool,
+    seed: u32,
+    work: &str,
+) -> Result<(String, f64), String> {
     let mut guest = Command::new(bench.target.join("debug/raidloom"));
     guest.args(["guest", "run", "--json", "--memory=512MiB", "-z", &seed.to_string()]);
-    guest.args(disks(case, by_md)).arg("--");
-    guest.arg(jobs(if by_md { "/dev/md0" } else { "/dev/vda" }, seed));
+    guest.args(disks(case, by_md)).args(["--", work]);
     let ended = child::succeed(&mut guest)
         .map_err(|error| format!("{error}; it takes `raidloom guest build`, mdadm and fio"))?;
     let document: Value = serde_json::from_str(&ended.output)
         .map_err(|error| format!("what the guest said: {error}"))?;
-    let mut rates = rates(document["output"].as_str().unwrap_or_default())
-        .map_err(|error| format!("{} {}: {error}", case.0.level, case.1))?;
     let written = document["drives"][case.0.members - 1]["written_bytes"].as_f64();
     let seconds = document["modelled_seconds"].as_f64();
     let (written, seconds) = written.zip(seconds).ok_or("the guest names no drives")?;
-    rates.push(written / 1e6 / seconds);
-    Ok(rates)
+    Ok((document["output"].as_str().unwrap_or_default().to_owned(), written / 1e6 / seconds))
 }
 
 /// How many seeds: a round of this takes minutes, and none is disturbed by the machine.
@@ -212,31 +237,29 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
             other: Some(column(&other, number)),
             aim: Aim::AtLeast(1.0),
         }));
-        if state == "rebuilding" {
-            rows.push(Row {
-                load: format!(
-                    "{} over {}, {state}, during all of these",
-                    array.level, array.members
-                ),
+        if state == REBUILDING {
+            let during = ["during all of these", "without other work"];
+            rows.extend(during.into_iter().enumerate().map(|(number, during)| Row {
+                load: format!("{} over {}, {state}, {during}", array.level, array.members),
                 measure: "MB/s rebuilt",
-                ours: column(&ours, LOADS.len()),
-                other: Some(column(&other, LOADS.len())),
+                ours: column(&ours, LOADS.len() + number),
+                other: Some(column(&other, LOADS.len() + number)),
                 aim: Aim::AtLeast(1.0),
-            });
+            }));
         }
     }
     let how = format!(
         "Modelled, Linux 6.1 in a guest ([guest.md](guest.md)): figures are the same on every \
         machine, and a round is a seed. The same kernel, memory (512 MiB), fio jobs (past the page \
-        cache, on the first GiB) and drives (`model:{DRIVE}`, {DRIVE_SIZE} of it, each on a link of \
+        cache, on the first GiB, each at random places of its own) and drives (`model:{DRIVE}`, {DRIVE_SIZE} of it, each on a link of \
         its own, with its write cache, from the same seed) on both sides; once under the \
         guest's md, once as one disk that is our array over them. Chunks of {CHUNK_KIB} KiB, \
         superblocks 1.2 at the same place (RAID 0 of ours has none), no bitmap, the \
         kernel's own scheduler and limits for the length of a request (1280 KiB) and the depth of a \
         queue (256): md has such a queue for each drive, we have one for the array. Degraded: the last member \
         has failed and is gone. Rebuilding: an empty drive is in its place, and both have md's \
-        limits of 1000 KiB/s while there is other work and 200 000 without. What differs is the \
-        array's logic; computing takes no time on either side."
+        limits of 1000 KiB/s while there is other work and 200 000 without; without other work is \
+        the first {ALONE_SECONDS} s. What differs is the array's logic; computing takes no time on either side."
     );
     let rounds = rounds(bench);
     let measured = match rounds {
