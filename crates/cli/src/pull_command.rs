@@ -1,6 +1,7 @@
 //! `raidloom pull`: what a layout and its file system lose when the plug is pulled.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use block::Node;
 use clap::{Args, ValueEnum};
@@ -9,8 +10,8 @@ use guest::State;
 use host::mount::FileSystem;
 use lab::pull::{
     Behaviour, DEFAULT_MODEL, DriveLeaf, Ground, Guests, Happening, LostMember, Options, Outcome,
-    Program, Replayed, Sample, Starter, enter, kept, leaves, may_mount, replay, run, serve_test,
-    serve_worker, serve_worker_in_guest,
+    Program, Replayed, STATE_TIME, Sample, Starter, enter, kept, leaves, may_mount, replay, run,
+    serve_test, serve_worker, serve_worker_in_guest,
 };
 use mdtools::NewArraySettings;
 use pull::{Extent, ScoreCard, Share, Spread, Work};
@@ -272,6 +273,11 @@ pub(crate) struct PullArguments {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
+    /// How long a state may take to be mounted, repaired and read, in real time: what takes longer
+    /// counts as lost
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub state_time: String,
+
     /// Keep what makes states again that broke something, in this folder
     #[arg(long, value_name = "DIR")]
     pub keep_failing: Option<PathBuf>,
@@ -305,7 +311,7 @@ pub(crate) fn test(in_guest: bool) -> Result<(), Failure> {
 fn program(verb: &str) -> Result<Program, Failure> {
     let path = std::env::current_exe()
         .map_err(|error| Failure::failed(format!("where this program lies: {error}")))?;
-    Ok(Program { path, arguments: vec![verb.to_owned()] })
+    Ok(Program { path, arguments: vec![verb.to_owned()], state_time: STATE_TIME })
 }
 
 /// What makes the power cuts of a run.
@@ -315,7 +321,8 @@ pub(crate) fn puller() -> Result<Program, Failure> {
 
 /// Runs `pull`.
 pub(crate) fn pull(output: &Output, arguments: &PullArguments) -> Result<(), Failure> {
-    let program = program(WORKER)?;
+    let state_time = time("--state-time", &arguments.state_time)?;
+    let program = Program { state_time, ..program(WORKER)? };
     if let Some(path) = &arguments.replay {
         let kept = kept(path)?;
         let ground = ground(kept.failing.guest_memory_bytes)?;
@@ -347,6 +354,11 @@ pub(crate) fn pull(output: &Output, arguments: &PullArguments) -> Result<(), Fai
         ));
     }
     Ok(())
+}
+
+fn time(flag: &str, text: &str) -> Result<Duration, Failure> {
+    stack::size::parse_duration(text)
+        .map_err(|error| Failure::usage(format!("{flag} {text}: {error}")))
 }
 
 /// Guests with so much memory, or this machine in a namespace of our own: then the program may
@@ -381,10 +393,6 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
             drives - 1
         )));
     }
-    let time = |flag: &str, text: &str| {
-        stack::size::parse_duration(text)
-            .map_err(|error| Failure::usage(format!("{flag} {text}: {error}")))
-    };
     let is_copy = arguments.work == WorkName::Copy;
     let spread = arguments.spread.as_deref().unwrap_or(if is_copy { "40s" } else { "0s" });
     let tear = output.size("--tear", &arguments.tear)?;

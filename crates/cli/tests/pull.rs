@@ -5,11 +5,16 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
+use export::RemovalPolicy;
+use host::mount::FileSystem;
+use lab::pull::{Behaviour, Ground, Happening, LostMember, Options, Program, Starter};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -300,6 +305,79 @@ fn a_kernel_that_stops_is_booted_again_and_counted() {
         state.contains("the kernel that mounted it stopped: ") && state.contains("Kernel panic")
     };
     assert!(states.iter().any(|state| stopped(&state)), "{states:?}");
+}
+
+/// Kernels of guests that this process has started itself.
+fn kernels_of_this_process() -> usize {
+    let processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+    let parent = format!("PPid:\t{}", std::process::id());
+    let is_ours = |folder: &PathBuf| {
+        let status = fs::read_to_string(folder.join("status")).unwrap_or_default();
+        status.starts_with("Name:\tlinux\n") && status.lines().any(|line| line == parent)
+    };
+    processes.filter(is_ours).count()
+}
+
+/// What a kernel that hangs in a mount looks like from here: its guest says nothing any more, be it
+/// that all in it waits or that something in it turns in circles.
+#[test]
+fn a_guest_that_hangs_is_given_up_and_the_state_is_lost() {
+    if !has_guest() {
+        return;
+    }
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let drive_bytes = 32 << 20;
+    let options = Options {
+        stack: stack::parse("ram:32MiB").unwrap(),
+        drive_bytes: vec![drive_bytes],
+        drive_models: vec![None],
+        guest_memory_bytes: Some(96 << 20),
+        md: None,
+        starter: Starter::Same,
+        state: guest::State::Whole,
+        unflushed: false,
+        new_array: None,
+        upkeep: true,
+        file_system: FileSystem::named("ext4").unwrap(),
+        make_options: None,
+        mount_options: None,
+        removal: RemovalPolicy::Performance,
+        work: pull::Work::Fsync,
+        extent: pull::Extent { steps: 5, spread_milliseconds: 0 },
+        pulls: 1,
+        hunt: 0,
+        recordings: 1,
+        behaviour: Behaviour::Typical,
+        happening: Happening::Power,
+        cache_bytes: 1 << 20,
+        cache_milliseconds: 1000,
+        tear_bytes: 4096,
+        lost_member: LostMember::None,
+        seed: 1,
+        keep_failing: None,
+        log_writes: None,
+    };
+    for hang in ["kill -STOP $$", "while :; do :; done"] {
+        // It works as ever on a disk that is empty, and hangs where there is an ext4.
+        let path = folder.path().join("worker.sh");
+        let script = format!(
+            "#!/bin/sh\nmagic=$(dd if=/dev/vda bs=1 skip=1080 count=2 2>/dev/null | od -An -tx1)\n\
+            [ \"$magic\" = ' 53 ef' ] && {{ {hang}; }}\nexec {} \"$@\"\n",
+            env!("CARGO_BIN_EXE_raidloom")
+        );
+        fs::write(&path, script).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        let state_time = Duration::from_secs(3);
+        let program = Program { path, arguments: vec!["pull-worker".to_owned()], state_time };
+        let ground = Ground::new(options.guest_memory_bytes).unwrap();
+        let stop = AtomicBool::new(false);
+        let outcome = lab::pull::run(&options, &ground, &program, &mut |_| (), &stop).unwrap();
+        let figure = serde_json::to_value(&outcome.figure).unwrap();
+        let card = &figure["card"];
+        assert_eq!(card["pulls"].as_u64(), Some(1), "{hang}: {figure}");
+        assert_eq!(card["grade"].as_str(), Some("E"), "{hang}: {figure}");
+        assert_eq!(kernels_of_this_process(), 0, "{hang}: a guest was left behind");
+    }
 }
 
 /// Modelled drives in a plan, the hunt beside the figure, and what broke kept for a replay.

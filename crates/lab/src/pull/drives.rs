@@ -120,17 +120,18 @@ pub(super) fn modelled(text: &str, seed: u64, models: &Models) -> Result<Arc<dyn
     built_among(&crate::stacks::parse(text)?, seed, Some(models))
 }
 
-/// A drive that takes the time of its model and holds what `data` holds.
+/// A drive that takes the time of its model, among these, and holds what `data` holds.
 pub(super) fn timed(
     text: &str,
     seed: u64,
     data: Arc<dyn Device>,
+    models: &Models,
 ) -> Result<Arc<dyn Device>, Error> {
     let mut leaf = crate::stacks::parse(text)?;
     if let Node::Leaf { options, .. } = &mut leaf {
         options.retain(|(name, _)| name != "data");
     }
-    Ok(Arc::new(Timed::new(built(&leaf, seed)?, data)))
+    Ok(Arc::new(Timed::new(built_among(&leaf, seed, Some(models))?, data)))
 }
 
 fn built(leaf: &Node, seed: u64) -> Result<Arc<dyn Device>, Error> {
@@ -287,7 +288,7 @@ mod tests {
             assert_eq!(work(&*drive, after), end, "the same drive does the same");
             // What happens by itself is known once the disk was looked at.
             noting.disks()[0].turn_until(end.nanoseconds());
-            for (number, media) in super::super::RecordedDrives::media(&[noting]) {
+            for (number, media) in super::super::RecordedDrives::media(&noting, &[0]) {
                 recorder.mark_at(media.mark(number).as_bytes(), end.nanoseconds());
             }
             let log = Arc::new(recorder.finish().unwrap());
@@ -319,7 +320,8 @@ mod tests {
         let reactor = block::Reactor::virtual_clock();
         let mut below = block::Blocking::open(&*data, &reactor).unwrap();
         below.write_slice(8192, &[7; 4096]).unwrap();
-        let drive = timed("model:disk-2008?data=keep&size=1MiB", 1, Arc::clone(&data)).unwrap();
+        let text = "model:disk-2008?data=keep&size=1MiB";
+        let drive = timed(text, 1, Arc::clone(&data), &Models::default()).unwrap();
         let mut channel = block::Blocking::open(&*drive, &reactor).unwrap();
         let mut bytes = [0; 4096];
         channel.read_slice(8192, &mut bytes).unwrap();
@@ -331,5 +333,33 @@ mod tests {
         assert!(reactor.now().nanoseconds() > read);
         below.read_slice(8192, &mut bytes).unwrap();
         assert_eq!(bytes, [9; 4096]);
+    }
+
+    /// What a crash has left hangs on the links on which it was recorded.
+    #[test]
+    fn drives_that_name_one_link_share_it() {
+        let reads = |links: [&str; 2]| {
+            let (reactor, models) = (block::Reactor::virtual_clock(), Models::default());
+            let drive = |link: &str| {
+                let text = format!("model:st340015a?data=keep&size=64MiB&link={link}");
+                timed(&text, 1, memory(64 << 20).unwrap(), &models).unwrap()
+            };
+            let mut channels = links.map(|link| drive(link).open(1, &reactor).unwrap());
+            for channel in &mut channels {
+                let op = block::Op::Read { offset: 0, into: block::BufMut::zeroed(128 << 10) };
+                channel.submit(block::Request::new(0, op));
+            }
+            let mut done = Vec::new();
+            while done.len() < 2 {
+                channels.iter_mut().for_each(|channel| channel.poll(&mut done));
+                if done.len() < 2 {
+                    reactor.wait(None).unwrap();
+                }
+            }
+            assert!(done.iter().all(|completion| completion.result.is_ok()));
+            reactor.now().nanoseconds()
+        };
+        let (apart, shared) = (reads(["a", "b"]), reads(["a", "a"]));
+        assert!(shared > apart, "one command at a time: {shared} ns, and {apart} ns on two links");
     }
 }

@@ -110,7 +110,7 @@ impl Guests {
             boot.run(&|| !gives_up.load(Ordering::Relaxed))
         });
         let life = Living { to_guest: Some(to_guest), thread: Some(thread), given_up };
-        Ok(Worker::new(Box::new(life), said))
+        Ok(Worker::new(Box::new(life), said, program.state_time))
     }
 }
 
@@ -165,6 +165,7 @@ impl Drop for Living {
     fn drop(&mut self) {
         self.to_guest = None;
         self.given_up.store(true, Ordering::Relaxed);
-        // One that hangs is not waited for: its processes end with this one.
+        // That is asked twice a second, of a guest that hangs too.
+        let _ = self.thread.take().map(JoinHandle::join);
     }
 }

@@ -45,7 +45,7 @@ use pull::{
 use reactor::derive_seed;
 use serde::{Deserialize, Serialize};
 use serve::{OpenOptions, Opened};
-use stack::{MediaNote, Models};
+use stack::{MediaNote, ModelDevice, Models};
 
 pub(crate) use apart::run_apart;
 pub use apart::serve_test;
@@ -54,7 +54,7 @@ pub use guests::Guests;
 pub use place::{Place, enter, may_mount};
 pub use state::{Failing, Kept, Replayed, kept, replay};
 pub use talk::serve_worker_in_guest;
-pub use worker::{Output, Program, serve_worker};
+pub use worker::{Output, Program, STATE_TIME, serve_worker};
 
 use drives::Drives;
 use worker::{Task, Worker};
@@ -351,19 +351,20 @@ impl Options {
     /// The drives that are recorded, before anything was written to them, and what knows the
     /// modelled ones by their numbers.
     fn drives(&self, recorder: &Arc<Recorder>) -> Result<RecordedDrives, Error> {
-        let mut all = RecordedDrives { drives: Vec::new(), models: Vec::new() };
+        let models = match self.behaviour {
+            Behaviour::Model => Models::noting(),
+            _ => Models::default(),
+        };
+        let mut all = RecordedDrives { drives: Vec::new(), models, modelled: Vec::new() };
         for (number, &bytes) in self.drive_bytes.iter().enumerate() {
-            // Each has a link of its own.
-            let models = match self.behaviour {
-                Behaviour::Model => Models::noting(),
-                _ => Models::default(),
-            };
             let below = match self.model(number) {
-                Some((model, seed)) => drives::modelled(model, seed, &models)?,
+                Some((model, seed)) => {
+                    all.modelled.push(number as u16);
+                    drives::modelled(model, seed, &all.models)?
+                }
                 None => drives::memory(bytes)?,
             };
             all.drives.push(recorder.drive(below, self.advertised()));
-            all.models.push(models);
         }
         Ok(all)
     }
@@ -372,14 +373,16 @@ impl Options {
 /// Drives that are recorded.
 struct RecordedDrives {
     drives: Vec<Arc<dyn Device>>,
-    models: Vec<Models>,
+    /// Those of them that are modelled, which share links as in any stack.
+    models: Models,
+    /// Their numbers among all.
+    modelled: Vec<u16>,
 }
 
 impl RecordedDrives {
     /// What the log has to say of their media, once nothing uses them.
-    fn media(models: &[Models]) -> impl Iterator<Item = (u16, Media)> {
-        let noted = |(number, models): (u16, &Models)| {
-            let disk = models.disks().into_iter().next()?;
+    fn media(models: &Models, modelled: &[u16]) -> impl Iterator<Item = (u16, Media)> {
+        let noted = |(&number, disk): (&u16, Arc<ModelDevice>)| {
             let (notes, block_bytes) = disk.take_media_notes();
             let mut media = Media { block_bytes, ..Media::default() };
             for note in notes {
@@ -392,9 +395,9 @@ impl RecordedDrives {
                     }
                 }
             }
-            Some((number, media))
+            (number, media)
         };
-        (0..).zip(models).filter_map(noted)
+        modelled.iter().zip(models.disks()).map(noted)
     }
 }
 
@@ -635,7 +638,7 @@ fn record(
     let failed = |error: block::Error| Error::failed(error.to_string());
     let recorder = Recorder::in_memory(ground.clock());
     let reactor = ground.reactor();
-    let RecordedDrives { drives, models } = options.drives(&recorder)?;
+    let RecordedDrives { drives, models, modelled } = options.drives(&recorder)?;
     let opened = match options.md {
         Some(_) => None,
         None => Some(options.open(&options.stack, drives.clone(), true, reactor.as_ref())?),
@@ -690,7 +693,7 @@ fn record(
     worker.end();
     drop((held, disks, opened));
     if options.behaviour == Behaviour::Model {
-        for (number, media) in RecordedDrives::media(&models) {
+        for (number, media) in RecordedDrives::media(&models, &modelled) {
             recorder.mark(media.mark(number).as_bytes());
         }
     }

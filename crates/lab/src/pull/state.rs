@@ -12,6 +12,7 @@ use pull::{Crash, Cut, Findings, History, Judgement, Log, Mark, Policy, Role, ex
 use reactor::{Random, derive_seed};
 use serde::{Deserialize, Serialize};
 use serve::Opened;
+use stack::Models;
 
 use super::drives;
 use super::guests::Guests;
@@ -215,8 +216,9 @@ impl<'a> States<'a> {
 
     /// The drives of a crash: in guests as slow as they were.
     fn drives(&self, crash: &Crash) -> Result<Vec<Arc<dyn Device>>, Error> {
+        let models = Models::default();
         let timed = |(number, drive)| match self.options.model(number) {
-            Some((model, seed)) => drives::timed(model, seed, drive),
+            Some((model, seed)) => drives::timed(model, seed, drive, &models),
             None => Ok(drive),
         };
         crash.drives().into_iter().enumerate().map(timed).collect()

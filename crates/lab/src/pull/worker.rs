@@ -15,8 +15,8 @@ use host::mount::{FileSystem, unmount_patiently};
 use pull::{Expected, Extent, Judgement, Mark, Work, judge};
 use serde::{Deserialize, Serialize};
 
-/// How long a state may take to be mounted, repaired and read.
-const STATE_TIME: Duration = Duration::from_secs(60);
+/// How long a state may take to be mounted, repaired and read where nothing else is said.
+pub const STATE_TIME: Duration = Duration::from_secs(60);
 /// How long everything else may take.
 const TASK_TIME: Duration = Duration::from_secs(600);
 
@@ -101,6 +101,9 @@ pub struct Program {
     pub path: PathBuf,
     /// Its arguments.
     pub arguments: Vec<String>,
+    /// How long it may take to mount, repair and read a state, in real time: what takes longer is
+    /// lost.
+    pub state_time: Duration,
 }
 
 /// A line of a worker's.
@@ -169,7 +172,8 @@ impl Program {
                 }
             }
         });
-        Ok(Worker::new(Box::new(Process { child, input: Some(input) }), said))
+        let life = Process { child, input: Some(input) };
+        Ok(Worker::new(Box::new(life), said, self.state_time))
     }
 }
 
@@ -197,8 +201,8 @@ enum NoAnswer {
 }
 
 impl Worker {
-    pub(super) fn new(life: Box<dyn Life>, said: Receiver<Line>) -> Worker {
-        Worker { life, said, state_time: STATE_TIME }
+    pub(super) fn new(life: Box<dyn Life>, said: Receiver<Line>, state_time: Duration) -> Worker {
+        Worker { life, said, state_time }
     }
 
     fn send_task(&mut self, task: &Task) -> Result<(), Error> {
@@ -463,16 +467,15 @@ mod tests {
         }
     }
 
-    fn shell(script: &str) -> Worker {
+    fn shell(script: &str, state_time: Duration) -> Worker {
         let arguments = ["-c", script].map(str::to_owned).to_vec();
-        Program { path: PathBuf::from("/bin/sh"), arguments }.start().unwrap()
+        Program { path: PathBuf::from("/bin/sh"), arguments, state_time }.start().unwrap()
     }
 
     /// A kernel that hangs in a mount: what waits for it says nothing any more, and is killed.
     #[test]
     fn what_never_answers_hangs_and_is_killed() {
-        let mut worker = shell("while read -r task; do :; done");
-        worker.state_time = Duration::from_millis(20);
+        let mut worker = shell("while read -r task; do :; done", Duration::from_millis(20));
         assert!(matches!(worker.judge(state()), Ok(Waited::Hangs)));
         // It waits for the process, which ends only because it is killed.
         drop(worker);
@@ -480,9 +483,10 @@ mod tests {
 
     #[test]
     fn what_ends_without_an_answer_is_an_error_and_no_state() {
-        let Err(error) = shell("read -r task").judge(state()) else { panic!("it has ended") };
+        let judge = |script| shell(script, STATE_TIME).judge(state());
+        let Err(error) = judge("read -r task") else { panic!("it has ended") };
         assert!(error.to_string().contains("ended early"), "{error}");
-        let Err(error) = shell("read -r task; echo nonsense; read -r more").judge(state()) else {
+        let Err(error) = judge("read -r task; echo nonsense; read -r more") else {
             panic!("it makes no sense")
         };
         assert!(error.to_string().contains("makes no sense"), "{error}");
@@ -506,7 +510,7 @@ mod tests {
     #[test]
     fn a_kernel_that_stops_is_what_a_state_showed() {
         let (_, said) = mpsc::channel();
-        let mut worker = Worker::new(Box::new(Stopped), said);
+        let mut worker = Worker::new(Box::new(Stopped), said, STATE_TIME);
         let Ok(Waited::Stopped(why)) = worker.judge(state()) else { panic!("it has stopped") };
         assert_eq!(why, "Kernel panic - not syncing");
     }
