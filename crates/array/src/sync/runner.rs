@@ -77,16 +77,21 @@ pub struct Limits {
     pub range_bytes: u64,
     /// How many ranges are in flight at a time at most.
     pub ranges_in_flight: u32,
+    /// So many bytes are issued before the rate is looked at: a disk that has other work to do goes
+    /// there and back once for all of them.
+    pub burst_bytes: u64,
 }
 
 impl Default for Limits {
-    /// The rates are md's defaults.
+    /// The rates are md's defaults. Short ranges, many of them in flight, go through members in
+    /// order: while one is written to the next are read from the others.
     fn default() -> Limits {
         Limits {
             least_bytes_per_second: 1000 << 10,
             most_bytes_per_second: 200_000 << 10,
-            range_bytes: 1 << 20,
-            ranges_in_flight: 2,
+            range_bytes: 128 << 10,
+            ranges_in_flight: RANGES_MAX,
+            burst_bytes: 1 << 20,
         }
     }
 }
@@ -221,8 +226,12 @@ pub struct SyncRunner {
     job: Option<Job>,
     paused: bool,
     next_tag: u64,
-    /// Nothing is issued before, and what the timer is set to.
-    next_issue: Time,
+    /// What may still be issued of a burst, in bytes.
+    burst_left: u64,
+    /// No burst begins before: while the host has requests, and while it has none.
+    next_busy: Time,
+    next_idle: Time,
+    /// What the timer is set to.
     timer: Option<Time>,
     busy_until: Time,
     done: Vec<block::Completion>,
@@ -243,7 +252,9 @@ impl SyncRunner {
             job: None,
             paused: false,
             next_tag: 0,
-            next_issue: Time::ZERO,
+            burst_left: 0,
+            next_busy: Time::ZERO,
+            next_idle: Time::ZERO,
             timer: None,
             busy_until: Time::ZERO,
             done: Vec::new(),
@@ -253,7 +264,7 @@ impl SyncRunner {
     /// Changes the pace, of a job under way too. Rates, portions and numbers of 0 count as 1.
     pub fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
-        self.next_issue = self.now();
+        self.go_on_from(self.now());
     }
 
     /// Begins a job.
@@ -312,7 +323,7 @@ impl SyncRunner {
             }
         };
         let now = self.now();
-        self.next_issue = now;
+        self.go_on_from(now);
         // What was asked for before the job says nothing of now.
         let _ = self.core.take_busy();
         self.job = Some(Job {
@@ -470,16 +481,28 @@ impl SyncRunner {
         job.lost.add(range);
     }
 
+    /// What was issued before counts no more.
+    fn go_on_from(&mut self, now: Time) {
+        (self.burst_left, self.next_busy, self.next_idle) = (0, now, now);
+    }
+
     fn issue(&mut self, job: &mut Job) {
         let now = self.now();
         while !self.paused
             && job.end.is_none()
             && job.in_flight.len() < self.limits.ranges_in_flight.clamp(1, RANGES_MAX) as usize
         {
-            if now < self.next_issue {
-                if !job.is_all_done() && self.timer.is_none_or(|timer| timer > self.next_issue) {
-                    self.source.at(self.next_issue, 0);
-                    self.timer = Some(self.next_issue);
+            if self.core.take_busy() {
+                self.busy_until = now + BUSY_TIME;
+            }
+            let is_busy = now < self.busy_until;
+            let next = if is_busy { self.next_busy } else { self.next_idle };
+            if self.burst_left == 0 && now < next {
+                // The host may have stopped by then.
+                let look = if is_busy { next.min(self.busy_until) } else { next };
+                if !job.is_all_done() && self.timer.is_none_or(|timer| timer > look) {
+                    self.source.at(look, 0);
+                    self.timer = Some(look);
                 }
                 return;
             }
@@ -487,18 +510,15 @@ impl SyncRunner {
             let most = (self.limits.range_bytes - self.limits.range_bytes % block).max(block);
             let Some(range) = job.take_next(most) else { return };
             let length = range.end - range.start;
-            if self.core.take_busy() {
-                self.busy_until = now + BUSY_TIME;
+            if self.burst_left == 0 {
+                self.burst_left = self.limits.burst_bytes;
             }
-            let limits = self.limits;
-            let rate = if now < self.busy_until {
-                limits.least_bytes_per_second
-            } else {
-                limits.most_bytes_per_second
-            };
-            let nanoseconds = u128::from(length) * 1_000_000_000 / u128::from(rate.max(1));
-            self.next_issue = self.next_issue.max(now)
-                + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX));
+            self.burst_left = self.burst_left.saturating_sub(length);
+            let Limits { least_bytes_per_second: least, most_bytes_per_second: most, .. } =
+                self.limits;
+            self.next_busy =
+                self.next_busy.max(now) + time_of(length, if is_busy { least } else { most });
+            self.next_idle = self.next_idle.max(now) + time_of(length, most);
             let tag = self.next_tag;
             self.next_tag = (self.next_tag + 1) % FLUSH;
             self.channel
@@ -558,4 +578,10 @@ impl SyncRunner {
         }
         job.end = Some(Ending::Done);
     }
+}
+
+/// How long so many bytes take at a rate in bytes per second.
+fn time_of(bytes: u64, rate: u64) -> Duration {
+    let nanoseconds = u128::from(bytes) * 1_000_000_000 / u128::from(rate.max(1));
+    Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
 }

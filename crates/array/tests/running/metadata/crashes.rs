@@ -320,6 +320,7 @@ const SLOW_REBUILDS: Limits = Limits {
     most_bytes_per_second: 1 << 30,
     range_bytes: 1536,
     ranges_in_flight: 2,
+    burst_bytes: 0,
 };
 
 impl Device for Tended {

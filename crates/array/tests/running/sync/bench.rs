@@ -237,6 +237,7 @@ pub(crate) const LIVELY: Limits = Limits {
     most_bytes_per_second: 1 << 30,
     range_bytes: 1536,
     ranges_in_flight: 3,
+    burst_bytes: 0,
 };
 
 /// Does what is due and what is asked until nothing is.
