@@ -147,6 +147,7 @@ const LIMITS: Limits = Limits {
     most_bytes_per_second: 1 << 40,
     range_bytes: 96 << 10,
     ranges_in_flight: 4,
+    burst_bytes: 0,
 };
 /// How long an array may take for its upkeep, or to stop.
 const PATIENCE: Duration = Duration::from_secs(60);
