@@ -16,6 +16,7 @@ use crate::bench_command::{CommandArguments, FioArguments};
 use crate::bench_command::{CrystalArguments, DepthArguments, DevtestArguments, HdparmArguments};
 use crate::cache_command::arguments::{CacheVerb, OverlayVerb};
 use crate::compare_command::CompareArguments;
+use crate::export_command::ExportArguments;
 use crate::guest_command::GuestVerb;
 use crate::history_command::HistoryArguments;
 use crate::monitor_command::MonitorArguments;
@@ -200,6 +201,17 @@ Runs are put in the order in which they began. A change is marked where the orde
 runs surely means something: at most 5 % of histories in which nothing changed have any mark. What
 changed, figures do not tell; to decide something, put both into one plan.")]
     History(HistoryArguments),
+
+    /// Pack a run into one file, to send it
+    #[command(after_long_help = "\
+Examples:
+  raidloom export raidloom-runs/2026-11-21T074002Z-stripe-size
+  raidloom export run -o for-the-list.run.tar.gz --anonymous --hide bag-end
+
+Where a run is read (report, compare, history), what was packed is read too; `tar xf` makes it a
+folder again. It holds the plan, the facts of the machine, every trial and notes; reports are made
+anew from these.")]
+    Export(ExportArguments),
 
     /// Tell of what happens to running arrays: members that fail, rebuilds that end, caches in
     /// trouble

@@ -1,7 +1,7 @@
 //! `raidloom compare RUN RUN`: the same cells of two runs, and limits that a change must not pass.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use results::claim::{Answer, Invalid};
@@ -109,7 +109,8 @@ pub(crate) fn compare_runs(output: &Output, arguments: &CompareArguments) -> Res
         }
         None => None,
     };
-    let (first, second) = (lab::read(&arguments.first)?, lab::read(&arguments.second)?);
+    let read = |path: &Path| lab::read(lab::pack::open(path)?.folder());
+    let (first, second) = (read(&arguments.first)?, read(&arguments.second)?);
     let changes = compare(&first, &second, margin.unwrap_or(first.plan.margin));
     if changes.cells.is_empty() {
         let why = if changes.notes.is_empty() {

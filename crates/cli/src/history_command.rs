@@ -13,7 +13,7 @@ use crate::output::{Output, figure, table};
 /// `history`.
 #[derive(Args, Debug)]
 pub(crate) struct HistoryArguments {
-    /// A folder of runs
+    /// A folder of runs, packed ones (.run.tar.gz) among them
     #[arg(default_value = ".")]
     pub folder: PathBuf,
 
@@ -33,7 +33,8 @@ pub(crate) struct HistoryArguments {
 
 /// Reads all runs of a folder and shows one figure of each cell.
 pub(crate) fn show(output: &Output, arguments: &HistoryArguments) -> Result<(), Failure> {
-    let folders = lab::watch::runs_in(&arguments.folder);
+    let mut folders = lab::watch::runs_in(&arguments.folder);
+    folders.extend(lab::pack::packed_in(&arguments.folder));
     if folders.is_empty() {
         return Err(Failure::usage(format!(
             "{}: there is no run in it",
@@ -42,7 +43,7 @@ pub(crate) fn show(output: &Output, arguments: &HistoryArguments) -> Result<(), 
     }
     let mut runs = Vec::new();
     for folder in folders {
-        let run = lab::read(&folder)?;
+        let run = lab::read(lab::pack::open(&folder)?.folder())?;
         let analysis = results::analyse(&run);
         let name = folder.file_name().map_or_else(
             || folder.display().to_string(),

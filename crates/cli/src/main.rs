@@ -10,6 +10,7 @@ mod cache_command;
 mod check;
 mod compare_command;
 mod drives;
+mod export_command;
 mod failure;
 mod guest_command;
 mod history_command;
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
         Command::Merge(arguments) => run::merge(&output, &arguments),
         Command::Report(arguments) => report_command::report(&output, &arguments),
         Command::Compare(arguments) => compare_command::compare_runs(&output, &arguments),
+        Command::Export(arguments) => export_command::export(&output, &arguments),
         Command::History(arguments) => history_command::show(&output, &arguments),
         Command::Watch(arguments) => watch_command::watch(&output, &arguments),
         Command::Ui(arguments) => ui_command::ui(&output, &arguments),

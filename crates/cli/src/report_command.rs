@@ -14,7 +14,7 @@ use crate::output::Output;
 /// `report`.
 #[derive(Args, Debug)]
 pub(crate) struct ReportArguments {
-    /// The run's folder
+    /// The run's folder, or what `raidloom export` has packed
     pub run: PathBuf,
 
     /// Write the HTML page here (- for standard output)
@@ -58,8 +58,13 @@ pub(crate) struct ReportArguments {
 
 /// Writes what was asked for, or prints the report for the terminal.
 pub(crate) fn report(output: &Output, arguments: &ReportArguments) -> Result<(), Failure> {
-    let run = lab::read(&arguments.run)?;
-    let analysis = lab::alone::with_starts(&arguments.run, &run, analyse(&run));
+    let opened = lab::pack::open(&arguments.run)?;
+    let run = lab::read(opened.folder())?;
+    let mut analysis = lab::alone::with_starts(&arguments.run, &run, analyse(&run));
+    if opened.is_packed() {
+        // Its members are elsewhere.
+        analysis.starts.clear();
+    }
     if output.json {
         output.result(&report::json(&run, &analysis))?;
         return has_result(&analysis);
@@ -89,7 +94,8 @@ fn for_people(
     let are_none = originals.iter().all(|(path, _)| path.is_none());
     if let Some(path) = &arguments.card {
         write(output, path, &card(path, run, analysis)?)?;
-    } else if are_none && wanted.iter().all(|(path, _)| path.is_none()) {
+    }
+    if arguments.card.is_none() && are_none && wanted.iter().all(|(path, _)| path.is_none()) {
         terminal(output, run, analysis)?;
         return has_result(analysis);
     }

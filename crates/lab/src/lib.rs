@@ -19,6 +19,7 @@ pub mod import;
 mod merge;
 pub mod order;
 pub mod originals;
+pub mod pack;
 pub mod plan;
 pub mod pull;
 mod record;

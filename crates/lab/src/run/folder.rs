@@ -18,19 +18,19 @@ use crate::record::{NO_LINK, Record};
 use crate::shard::Part;
 use host::{Error, facts, files, journal};
 
-pub(super) const PLAN_TEXT: &str = "plan.toml";
+pub(crate) const PLAN_TEXT: &str = "plan.toml";
 pub(crate) const PLAN: &str = "plan.resolved.json";
 /// Length and checksum of the two, as they were when the run began.
-pub(super) const SUMS: &str = "plan.sums.json";
+pub(crate) const SUMS: &str = "plan.sums.json";
 /// What was decided while the run went on; only where there was something to decide.
 pub(crate) const COURSE: &str = "course.json";
 /// Which part of a run it is; only of a run on several machines.
-pub(super) const SHARD: &str = "shard.json";
-pub(super) const HOST: &str = "host.json";
+pub(crate) const SHARD: &str = "shard.json";
+pub(crate) const HOST: &str = "host.json";
 pub(crate) const TRIALS: &str = "trials.jsonl";
 /// What the run is at, for those that look at it; only while it goes on.
 pub(crate) const PROGRESS: &str = "progress.json";
-pub(super) const NOTES: &str = "notes.txt";
+pub(crate) const NOTES: &str = "notes.txt";
 pub(super) const MEMBERS: &str = "members";
 /// The folder of runs below the current one.
 pub(crate) const RUNS: &str = "raidloom-runs";

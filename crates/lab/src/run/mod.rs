@@ -43,11 +43,11 @@ use crate::pull::Program;
 use crate::record::{self, Record};
 use crate::shard::{self, Part, Shard};
 use execute::Execution;
+use folder::MEMBERS;
 pub(crate) use folder::{
-    COURSE, PLAN, PROGRESS, RUNS, TRIALS, by_default as folder_by_default, json,
-    make as make_folder, read_part, read_text,
+    COURSE, HOST, NOTES, PLAN, PLAN_TEXT, PROGRESS, RUNS, SHARD, SUMS, TRIALS,
+    by_default as folder_by_default, json, make as make_folder, read_part, read_text,
 };
-use folder::{HOST, MEMBERS, NOTES, PLAN_TEXT, SHARD};
 use host::guard::{Consent, Guard};
 use host::{Error, facts, journal};
 use members::Members;

@@ -1,0 +1,397 @@
+//! A run as one file, to be sent: a gzipped tar archive with one folder in it, which `tar xf` makes
+//! a run again, and which is read as it is.
+//!
+//! ```text
+//!   folder ── what the figures rest on ──> scrubbed, if asked for ──> NAME.run.tar.gz ──> Opened ── a folder again
+//! ```
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Component, Path, PathBuf};
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use host::Error;
+use regex_lite::{Captures, Regex};
+use results::{cell_id, configuration_id};
+use serde_json::Value;
+
+use crate::run::{COURSE, HOST, NOTES, PLAN, PLAN_TEXT, SHARD, SUMS, TRIALS};
+
+/// What a packed run consists of. Reports are made anew from it, and what pulls have kept is large.
+const FILES: [&str; 8] = [PLAN_TEXT, PLAN, SUMS, COURSE, SHARD, HOST, TRIALS, NOTES];
+
+/// What an anonymous run goes without: a plan as it was typed has comments, and the sum of a
+/// machine's name stands for the machine.
+const TELLING: [&str; 3] = [PLAN_TEXT, SUMS, SHARD];
+
+/// How the name of a packed run ends.
+pub const ENDING: &str = ".run.tar.gz";
+
+/// The most that is unpacked: no archive fills a disk.
+const UNPACKED_BYTES_MAX: u64 = 4 << 30;
+
+/// What becomes of names on the way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Names {
+    /// They stay.
+    #[default]
+    Kept,
+    /// Paths, addresses, serial numbers and identities get stand-ins, and so do these words and the
+    /// names of this machine and its user.
+    Hidden(Vec<String>),
+}
+
+/// What was packed.
+#[derive(Debug)]
+pub struct Packed {
+    /// Its bytes.
+    pub bytes: u64,
+    /// How many different ones got a stand-in, by kind: `path`, `name` …
+    pub hidden: BTreeMap<&'static str, usize>,
+}
+
+/// Packs a run into a file, which must not be there yet. The same run gives the same bytes.
+///
+/// # Errors
+/// When the folder holds no run, or the file is there or cannot be written; nothing is left then.
+pub fn pack(folder: &Path, output: &Path, names: &Names) -> Result<Packed, Error> {
+    // What cannot be read here is of no use elsewhere.
+    let run = crate::read(folder)?;
+    let mut scrub = match names {
+        Names::Kept => None,
+        Names::Hidden(words) => Some(Scrub::new(words)),
+    };
+    let mut files = Vec::new();
+    for name in FILES {
+        match fs::read(folder.join(name)) {
+            Ok(bytes) => files.push((name, bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (),
+            Err(error) => return Err(Error::from_io(folder.join(name).display(), &error)),
+        }
+    }
+    let mut name = name_of(folder);
+    if let Some(scrub) = &mut scrub {
+        files.retain(|(name, _)| !TELLING.contains(name));
+        for (name, bytes) in &mut files {
+            *bytes = scrub.file(name, bytes)?;
+        }
+        name = format!("run-{}", run.host.started.replace(':', ""));
+    }
+    let failed = |error: &io::Error| Error::from_io(output.display(), error);
+    let file =
+        OpenOptions::new().write(true).create_new(true).open(output).map_err(
+            |error| match error.kind() {
+                io::ErrorKind::AlreadyExists => Error::usage(format!(
+                    "{}: it is there already; choose another name with -o",
+                    output.display()
+                )),
+                _ => failed(&error),
+            },
+        )?;
+    write(file, &name, &files).map_err(|error| {
+        let _ = fs::remove_file(output);
+        failed(&error)
+    })?;
+    let bytes = fs::metadata(output).map_err(|error| failed(&error))?.len();
+    Ok(Packed { bytes, hidden: scrub.map(|scrub| scrub.counts()).unwrap_or_default() })
+}
+
+/// The archive, which says nothing of the machine, the user and the time by itself.
+fn write(file: File, name: &str, files: &[(&str, Vec<u8>)]) -> io::Result<()> {
+    let mut archive = tar::Builder::new(GzEncoder::new(file, Compression::best()));
+    for (file, bytes) in files {
+        let mut head = tar::Header::new_ustar();
+        head.set_size(bytes.len() as u64);
+        head.set_mode(0o644);
+        head.set_mtime(0);
+        archive.append_data(&mut head, format!("{name}/{file}"), &bytes[..])?;
+    }
+    let mut file = archive.into_inner()?.finish()?;
+    file.flush()?;
+    file.sync_all()
+}
+
+fn name_of(folder: &Path) -> String {
+    let whole = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    whole.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned())
+}
+
+/// What a packed run is called where nothing else was asked for.
+#[must_use]
+pub fn default_name(folder: &Path, names: &Names) -> String {
+    match names {
+        Names::Kept => format!("{}{ENDING}", name_of(folder)),
+        Names::Hidden(_) => format!("anonymous{ENDING}"),
+    }
+}
+
+/// A run that can be read: its folder, or what a packed one was unpacked into, which goes with it.
+#[derive(Debug)]
+pub struct Opened {
+    folder: PathBuf,
+    unpacked: Option<tempfile::TempDir>,
+}
+
+impl Opened {
+    /// Its folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Whether it was packed: an array cannot be started from it.
+    #[must_use]
+    pub fn is_packed(&self) -> bool {
+        self.unpacked.is_some()
+    }
+}
+
+/// Opens a run for reading, packed or not.
+///
+/// # Errors
+/// When a file is no packed run, or holds what no packed run holds.
+pub fn open(path: &Path) -> Result<Opened, Error> {
+    if !path.is_file() {
+        return Ok(Opened { folder: path.to_owned(), unpacked: None });
+    }
+    let failed = |error: &io::Error| Error::from_io(path.display(), error);
+    let strange = |what: &str| {
+        Error::usage(format!(
+            "{}: {what}; name the folder of a run, or what `raidloom export` has packed",
+            path.display()
+        ))
+    };
+    let file = File::open(path).map_err(|error| failed(&error))?;
+    let place = tempfile::tempdir().map_err(|error| failed(&error))?;
+    let mut archive = tar::Archive::new(GzDecoder::new(file).take(UNPACKED_BYTES_MAX));
+    let mut found = 0;
+    for entry in archive.entries().map_err(|_| strange("it is no packed run"))? {
+        let mut entry = entry.map_err(|_| strange("it is no packed run, or not all of it"))?;
+        let inside = entry.path().map_err(|error| failed(&error))?.into_owned();
+        if entry.header().entry_type() == tar::EntryType::Directory {
+            continue;
+        }
+        let parts: Vec<Component<'_>> = inside.components().collect();
+        let name = match parts[..] {
+            [Component::Normal(_), Component::Normal(name)] => name.to_str(),
+            _ => None,
+        };
+        // Packed by hand, it may have reports and members in it.
+        let Some(name) = name.filter(|name| FILES.contains(name)) else { continue };
+        if entry.header().entry_type() != tar::EntryType::Regular {
+            return Err(strange("it has links in it"));
+        }
+        let mut to = File::create_new(place.path().join(name))
+            .map_err(|_| strange("it has more than one run in it"))?;
+        io::copy(&mut entry, &mut to).map_err(|_| strange("not all of it is there"))?;
+        found += 1;
+    }
+    if found == 0 {
+        return Err(strange("there is no run in it"));
+    }
+    Ok(Opened { folder: place.path().to_owned(), unpacked: Some(place) })
+}
+
+/// Identities as file systems and partitions write them, and as md does.
+const UUID: &str = concat!(
+    r"(^|[^[:xdigit:]])([[:xdigit:]]{8}(?:[-:]?[[:xdigit:]]{4}){3}[-:]?[[:xdigit:]]{12}",
+    r"|[[:xdigit:]]{8}(?::[[:xdigit:]]{8}){3})",
+);
+
+/// A path that begins a word; `MB/s` is none, and neither is what stands behind `{members}`.
+const PATH: &str = r"(^|[^\w.}/])((?:~|\.\.?)?/[^\s'\x22(),;:?\]}/][^\s'\x22(),;:?\]}]*)";
+
+/// Stand-ins for what tells who and where.
+struct Scrub {
+    /// Kind, what is found, and the part of it that is replaced: the last group.
+    patterns: Vec<(&'static str, Regex)>,
+    /// Kind and what it was -> what stands for it.
+    known: BTreeMap<(&'static str, String), String>,
+    /// Identities of configurations, which are made of their settings.
+    identities: BTreeMap<String, String>,
+}
+
+impl Scrub {
+    fn new(words: &[String]) -> Scrub {
+        let mut names = words.to_vec();
+        let uname = rustix::system::uname();
+        let node = uname.nodename().to_string_lossy().into_owned();
+        names.extend(node.split('.').next().map(str::to_owned));
+        names.push(node);
+        names.extend(
+            ["USER", "LOGNAME", "SUDO_USER"].iter().filter_map(|name| std::env::var(name).ok()),
+        );
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        names.extend(home.iter().filter_map(|home| Some(home.file_name()?.to_str()?.to_owned())));
+        // Every machine has these.
+        names.retain(|name| !["", "root", "localhost"].contains(&name.as_str()));
+        let serials = host::guard::drives().into_iter().filter_map(|drive| drive.serial);
+        let any = |words: Vec<String>| {
+            let mut words: Vec<String> =
+                words.iter().map(|word| regex_lite::escape(word)).collect();
+            words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+            words.dedup();
+            (!words.is_empty()).then(|| format!("(?i)(^|[^[:alnum:]])({})", words.join("|")))
+        };
+        let serials = any(serials.filter(|serial| !serial.trim().is_empty()).collect());
+        let patterns = [
+            ("address", Some(r"(nbd(?:\+unix)?://|https?://)([^\s,)'\x22]+)".to_owned())),
+            ("identity", Some(UUID.to_owned())),
+            ("path", Some(PATH.to_owned())),
+            ("file", Some(r"(file:)([^{\s'\x22(),;:?/][^\s'\x22(),;:?]*)".to_owned())),
+            ("serial", serials),
+            ("name", any(names)),
+        ];
+        let compiled = |(kind, pattern): (&'static str, Option<String>)| {
+            Some((kind, Regex::new(&pattern?).expect("a pattern of ours")))
+        };
+        Scrub {
+            patterns: patterns.into_iter().filter_map(compiled).collect(),
+            known: BTreeMap::new(),
+            identities: BTreeMap::new(),
+        }
+    }
+
+    /// How many different ones there were of each kind.
+    fn counts(&self) -> BTreeMap<&'static str, usize> {
+        let mut counts = BTreeMap::new();
+        self.known.keys().for_each(|(kind, _)| *counts.entry(*kind).or_insert(0) += 1);
+        counts
+    }
+
+    fn text(&mut self, text: &str) -> String {
+        if let Some(identity) = self.identities.get(text) {
+            return identity.clone();
+        }
+        let mut text: Cow<'_, str> = text.into();
+        for (kind, pattern) in &self.patterns {
+            let known = &mut self.known;
+            let replaced = pattern.replace_all(&text, |found: &Captures<'_>| {
+                let was = found[2].to_owned();
+                // A stand-in is not hidden again.
+                if known.values().any(|stands| *stands == was) {
+                    return found[0].to_owned();
+                }
+                let number = known.keys().filter(|(other, _)| other == kind).count() + 1;
+                let stands = known.entry((*kind, was)).or_insert_with(|| match *kind {
+                    "path" => format!("/path-{number}"),
+                    kind => format!("{kind}-{number}"),
+                });
+                format!("{}{stands}", &found[1])
+            });
+            text = replaced.into_owned().into();
+        }
+        text.into_owned()
+    }
+
+    fn value(&mut self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.text(text),
+            Value::Array(values) => values.iter_mut().for_each(|value| self.value(value)),
+            Value::Object(values) => values.values_mut().for_each(|value| self.value(value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => (),
+        }
+    }
+
+    /// A file of a run, in the order of [`FILES`]: the plan says what configurations are called.
+    fn file(&mut self, name: &str, bytes: &[u8]) -> Result<Vec<u8>, Error> {
+        let wrong = |error: serde_json::Error| Error::usage(format!("{name}: {error}"));
+        match name {
+            NOTES => Ok(self.text(&String::from_utf8_lossy(bytes)).into_bytes()),
+            TRIALS => {
+                let mut lines = Vec::new();
+                // A line that a kill has torn is left out, as when it is read.
+                for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+                    let Some(line) = line.strip_suffix(b"\n") else { continue };
+                    let mut trial: Value = serde_json::from_slice(line).map_err(wrong)?;
+                    let before = (trial["settings"].clone(), trial["workload"].clone());
+                    self.value(&mut trial);
+                    if before != (trial["settings"].clone(), trial["workload"].clone()) {
+                        let workload = trial["workload"].as_str().unwrap_or_default();
+                        trial["cell"] = cell_id(&settings(&trial), workload).into();
+                    }
+                    lines.extend(serde_json::to_vec(&trial).map_err(wrong)?);
+                    lines.push(b'\n');
+                }
+                Ok(lines)
+            }
+            _ => {
+                let mut document: Value = serde_json::from_slice(bytes).map_err(wrong)?;
+                if name == PLAN {
+                    self.rename(&document);
+                }
+                self.value(&mut document);
+                serde_json::to_vec_pretty(&document).map_err(wrong)
+            }
+        }
+    }
+
+    /// Takes note of configurations whose settings will be others.
+    fn rename(&mut self, plan: &Value) {
+        for configuration in plan["configurations"].as_array().into_iter().flatten() {
+            let mut scrubbed = configuration.clone();
+            self.value(&mut scrubbed["settings"]);
+            if scrubbed["settings"] != configuration["settings"] {
+                let was = configuration["id"].as_str().unwrap_or_default().to_owned();
+                self.identities.insert(was, configuration_id(&settings(&scrubbed)));
+            }
+        }
+    }
+}
+
+/// The settings of a trial or a configuration.
+fn settings(of: &Value) -> BTreeMap<String, String> {
+    let settings = of["settings"].as_object().into_iter().flatten();
+    settings
+        .map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()))
+        .collect()
+}
+
+/// Packed runs in a folder.
+#[must_use]
+pub fn packed_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_packed = |path: &PathBuf| path.to_string_lossy().ends_with(ENDING) && path.is_file();
+    let mut paths: Vec<PathBuf> = entries.filter(is_packed).collect();
+    paths.sort();
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scrubbed(scrub: &mut Scrub, text: &str) -> String {
+        scrub.text(text)
+    }
+
+    #[test]
+    fn what_tells_who_and_where_gets_a_stand_in_and_nothing_else_does() {
+        let mut scrub = Scrub::new(&["Bilbo".to_owned(), "bag-end.example".to_owned()]);
+        for (text, expected) in [
+            (
+                "raid0(chunk=16KiB, file:/srv/x/a.img?size=2MiB, file:/srv/x/b.img)",
+                "raid0(chunk=16KiB, file:/path-1?size=2MiB, file:/path-2)",
+            ),
+            (
+                "raid1(file:{members}/disks-0.img, file:own.img)",
+                "raid1(file:{members}/disks-0.img, file:file-1)",
+            ),
+            ("ext4 on /srv/x/a.img", "ext4 on /path-1"),
+            ("242 MB/s, 1/2, read/write", "242 MB/s, 1/2, read/write"),
+            ("/dev/disk/by-id/ata-MODEL_SERIAL1", "/path-3"),
+            ("nbd://bag-end.example:10809/x", "nbd://address-1"),
+            ("measured on bag-end.example by bilbo", "measured on name-1 by name-2"),
+            ("uuid 01234567:89abcdef:01234567:89abcdef", "uuid identity-1"),
+            ("random read 512", "random read 512"),
+        ] {
+            assert_eq!(scrubbed(&mut scrub, text), expected);
+            // Once more changes nothing.
+            assert_eq!(scrubbed(&mut scrub, expected), expected);
+        }
+    }
+}
