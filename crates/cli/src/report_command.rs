@@ -50,6 +50,25 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "FILE")]
     pub card: Option<PathBuf>,
 
+    /// Draw one figure of what was decided on as a badge
+    #[arg(long, value_name = "FILE")]
+    pub badge: Option<PathBuf>,
+
+    /// The badge shows the first workload with this word in its name
+    #[arg(
+        long,
+        value_name = "WORD",
+        default_value = "",
+        hide_default_value = true,
+        requires = "badge"
+    )]
+    pub badge_of: String,
+
+    /// Write the decision, warnings and what is not known as a few lines of Markdown, for the
+    /// summary of a CI system (- for standard output)
+    #[arg(long, value_name = "FILE")]
+    pub summary: Option<PathBuf>,
+
     /// Language of what people read, by default the locale's; the page has a switch to the other
     /// one, and what programs read is the same in both
     #[arg(long, value_name = "LANG")]
@@ -80,10 +99,11 @@ fn for_people(
     analysis: &Analysis,
 ) -> Result<(), Failure> {
     type Form = fn(&Run, &Analysis) -> String;
-    let wanted: [(&Option<PathBuf>, Form); 3] = [
+    let wanted: [(&Option<PathBuf>, Form); 4] = [
         (&arguments.html, report::html),
         (&arguments.md, report::markdown),
         (&arguments.csv, report::csv),
+        (&arguments.summary, report::summary),
     ];
     type Original = fn(&Run) -> Result<String, host::Error>;
     let originals: [(&Option<PathBuf>, Original); 3] = [
@@ -95,7 +115,11 @@ fn for_people(
     if let Some(path) = &arguments.card {
         write(output, path, &card(path, run, analysis)?)?;
     }
-    if arguments.card.is_none() && are_none && wanted.iter().all(|(path, _)| path.is_none()) {
+    if let Some(path) = &arguments.badge {
+        write(output, path, &badge(&arguments.badge_of, run, analysis)?)?;
+    }
+    let is_picture = arguments.card.is_some() || arguments.badge.is_some();
+    if are_none && !is_picture && wanted.iter().all(|(path, _)| path.is_none()) {
         terminal(output, run, analysis)?;
         return has_result(analysis);
     }
@@ -111,6 +135,20 @@ fn for_people(
         return Ok(());
     }
     has_result(analysis)
+}
+
+/// The badge of a workload of what was decided on.
+fn badge(word: &str, run: &Run, analysis: &Analysis) -> Result<String, Failure> {
+    report::badge_svg(run, analysis, word).ok_or_else(|| {
+        let names = run.plan.workloads.iter().map(|workload| workload.name.as_str());
+        match names.clone().any(|name| name.contains(word)) {
+            true => Failure::invalid_results("there is no badge: the run has decided on nothing"),
+            false => Failure::usage(format!(
+                "--badge-of {word}: no workload has it in its name; there are {}",
+                names.collect::<Vec<_>>().join(", ")
+            )),
+        }
+    })
 }
 
 /// The card of what was decided on: a picture where the file's name ends in .svg, else text.

@@ -11,6 +11,7 @@
 //! chart and the table. Names, labels and facts are foreign text: `escape` takes from each output
 //! what would steer it.
 
+mod badge;
 mod card;
 mod chart_tables;
 mod charts;
@@ -32,6 +33,7 @@ mod text;
 mod trials;
 mod words;
 
+pub use badge::{badge_svg, summary};
 pub use card::{card_svg, card_text};
 pub use csv::csv;
 pub use history::history_svg;

@@ -74,6 +74,7 @@ fn markdown_and_csv() {
     let run = fixture::small();
     let analysis = analyse(&run);
     check("report.md", &report::markdown(&run, &analysis));
+    check("summary.md", &report::summary(&run, &analysis));
     check("summary.csv", &report::csv(&run, &analysis));
 }
 
@@ -83,6 +84,25 @@ fn text_of_a_run_that_has_hardly_begun() {
     run.trials.truncate(30);
     run.notes.push("interrupted; `raidloom run --resume` goes on".into());
     check("begun.txt", &report::text(&run, &analyse(&run), plain(80)));
+}
+
+/// "label, value with its unit and interval".
+#[test]
+fn a_badge_has_a_figure_with_its_unit_and_interval() {
+    let run = fixture::small();
+    let analysis = analyse(&run);
+    let badge = report::badge_svg(&run, &analysis, "random read").unwrap();
+    check("badge.svg", &badge);
+    let card = report::card_text(&run, &analysis).unwrap();
+    let first = report::badge_svg(&run, &analysis, "").unwrap();
+    assert!(first.contains(&run.plan.workloads[0].name) && first.contains(" MB/s ("), "{first}");
+    assert!(card.contains("MB/s"), "{card}");
+    assert_eq!(report::badge_svg(&run, &analysis, "no such workload"), None);
+    // One that decided on nothing has none.
+    let mut begun = run;
+    begun.trials.clear();
+    let nothing = analyse(&begun);
+    assert_eq!(report::badge_svg(&begun, &nothing, ""), None);
 }
 
 /// "A flagged trial is shown with its flag everywhere its number appears."

@@ -293,6 +293,7 @@ catalogue! {
     SUBJECT_BY: "by {axes}", "{axes} 別";
     AND: " and ", "・";
     SCORE_OF: "Score of {kind} work, {place}", "{kind}のスコア、{place}";
+    KIND_OF_WORK: "work", "処理";
     CONFIGURATION: "configuration", "構成";
     SCORE: "score, ×", "スコア、×";
     GRADE: "grade", "グレード";
