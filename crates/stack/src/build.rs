@@ -397,7 +397,7 @@ impl<'a> Settings<'a> {
         self.given.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
     }
 
-    fn number<T: FromStr>(&self, name: &str) -> Result<Option<T>, Error> {
+    pub(crate) fn number<T: FromStr>(&self, name: &str) -> Result<Option<T>, Error> {
         let wrong = |value: &str| {
             Error::new(
                 ErrorKind::Invalid,

@@ -34,9 +34,17 @@ pub(crate) fn open(
     let reconnect = settings.get("reconnect").map(size::parse_duration).transpose();
     let reconnect = reconnect.map_err(|error| invalid(error.to_string()).at("nbd: reconnect"))?;
     let plain = NbdOptions::default();
+    let connections = settings.number("connections")?.unwrap_or(plain.connections);
+    if !(1..=NbdOptions::CONNECTIONS_MAX).contains(&connections) {
+        return Err(invalid(format!(
+            "{shown}: connections={connections}: expected 1 to {}",
+            NbdOptions::CONNECTIONS_MAX
+        )));
+    }
     let options = NbdOptions {
         read_only: read_only || settings.is("read_only", "yes"),
         reconnect: reconnect.unwrap_or(plain.reconnect),
+        connections,
     };
     NbdDevice::connect(place, tls.as_ref(), options, leaf.clone())
 }

@@ -501,6 +501,13 @@ const NBD_OPTIONS: &[OptionRow] = &[
         help: "how long a lost connection is tried to be made again, where no write can be lost \
             with it",
     },
+    OptionRow {
+        name: "connections",
+        takes: Takes::Count,
+        default: "1",
+        help: "how many connections a thread has that works on it, up to 16, where the server shares \
+            its cache among them (can_multi_conn)",
+    },
 ];
 
 const NBD_SOCKET: OptionRow = OptionRow {
@@ -590,6 +597,7 @@ pub static LEAVES: &[LeafRow] = &[
         options: &[
             NBD_OPTIONS[0],
             NBD_OPTIONS[1],
+            NBD_OPTIONS[2],
             TLS_OPTIONS[0],
             TLS_OPTIONS[1],
             TLS_OPTIONS[2],
@@ -600,7 +608,7 @@ pub static LEAVES: &[LeafRow] = &[
     LeafRow {
         name: "nbd+unix",
         address: Takes::Export,
-        options: &[NBD_SOCKET, NBD_OPTIONS[0], NBD_OPTIONS[1]],
+        options: &[NBD_SOCKET, NBD_OPTIONS[0], NBD_OPTIONS[1], NBD_OPTIONS[2]],
         help: "an export of an NBD server on this machine: nbd+unix:///EXPORT?socket=PATH",
     },
     LeafRow {
@@ -610,6 +618,7 @@ pub static LEAVES: &[LeafRow] = &[
             NBD_SOCKET,
             NBD_OPTIONS[0],
             NBD_OPTIONS[1],
+            NBD_OPTIONS[2],
             TLS_OPTIONS[0],
             TLS_OPTIONS[1],
             TLS_OPTIONS[2],

@@ -1,12 +1,13 @@
 //! The leaves `nbd:` and `nbd+unix:`, and with `nbds` over TLS, and the servers of others: nbdkit,
 //! qemu-nbd, and our own.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use block::{Blocking, Device, ErrorKind, Extents, Reactor};
+use block::{Blocking, BufMut, Device, ErrorKind, Extents, Op, Reactor, Request};
 use export::RemovalPolicy;
 use export::nbd::{Address, Export, Options, Server, Tls};
 use host::guard::{Consent, Guard};
@@ -167,6 +168,68 @@ fn every_server_keeps_the_contract() {
     let text = uri(&folder, "drive");
     conformance::run(|| device(&text), wall, SEED)
         .unwrap_or_else(|violation| panic!("qemu-nbd: {violation}"));
+}
+
+/// "Several connections where the server allows (`?connections=4`)."
+#[test]
+fn several_connections_of_one_channel_keep_the_contract() {
+    if !are_there("several connections", &["nbdkit", "qemu-nbd"]) {
+        return;
+    }
+    let folder = folder();
+    let text = format!("{}&connections=4", uri(&folder, ""));
+    let told = folder.path().join("told");
+    let log = format!("logfile={}", told.display());
+    let server = nbdkit(&folder, &["--filter=log", "memory", "4M", &log]);
+    conformance::run(|| device(&text), wall, SEED)
+        .unwrap_or_else(|violation| panic!("nbdkit: {violation}"));
+    // So many requests at a time that each connection has some.
+    fs::write(&told, "").expect("emptied");
+    let drive = device(&text);
+    let data = noise(SEED, 4 * MIB);
+    let reactor = wall();
+    let mut channel = drive.open(16, &reactor).expect("a channel");
+    let mut done = Vec::new();
+    for (tag, part) in data.chunks(256 << 10).enumerate() {
+        let offset = tag as u64 * (256 << 10);
+        let mut from = BufMut::zeroed(part.len());
+        from.copy_from_slice(part);
+        let op = Op::Write { offset, from: from.freeze(), fua: false };
+        channel.submit(Request { tag: tag as u64, op });
+    }
+    assert_eq!(channel.in_flight(), 16);
+    while done.len() < 16 {
+        channel.poll(&mut done);
+        if done.len() < 16 {
+            reactor.wait(None).expect("woken");
+        }
+    }
+    assert!(done.iter().all(|one| one.result.is_ok()), "{done:?}");
+    drop(channel);
+    let mut read = vec![0; data.len()];
+    blocking(&*device(&uri(&folder, ""))).read_slice(0, &mut read).expect("read by another");
+    assert!(read == data);
+    let log = fs::read_to_string(&told).expect("a log");
+    let of_writes = log.lines().filter(|line| line.contains(" Write "));
+    let connections: BTreeSet<&str> =
+        of_writes.filter_map(|line| line.split(" connection=").nth(1)?.split(' ').next()).collect();
+    assert_eq!(connections.len(), 4, "{log}");
+
+    // The end of one is the end of all: what was written may be lost.
+    let mut channel = blocking(&*drive);
+    channel.write_slice(0, &data[..4096]).expect("written");
+    server.kill();
+    let error = channel.read_slice(0, &mut read).expect_err("gone");
+    assert_eq!(error.kind(), ErrorKind::Gone, "{error}");
+
+    let _server =
+        nbdkit(&folder, &["--filter=multi-conn", "memory", "1M", "multi-conn-mode=disable"]);
+    let error = device_error(&text);
+    assert!(error.contains("connections=4: what one connection writes need not be"), "{error}");
+    for wrong in ["0", "17"] {
+        let error = device_error(&format!("{}&connections={wrong}", uri(&folder, "")));
+        assert!(error.contains("expected 1 to 16"), "{error}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! another process or another machine; with `nbds` over TLS.
 //!
 //! ```text
-//!   device ── open ──> a connection for each channel ── requests ──> server
+//!   device ── open ──> connections for each channel ── requests ──> server
 //!     │                                                <─ replies, simple or in chunks
 //!     └── extents ───> one more connection, made when it is first asked (block status)
 //! ```
@@ -17,6 +17,7 @@
 
 mod channel;
 mod greet;
+mod several;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -37,6 +38,7 @@ pub use tls::NbdTls;
 
 use channel::NbdChannel;
 use greet::Export;
+use several::Several;
 use status::Status;
 use tls::Secure;
 
@@ -52,11 +54,18 @@ pub struct NbdOptions {
     pub read_only: bool,
     /// How long a lost connection is tried to be made again; zero is never.
     pub reconnect: Duration,
+    /// How many connections each channel has, from 1 to [`NbdOptions::CONNECTIONS_MAX`].
+    pub connections: u32,
+}
+
+impl NbdOptions {
+    /// The most connections that a channel can have.
+    pub const CONNECTIONS_MAX: u32 = 16;
 }
 
 impl Default for NbdOptions {
     fn default() -> NbdOptions {
-        NbdOptions { read_only: false, reconnect: Duration::from_secs(10) }
+        NbdOptions { read_only: false, reconnect: Duration::from_secs(10), connections: 1 }
     }
 }
 
@@ -101,6 +110,9 @@ impl Shared {
 impl NbdDevice {
     /// Asks the server about the export, with TLS or without. `node` is what it is called.
     ///
+    /// # Panics
+    /// Without a connection, or with more than [`NbdOptions::CONNECTIONS_MAX`].
+    ///
     /// # Errors
     /// [`ErrorKind::NotFound`] for a host, a port, a socket or an export that is not there;
     /// [`ErrorKind::Refused`] for one that is to be written to and cannot make that durable;
@@ -122,6 +134,7 @@ impl NbdDevice {
                 (address, Some(secure))
             }
         };
+        assert!((1..=NbdOptions::CONNECTIONS_MAX).contains(&options.connections));
         let found = greet::connect(&address, secure.as_ref())?.export;
         let info = info(&address, options, &found)?;
         let can = |flag: u16| found.flags & flag != 0;
@@ -151,6 +164,16 @@ fn info(address: &NbdAddress, options: NbdOptions, export: &Export) -> Result<In
         return refused(
             ErrorKind::ReadOnly,
             "the export is read-only: say read_only=yes to read it".to_owned(),
+        );
+    }
+    if options.connections > 1 && !can(can::CAN_MULTI_CONN) {
+        return refused(
+            ErrorKind::Refused,
+            format!(
+                "connections={}: what one connection writes need not be seen by another of this \
+                server (no can_multi_conn): leave it out",
+                options.connections
+            ),
         );
     }
     let flushes = can(can::SEND_FLUSH) && can(can::CAN_MULTI_CONN);
@@ -208,6 +231,10 @@ impl Device for NbdDevice {
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         if let Some(error) = self.shared.gone.get() {
             return Err(error.repeat());
+        }
+        if self.shared.options.connections > 1 {
+            let channel = Several::open(&self.shared, depth, reactor)?;
+            return Ok(Box::new(Traced::new(channel, &self.node)));
         }
         let channel = NbdChannel::open(Arc::clone(&self.shared), depth, reactor)?;
         Ok(Box::new(Traced::new(channel, &self.node)))
