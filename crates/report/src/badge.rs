@@ -11,7 +11,7 @@ use results::types::Run;
 use crate::decision::decision;
 use crate::measure::{Face, width};
 use crate::words::say;
-use crate::{numbers, sentences, table};
+use crate::{numbers, safety, sentences, table};
 
 /// A figure with its name: what was decided on, at one workload.
 struct Figure {
@@ -105,6 +105,9 @@ pub fn summary(run: &Run, analysis: &Analysis) -> String {
             }
             text.push('\n');
         }
+    }
+    for sentence in safety::by_grade(analysis) {
+        let _ = writeln!(text, "{}\n", escaped(&sentence));
     }
     for warning in &analysis.warnings {
         let _ = writeln!(text, "* {}", escaped(&sentences::warning(analysis, warning)));

@@ -452,7 +452,8 @@ fn a_run_of_power_cuts_alone_is_sorted_by_grade() {
     run.trials.retain(|trial| trial.workload.starts_with("pull "));
     let analysis = analyse(&run);
     check("safety-alone.txt", &report::text(&run, &analysis, plain(100)));
-    for text in [report::markdown(&run, &analysis), report::html(&run, &analysis)] {
+    let summary = report::summary(&run, &analysis);
+    for text in [report::markdown(&run, &analysis), report::html(&run, &analysis), summary] {
         assert!(text.contains("Grade D:") && text.contains("only root may mount"), "{text}");
         assert!(!text.contains("Ratios by workload") && !text.contains("Every workload"), "{text}");
     }
