@@ -226,6 +226,21 @@ impl Ci {
     }
 
     fn tidy(&mut self) -> Ending {
+        // The fuzz targets are a workspace of their own, whose lock file no other step looks at
+        // until they are built.
+        let manifest = "--manifest-path=fuzz/Cargo.toml";
+        let lock = self.cargo(&["metadata", "--locked", "--format-version=1", manifest]).output();
+        match lock {
+            Ok(output) if output.status.success() => (),
+            Ok(output) => {
+                eprint!("{}", String::from_utf8_lossy(&output.stderr));
+                return Ending::Failed(format!(
+                    "fuzz/Cargo.lock: see above; `cargo metadata {manifest}` without --locked \
+                    brings it up to date"
+                ));
+            }
+            Err(error) => return Ending::Failed(format!("cargo cannot be started: {error}")),
+        }
         match tidy::run(&self.root) {
             Ok(true) => Ending::Passed,
             Ok(false) => Ending::Failed("rules broken, see above".to_owned()),
