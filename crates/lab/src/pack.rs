@@ -18,6 +18,7 @@ use host::Error;
 use regex_lite::{Captures, Regex};
 use results::{cell_id, configuration_id};
 use serde_json::Value;
+use stack::table::Takes;
 
 use crate::run::{COURSE, HOST, NOTES, PLAN, PLAN_TEXT, SHARD, SUMS, TRIALS};
 
@@ -238,8 +239,10 @@ impl Scrub {
             (!words.is_empty()).then(|| format!("(?i)(^|[^[:alnum:]])({})", words.join("|")))
         };
         let serials = any(serials.filter(|serial| !serial.trim().is_empty()).collect());
+        let exports = stack::table::LEAVES.iter().filter(|leaf| leaf.address == Takes::Export);
+        let exports: Vec<String> = exports.map(|leaf| regex_lite::escape(leaf.name)).collect();
         let patterns = [
-            ("address", Some(r"(nbd(?:\+unix)?://|https?://)([^\s,)'\x22]+)".to_owned())),
+            ("address", Some(format!(r"((?:{}|https?)://)([^\s,)'\x22]+)", exports.join("|")))),
             ("identity", Some(UUID.to_owned())),
             ("path", Some(PATH.to_owned())),
             ("file", Some(r"(file:)([^{\s'\x22(),;:?/][^\s'\x22(),;:?]*)".to_owned())),
@@ -385,6 +388,8 @@ mod tests {
             ("242 MB/s, 1/2, read/write", "242 MB/s, 1/2, read/write"),
             ("/dev/disk/by-id/ata-MODEL_SERIAL1", "/path-3"),
             ("nbd://bag-end.example:10809/x", "nbd://address-1"),
+            ("nbds://hobbiton:10809/x?tls_ca=ca.pem&tls_host=shire", "nbds://address-2"),
+            ("nbds+unix:///x?socket=n.sock&tls_ca=ca.pem", "nbds+unix://address-3"),
             ("measured on bag-end.example by bilbo", "measured on name-1 by name-2"),
             ("uuid 01234567:89abcdef:01234567:89abcdef", "uuid identity-1"),
             ("random read 512", "random read 512"),
