@@ -1,5 +1,5 @@
-//! What the model says of two disks striped, which no fit has seen: the table of `docs/models.md`, all
-//! 21 rows of `devtest`, with one disk beside them.
+//! What the model says of two disks striped, which no fit has seen: the table of `docs/models.md`,
+//! all 21 rows of `devtest`, with one disk beside them.
 
 use std::fmt::Write as _;
 
