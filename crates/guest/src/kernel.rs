@@ -8,8 +8,9 @@
 //! ```
 //!
 //! `made` is written last and has a line for each of the others with the hash of what it holds, and
-//! one with the hash of what they were made from: after an update of raidloom that asks for another
-//! configuration the kernel counts as missing.
+//! one each with the hash of what the kernel and what is beside it were made from: after an update
+//! of raidloom that asks for another configuration the kernel counts as missing. What is beside it
+//! is made anew in a second.
 
 use std::fs;
 use std::io::{self, Read};
@@ -25,6 +26,7 @@ use xxhash_rust::xxh3::xxh3_128;
 /// What is asked of the kernel's configuration.
 const CONFIG: &str = include_str!("inside/guest.config");
 const RANDOM: &str = include_str!("inside/random.c");
+const REGISTERS: &str = include_str!("inside/registers.c");
 const POWER_OFF: &str = include_str!("inside/power-off.c");
 /// The files that make up a kernel.
 const PARTS: [&str; 4] = ["linux", "random.so", "power-off", "config"];
@@ -104,8 +106,13 @@ impl Kernel {
         };
         let said =
             |name: &str| made.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        if said("from") != Some(origin().as_str()) {
+        if said("configured") != Some(origin().as_str()) {
             return Err(missing("the kernel for guests was made for another version of raidloom"));
+        }
+        if said("beside") != Some(origin_beside().as_str()) {
+            let text = "what is beside the kernel for guests was made for another version of \
+                raidloom: `raidloom guest build` makes it anew, at once";
+            return Err(Error::new(ErrorKind::NotFound, text));
         }
         for part in PARTS {
             let path = folder.join(part);
@@ -144,7 +151,25 @@ impl Kernel {
 
 /// What a kernel is made from, beside Linux itself.
 fn origin() -> String {
-    format!("{:032x}", xxh3_128([CONFIG, RANDOM, POWER_OFF].concat().as_bytes()))
+    format!("{:032x}", xxh3_128(CONFIG.as_bytes()))
+}
+
+/// What is made from our own code.
+fn origin_beside() -> String {
+    format!("{:032x}", xxh3_128([RANDOM, REGISTERS, POWER_OFF].concat().as_bytes()))
+}
+
+/// The version of the kernel in a folder, if it is what this raidloom asks for, whatever is beside
+/// it.
+fn has_linux(folder: &Path) -> Option<String> {
+    let made = fs::read_to_string(folder.join("made")).ok()?;
+    let said =
+        |name: &str| made.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    let is_whole = |part: &str| said(part) == hash_of(&folder.join(part)).ok().as_deref();
+    let is_ours = said("configured") == Some(origin().as_str());
+    (is_ours && is_whole("linux") && is_whole("config"))
+        .then(|| said("version"))?
+        .map(str::to_owned)
 }
 
 fn hash_of(path: &Path) -> io::Result<String> {
@@ -163,6 +188,12 @@ pub fn build(
     go_on: &dyn Fn() -> bool,
 ) -> Result<Kernel, Error> {
     let target = Kernel::folder()?;
+    if source.is_none()
+        && let Some(version) = has_linux(&target)
+    {
+        build_beside(&target, &version, go_on)?;
+        return Kernel::find_in(&target);
+    }
     let source = source.unwrap_or(Path::new(SOURCE));
     if let Some(text) = missing(&lacking_tools(), source) {
         return Err(Error::new(ErrorKind::NotFound, text));
@@ -222,15 +253,35 @@ pub fn build(
     for (from, to) in [(tree.join("linux"), "linux"), (config, "config")] {
         fs::copy(&from, ready.join(to)).map_err(|error| failed(&from, error))?;
     }
-    compile(&work, RANDOM, &ready.join("random.so"), &["-shared", "-fPIC"], go_on)?;
-    compile(&work, POWER_OFF, &ready.join("power-off"), &["-static"], go_on)?;
+    compile_beside(&work, &ready, go_on)?;
     install(&ready, &target, &version)?;
     Kernel::find_in(&target)
 }
 
+/// Makes what is beside a kernel that is there.
+fn build_beside(target: &Path, version: &str, go_on: &dyn Fn() -> bool) -> Result<(), Error> {
+    let work = target.join("building");
+    let _cleared = Cleared::new(&work)?;
+    let ready = work.join("ready");
+    fs::create_dir(&ready).map_err(|error| failed(&ready, error))?;
+    for part in ["linux", "config"] {
+        let from = target.join(part);
+        fs::copy(&from, ready.join(part)).map_err(|error| failed(&from, error))?;
+    }
+    compile_beside(&work, &ready, go_on)?;
+    install(&ready, target, version)
+}
+
+fn compile_beside(work: &Path, ready: &Path, go_on: &dyn Fn() -> bool) -> Result<(), Error> {
+    let library = [RANDOM, REGISTERS].concat();
+    compile(work, &library, &ready.join("random.so"), &["-shared", "-fPIC"], go_on)?;
+    compile(work, POWER_OFF, &ready.join("power-off"), &["-static"], go_on)
+}
+
 /// Puts what was built in its place; what says that it is whole comes last.
 fn install(ready: &Path, target: &Path, version: &str) -> Result<(), Error> {
-    let mut made = format!("version {version}\nfrom {}\n", origin());
+    let mut made =
+        format!("version {version}\nconfigured {}\nbeside {}\n", origin(), origin_beside());
     let made_path = target.join("made");
     match fs::remove_file(&made_path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -526,6 +577,12 @@ mod tests {
         let other = made.replace(&origin(), "0");
         fs::write(folder.path().join("made"), other).unwrap();
         assert!(find().unwrap_err().contains("another version"), "{made}");
+        assert_eq!(has_linux(folder.path()), None);
+        // What is beside the kernel is another matter.
+        let other = made.replace(&origin_beside(), "0");
+        fs::write(folder.path().join("made"), other).unwrap();
+        assert!(find().unwrap_err().contains("makes it anew, at once"), "{made}");
+        assert_eq!(has_linux(folder.path()).as_deref(), Some("6.1.1"));
     }
 
     #[test]

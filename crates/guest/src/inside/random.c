@@ -1,5 +1,6 @@
 /* Chance from a seed, for the process that is the guest's kernel (LD_PRELOAD): what it asks the
  * host for goes into its own pool, and from there into identifiers and places of file systems. */
+#define _GNU_SOURCE
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/types.h>
