@@ -105,9 +105,16 @@ done
 : >"$room/stdout" >"$room/stderr" >"$room/console"
 mkfifo "$room/status"
 
+# A kernel that was built before there were registers that large needs help with them.
+preload=
+if grep -q -w amx_tile /proc/cpuinfo; then
+    preload=$room/registers.so
+    cc -shared -fPIC -O2 -o "$preload" "$here/uml-registers.c" -ldl || refuse "$here/uml-registers.c does not compile"
+fi
+
 # Descriptors 6 to 9 are the machine's four terminals: kernel, stdout, stderr, exit code. A process group of its own is what it is
 # killed by: it consists of many processes.
-setsid "$kernel" "mem=$memory" rootfstype=hostfs rootflags=/ ro \
+LD_PRELOAD=$preload setsid "$kernel" "mem=$memory" rootfstype=hostfs rootflags=/ ro \
     "init=$room/init" "uml_dir=$room/" "ROOM=$room" "${disks[@]}" \
     con=null con0=null,fd:6 con1=null,fd:7 con2=null,fd:8 con3=null,fd:9 \
     </dev/null >"$room/boot" 2>&1 4>&- 6>>"$room/console" 7>>"$room/stdout" 8>>"$room/stderr" 9>"$room/status" &
