@@ -109,7 +109,8 @@ mkfifo "$room/status"
 preload=
 if grep -q -w amx_tile /proc/cpuinfo; then
     preload=$room/registers.so
-    cc -shared -fPIC -O2 -o "$preload" "$here/uml-registers.c" -ldl || refuse "$here/uml-registers.c does not compile"
+    registers=$here/../../crates/guest/src/inside/registers.c
+    cc -shared -fPIC -O2 -o "$preload" "$registers" || refuse "$registers does not compile"
 fi
 
 # Descriptors 6 to 9 are the machine's four terminals: kernel, stdout, stderr, exit code. A process group of its own is what it is
