@@ -24,6 +24,28 @@ pub fn check(path: impl AsRef<Path>, actual: &str) {
     }
 }
 
+/// Compares what a document has between `<!-- NAME: begin -->` and `<!-- NAME: end -->` with the
+/// block of that name; with `RAIDLOOM_BLESS=1` it is written there.
+///
+/// # Panics
+/// When they differ, or a mark is missing.
+#[track_caller]
+pub fn check_blocks(path: impl AsRef<Path>, blocks: &[(&str, &str)]) {
+    let mut document = fs::read_to_string(&path).expect("the document can be read");
+    for (name, block) in blocks {
+        document = with_block(&document, name, block);
+    }
+    check(path, &document);
+}
+
+/// The document with what stands between two marks replaced.
+fn with_block(document: &str, name: &str, block: &str) -> String {
+    let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->\n"));
+    let (before, rest) = document.split_once(&begin).expect("the mark before the block");
+    let (_, after) = rest.split_once(&end).expect("the mark after the block");
+    format!("{before}{begin}{block}{end}{after}")
+}
+
 /// The first line in which two texts differ, or `None` when they are equal to the byte.
 #[must_use]
 pub fn first_difference(expected: &str, actual: &str) -> Option<String> {

@@ -236,31 +236,14 @@ fn fit_table(parameters: &Parameters) -> String {
     text
 }
 
-/// The document with what stands between two marks replaced.
-fn with_block(document: &str, name: &str, block: &str) -> String {
-    let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->\n"));
-    let (before, rest) = document.split_once(&begin).expect("the mark before the table");
-    let (_, after) = rest.split_once(&end).expect("the mark after the table");
-    format!("{before}{begin}{block}{end}{after}")
-}
-
 /// `RAIDLOOM_BLESS=1` writes the tables instead of comparing them.
 #[test]
 fn the_tables_in_the_documentation_are_what_the_model_says() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/models.md");
-    let document = std::fs::read_to_string(path).expect("docs/models.md");
     let parameters = Parameters::load("maxtor-6y200p0").expect("a built-in model");
-    let fresh = with_block(&document, "fit", &fit_table(&parameters));
-    let fresh = with_block(&fresh, "prediction", &table(&parameters));
-    if std::env::var_os("RAIDLOOM_BLESS").is_some() {
-        std::fs::write(path, fresh).expect("docs/models.md can be written");
-    } else {
-        assert!(
-            document == fresh,
-            "docs/models.md is out of date: RAIDLOOM_BLESS=1 cargo test -p device --lib \
-            documentation"
-        );
-    }
+    testkit::golden::check_blocks(
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/models.md"),
+        &[("fit", &fit_table(&parameters)), ("prediction", &table(&parameters))],
+    );
 }
 
 /// Small chunks make both members turn to every request: the slower of two waits for the platter is
