@@ -12,8 +12,9 @@
 //! A write that touches extents joins them, so extents never overlap. Room is taken before the data
 //! crosses the link and given back when it is on the media, so that `bytes` never exceeds the size.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::ops::Bound::{Excluded, Included};
+use std::collections::VecDeque;
+
+use super::index::{Index, Place};
 
 /// Cached data that goes to the media in one sweep.
 #[derive(Clone, Debug)]
@@ -41,14 +42,17 @@ pub(super) struct WriteCache {
     entries_max: usize,
     /// Extents on their way over the link: room that was taken and not yet filled.
     arriving: usize,
-    /// Pieces end where the media's blocks do, as far as the extent goes beyond one.
+    /// Pieces end where the media's blocks do, as far as the extent goes beyond one; a power of
+    /// two.
     block_bytes: u64,
     extents: Vec<Extent>,
     free: Vec<u32>,
-    by_start: BTreeMap<u64, u32>,
+    by_start: Index,
     window: Vec<u32>,
     backlog: VecDeque<u32>,
     writing: Option<Piece>,
+    /// Whether an extent has begun where that piece ends; it may be gone again.
+    may_go_on: bool,
     /// The extent last written to: sequential writes find it without a search.
     last: Option<u32>,
 }
@@ -69,10 +73,11 @@ impl WriteCache {
             block_bytes,
             extents: Vec::new(),
             free: Vec::new(),
-            by_start: BTreeMap::new(),
+            by_start: Index::new(),
             window: Vec::with_capacity(window_extents),
             backlog: VecDeque::new(),
             writing: None,
+            may_go_on: false,
             last: None,
         }
     }
@@ -99,9 +104,11 @@ impl WriteCache {
     /// Takes room for start..end; false when there is not enough, in bytes or in extents. What
     /// touches an extent joins it, and needs no other.
     pub(super) fn reserve(&mut self, start: u64, end: u64) -> bool {
+        if self.bytes + (end - start) > self.size {
+            return false;
+        }
         let entries = self.by_start.len() + usize::from(self.writing.is_some()) + self.arriving;
-        let full = entries >= self.entries_max && self.touched(start, end).is_none();
-        if self.bytes + (end - start) > self.size || full {
+        if entries >= self.entries_max && self.touched(start, end).is_err() {
             return false;
         }
         self.bytes += end - start;
@@ -126,7 +133,7 @@ impl WriteCache {
     /// What is not on the media yet, as starts and ends in bytes, in order; what is being written
     /// is.
     pub(super) fn ranges(&self) -> Vec<(u64, u64)> {
-        let extents = self.by_start.values().map(|&slot| {
+        let extents = self.by_start.slots().map(|slot| {
             let extent = &self.extents[slot as usize];
             (extent.start, extent.end)
         });
@@ -149,13 +156,9 @@ impl WriteCache {
         if self.writing.is_some_and(|piece| piece.start <= start && end <= piece.end) {
             return true;
         }
-        if self.by_start.is_empty() {
-            return false;
-        }
         self.by_start
-            .range(..=start)
-            .next_back()
-            .is_some_and(|(_, &slot)| self.extents[slot as usize].end >= end)
+            .before(self.by_start.after(start))
+            .is_some_and(|(_, slot)| self.extents[slot as usize].end >= end)
     }
 
     /// Files data that has arrived. Its room was reserved; what turns out to be an overwrite is
@@ -163,21 +166,24 @@ impl WriteCache {
     pub(super) fn insert(&mut self, start: u64, end: u64, revolutions: impl Fn(u64) -> f64) {
         let reserved = end - start;
         self.arriving -= 1;
-        let (slot, grown) = self.join(start, end, &revolutions).unwrap_or_else(|| {
-            let slot = self.add(Extent { start, end, revolutions: revolutions(start) });
-            if self.window.len() < self.window_extents {
-                self.window.push(slot);
-            } else {
-                self.backlog.push_back(slot);
+        let (slot, grown) = match self.touched(start, end) {
+            Ok(slot) => (slot, self.join(slot, start, end, &revolutions)),
+            Err(place) => {
+                let slot = self.add(place, Extent { start, end, revolutions: revolutions(start) });
+                if self.window.len() < self.window_extents {
+                    self.window.push(slot);
+                } else {
+                    self.backlog.push_back(slot);
+                }
+                (slot, reserved)
             }
-            (slot, reserved)
-        });
+        };
         self.last = Some(slot);
         self.bytes -= reserved - grown;
     }
 
     /// A new extent's slot; it is not in line yet.
-    fn add(&mut self, extent: Extent) -> u32 {
+    fn add(&mut self, place: Place, extent: Extent) -> u32 {
         let start = extent.start;
         let slot = match self.free.pop() {
             Some(slot) => {
@@ -190,71 +196,78 @@ impl WriteCache {
                     .expect("fewer extents than sectors in a cache")
             }
         };
-        self.by_start.insert(start, slot);
+        self.by_start.insert(place, start, slot);
+        self.note_start(start);
         slot
     }
 
-    /// An extent that start..end overlaps or lies beside.
-    fn touched(&self, start: u64, end: u64) -> Option<u32> {
-        self.last.filter(|&last| self.extents[last as usize].end == start).or_else(|| {
-            let before = self
-                .by_start
-                .range(..=start)
-                .next_back()
-                .filter(|&(_, &slot)| self.extents[slot as usize].end >= start);
-            before.or_else(|| self.by_start.range(start..=end).next()).map(|(_, &slot)| slot)
-        })
+    /// An extent begins here.
+    fn note_start(&mut self, start: u64) {
+        self.may_go_on |= self.writing.is_some_and(|piece| piece.end == start);
     }
 
-    /// Adds start..end to the extents that it touches, which become one: which, and by how much
-    /// they grew.
-    fn join(
-        &mut self,
-        start: u64,
-        end: u64,
-        revolutions: &impl Fn(u64) -> f64,
-    ) -> Option<(u32, u64)> {
-        let slot = self.touched(start, end)?;
+    /// An extent that start..end overlaps or lies beside, or else its own place.
+    fn touched(&self, start: u64, end: u64) -> Result<u32, Place> {
+        if let Some(last) = self.last
+            && self.extents[last as usize].end == start
+        {
+            return Ok(last);
+        }
+        let place = self.by_start.after(start);
+        if let Some((_, slot)) = self.by_start.before(place)
+            && self.extents[slot as usize].end >= start
+        {
+            return Ok(slot);
+        }
+        match self.by_start.behind(place) {
+            Some((other, slot)) if other <= end => Ok(slot),
+            _ => Err(place),
+        }
+    }
+
+    /// Adds start..end to an extent that it touches, and all others that it touches too: by how
+    /// much they grew.
+    fn join(&mut self, slot: u32, start: u64, end: u64, revolutions: &impl Fn(u64) -> f64) -> u64 {
         let extent = &mut self.extents[slot as usize];
         let mut counted = extent.end - extent.start;
         let mut joined_end = extent.end.max(end);
         if start < extent.start {
-            self.by_start.remove(&extent.start);
-            self.by_start.insert(start, slot);
+            self.by_start.set_start(extent.start, start);
             extent.start = start;
             extent.revolutions = revolutions(start);
         }
         let joined_start = extent.start;
-        while let Some((&key, &other)) =
-            self.by_start.range((Excluded(joined_start), Included(joined_end))).next()
+        self.note_start(joined_start);
+        while let Some((key, other)) = self.by_start.behind(self.by_start.after(joined_start))
+            && key <= joined_end
         {
             let absorbed = &self.extents[other as usize];
             counted += absorbed.end - absorbed.start;
             joined_end = joined_end.max(absorbed.end);
-            self.by_start.remove(&key);
+            self.by_start.remove(key);
             self.drop_extent(other);
         }
         self.extents[slot as usize].end = joined_end;
-        Some((slot, joined_end - joined_start - counted))
+        joined_end - joined_start - counted
     }
 
-    /// Carves off the piece to write next: of the extents in the window the one that costs least to
-    /// reach.
+    /// Carves off the piece to write next, of the extents in the window the one that costs least to
+    /// reach; and what it costs.
     pub(super) fn take_cheapest(
         &mut self,
         cost: impl Fn(f64) -> f64,
         piece_bytes: u64,
         revolutions: impl Fn(u64) -> f64,
-    ) -> Option<Piece> {
-        let mut best: Option<(f64, usize)> = None;
-        for (place, &slot) in self.window.iter().enumerate() {
+    ) -> Option<(Piece, f64)> {
+        let mut best = *self.window.first()?;
+        let mut least = f64::INFINITY;
+        for &slot in &self.window {
             let cost = cost(self.extents[slot as usize].revolutions);
-            if best.is_none_or(|(least, _)| cost < least) {
-                best = Some((cost, place));
+            if cost < least {
+                (least, best) = (cost, slot);
             }
         }
-        let (_, place) = best?;
-        Some(self.carve(self.window[place], piece_bytes, revolutions))
+        Some((self.carve(best, piece_bytes, revolutions), least))
     }
 
     /// Carves off the oldest piece.
@@ -281,14 +294,18 @@ impl WriteCache {
     /// overwritten meanwhile needs its room no more.
     pub(super) fn put_back(&mut self, revolutions: impl Fn(u64) -> f64) {
         let Some(piece) = self.writing.take() else { return };
-        if let Some((slot, grown)) = self.join(piece.start, piece.end, &revolutions) {
-            self.bytes -= piece.end - piece.start - grown;
-            // Where the host goes on is still there, unless the joined extent took it in.
-            self.last.get_or_insert(slot);
-            return;
-        }
-        let slot =
-            self.add(Extent { start: piece.start, end: piece.end, revolutions: piece.revolutions });
+        let place = match self.touched(piece.start, piece.end) {
+            Ok(slot) => {
+                let grown = self.join(slot, piece.start, piece.end, &revolutions);
+                self.bytes -= piece.end - piece.start - grown;
+                // Where the host goes on is still there, unless the joined extent took it in.
+                self.last.get_or_insert(slot);
+                return;
+            }
+            Err(place) => place,
+        };
+        let Piece { start, end, revolutions } = piece;
+        let slot = self.add(place, Extent { start, end, revolutions });
         self.window.insert(0, slot);
         if self.window.len() > self.window_extents
             && let Some(newest) = self.window.pop()
@@ -297,15 +314,18 @@ impl WriteCache {
         }
     }
 
-    /// Carves off the piece that begins at an address, if there is one: writing goes on without
-    /// positioning.
+    /// Carves off the piece that begins where the last one written ended, if there is one: writing
+    /// goes on without positioning.
     pub(super) fn take_at(
         &mut self,
         address: u64,
         piece_bytes: u64,
         revolutions: impl Fn(u64) -> f64,
     ) -> Option<Piece> {
-        let slot = *self.by_start.get(&address)?;
+        if !self.may_go_on {
+            return None;
+        }
+        let slot = self.by_start.get(address)?;
         Some(self.carve(slot, piece_bytes, revolutions))
     }
 
@@ -313,15 +333,17 @@ impl WriteCache {
         debug_assert!(self.writing.is_none(), "one piece at a time");
         let extent = &mut self.extents[slot as usize];
         let end = extent.end.min(extent.start + piece_bytes);
-        let whole = end / self.block_bytes * self.block_bytes;
+        let whole = end & !(self.block_bytes - 1);
         let end = if whole > extent.start { whole } else { end };
         let piece = Piece { start: extent.start, end, revolutions: extent.revolutions };
-        self.by_start.remove(&extent.start);
         extent.start = end;
-        if extent.start < extent.end {
+        if end < extent.end {
             extent.revolutions = revolutions(end);
-            self.by_start.insert(end, slot);
+            self.by_start.set_start(piece.start, end);
+            self.may_go_on = true;
         } else {
+            self.may_go_on = false;
+            self.by_start.remove(piece.start);
             self.drop_extent(slot);
         }
         self.writing = Some(piece);
@@ -380,7 +402,7 @@ mod tests {
         assert!(cache.covers(50, 300) && !cache.covers(49, 60) && !cache.covers(250, 301));
         assert_eq!(
             cache.take_cheapest(|at| at, 1000, position),
-            Some(Piece { start: 50, end: 300, revolutions: 50.0 })
+            Some((Piece { start: 50, end: 300, revolutions: 50.0 }, 50.0))
         );
         assert!(!cache.has_extents() && !cache.is_clean());
         assert_eq!(cache.written(), 300);
@@ -404,7 +426,7 @@ mod tests {
             insert(&mut cache, start, start + 10);
         }
         let mut order = Vec::new();
-        while let Some(piece) = cache.take_cheapest(|at| at, 1000, position) {
+        while let Some((piece, _)) = cache.take_cheapest(|at| at, 1000, position) {
             order.push(piece.start);
             cache.written();
         }
@@ -415,7 +437,8 @@ mod tests {
     fn a_long_extent_leaves_in_pieces_that_follow_each_other() {
         let mut cache = WriteCache::new(1000, 2, usize::MAX, 1);
         insert(&mut cache, 0, 250);
-        assert_eq!(cache.take_cheapest(|at| at, 100, position).map(|piece| piece.end), Some(100));
+        let first = cache.take_cheapest(|at| at, 100, position);
+        assert_eq!(first.map(|(piece, _)| piece.end), Some(100));
         let mut ends = Vec::new();
         loop {
             let end = cache.written();

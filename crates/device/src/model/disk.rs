@@ -15,15 +15,21 @@
 //! link, and the mechanism (arm and head), which does one operation at a time and is never
 //! interrupted in one. Every timer of a disk is one of four fields, so nothing is allocated or
 //! sorted on the way of a request.
+//!
+//! What the mechanism does while no command waits for it, writing out the cache and reading ahead,
+//! neither touches the link nor ends a command: when it is worked out cannot be seen from outside.
+//! So it has no events of its own ([`Disk::next`]), and is made up for when the disk is next
+//! touched ([`Disk::catch_up`]).
 
 use std::collections::VecDeque;
 
-use super::cache::WriteCache;
-use super::geometry::{Geometry, fraction, whole_nanoseconds};
+use super::cache::{Piece, WriteCache};
+use super::geometry::{Geometry, nanoseconds, whole_nanoseconds};
 use super::link::Link;
 use super::machine::{Answer, Operation};
 use super::notes::Notes;
 use super::parameters::{DestageRule, Hold, Parameters};
+use super::platters::{Approach, Platters};
 use super::random::Random;
 
 /// No event.
@@ -31,10 +37,6 @@ pub(super) const NEVER: u64 = u64::MAX;
 
 /// Smallest unit on the media; the last of them leaves over the link after the media is done.
 const SECTOR_BYTES: u64 = 512;
-
-/// A wait of more than this share of a revolution is the sector just under the head, missed by
-/// rounding.
-const NEARLY_A_REVOLUTION: f64 = 1.0 - 1e-6;
 
 /// A command of the host.
 #[derive(Clone, Copy, Debug)]
@@ -109,112 +111,6 @@ struct Stream {
     limit_at: u64,
     /// Until then it keeps the mechanism.
     held_until: u64,
-}
-
-/// How the head gets to where it writes.
-#[derive(Clone, Copy)]
-enum Way {
-    /// It is there.
-    None,
-    /// Over a few tracks that it has just passed.
-    Back,
-    /// By a seek.
-    Seek,
-}
-
-/// The platters of one drive, which turn at their own speed and from their own angle.
-#[derive(Clone, Debug)]
-struct Platters {
-    geometry: Geometry,
-    period: f64,
-    per_period: f64,
-    phase: f64,
-    /// What the media is read and written in, in bytes.
-    block_bytes: u64,
-    /// What is written is read back.
-    verify: bool,
-}
-
-impl Platters {
-    /// Time until a head is over a position: the arm's way, settling, and the wait until it comes
-    /// round.
-    fn positioning(&self, now: u64, head: f64, target: f64, settle: f64) -> f64 {
-        let arm = self.geometry.seek(head, target) + settle;
-        if !self.geometry.rotates() {
-            return arm;
-        }
-        let angle = (now as f64 + arm) * self.per_period + self.phase;
-        let wait = fraction(target - angle);
-        if wait > NEARLY_A_REVOLUTION { arm } else { arm + wait * self.period }
-    }
-
-    /// The whole blocks that hold start..end, in bytes.
-    fn blocks(&self, start: u64, end: u64) -> (u64, u64) {
-        (start / self.block_bytes * self.block_bytes, end.next_multiple_of(self.block_bytes))
-    }
-
-    /// Writes start..end to the media from now on. Blocks that are filled in part are read before,
-    /// and what was written is read back where the drive does so:
-    ///
-    /// ```text
-    ///   head --arm--> [read first] [read last] --turn--> [write all] --turn--> [read all]
-    /// ```
-    ///
-    /// The way back over the few tracks just passed fits in the turn and is not counted. With
-    /// `follows` the head is at the start already, and goes on without a wait.
-    fn write(
-        &self,
-        now: u64,
-        head: f64,
-        (start, end): (u64, u64),
-        settle: f64,
-        follows: bool,
-    ) -> Written {
-        let (first, last) = self.blocks(start, end);
-        let at = |address: u64| self.geometry.revolutions(address);
-        let (mut passed, mut head) = (0.0, head);
-        let mut pass = |from: u64, to: u64, settle: f64, way: Way| {
-            let (from, to) = (at(from), at(to));
-            passed += match way {
-                Way::None => 0.0,
-                Way::Back => self.positioning(now + passed as u64, from, from, settle),
-                Way::Seek => self.positioning(now + passed as u64, head, from, settle),
-            };
-            passed += (to - from) * self.period;
-            head = to;
-            passed
-        };
-        let in_part = |address: u64| !address.is_multiple_of(self.block_bytes);
-        if in_part(start) {
-            pass(first, first + self.block_bytes, 0.0, Way::Seek);
-        }
-        if in_part(end) && !(in_part(start) && last - first == self.block_bytes) {
-            pass(last - self.block_bytes, last, 0.0, Way::Seek);
-        }
-        let way = match (in_part(start) || in_part(end), follows) {
-            (true, _) => Way::Back,
-            (false, true) => Way::None,
-            (false, false) => Way::Seek,
-        };
-        let ends = pass(first, last, settle, way);
-        if self.verify {
-            pass(first, last, 0.0, Way::Back);
-        }
-        let begins = ends - (at(last) - at(first)) * self.period;
-        Written { passed, head, begins, ends }
-    }
-}
-
-/// A range on its way to the media. Times are in nanoseconds from the beginning on.
-#[derive(Clone, Copy, Debug)]
-struct Written {
-    /// Until the mechanism is free again.
-    passed: f64,
-    /// Where the head is then.
-    head: f64,
-    /// When the first block passes under the head, and when the last one has.
-    begins: f64,
-    ends: f64,
 }
 
 /// A disk and everything that is under way in it. Times are in nanoseconds.
@@ -354,25 +250,50 @@ impl Disk {
         self.cache.ranges()
     }
 
-    /// When something next happens in this disk (the link not counted).
+    /// When something next happens in this disk that may use the link or end a command (the link's
+    /// own time not counted).
     pub(super) fn next(&self) -> u64 {
         let transfer = match (&self.moving, self.transfers.front()) {
             (None, Some(transfer)) => transfer.start_at,
             _ => NEVER,
         };
-        self.front_until.min(self.mechanism_until).min(transfer).min(self.idle_at)
+        let mechanism = if self.is_waited_for() { self.mechanism_until } else { NEVER };
+        self.front_until.min(mechanism).min(transfer)
+    }
+
+    /// Whether a command waits for the mechanism to come free. A read from the media does not: its
+    /// transfer is set already.
+    fn is_waited_for(&self) -> bool {
+        !self.pool.is_empty()
+            || !self.room_wait.is_empty()
+            || self.flush.is_some()
+            || matches!(self.mechanism, Mechanism::Media(Media { write: true, .. }))
+    }
+
+    /// Does what was due until `now` and not waited for.
+    pub(super) fn catch_up(&mut self, now: u64, link: &mut Link, answers: &mut VecDeque<Answer>) {
+        loop {
+            let next = self.mechanism_until.min(self.idle_at);
+            if next > now || next == NEVER {
+                return;
+            }
+            if self.mechanism_until == next {
+                self.mechanism_done(next, link, answers);
+            } else {
+                self.become_idle(next, link);
+            }
+        }
     }
 
     /// A time before which no command that is in this disk now can end, whatever else is submitted;
     /// exact for a transfer that has the link to itself. The owner need not look earlier.
     pub(super) fn next_answer(&self, link: &Link) -> u64 {
-        let alone =
-            |bytes: u64, read: bool| link.alone(bytes, self.nanoseconds_per_byte(read)) as u64;
+        let least = |bytes: u64, read: bool| link.least(bytes, self.nanoseconds_per_byte(read));
         let mut bound = if self.moving.is_some() { link.next() } else { NEVER };
         if let Some(slot) = self.front {
             let data = match self.commands[slot as usize].operation {
-                Operation::Read { length, .. } => alone(length, true),
-                Operation::Write { length, .. } => alone(length.min(self.part_bytes), false),
+                Operation::Read { length, .. } => least(length, true),
+                Operation::Write { length, .. } => least(length.min(self.part_bytes), false),
                 Operation::Flush => 0,
             };
             bound = bound.min(self.front_until + data);
@@ -383,11 +304,16 @@ impl Disk {
         let link_free = if self.moving.is_some() { link.next() } else { 0 };
         for transfer in &self.transfers {
             bound =
-                bound.min(transfer.start_at.max(link_free) + alone(transfer.bytes, transfer.read));
+                bound.min(transfer.start_at.max(link_free) + least(transfer.bytes, transfer.read));
         }
-        let writing = matches!(self.mechanism, Mechanism::Media(media) if media.write);
-        if writing || !self.pool.is_empty() || !self.room_wait.is_empty() || self.flush.is_some() {
-            bound = bound.min(self.mechanism_until);
+        if self.is_waited_for() {
+            let only_for_room = self.room_wait.front().filter(|_| {
+                let writes = matches!(self.mechanism, Mechanism::Media(media) if media.write);
+                !writes && self.pool.is_empty() && self.flush.is_none()
+            });
+            // A write that waits for room has its way over the link before it.
+            let data = only_for_room.map_or(0, |&slot| least(self.next_part(slot).1, false));
+            bound = bound.min(self.mechanism_until.saturating_add(data));
         }
         bound
     }
@@ -404,12 +330,16 @@ impl Disk {
         } else if self.mechanism_until <= now {
             self.mechanism_done(now, link, answers);
         } else if self.idle_at <= now {
-            self.idle_at = NEVER;
-            self.idle = true;
-            self.direct(now, link);
+            self.become_idle(now, link);
         } else {
             self.start_transfer(now, link);
         }
+    }
+
+    fn become_idle(&mut self, now: u64, link: &mut Link) {
+        self.idle_at = NEVER;
+        self.idle = true;
+        self.direct(now, link);
     }
 
     pub(super) fn submit(
@@ -422,8 +352,12 @@ impl Disk {
     ) {
         self.idle = false;
         self.idle_at = NEVER;
-        self.waiting.push_back(Command { client, tag, operation, arrived: 0, part: 0 });
-        self.accept(now, link);
+        let command = Command { client, tag, operation, arrived: 0, part: 0 };
+        if self.waiting.is_empty() && self.can_take(operation, link) {
+            self.take(now, command, link);
+        } else {
+            self.waiting.push_back(command);
+        }
     }
 
     // ---- the front
@@ -431,28 +365,38 @@ impl Disk {
 
     /// Takes the next command from the host, if one can be taken.
     pub(super) fn accept(&mut self, now: u64, link: &mut Link) {
-        if self.front.is_some() || self.flush.is_some() || self.active >= self.queue_depth {
-            return;
+        if let Some(command) = self.waiting.front()
+            && self.can_take(command.operation, link)
+            && let Some(command) = self.waiting.pop_front()
+        {
+            self.take(now, command, link);
         }
-        let Some(command) = self.waiting.front().copied() else { return };
+    }
+
+    /// Whether a command of the host can be taken now. Of a link that is held by the command the
+    /// disk has its turn then.
+    fn can_take(&self, operation: Operation, link: &mut Link) -> bool {
+        if self.front.is_some() || self.flush.is_some() || self.active >= self.queue_depth {
+            return false;
+        }
         let whole_link = link.hold == Hold::Command;
         // A flush is not queued beside others, nor is anything on a link that is held by the
         // command.
-        if self.active > 0 && (whole_link || matches!(command.operation, Operation::Flush)) {
-            return;
+        if self.active > 0 && (whole_link || matches!(operation, Operation::Flush)) {
+            return false;
         }
+        !whole_link || link.acquire(self.index)
+    }
+
+    fn take(&mut self, now: u64, command: Command, link: &mut Link) {
         let mut overhead = if matches!(command.operation, Operation::Read { .. }) {
             self.read_overhead
         } else {
             self.write_overhead
         };
-        if whole_link {
-            if !link.acquire(self.index) {
-                return;
-            }
+        if link.hold == Hold::Command {
             overhead += link.switch_to(self.index) as u64;
         }
-        self.waiting.pop_front();
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.commands[slot as usize] = command;
@@ -644,19 +588,24 @@ impl Disk {
     // ---- writes
     // ---------------------------------------------------------------------------------------------
 
-    /// Lets the next part of a write cross the link, as soon as there is room for it.
-    fn receive(&mut self, now: u64, slot: u32, link: &mut Link) {
-        let command = self.commands[slot as usize];
-        let Operation::Write { offset, length, .. } = command.operation else {
+    /// What of a write crosses the link next: its first byte, and how many.
+    fn next_part(&self, slot: u32) -> (u64, u64) {
+        let Command { operation, arrived, .. } = &self.commands[slot as usize];
+        let Operation::Write { offset, length, .. } = operation else {
             unreachable!("only writes are received")
         };
-        let part = (length - command.arrived).min(self.part_bytes);
+        (offset + arrived, (length - arrived).min(self.part_bytes))
+    }
+
+    /// Lets the next part of a write cross the link, as soon as there is room for it.
+    fn receive(&mut self, now: u64, slot: u32, link: &mut Link) {
+        let (start, part) = self.next_part(slot);
+        let has_begun = self.commands[slot as usize].arrived > 0;
         let first = self.room_wait.front().copied();
-        let behind_others = command.arrived == 0 && first.is_some_and(|first| first != slot);
-        let start = offset + command.arrived;
+        let behind_others = !has_begun && first.is_some_and(|first| first != slot);
         if behind_others || !self.cache.reserve(start, start + part) {
             if first != Some(slot) {
-                if command.arrived > 0 {
+                if has_begun {
                     self.room_wait.push_front(slot);
                 } else {
                     self.room_wait.push_back(slot);
@@ -763,8 +712,12 @@ impl Disk {
         if last_at > now {
             let per_byte = self.nanoseconds_per_byte(transfer.read);
             let tail = link.alone(SECTOR_BYTES, per_byte) - link.alone(0, per_byte);
-            let latest = last_at as f64 + tail - link.alone(transfer.bytes, per_byte);
-            transfer.start_at = (latest.max(0.0) as u64).max(first_at).max(now);
+            let latest = nanoseconds(last_at) + tail - link.alone(transfer.bytes, per_byte);
+            transfer.start_at = (latest.max(0.0) as i64 as u64).max(first_at).max(now);
+        }
+        if transfer.start_at <= now && self.moving.is_none() && self.transfers.is_empty() {
+            self.move_over_link(now, transfer, link);
+            return;
         }
         let place = self
             .transfers
@@ -781,11 +734,15 @@ impl Disk {
         {
             return;
         }
-        self.moving = self.transfers.pop_front();
-        if let Some(transfer) = &self.moving {
-            let per_byte = self.nanoseconds_per_byte(transfer.read);
-            link.start(now, self.index, transfer.bytes, per_byte);
+        if let Some(transfer) = self.transfers.pop_front() {
+            self.move_over_link(now, transfer, link);
         }
+    }
+
+    fn move_over_link(&mut self, now: u64, transfer: Transfer, link: &mut Link) {
+        let per_byte = self.nanoseconds_per_byte(transfer.read);
+        link.start(now, self.index, transfer.bytes, per_byte);
+        self.moving = Some(transfer);
     }
 
     /// The link has moved this disk's transfer.
@@ -871,15 +828,16 @@ impl Disk {
         self.served_host = true;
         self.mechanism = Mechanism::Media(media);
         if media.write {
-            let range = (media.start, media.end);
-            let written = self.platters.write(now, self.head, range, self.settle, false);
+            let range = (media.start, media.end, media.revolutions);
+            let written = self.platters.write(now, self.head, range, self.settle, Approach::Seek);
             self.head = written.head;
             self.mechanism_until = now + whole_nanoseconds(written.passed);
+            let range = (media.start, media.end);
             self.notes.written(now, range, (written.begins, written.ends));
             return;
         }
         let first_at =
-            now as f64 + self.platters.positioning(now, self.head, media.revolutions, 0.0);
+            nanoseconds(now) + self.platters.positioning(now, self.head, media.revolutions, 0.0);
         let end = self.platters.geometry.revolutions(media.end);
         let last_at =
             whole_nanoseconds(first_at + (end - media.revolutions) * self.platters.period);
@@ -912,30 +870,36 @@ impl Disk {
         let at = |address| platters.geometry.revolutions(address);
         let large = self.cache.last_is(self.large_bytes());
         let in_background = self.rule == DestageRule::WhenIdle && !self.destage_is_forced();
-        let piece = match (in_background, large) {
-            (true, true) => self.cache.take_last(self.piece_bytes, at),
-            (true, false) => self.cache.take_oldest(self.piece_bytes, at),
-            (false, _) => self.cache.take_cheapest(cost, self.piece_bytes, at),
+        let piece = if !in_background {
+            self.cache.take_cheapest(cost, self.piece_bytes, at)
+        } else if large {
+            let piece = self.cache.take_last(self.piece_bytes, at);
+            piece.map(|piece| (piece, cost(piece.revolutions)))
+        } else {
+            let piece = self.cache.take_oldest(self.piece_bytes, at);
+            piece.map(|piece| (piece, cost(piece.revolutions)))
         };
-        let Some(piece) = piece else { return };
+        let Some((piece, way)) = piece else { return };
         let background = (in_background && !large).then(|| Background {
             from: head,
             began: now,
             to: piece.revolutions,
-            data_at: now + whole_nanoseconds(cost(piece.revolutions)).max(1),
+            data_at: now + whole_nanoseconds(way).max(1),
         });
-        self.write_piece(now, (piece.start, piece.end), false);
+        self.write_piece(now, &piece, Approach::Takes(way));
         self.mechanism = Mechanism::Destage(background);
+        self.served_host = false;
     }
 
-    /// Sets the mechanism to write a piece of the cache; with `follows` the head is at its start.
-    fn write_piece(&mut self, now: u64, range: (u64, u64), follows: bool) {
-        let written = self.platters.write(now, self.head, range, self.settle, follows);
+    /// Sets the mechanism to write a piece of the cache.
+    fn write_piece(&mut self, now: u64, piece: &Piece, approach: Approach) {
+        let Piece { start, end, revolutions } = *piece;
+        let range = (start, end, revolutions);
+        let written = self.platters.write(now, self.head, range, self.settle, approach);
         self.mechanism = Mechanism::Destage(None);
         self.mechanism_until = now + whole_nanoseconds(written.passed);
         self.head = written.head;
-        self.notes.written(now, range, (written.begins, written.ends));
-        self.served_host &= follows;
+        self.notes.written(now, (start, end), (written.begins, written.ends));
     }
 
     fn mechanism_done(&mut self, now: u64, link: &mut Link, answers: &mut VecDeque<Answer>) {
@@ -1008,6 +972,6 @@ impl Disk {
         else {
             return;
         };
-        self.write_piece(now, (piece.start, piece.end), true);
+        self.write_piece(now, &piece, Approach::Follows);
     }
 }

@@ -79,7 +79,20 @@ impl Link {
     /// Time of a transfer that has the link to itself, in nanoseconds.
     pub(super) fn alone(&self, bytes: u64, interface_nanoseconds_per_byte: f64) -> f64 {
         self.command_nanoseconds
-            + bytes as f64 * interface_nanoseconds_per_byte.max(self.nanoseconds_per_byte)
+            + bytes as i64 as f64 * interface_nanoseconds_per_byte.max(self.nanoseconds_per_byte)
+    }
+
+    /// The least time that a transfer takes: exact for one that has the link to itself.
+    pub(super) fn least(&self, bytes: u64, interface_nanoseconds_per_byte: f64) -> u64 {
+        let (work, limit) = self.work(bytes, interface_nanoseconds_per_byte);
+        whole_nanoseconds(work / limit).max(1)
+    }
+
+    /// What a transfer takes of the whole link, in nanoseconds, and the largest share of the link
+    /// that it can use.
+    fn work(&self, bytes: u64, interface_nanoseconds_per_byte: f64) -> (f64, f64) {
+        let work = self.command_nanoseconds + bytes as i64 as f64 * self.nanoseconds_per_byte;
+        (work, work / self.alone(bytes, interface_nanoseconds_per_byte))
     }
 
     /// What changing over to `disk` costs, in nanoseconds; the link then counts as its.
@@ -120,8 +133,7 @@ impl Link {
         interface_nanoseconds_per_byte: f64,
     ) {
         let switch = if self.hold == Hold::Burst { self.switch_to(disk) } else { 0.0 };
-        let work = self.command_nanoseconds + bytes as f64 * self.nanoseconds_per_byte;
-        let limit = work / self.alone(bytes, interface_nanoseconds_per_byte);
+        let (work, limit) = self.work(bytes, interface_nanoseconds_per_byte);
         self.used_nanoseconds += work + switch;
         debug_assert!(self.flows[disk].is_none(), "a disk has one transfer at a time");
         if self.active == 0 {

@@ -10,6 +10,10 @@
 //! A machine moves only when it is called: everything up to `now` happens in order of time, disks
 //! before the link and lower numbers first where times are equal, so that the same calls give the
 //! same answers. It does no I/O and keeps no data.
+//!
+//! Each disk has a time of its own, which may lie behind: what no request waits for is done when
+//! the disk is next touched. In the tests another machine does every event at its time, and both
+//! answer alike.
 
 use std::collections::VecDeque;
 
@@ -59,9 +63,9 @@ const LINK: usize = usize::MAX;
 #[derive(Clone, Debug)]
 pub struct Machine {
     disks: Vec<Disk>,
-    /// When each disk next does something.
+    /// When each disk next does something that others can see.
     times: Vec<u64>,
-    /// When anything at all next happens, and on which disk.
+    /// The earliest of these, and on which disk.
     first: (u64, usize),
     link: Link,
     now: u64,
@@ -99,26 +103,33 @@ impl Machine {
 
     /// Bytes that a disk holds in its write cache, reserved room included.
     #[must_use]
-    pub fn dirty_bytes(&self, disk: usize) -> u64 {
-        self.disks[disk].dirty_bytes()
+    pub fn dirty_bytes(&mut self, disk: usize) -> u64 {
+        self.disk_now(disk).dirty_bytes()
     }
 
     /// What a disk holds in its write cache that is not on the media yet, as starts and ends in
     /// bytes, in order.
     #[must_use]
-    pub fn dirty_ranges(&self, disk: usize) -> Vec<(u64, u64)> {
-        self.disks[disk].dirty_ranges()
+    pub fn dirty_ranges(&mut self, disk: usize) -> Vec<(u64, u64)> {
+        self.disk_now(disk).dirty_ranges()
     }
 
     /// Notes from now on how data come to a disk's media.
     pub fn note_media(&mut self, disk: usize) {
-        self.disks[disk].notes.begin();
+        self.disk_now(disk).notes.begin();
     }
 
     /// What was noted of a disk since the last time, in the machine's time. A write that has begun
     /// may have been given up since.
     pub fn take_notes(&mut self, disk: usize) -> Vec<MediaNote> {
-        self.disks[disk].notes.take()
+        self.disk_now(disk).notes.take()
+    }
+
+    /// A disk as it is now.
+    fn disk_now(&mut self, disk: usize) -> &mut Disk {
+        let disk = &mut self.disks[disk];
+        disk.catch_up(self.now, &mut self.link, &mut self.answers);
+        disk
     }
 
     /// The unit in which data come to a disk's media, in bytes.
@@ -150,7 +161,9 @@ impl Machine {
             );
         }
         self.run(now);
-        self.disks[disk].submit(self.now, client, tag, operation, &mut self.link);
+        let asked = &mut self.disks[disk];
+        asked.catch_up(self.now, &mut self.link, &mut self.answers);
+        asked.submit(self.now, client, tag, operation, &mut self.link);
         self.times[disk] = self.disks[disk].next();
         self.first = self.find_first();
     }
@@ -163,8 +176,8 @@ impl Machine {
         }
     }
 
-    /// When something next happens: the time to call [`Machine::advance`]. `None` when nothing
-    /// will.
+    /// When something next happens that can be seen: the time to call [`Machine::advance`]. `None`
+    /// when nothing will, though disks may still write out what they hold.
     #[must_use]
     pub fn next(&self) -> Option<u64> {
         if !self.answers.is_empty() {
@@ -210,9 +223,16 @@ impl Machine {
             self.now = self.now.max(next);
             if who == LINK {
                 who = self.link.finish(next);
-                self.disks[who].transfer_done(next, &mut self.link, &mut self.answers);
+                let disk = &mut self.disks[who];
+                disk.catch_up(next, &mut self.link, &mut self.answers);
+                disk.transfer_done(next, &mut self.link, &mut self.answers);
             } else {
-                self.disks[who].step(next, &mut self.link, &mut self.answers);
+                let disk = &mut self.disks[who];
+                // What is due at this very time takes its turn in the step.
+                if let Some(before) = next.checked_sub(1) {
+                    disk.catch_up(before, &mut self.link, &mut self.answers);
+                }
+                disk.step(next, &mut self.link, &mut self.answers);
             }
             self.times[who] = self.disks[who].next();
             while let Some(owner) = self.link.take_granted() {

@@ -4,7 +4,9 @@
 //!   parameters  models/NAME.toml: every value with unit, origin and note
 //!       |
 //!   geometry    where a byte lies, how fast it passes, how long the arm takes      (pure)
+//!   platters    how long the head takes to a place, and a range to the media         (pure)
 //!   cache       the write-back cache and what is written out next                  (pure)
+//!   index       where cached extents begin                                           (pure)
 //!   link        the bus that several disks share                                   (pure)
 //!       |
 //!   disk        one drive's electronics, data phase and mechanism as timers
@@ -24,10 +26,12 @@ mod device;
 mod disk;
 pub mod fit;
 mod geometry;
+mod index;
 mod link;
 mod machine;
 mod notes;
 pub mod parameters;
+mod platters;
 pub mod random;
 pub mod replay;
 mod unflushed;

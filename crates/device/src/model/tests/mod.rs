@@ -6,6 +6,8 @@ use super::replay::{Pattern, Test, random, replay};
 use super::*;
 
 mod device;
+mod lazy;
+mod oracle;
 mod prediction;
 
 fn quantity<T>(value: T, unit: &str) -> Quantity<T> {
@@ -85,12 +87,14 @@ fn write(offset: u64, length: u64) -> Operation {
     Operation::Write { offset, length, fua: false }
 }
 
-/// Lets time pass until nothing more will happen; all answers.
+/// Lets time pass until nothing more will happen, and the caches are empty; all answers.
 fn finish(machine: &mut Machine) -> Vec<Answer> {
     let mut answers = Vec::new();
     while let Some(next) = machine.next() {
         machine.advance(next, &mut |answer| answers.push(answer));
     }
+    // What no request waits for goes on: a day is enough.
+    machine.advance(machine.now() + 86_400_000_000_000, &mut |answer| answers.push(answer));
     answers
 }
 
