@@ -45,11 +45,7 @@ pub(crate) fn show(output: &Output, arguments: &HistoryArguments) -> Result<(), 
     for folder in folders {
         let run = lab::read(lab::pack::open(&folder)?.folder())?;
         let analysis = results::analyse(&run);
-        let name = folder.file_name().map_or_else(
-            || folder.display().to_string(),
-            |name| name.to_string_lossy().into_owned(),
-        );
-        runs.push((name, run, analysis));
+        runs.push((lab::pack::name_of(&folder), run, analysis));
     }
     let count = runs.len();
     let wanted = Wanted { metric: arguments.metric.clone(), words: arguments.only.clone() };

@@ -29,6 +29,11 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
 
+    /// Write every trial as Parquet here, a row each with columns of their own types: for DuckDB,
+    /// pandas and others, over one run or many
+    #[arg(long, value_name = "FILE")]
+    pub parquet: Option<PathBuf>,
+
     /// Write what bonnie++ 2.00 would have: a line for each configuration and block, for
     /// `bon_csv2html`
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
@@ -118,8 +123,12 @@ fn for_people(
     if let Some(path) = &arguments.badge {
         write(output, path, &badge(&arguments.badge_of, run, analysis)?)?;
     }
-    let is_picture = arguments.card.is_some() || arguments.badge.is_some();
-    if are_none && !is_picture && wanted.iter().all(|(path, _)| path.is_none()) {
+    if let Some(path) = &arguments.parquet {
+        trials(output, path, run, &arguments.run)?;
+    }
+    let has_other =
+        arguments.card.is_some() || arguments.badge.is_some() || arguments.parquet.is_some();
+    if are_none && !has_other && wanted.iter().all(|(path, _)| path.is_none()) {
         terminal(output, run, analysis)?;
         return has_result(analysis);
     }
@@ -135,6 +144,18 @@ fn for_people(
         return Ok(());
     }
     has_result(analysis)
+}
+
+/// Every trial, for programs.
+fn trials(output: &Output, path: &Path, run: &Run, folder: &Path) -> Result<(), Failure> {
+    if path.as_os_str() == "-" {
+        let message = "--parquet -: Parquet is no text: name a file (/dev/stdout into a pipe)";
+        return Err(Failure::usage(message));
+    }
+    let bytes = report::parquet(run, &lab::pack::name_of(folder));
+    host::files::write_named(path, &bytes)?;
+    output.progress(&format!("wrote {}", path.display()));
+    Ok(())
 }
 
 /// The badge of a workload of what was decided on.

@@ -57,6 +57,12 @@ fn what_was_packed_is_read_as_its_folder_is() {
     assert_eq!(bytes("run.run.tar.gz"), bytes("again.run.tar.gz"), "the same run, the same bytes");
     let report = |run: &str| ok(folder, &["report", run, "--csv", "-"]);
     assert_eq!(report("run"), report("run.run.tar.gz"));
+    ok(folder, &["report", "run", "--parquet", "a.parquet"]);
+    ok(folder, &["report", "run.run.tar.gz", "--parquet", "b.parquet"]);
+    assert!(bytes("a.parquet").starts_with(b"PAR1") && bytes("a.parquet") == bytes("b.parquet"));
+    let refused = raidloom(folder, &["report", "run", "--parquet", "-"]);
+    let error = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(2) && error.contains("is no text"), "{error}");
     ok(folder, &["compare", "run", "run.run.tar.gz"]);
     let history = ok(folder, &["history", ".", "--json"]);
     let document: serde_json::Value = serde_json::from_str(&history).unwrap();

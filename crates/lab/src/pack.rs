@@ -116,9 +116,13 @@ fn write(file: File, name: &str, files: &[(&str, Vec<u8>)]) -> io::Result<()> {
     file.sync_all()
 }
 
-fn name_of(folder: &Path) -> String {
-    let whole = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-    whole.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned())
+/// What a run is called: its folder's name, or the packed file's without its ending.
+#[must_use]
+pub fn name_of(run: &Path) -> String {
+    let whole = fs::canonicalize(run).unwrap_or_else(|_| run.to_owned());
+    let name =
+        whole.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned());
+    name.strip_suffix(ENDING).map(str::to_owned).unwrap_or(name)
 }
 
 /// What a packed run is called where nothing else was asked for.

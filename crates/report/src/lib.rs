@@ -1,10 +1,11 @@
-//! What people read: text, Markdown, CSV, JSON and one HTML page, all made from a [`results::Run`]
-//! and its [`results::analysis::Analysis`].
+//! What people and programs read: text, Markdown, CSV, JSON, Parquet and one HTML page, all made
+//! from a [`results::Run`] and its [`results::analysis::Analysis`].
 //!
 //! ```text
 //! Run + Analysis ─┬─ sentences, numbers ──┬─ text, markdown, html        for people: verdict, warnings, tables, details
 //!                 ├─ tables ──────────────┘     └─ svg                   charts, each with its table after it
 //!                 └─ summary rows ────────── csv, json, data in the page   for programs: base units, unit in the name
+//! Run ──────── trials ────────────────────── parquet                       the same, a row for each trial
 //! ```
 //!
 //! Every number in prose goes through the same function, from the same value, as the number in the
@@ -24,6 +25,7 @@ mod json;
 mod markdown;
 mod measure;
 mod numbers;
+mod parquet;
 mod safety;
 mod sentences;
 mod svg;
@@ -40,5 +42,6 @@ pub use history::history_svg;
 pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
+pub use parquet::parquet;
 pub use text::{Style, text};
 pub use words::{Language, in_language};

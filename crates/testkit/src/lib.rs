@@ -8,6 +8,7 @@
 //!   Memory        an array of bytes with delays, a volatile cache and faults on demand
 //!   Empty         a layer that adds nothing: the model of a layer and the measure of its cost
 //!   made_up       runs of known truth, to count how often a claim is false
+//!   python        where packages of Python are
 //!   chromium      where the browser is that renders pages
 //!   Browser       a page in it: opened, clicked through, looked over, pictured
 //!   looks         pictures that were kept, and what the accessibility tree of a page lacks
@@ -31,6 +32,7 @@ pub mod made_up;
 mod memory;
 pub mod model;
 mod owner;
+mod python;
 mod skip;
 
 use std::fmt;
@@ -40,6 +42,7 @@ pub use chromium::chromium;
 pub use empty::Empty;
 pub use looks::{Distance, Kept, Picture};
 pub use memory::{Fault, Memory};
+pub use python::{GET_PYTHON_PACKAGES, python_packages};
 pub use skip::{say_missing, say_skipped};
 
 /// A broken sentence of the contract.
