@@ -237,7 +237,7 @@ fn title(plan: &Plan, workload: &Workload, blocks: usize) -> String {
     }
 }
 
-/// `7:08 (100 %)`.
+/// `7:08 (100 %)`, `1:12:58 (953 %)`.
 fn cell(own: Option<f64>, base: Option<f64>) -> String {
     let Some(own) = own else { return "-".to_owned() };
     let tenths = (own * 10.0).round();
@@ -247,7 +247,11 @@ fn cell(own: Option<f64>, base: Option<f64>) -> String {
         format!("0:{seconds:04.1}")
     } else {
         let whole = own.round();
-        format!("{}:{:02}", (whole / 60.0).floor(), whole % 60.0)
+        let (hours, minutes, seconds) = (whole / 3600.0, whole % 3600.0 / 60.0, whole % 60.0);
+        match hours.floor() {
+            0.0 => format!("{:.0}:{seconds:02}", minutes.floor()),
+            hours => format!("{hours}:{:02}:{seconds:02}", minutes.floor()),
+        }
     };
     match base {
         Some(base) if base > 0.0 => format!("{time} ({:.0} %)", 100.0 * own / base),
@@ -264,7 +268,8 @@ mod tests {
         assert_eq!(cell(Some(428.4), Some(428.4)), "7:08 (100 %)");
         assert_eq!(cell(Some(19.04), Some(428.0)), "0:19.0 (4 %)");
         assert_eq!(cell(Some(59.97), None), "1:00");
-        assert_eq!(cell(Some(3599.7), None), "60:00");
+        assert_eq!(cell(Some(3599.4), None), "59:59");
+        assert_eq!(cell(Some(4378.2), Some(459.5)), "1:12:58 (953 %)");
         assert_eq!(cell(None, Some(1.0)), "-");
     }
 }
