@@ -6,6 +6,7 @@ PREFIX ?= /usr/local
 RAIDLOOM := target/release/raidloom
 SHARE := $(DESTDIR)$(PREFIX)/share
 UNITS := $(DESTDIR)$(PREFIX)/lib/systemd/system
+RULES := $(DESTDIR)$(PREFIX)/lib/udev/rules.d
 
 .PHONY: help build demo test bench install uninstall deb clean
 
@@ -14,7 +15,7 @@ help:
 	@echo "make test     every check that CI makes"
 	@echo "make bench    speed against fio and against itself; writes docs/benchmarks.md"
 	@echo "make build    build raidloom: $(RAIDLOOM)"
-	@echo "make install  put what was built, its manual pages, completions, plans and systemd unit under $(PREFIX) (PREFIX=, DESTDIR=)"
+	@echo "make install  put what was built, its manual pages, completions, plans, systemd units and udev rule under $(PREFIX) (PREFIX=, DESTDIR=)"
 	@echo "make uninstall  take all of it away again"
 	@echo "make deb      a Debian package, in target/debian (needs cargo-deb)"
 	@echo "make clean    remove what was built"
@@ -54,12 +55,13 @@ install:
 	for unit in packaging/*.service packaging/*.timer; do \
 		sed 's|/usr/local/bin/|$(PREFIX)/bin/|' $$unit > $(UNITS)/$${unit##*/} && chmod 644 $(UNITS)/$${unit##*/} || exit 1; \
 	done
+	install -D -m 644 packaging/90-raidloom.rules $(RULES)/90-raidloom.rules
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/raidloom $(SHARE)/man/man1/raidloom.1 $(SHARE)/man/man1/raidloom-*.1 \
 		$(SHARE)/bash-completion/completions/raidloom $(SHARE)/zsh/site-functions/_raidloom \
 		$(SHARE)/fish/vendor_completions.d/raidloom.fish $(UNITS)/raidloom@.service $(UNITS)/raidloom-*.service \
-		$(UNITS)/raidloom-*.timer
+		$(UNITS)/raidloom-*.timer $(RULES)/90-raidloom.rules
 	rm -rf $(SHARE)/raidloom
 
 # What install puts is what the package holds.

@@ -7,9 +7,9 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use lab::Shard;
 
 use crate::array_command::arguments::{
-    AddArguments, AssembleArguments, DestroyArguments, GuessArguments, LogArguments,
-    MemberArguments, MountArguments, ReplaceArguments, ScrubArguments, SpeedArguments,
-    StartArguments, StatusArguments, WriteArguments,
+    AddArguments, AssembleArguments, DestroyArguments, GuessArguments, IncrementalArguments,
+    LogArguments, MemberArguments, MountArguments, ReplaceArguments, ScrubArguments,
+    SpeedArguments, StartArguments, StatusArguments, WriteArguments,
 };
 use crate::bench_command::arguments::{BonnieArguments, CopyArguments, TargetArguments};
 use crate::bench_command::{CommandArguments, FioArguments};
@@ -590,6 +590,18 @@ Examples:
 Returns when it is ready. Members keep what they hold; nobody else can use them meanwhile.
 docs/serving.md: configuration files, systemd, removal policies, the control socket.")]
     Start(Box<StartArguments>),
+
+    /// Start the configured arrays that a device completes: what udev asks for
+    #[command(after_long_help = "\
+Examples:
+  raidloom array incremental /dev/sdb
+  raidloom array incremental --json /srv/images/b.img
+
+Only a configuration (/etc/raidloom/NAME.toml) that says `assemble = true` and names the device
+is started, and only once all that it names is there, up to date and free. Otherwise one line
+says what it waits for, nothing is opened for writing, and the exit code is 0. An array that
+lacks a member for good is started by name: raidloom array start NAME.")]
+    Incremental(IncrementalArguments),
 
     /// The process behind `array start` and behind file systems that a run measures
     #[command(hide = true)]

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use array::md::{
-    AssembleOptions, Assembly, Candidate, Layout, Level, Slot, Start, assemble, group,
+    AssembleOptions, Assembly, Candidate, Layout, Level, Role, Slot, Start, assemble, group,
 };
 use block::Node;
 
@@ -148,6 +148,26 @@ impl Group {
                 Node::layer("overlay", vec![Node::leaf("file", delta.display().to_string()), node])
             }
         })
+    }
+
+    /// The slots that a member holds, as the newest superblock has it, and none of these members
+    /// does with data that are up to date. A slot whose member has failed, was removed or never
+    /// was is none of them.
+    ///
+    /// # Errors
+    /// Why nothing can be made of the members at all.
+    pub fn absent_slots(&self) -> Result<Vec<usize>, String> {
+        let assembly = self.assembly.as_ref().map_err(Clone::clone)?;
+        let newest = &self.candidates[assembly.newest].superblock;
+        let is_held = |slot: usize| {
+            newest.roles.iter().any(|role| *role == Role::Active(u16::try_from(slot).unwrap_or(!0)))
+        };
+        let is_absent = |slot: &Slot| matches!(slot, Slot::Stale { .. } | Slot::Missing);
+        let slots = assembly.slots.iter().enumerate();
+        Ok(slots
+            .filter(|(slot, held)| is_absent(held) && is_held(*slot))
+            .map(|(slot, _)| slot)
+            .collect())
     }
 }
 

@@ -18,6 +18,7 @@ mod client;
 mod control;
 mod exchange;
 mod exports;
+mod incremental;
 mod launch;
 pub mod log;
 mod notify;
@@ -31,6 +32,7 @@ mod upkeep;
 mod watch;
 
 pub use client::{Client, statuses};
+pub use incremental::{Configured, Readiness, configured};
 pub use launch::{Fresh, Launch, Launched, ServeWith, serve, serve_until_end};
 pub use open::{MEMBER_TIME, OpenOptions, Opened, array_with_metadata};
 pub use protocol::{Answer, Command, GivenConsent, Refusal, Request, ScrubAction, VERSION};

@@ -70,6 +70,8 @@ pub struct Settings {
     /// When writes are durable.
     #[serde(with = "policy")]
     pub policy: RemovalPolicy,
+    /// In a configuration: udev starts it as soon as all of its members are there.
+    pub assemble: bool,
     /// How it appears on this machine.
     pub attach: Attach,
     /// Whether the kernel keeps what it reads in its page cache.

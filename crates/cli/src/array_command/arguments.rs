@@ -62,6 +62,17 @@ pub(crate) struct AssembleArguments {
     pub force: bool,
 }
 
+/// `array incremental`.
+#[derive(Args, Debug)]
+pub(crate) struct IncrementalArguments {
+    /// The device that has come, or an image file
+    pub device: PathBuf,
+
+    /// Start them as units of systemd, raidloom@NAME, which stop them too
+    #[arg(long)]
+    pub unit: bool,
+}
+
 /// `array status`.
 #[derive(Args, Debug)]
 pub(crate) struct StatusArguments {

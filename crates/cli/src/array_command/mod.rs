@@ -8,6 +8,7 @@ mod destroy;
 mod examine;
 mod exchange;
 mod guess;
+mod incremental;
 mod running;
 mod server_status;
 mod start;
@@ -31,6 +32,7 @@ pub(crate) fn array(output: &Output, verb: &ArrayVerb) -> Result<(), Failure> {
         ArrayVerb::Assemble(arguments) => assemble::assemble(output, arguments),
         ArrayVerb::Status(arguments) => status::status(output, arguments),
         ArrayVerb::Start(arguments) => start::start(output, arguments),
+        ArrayVerb::Incremental(arguments) => incremental::incremental(output, arguments),
         ArrayVerb::Serve { log } => start::serve(log.as_deref()),
         ArrayVerb::Stop { names } => running::stop(output, names),
         ArrayVerb::List => running::list(output),

@@ -1,0 +1,112 @@
+//! `array incremental`: what udev asks for when a block device has come. Configured arrays that are
+//! complete now are started; nothing else is touched.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+use serve::{Configured, Launch, Readiness, Runtime};
+
+use super::arguments::IncrementalArguments;
+use super::server_status;
+use super::start::serve_with;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// What became of one configuration.
+struct Outcome {
+    name: String,
+    /// One word, for programs.
+    became: &'static str,
+    text: String,
+}
+
+/// Starts what the device completes, and says of every other configuration that names it why it is
+/// not started. A configuration that is wrong keeps no other from being started.
+pub(super) fn incremental(
+    output: &Output,
+    arguments: &IncrementalArguments,
+) -> Result<(), Failure> {
+    let device = &arguments.device;
+    if !device.exists() {
+        return Err(Failure::usage(format!("{}: it is not there", device.display())));
+    }
+    let (found, unreadable) = serve::configured(device);
+    let runtime = Runtime::find()?;
+    let mut outcomes = Vec::new();
+    let mut failures = unreadable;
+    for configured in &found {
+        match act(output, &runtime, configured, arguments.unit) {
+            Ok(outcome) => outcomes.push(outcome),
+            Err(error) => failures.push(error),
+        }
+    }
+    if output.json {
+        let document = |outcome: &Outcome| {
+            let Outcome { name, became, text } = outcome;
+            json!({ "name": name, "became": became, "text": text })
+        };
+        output.document(&outcomes.iter().map(document).collect::<Vec<_>>())?;
+    } else {
+        outcomes.iter().try_for_each(|outcome| output.result(&outcome.text))?;
+    }
+    if found.is_empty() {
+        output.note(&format!(
+            "{}: no configuration in {} names it and says `assemble = true`",
+            device.display(),
+            serve::configurations().display()
+        ));
+    }
+    let last = failures.pop();
+    failures.iter().for_each(|error| output.error(&error.to_string()));
+    last.map_or(Ok(()), Err)
+}
+
+fn act(
+    output: &Output,
+    runtime: &Runtime,
+    configured: &Configured,
+    by_unit: bool,
+) -> Result<Outcome, Failure> {
+    let name = configured.server_name();
+    let outcome = |became, text: String| Outcome { name: name.to_owned(), became, text };
+    let runs = || outcome("runs", format!("{name}: it runs already"));
+    Ok(match configured.readiness(runtime)? {
+        Readiness::Runs => runs(),
+        Readiness::Waits(reason) => outcome("waits", format!("{name}: not started: {reason}")),
+        Readiness::Refused(reason) => outcome("refused", format!("{name}: not started: {reason}")),
+        Readiness::Complete if by_unit => {
+            let unit = format!("raidloom@{}.service", configured.name);
+            start_unit(&unit)?;
+            outcome("started", format!("{name}: complete; started as {unit}"))
+        }
+        Readiness::Complete => {
+            let launch = Launch { settings: configured.settings.clone(), fresh: None };
+            match serve_with()?.launch(&launch, &[]) {
+                Ok(started) => {
+                    started.status.notes.iter().for_each(|note| output.note(note));
+                    outcome("started", server_status::summary(&started.status))
+                }
+                // Two devices that came at once complete it both.
+                Err(_) if configured.runs(runtime) => runs(),
+                Err(error) => return Err(error),
+            }
+        }
+    })
+}
+
+/// The server is the unit's, which also stops it; nobody waits for it here.
+fn start_unit(unit: &str) -> Result<(), Failure> {
+    let program = Path::new("systemctl");
+    let output = Command::new(program).args(["--no-block", "start", unit]).output();
+    let output =
+        output.map_err(|error| Failure::failed(format!("systemctl cannot be run: {error}")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(Failure::failed(format!(
+        "systemctl start {unit}: {}",
+        said.lines().next().unwrap_or("it failed without a word")
+    )))
+}
