@@ -5,6 +5,7 @@ mod cached;
 mod crash;
 mod members;
 mod room;
+mod udev;
 mod uml;
 
 use std::ffi::OsStr;
