@@ -121,7 +121,9 @@ impl<L: Level> ArrayChannel<L> {
             if self.pieces.members.slot(slot).in_flight > 0 {
                 let at = done.len();
                 let member = self.pieces.members.poll(slot, done);
-                self.end_commands(slot, member.as_ref(), at, done);
+                if done.len() > at {
+                    self.end_commands(slot, member.as_ref(), at, done);
+                }
             }
         }
         if self.pieces.members.has_retired() {
