@@ -3,7 +3,7 @@
 //! `tools/packages.txt`.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use device::{Direct, FileDevice, FileOptions};
 use host::mount::{FILE_SYSTEMS, FileSystem};
@@ -156,6 +156,13 @@ fn findings() -> Vec<Finding> {
         ),
         tool("qemu-img", "NBD exports as images: convert, compare", "apt-get install qemu-utils"),
         Finding {
+            name: "Ceph's images",
+            needed: false,
+            found: host::rbd::available(),
+            purpose: "members in a Ceph cluster (rbd:POOL/IMAGE)",
+            remedy: host::rbd::remedy(),
+        },
+        Finding {
             name: "kernel of guests",
             needed: false,
             found: guest::Kernel::find()
@@ -170,9 +177,7 @@ fn findings() -> Vec<Finding> {
 
 /// A program, also where only root's path leads.
 fn program(name: &str) -> Result<String, String> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
-    let found = folders.map(|folder| folder.join(name)).find(|file| file.is_file());
+    let found = host::system::program(name);
     found.map(|file| file.display().to_string()).ok_or_else(|| format!("{name} is not on the PATH"))
 }
 
@@ -272,6 +277,7 @@ mod tests {
             "governor",
             "memory cgroup",
             "nbdinfo",
+            "Ceph's images",
             "kernel of guests",
         ] {
             assert!(findings.iter().any(|finding| finding.name == needed), "{needed}");

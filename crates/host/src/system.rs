@@ -283,6 +283,14 @@ fn range_lock_in(locks: &str, device: DeviceNumber, inode: u64) -> Option<Option
     })
 }
 
+/// Where a program is, also where only root's path leads.
+#[must_use]
+pub fn program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
+    folders.into_iter().map(|folder| folder.join(name)).find(|file| file.is_file())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

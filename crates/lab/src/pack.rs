@@ -246,7 +246,10 @@ impl Scrub {
         let exports = stack::table::LEAVES.iter().filter(|leaf| leaf.address == Takes::Export);
         let exports: Vec<String> = exports.map(|leaf| regex_lite::escape(leaf.name)).collect();
         let patterns = [
-            ("address", Some(format!(r"((?:{}|https?)://)([^\s,)'\x22]+)", exports.join("|")))),
+            (
+                "address",
+                Some(format!(r"((?:{}|https?)://|rbd:)([^\s,)'\x22]+)", exports.join("|"))),
+            ),
             ("identity", Some(UUID.to_owned())),
             ("path", Some(PATH.to_owned())),
             ("file", Some(r"(file:)([^{\s'\x22(),;:?/][^\s'\x22(),;:?]*)".to_owned())),
@@ -394,6 +397,7 @@ mod tests {
             ("nbd://bag-end.example:10809/x", "nbd://address-1"),
             ("nbds://hobbiton:10809/x?tls_ca=ca.pem&tls_host=shire", "nbds://address-2"),
             ("nbds+unix:///x?socket=n.sock&tls_ca=ca.pem", "nbds+unix://address-3"),
+            ("raid1(rbd:hobbits/disk?id=frodo, a.img)", "raid1(rbd:address-4, a.img)"),
             ("measured on bag-end.example by bilbo", "measured on name-1 by name-2"),
             ("uuid 01234567:89abcdef:01234567:89abcdef", "uuid identity-1"),
             ("random read 512", "random read 512"),

@@ -23,7 +23,7 @@ use cache::CacheHandle;
 use host::Error;
 use mdtools::NewArraySettings;
 use reactor::derive_seed;
-use stack::{Arrays, BuildContext, Models, OpenFiles, Stack};
+use stack::{Arrays, BuildContext, ImageServer, Models, OpenFiles, RbdImage, Stack};
 
 use crate::upkeep::{PolledUpkeep, Upkeep};
 
@@ -250,6 +250,10 @@ impl OpenFiles for Members<'_> {
 
     fn open_kept(&self, path: &Path, size_bytes: u64) -> Result<File, block::Error> {
         self.options.files.open_kept(path, size_bytes)
+    }
+
+    fn serve_image(&self, image: &RbdImage) -> Result<ImageServer, block::Error> {
+        self.options.files.serve_image(image)
     }
 
     fn time(&self) -> fn() -> Option<TimeStamp> {

@@ -24,15 +24,15 @@ use cache::{
 use device::model::{Links, ModelDevice, ModelOptions, PowerCut, Survival};
 use device::{
     BadRange, DeadlineDevice, DeadlineWatch, Direct, FaultDevice, FaultOptions, FileDevice,
-    FileOptions, NullDevice, RamDevice, RecordDevice,
+    FileOptions, NbdDevice, NullDevice, RamDevice, RecordDevice,
 };
 use reactor::{Reactor, derive_seed};
 
 use crate::facts::Leaf;
-use crate::identity::{Identity, twice_text};
+use crate::identity::refuse_members_named_twice;
 use crate::superblocks::{self, Arrays};
 use crate::table::{self, OptionRow, Problem};
-use crate::{nbd, parse, size};
+use crate::{ImageServer, RbdImage, nbd, parse, rbd, size};
 
 /// Runs longer than this go past a cache unless it holds the whole device: a backup or a scan would
 /// flush it.
@@ -93,6 +93,15 @@ pub trait OpenFiles {
     /// recorded, or as a crash has left them.
     fn stand_in(&self, _path: &Path) -> Option<Arc<dyn Device>> {
         None
+    }
+
+    /// Has an image of a Ceph cluster served to this process.
+    ///
+    /// # Errors
+    /// Why not, in one line for the user.
+    fn serve_image(&self, image: &RbdImage) -> Result<ImageServer, Error> {
+        let text = format!("{image}: this stack may not start programs");
+        Err(Error::new(ErrorKind::Refused, text))
     }
 
     /// Opens for writing what a layer keeps for itself, an overlay's delta or a trace. A file that
@@ -316,7 +325,7 @@ pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
         seals: Vec::new(),
         deadlines: Vec::new(),
     };
-    refuse_files_named_twice(node)?;
+    refuse_members_named_twice(node)?;
     let device = builder.device(node)?;
     let device = if context.emulate { Emulated::over(device) } else { device };
     let Builder {
@@ -832,13 +841,24 @@ impl Builder<'_> {
             }
             "nbd" | "nbds" | "nbd+unix" | "nbds+unix" => {
                 let device = nbd::open(leaf, scheme, address, settings, self.read_only)?;
-                if let Some((version, array)) = superblocks::mark_of(&device)? {
-                    self.carriers.push((device.describe().to_string(), version, array));
-                }
-                Ok(Arc::new(device))
+                self.remote(device)
+            }
+            "rbd" => {
+                let (device, notes) =
+                    rbd::open(leaf, address, settings, self.read_only, self.context.files)?;
+                self.notes.extend(notes);
+                self.remote(device)
             }
             scheme => unreachable!("the leaf {scheme} is in the table"),
         }
+    }
+
+    /// A leaf that a server serves, which may be a member of an array.
+    fn remote(&mut self, device: NbdDevice) -> Result<Arc<dyn Device>, Error> {
+        if let Some((version, array)) = superblocks::mark_of(&device)? {
+            self.carriers.push((device.describe().to_string(), version, array));
+        }
+        Ok(Arc::new(device))
     }
 
     fn file(&mut self, path: &Path, settings: &Settings<'_>) -> Result<Arc<dyn Device>, Error> {
@@ -960,22 +980,4 @@ fn shared<D: Device + 'static>(
     array: Result<D, Error>,
 ) -> Result<Arc<dyn Device>, Error> {
     Ok(Arc::new(array.map_err(|error| error.at(name))?))
-}
-
-/// Two members on one file would overwrite each other. This is looked at before anything is opened
-/// or made.
-fn refuse_files_named_twice(node: &Node) -> Result<(), Error> {
-    let leaves = node.leaves().into_iter().filter_map(|leaf| match leaf {
-        Node::Leaf { scheme, address, .. } if scheme == "file" => Some(Path::new(address)),
-        _ => None,
-    });
-    let Some((earlier, later)) = Identity::same_twice(leaves) else { return Ok(()) };
-    let text = match earlier.as_os_str() == later.as_os_str() {
-        true => format!(
-            "{} stands in the stack twice; every member needs a file or device of its own",
-            later.display()
-        ),
-        false => twice_text(earlier, later),
-    };
-    Err(Error::new(ErrorKind::Invalid, text))
 }

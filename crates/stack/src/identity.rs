@@ -1,10 +1,12 @@
 //! What a path leads to, whatever it is called: a file has many names (hard links, bind mounts),
 //! and one identity.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+
+use block::{Error, ErrorKind, Node};
 
 /// What tells two files or devices apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -62,4 +64,32 @@ pub fn twice_text(earlier: &Path, later: &Path) -> String {
         earlier.display(),
         later.display()
     )
+}
+
+/// Two members on one file or image would overwrite each other. This is looked at before anything
+/// is opened or made.
+pub(crate) fn refuse_members_named_twice(node: &Node) -> Result<(), Error> {
+    let refused = |text: String| Err(Error::new(ErrorKind::Invalid, text));
+    let mut images = HashSet::new();
+    for leaf in node.leaves() {
+        let Node::Leaf { scheme, address, options } = leaf else { continue };
+        let conf = options.iter().find(|(name, _)| name == "conf");
+        if scheme == "rbd" && !images.insert((address, conf)) {
+            return refused(format!(
+                "rbd:{address} stands in the stack twice; every member needs an image of its own"
+            ));
+        }
+    }
+    let files = node.leaves().into_iter().filter_map(|leaf| match leaf {
+        Node::Leaf { scheme, address, .. } if scheme == "file" => Some(Path::new(address)),
+        _ => None,
+    });
+    let Some((earlier, later)) = Identity::same_twice(files) else { return Ok(()) };
+    refused(match earlier.as_os_str() == later.as_os_str() {
+        true => format!(
+            "{} stands in the stack twice; every member needs a file or device of its own",
+            later.display()
+        ),
+        false => twice_text(earlier, later),
+    })
 }

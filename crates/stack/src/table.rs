@@ -5,7 +5,7 @@ use std::fmt;
 
 use array::{MEMBERS_MAX, Raid10Layout};
 
-use crate::{nearest, size};
+use crate::{RbdImage, nearest, size};
 
 /// What an option's value or a leaf's address has to be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,6 +28,8 @@ pub enum Takes {
     Name,
     /// Where an export of an NBD server is: `//HOST[:PORT]/EXPORT`, or `///EXPORT` of a socket.
     Export,
+    /// An image of a Ceph cluster: `POOL[/NAMESPACE]/IMAGE[@SNAPSHOT]`.
+    Image,
     /// Ranges of bytes: `OFFSET+LENGTH`, several joined by `;`.
     Ranges,
 }
@@ -61,9 +63,13 @@ impl Takes {
             Takes::Ranges => ranges(text).map(drop).or_else(|_| expected()),
             Takes::Path | Takes::Name if !text.is_empty() => Ok(()),
             Takes::Export if text.starts_with("//") => Ok(()),
-            Takes::Fraction | Takes::Copies | Takes::Path | Takes::Name | Takes::Export => {
-                expected()
-            }
+            Takes::Image if RbdImage::parse(text).is_some() => Ok(()),
+            Takes::Fraction
+            | Takes::Copies
+            | Takes::Path
+            | Takes::Name
+            | Takes::Export
+            | Takes::Image => expected(),
         }
     }
 }
@@ -80,6 +86,7 @@ impl fmt::Display for Takes {
             Takes::Path => f.write_str("a path"),
             Takes::Name => f.write_str("a name or a path"),
             Takes::Export => f.write_str("an export (//HOST/EXPORT)"),
+            Takes::Image => f.write_str("an image (POOL/IMAGE)"),
             Takes::Ranges => f.write_str("ranges (4KiB+512;1MiB+64KiB)"),
         }
     }
@@ -627,6 +634,38 @@ pub static LEAVES: &[LeafRow] = &[
         help: "the same over TLS: nbds+unix:///EXPORT?socket=PATH&tls_ca=FILE",
     },
     LeafRow {
+        name: "rbd",
+        address: Takes::Image,
+        options: &[
+            OptionRow {
+                name: "conf",
+                takes: Takes::Path,
+                default: "where Ceph looks",
+                help: "the cluster's configuration: its monitors, and where keys are",
+            },
+            OptionRow {
+                name: "id",
+                takes: Takes::Name,
+                default: "admin",
+                help: "the user of the cluster, without `client.`",
+            },
+            OptionRow {
+                name: "read_only",
+                takes: YES_NO,
+                default: "no, yes for a snapshot",
+                help: "refuse writes",
+            },
+            OptionRow {
+                name: "timeout",
+                takes: Takes::Duration,
+                default: "30s",
+                help: "how long the cluster may take until it has opened the image",
+            },
+        ],
+        help: "an image of a Ceph cluster, by way of a qemu-nbd: rbd:POOL/IMAGE, \
+            rbd:POOL/NAMESPACE/IMAGE@SNAPSHOT",
+    },
+    LeafRow {
         name: "model",
         address: Takes::Name,
         options: &[
@@ -659,9 +698,6 @@ pub static LEAVES: &[LeafRow] = &[
         help: "a modelled disk: the times of a real one",
     },
 ];
-
-/// Names that the notation has room for and this version does not know yet.
-const LATER: &[&str] = &["rbd"];
 
 /// The layer of this name.
 ///
@@ -702,11 +738,7 @@ pub fn option(
 }
 
 fn unknown(name: &str, what: &str, names: &[&'static str]) -> Problem {
-    let hint = if LATER.contains(&name) {
-        Some(format!("`{name}` is not in this version"))
-    } else {
-        nearest(name, names.iter().copied()).map(did_you_mean)
-    };
+    let hint = nearest(name, names.iter().copied()).map(did_you_mean);
     Problem { expected: format!("{what}: {}", alternatives(names)), hint }
 }
 

@@ -75,6 +75,7 @@ fn value(takes: Takes, random: &mut Random) -> String {
             .collect::<Vec<_>>()
             .join(";"),
         Takes::Export => format!("//{}", value(Takes::Path, random)),
+        Takes::Image => ["p/a", "p/n/a", "p/a@s"][random.usize(..3)].to_owned(),
         Takes::Path | Takes::Name => {
             let letters: Vec<char> = "ab/.-:=?&\\\"'(), \t\nµ漢é%#[]{}".chars().collect();
             (0..random.usize(1..12)).map(|_| letters[random.usize(..letters.len())]).collect()

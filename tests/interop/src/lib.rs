@@ -6,16 +6,19 @@
 //!   members' images ──> superblocks ──> assembly ──> device
 //! ```
 
+pub mod ceph;
 pub mod certificates;
 pub mod fsx;
 mod machine;
 mod ours;
+mod program;
 mod shape;
 
 use block::SECTOR_BYTES;
 
 pub use machine::{Job, Machine, member_path, member_paths, said};
 pub use ours::{Kept, Opened, assembled, create, open, tree};
+pub use program::raidloom;
 pub use shape::{Shape, Sizes, roles_text};
 
 /// Pseudo-random bytes.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use bench::suite::{Suite, TargetKind, explain, folder};
 use block::{Error, ErrorKind};
 use host::guard::{Access, Guard};
-use stack::{BuildContext, OpenFiles, Stack};
+use stack::{BuildContext, ImageServer, OpenFiles, RbdImage, Stack};
 
 use super::arguments::TargetArguments;
 use crate::failure::Failure;
@@ -55,6 +55,10 @@ impl OpenFiles for Opener {
 
     fn open_kept(&self, path: &Path, size_bytes: u64) -> Result<fs::File, Error> {
         self.0.open_kept(path, size_bytes)
+    }
+
+    fn serve_image(&self, image: &RbdImage) -> Result<ImageServer, Error> {
+        self.0.serve_image(image)
     }
 }
 

@@ -37,8 +37,16 @@ pub struct NbdAddress {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Place {
-    Tcp { host: String, port: u16 },
+    Tcp {
+        host: String,
+        port: u16,
+    },
     Unix(PathBuf),
+    /// Of a server that serves this process alone; it is called by what is behind it.
+    Own {
+        socket: PathBuf,
+        called: String,
+    },
 }
 
 impl NbdAddress {
@@ -95,6 +103,13 @@ impl NbdAddress {
         }
     }
 
+    /// What a server of this process's own exports at `socket`, called in errors by what is behind
+    /// it: `rbd:pool/image`.
+    #[must_use]
+    pub fn own(socket: PathBuf, called: String) -> NbdAddress {
+        NbdAddress { place: Place::Own { socket, called }, export: String::new(), is_secure: false }
+    }
+
     /// The same over TLS: `nbds:` and `nbds+unix:`.
     #[must_use]
     pub fn over_tls(self) -> NbdAddress {
@@ -105,7 +120,7 @@ impl NbdAddress {
     pub(super) fn host(&self) -> Option<&str> {
         match &self.place {
             Place::Tcp { host, .. } => Some(host),
-            Place::Unix(_) => None,
+            Place::Unix(_) | Place::Own { .. } => None,
         }
     }
 }
@@ -121,6 +136,7 @@ impl fmt::Display for NbdAddress {
             Place::Unix(path) => {
                 write!(f, "{nbd}+unix:///{}?socket={}", self.export, path.display())
             }
+            Place::Own { called, .. } => f.write_str(called),
         }
     }
 }
@@ -155,7 +171,7 @@ pub(super) struct Connected {
 pub(super) fn connect(address: &NbdAddress, secure: Option<&Secure>) -> Result<Connected, Error> {
     let failed = |error| lost(address, error);
     match &address.place {
-        Place::Unix(path) => {
+        Place::Unix(path) | Place::Own { socket: path, .. } => {
             let stream = UnixStream::connect(path).map_err(failed)?;
             talk(stream, address, secure)
         }

@@ -23,6 +23,7 @@ mod status;
 mod tests;
 mod tls;
 
+use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -93,6 +94,8 @@ struct Shared {
     flush_failed: OnceLock<Error>,
     /// Why the device is gone, for good.
     gone: OnceLock<Error>,
+    /// Ends a server of our own, after the last channel.
+    _server: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Shared {
@@ -149,8 +152,20 @@ impl NbdDevice {
             flushed: AtomicU64::new(0),
             flush_failed: OnceLock::new(),
             gone: OnceLock::new(),
+            _server: None,
         };
         Ok(NbdDevice { shared: Arc::new(shared), node, status: Mutex::new(Status::new()) })
+    }
+
+    /// The same device, which keeps what serves it: it is dropped with the last channel.
+    ///
+    /// # Panics
+    /// Once a channel was opened.
+    #[must_use]
+    pub fn keeping(mut self, server: Box<dyn Any + Send + Sync>) -> NbdDevice {
+        let shared = Arc::get_mut(&mut self.shared).expect("nothing was opened yet");
+        shared._server = Some(server);
+        self
     }
 }
 

@@ -23,8 +23,10 @@ use std::time::Duration;
 use array::md::TimeStamp;
 use block::{Error, ErrorKind};
 use rustix::fs::OFlags;
+use stack::{ImageServer, RbdImage};
 use tracing::debug;
 
+use crate::rbd;
 use crate::system::{self, DeviceNumber};
 pub use drives::{Answer, Drive, drives};
 pub use signature::{find as find_signature, find_image, read_up_to};
@@ -738,6 +740,10 @@ impl stack::OpenFiles for Guard {
     fn open_kept(&self, path: &Path, size_bytes: u64) -> Result<File, Error> {
         self.make_kept_file(path, size_bytes)?;
         Guard::open(self, path, Access::Write)
+    }
+
+    fn serve_image(&self, image: &RbdImage) -> Result<ImageServer, Error> {
+        rbd::serve(image)
     }
 }
 

@@ -5,8 +5,9 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
+use interop::raidloom;
 use serde_json::Value;
 
 /// How long a program may take before it counts as hanging, in seconds.
@@ -45,30 +46,6 @@ pub(crate) fn kernel_knows(file_system: &str) -> bool {
     // Looking does not load a module, so it is asked for once.
     is_known(&known())
         || (Command::new("modprobe").arg(file_system).output().is_ok() && is_known(&known()))
-}
-
-/// The program under test: what CI has built with the tests, and elsewhere what cargo makes of the
-/// sources now.
-pub(crate) fn raidloom() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        // target/debug/deps/attach-0123456789abcdef
-        let own = std::env::current_exe().expect("this program has a path");
-        let folder = own.ancestors().nth(2).expect("it lies in a target folder");
-        if !std::env::var("CI").is_ok_and(|ci| ci == "true") {
-            let target = folder.parent().expect("profiles lie in a target folder");
-            let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-            let mut build = Command::new(cargo);
-            build
-                .args(["build", "--quiet", "--package", "raidloom"])
-                .current_dir(env!("CARGO_MANIFEST_DIR"));
-            let status = build.env("CARGO_TARGET_DIR", target).status().expect("cargo runs");
-            assert!(status.success(), "raidloom could not be built");
-        }
-        let program = folder.join("raidloom");
-        assert!(program.exists(), "{}: cargo build --package raidloom makes it", program.display());
-        program
-    })
 }
 
 /// Runs a program to its end; its output, or what it said when it failed. One that hangs is a

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use interop::Machine;
+use interop::{Machine, raidloom};
 
-use super::room::{is_possible, raidloom};
+use super::room::is_possible;
 
 #[test]
 fn fat_and_udf_inside_user_mode_linux() {

@@ -1,0 +1,356 @@
+//! Images of Ceph clusters: a `qemu-nbd` of our own serves each to this process, and ends with it.
+//!
+//! ```text
+//!   this process ── a socket without a name ──> qemu-nbd ── librbd ──> the cluster
+//!        └── a pipe, which ends when this process does ──> a shell that ends qemu-nbd then
+//! ```
+//!
+//! The socket is made in a folder that no other user may enter, and its name removed before anything
+//! listens: nobody else can connect, and nothing is left behind. Ceph's libraries run in the other
+//! process alone.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, PipeWriter, Read};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use block::{Error, ErrorKind};
+use rustix::fs::{Mode, OFlags};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use stack::{ImageServer, RbdImage};
+use tracing::debug;
+
+use crate::system;
+
+const SERVER: &str = "qemu-nbd";
+/// Of Debian, for what is missing.
+const SERVER_PACKAGE: &str = "qemu-utils";
+const DRIVER_PACKAGE: &str = "qemu-block-extra";
+
+/// Input 0 is the socket that listens, 1 a pipe that ends when raidloom has no more use for the
+/// server, or is gone itself, however it went. The server takes the socket as systemd would hand it
+/// over. It has 10 seconds to close the image, which a cluster that is gone may keep it from.
+const KEEPER: &str = r#"
+exec 3<&0 4<&1 </dev/null >/dev/null
+timeout --kill-after=10 0 \
+    sh -c 'LISTEN_PID=$$ LISTEN_FDS=1 exec qemu-nbd "$@" 4<&-' qemu-nbd "$@" &
+exec 3<&- 2>/dev/null
+read -r _ <&4
+kill -TERM $!
+wait
+"#;
+
+/// What the server says last is kept, in so many lines.
+const LINES_KEPT: usize = 20;
+
+/// Serves an image to this process, until what comes back is dropped.
+///
+/// # Errors
+/// [`ErrorKind::NotFound`] where a program, its driver, the pool, the image or the configuration is
+/// not there; [`ErrorKind::Permission`] where the cluster does not take the user;
+/// [`ErrorKind::TimedOut`] where it does not answer; [`ErrorKind::Busy`] for an image that is to be
+/// written to and is in use; or what the system says.
+pub fn serve(image: &RbdImage) -> Result<ImageServer, Error> {
+    if system::program(SERVER).is_none() {
+        let text = format!(
+            "{image}: {SERVER} is not on the PATH: apt-get install {SERVER_PACKAGE} \
+            {DRIVER_PACKAGE}"
+        );
+        return Err(Error::new(ErrorKind::NotFound, text));
+    }
+    let note = if image.read_only { None } else { refuse_used(image)? };
+    let system = |what: &str, error: io::Error| Error::from_io(format!("{image}: {what}"), error);
+    let (listener, name) = socket().map_err(|error| system("a socket for its server", error))?;
+    let server = Server::start(image, listener)
+        .map_err(|error| system(&format!("starting {SERVER}"), error))?;
+    let socket = PathBuf::from(format!("/proc/self/fd/{}", name.as_raw_fd()));
+    match greeting(&socket, image.connect_time) {
+        Ok(()) => (),
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) =>
+        {
+            return Err(no_answer(image));
+        }
+        Err(_) => {
+            let said = server.end();
+            return Err(refusal(image, &said));
+        }
+    }
+    debug!(%image, "serves");
+    let notes = note.into_iter().collect();
+    Ok(ImageServer { socket, server: Box::new((server, name)), notes })
+}
+
+/// Whether images can be served here: the version of the program that does.
+///
+/// # Errors
+/// What is missing, and how to install it.
+pub fn available() -> Result<String, String> {
+    let Some(path) = system::program(SERVER) else {
+        return Err(format!("{SERVER} is not on the PATH"));
+    };
+    // Without the driver it does not come to the configuration, which nobody has.
+    let image = json!({ "driver": "rbd", "pool": "-", "image": "-", "conf": "/dev/null/none" });
+    let output = Command::new("qemu-img")
+        .args(["info", &format!("json:{image}")])
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("qemu-img: {error}"))?;
+    match String::from_utf8_lossy(&output.stderr).contains("/dev/null/none: ") {
+        true => Ok(format!("{}, with its driver for Ceph", path.display())),
+        false => Err(format!("{} has no driver for Ceph", path.display())),
+    }
+}
+
+/// What is to be installed where [`available`] is not.
+#[must_use]
+pub fn remedy() -> String {
+    format!("apt-get install {SERVER_PACKAGE} {DRIVER_PACKAGE}")
+}
+
+/// A socket that listens and a handle by which to connect to it. It has no name any more.
+fn socket() -> io::Result<(UnixListener, OwnedFd)> {
+    let folder = tempfile::Builder::new()
+        .prefix("raidloom-rbd-")
+        .permissions(fs::Permissions::from_mode(0o700))
+        .tempdir()?;
+    // A socket's path is at most 107 bytes, which this folder's may be longer than.
+    let handle = File::open(folder.path())?;
+    let path = PathBuf::from(format!("/proc/self/fd/{}/socket", handle.as_raw_fd()));
+    let listener = UnixListener::bind(&path)?;
+    let name = rustix::fs::open(&path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    fs::remove_file(&path)?;
+    folder.close()?;
+    Ok((listener, name))
+}
+
+/// Waits for the first words of the server, which come when it has opened the image.
+fn greeting(socket: &Path, time: Duration) -> io::Result<()> {
+    let mut stream = UnixStream::connect(socket)?;
+    // Zero would be no limit.
+    stream.set_read_timeout(Some(time.max(Duration::from_millis(1))))?;
+    stream.read_exact(&mut [0; 8])
+}
+
+/// A server that runs. It ends with this.
+struct Server {
+    keeper: Child,
+    /// Closed, it has the keeper end the server.
+    pipe: Option<PipeWriter>,
+    said: Arc<Mutex<Vec<String>>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    fn start(image: &RbdImage, listener: UnixListener) -> io::Result<Server> {
+        let (ends, pipe) = io::pipe()?;
+        let mut command = Command::new("sh");
+        command.args(["-c", KEEPER, "raidloom-rbd"]).args(arguments(image));
+        // Not in our group: what is typed at a terminal is for us, who have data to flush first.
+        command.process_group(0);
+        command.stdin(OwnedFd::from(listener)).stdout(OwnedFd::from(ends)).stderr(Stdio::piped());
+        debug!(?command, "run");
+        let mut keeper = command.spawn()?;
+        // With our ends of the socket and the pipe.
+        drop(command);
+        let said = Arc::default();
+        let reader = keeper.stderr.take().map(|from| {
+            let (said, image) = (Arc::clone(&said), image.to_string());
+            thread::spawn(move || listen(from, &image, &said))
+        });
+        Ok(Server { keeper, pipe: Some(pipe), said, reader })
+    }
+
+    /// Ends it and returns what it said last.
+    fn end(mut self) -> Vec<String> {
+        self.stop();
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn stop(&mut self) {
+        self.pipe = None;
+        let _ = self.keeper.wait();
+        let _ = self.reader.take().map(JoinHandle::join);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn listen(from: impl Read, image: &str, said: &Mutex<Vec<String>>) {
+    for line in BufReader::new(from).lines().map_while(Result::ok) {
+        debug!(image, line, "says");
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        if said.len() == LINES_KEPT {
+            said.remove(0);
+        }
+        said.push(line);
+    }
+}
+
+/// How the server is started.
+fn arguments(image: &RbdImage) -> Vec<String> {
+    let mut place = json!({ "driver": "rbd", "pool": image.pool, "image": image.image });
+    let conf = image.conf.as_ref().map(|path| path.to_string_lossy().into_owned());
+    let options = [
+        ("namespace", image.namespace.clone()),
+        ("snapshot", image.snapshot.clone()),
+        ("conf", conf),
+        ("user", image.id.clone()),
+    ];
+    for (name, value) in options {
+        if let Some(value) = value {
+            place[name] = Value::from(value);
+        }
+    }
+    // Flushes and FUA reach the cluster; what was not flushed may lie in the server's memory.
+    let mut arguments: Vec<String> =
+        ["--persistent", "--shared=0", "--export-name=", "--cache=writeback", "--discard=unmap"]
+            .map(str::to_owned)
+            .into();
+    if image.read_only {
+        arguments.push("--read-only".to_owned());
+    }
+    arguments.push(format!("json:{}", json!({ "driver": "raw", "file": place })));
+    arguments
+}
+
+fn no_answer(image: &RbdImage) -> Error {
+    let conf = match &image.conf {
+        Some(path) => path.display().to_string(),
+        None => "Ceph's configuration".to_owned(),
+    };
+    let text = format!(
+        "{image}: no monitor of the cluster has answered in {:?}: see whether those that {conf} \
+        names can be reached (timeout=TIME waits longer)",
+        image.connect_time
+    );
+    Error::new(ErrorKind::TimedOut, text)
+}
+
+/// What the server's last words mean.
+fn refusal(image: &RbdImage, said: &[String]) -> Error {
+    let RbdImage { pool, image: name, .. } = image;
+    let user = image.id.as_deref().unwrap_or("admin");
+    let last = said.iter().rev().map(|line| line.trim()).find(|line| !line.is_empty());
+    // Behind what was asked for, which stands in quotes.
+    let reason = last.map(|line| line.rsplit_once("}': ").map_or(line, |(_, reason)| reason));
+    let heard = |words: &str| said.iter().any(|line| line.contains(words));
+    let not_there = "No such file or directory";
+    let (kind, text) = match reason {
+        None => (ErrorKind::Other, format!("{SERVER} has ended and said nothing")),
+        Some(_) if heard("Unknown driver 'rbd'") => (
+            ErrorKind::NotFound,
+            format!("qemu has no driver for Ceph: apt-get install {DRIVER_PACKAGE}"),
+        ),
+        Some(reason) if reason.starts_with("error opening pool") && reason.ends_with(not_there) => {
+            (ErrorKind::NotFound, format!("the cluster has no pool {pool}"))
+        }
+        Some(_) if heard("failed to find snapshot") => (
+            ErrorKind::NotFound,
+            format!("the image has no snapshot {}", image.snapshot.as_deref().unwrap_or_default()),
+        ),
+        Some(reason)
+            if reason.starts_with("error reading header") && reason.ends_with(not_there) =>
+        {
+            (ErrorKind::NotFound, format!("the pool {pool} has no image {name}: rbd ls {pool}"))
+        }
+        Some(reason) if reason.starts_with("error connecting: Permission denied") => (
+            ErrorKind::Permission,
+            format!(
+                "the cluster does not take the key of client.{user}: see the keyring that Ceph's \
+                configuration names, and `ceph auth get client.{user}`"
+            ),
+        ),
+        Some(_) if heard("unable to find a keyring") || heard("no keyring found") => (
+            ErrorKind::NotFound,
+            format!(
+                "there is no keyring with a key of client.{user} (keyring in Ceph's configuration)"
+            ),
+        ),
+        Some(_) if heard("unable to get monitor info") => (
+            ErrorKind::NotFound,
+            "Ceph's configuration names no monitor: say conf=FILE, with mon_host in it".to_owned(),
+        ),
+        Some(reason) => (ErrorKind::Other, format!("{SERVER}: {reason}")),
+    };
+    Error::new(kind, format!("{image}: {text}"))
+}
+
+/// Runs one of Ceph's programs, which answers in JSON.
+///
+/// # Errors
+/// [`ErrorKind::TimedOut`] where the cluster does not answer.
+fn ask(image: &RbdImage, arguments: &[&str]) -> Result<Output, Error> {
+    let mut command = Command::new("timeout");
+    command.arg(image.connect_time.as_secs_f64().max(0.001).to_string()).args(arguments);
+    command.args(["--format", "json"]);
+    command.args(image.id.iter().flat_map(|id| ["--id", id]));
+    if let Some(conf) = &image.conf {
+        command.arg("--conf").arg(conf);
+    }
+    debug!(?command, "run");
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| Error::from_io(format!("{image}: {}", arguments[0]), error))?;
+    // As timeout(1) has it.
+    if output.status.code() == Some(124) {
+        return Err(no_answer(image));
+    }
+    Ok(output)
+}
+
+/// What `rbd status --format json` says.
+#[derive(Deserialize)]
+struct Status {
+    watchers: Vec<Watcher>,
+}
+
+#[derive(Deserialize)]
+struct Watcher {
+    address: String,
+}
+
+/// Refuses an image that a client has open for writing; a note where that cannot be found out.
+fn refuse_used(image: &RbdImage) -> Result<Option<String>, Error> {
+    let unknown =
+        |why: &str| Ok(Some(format!("{image}: whether others use it was not looked at: {why}")));
+    if system::program("rbd").is_none() {
+        return unknown("rbd is not on the PATH (apt-get install ceph-common)");
+    }
+    let mut arguments = vec!["rbd", "status", "--pool", &image.pool, "--image", &image.image];
+    arguments.extend(image.namespace.iter().flat_map(|name| ["--namespace", name]));
+    let output = ask(image, &arguments)?;
+    if !output.status.success() {
+        // The server says why.
+        debug!(said = %String::from_utf8_lossy(&output.stderr), "rbd status failed");
+        return Ok(None);
+    }
+    let Ok(status) = serde_json::from_slice::<Status>(&output.stdout) else {
+        return unknown("rbd status says what is not understood");
+    };
+    if status.watchers.is_empty() {
+        return Ok(None);
+    }
+    let mut text = format!("{image}: in use by ");
+    for (number, watcher) in status.watchers.iter().enumerate() {
+        let comma = if number == 0 { "" } else { ", " };
+        let _ = write!(text, "{comma}{}", watcher.address);
+    }
+    text += ": end what uses it, or say read_only=yes (a client that has died is forgotten after \
+        30s)";
+    Err(Error::new(ErrorKind::Busy, text))
+}
