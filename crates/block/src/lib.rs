@@ -13,6 +13,7 @@
 mod adapter;
 mod error;
 mod extents;
+mod lease;
 mod node;
 pub mod trace;
 mod units;
@@ -23,6 +24,7 @@ use std::fmt;
 pub use adapter::{Blocking, Checked, Counted, Counters, Emulated, Traffic};
 pub use error::{Error, ErrorKind};
 pub use extents::{Extent, Extents};
+pub use lease::Lease;
 pub use node::Node;
 pub use reactor::{ALIGNMENT_BYTES, Buf, BufMut, Clock, Reactor, Slots, Time};
 pub use trace::Traced;
@@ -356,6 +358,12 @@ pub trait Device: Send + Sync {
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
         let _ = offset;
         found.push(length, false);
+    }
+
+    /// The right to write to a medium that other hosts may reach too; `None` where it is this
+    /// machine's own, whose locks keep others away.
+    fn lease(&self) -> Option<&Lease> {
+        None
     }
 }
 

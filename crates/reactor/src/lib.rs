@@ -677,6 +677,11 @@ impl Source {
         self.reactor.start(file, Operation::Readable, &self.mailbox, token);
     }
 
+    /// The same until something can be written, or nothing ever will be.
+    pub fn writable(&self, file: &RingFile, token: u64) {
+        self.reactor.start(file, Operation::Writable, &self.mailbox, token);
+    }
+
     /// Starts making the file's data durable (fdatasync).
     pub fn sync_data(&self, file: &RingFile, token: u64) {
         self.reactor.start(file, Operation::SyncData, &self.mailbox, token);
@@ -712,6 +717,14 @@ impl Ringer {
     pub fn ring(&self) {
         self.bell.ring();
     }
+}
+
+/// Time since this machine started, for what has to hold for all threads and goes on while the
+/// machine sleeps, as a reactor's own time does not.
+#[must_use]
+pub fn since_boot() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
 }
 
 /// Random numbers from a seed: the only kind below the command line.

@@ -65,6 +65,8 @@ pub(crate) enum Operation {
     },
     /// Until something can be read from it.
     Readable,
+    /// Until something can be written to it.
+    Writable,
 }
 
 enum Held {
@@ -352,7 +354,8 @@ impl Ring {
                 let span = into.raw_spans().next().expect("a buffer has a span");
                 (on_file!(|f: Target| f.read(span.pointer, 8, 0)), Held::Read(into))
             }
-            Operation::Readable => (on_file!(|f: Target| f.readable()), Held::Nothing),
+            Operation::Readable => (on_file!(|f: Target| f.polled(libc::POLLIN)), Held::Nothing),
+            Operation::Writable => (on_file!(|f: Target| f.polled(libc::POLLOUT)), Held::Nothing),
         };
         let entry = entry.user_data(u64::from(slot));
         let in_flight = InFlight {
@@ -583,8 +586,8 @@ impl Target {
         operation!(self, file => opcode::Fsync::new(file).flags(types::FsyncFlags::DATASYNC))
     }
 
-    fn readable(self) -> squeue::Entry {
-        operation!(self, file => opcode::PollAdd::new(file, libc::POLLIN as u32))
+    fn polled(self, events: libc::c_short) -> squeue::Entry {
+        operation!(self, file => opcode::PollAdd::new(file, events as u32))
     }
 
     fn receive(self, pointer: *mut u8, length: u32, flags: i32) -> squeue::Entry {

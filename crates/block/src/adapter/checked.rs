@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use reactor::{Buf, BufMut, Reactor};
 
-use crate::{Channel, Completion, Device, Error, Extents, Info, Node, Op, Request, Returned};
+use crate::{
+    Channel, Completion, Device, Error, Extents, Info, Lease, Node, Op, Request, Returned,
+};
 
 /// A device that panics when the layer above or the one below breaks the rules: ranges whole blocks
 /// and inside the device, no more than `depth` in flight, tags used once, every request answered
@@ -70,6 +72,10 @@ impl Device for Checked {
             told > 0 && told <= length && told.is_multiple_of(block),
             "{told} bytes were told of, of {length} at {offset}"
         );
+    }
+
+    fn lease(&self) -> Option<&Lease> {
+        self.below.lease()
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use reactor::Reactor;
 
-use crate::{Channel, Completion, Device, Error, Extents, Info, Node, Op, Request};
+use crate::{Channel, Completion, Device, Error, Extents, Info, Lease, Node, Op, Request};
 
 /// What has passed a [`Counted`] device since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -111,6 +111,10 @@ impl Device for Counted {
 
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
         self.below.extents(offset, length, found);
+    }
+
+    fn lease(&self) -> Option<&Lease> {
+        self.below.lease()
     }
 }
 

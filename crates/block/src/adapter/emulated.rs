@@ -10,7 +10,8 @@ use std::sync::Arc;
 use reactor::{Buf, BufMut, Reactor};
 
 use crate::{
-    Channel, Completion, Device, Error, Extents, Info, Node, Op, Request, Returned, Slots, Support,
+    Channel, Completion, Device, Error, Extents, Info, Lease, Node, Op, Request, Returned, Slots,
+    Support,
 };
 
 /// Longest write of zeroes, in bytes.
@@ -68,6 +69,10 @@ impl Device for Emulated {
 
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
         self.below.extents(offset, length, found);
+    }
+
+    fn lease(&self) -> Option<&Lease> {
+        self.below.lease()
     }
 }
 
