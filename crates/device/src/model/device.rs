@@ -448,10 +448,13 @@ struct Pending {
     commands: u32,
 }
 
-/// An operation that is longer than `limit` as commands of at most so many bytes.
+/// An operation as commands of at most `limit` bytes each.
 fn commands(operation: Operation, limit: u64) -> impl Iterator<Item = Operation> {
-    let length = operation.length();
-    (0..length.div_ceil(limit)).map(move |index| {
+    let length = match operation {
+        Operation::Read { length, .. } | Operation::Write { length, .. } => length,
+        Operation::Flush => 0,
+    };
+    (0..length.div_ceil(limit).max(1)).map(move |index| {
         let (skipped, bytes) = (index * limit, limit.min(length - index * limit));
         match operation {
             Operation::Read { offset, .. } => {
@@ -494,15 +497,13 @@ impl LinkSide {
         let mut state = self.shared.lock();
         let time = state.time(now, &self.shift);
         state.advance(time);
-        if !state.clients[self.client].mailbox.is_empty() {
-            return Due::Now;
-        }
+        let is_answered = !state.clients[self.client].mailbox.is_empty();
         match state.machine.next_answer(self.disk) {
-            Some(next) => {
+            Some(next) if !is_answered => {
                 self.armed.set(self.time(next));
                 Due::At(self.armed.get())
             }
-            None => Due::Now,
+            _ => Due::Now,
         }
     }
 }
@@ -571,8 +572,9 @@ impl Channel for ModelChannel {
             }
             _ => Operation::Flush,
         };
+        let count = commands(operation, self.command_limit).count() as u32;
         let mut mark = 0;
-        let link = &self.link;
+        let link = Rc::clone(&self.link);
         let mut state = link.shared.lock();
         let now = state.time(self.source.reactor().now(), &link.shift);
         if let Some(losing) = &self.losing {
@@ -588,18 +590,10 @@ impl Channel for ModelChannel {
                 unflushed.settle(&state.machine.dirty_ranges(link.disk));
             }
         }
-        let mut submit = |slot: u32, command: Operation| {
+        let slot = self.requests.insert(Pending { request, mark, commands: count });
+        for command in commands(operation, self.command_limit) {
             state.machine.submit(now, link.disk, link.client as u32, u64::from(slot), command);
-        };
-        let count = if operation.length() <= self.command_limit {
-            submit(self.requests.insert(Pending { request, mark, commands: 1 }), operation);
-            1
-        } else {
-            let count = operation.length().div_ceil(self.command_limit) as u32;
-            let slot = self.requests.insert(Pending { request, mark, commands: count });
-            commands(operation, self.command_limit).for_each(|command| submit(slot, command));
-            count
-        };
+        }
         state.clients[link.client].outstanding += count;
         let next = state.machine.next_answer(link.disk);
         drop(state);
@@ -611,17 +605,12 @@ impl Channel for ModelChannel {
             while self.source.take().is_some() {}
             return;
         }
-        if !self.done.is_empty() {
-            self.in_flight -= self.done.len() as u32;
-            done.append(&mut self.done);
-        }
-        let now = self.source.reactor().now();
-        // Before that, nothing can have been answered, and no timer has gone off.
-        if now < self.link.armed.get() {
-            return;
-        }
+        self.in_flight -= self.done.len() as u32;
+        done.append(&mut self.done);
         while self.source.take().is_some() {}
-        if self.in_flight == 0 {
+        let now = self.source.reactor().now();
+        // Before that, nothing can have been answered.
+        if self.in_flight == 0 || now < self.link.armed.get() {
             return;
         }
         self.link.armed.set(NEVER);

@@ -45,17 +45,6 @@ pub enum Operation {
     Flush,
 }
 
-impl Operation {
-    /// Bytes that are read or written.
-    #[must_use]
-    pub fn length(&self) -> u64 {
-        match self {
-            Operation::Read { length, .. } | Operation::Write { length, .. } => *length,
-            Operation::Flush => 0,
-        }
-    }
-}
-
 /// A request is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
@@ -228,16 +217,7 @@ impl Machine {
         (next, who)
     }
 
-    #[inline]
     fn run(&mut self, now: u64) {
-        if self.first.0 <= now {
-            self.run_events(now);
-        }
-        self.now = self.now.max(now);
-    }
-
-    /// Does what happens until `now`.
-    fn run_events(&mut self, now: u64) {
         while self.first.0 <= now && self.first.0 != NEVER {
             let (next, mut who) = self.first;
             self.now = self.now.max(next);
@@ -261,5 +241,6 @@ impl Machine {
             }
             self.first = self.find_first();
         }
+        self.now = self.now.max(now);
     }
 }

@@ -286,6 +286,8 @@ parameter_table! {
         /// The unit that the media is read and written in, if it is more than a sector. A write
         /// that fills it in part reads it, changes it, and writes it a revolution later.
         physical_block: u64, "bytes";
+        /// The unit that the media is read in, if less than `physical_block`: a page of flash.
+        page: u64, "bytes";
         /// Most data of one command; the host splits what is longer.
         command_limit: u64, "bytes";
         /// Everything written is read back in a later turn, after at most so much.
@@ -384,12 +386,13 @@ impl LinkParameters {
 }
 
 /// Models that are part of the binary: name and text.
-const BUILT_IN: [(&str, &str); 5] = [
+const BUILT_IN: [(&str, &str); 6] = [
     ("disk-2008", include_str!("../../../../models/disk-2008.toml")),
     ("dvd-ram-5x", include_str!("../../../../models/dvd-ram-5x.toml")),
     ("maxtor-6y200p0", include_str!("../../../../models/maxtor-6y200p0.toml")),
     ("ssd-2008", include_str!("../../../../models/ssd-2008.toml")),
     ("st340015a", include_str!("../../../../models/st340015a.toml")),
+    ("stick-2008", include_str!("../../../../models/stick-2008.toml")),
 ];
 
 /// The folder, under the current one, whose models are found by name before the built-in ones.
@@ -525,6 +528,13 @@ impl Parameters {
                     || disk.cache_size.value < 2 * block.value,
                 "disk.physical_block must be a power of two from 512 bytes to 1 MiB that divides \
                 disk.capacity, and disk.cache_size must hold two",
+            )?;
+        }
+        if let Some(page) = &disk.page {
+            let block = disk.physical_block.as_ref().map_or(0, |block| block.value);
+            refuse(
+                !page.value.is_power_of_two() || !(512..=block).contains(&page.value),
+                "disk.page must be a power of two from 512 bytes to disk.physical_block",
             )?;
         }
         if let Some(entries) = &disk.cache_entries {

@@ -153,6 +153,7 @@ impl Disk {
             per_period: 1.0 / period,
             phase,
             block_bytes,
+            page_bytes: disk.page.as_ref().map_or(block_bytes, |page| page.value),
             verify: verify_after.is_some(),
         };
         Disk {
@@ -170,7 +171,7 @@ impl Disk {
             read_ahead_bytes: disk.read_ahead_length.value,
             read_ahead_hold: (disk.read_ahead_hold.value * 1e6) as u64,
             // Short enough that room comes free steadily while a long run is written out.
-            piece_bytes: verify_after.unwrap_or(sectors(size / 64).max(64 << 10)),
+            piece_bytes: verify_after.unwrap_or(sectors(size / 64).max(64 << 10).max(block_bytes)),
             // A write that is larger than the cache goes through it in parts.
             part_bytes: sectors(size / 8).max(SECTOR_BYTES),
             waiting: VecDeque::new(),
@@ -361,7 +362,7 @@ impl Disk {
         } else {
             start
         };
-        let (from, end) = self.platters.blocks(from, end);
+        let (from, end) = self.platters.pages(from, end);
         let revolutions = self.platters.geometry.revolutions(from);
         self.pool.push(Media { slot, start: from, end, revolutions, write: false });
     }

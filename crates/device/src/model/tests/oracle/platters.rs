@@ -26,6 +26,8 @@ pub(super) struct Platters {
     pub(super) phase: f64,
     /// What the media is read and written in, in bytes.
     pub(super) block_bytes: u64,
+    /// What it is read in, where nothing is written.
+    pub(super) page_bytes: u64,
     /// What is written is read back.
     pub(super) verify: bool,
 }
@@ -41,6 +43,11 @@ impl Platters {
         let angle = (now as f64 + arm) * self.per_period + self.phase;
         let wait = fraction(target - angle);
         if wait > NEARLY_A_REVOLUTION { arm } else { arm + wait * self.period }
+    }
+
+    /// The whole pages that hold start..end, in bytes.
+    pub(super) fn pages(&self, start: u64, end: u64) -> (u64, u64) {
+        (start / self.page_bytes * self.page_bytes, end.next_multiple_of(self.page_bytes))
     }
 
     /// The whole blocks that hold start..end, in bytes.
