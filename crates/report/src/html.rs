@@ -12,7 +12,7 @@ use crate::charts::{self, Lines};
 use crate::decision::decision;
 use crate::table::{self, Table};
 use crate::words::{self, Language, say};
-use crate::{chart_tables, csv, heat, numbers, safety, sentences, svg, switch, trials};
+use crate::{cached, chart_tables, csv, heat, numbers, safety, sentences, svg, switch, trials};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -79,6 +79,7 @@ fn page(run: &Run, analysis: &Analysis) -> Markup {
                 main {
                     (verdict(run, analysis))
                     (warnings(analysis))
+                    (cached_accesses(analysis))
                     (grades(analysis))
                     @if sentences::has_scores(analysis) { (scores(analysis)) }
                     @if !analysis.comparisons.is_empty() {
@@ -259,6 +260,18 @@ fn warnings(analysis: &Analysis) -> Markup {
                 h2 #warnings { (say!(READ_THIS_FIRST)) }
                 ul { @for warning in &analysis.warnings {
                     li { (sentences::warning(analysis, warning)) } } }
+            }
+        }
+    }
+}
+
+fn cached_accesses(analysis: &Analysis) -> Markup {
+    html! {
+        @if let Some(table) = cached::table(analysis) {
+            section aria-labelledby="cached" {
+                h2 #cached { (say!(CACHED)) }
+                @for sentence in cached::sentences(analysis) { p.note { (sentence) } }
+                (shown(&table))
             }
         }
     }

@@ -7,13 +7,14 @@ use serde_json::{Value, json};
 
 use crate::csv::word;
 use crate::words::{self, Language};
-use crate::{numbers, safety, sentences};
+use crate::{cached, numbers, safety, sentences};
 
 /// Plan, host and analysis, with `"schema": "raidloom/report/2"`. Base units, unit in the name.
 ///
 /// `headlines` has one for each kind of work and one for all of it, `verdicts` each cell but the
 /// baselines', by the metric that its workload is judged by; both are the claims that the report's
-/// sentences and tables print. `safety` has the grade of each configuration, of a plan with pull
+/// sentences and tables print. `cached` says which accesses a cache answered, of a plan with rows
+/// direct and buffered. `safety` has the grade of each configuration, of a plan with pull
 /// tests.  `valid` is false when a comparison was asked for and no headline has
 /// an answer to give.
 #[must_use]
@@ -33,6 +34,10 @@ fn document(run: &Run, analysis: &Analysis) -> String {
         "verdicts": verdicts(analysis),
         "analysis": analysis,
     });
+    if !analysis.cached.is_empty() {
+        document["cached"] = json!(analysis.cached);
+        document["cached_sentences"] = json!(cached::sentences(analysis));
+    }
     if !analysis.safety.is_empty() {
         document["safety"] = analysis.safety.iter().map(grade).collect();
     }

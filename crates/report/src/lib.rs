@@ -13,6 +13,7 @@
 //! what would steer it.
 
 mod badge;
+mod cached;
 mod card;
 mod chart_tables;
 mod charts;

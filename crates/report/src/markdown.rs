@@ -7,6 +7,7 @@ use results::analysis::Analysis;
 use results::safety::speeds;
 use results::types::Run;
 
+use crate::cached;
 use crate::decision::decision;
 use crate::safety;
 use crate::sentences;
@@ -86,6 +87,13 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
         for kind in comparison.results().filter(|kind| !kind.scores.is_empty()) {
             put_table(&mut text, &table::scores(comparison, kind));
         }
+    }
+    if let Some(table) = cached::table(analysis) {
+        let _ = writeln!(text, "\n## {}", say!(CACHED));
+        for sentence in cached::sentences(analysis) {
+            let _ = write!(text, "\n{}\n", escaped(&sentence));
+        }
+        put_table(&mut text, &table);
     }
     if let Some(table) = safety::table(analysis) {
         let _ = write!(text, "\n## {}\n\n{}\n", say!(SAFETY), escaped(safety::NOTE));

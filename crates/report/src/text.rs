@@ -7,6 +7,7 @@ use results::claim::Answer;
 use results::safety::speeds;
 use results::types::Run;
 
+use crate::cached;
 use crate::decision::decision;
 use crate::numbers;
 use crate::safety;
@@ -110,6 +111,12 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
                 out.forest(comparison, kind);
             }
         }
+    }
+    if let Some(table) = cached::table(analysis) {
+        out.heading(&say!(CACHED));
+        cached::sentences(analysis).iter().for_each(|sentence| out.wrapped(0, sentence));
+        out.line("");
+        out.table(&table);
     }
     if let Some(table) = safety::table(analysis) {
         out.heading(&say!(SAFETY));

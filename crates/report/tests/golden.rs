@@ -458,3 +458,101 @@ fn a_run_of_power_cuts_alone_is_sorted_by_grade() {
         assert!(!text.contains("Ratios by workload") && !text.contains("Every workload"), "{text}");
     }
 }
+
+/// The small run as rows of CrystalDiskMark under two policies: one that is set for quick removal
+/// keeps nothing back, another leaves some of what it wrote in memory, and the others all.
+fn with_accesses() -> Run {
+    let mut run = fixture::small();
+    let rows = ["SEQ1M Q1T1", "RND4K Q1T1"];
+    let ways = ["read", "read buffered", "write", "write buffered"];
+    let names = rows.iter().flat_map(|row| ways.map(|way| format!("crystal: {row} {way}")));
+    let names: Vec<String> = names.collect();
+    let workloads: Vec<String> =
+        run.plan.workloads.iter().map(|workload| workload.name.clone()).collect();
+    let policies = ["quick", "performance", "quick"];
+    let policy = |place: usize| policies.get(place).copied().unwrap_or("performance").to_owned();
+    let configurations = run.plan.configurations.clone();
+    let values = ["quick", "performance"].map(str::to_owned).to_vec();
+    run.plan.axes.push(results::Axis { name: "policy".to_owned(), values });
+    for (place, configuration) in run.plan.configurations.iter_mut().enumerate() {
+        configuration.settings.insert("policy".to_owned(), policy(place));
+    }
+    run.plan.workloads.truncate(names.len());
+    for (workload, name) in run.plan.workloads.iter_mut().zip(&names) {
+        workload.name.clone_from(name);
+    }
+    run.trials.retain_mut(|trial| {
+        let row = workloads.iter().position(|name| *name == trial.workload).unwrap();
+        let own = |one: &results::Configuration| one.settings == trial.settings;
+        let place = configurations.iter().position(own).unwrap();
+        let Some(name) = names.get(row) else { return false };
+        trial.workload.clone_from(name);
+        trial.settings.insert("policy".to_owned(), policy(place));
+        trial.cell = results::cell_id(&trial.settings, name);
+        let (metric, share) = match (name.contains("write"), name.ends_with("buffered"), place) {
+            (false, is_buffered, _) => ("member_read_ratio", if is_buffered { 0.02 } else { 1.01 }),
+            (true, false, _) | (true, true, 0) => ("member_write_acknowledged_ratio", 1.0),
+            (true, true, 2) if name.contains("SEQ") => ("member_write_acknowledged_ratio", 0.6),
+            (true, true, 2) => ("member_write_acknowledged_ratio", 0.25),
+            (true, true, _) => ("member_write_acknowledged_ratio", 0.0),
+        };
+        trial.metrics.insert(metric.to_owned(), share);
+        // What the flush wrote says nothing of when the calls returned.
+        trial.metrics.insert("member_write_ratio".to_owned(), 1.0);
+        true
+    });
+    run
+}
+
+#[test]
+fn which_accesses_are_cached_stands_in_every_form_of_the_report() {
+    let run = with_accesses();
+    let analysis = analyse(&run);
+    check("cached-100.txt", &report::text(&run, &analysis, plain(100)));
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let left = "still has up to 75 % of what was written through the page cache in memory when the \
+        calls have returned: who pulls it then loses that. Measure what is lost with";
+    let english = || {
+        let text = report::text(&run, &analysis, plain(200));
+        [text, report::markdown(&run, &analysis), report::html(&run, &analysis)]
+    };
+    for text in english() {
+        for said in [left, "from cache", "from the drive", "in part, drive 25 to 60 %"] {
+            assert!(words(&text).contains(said), "{said}: {text}");
+        }
+    }
+    let japanese = in_language(Language::Japanese, english);
+    for text in japanese {
+        let said = ["キャッシュされるアクセス", "キャッシュから", "一部(ドライブ 25〜60 %)"];
+        assert!(said.iter().all(|said| text.contains(said)), "{text}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&report::json(&run, &analysis)).unwrap();
+    let holders = |place: usize| {
+        let one = &json["cached"][place];
+        ["reads_direct", "reads_buffered", "writes_direct", "writes_buffered"]
+            .map(|way| one[way]["holder"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(holders(0), ["drive", "cache", "drive", "drive"]);
+    assert_eq!(holders(1), ["drive", "cache", "drive", "cache"]);
+    assert_eq!(holders(2), ["drive", "cache", "drive", "part"]);
+    let said = json["cached_sentences"].as_array().unwrap();
+    assert!(said[1].as_str().unwrap().contains("up to 75 %"), "{said:?}");
+    assert!(said[2].as_str().unwrap().starts_with("Set for quick removal, nothing"), "{said:?}");
+    // Where power cuts were made of it, what they found stands there.
+    let mut cut = run.clone();
+    let pulls = with_pulls();
+    let is_pull = |workload: &Workload| workload.group == Group::Safety;
+    cut.plan.workloads.extend(pulls.plan.workloads.iter().filter(|one| is_pull(one)).cloned());
+    for mut trial in pulls.trials.into_iter().filter(|one| one.workload.starts_with("pull ")) {
+        let own = |one: &&results::Configuration| {
+            trial.settings.iter().all(|(axis, value)| one.settings.get(axis) == Some(value))
+        };
+        trial.settings = cut.plan.configurations.iter().find(own).unwrap().settings.clone();
+        cut.trials.push(trial);
+    }
+    let text = words(&report::text(&cut, &analyse(&cut), plain(100)));
+    assert!(text.contains("Power cuts of the same configuration: grade B: loses"), "{text}");
+    // Without rows both ways nothing is said of it.
+    let none = fixture::small();
+    assert!(!report::html(&none, &analyse(&none)).contains("Which accesses are cached"));
+}

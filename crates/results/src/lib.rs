@@ -6,12 +6,14 @@
 //! Run, Run -> compare::compare -> Changes (the same cells, measured apart)
 //! Run, Run, … -> history::history -> Series (one figure of the same cells, and where it changed)
 //! Plan, Trials of pull tests -> safety::safety -> grades
+//! Trials direct and buffered -> caches -> which accesses a cache answers
 //! Run -> analysis::analyse -> Analysis (ratios, intervals, verdicts, best sets)  -> report
 //! ```
 
 pub mod analysis;
 pub mod balance;
 mod bounds;
+pub mod caches;
 pub mod claim;
 pub mod compare;
 pub mod course;

@@ -111,6 +111,19 @@ pub fn settings_text<A: AsRef<str>>(
 }
 
 impl Plan {
+    /// The axes on which configurations differ, in the plan's order; all where none differ.
+    #[must_use]
+    pub fn telling_axes(&self) -> Vec<&str> {
+        let differs = |axis: &&str| {
+            let value = |one: &Configuration| one.settings.get(*axis).cloned();
+            let first = self.configurations.first().and_then(value);
+            self.configurations.iter().any(|one| value(one) != first)
+        };
+        let all: Vec<&str> = self.axes.iter().map(|axis| axis.name.as_str()).collect();
+        let telling: Vec<&str> = all.iter().copied().filter(differs).collect();
+        if telling.is_empty() { all } else { telling }
+    }
+
     /// A configuration by its settings on the plan's axes, in their order.
     #[must_use]
     pub fn label(&self, settings: &BTreeMap<String, String>) -> String {

@@ -51,6 +51,28 @@ catalogue! {
     MODELLED: "modelled", "モデル";
     IN_GUEST: "modelled, Linux in a guest", "モデル(ゲスト内の Linux)";
 
+    // Which accesses are cached.
+    CACHED: "Which accesses are cached", "キャッシュされるアクセス";
+    CACHED_NOTE: "By the bytes that the drives had moved when the calls had returned, of those asked for, not by any rate: from 90 % on they are the drives', up to 10 % a cache's, between them the row with least and the one with most is given. It rests on up to {rows} rows of each kind, with up to {trials} trials each.",
+        "呼び出しが戻った時点でドライブが転送済みだったバイト数の、要求バイト数に対する割合で判定します(速度では判定しません)。90 % 以上はドライブ、10 % 以下はキャッシュ、その間は最小の行と最大の行の値を示します。根拠は各種類最大 {rows} 行、各行最大 {trials} 回の試行です。";
+    CACHED_TABLE: "Who had the data when the calls had returned", "呼び出しが戻った時点でのデータの所在";
+    READS_DIRECT: "reads, direct", "読み込み(直接)";
+    READS_BUFFERED: "reads, buffered", "読み込み(ページキャッシュ経由)";
+    WRITES_DIRECT: "writes, direct", "書き込み(直接)";
+    WRITES_BUFFERED: "writes, buffered", "書き込み(ページキャッシュ経由)";
+    FROM_DRIVE: "from the drive", "ドライブから";
+    FROM_CACHE: "from cache", "キャッシュから";
+    ON_DRIVE: "on the drive", "ドライブ上";
+    IN_CACHE: "in a cache", "キャッシュ内";
+    IN_PART: "in part, drive {share}", "一部(ドライブ {share})";
+    QUICK_LEAVES: "Set for quick removal, {label} still has up to {left} of what was written through the page cache in memory when the calls have returned: who pulls it then loses that. {cuts}",
+        "クイック取り外し設定でも、{label} では呼び出しが戻った時点で、ページキャッシュ経由で書き込まれたデータの最大 {left} がまだメモリ上にあります。この時点で取り外すと失われます。{cuts}";
+    PULLS_SAID: "Power cuts of the same configuration: {grade}.", "同じ構成での電源断試験: {grade}。";
+    PULL_TELLS: "Measure what is lost with `raidloom pull`, or with suite = \"pull\" in the plan.",
+        "失われる量は `raidloom pull`、または計画の suite = \"pull\" で測定できます。";
+    QUICK_KEEPS: "Set for quick removal, nothing that was written through the page cache waits in memory: {list}.",
+        "クイック取り外し設定で、ページキャッシュ経由の書き込みがメモリに残らない構成: {list}。";
+
     // The decision.
     DECISION: "Decision", "結論";
     NO_DECISION: "No decision", "結論なし";

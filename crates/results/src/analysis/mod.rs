@@ -38,6 +38,7 @@ mod warnings;
 
 use std::collections::BTreeMap;
 
+use crate::caches;
 use crate::claim::LEVEL;
 use crate::course::{self, Course};
 use crate::safety::{self, speeds};
@@ -128,6 +129,7 @@ pub fn analyse(run: &Run) -> Analysis {
         }),
         comparisons,
         safety,
+        cached: caches::cached(plan, table),
         warnings,
         block_seconds: None,
         starts: Vec::new(),

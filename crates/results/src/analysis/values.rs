@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Autocorrelation, CarryOver};
+use crate::caches::Cached;
 use crate::claim::{Answer, Claim, Invalid, PAIRS_MIN};
 use crate::safety::Safety;
 use crate::statistics::Interval;
@@ -34,6 +35,10 @@ pub struct Analysis {
     /// What pull tests found of each configuration, in the plan's order; nothing without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub safety: Vec<Safety>,
+    /// Which accesses are cached, in the plan's order; nothing where no row is there both past the
+    /// page cache and through it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cached: Vec<Cached>,
     /// What the reader should know before believing the figures.
     pub warnings: Vec<Warning>,
     /// How long one more block would take, roughly, in seconds: for a caller that knows the suites

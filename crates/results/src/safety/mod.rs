@@ -354,14 +354,7 @@ pub fn safety(plan: &Plan, trials: &[Trial]) -> Vec<Safety> {
         cells.entry((&trial.settings, &trial.workload)).or_default().insert(trial.block, trial);
     }
     // What all have says nothing beside a grade.
-    let differs = |axis: &&String| {
-        let value = |one: &Configuration| one.settings.get(*axis).cloned();
-        let first = plan.configurations.first().and_then(value);
-        plan.configurations.iter().any(|one| value(one) != first)
-    };
-    let all: Vec<&String> = plan.axes.iter().map(|axis| &axis.name).collect();
-    let axes: Vec<&String> = all.iter().copied().filter(differs).collect();
-    let axes = if axes.is_empty() { all } else { axes };
+    let axes = plan.telling_axes();
     let of_configuration = |configuration: &Configuration| {
         let row = |workload: &&Workload| {
             let found = cells.get(&(&configuration.settings, workload.name.as_str()));
