@@ -55,6 +55,9 @@ pub struct Facts {
     pub asked: Traffic,
     /// Bytes that the devices moved.
     pub moved: Option<Traffic>,
+    /// What they had moved of it when the calls had returned, before the flush; `None` where that
+    /// was not looked at.
+    pub acknowledged: Option<Traffic>,
     /// How long it took, the flush at its end included.
     pub elapsed: Duration,
     /// How many bytes a device writes for one that is asked for when all is as planned: 2 for two
@@ -88,6 +91,7 @@ impl Facts {
         Facts {
             asked,
             moved: before.moved.zip(after.moved).map(|(before, after)| after.since(&before)),
+            acknowledged: None,
             elapsed,
             copies: 1.0,
             fastest_bytes_per_second: None,

@@ -9,6 +9,7 @@
 //!
 //!   format                results of other tools, read and written
 //!   audit                 what the devices really moved, held against what was asked for
+//!   processor             what a load's own machine costs, where its clock does not say
 //! ```
 //!
 //! It measures any [`block::Device`] and knows nothing of how that is made up.
@@ -21,4 +22,5 @@ pub mod load;
 #[cfg(test)]
 mod memory;
 pub mod pattern;
+pub mod processor;
 pub mod suite;

@@ -21,6 +21,7 @@ pub mod order;
 pub mod originals;
 pub mod pack;
 pub mod plan;
+pub mod processor;
 pub mod pull;
 mod record;
 mod run;

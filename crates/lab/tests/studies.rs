@@ -282,5 +282,5 @@ fn cache_effect_runs() {
         "workload.size=4MiB",
         "workload.time=20ms",
     ];
-    assert_measured(&run("cache-effect.toml", &small));
+    assert_measured(&run("cache-effect-here.toml", &small));
 }

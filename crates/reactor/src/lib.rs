@@ -186,6 +186,9 @@ enum Kind {
 
 struct Wall {
     start: Instant,
+    /// How far the owner is ahead of the clock, in nanoseconds: work that it has said it did and
+    /// has not slept for, or, where this is negative, slept longer than it worked.
+    ahead: Cell<i64>,
     ring: RefCell<ring::Ring>,
     bell: RefCell<Option<Listening>>,
     rung: Cell<bool>,
@@ -244,8 +247,13 @@ impl Reactor {
     /// container's filter).
     pub fn wall() -> io::Result<Reactor> {
         let ring = RefCell::new(ring::Ring::new()?);
-        let wall =
-            Wall { start: Instant::now(), ring, bell: RefCell::new(None), rung: Cell::new(false) };
+        let wall = Wall {
+            start: Instant::now(),
+            ahead: Cell::new(0),
+            ring,
+            bell: RefCell::new(None),
+            rung: Cell::new(false),
+        };
         Ok(Reactor::of(Kind::Wall(Box::new(wall))))
     }
 
@@ -282,8 +290,19 @@ impl Reactor {
     #[must_use]
     pub fn now(&self) -> Time {
         match &self.0.kind {
-            Kind::Wall(wall) => Time::ZERO + wall.start.elapsed(),
+            Kind::Wall(wall) => wall.now(),
             Kind::Virtual { now } => now.get(),
+        }
+    }
+
+    /// Says that the owner has worked for so long, on a machine whose clock stands still while it
+    /// computes. `now` knows it at once; the kernel learns of it when it has come to a millisecond,
+    /// which is then slept off, so that the timer's own fineness and cost do not matter: a sleep
+    /// that lasts longer than asked for is taken off what is said next. On the virtual clock,
+    /// whose owners do no work of their own, nothing happens.
+    pub fn spend(&self, work: Duration) {
+        if let Kind::Wall(wall) = &self.0.kind {
+            wall.spend(work);
         }
     }
 
@@ -589,7 +608,27 @@ impl Reactor {
     }
 }
 
+/// Work that is slept off at once.
+const WORK_AT_ONCE: Duration = Duration::from_millis(1);
+
 impl Wall {
+    fn now(&self) -> Time {
+        let elapsed = u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Time(elapsed.saturating_add_signed(self.ahead.get()))
+    }
+
+    fn spend(&self, work: Duration) {
+        let nanoseconds = |time: Duration| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
+        let ahead = self.ahead.get().saturating_add(nanoseconds(work));
+        self.ahead.set(ahead);
+        if ahead < nanoseconds(WORK_AT_ONCE) {
+            return;
+        }
+        let before = self.start.elapsed();
+        std::thread::sleep(Duration::from_nanos(ahead.unsigned_abs()));
+        self.ahead.set(ahead - nanoseconds(self.start.elapsed() - before));
+    }
+
     /// Gives the kernel what is queued and lets it bring out what it keeps back; says whether there
     /// was either.
     fn hand_over(&self) -> io::Result<bool> {

@@ -571,3 +571,30 @@ fn a_reactor_that_is_gone_holds_no_file() {
         take(&source);
     }
 }
+
+/// "`now` knows it at once": work that was said is there to the nanosecond, in order, whether or
+/// not it was slept off, and what was slept is no more than was said.
+#[test]
+fn what_an_owner_has_spent_is_known_at_once() {
+    let reactor = Reactor::wall().unwrap();
+    let real = std::time::Instant::now();
+    let work = Duration::from_micros(300);
+    let start = reactor.now();
+    for portion in 1..=20 {
+        let before = reactor.now();
+        reactor.spend(work);
+        assert!(reactor.now() - before >= work, "portion {portion}");
+    }
+    assert!(reactor.now() - start >= 20 * work);
+    // Less than a millisecond of it has not been slept off.
+    assert!(real.elapsed() >= 20 * work - Duration::from_millis(1));
+
+    // A deadline is one of the owner's own time.
+    let deadline = reactor.now() + work;
+    reactor.spend(work);
+    assert_eq!(reactor.wait(Some(deadline)).unwrap(), Woken::Deadline);
+
+    let modelled = Reactor::virtual_clock();
+    modelled.spend(work);
+    assert_eq!(modelled.now(), reactor::Time::ZERO, "its owners do no work of their own");
+}

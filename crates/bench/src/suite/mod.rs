@@ -56,6 +56,13 @@ pub fn runs_programs(suite: &Suite) -> bool {
     [command::NAME, fio::NAME].contains(&suite.name)
 }
 
+/// Whether a suite works through devices of raidloom's, also in folders, so that what each request
+/// costs its own processor can be stated ([`crate::processor`]).
+#[must_use]
+pub fn loads_devices(suite: &Suite) -> bool {
+    [devtest::NAME, crystal::NAME, hdparm::NAME, depth::NAME].contains(&suite.name)
+}
+
 /// A suite by its name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Suite> {

@@ -68,6 +68,9 @@ pub trait Observer {
         let _ = (phase, run);
     }
 
+    /// The calls of the phase have returned; its flush is still to come.
+    fn returned(&mut self) {}
+
     /// A row is there.
     fn finished(&mut self, row: &Row) {
         let _ = row;
@@ -165,6 +168,8 @@ pub struct Session<'a> {
     meter: &'a mut dyn Meter,
     observer: &'a mut dyn Observer,
     fastest: Fastest,
+    /// What had been done when the calls of the phase had returned.
+    returned: Option<Reading>,
     rows: Vec<Row>,
 }
 
@@ -189,6 +194,7 @@ impl<'a> Session<'a> {
             meter,
             observer,
             fastest: Fastest::default(),
+            returned: None,
             rows: Vec::new(),
         }
     }
@@ -247,19 +253,24 @@ impl<'a> Session<'a> {
         info!(phase = first.name, run, "begins");
         self.observer.begun(first, run);
         let before = self.meter.read();
+        self.returned = None;
         let start = self.reactor.now();
         let done = work(self).map_err(|error| error.at(&first.name))?;
         let elapsed = self.reactor.now().since(start);
         let after = self.meter.read();
         let Some(done) = done else { return Ok(Next::Stop) };
+        let returned = self.returned.take().and_then(|returned| returned.moved);
+        let acknowledged = returned.zip(before.moved).map(|(then, before)| then.since(&before));
         for (index, (phase, done)) in phases.iter().zip(done).enumerate() {
             let mut facts = Facts {
                 copies: self.meter.copies(),
+                acknowledged,
                 ..Facts::between(&before, &after, done.asked(), elapsed)
             };
             facts.fastest_bytes_per_second = self.fastest.at_least(&facts);
             if index > 0 {
                 facts.moved = None;
+                facts.acknowledged = None;
             }
             if let Some(moved) = &mut facts.moved {
                 moved.read_bytes = moved.read_bytes.saturating_sub(done.beside.read_bytes);
@@ -274,6 +285,14 @@ impl<'a> Session<'a> {
             });
         }
         Ok(Next::Go)
+    }
+
+    /// Says that the calls of the phase that is measured have returned, and its flush is still to
+    /// come: what the devices have moved by now is what no cache has kept back. Of several times
+    /// the last one counts.
+    pub fn returned(&mut self) {
+        self.returned = Some(self.meter.read());
+        self.observer.returned();
     }
 
     /// Says that a phase is not run, and why.

@@ -3,11 +3,12 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bench::processor::{OnProcessor, Processor};
 use bench::suite::{
     self, Observer, OpenFile, Phase, Row, Session, Settings, Suite, Target, Ticker,
 };
@@ -15,6 +16,7 @@ use block::{Clock, Device, Error, ErrorKind, Node, Reactor, size_text};
 use device::{Direct, FileDevice, FileOptions};
 use host::limits::{self, Limits};
 use lab::audit::TargetMeter;
+use lab::processor;
 use serde_json::{Value, json};
 
 use super::arguments::TargetArguments;
@@ -55,14 +57,24 @@ pub(super) fn run(
         None => None,
     };
     let limits = Limits::apply(memory, arguments.cpus.as_deref())?;
+    let processor = processor(suite, arguments)?;
     let subject = Subject::open(output, suite, arguments)?;
+    let charged = match &subject {
+        Subject::Stack { stack, .. } => {
+            processor.map(|one| OnProcessor::new(Arc::clone(&stack.device) as _, one))
+        }
+        Subject::Folder(_) => None,
+    };
     let (target, mut meter, clock) = match &subject {
         Subject::Folder(path) => (Target::Folder(path), TargetMeter::folder(path), Clock::Wall),
         Subject::Stack { stack, .. } => {
             let clock =
                 if arguments.clock == ClockArgument::Wall { Clock::Wall } else { stack.clock };
             (
-                Target::Device(&*stack.device),
+                match &charged {
+                    Some(charged) => Target::Device(charged),
+                    None => Target::Device(&*stack.device),
+                },
                 TargetMeter::stack(&stack.device.describe(), stack),
                 clock,
             )
@@ -91,7 +103,8 @@ pub(super) fn run(
     let watch = Watch::new(output, suite, &settings, &ticker);
     let mut told = Told(&watch);
     let mut session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut told);
-    session.files = &Files;
+    let files = Files(processor);
+    session.files = &files;
     session.device_path = device_path;
     session.seed = arguments.seed;
     // What the data say of themselves differs from run to run, or a lost write could find the last
@@ -115,6 +128,25 @@ pub(super) fn run(
     Ok(Finished { rows, heading, settings, failure })
 }
 
+/// What the processor is stated to cost that the suite runs on, inside a guest.
+fn processor(suite: &Suite, arguments: &TargetArguments) -> Result<Option<Processor>, Failure> {
+    let Some(text) = &arguments.disks.processor else { return Ok(None) };
+    if !arguments.in_guest {
+        return Err(Failure::usage(
+            "--processor is for --guest: on this machine computing takes its own time",
+        ));
+    }
+    if !suite::loads_devices(suite) {
+        return Err(Failure::usage(format!(
+            "--processor: what the calls of {} cost is not known; it is for crystal, depth, devtest \
+            and hdparm",
+            suite.name
+        )));
+    }
+    let parsed = processor::parse(text);
+    parsed.map(Some).map_err(|why| Failure::usage(format!("--processor: {why}")))
+}
+
 /// Where other programs find a target that is one file or block device.
 fn path_of(subject: &Subject) -> Option<PathBuf> {
     match subject {
@@ -129,18 +161,15 @@ fn path_of(subject: &Subject) -> Option<PathBuf> {
 }
 
 /// Opens the files that a suite has made in its own folder.
-struct Files;
+struct Files(Option<Processor>);
 
 impl OpenFile for Files {
     fn open(&self, path: &Path, direct: bool) -> Result<Box<dyn Device>, Error> {
         let failed = |error| Error::from_io(path.display().to_string(), error);
         let file = File::options().read(true).write(true).open(path).map_err(failed)?;
         let direct = if direct { Direct::Yes } else { Direct::No };
-        Ok(Box::new(FileDevice::new(
-            file,
-            path,
-            &FileOptions { direct, ..FileOptions::default() },
-        )?))
+        let options = FileOptions { direct, ..FileOptions::default() };
+        Ok(processor::under(Box::new(FileDevice::new(file, path, &options)?), self.0))
     }
 }
 

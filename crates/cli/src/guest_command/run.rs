@@ -98,6 +98,11 @@ pub(crate) struct GuestArguments {
         value_parser = clap::value_parser!(u32).range(1..=256))]
     pub queue_depth: Option<u32>,
 
+    /// What a request and its bytes cost a processor that is stated, for bench crystal, depth,
+    /// devtest and hdparm: call=5us,copy=1GB/s [default: computing takes no time]
+    #[arg(long, help_heading = "Guest", value_name = "COST")]
+    pub processor: Option<String>,
+
     /// Whether writes may stay in a disk's cache until they are flushed
     #[arg(long, help_heading = "Guest", value_name = "true|false", default_value_t = true,
         num_args = 0..=1, require_equals = true,
@@ -149,6 +154,11 @@ pub(super) fn run(
     let folders: Vec<PathBuf> = std::env::split_paths(&folders).collect();
     let flags = guest::counter::flags(&work, &folders);
     flags.iter().for_each(|flag| output.note(flag));
+    if arguments.guest.processor.is_some() {
+        return Err(Failure::usage(
+            "--processor is for bench --guest: what calls of other programs cost is not known",
+        ));
+    }
     let cut = arguments.cut.cut()?;
     // What cannot be is said before anything is booted.
     let then = cut.map(|_| arguments.cut.then(arguments.guest.fs.as_deref())).transpose()?;
@@ -176,6 +186,9 @@ pub(crate) fn bench(
     memory: Option<&str>,
     seed: u64,
 ) -> Result<(), Failure> {
+    if let Some(text) = &guest.processor {
+        lab::processor::parse(text).map_err(|why| Failure::usage(format!("--processor: {why}")))?;
+    }
     let stop = signals::stop_flag()?;
     let program = own_program()?;
     let target = match (&guest.fs, &guest.md) {
@@ -436,7 +449,11 @@ impl<'a> Ran<'a> {
 
     fn label(&self) -> String {
         let short: Vec<&str> = self.version.split('.').take(2).collect();
-        format!("modelled, Linux {} in the guest", short.join("."))
+        let label = format!("modelled, Linux {} in the guest", short.join("."));
+        match &self.arguments.processor {
+            Some(processor) => format!("{label}, modelled processor: {processor}"),
+            None => label,
+        }
     }
 
     /// With what the work said.
@@ -472,6 +489,7 @@ impl<'a> Ran<'a> {
         json!({
             "drives": drives, "label": self.label(), "kernel": self.version, "seed": self.seed,
             "memory_bytes": self.memory_bytes, "file_system": self.arguments.fs,
+            "processor": self.arguments.processor,
             "md": self.arguments.md, "state": self.arguments.state,
             "work_seconds": self.work_seconds(), "disks": disks,
             "modelled_seconds": self.outcome.time.nanoseconds() as f64 / 1e9,

@@ -7,7 +7,7 @@ use export::RemovalPolicy;
 use super::document::{Item, Place, Reader, suggestion};
 use super::members::{self, MemberSet};
 use super::suite::{SuiteAxis, Workloads, axis_name};
-use crate::stacks;
+use crate::{processor, stacks};
 use host::Error;
 use host::mount::{FILE_SYSTEMS, FileSystem};
 
@@ -41,6 +41,9 @@ pub(crate) const READ_AHEAD: &str = "read_ahead";
 pub(crate) const MAX_REQUEST: &str = "max_request";
 /// The most requests that a guest's disk is given at a time.
 pub(crate) const QUEUE_DEPTH: &str = "queue_depth";
+/// What a request and its bytes cost the processor of a guest, where its suite is one that loads
+/// devices.
+pub(crate) const PROCESSOR: &str = "processor";
 /// Whether writes may stay in the cache of a guest's disk until they are flushed.
 pub(crate) const WRITE_CACHE: &str = "write_cache";
 /// A guest's disks are no larger than this.
@@ -48,7 +51,7 @@ pub(crate) const DISK_SIZE: &str = "disk_size";
 /// Whether all members of a guest's array are there.
 pub(crate) const STATE: &str = "state";
 /// Every axis there is, in the order in which they are shown.
-pub(crate) const AXES: [&str; 24] = [
+pub(crate) const AXES: [&str; 25] = [
     MEMBERS,
     LEVEL,
     CHUNK,
@@ -66,6 +69,7 @@ pub(crate) const AXES: [&str; 24] = [
     MOUNT_OPTIONS,
     POLICY,
     MEMORY,
+    PROCESSOR,
     SCHEDULER,
     READ_AHEAD,
     MAX_REQUEST,
@@ -76,13 +80,23 @@ pub(crate) const AXES: [&str; 24] = [
 ];
 /// Those whose values are texts, and which an `[[add]]` takes from the matrix when it does not name
 /// them; in the order in which one may leave another without meaning.
-pub(super) const TEXT_AXES: [&str; 21] =
+pub(super) const TEXT_AXES: [&str; 22] =
     *AXES.last_chunk().expect("members, level and chunk come before them");
 /// Those that mean something only to a file system.
 const ON_FILE_SYSTEMS: [&str; 3] = [MAKE_OPTIONS, MOUNT_OPTIONS, POLICY];
 /// Those that mean something only to a guest.
-const ON_GUESTS: [&str; 9] =
-    [ARRAY, MEMORY, SCHEDULER, READ_AHEAD, MAX_REQUEST, QUEUE_DEPTH, WRITE_CACHE, DISK_SIZE, STATE];
+const ON_GUESTS: [&str; 10] = [
+    ARRAY,
+    MEMORY,
+    PROCESSOR,
+    SCHEDULER,
+    READ_AHEAD,
+    MAX_REQUEST,
+    QUEUE_DEPTH,
+    WRITE_CACHE,
+    DISK_SIZE,
+    STATE,
+];
 /// Those that mean something only to one level: an `[[add]]`, which names its own, takes none from
 /// elsewhere.
 const OF_LEVEL: [&str; 1] = [LAYOUT];
@@ -508,6 +522,10 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
         SCHEDULER => one_of(item, text, &SCHEDULERS),
         STATE => one_of(item, text, &guest::State::NAMES),
         MEMORY | READ_AHEAD | MAX_REQUEST | DISK_SIZE => Ok(stacks::size_text(read_size(item)?)),
+        PROCESSOR if text == NONE => Ok(text.to_owned()),
+        PROCESSOR => processor::parse(text)
+            .map(|processor| processor.to_string())
+            .map_err(|text| item.error(text)),
         QUEUE_DEPTH => match text.parse() {
             Ok(1..=256_u32) => Ok(text.to_owned()),
             _ => Err(item.error(format!("`{text}`: expected a number from 1 to 256"))),

@@ -198,6 +198,27 @@ fn refuse_unfit(
     configurations: &[Configuration],
     suites: &[(&'static Suite, Place)],
 ) -> Result<(), Error> {
+    let has_processor = |configuration: &&Configuration| {
+        let processor = configuration.settings.get(axes::PROCESSOR);
+        processor.is_some_and(|processor| processor != axes::NONE)
+    };
+    if let (Some((_, place)), Some(configuration)) =
+        (suites.first(), configurations.iter().find(has_processor))
+        && !suites.iter().any(|(suite, _)| bench::suite::loads_devices(suite))
+    {
+        let able: Vec<&str> = bench::suite::all()
+            .into_iter()
+            .filter(|suite| bench::suite::loads_devices(suite))
+            .map(|suite| suite.name)
+            .collect();
+        return Err(place.error(format!(
+            "({}): what a processor costs is known for the requests of {} only; leave `{}` out, or \
+            use one of them",
+            matrix::shown(&configuration.settings),
+            able.join(", "),
+            axes::PROCESSOR
+        )));
+    }
     for (suite, place) in suites {
         let is_closed = |configuration: &&Configuration| {
             target_of(configuration) == TargetKind::Device && !in_guest::is_wanted(configuration)
@@ -418,7 +439,7 @@ pub fn room(plan: &Plan, folder: &Path) -> Result<(), Error> {
 }
 
 /// How long it takes to attach a device, to make and mount a file system on it, and to end both,
-/// when nothing is known yet: what `plans/cache-effect.toml` took on two processors.
+/// when nothing is known yet: what `plans/cache-effect-here.toml` took on two processors.
 const FILE_SYSTEM: Duration = Duration::from_secs(2);
 
 fn visit_time(plan: &Plan, configuration: &Configuration, prepared_bytes: u64) -> Duration {

@@ -5,9 +5,13 @@ use bench::audit::{Facts, Flag};
 use block::Node;
 
 /// Bytes that members read for one that was asked for.
-pub(super) const READ_RATIO: &str = "member_read_ratio";
+pub(super) const READ_RATIO: &str = results::caches::READ;
 /// Bytes that members wrote for one that was asked for.
-pub(super) const WRITE_RATIO: &str = "member_write_ratio";
+pub(super) const WRITE_RATIO: &str = results::caches::WRITTEN;
+
+/// Of what the layout makes of the bytes that were written, the share that members had when the
+/// calls had returned: what is missing lay in a cache, and is lost with the power.
+pub(super) const ACKNOWLEDGED_RATIO: &str = results::caches::ACKNOWLEDGED;
 
 /// A flag without its figure.
 pub(super) fn words(flag: &Flag) -> String {
@@ -43,7 +47,12 @@ pub(super) fn ratios(facts: &Facts) -> Vec<(String, f64)> {
         ratio(moved.read_bytes, facts.asked.read_bytes).map(|ratio| (READ_RATIO.to_owned(), ratio));
     let written = ratio(moved.written_bytes, facts.asked.written_bytes)
         .map(|ratio| (WRITE_RATIO.to_owned(), ratio));
-    read.into_iter().chain(written).collect()
+    let planned = facts.asked.written_bytes as f64 * facts.copies;
+    let acknowledged = facts
+        .acknowledged
+        .filter(|_| planned > 0.0)
+        .map(|then| (ACKNOWLEDGED_RATIO.to_owned(), then.written_bytes as f64 / planned));
+    read.into_iter().chain(written).chain(acknowledged).collect()
 }
 
 /// The layer whose first child keeps copies of what its second holds.

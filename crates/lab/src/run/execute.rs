@@ -1,6 +1,6 @@
 //! The trials of a run, one after the other.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ use crate::plan::{map_leaves, suite};
 use crate::pull::{Program, run_apart};
 use crate::record::Record;
 use crate::shard::{self, Shard};
-use crate::{order, stacks};
+use crate::{order, processor, stacks};
 use host::Error;
 use host::guard::Guard;
 use host::journal::Journal;
@@ -444,6 +444,17 @@ impl<'a> Execution<'a> {
                 kernel.version()
             );
             super::folder::add_note(self.folder, &note)?;
+            let stated = self.plan.configurations.iter().map(|one| processor::of(&one.settings));
+            let stated: BTreeSet<String> =
+                stated.filter_map(|one| one.ok()?.map(|one| one.to_string())).collect();
+            for processor in stated {
+                let note = format!(
+                    "modelled processor: a request and its bytes are stated to cost {processor} in \
+                    the guest, and all else that it computes nothing: the rate of what a cache \
+                    answers is this assumption"
+                );
+                super::folder::add_note(self.folder, &note)?;
+            }
             self.kernel = Some(kernel);
         }
         Ok(())

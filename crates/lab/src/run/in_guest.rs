@@ -19,7 +19,9 @@ use std::time::{Duration, SystemTime};
 
 use bench::audit::{self, Facts};
 use bench::suite::row::Result as RowResult;
-use bench::suite::{Observer as SuiteObserver, Phase, Row, Rows, Session, Target, Ticker};
+use bench::suite::{
+    Observer as SuiteObserver, OpenFile, Phase, Row, Rows, Session, Target, Ticker,
+};
 use block::{Device, Node, Reactor, Time, Traffic};
 use export::RemovalPolicy;
 use export::vhost_user::Done;
@@ -44,6 +46,7 @@ use crate::plan::axes::{
     READ_AHEAD, SCHEDULER, STATE, UNFLUSHED, WITH_BITMAP, WITH_PPL, WRITE_CACHE,
 };
 use crate::plan::suite;
+use crate::processor;
 use crate::stacks;
 use host::mount::FileSystem;
 
@@ -113,6 +116,8 @@ struct Said {
     /// The date when it began and ended, in nanoseconds since 1970.
     begin: u64,
     end: u64,
+    /// The date when its calls had returned and its flush was to come, if it has one.
+    returned: Option<u64>,
     metrics: BTreeMap<String, f64>,
     flags: Vec<String>,
     /// Bytes read and written that were asked for, and those that the suite moved beside.
@@ -271,8 +276,11 @@ impl Job {
     /// A row with what the disks were asked for meanwhile.
     fn found(&self, said: Said, logs: &[Vec<Done>]) -> (String, Found) {
         let (begin, end) = (guest::modelled(said.begin), guest::modelled(said.end));
-        let members: Vec<MemberTraffic> =
-            logs.iter().map(|log| moved_between(log, begin, end)).collect();
+        let moved_until = |end| -> Vec<MemberTraffic> {
+            logs.iter().map(|log| moved_between(log, begin, end)).collect()
+        };
+        let members = moved_until(end);
+        let returned = said.returned.map(|date| moved_until(guest::modelled(date)));
         let mut found = Found { metrics: said.metrics, members, flags: said.flags };
         if said.elapsed_nanoseconds > 0 {
             let sum = |of: fn(&MemberTraffic) -> u64| found.members.iter().map(of).sum::<u64>();
@@ -287,6 +295,10 @@ impl Job {
             let facts = Facts {
                 asked: traffic(said.asked),
                 moved: Some(traffic(moved)),
+                acknowledged: returned.map(|members| {
+                    let written = members.iter().map(|one| one.written_bytes).sum::<u64>();
+                    traffic([0, written.saturating_sub(beside[1])])
+                }),
                 elapsed: Duration::from_nanos(said.elapsed_nanoseconds),
                 copies: self.copies,
                 ..Facts::default()
@@ -405,15 +417,18 @@ pub fn work(
     let ticker = Ticker::new();
     // The disks are looked at from outside, and a guest's processor takes no time.
     let mut meter = TargetMeter::machine_only().without_machine();
-    let mut teller = Teller { lines, begin: 0, failed: None };
+    let mut teller = Teller { lines, begin: 0, returned: None, failed: None };
+    let processor = processor::of(&configuration.settings).map_err(Error::usage)?;
     let device = if target.is_dir() { None } else { Some(Files::device(target)?) };
+    let device = device.map(|device| processor::under(device, processor));
+    let files = FilesOnProcessor(processor);
     let path = device.is_some().then(|| target.to_owned());
     let target = match &device {
         Some(device) => Target::Device(&**device),
         None => Target::Folder(target),
     };
     let mut session = Session::new(&reactor, stop, &ticker, &mut meter, &mut teller);
-    session.files = &Files;
+    session.files = &files;
     session.device_path = path;
     session.only = only;
     (session.seed, session.data_seed) = (seed, data_seed);
@@ -425,10 +440,20 @@ pub fn work(
     }
 }
 
+/// Opens the files of a suite in a guest, whose processor costs what is stated.
+struct FilesOnProcessor(Option<bench::processor::Processor>);
+
+impl OpenFile for FilesOnProcessor {
+    fn open(&self, path: &Path, direct: bool) -> Result<Box<dyn Device>, block::Error> {
+        Ok(processor::under(Files.open(path, direct)?, self.0))
+    }
+}
+
 /// Writes a line for each row.
 struct Teller<'a> {
     lines: &'a mut dyn Write,
     begin: u64,
+    returned: Option<u64>,
     failed: Option<std::io::Error>,
 }
 
@@ -440,7 +465,11 @@ fn date() -> u64 {
 
 impl SuiteObserver for Teller<'_> {
     fn begun(&mut self, _: &Phase, _: u32) {
-        self.begin = date();
+        (self.begin, self.returned) = (date(), None);
+    }
+
+    fn returned(&mut self) {
+        self.returned = Some(date());
     }
 
     fn finished(&mut self, row: &Row) {
@@ -457,6 +486,7 @@ impl SuiteObserver for Teller<'_> {
             phase: row.phase.clone(),
             begin: self.begin,
             end: said_end,
+            returned: self.returned.take(),
             metrics: found.metrics,
             flags: found.flags,
             asked: bytes(asked),

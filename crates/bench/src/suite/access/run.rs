@@ -185,7 +185,7 @@ struct Part {
 
 impl One<'_> {
     /// `None` when the caller stopped it.
-    fn run(&self, filled: &mut Filled, session: &Session<'_>) -> Result<Option<Done>, Error> {
+    fn run(&self, filled: &mut Filled, session: &mut Session<'_>) -> Result<Option<Done>, Error> {
         let reactor = session.reactor;
         if !self.device.info().read_only {
             // What an earlier run left to be written is not this one's.
@@ -211,7 +211,10 @@ impl One<'_> {
             return Ok(None);
         }
         let flush = match flush {
-            None if writes => Some(self.flushed(reactor)?),
+            None if writes => {
+                session.returned();
+                Some(self.flushed(reactor)?)
+            }
             known => known,
         };
         if self.row.threads > 1 && !self.has_threads(filled, reactor) {

@@ -301,6 +301,8 @@ fn a_guest_has_modelled_members_and_its_axes_mean_nothing_elsewhere() {
         (models, "memory = \"64MiB\"", "`memory` means nothing on this machine itself"),
         (models, "place = \"moon\"", "expected one of host, guest"),
         (models, "place = \"guest\"\nqueue_depth = 300", "expected a number from 1 to 256"),
+        (models, "place = \"guest\"\nprocessor = \"fast\"", "call=5us,copy=1GB/s"),
+        (models, "processor = \"call=5us,copy=1GB/s\"", "give the axis place"),
         (
             models,
             "place = \"guest\"\narray = \"md\"\nconsistency = \"ppl\"",

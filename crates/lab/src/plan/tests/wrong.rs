@@ -76,8 +76,8 @@ const WRONG: &[(&str, &str, &str)] = &[
         "fs = \"xfs\"\nchunk = { from",
         "plan.toml:10:1: unknown key `fs` in [matrix]; known: members, level, \
             chunk, place, array, layout, metadata, consistency, bitmap, member_timeout, cache, \
-            upkeep, file_system, make_options, mount_options, policy, memory, scheduler, \
-            read_ahead, max_request, queue_depth, write_cache, disk_size, state",
+            upkeep, file_system, make_options, mount_options, policy, memory, processor, \
+            scheduler, read_ahead, max_request, queue_depth, write_cache, disk_size, state",
     ),
     (
         "level = [\"raid0\", \"linear\"]",
