@@ -38,6 +38,8 @@ struct Study {
     trials: Vec<Value>,
     /// What its report says of each kind of work.
     sentences: Vec<String>,
+    /// What it says is cached, by configuration.
+    cached: Value,
 }
 
 /// A figure of a trial, and how it is called.
@@ -66,7 +68,7 @@ impl Study {
         let report: Value = serde_json::from_str(&report).unwrap();
         let headlines = report["headlines"].as_array().unwrap().iter();
         let sentences = headlines.map(|one| one["sentence"].as_str().unwrap().to_owned()).collect();
-        Study { trials, sentences }
+        Study { trials, sentences, cached: report["cached"].clone() }
     }
 
     /// The trials of one workload of the configurations that have these settings, as `axis=value`.
@@ -256,6 +258,63 @@ fn many_small_files() {
     let cached = figure(&["drop_caches=false"], "read", READ);
     tell("many small files", "read from the system's cache", &[cached]);
     assert!(cached > 100.0, "the system's cache hides the medium");
+}
+
+/// "NTFS is cached even under quick removal, so pulling loses data; FAT32 is not for writes". What
+/// its authors had is Windows' NTFS, which caches on such a drive; Linux's caches in its driver,
+/// and past the page cache too, unless it is mounted with `sync`: docs/studies.md says so.
+#[test]
+fn what_the_cache_does() {
+    if !is_built() {
+        return;
+    }
+    let study = Study::run("cache-effect", &["-s", "size=short"]);
+    let holders = |file_system: &str, policy: &str, options: &str| {
+        let settings =
+            [("file_system", file_system), ("policy", policy), ("mount_options", options)];
+        let all = study.cached.as_array().unwrap();
+        let has =
+            |one: &&Value| settings.iter().all(|(axis, value)| one["settings"][*axis] == *value);
+        let found = all.iter().find(has).unwrap_or_else(|| panic!("{settings:?}"));
+        let ways = ["reads_direct", "reads_buffered", "writes_direct", "writes_buffered"];
+        let holders = ways.map(|way| found[way]["holder"].as_str().unwrap().to_owned());
+        println!("what the cache does: {file_system}, {policy}, {options}: {}", holders.join(", "));
+        holders
+    };
+    // Direct rows are cached by nobody, and buffered reads are, whatever the policy.
+    for file_system in ["vfat", "ext4"] {
+        assert_eq!(holders(file_system, "quick", "defaults"), ["drive", "cache", "drive", "drive"]);
+        let set_for_performance = holders(file_system, "performance", "defaults");
+        assert_eq!(set_for_performance[..3], ["drive", "cache", "drive"]);
+        assert_ne!(set_for_performance[3], "drive", "{file_system}: writes wait in memory");
+    }
+    // NTFS is cached even under quick removal where the file system is left as it comes.
+    for (policy, options) in [("quick", "async"), ("performance", "defaults")] {
+        assert_eq!(holders("ntfs", policy, options), ["cache"; 4]);
+    }
+    assert_eq!(holders("ntfs", "quick", "sync"), ["cache", "cache", "drive", "drive"]);
+
+    let written = |of: [&str; 3]| {
+        let of = [
+            &format!("file_system={}", of[0])[..],
+            &format!("policy={}", of[1]),
+            &format!("mount_options={}", of[2]),
+        ];
+        let row = "crystal: RND4K Q1T1 write buffered";
+        [READ, DURABLE].map(|metric| study.figure(&of, row, metric) / 1e6)
+    };
+    let [cached, kept, synced] = [
+        ["vfat", "performance", "defaults"],
+        ["vfat", "quick", "defaults"],
+        ["ntfs", "quick", "sync"],
+    ]
+    .map(written);
+    tell("what the cache does", "FAT32, performance", &cached);
+    tell("what the cache does", "FAT32, quick removal", &kept);
+    tell("what the cache does", "NTFS, quick removal, synced", &synced);
+    assert!(cached[0] > 1000.0 * kept[0], "a rate of the cache is none of the stick");
+    assert!((0.7..2.0).contains(&(cached[1] / kept[1])), "and in the end the stick is as slow");
+    assert!(2.0 * synced[1] < kept[1], "ntfs-3g writes three bytes for one");
 }
 
 /// Bytes a second at which a disc is written in one pass, at its slow end.

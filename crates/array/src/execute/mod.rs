@@ -121,9 +121,7 @@ impl<L: Level> ArrayChannel<L> {
             if self.pieces.members.slot(slot).in_flight > 0 {
                 let at = done.len();
                 let member = self.pieces.members.poll(slot, done);
-                if done.len() > at {
-                    self.end_commands(slot, member.as_ref(), at, done);
-                }
+                self.end_commands(slot, member.as_ref(), at, done);
             }
         }
         if self.pieces.members.has_retired() {
