@@ -19,8 +19,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use block::{
-    Buf, BufMut, Channel, Completion, Device, Error, ErrorKind, Extents, Info, Node, Op, Reactor,
-    Request, Returned, duration_text,
+    Buf, BufMut, Channel, Completion, Device, Error, ErrorKind, Extents, Info, Lease, Node, Op,
+    Reactor, Request, Returned, duration_text,
 };
 use reactor::{Slots, Source};
 
@@ -118,6 +118,10 @@ impl Device for DeadlineDevice {
         } else {
             self.below.extents(offset, length, found);
         }
+    }
+
+    fn lease(&self) -> Option<&Lease> {
+        self.below.lease()
     }
 }
 

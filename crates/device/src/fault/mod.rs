@@ -27,8 +27,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use block::{
-    Blocking, Channel, Device, DiscardSupport, Error, ErrorKind, Info, Node, Reactor, Support,
-    Traced, duration_text, size_text,
+    Blocking, Channel, Device, DiscardSupport, Error, ErrorKind, Info, Lease, Node, Reactor,
+    Support, Traced, duration_text, size_text,
 };
 
 use channel::FaultChannel;
@@ -302,6 +302,10 @@ impl Device for FaultDevice {
         let below = self.shared.below.open(depth, reactor)?;
         let channel = FaultChannel::new(&self.shared, below, reactor);
         Ok(Box::new(Traced::new(channel, &self.describe())))
+    }
+
+    fn lease(&self) -> Option<&Lease> {
+        self.shared.below.lease()
     }
 }
 

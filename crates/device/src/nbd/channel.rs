@@ -7,7 +7,7 @@
 //! ```
 
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -22,10 +22,11 @@ use nbd_wire::{
     SIMPLE_REPLY_MAGIC, chunk, command, command_flags,
 };
 use reactor::{Event, Outcome, RingFile, Slots, Source};
-use rustix::net::{Shutdown, shutdown};
+use rustix::io::Errno;
+use rustix::net::{SendFlags, Shutdown, sendmsg, shutdown};
 
 use super::Shared;
-use super::greet::{Connected, connect};
+use super::greet::{Connected, Gate};
 
 /// Zeroes and discards are asked for in parts of so many bytes: the protocol counts in 32 bits.
 const PART_MAX_BYTES: u64 = 1 << 30;
@@ -36,10 +37,17 @@ const ERROR_MAX_BYTES: u32 = 4096 + 6;
 /// Between two attempts to connect again.
 const RETRY_TIME: Duration = Duration::from_millis(200);
 
+/// Between two looks whether what is held back may be sent.
+const HELD_TIME: Duration = Duration::from_millis(20);
+/// So many pieces are sent with one system call at most.
+const SEND_PIECES_MAX: usize = 512;
+
 /// Tokens of the operations on a connection; each is under way once at most.
 const SEND: u64 = 0;
 const RECEIVE: u64 = 1;
 const CONNECTED: u64 = 2;
+/// A look whether writes that are held back may be sent.
+const LOOK: u64 = 4;
 /// The end of the time for connecting again; above the lowest byte is which time it is.
 const GIVE_UP: u64 = 3;
 
@@ -55,6 +63,8 @@ pub(super) struct NbdChannel {
     state: State,
     /// How often another connection was needed.
     losses: u64,
+    /// A look at what is held back is set.
+    is_looking: bool,
 }
 
 enum State {
@@ -74,6 +84,16 @@ struct Connection {
     is_sending: bool,
     is_receiving: bool,
     receiving: Receiving,
+    /// What is sent next, where others may write to the same medium.
+    unsent: Option<Unsent>,
+    /// Where another thread sends: what it looks at.
+    gate: Option<Arc<Gate>>,
+}
+
+/// What has begun to be sent to a medium that others may write to.
+struct Unsent {
+    bytes: Buf,
+    has_writes: bool,
 }
 
 /// Connects in a thread of its own; the socket can be read from when it has an answer, or ended.
@@ -156,7 +176,7 @@ impl NbdChannel {
         depth: u32,
         reactor: &Reactor,
     ) -> Result<NbdChannel, Error> {
-        let connected = connect(&shared.address, shared.secure.as_ref())?;
+        let connected = shared.connect()?;
         same_export(&shared, &connected)?;
         let connection = Connection::new(&shared, connected, reactor)?;
         let mut channel = NbdChannel {
@@ -167,6 +187,7 @@ impl NbdChannel {
             answered: Vec::new(),
             state: State::Connected(connection),
             losses: 0,
+            is_looking: false,
         };
         channel.receive(None);
         Ok(channel)
@@ -175,11 +196,26 @@ impl NbdChannel {
     /// Sends what is queued, unless something is being sent.
     fn send(&mut self) {
         let State::Connected(connection) = &mut self.state else { return };
-        if connection.is_sending || self.queued.is_empty() {
+        if connection.is_sending || connection.unsent.is_some() || self.queued.is_empty() {
             return;
         }
-        let keys: Vec<u32> =
+        let is_shared = self.shared.lease.is_limited();
+        let writes = |key: &u32| self.running.get(*key).is_some_and(|one| one.work.may_be_lost());
+        let mut keys: Vec<u32> =
             self.queued.drain(..self.queued.len().min(SEND_REQUESTS_MAX)).collect();
+        let mut has_writes = is_shared && keys.iter().any(writes);
+        if has_writes && !self.shared.lease.holds() {
+            // What is read meanwhile may make the right to write longer.
+            let (held, free) = keys.into_iter().partition::<Vec<u32>, _>(writes);
+            held.into_iter().rev().for_each(|key| self.queued.push_front(key));
+            (keys, has_writes) = (free, false);
+            if !std::mem::replace(&mut self.is_looking, true) {
+                self.source.at(self.source.reactor().now() + HELD_TIME, LOOK);
+            }
+            if keys.is_empty() {
+                return;
+            }
+        }
         let mut heads = BufMut::zeroed(keys.len() * REQUEST_BYTES);
         let mut text = Vec::with_capacity(keys.len() * REQUEST_BYTES);
         for key in &keys {
@@ -195,8 +231,51 @@ impl NbdChannel {
                 push(&mut all, from.clone());
             }
         }
+        let bytes = all.expect("something is queued");
+        if is_shared {
+            if has_writes && let Some(gate) = &connection.gate {
+                gate.has_writes.store(true, Ordering::Release);
+            }
+            connection.unsent = Some(Unsent { bytes, has_writes });
+            return self.send_shared();
+        }
         connection.is_sending = true;
-        self.source.send(&connection.file, all.expect("something is queued"), SEND);
+        self.source.send(&connection.file, bytes, SEND);
+    }
+
+    /// Sends at once what others may write over: between the look at the lease and the kernel there
+    /// is nothing that waits, and what does not fit into the socket stays here.
+    fn send_shared(&mut self) {
+        let State::Connected(connection) = &mut self.state else { return };
+        while let Some(unsent) = connection.unsent.as_mut().filter(|_| !connection.is_sending) {
+            let pieces: Vec<IoSlice<'_>> =
+                unsent.bytes.slices().take(SEND_PIECES_MAX).map(IoSlice::new).collect();
+            let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+            if unsent.has_writes && !self.shared.lease.holds() {
+                if !std::mem::replace(&mut self.is_looking, true) {
+                    self.source.at(self.source.reactor().now() + HELD_TIME, LOOK);
+                }
+                return;
+            }
+            match sendmsg(connection.socket.as_fd(), &pieces, &mut Default::default(), flags) {
+                Ok(count) if count < unsent.bytes.len() => {
+                    let _ = unsent.bytes.split_to(count);
+                }
+                Ok(_) => connection.unsent = None,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    connection.is_sending = true;
+                    self.source.writable(&connection.file, SEND);
+                }
+                Err(error) => return self.lose(error.into()),
+            }
+        }
+    }
+
+    /// Goes on with what was held back, or had no room in the socket.
+    fn go_on(&mut self) {
+        self.send_shared();
+        self.send();
     }
 
     /// Starts receiving: into `into`, or else the head of what comes next.
@@ -213,6 +292,19 @@ impl NbdChannel {
     fn ended(&mut self, event: Event, done: &mut Vec<Completion>) {
         match (event.token, event.outcome) {
             (SEND, Outcome::Written { buffer, result }) => self.sent(buffer, result),
+            (SEND, Outcome::Done { .. }) => {
+                match &mut self.state {
+                    State::Connected(one) | State::Closing { old: one, .. } => {
+                        one.is_sending = false;
+                    }
+                    State::Reconnecting(_) | State::Gone => {}
+                }
+                self.go_on();
+            }
+            (LOOK, Outcome::Timer) => {
+                self.is_looking = false;
+                self.go_on();
+            }
             (RECEIVE, Outcome::Read { buffer, result }) => self.received(buffer, result, done),
             (CONNECTED, Outcome::Done { .. }) => self.reconnected(),
             (token, Outcome::Timer) if token == GIVE_UP | self.losses << 8 => self.too_late(done),
@@ -480,6 +572,12 @@ impl NbdChannel {
             }
             let running = self.running.take(key)?;
             self.running.remove(key);
+            if let State::Connected(Connection { gate: Some(gate), .. }) = &self.state
+                && running.work.may_be_lost()
+                && !self.running.iter().any(|(_, running)| running.work.may_be_lost())
+            {
+                gate.has_writes.store(false, Ordering::Release);
+            }
             done.push(self.finish(running));
         }
         self.receive(None);
@@ -599,7 +697,7 @@ impl NbdChannel {
         connecting
             .spawn(move || {
                 loop {
-                    let connected = connect(&shared.address, shared.secure.as_ref());
+                    let connected = shared.connect();
                     let is_over = connected.is_ok();
                     // Without a channel that waits for it, a connection ends here.
                     let is_told = answer_to.send(connected).is_ok();
@@ -687,7 +785,7 @@ impl Channel for NbdChannel {
         let shared = &self.shared;
         let allowed = shared.info.check(&request.op);
         let allowed = allowed.map_err(|error| error.at(&shared.address)).and_then(|()| {
-            match (shared.gone.get(), &request.op) {
+            match (shared.gone(), &request.op) {
                 (Some(error), _) => Err(error.repeat()),
                 (None, Op::Flush) => still_durable(shared),
                 (None, _) => Ok(()),
@@ -724,7 +822,7 @@ impl Channel for NbdChannel {
         while let Some(event) = self.source.take() {
             self.ended(event, done);
         }
-        if !matches!(self.state, State::Gone) && self.shared.gone.get().is_some() {
+        if !matches!(self.state, State::Gone) && self.shared.gone().is_some() {
             self.follow(done);
         }
         done.append(&mut self.answered);
@@ -742,7 +840,7 @@ impl NbdChannel {
             self.lose(io::Error::from(io::ErrorKind::NotConnected));
         }
         if let State::Reconnecting(_) = &self.state
-            && let Some(error) = self.shared.gone.get().map(Error::repeat)
+            && let Some(error) = self.shared.gone().map(Error::repeat)
         {
             self.give_up(&error, done);
         }
@@ -753,7 +851,7 @@ impl NbdChannel {
 impl Drop for NbdChannel {
     fn drop(&mut self) {
         if let State::Connected(connection) = &self.state {
-            if !connection.is_sending {
+            if !connection.is_sending && connection.unsent.is_none() {
                 let bye = RequestHead {
                     flags: 0,
                     command: command::DISCONNECT,
@@ -761,7 +859,7 @@ impl Drop for NbdChannel {
                     offset: 0,
                     length: 0,
                 };
-                let flags = rustix::net::SendFlags::NOSIGNAL | rustix::net::SendFlags::DONTWAIT;
+                let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
                 // A server that is not told sees the end of the connection.
                 let _ = rustix::net::send(connection.socket.as_fd(), &bye.bytes(), flags);
             }
@@ -782,7 +880,15 @@ impl Connection {
             Error::from_io(text, error)
         })?;
         let receiving = Receiving::Head;
-        Ok(Connection { socket, file, is_sending: false, is_receiving: false, receiving })
+        Ok(Connection {
+            socket,
+            file,
+            is_sending: false,
+            is_receiving: false,
+            receiving,
+            unsent: None,
+            gate: connected.gate,
+        })
     }
 }
 

@@ -8,9 +8,11 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use block::{Error, ErrorKind};
+use block::{Error, ErrorKind, Lease};
 use nbd_wire::{
     ALLOCATION, Cursor, GREETING_MAGIC, OPTION_MAGIC, OPTION_REPLY_MAGIC, REQUEST_MAX_BYTES,
     STRING_MAX_BYTES, info, option, reply, server_flags,
@@ -23,6 +25,9 @@ use super::tls::{self, Secure};
 const PORT: u16 = 10809;
 /// A server answers each step of the handshake in this time.
 const STEP_TIME: Duration = Duration::from_secs(10);
+/// What a host has not taken for so long is not sent any more, where others may write to the same
+/// medium: the connection ends.
+pub(super) const UNSENT_TIME: Duration = Duration::from_secs(10);
 /// No reply to an option is longer, in bytes: a name, a text and some numbers.
 const REPLY_MAX_BYTES: usize = 2 * STRING_MAX_BYTES + 64;
 
@@ -159,16 +164,39 @@ pub(super) struct Export {
 pub(super) struct Connected {
     pub(super) socket: OwnedFd,
     pub(super) export: Export,
+    /// Where another thread sends what is written to the socket: what that thread has to hold back.
+    pub(super) gate: Option<Arc<Gate>>,
 }
 
-/// Connects to a server and chooses the export, with TLS where `secure` is there.
+/// What a thread that sends for a channel looks at before it does.
+#[derive(Default)]
+pub(super) struct Gate {
+    /// There are writes among what the channel has sent and the server has not answered.
+    pub(super) has_writes: AtomicBool,
+    /// Until when those may be sent.
+    pub(super) lease: OnceLock<Arc<Lease>>,
+}
+
+impl Gate {
+    pub(super) fn is_shut(&self) -> bool {
+        self.has_writes.load(Ordering::Acquire)
+            && self.lease.get().is_some_and(|lease| !lease.holds())
+    }
+}
+
+/// Connects to a server and chooses the export, with TLS where `secure` is there. With `is_shared`
+/// nothing is on its way for longer than [`UNSENT_TIME`].
 ///
 /// # Errors
 /// [`ErrorKind::NotFound`] for a host, a port, a socket or an export that is not there,
 /// [`ErrorKind::Unsupported`] for a server that speaks otherwise, wants TLS or has none,
 /// [`ErrorKind::Permission`] for one whose certificate is not accepted, or that does not accept
 /// ours, [`ErrorKind::TimedOut`], or what the system says.
-pub(super) fn connect(address: &NbdAddress, secure: Option<&Secure>) -> Result<Connected, Error> {
+pub(super) fn connect(
+    address: &NbdAddress,
+    secure: Option<&Secure>,
+    is_shared: bool,
+) -> Result<Connected, Error> {
     let failed = |error| lost(address, error);
     match &address.place {
         Place::Unix(path) | Place::Own { socket: path, .. } => {
@@ -180,6 +208,11 @@ pub(super) fn connect(address: &NbdAddress, secure: Option<&Secure>) -> Result<C
             stream.set_nodelay(true).map_err(failed)?;
             // A host that is gone without a word is noticed although nothing is asked of it.
             let _ = rustix::net::sockopt::set_socket_keepalive(stream.as_fd(), true);
+            if is_shared {
+                let time = u32::try_from(UNSENT_TIME.as_millis()).expect("it is short");
+                rustix::net::sockopt::set_tcp_user_timeout(stream.as_fd(), time)
+                    .map_err(|error| failed(error.into()))?;
+            }
             talk(stream, address, secure)
         }
     }
@@ -203,7 +236,7 @@ where
     let Some(secure) = secure else {
         let export = choose(&mut stream, address)?;
         limit(&stream, None)?;
-        return Ok(Connected { socket: stream.into(), export });
+        return Ok(Connected { socket: stream.into(), export, gate: None });
     };
     ask(&mut stream, address, option::STARTTLS, &[], |_, _| false)?.map_err(|_| {
         Error::new(
@@ -229,7 +262,9 @@ where
         }
     };
     limit(&stream.sock, None)?;
-    Ok(Connected { socket: tls::relay(stream).map_err(failed)?, export })
+    let gate = Arc::<Gate>::default();
+    let socket = tls::relay(stream, Arc::clone(&gate)).map_err(failed)?;
+    Ok(Connected { socket, export, gate: Some(gate) })
 }
 
 fn connect_tcp(host: &str, port: u16) -> io::Result<TcpStream> {

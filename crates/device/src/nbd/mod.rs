@@ -29,8 +29,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use block::{
-    Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Reactor, Support,
-    Traced,
+    Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Lease, Node, Reactor,
+    Support, Traced,
 };
 use nbd_wire::transmission_flags as can;
 
@@ -38,7 +38,7 @@ pub use greet::NbdAddress;
 pub use tls::NbdTls;
 
 use channel::NbdChannel;
-use greet::Export;
+use greet::{Connected, Export};
 use several::Several;
 use status::Status;
 use tls::Secure;
@@ -96,6 +96,8 @@ struct Shared {
     gone: OnceLock<Error>,
     /// Ends a server of our own, after the last channel.
     _server: Option<Box<dyn Any + Send + Sync>>,
+    /// Until when writes may be sent.
+    lease: Arc<Lease>,
 }
 
 impl Shared {
@@ -107,6 +109,28 @@ impl Shared {
     /// Notes that the device is gone; of several reasons the first counts.
     fn end(&self, error: &Error) -> Error {
         self.gone.get_or_init(|| error.repeat()).repeat()
+    }
+
+    /// A connection to the export as it was at first.
+    ///
+    /// # Errors
+    /// As [`greet::connect`], and where another export is there now.
+    fn connect(&self) -> Result<Connected, Error> {
+        let connected =
+            greet::connect(&self.address, self.secure.as_ref(), self.lease.is_limited())?;
+        if let Some(gate) = &connected.gate {
+            let _ = gate.lease.set(Arc::clone(&self.lease));
+        }
+        Ok(connected)
+    }
+
+    /// Why the device is gone, if it is: also where another server has its array.
+    fn gone(&self) -> Option<&Error> {
+        if let Some(reason) = self.lease.ended() {
+            let text = format!("{}: {reason}", self.address);
+            return Some(self.gone.get_or_init(|| Error::new(ErrorKind::Gone, text)));
+        }
+        self.gone.get()
     }
 }
 
@@ -138,7 +162,8 @@ impl NbdDevice {
             }
         };
         assert!((1..=NbdOptions::CONNECTIONS_MAX).contains(&options.connections));
-        let found = greet::connect(&address, secure.as_ref())?.export;
+        let found = greet::connect(&address, secure.as_ref(), false)?.export;
+        let in_flight = address.host().map_or(Duration::ZERO, |_| greet::UNSENT_TIME);
         let info = info(&address, options, &found)?;
         let can = |flag: u16| found.flags & flag != 0;
         let shared = Shared {
@@ -153,6 +178,7 @@ impl NbdDevice {
             flush_failed: OnceLock::new(),
             gone: OnceLock::new(),
             _server: None,
+            lease: Arc::new(Lease::unlimited(in_flight)),
         };
         Ok(NbdDevice { shared: Arc::new(shared), node, status: Mutex::new(Status::new()) })
     }
@@ -244,7 +270,7 @@ impl Device for NbdDevice {
     }
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
-        if let Some(error) = self.shared.gone.get() {
+        if let Some(error) = self.shared.gone() {
             return Err(error.repeat());
         }
         if self.shared.options.connections > 1 {
@@ -266,5 +292,9 @@ impl Device for NbdDevice {
         if found.length() == before {
             found.push(length, false);
         }
+    }
+
+    fn lease(&self) -> Option<&Lease> {
+        Some(&self.shared.lease)
     }
 }

@@ -50,7 +50,7 @@ impl Channel for Several {
     fn poll(&mut self, done: &mut Vec<Completion>) {
         self.connections.iter_mut().for_each(|connection| connection.poll(done));
         // One that was polled before another lost the device has not heard of it.
-        if self.shared.gone.get().is_some() {
+        if self.shared.gone().is_some() {
             self.connections.iter_mut().for_each(|connection| connection.poll(done));
         }
     }

@@ -44,7 +44,7 @@ impl Status {
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
             None => {
-                let socket = connect(address, secure)?.socket;
+                let socket = connect(address, secure, false)?.socket;
                 for direction in [Timeout::Recv, Timeout::Send] {
                     set_socket_timeout(socket.as_fd(), direction, Some(ANSWER_TIME)).map_err(
                         |error| Error::from_io(format!("{address}: time limits"), error.into()),

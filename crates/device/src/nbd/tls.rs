@@ -20,12 +20,17 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{CertificateError, ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
+use super::greet::Gate;
+
 /// What is decrypted at a time, at most, in bytes.
 const PART_BYTES: usize = 64 << 10;
 /// So much is kept for a channel that does not take it, in bytes; then the server has to wait.
 const KEPT_BYTES: usize = 1 << 20;
 /// What a channel has sent before it ended is sent on for so long.
 const GOODBYE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+
+/// Between two looks at a gate that is shut.
+const SHUT: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
 /// Files in PEM, and the name that the server's certificate has to be for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,7 +186,10 @@ impl Secure {
 ///
 /// # Errors
 /// What the system says.
-pub(super) fn relay<S>(stream: StreamOwned<ClientConnection, S>) -> io::Result<OwnedFd>
+pub(super) fn relay<S>(
+    stream: StreamOwned<ClientConnection, S>,
+    gate: Arc<Gate>,
+) -> io::Result<OwnedFd>
 where
     S: Read + Write + AsFd + Send + 'static,
 {
@@ -195,6 +203,7 @@ where
         channel: theirs,
         kept: Vec::new(),
         server_has_ended: false,
+        gate,
     };
     // Either end ends it.
     thread::Builder::new().name("nbd-tls".to_owned()).spawn(move || relay.run())?;
@@ -208,6 +217,7 @@ struct Relay<S> {
     /// Decrypted, and not taken by the channel yet.
     kept: Vec<u8>,
     server_has_ended: bool,
+    gate: Arc<Gate>,
 }
 
 impl<S: Read + Write + AsFd> Relay<S> {
@@ -226,14 +236,15 @@ impl<S: Read + Write + AsFd> Relay<S> {
                 return Ok(());
             }
             let wants = |yes: bool, flag| if yes { flag } else { PollFlags::empty() };
-            let to_server = wants(self.session.wants_write(), PollFlags::OUT)
+            let is_shut = self.session.wants_write() && self.gate.is_shut();
+            let to_server = wants(self.session.wants_write() && !is_shut, PollFlags::OUT)
                 | wants(self.kept.len() < KEPT_BYTES && !self.server_has_ended, PollFlags::IN);
             let to_channel = wants(!self.kept.is_empty(), PollFlags::OUT)
                 | wants(!self.session.wants_write(), PollFlags::IN);
             let both = [(self.server.as_fd(), to_server), (self.channel.as_fd(), to_channel)];
-            let [server, channel] = ready(both, None)?;
+            let [server, channel] = ready(both, is_shut.then_some(&SHUT))?;
             if server.intersects(PollFlags::OUT) {
-                would_block(self.session.write_tls(&mut self.server))?;
+                self.send()?;
             }
             if to_server.contains(PollFlags::IN) && is_readable(server) {
                 match would_block(self.session.read_tls(&mut self.server))? {
@@ -252,12 +263,20 @@ impl<S: Read + Write + AsFd> Relay<S> {
                     Some(0) => return self.goodbye(),
                     Some(count) => {
                         self.session.writer().write_all(&part[..count])?;
-                        would_block(self.session.write_tls(&mut self.server))?;
+                        self.send()?;
                     }
                     None => {}
                 }
             }
         }
+    }
+
+    /// Sends what is encrypted, unless that may be sent no more.
+    fn send(&mut self) -> io::Result<()> {
+        if !self.gate.is_shut() {
+            would_block(self.session.write_tls(&mut self.server))?;
+        }
+        Ok(())
     }
 
     /// What has come whole, for the channel.
@@ -273,7 +292,7 @@ impl<S: Read + Write + AsFd> Relay<S> {
     /// The channel has ended: the rest of what it said goes out, with the end of TLS behind it.
     fn goodbye(&mut self) -> io::Result<()> {
         self.session.send_close_notify();
-        while self.session.wants_write() {
+        while self.session.wants_write() && !self.gate.is_shut() {
             if would_block(self.session.write_tls(&mut self.server))?.is_some() {
                 continue;
             }

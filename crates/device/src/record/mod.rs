@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use block::{
-    Channel, Completion, Device, Error, ErrorKind, Extents, Info, Node, Op, Reactor, Request,
-    Traced,
+    Channel, Completion, Device, Error, ErrorKind, Extents, Info, Lease, Node, Op, Reactor,
+    Request, Traced,
 };
 
 use csv::CsvReader;
@@ -161,6 +161,10 @@ impl Device for RecordDevice {
 
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
         self.shared.below.extents(offset, length, found);
+    }
+
+    fn lease(&self) -> Option<&Lease> {
+        self.shared.below.lease()
     }
 }
 
