@@ -9,6 +9,7 @@
 //!   plan      what to lock, read, compute and write, as plain data
 //!   execute   runs any plan; a member's failure means planning again
 //!   health    the members' states
+//!   fence     when it is sure that no server of another host has the members: pure
 //!   metadata  md's superblocks, bitmap and log of a running array
 //!   sync      rebuilds, resyncs and scrubs; members that are added, removed and replaced
 //! ```
@@ -18,6 +19,7 @@
 
 mod device;
 mod execute;
+mod fence;
 pub mod geometry;
 mod health;
 mod level;

@@ -95,7 +95,12 @@ impl Opened {
         let mut stack = stack::build(node, &context)?;
         let mut upkeep = None;
         match options.reactor {
-            _ if !options.upkeep => (),
+            _ if !options.upkeep => {
+                if stack.arrays.running().iter().any(Running::is_shared) {
+                    let text = "members on other hosts: such an array is not served without upkeep";
+                    return Err(block::Error::new(block::ErrorKind::Invalid, text));
+                }
+            }
             None => upkeep = Some(Upkeep::start(stack.arrays.running(), &stack.caches)?),
             Some(_) => stack.device = PolledDevice::over(&stack),
         }

@@ -324,10 +324,12 @@ pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
         leaves: Vec::new(),
         seals: Vec::new(),
         deadlines: Vec::new(),
+        exports: Vec::new(),
     };
     refuse_members_named_twice(node)?;
     let device = builder.device(node)?;
     let device = if context.emulate { Emulated::over(device) } else { device };
+    builder.notes.extend(builder.exports.iter().filter_map(|export| nbd::note(&**export)));
     let Builder {
         members,
         notes,
@@ -376,6 +378,7 @@ struct Builder<'a> {
     /// Stores of caches, and the leaves below each cache.
     seals: Vec<(StoreSeal, Range<usize>)>,
     deadlines: Vec<DeadlineWatch>,
+    exports: Vec<Arc<NbdDevice>>,
 }
 
 /// The checked options of one layer or leaf.
@@ -858,7 +861,9 @@ impl Builder<'_> {
         if let Some((version, array)) = superblocks::mark_of(&device)? {
             self.carriers.push((device.describe().to_string(), version, array));
         }
-        Ok(Arc::new(device))
+        let device = Arc::new(device);
+        self.exports.push(Arc::clone(&device));
+        Ok(device)
     }
 
     fn file(&mut self, path: &Path, settings: &Settings<'_>) -> Result<Arc<dyn Device>, Error> {

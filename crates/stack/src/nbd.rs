@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use block::{Error, ErrorKind, Node};
+use block::{Device, Error, ErrorKind, Node};
 use device::{NbdAddress, NbdDevice, NbdOptions, NbdTls};
 
 use crate::build::Settings;
@@ -47,6 +47,18 @@ pub(crate) fn open(
         connections,
     };
     NbdDevice::connect(place, tls.as_ref(), options, leaf.clone())
+}
+
+/// What is to be said of an export that is written to without superblocks that say who does.
+pub(crate) fn note(export: &dyn Device) -> Option<String> {
+    let is_open = export.lease().is_some_and(|lease| !lease.is_limited());
+    (is_open && !export.info().read_only).then(|| {
+        format!(
+            "{}: nothing keeps another server from writing to it too: only arrays with redundancy \
+            and superblocks are kept apart",
+            export.describe()
+        )
+    })
 }
 
 fn tls(shown: &str, settings: &Settings<'_>) -> Result<NbdTls, Error> {

@@ -20,10 +20,11 @@ use array::md::{
     AssembleOptions, Assembly, Candidate, ChecksumVerdict, Role, Slot, Start, Superblock,
     TimeStamp, Version, assemble, uuid_text,
 };
-use array::metadata::{Running, StartOptions, examine, start};
+use array::metadata::{Running, StartOptions, examine, is_shared, start, watch};
 use block::{Blocking, Device, Error, ErrorKind, Node, Reactor, SECTOR_BYTES, size_text};
 use cache::{LeafFacts, StoreSeal};
 use device::DeadlineWatch;
+use reactor::Random;
 
 use crate::facts::Leaf;
 
@@ -179,6 +180,12 @@ pub(crate) fn run(
     members: &[Option<Arc<dyn Device>>],
     reactor: &Reactor,
 ) -> Result<(Running, Vec<String>), Error> {
+    let devices: Vec<&Arc<dyn Device>> = members.iter().flatten().collect();
+    let read_only = said.read_only || devices.iter().any(|device| device.info().read_only);
+    // Where others reach a member, nothing that is found counts before it is sure that nobody has
+    // the array.
+    let is_shared = !read_only && is_shared(members);
+    let freedom = is_shared.then(|| watch(&devices, reactor)).transpose()?;
     let (mut candidates, mut devices, mut places) = (Vec::new(), Vec::new(), Vec::new());
     for member in members {
         let Some(device) = member else {
@@ -211,14 +218,20 @@ pub(crate) fn run(
         _ => None,
     };
     let assembly = assemble(&candidates, AssembleOptions { raid0_layout }).map_err(invalid)?;
-    let read_only =
-        said.read_only || devices.iter().flatten().any(|device| device.info().read_only);
     let returning = if read_only { Vec::new() } else { returning(&assembly, &candidates, &places) };
     agree(said, &assembly, &candidates, &places, &returning)?;
     #[allow(clippy::needless_update, reason = "tests compile it with the mistakes to be planted")]
-    let options =
-        StartOptions { read_only, force: said.force, time: said.time, ..StartOptions::default() };
+    let options = StartOptions {
+        read_only,
+        force: said.force,
+        time: said.time,
+        // It tells processes apart, and nothing that is computed depends on it.
+        server: freedom.map_or(0, |_| Random::new().u32(..)),
+        freedom,
+        ..StartOptions::default()
+    };
     let running = start(&assembly, &devices, &options, reactor)?;
+    running.claim(reactor)?;
     if !read_only && assembly.level.is_redundant() {
         for &spare in &assembly.spares {
             let uuid = candidates[spare].superblock.device_uuid;

@@ -176,7 +176,7 @@ const FORCE: OptionRow = OptionRow {
     takes: YES_NO,
     default: "no",
     help: "with metadata: start also a dirty array with a member missing, though something may be \
-        lost by it",
+        lost by it, or one with half of its members where other hosts may have the rest",
 };
 const CHUNK: OptionRow = OptionRow {
     name: "chunk",
@@ -262,7 +262,7 @@ pub static LAYERS: &[LayerRow] = &[
         name: "raid1",
         members: (1, 255),
         redundant: true,
-        options: &[METADATA],
+        options: &[METADATA, FORCE],
         help: "everything on every member",
     },
     LayerRow {
@@ -278,6 +278,7 @@ pub static LAYERS: &[LayerRow] = &[
                 help: "how many copies: near each other, far apart, or offset by a row",
             },
             METADATA,
+            FORCE,
         ],
         help: "chunks with copies, dealt out to the members",
     },

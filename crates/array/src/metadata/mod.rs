@@ -25,8 +25,10 @@
 
 mod bad_block_log;
 mod channels;
+mod claim;
 mod facts;
 mod log;
+mod looks;
 mod running;
 mod start;
 mod update;
@@ -39,14 +41,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use block::{Device, Error, ErrorKind};
 
+pub use crate::fence::Freedom;
 use crate::health::Snapshot;
 use crate::md::{Superblock, TimeStamp};
 use crate::rows::Waiter;
 use crate::sync::Ranges;
 use crate::{Lost, MemberSet};
 pub(crate) use channels::{Ended, MetadataChannels};
+pub use claim::{is_shared, takeover_time, watch};
 use facts::{Facts, RecordedState};
 pub(crate) use log::{LogWriter, Logged};
+use looks::Fence;
 pub use running::{Running, Status};
 pub use start::{StartOptions, examine, start};
 pub(crate) use update::MetadataUpdate;
@@ -170,6 +175,12 @@ struct State {
     is_stopped: bool,
     /// Why nothing can be written any more.
     broken: Option<String>,
+    /// Updates that were begun.
+    updates: u64,
+    /// What keeps servers of other hosts away, where they reach a member.
+    fence: Option<Fence>,
+    /// What this server writes as the microseconds of an update once there is a fence.
+    server: u32,
     time: fn() -> Option<TimeStamp>,
 }
 
@@ -269,14 +280,7 @@ impl Metadata {
         let state = &mut *self.state();
         let failed = !failures.is_empty();
         for (device, error) in failures {
-            let error = error.at("writing md's metadata");
-            let name = state.devices[device].name.clone();
-            match state.roles.iter().position(|held| *held == Some(device)) {
-                Some(role) if !array.fail(role, &error) => {
-                    state.broken = Some(format!("{name}: {error}"));
-                }
-                _ => state.devices[device].is_out = true,
-            }
+            state.drop_device(array, device, &error.at("writing md's metadata"));
         }
         let generation = state
             .take_over(update, if failed { UpdateOutcome::Failed } else { UpdateOutcome::Done });
@@ -341,6 +345,17 @@ impl State {
         }
     }
 
+    /// Goes on without a device, where that can be.
+    fn drop_device(&mut self, array: &dyn ArrayView, device: usize, error: &Error) {
+        match self.roles.iter().position(|held| *held == Some(device)) {
+            Some(role) if !array.fail(role, error) => {
+                let name = &self.devices[device].name;
+                self.broken = Some(format!("{name}: {error}"));
+            }
+            _ => self.devices[device].is_out = true,
+        }
+    }
+
     /// What there is to say now.
     fn facts_now(&mut self, array: &dyn ArrayView) -> Facts {
         self.assign_roles(&array.devices());
@@ -380,7 +395,7 @@ impl State {
         self.parked.push((Arc::clone(waiter), piece));
         match update {
             Some(update) => {
-                self.is_writing = true;
+                (self.is_writing, self.updates) = (true, self.updates + 1);
                 Admission::Write(update)
             }
             None => Admission::Wait,

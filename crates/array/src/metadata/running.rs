@@ -1,6 +1,7 @@
 //! An array that was started from superblocks, without its level's type.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use block::{
     Blocking, BufMut, Channel, Device, Emulated, Error, ErrorKind, Extents, Info, Node, Reactor,
@@ -8,9 +9,10 @@ use block::{
 };
 
 use super::facts::superblock_of;
+use super::looks::Looks;
 use super::write_intent::WriteIntentBitmap;
 use super::writer::HasMetadata;
-use super::{Metadata, MetadataDevice, MetadataWriter, start};
+use super::{Metadata, MetadataDevice, MetadataWriter, start, watch};
 use crate::device::ArrayDevice;
 use crate::health::Snapshot;
 use crate::md::{Assembly, Features, Role, Superblock};
@@ -79,6 +81,25 @@ impl Running {
     #[must_use]
     pub fn assembly(&self) -> &Assembly {
         &self.assembly
+    }
+
+    /// What it is called in messages.
+    pub(super) fn name(&self) -> &str {
+        &self.assembly.name
+    }
+
+    /// Whether other hosts reach a member: then a [`MetadataWriter`] has to be polled at all times,
+    /// for without it the right to write runs out.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        let with_metadata = self.with_metadata.as_ref();
+        with_metadata.is_some_and(|array| array.metadata().writes_until().is_some())
+    }
+
+    /// How long what was sent to a member may be on its way to it.
+    pub(super) fn in_flight(&self) -> Duration {
+        let with_metadata = self.with_metadata.as_ref();
+        with_metadata.map_or(Duration::ZERO, |array| array.metadata().in_flight())
     }
 
     /// What acts on its members: fail, remove, add, replace, rebuild and scrub. Devices that are
@@ -322,6 +343,16 @@ impl Running {
             is_fresh: false,
             is_out: false,
         };
+        if spare.whole.lease().is_some() {
+            if before.is_none_or(|before| !metadata.wrote(&before)) {
+                watch(&[&spare.whole], reactor)?;
+            }
+            metadata.state().share();
+            if let (Some(lease), Some(until)) = (spare.whole.lease(), metadata.writes_until()) {
+                lease.limit(until);
+            }
+            Looks::look_now(metadata, &**with_metadata, reactor)?;
+        }
         write_spare(&spare, metadata, reactor)?;
         metadata.state().devices.push(spare);
         Ok(NewDevice { device, data_offset: data_offset * SECTOR_BYTES })

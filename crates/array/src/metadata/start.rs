@@ -13,12 +13,14 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 use block::{Blocking, Device, Emulated, Error, ErrorKind, Node, Reactor, SECTOR_BYTES, size_text};
+use reactor::since_boot;
 
 use super::facts::{Facts, RecordedState, superblock_of};
 use super::log::{LogWriter, Replayed, Source, replay};
 use super::write_intent::WriteIntentBitmap;
 use super::{Metadata, MetadataDevice, Running, State, planted};
 use crate::device::{ArrayDevice, Start};
+use crate::fence::{self, Freedom};
 use crate::geometry::{Linear, Raid0, Raid10};
 use crate::health::MEMBERS_MAX;
 use crate::md::{
@@ -42,6 +44,10 @@ pub struct StartOptions {
     pub force: bool,
     /// What time it is, for the superblocks; `None` leaves the time that they have.
     pub time: fn() -> Option<TimeStamp>,
+    /// A random number that tells this server from others, where they reach a member.
+    pub server: u32,
+    /// What [`watch`](super::watch()) found of the members, where others reach one.
+    pub freedom: Option<Freedom>,
     /// A mistake for a test to find.
     #[cfg(feature = "planted-mistakes")]
     pub planted: super::PlantedMistake,
@@ -53,6 +59,8 @@ impl Default for StartOptions {
             read_only: false,
             force: false,
             time: || None,
+            server: 0,
+            freedom: None,
             #[cfg(feature = "planted-mistakes")]
             planted: super::PlantedMistake::None,
         }
@@ -159,6 +167,16 @@ pub fn start(
 ) -> Result<Running, Error> {
     check_start(assembly, options)?;
     let count = assembly.slots.len();
+    if options.freedom.is_some() {
+        let there = assembly.slots.iter().filter(|slot| uses(slot)).count();
+        if !options.force && !fence::may_start(count, there) {
+            return Err(refused(format!(
+                "the array {} is not started: members are on other hosts, and with {there} of \
+                {count} here another server may have the rest: only with force=yes, once none has",
+                assembly.name
+            )));
+        }
+    }
     if count > MEMBERS_MAX {
         return Err(refused(format!(
             "raid_disks (byte 92) is {count}; an array has at most {MEMBERS_MAX} members here"
@@ -245,6 +263,11 @@ pub fn start(
                 _ => ParityLevel::raid6(count, member_bytes, chunk, layout),
             };
             let log = if master.features.has_ppl() {
+                // A replay writes before the claim does.
+                if options.freedom.is_some_and(|freedom| !freedom.is_fresh(since_boot())) {
+                    let text = "it took too long to look at the members: start again";
+                    return Err(refused(text.to_owned()));
+                }
                 replay_logs(&level, assembly, &master, &mut members, options)?
             } else {
                 None
@@ -417,6 +440,10 @@ fn follow(superblock: &mut Superblock, master: &Superblock) {
         superblock.features = superblock.features.without(logs).with(master.features.only(logs));
         superblock.bitmap_offset_sectors = master.bitmap_offset_sectors;
     }
+}
+
+fn uses(slot: &Slot) -> bool {
+    matches!(slot, Slot::Present(_) | Slot::Recovering { .. })
 }
 
 fn check_start(assembly: &Assembly, options: &StartOptions) -> Result<(), Error> {
@@ -802,7 +829,7 @@ fn metadata(
     };
     let is_said = assembly.clean && members.iter().flatten().all(says_so);
     let empty_log = log.as_ref().map(LogWriter::empty);
-    let state = State {
+    let mut state = State {
         devices,
         roles,
         numbers,
@@ -821,8 +848,14 @@ fn metadata(
         admitted: 0,
         is_stopped: false,
         broken: None,
+        updates: 0,
+        fence: None,
+        server: fence::server_of(options.server),
         time: options.time,
     };
+    if let Some(freedom) = options.freedom {
+        state.claim(freedom, options.force);
+    }
     let by_array_bytes = matches!(assembly.level, md::Level::Raid1 | md::Level::Raid10);
     let log = log.filter(|_| !planted!(options, SkipsLog));
     Metadata {

@@ -10,10 +10,12 @@
 use std::collections::VecDeque;
 
 use block::{BufMut, Error, ErrorKind, Op};
+use reactor::since_boot;
 
 use super::facts::{Facts, RecordedState, events_after, superblock_of};
 use super::write_intent::{Clear, PAGE_BYTES};
-use super::{ArrayView, State, bad_block_log};
+use super::{ArrayView, Fence, State, bad_block_log};
+use crate::fence;
 use crate::md::{Bitmap, Features, Superblock};
 
 /// Phases of commands to the devices, and the state when they have ended.
@@ -30,6 +32,7 @@ pub(crate) struct MetadataUpdate {
     outdated: Vec<usize>,
     /// Some of it was not written.
     is_cut: bool,
+    releases: bool,
 }
 
 impl MetadataUpdate {
@@ -51,9 +54,14 @@ pub(super) enum UpdateOutcome {
 }
 
 /// What is to be written.
+#[derive(Default)]
 struct Order {
     is_active: bool,
     clear: Option<Clear>,
+    /// Superblocks are written although they have nothing new to say.
+    keeps_alive: bool,
+    /// They are nobody's afterwards, where servers are kept apart.
+    releases: bool,
 }
 
 impl State {
@@ -64,7 +72,7 @@ impl State {
         makes_active: bool,
     ) -> Result<MetadataUpdate, Error> {
         let is_active = makes_active || self.is_active;
-        self.order(array, &Order { is_active, clear: None })
+        self.order(array, &Order { is_active, ..Order::default() })
     }
 
     /// An update that calls the array clean. No write is under way, and none is let out until it
@@ -74,8 +82,10 @@ impl State {
         array: &dyn ArrayView,
         clear: Option<Clear>,
         flushes: bool,
+        releases: bool,
     ) -> Result<MetadataUpdate, Error> {
-        let mut update = self.order(array, &Order { is_active: false, clear })?;
+        let releases = releases && self.fence.is_some();
+        let mut update = self.order(array, &Order { clear, releases, ..Order::default() })?;
         if flushes
             && !matches!(
                 update.phases.front().and_then(|phase| phase.first()),
@@ -96,7 +106,16 @@ impl State {
         clear: Clear,
     ) -> Result<MetadataUpdate, Error> {
         let is_active = self.is_active;
-        self.order(array, &Order { is_active, clear: Some(clear) })
+        self.order(array, &Order { is_active, clear: Some(clear), ..Order::default() })
+    }
+
+    /// An update that only shows that the array is in use.
+    pub(super) fn compose_keep_alive(
+        &mut self,
+        array: &dyn ArrayView,
+    ) -> Result<MetadataUpdate, Error> {
+        let is_active = self.is_active;
+        self.order(array, &Order { is_active, keeps_alive: true, ..Order::default() })
     }
 
     fn order(&mut self, array: &dyn ArrayView, order: &Order) -> Result<MetadataUpdate, Error> {
@@ -109,7 +128,23 @@ impl State {
         let facts = self.facts_of(&snapshot, array);
         let devices = self.in_use(&facts);
         let same_facts = self.facts.as_ref() == Some(&facts);
-        let rewrites = !same_facts || self.is_active != order.is_active;
+        if let Some(Fence { is_forced: false, .. }) = &self.fence
+            && !fence::may_go_on(self.roles.len(), devices.len())
+        {
+            let text = format!(
+                "only {} of {} members are left, and another server may have the others: nothing is \
+                written any more",
+                devices.len(),
+                self.roles.len()
+            );
+            self.broken.get_or_insert(text.clone());
+            return Err(Error::new(ErrorKind::Gone, text));
+        }
+        if let Some(fence) = &mut self.fence {
+            fence.is_releasing = order.releases;
+        }
+        let rewrites =
+            !same_facts || self.is_active != order.is_active || order.keeps_alive || order.releases;
         let events = if rewrites { events_after(self.events) } else { self.events };
 
         let mut phases = VecDeque::new();
@@ -180,6 +215,7 @@ impl State {
                 .max()
                 .unwrap_or_default();
             let updated = (self.time)().map_or(before, |now| now.max(before));
+            let updated = self.stamp(updated, before, order.releases);
             // Spares are not written for an array that only gets dirty and clean.
             let spares = if same_facts { Vec::new() } else { self.spares() };
             superblocks.extend(devices.iter().chain(&spares).map(|&device| {
@@ -228,6 +264,7 @@ impl State {
             bitmap,
             outdated,
             is_cut: false,
+            releases: order.releases,
         })
     }
 
@@ -301,6 +338,13 @@ impl State {
         update: MetadataUpdate,
         outcome: UpdateOutcome,
     ) -> Option<u64> {
+        if outcome == UpdateOutcome::Done
+            && let Some(fence) = &mut self.fence
+            && !update.superblocks.is_empty()
+        {
+            fence.hold.wrote(since_boot());
+            fence.is_released = update.releases;
+        }
         for (device, superblock) in update.superblocks {
             self.devices[device].superblock = superblock;
         }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use block::{Clock, Error, ErrorKind};
-use reactor::{Reactor, Source, Woken};
+use reactor::{Reactor, Source, Woken, since_boot};
 
 use super::channels::Ended;
+use super::looks::Looks;
 use super::write_intent::{Clear, WriteIntentBitmap};
 use super::{ArrayView, Metadata, MetadataChannels, MetadataUpdate, planted};
 use crate::rows::Waiter;
@@ -20,6 +21,7 @@ const ROUND_SECONDS: u32 = 5;
 
 const REST_TIMER: u64 = 0;
 const ROUND_TIMER: u64 = 1;
+const FENCE_TIMER: u64 = 2;
 
 /// An array with metadata.
 pub(crate) trait HasMetadata: ArrayView + Send + Sync {
@@ -32,6 +34,7 @@ pub(crate) trait HasMetadata: ArrayView + Send + Sync {
 pub struct MetadataWriter {
     array: Arc<dyn HasMetadata>,
     channels: MetadataChannels,
+    looks: Looks,
     ended: Vec<Ended>,
     source: Source,
     waiter: Arc<Waiter>,
@@ -40,6 +43,7 @@ pub struct MetadataWriter {
     /// Timers that are set.
     rests: bool,
     rounds: bool,
+    waits_for_fence: bool,
     /// How many writes there had been when the rest began.
     admitted: u64,
     /// A round has passed and its bits have not been looked at.
@@ -70,6 +74,8 @@ impl MetadataWriter {
             reactor: reactor.clone(),
             rests: false,
             rounds: false,
+            waits_for_fence: false,
+            looks: Looks::default(),
             admitted: u64::MAX,
             round_is_due: false,
             is_stopping: false,
@@ -83,10 +89,10 @@ impl MetadataWriter {
         self.granted.clear();
         let mut has_rested = false;
         while let Some(event) = self.source.take() {
-            if event.token == REST_TIMER {
-                (self.rests, has_rested) = (false, true);
-            } else {
-                (self.rounds, self.round_is_due) = (false, true);
+            match event.token {
+                REST_TIMER => (self.rests, has_rested) = (false, true),
+                ROUND_TIMER => (self.rounds, self.round_is_due) = (false, true),
+                _ => self.waits_for_fence = false,
             }
         }
         loop {
@@ -105,12 +111,26 @@ impl MetadataWriter {
             {
                 self.channels.begin(update, array.metadata(), &self.reactor);
             }
-            if self.channels.sent == sent {
+            let has_looked = self.looks.poll(array.metadata(), &*array);
+            let looks = self.looks.begin(array.metadata(), &*array, &self.reactor, false);
+            if has_looked {
+                self.reactor.nudge();
+            }
+            if self.channels.sent == sent && !has_looked && !looks {
                 break;
             }
         }
         self.channels.poll_idle(&mut Vec::new());
         self.set_timers();
+    }
+
+    /// Whether anything of it is under way.
+    pub(super) fn is_busy(&self) -> bool {
+        self.channels.is_busy() || self.looks.is_busy()
+    }
+
+    pub(super) fn metadata(&self) -> &Metadata {
+        self.array.metadata()
     }
 
     /// What has to be written now, if anything.
@@ -129,16 +149,20 @@ impl MetadataWriter {
         let update = if self.is_stopping {
             let has_bits = state.write_intent.as_ref().is_some_and(WriteIntentBitmap::is_dirty);
             let clears = has_bits && !facts.is_degraded() && facts.resync_from.is_none();
-            if state.in_flight > 0 || !(state.is_active || has_news || clears) || state.is_stopped {
+            let is_held = state.fence.as_ref().is_some_and(|fence| !fence.is_released);
+            let is_due = state.is_active || has_news || clears || is_held;
+            if state.in_flight > 0 || !is_due || state.is_stopped {
                 return None;
             }
-            state.compose_clean(array, Some(Clear::Unused), flushes)
+            state.compose_clean(array, Some(Clear::Unused), flushes, true)
         } else if state.is_active && has_rested && is_quiet {
-            state.compose_clean(array, None, flushes)
+            state.compose_clean(array, None, flushes, false)
         } else if !metadata.knows(array.generation()) && state.facts.is_some() {
             // No piece waits for it, but the sooner it is written down the less is to be done after
             // a crash.
             state.compose(array, false)
+        } else if state.is_keep_alive_due() {
+            state.compose_keep_alive(array)
         } else if self.round_is_due {
             self.round_is_due = false;
             let early = planted!(metadata, ClearsBitsEarly);
@@ -158,14 +182,25 @@ impl MetadataWriter {
             return None;
         };
         // An array that has lost its data is left as it is: not clean.
-        let update = update.ok()?;
-        state.is_writing = true;
+        let Ok(update) = update else {
+            if let Some(fence) = &mut state.fence {
+                fence.hold.put_off(since_boot());
+            }
+            return None;
+        };
+        (state.is_writing, state.updates) = (true, state.updates + 1);
         Some(update)
     }
 
     fn set_timers(&mut self) {
         let state = &mut *self.array.metadata().state();
         let now = self.reactor.now();
+        if let Some(wait) = state.fence_wait().filter(|_| !self.waits_for_fence)
+            && !(self.looks.is_busy() || state.is_writing)
+        {
+            self.waits_for_fence = true;
+            self.source.at(now + wait, FENCE_TIMER);
+        }
         if state.is_active && !self.rests && !state.is_stopped {
             self.rests = true;
             self.source.at(now + REST, REST_TIMER);

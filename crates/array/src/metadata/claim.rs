@@ -1,0 +1,101 @@
+//! Starting where other hosts reach a member: waiting until it is sure that no other server has the
+//! array, and claiming it ([`crate::fence`]).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use block::{Device, Error, ErrorKind, Reactor, duration_text};
+use reactor::since_boot;
+
+use super::{Running, examine};
+use crate::fence::{Freedom, Stamp, TERMS, Watch, Watched};
+
+/// How long a claim may take beyond what it waits for: members answer in this time.
+const ANSWER_TIME: Duration = Duration::from_secs(60);
+
+/// Whether other hosts reach one of these.
+#[must_use]
+pub fn is_shared(devices: &[Option<Arc<dyn Device>>]) -> bool {
+    devices.iter().flatten().any(|device| device.lease().is_some())
+}
+
+/// Looks at the superblocks of whole devices until it is sure that no server keeps them alive,
+/// which takes [`watch_time`] where one may. A device without a superblock is nobody's. Nothing
+/// else may be under way on the reactor.
+///
+/// # Errors
+/// [`ErrorKind::Busy`] for one that is in use; what kept a superblock from being read.
+pub fn watch(devices: &[&Arc<dyn Device>], reactor: &Reactor) -> Result<Freedom, Error> {
+    let mut watch = Watch::new(TERMS);
+    loop {
+        let (started, mut stamps) = (since_boot(), Vec::new());
+        for device in devices {
+            let found = examine(&***device, &device.describe().to_string(), reactor)?;
+            let superblock = found.map(|candidate| candidate.superblock);
+            stamps.push(Stamp::of(superblock.as_ref()));
+        }
+        match watch.looked(started, stamps) {
+            Watched::Free(freedom) => return Ok(freedom),
+            Watched::InUse(index) => {
+                let text = format!(
+                    "{}: another server has this array: it has just written the superblock again. \
+                    Stop it there first",
+                    devices[index].describe()
+                );
+                return Err(Error::new(ErrorKind::Busy, text));
+            }
+            Watched::Again => pause(reactor, TERMS.keep_alive)?,
+        }
+    }
+}
+
+/// How long an array that was not ended in order is looked at before it is started, and how long it
+/// then takes until data are sent, where nothing is on its way for longer than `in_flight`.
+#[must_use]
+pub fn takeover_time(in_flight: Duration) -> Duration {
+    TERMS.watch + TERMS.settle(in_flight)
+}
+
+fn pause(reactor: &Reactor, time: Duration) -> Result<(), Error> {
+    let until = reactor.now() + time;
+    while reactor.now() < until {
+        reactor.wait(Some(until)).map_err(|error| Error::from_io("waiting", error))?;
+    }
+    Ok(())
+}
+
+impl Running {
+    /// Writes the superblocks as this server's where others reach a member, and waits until it is
+    /// sure that no other server can write any more; at once where none do. Nothing may be read
+    /// from or written to the array before that, and nothing else be under way on the reactor.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Busy`] where another server was faster; what kept the members from being
+    /// written.
+    pub fn claim(&self, reactor: &Reactor) -> Result<(), Error> {
+        let Some(mut writer) = self.metadata_writer(reactor)? else { return Ok(()) };
+        let end = reactor.now() + takeover_time(self.in_flight()) + ANSWER_TIME;
+        loop {
+            writer.poll();
+            match writer.claimed() {
+                Some(Ok(())) => return Ok(()),
+                Some(Err(reason)) => {
+                    let text = format!("the array {} is not started: {reason}", self.name());
+                    return Err(Error::new(ErrorKind::Busy, text));
+                }
+                None if reactor.now() >= end => {
+                    let text = format!(
+                        "the array {} is not started: its members were not written within {}",
+                        self.name(),
+                        duration_text(ANSWER_TIME)
+                    );
+                    return Err(Error::new(ErrorKind::TimedOut, text));
+                }
+                None => reactor
+                    .wait(Some(end))
+                    .map(drop)
+                    .map_err(|error| Error::from_io("waiting for the members", error))?,
+            }
+        }
+    }
+}
