@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use block::{Blocking, BufMut, Device, ErrorKind, Extents, Op, Reactor, Request};
+use block::{Blocking, BufMut, Channel, Device, ErrorKind, Extents, Op, Reactor, Request, Support};
 use export::RemovalPolicy;
 use export::nbd::{Address, Export, Options, Server, Tls};
 use host::guard::{Consent, Guard};
@@ -68,6 +69,7 @@ impl Daemon {
         let pid_text = pid_file.display().to_string();
         let pid_flags = match program {
             "nbdkit" => vec!["--pidfile", &pid_text],
+            "nbd-server" => vec!["-p", &pid_text],
             _ => vec!["--fork", "--pid-file", &pid_text],
         };
         let output = Command::new(program).args(pid_flags).args(arguments).output();
@@ -144,6 +146,8 @@ fn every_server_keeps_the_contract() {
         // Flush and no FUA.
         &["--filter=fua", "memory", "4M"],
         &["--filter=nozero", "memory", "4M"],
+        // Answers that come late.
+        &["--filter=delay", "memory", "4M", "delay-read=1ms", "delay-write=1ms"],
         &[
             "--filter=blocksize-policy",
             "memory",
@@ -168,6 +172,124 @@ fn every_server_keeps_the_contract() {
     let text = uri(&folder, "drive");
     conformance::run(|| device(&text), wall, SEED)
         .unwrap_or_else(|violation| panic!("qemu-nbd: {violation}"));
+}
+
+/// `nbd-server` over a file that is not made anew: simple replies, and a process for each client.
+fn nbd_server(folder: &Arc<tempfile::TempDir>, path: &Path) -> Daemon {
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+    let port = port.expect("a free port").port();
+    let config = folder.path().join("config");
+    let text = format!(
+        "[generic]\nunixsock = {}\nlistenaddr = 127.0.0.1\nport = {port}\n[drive]\nexportname = \
+        {}\nflush = true\nfua = true\ntrim = true\n",
+        socket(folder),
+        path.display()
+    );
+    fs::write(&config, text).expect("a configuration");
+    Daemon::start(folder, "nbd-server", &["-C", &config.display().to_string()])
+}
+
+#[test]
+fn the_reference_server_keeps_the_contract() {
+    if !are_there("nbd-server", &["nbd-server"]) {
+        return;
+    }
+    let folder = folder();
+    let path = image(&folder, 4 * MIB);
+    let _server = nbd_server(&folder, &path);
+    let text = uri(&folder, "drive");
+    conformance::run(|| device(&text), wall, SEED)
+        .unwrap_or_else(|violation| panic!("nbd-server: {violation}"));
+}
+
+/// Writes, has it made durable in both ways there are, kills the server and starts it again. Says
+/// what is not there any more.
+fn loses_what_was_flushed(
+    folder: &Arc<tempfile::TempDir>,
+    text: &str,
+    start: impl Fn() -> Daemon,
+) -> Option<String> {
+    let data = noise(SEED, 2 * MIB);
+    let half = data.len() / 2;
+    let server = start();
+    {
+        let drive = device(text);
+        let mut channel = blocking(&*drive);
+        channel.write_slice(0, &data[..half]).and_then(|()| channel.flush()).expect("flushed");
+        let reactor = wall();
+        let mut channel = drive.open(1, &reactor).expect("a channel");
+        let mut from = BufMut::zeroed(half);
+        from.copy_from_slice(&data[half..]);
+        // A server without FUA is flushed after the write, which the layer above does.
+        let fua = drive.info().fua == Support::Native;
+        channel
+            .submit(Request::new(0, Op::Write { offset: half as u64, from: from.freeze(), fua }));
+        finish(&mut *channel, &reactor);
+        if !fua {
+            channel.submit(Request::new(0, Op::Flush));
+            finish(&mut *channel, &reactor);
+        }
+        server.kill();
+    }
+    let _ = fs::remove_file(folder.path().join("socket"));
+    let _server = start();
+    let mut found = vec![0; data.len()];
+    blocking(&*device(text)).read_slice(0, &mut found).expect("read");
+    let lost = |name: &str, range: std::ops::Range<usize>| {
+        (found[range.clone()] != data[range]).then(|| format!("{name} was answered, and is gone"))
+    };
+    lost("a flush", 0..half).or_else(|| lost("a write with FUA", half..data.len()))
+}
+
+fn finish(channel: &mut dyn Channel, reactor: &Reactor) {
+    let mut done = Vec::new();
+    while done.is_empty() {
+        channel.poll(&mut done);
+        if done.is_empty() {
+            reactor.wait(None).expect("woken");
+        }
+    }
+    done.remove(0).result.expect("done");
+}
+
+/// "A server that lies about flush (found by the conformance test of the leaf)".
+#[test]
+fn what_was_flushed_outlives_the_server_unless_it_lies() {
+    if !are_there("flushed data", &["nbdkit", "qemu-nbd", "nbd-server"]) {
+        return;
+    }
+    let cache = |mode: &'static str| {
+        let folder = folder();
+        let path = format!("file={}", image(&folder, 4 * MIB).display());
+        let text = uri(&folder, "");
+        loses_what_was_flushed(&folder, &text, || {
+            nbdkit(&folder, &["--filter=cache", "file", &path, mode])
+        })
+    };
+    assert_eq!(cache("cache=writeback"), None);
+    // It says that it can flush, and flushes nothing.
+    let lie = cache("cache=unsafe");
+    assert_eq!(lie.as_deref(), Some("a flush was answered, and is gone"));
+
+    let new = || {
+        let folder = folder();
+        let path = image(&folder, 4 * MIB);
+        (folder, path)
+    };
+    let (folder, path) = new();
+    let file = format!("file={}", path.display());
+    let start = || nbdkit(&folder, &["file", &file]);
+    assert_eq!(loses_what_was_flushed(&folder, &uri(&folder, ""), start), None, "nbdkit");
+    let (folder, path) = new();
+    let (at, file) = (socket(&folder), path.display().to_string());
+    let start = || {
+        let arguments = ["-k", &at, "-x", "drive", "-e", "32", "-t", "-f", "raw", &file];
+        Daemon::start(&folder, "qemu-nbd", &arguments)
+    };
+    assert_eq!(loses_what_was_flushed(&folder, &uri(&folder, "drive"), start), None, "qemu-nbd");
+    let (folder, path) = new();
+    let start = || nbd_server(&folder, &path);
+    assert_eq!(loses_what_was_flushed(&folder, &uri(&folder, "drive"), start), None, "nbd-server");
 }
 
 /// "Several connections where the server allows (`?connections=4`)."
@@ -504,7 +626,45 @@ fn superblocks_on_an_export_are_not_written_over_as_data() {
     let _server = nbdkit(&folder, &["file", &format!("file={}", members[0].display())]);
     let error = build(&format!("raid0({}, ram:16MiB)", uri(&folder, ""))).expect_err("refused");
     assert!(error.contains("carries an md superblock"), "{error}");
-    assert!(build(&format!("raid1(metadata=1.2, {}, missing)", uri(&folder, ""))).is_ok());
+    let forced = format!("raid1(metadata=1.2, force=yes, {}, missing)", uri(&folder, ""));
+    assert!(build(&forced).is_ok());
+    let error = build(&forced.replace("force=yes, ", "")).expect_err("half of the members");
+    assert!(error.contains("with 1 of 2 here another server may have the rest"), "{error}");
+}
+
+/// "Export smaller than the superblock says": one line, and nothing half joined.
+#[test]
+fn an_export_that_is_smaller_than_its_superblock_says_is_refused() {
+    if !are_there("nbdkit", &["nbdkit"]) {
+        return;
+    }
+    let folder = folder();
+    let members = [folder.path().join("a"), folder.path().join("b")];
+    let wanted = mdtools::Create {
+        name: "tank".to_owned(),
+        level: array::md::Level::Raid1,
+        layout: array::md::Layout::Plain,
+        chunk_bytes: 0,
+        members: members.iter().cloned().map(Some).collect(),
+        spares: Vec::new(),
+        consistency: array::md::Consistency::Resync,
+        create_bytes: Some(16 * MIB as u64),
+        assume_clean: true,
+    };
+    mdtools::create(&Guard::new(Consent::default()), &wanted).expect("an array");
+    let before = fs::read(&members[0]).expect("a member");
+    let other = self::folder();
+    let path = format!("file={}", members[1].display());
+    let _short = nbdkit(&other, &["--filter=truncate", "file", &path, "truncate=12M"]);
+    let path = format!("file={}", members[0].display());
+    let _whole = nbdkit(&folder, &["file", &path]);
+    let error =
+        device_error(&format!("raid1(metadata=1.2, {}, {})", uri(&folder, ""), uri(&other, "")));
+    assert!(
+        error.contains("data_size (byte 136)") && error.contains("than the member has"),
+        "{error}"
+    );
+    assert!(fs::read(&members[0]).expect("a member") == before, "nothing was written");
 }
 
 #[test]
