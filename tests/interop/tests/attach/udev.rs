@@ -4,10 +4,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use interop::Machine;
+use interop::{Machine, raidloom};
 use serde_json::Value;
 
-use super::room::{Room, is_possible, raidloom, succeed};
+use super::room::{Room, is_possible, succeed};
 
 /// "Nothing is ever assembled that the configuration does not name", "what md has taken is left to
 /// md", and md cannot take what raidloom serves.
