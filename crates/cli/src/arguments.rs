@@ -836,9 +836,10 @@ Examples:
   raidloom plan show my-plan.toml -s 'matrix.consistency=[\"resync\", \"bitmap\"]'
 
 Axes of the matrix: members, level, chunk, layout, metadata, consistency, bitmap, member_timeout,
-cache, upkeep, file_system, make_options, mount_options, policy; place = \"guest\" with array, memory,
-scheduler, read_ahead, max_request, queue_depth, write_cache, disk_size; every setting of the suites,
-as depth = [1, 4, 32] or workload.depth = [1, 4, 32]. docs/plan-files.md says what each means.")]
+cache, upkeep, file_system, make_options, mount_options, policy; image, image_size, image_io,
+outer_file_system with its options; place = \"guest\" with array, memory, scheduler, read_ahead,
+max_request, queue_depth, write_cache, disk_size; every setting of the suites, as depth = [1, 4, 32]
+or workload.depth = [1, 4, 32]. docs/plan-files.md says what each means.")]
     New,
     /// List the plans that came with the program, and what each asks
     #[command(after_long_help = "\

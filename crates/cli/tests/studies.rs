@@ -214,7 +214,7 @@ fn many_small_files() {
     ];
     for (name, system) in systems {
         let disc = figure(&[&of(&["members=dvd-ram"])[..], system].concat(), "write", DURABLE);
-        let image = figure(&[&of(&["members=image"])[..], system].concat(), "write", DURABLE);
+        let image = figure(&[&of(&["members=hard-disk"])[..], system].concat(), "write", DURABLE);
         // Seconds for a megabyte add up.
         let both = 1.0 / (1.0 / image + 1.0 / pass);
         tell("many small files", &format!("{name}, disc, image, both steps"), &[disc, image, both]);

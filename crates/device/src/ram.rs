@@ -130,6 +130,8 @@ pub(crate) fn check_block(block_bytes: u32) -> Result<(), Error> {
     ))
 }
 
+static ZEROES: [u8; PAGE_BYTES] = [0; PAGE_BYTES];
+
 /// 64 KiB of the device, or nothing while it holds zeroes alone.
 type Page = RwLock<Option<Box<[u8]>>>;
 
@@ -188,8 +190,11 @@ impl Store {
             let (now, later) = source.split_at(piece.length);
             let mut page =
                 self.page_made(piece.page).write().unwrap_or_else(PoisonError::into_inner);
-            let bytes = page.get_or_insert_with(|| vec![0; PAGE_BYTES].into_boxed_slice());
-            bytes[piece.start..piece.start + piece.length].copy_from_slice(now);
+            // Zeroes on a page of zeroes need no room: a disk is often written over with them whole.
+            if page.is_some() || *now != ZEROES[..now.len()] {
+                let bytes = page.get_or_insert_with(|| vec![0; PAGE_BYTES].into_boxed_slice());
+                bytes[piece.start..piece.start + piece.length].copy_from_slice(now);
+            }
             offset += piece.length as u64;
             source = later;
         }

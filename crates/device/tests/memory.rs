@@ -28,6 +28,10 @@ fn ram_takes_memory_when_written_and_gives_it_back_when_discarded() {
     assert_eq!(bytes_of(&buffer), [0; 4096]);
     assert_eq!(device.allocated_bytes(), 0);
 
+    // Zeroes are there already.
+    channel.write(64 << 10, frozen(&[0; 4096])).unwrap();
+    assert_eq!(device.allocated_bytes(), 0);
+
     // Two pages meet at 64 KiB.
     channel.write((64 << 10) - 512, frozen(&[7; 1024])).unwrap();
     assert_eq!(device.allocated_bytes(), 128 << 10);

@@ -3,6 +3,7 @@
 
 pub mod fuse;
 mod gate;
+pub mod image;
 pub mod loop_device;
 pub mod nbd;
 mod odd;

@@ -17,6 +17,19 @@ use crate::users;
 
 const TOOL: &str = "losetup";
 
+/// How a loop device stands on its file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoopOptions {
+    /// The logical block size of the device in bytes; the kernel's own choice without it.
+    pub block_bytes: Option<u32>,
+    /// Nothing is written to it.
+    pub read_only: bool,
+    /// Requests are handed on past the page cache of what the file lies in.
+    pub direct: bool,
+    /// The device ends after so many bytes of the file: what lies behind them is not its own.
+    pub size_bytes: Option<u64>,
+}
+
 /// A loop device. Dropping it takes it away, as soon as nothing uses it any more.
 #[derive(Debug)]
 pub struct LoopDevice {
@@ -25,15 +38,31 @@ pub struct LoopDevice {
     /// process that asks.
     sequence: Option<String>,
     attached: bool,
+    /// Whether the kernel was told something that it keeps for the next use of the device.
+    told: bool,
 }
 
 impl LoopDevice {
     /// Makes a loop device over `file` with the logical block size of what is served.
     ///
     /// # Errors
+    /// As [`LoopDevice::attach_with`].
+    pub fn attach(file: &Path, block_bytes: u32, read_only: bool) -> Result<LoopDevice, Error> {
+        let options = LoopOptions {
+            block_bytes: Some(block_bytes),
+            read_only,
+            direct: true,
+            size_bytes: None,
+        };
+        LoopDevice::attach_with(file, &options)
+    }
+
+    /// Makes a loop device over `file`.
+    ///
+    /// # Errors
     /// [`ErrorKind::NotFound`] where `losetup` or loop devices are missing,
     /// [`ErrorKind::Permission`] without the right to them, or what `losetup` says.
-    pub fn attach(file: &Path, block_bytes: u32, read_only: bool) -> Result<LoopDevice, Error> {
+    pub fn attach_with(file: &Path, options: &LoopOptions) -> Result<LoopDevice, Error> {
         let place = || format!("a loop device over {}", file.display());
         if !Path::new("/dev/loop-control").exists() {
             let text = format!(
@@ -44,10 +73,15 @@ impl LoopDevice {
             return Err(Error::new(ErrorKind::NotFound, text));
         }
         let mut command = Command::new(TOOL);
+        let flag = |set: bool, flag: &'static str| set.then_some(flag);
         command
-            .args(["--find", "--show", "--direct-io=on"])
-            .arg(format!("--sector-size={block_bytes}"));
-        command.args(read_only.then_some("--read-only")).arg("--").arg(file);
+            .args(["--find", "--show"])
+            .args(flag(options.direct, "--direct-io=on"))
+            .args(flag(options.read_only, "--read-only"))
+            .args(options.block_bytes.map(|bytes| format!("--sector-size={bytes}")))
+            .args(options.size_bytes.map(|bytes| format!("--sizelimit={bytes}")))
+            .arg("--")
+            .arg(file);
         command.stdin(Stdio::null());
         let output = run(command).map_err(|error| error.at(place()))?;
         let path = PathBuf::from(output.trim());
@@ -57,7 +91,7 @@ impl LoopDevice {
                 format!("{}: {TOOL} names no device: {output:?}", place()),
             ));
         }
-        let mut device = LoopDevice { path, sequence: None, attached: true };
+        let mut device = LoopDevice { path, sequence: None, attached: true, told: false };
         device.sequence = sequence(&device.path);
         Ok(device)
     }
@@ -72,6 +106,13 @@ impl LoopDevice {
     #[must_use]
     pub fn is_direct(&self) -> bool {
         self.setting("loop/dio").is_some_and(|text| text == "1")
+    }
+
+    /// Tells the kernel that whatever was written is durable when it is answered, so that it asks
+    /// for no flushes. Without the right to it, the kernel only knows less.
+    pub fn write_through(&mut self) {
+        self.told = true;
+        set_write_cache(&self.path, "write through");
     }
 
     fn setting(&self, name: &str) -> Option<String> {
@@ -105,6 +146,9 @@ impl LoopDevice {
             if self.is_ours() {
                 return Err(busy("a program"));
             }
+        } else if self.attached && self.told {
+            // Somebody else has taken it away.
+            write_back(&self.path);
         }
         self.attached = false;
         Ok(())
@@ -123,6 +167,19 @@ impl Drop for LoopDevice {
 fn setting(device: &Path, name: &str) -> Option<String> {
     let folder = Path::new("/sys/block").join(device.file_name()?);
     Some(fs::read_to_string(folder.join(name)).ok()?.trim_end_matches('\n').to_owned())
+}
+
+/// Has the kernel flush a loop device again, whoever uses it now: it keeps what
+/// [`LoopDevice::write_through`] said for the next use of the device, which may need flushes.
+pub fn write_back(device: &Path) {
+    set_write_cache(device, "write back");
+}
+
+fn set_write_cache(device: &Path, mode: &str) {
+    let name = device.file_name().filter(|name| name.as_encoded_bytes().starts_with(b"loop"));
+    if let Some(name) = name {
+        let _ = fs::write(Path::new("/sys/block").join(name).join("queue/write_cache"), mode);
+    }
 }
 
 /// What loop devices stand on as the kernel has it open: their path, and device and inode number of
@@ -220,6 +277,7 @@ fn detach_if(path: &Path, is_meant: impl Fn() -> bool) -> Result<(), Error> {
     if !is_meant() {
         return Ok(());
     }
+    write_back(path);
     let mut command = Command::new(TOOL);
     command.arg("--detach").arg(path).stdin(held);
     match run(command) {

@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use block::{Blocking, Counted, Device, DiscardSupport, ErrorKind, Info, Support};
 use export::fuse::{FuseFile, FuseOptions};
-use export::loop_device::{LoopDevice, detach_from};
+use export::image::{Image, ImageKind};
+use export::loop_device::{LoopDevice, LoopOptions, detach_from, write_back};
 use reactor::Reactor;
 use rustix::event::Timespec;
 use testkit::Memory;
@@ -177,6 +178,95 @@ fn a_device_in_use_stays_and_whoever_uses_it_is_named() {
     assert_eq!(Path::new(&setting(device.path(), "loop/backing_file")), path);
     take_away(&mut device);
     device.detach().expect("a second time there is nothing to do");
+}
+
+/// A VHD in a folder: of the disk's bytes, or with this footer instead of its own.
+fn vhd(folder: &Path, disk: &[u8], footer: Option<Vec<u8>>) -> std::path::PathBuf {
+    let size_bytes = disk.len() as u64;
+    let image = Image { kind: ImageKind::Vhd, size_bytes, direct: false };
+    let path = folder.join(image.file_name());
+    let footer = footer.unwrap_or_else(|| image.footer());
+    fs::write(&path, [disk, &footer].concat()).unwrap();
+    path
+}
+
+/// What qemu-img says to these arguments, if it is content.
+fn qemu_img(arguments: &[&str]) -> Option<String> {
+    let said = Command::new("qemu-img").args(arguments).output().unwrap();
+    said.status.success().then(|| String::from_utf8(said.stdout).unwrap())
+}
+
+/// Others read our VHDs for the disk that is in them, to the byte and of its very size.
+#[test]
+fn others_read_a_vhd_of_ours() {
+    if Command::new("qemu-img").arg("--version").output().is_err() {
+        return testkit::missing!("qemu-img is not there: apt-get install qemu-utils");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let raw = folder.path().join("raw").to_str().unwrap().to_owned();
+    // Of the second, cylinders, heads and sectors make less.
+    for size_bytes in [4096, (10 << 20) + 4096] {
+        let disk: Vec<u8> = (0..size_bytes).map(|at| (at / 512 % 251) as u8).collect();
+        let image = vhd(folder.path(), &disk, None).to_str().unwrap().to_owned();
+        fs::write(&raw, &disk).unwrap();
+        let info = qemu_img(&["info", "--output=json", "-f", "vpc", &image]).unwrap();
+        assert!(info.contains(&format!("\"virtual-size\": {size_bytes},")), "{info}");
+        let compare = ["compare", "-s", "-f", "vpc", "-F", "raw", &image, &raw];
+        assert!(qemu_img(&compare).is_some(), "{size_bytes}");
+        // Planted: a footer of half the size, and none.
+        let half = Image { kind: ImageKind::Vhd, size_bytes: size_bytes / 2, direct: false };
+        for footer in [half.footer(), vec![0; 512]] {
+            vhd(folder.path(), &disk, Some(footer));
+            assert!(qemu_img(&compare).is_none(), "{size_bytes}");
+        }
+    }
+}
+
+/// "A VHD … of which the loop device shows nothing" but the disk.
+#[test]
+fn a_loop_device_ends_where_the_disk_of_an_image_does() {
+    let _alone = alone();
+    if skipped() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let disk = vec![7; 1 << 20];
+    let image = vhd(folder.path(), &disk, None);
+    let before = fs::read(&image).unwrap();
+    let options = LoopOptions { size_bytes: Some(1 << 20), ..LoopOptions::default() };
+    let mut device = LoopDevice::attach_with(&image, &options).unwrap();
+    assert_eq!(setting(device.path(), "size"), ((1 << 20) / 512).to_string());
+    assert!(fs::read(device.path()).unwrap() == disk);
+    let file = OpenOptions::new().write(true).open(device.path()).unwrap();
+    assert!(file.write_all_at(&[1], 1 << 20).is_err(), "behind its end");
+    drop(file);
+    take_away(&mut device);
+    assert!(fs::read(&image).unwrap() == before, "the footer is as it was");
+}
+
+/// What the kernel is told of one use of a loop device ends with it.
+#[test]
+fn the_next_use_of_a_loop_device_is_flushed_again() {
+    let _alone = alone();
+    if skipped() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("disk");
+    File::create(&path).unwrap().set_len(1 << 20).unwrap();
+    let mut device = LoopDevice::attach(&path, 512, false).unwrap();
+    let cache = |device: &LoopDevice| setting(device.path(), "queue/write_cache");
+    assert_eq!(cache(&device), "write back");
+    device.write_through();
+    assert_eq!(cache(&device), "write through");
+    write_back(device.path());
+    assert_eq!(cache(&device), "write back");
+    device.write_through();
+    take_away(&mut device);
+    let free = Path::new("/sys/block").join(device.path().file_name().unwrap());
+    let cache = fs::read_to_string(free.join("queue/write_cache")).unwrap();
+    // Another process may have been given it meanwhile.
+    assert!(free.join("loop/backing_file").exists() || cache.trim_end() == "write back", "{cache}");
 }
 
 #[test]

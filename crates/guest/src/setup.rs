@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   vda vdb …  ── scheduler, request size ──> md ── read-ahead ──> file system ── mounted at $DISK
+//!                                                       └──> outer file system ── image ── loop0 ──┘
 //! ```
 
 use std::fmt;
@@ -9,6 +10,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use block::{Error, ErrorKind};
+use export::image::Image;
 
 /// The exit code of a job whose disks could not be set up.
 pub const SETUP_FAILED: i32 = 125;
@@ -41,6 +43,8 @@ pub struct Setup {
     pub unflushed: bool,
     /// The file system on it; without one, work is on the device itself.
     pub format: Option<Format>,
+    /// The image that carries that file system, and the outer one that the image is a file of.
+    pub image: Option<(Image, Format)>,
 }
 
 /// Whether an array has all of its members.
@@ -94,6 +98,25 @@ pub struct Format {
     /// What `mount -o` is given.
     pub mount_options: Option<String>,
 }
+
+impl Format {
+    /// The command that makes it on a device.
+    fn maker(&self, device: &str) -> String {
+        let words: Vec<String> = self.make.iter().map(|word| escape::shell(word)).collect();
+        format!("try {} {device}", words.join(" "))
+    }
+
+    /// The command that mounts it.
+    fn mounter(&self, device: &str, point: &str) -> String {
+        let options = self.mount_options.as_ref();
+        let options = options.map_or(String::new(), |text| format!(" -o {}", escape::shell(text)));
+        format!("try mount -t {}{options} {device} {point}", escape::shell(&self.kind))
+    }
+}
+
+/// Where the outer file system of an image is mounted, and the loop device over the image.
+const OUTER: &str = "/mnt/outer";
+const IMAGE: &str = "/dev/loop0";
 
 /// Folders that are the guest's own inside, whatever the host has there.
 const OWN_FOLDERS: [&str; 5] = ["/mnt", "/run", "/dev", "/proc", "/sys"];
@@ -185,20 +208,19 @@ impl Setup {
         let device = self.device();
         let name = device.trim_start_matches("/dev/");
         if let Some(bytes) = self.read_ahead_bytes {
-            lines.push(format!("set_to {} /sys/block/{name}/queue/read_ahead_kb", bytes >> 10));
+            lines.push(read_ahead(name, bytes));
+        }
+        let mut device = device.to_owned();
+        if let Some((image, outer)) = &self.image {
+            lines.extend(self.attach_image(image, outer, &device));
+            IMAGE.clone_into(&mut device);
+            lines.extend(self.read_ahead_bytes.map(|bytes| read_ahead("loop0", bytes)));
         }
         if let Some(format) = &self.format {
-            let make: Vec<String> = format.make.iter().map(|word| escape::shell(word)).collect();
             if !self.is_there {
-                lines.push(format!("try {} {device}", make.join(" ")));
+                lines.push(format.maker(&device));
             }
-            let options = format.mount_options.as_ref();
-            let options =
-                options.map_or(String::new(), |text| format!(" -o {}", escape::shell(text)));
-            lines.push(format!(
-                "try mount -t {}{options} {device} $DISK",
-                escape::shell(&format.kind)
-            ));
+            lines.push(format.mounter(&device, "$DISK"));
         }
         lines.push(format!("export DEVICE={device}"));
         // The work begins on a disk at rest.
@@ -215,8 +237,50 @@ impl Setup {
             lines.push("mountpoint -q $DISK && { umount $DISK 2>/dev/null ||".to_owned());
             lines.push("    { sleep 1; umount $DISK; }; }".to_owned());
         }
+        if self.image.is_some() {
+            lines.push(format!("losetup --detach {IMAGE}; umount {OUTER}"));
+        }
         lines.push("exit $status\n".to_owned());
         Ok(lines.join("\n"))
+    }
+
+    /// The commands that mount the outer file system on a device, make the image in it, written
+    /// whole, and put a loop device over the disk in it.
+    fn attach_image(&self, image: &Image, outer: &Format, device: &str) -> Vec<String> {
+        let file = format!("{OUTER}/{}", image.file_name());
+        let mut lines = Vec::new();
+        if !self.is_there {
+            lines.push(outer.maker(device));
+        }
+        lines.push(format!("try mkdir {OUTER}"));
+        lines.push(outer.mounter(device, OUTER));
+        if !self.is_there {
+            let size = image.size_bytes;
+            lines.push(format!(
+                "dd if=/dev/zero of={file} bs=1M count={size} iflag=count_bytes conv=fsync \
+                status=none || fail 'an image of {} does not fit into its file system'",
+                block::size_text(size)
+            ));
+            let footer = image.footer();
+            if !footer.is_empty() {
+                let bytes: String = footer.iter().map(|byte| format!("\\{byte:03o}")).collect();
+                lines.push(format!("printf '{bytes}' >>{file} || fail 'the footer of {file}'"));
+            }
+            // What was written here is not to answer what is read later.
+            lines.push("sync; echo 1 >/proc/sys/vm/drop_caches".to_owned());
+        }
+        let direct = if image.direct { " --direct-io=on" } else { "" };
+        lines.push(format!("try losetup --sizelimit={}{direct} {IMAGE} {file}", image.size_bytes));
+        // What makes a file system would punch holes into the image that was written whole.
+        lines.push("set_to 0 /sys/block/loop0/queue/discard_max_bytes".to_owned());
+        if image.direct {
+            lines.push(
+                "[ \"$(cat /sys/block/loop0/loop/dio)\" = 1 ] || \
+                fail 'the outer file system refuses direct I/O for the image in it'"
+                    .to_owned(),
+            );
+        }
+        lines
     }
 
     /// The commands that say what Linux may think of the disks, make the array, where there is to
@@ -305,6 +369,11 @@ impl Setup {
     }
 }
 
+/// The command that says how far Linux reads ahead on a device.
+fn read_ahead(name: &str, bytes: u64) -> String {
+    format!("set_to {} /sys/block/{name}/queue/read_ahead_kb", bytes >> 10)
+}
+
 /// Where Linux is told whether a disk has a cache.
 fn write_cache(number: usize) -> String {
     format!("/sys/block/{}/queue/write_cache", disk_name(number))
@@ -365,6 +434,53 @@ mod tests {
             }
         }
         assert!(!Setup { disks: 1, ..Setup::default() }.job("true").unwrap().contains("/queue/"));
+    }
+
+    #[test]
+    fn an_image_lies_in_an_outer_file_system_and_its_footer_is_not_the_disks() {
+        let format = |kind: &str, options: Option<&str>| Format {
+            make: vec![format!("mkfs.{kind}")],
+            kind: kind.to_owned(),
+            mount_options: options.map(str::to_owned),
+        };
+        let image =
+            |kind: &str, direct| Image { kind: kind.parse().unwrap(), size_bytes: 8 << 20, direct };
+        let setup = Setup {
+            disks: 1,
+            read_ahead_bytes: Some(65536),
+            format: Some(format("inner", None)),
+            image: Some((image("vhd", true), format("outer", Some("sync")))),
+            ..Setup::default()
+        };
+        let job = setup.job("true").unwrap();
+        let steps = [
+            "set_to 64 /sys/block/vda/queue/read_ahead_kb\n",
+            "try mkfs.outer /dev/vda\n",
+            "try mount -t outer -o sync /dev/vda /mnt/outer\n",
+            "of=/mnt/outer/image.vhd bs=1M count=8388608 iflag=count_bytes",
+            "printf '\\143\\157\\156\\145\\143\\164\\151\\170",
+            "try losetup --sizelimit=8388608 --direct-io=on /dev/loop0 /mnt/outer/image.vhd\n",
+            "set_to 0 /sys/block/loop0/queue/discard_max_bytes\n",
+            "set_to 64 /sys/block/loop0/queue/read_ahead_kb\n",
+            "try mkfs.inner /dev/loop0\n",
+            "try mount -t inner /dev/loop0 $DISK\n",
+            "export DEVICE=/dev/loop0\n",
+            "losetup --detach /dev/loop0; umount /mnt/outer\n",
+        ];
+        let mut from = 0;
+        for step in steps {
+            let at = job[from..].find(step);
+            from += at.unwrap_or_else(|| panic!("{step} after byte {from} of {job}")) + step.len();
+        }
+        // What is there is mounted, and not made.
+        let there = Setup { is_there: true, ..setup.clone() }.job("true").unwrap();
+        for made in ["mkfs", "dd if", "printf '"] {
+            assert!(!there.contains(made), "{made}: {there}");
+        }
+        assert!(there.contains("try losetup --sizelimit"), "{there}");
+        let raw = Setup { image: Some((image("raw", false), format("outer", None))), ..setup };
+        let raw = raw.job("true").unwrap();
+        assert!(!raw.contains("printf '\\") && !raw.contains("direct"), "{raw}");
     }
 
     #[test]

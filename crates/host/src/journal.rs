@@ -394,6 +394,14 @@ pub fn undo_left_behind(folder: &Path) -> Vec<String> {
     // A torn last line names nothing that was made: the entry comes first.
     let mut made: Vec<Made> =
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    for made in &made {
+        // Taken away by hand: its next use may need the flushes that the killed one did not.
+        if let Made::LoopDevice { path, sequence, .. } = made
+            && export::loop_device::sequence(path) != *sequence
+        {
+            export::loop_device::write_back(path);
+        }
+    }
     let begun_here = made.contains(&Made::Journal(place.mark)) && place.mark.born.is_some();
     made.retain(|made| !matches!(made, Made::Journal(_)));
     let mut notes = Vec::new();

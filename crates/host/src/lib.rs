@@ -15,6 +15,7 @@ pub mod guard;
 pub mod journal;
 pub mod limits;
 pub mod mount;
+pub mod processors;
 pub mod rbd;
 pub mod system;
 

@@ -85,6 +85,18 @@ impl FileSystem {
         self.maker
     }
 
+    /// What keeps the program that makes one from discarding the blocks of the device first, where
+    /// it would.
+    #[must_use]
+    pub fn without_discard(&self) -> Option<&'static str> {
+        match self.name {
+            "ext4" | "ext3" | "ext2" => Some("-Enodiscard"),
+            "xfs" | "btrfs" => Some("-K"),
+            "f2fs" => Some("-t0"),
+            _ => None,
+        }
+    }
+
     /// What `mount` calls it.
     #[must_use]
     pub fn kind(&self) -> &'static str {

@@ -10,7 +10,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use block::Node;
+use export::image::{Image, ImageKind};
 use host::Error;
+use host::mount::FileSystem;
 use mdtools::Create;
 use results::analysis::{Analysis, Comparison, Start, analyse};
 use results::course::Course;
@@ -196,6 +198,7 @@ pub(crate) fn settings(
             fs: wanted.file_system.name.to_owned(),
             options: wanted.mount_options.map(str::to_owned),
             make_options: wanted.options_to_make(),
+            image: wanted.nested.map(|nested| nested.settings()),
         });
     }
     if let (None, Some(folder)) = (&settings.mount, mount) {
@@ -309,18 +312,40 @@ pub fn commands(folder: &Path, configuration: &Configuration) -> Result<Vec<Stri
     let mut lines = vec![own];
     let device = md_commands(configuration, &names, &mut lines);
     if let Some(wanted) = wanted {
-        let file_system = wanted.file_system;
-        let options = wanted.options_to_make().unwrap_or_default();
-        let make = [file_system.maker(), options.trim(), &device];
-        let make: Vec<&str> = make.into_iter().filter(|part| !part.is_empty()).collect();
-        lines.push(make.join(" "));
-        let sync = wanted.policy.writes_durably().then_some("sync");
-        let options: Vec<&str> = wanted.mount_options.into_iter().chain(sync).collect();
-        let options =
-            if options.is_empty() { String::new() } else { format!("-o {} ", options.join(",")) };
-        lines.push(format!("mount -t {} {options}{device} FOLDER", file_system.name));
+        let made = |kind: &FileSystem, options: Option<String>, device: &str| {
+            let options = options.unwrap_or_default();
+            let words = [kind.maker(), options.trim(), device];
+            words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+        };
+        let mounted = |kind: &FileSystem, own: Option<&str>, device: &str, point: &str| {
+            let options = serve::mount_options(wanted.policy, false, own);
+            let options = options.map_or(String::new(), |options| format!("-o {options} "));
+            format!("mount -t {} {options}{device} {point}", kind.name)
+        };
+        let mut device = device;
+        if let Some(nested) = wanted.nested {
+            lines.push(made(&nested.outer, nested.options_to_make(), &device));
+            lines.push(mounted(&nested.outer, nested.mount_options, &device, "OUTER"));
+            lines.extend(image_commands(&nested.image));
+            "/dev/loop0".clone_into(&mut device);
+        }
+        lines.push(made(&wanted.file_system, wanted.options_to_make(), &device));
+        lines.push(mounted(&wanted.file_system, wanted.mount_options, &device, "FOLDER"));
     }
     Ok(lines)
+}
+
+/// The commands that make an image in the folder OUTER, and a loop device over the disk in it.
+fn image_commands(image: &Image) -> [String; 2] {
+    let (file, size) = (format!("OUTER/{}", image.file_name()), image.size_bytes);
+    let make = match image.kind {
+        ImageKind::Raw => format!("head --bytes={size} /dev/zero >{file}"),
+        ImageKind::Vhd => format!(
+            "qemu-img create -f vpc -o subformat=fixed,force_size=on {file} {size}  # with holes"
+        ),
+    };
+    let direct = if image.direct { " --direct-io=on" } else { "" };
+    [make, format!("losetup --sizelimit={size}{direct} /dev/loop0 {file}")]
 }
 
 /// The commands for md, and the device that they end in.
@@ -496,6 +521,23 @@ suite = "devtest"
             let commands = commands(Path::new("/run"), &configurations(axes)[0]).unwrap();
             commands[1..].to_vec()
         };
+        let image = |kind: &str| {
+            let axes = "level = \"raid1\"\nfile_system = \"ext4\"\npolicy = \"quick\"\n\
+                image_size = \"1MiB\"\nimage_io = \"direct\"\nouter_file_system = \"xfs\"\n";
+            lines(&format!("{axes}image = \"{kind}\"\n"))[1..].to_vec()
+        };
+        assert_eq!(
+            image("raw"),
+            [
+                "mkfs.xfs /dev/md/raidloom",
+                "mount -t xfs -o sync /dev/md/raidloom OUTER",
+                "head --bytes=1048576 /dev/zero >OUTER/image.raw",
+                "losetup --sizelimit=1048576 --direct-io=on /dev/loop0 OUTER/image.raw",
+                "mkfs.ext4 -Enodiscard,lazy_itable_init=0,lazy_journal_init=0 /dev/loop0",
+                "mount -t ext4 -o sync /dev/loop0 FOLDER",
+            ]
+        );
+        assert!(image("vhd")[2].starts_with("qemu-img create -f vpc -o subformat=fixed"));
         assert_eq!(
             lines("level = \"raid0\"\nchunk = \"4KiB\"\n"),
             [

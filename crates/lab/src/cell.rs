@@ -6,13 +6,16 @@ use std::time::Duration;
 use block::Node;
 use host::Error;
 use host::guard::Guard;
+use host::processors::Processors;
 use mdtools::NewArraySettings;
 use reactor::Reactor;
+use results::{Clock, Configuration};
 use serve::{MEMBER_TIME, OpenOptions, Opened};
 use stack::Models;
 
 use crate::plan::axes::{
-    BITMAP, CONSISTENCIES, CONSISTENCY, DEFAULTS, MEMBER_TIMEOUT, METADATA, NONE, OFF, UPKEEP,
+    BITMAP, CONSISTENCIES, CONSISTENCY, DEFAULTS, MEMBER_TIMEOUT, METADATA, NONE, OFF, PROCESSORS,
+    UPKEEP,
 };
 use crate::stacks;
 
@@ -91,6 +94,18 @@ pub fn open(
         models,
     };
     Opened::open(node, &options)
+}
+
+/// Keeps this thread and what it starts to the processors that a configuration names, if it names
+/// some on this machine.
+///
+/// # Errors
+/// When there are not so many.
+pub(crate) fn processors(configuration: &Configuration) -> Result<Option<Processors>, Error> {
+    let count = configuration.settings.get(PROCESSORS);
+    let Some(count) = count.filter(|_| configuration.clock == Clock::Wall) else { return Ok(None) };
+    let count = count.parse().map_err(|_| Error::usage(format!("{PROCESSORS}: {count}")))?;
+    Processors::keep_to(count).map(Some)
 }
 
 fn bitmap_chunk(text: Option<&str>) -> Result<Option<u32>, Error> {

@@ -15,6 +15,7 @@ pub mod alone;
 pub mod audit;
 mod cell;
 mod estimate;
+mod image;
 pub mod import;
 mod merge;
 pub mod order;

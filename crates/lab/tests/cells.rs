@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -41,6 +42,14 @@ runs = 2
 [trials]
 blocks = 2
 "#;
+
+/// The same with the file system in an image of fixed size, in another one.
+fn nested_plan() -> String {
+    let image = "image = \"vhd\"\nimage_size = \"16MiB\"\nimage_io = \"direct\"\n\
+        outer_file_system = \"ext4\"\n";
+    let plan = PLAN.replace("[baseline]", &format!("{image}[baseline]"));
+    plan.replace("24MiB", "64MiB").replace("\"raid0\"\nchunk = \"64KiB\"", "\"raid1\"")
+}
 
 /// The process that serves stacks is this test's own program: it runs nothing but the test of this
 /// name.
@@ -335,5 +344,117 @@ fn what_a_killed_run_and_its_killed_server_left_is_undone_by_the_next_start_besi
     let beside = place.0.path().join("runs/beside");
     let options = options(place.0.path(), Some(beside));
     lab::start(&resolved, &options, &never(), &mut Silent).unwrap();
+    place.assert_nothing_left_behind();
+}
+
+/// Loop devices over what a server of this place serves or has in an image, and whether the kernel
+/// flushes them.
+fn loops(place: &Path) -> Vec<(PathBuf, PathBuf, String)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/sys/block").unwrap() {
+        let device = entry.unwrap().path();
+        let backing = fs::read_to_string(device.join("loop/backing_file")).unwrap_or_default();
+        if Path::new(backing.trim_end()).starts_with(place) {
+            let cache = fs::read_to_string(device.join("queue/write_cache")).unwrap();
+            found.push((device, backing.trim_end().into(), cache.trim_end().to_owned()));
+        }
+    }
+    found
+}
+
+/// Looks at the loop devices of each trial, and keeps the names of those that are not flushed.
+struct Flushed<'a> {
+    place: &'a Path,
+    told: Vec<PathBuf>,
+}
+
+impl Observer for Flushed<'_> {
+    fn trial_recorded(&mut self, _: &Plan, _: &Progress<'_>, trial: &Trial) {
+        let quick = trial.settings["policy"] == "quick";
+        let found = loops(self.place);
+        assert_eq!(found.len(), 2, "the array's, and the image's: {found:?}");
+        for (device, backing, cache) in found {
+            // What is durable by itself needs no flush; an image in a file system may.
+            let expected =
+                if quick && backing.ends_with("disk") { "write through" } else { "write back" };
+            assert_eq!(cache, expected, "{}: {trial:?}", backing.display());
+            if backing.ends_with("image.vhd") {
+                let taken = fs::metadata(&backing).unwrap().blocks() * 512;
+                assert!(taken >= 16 << 20, "it was written whole and stays so: {taken}");
+            }
+            if !self.told.contains(&device) {
+                self.told.push(device);
+            }
+        }
+    }
+}
+
+/// "an image (VHD) inside a file system on the stick": the suites work in the inner one, the members
+/// move what both write, and the drive of quick removal needs no flushes, which ends with it.
+#[test]
+fn suites_run_in_an_image_in_a_file_system() {
+    if !possible() {
+        return;
+    }
+    let place = Place::new(&nested_plan());
+    let mut observer = Flushed { place: place.0.path(), told: Vec::new() };
+    let overrides = [&ONE[..], &["trials.blocks=1"]].concat();
+    let outcome = place.start(&overrides, &never(), &mut observer);
+    let run = &outcome.run;
+    assert_eq!((outcome.ended, run.trials.len()), (Ended::Complete, 2 * 11));
+    for trial in &run.trials {
+        assert!(trial.metrics["operations_count"] > 0.0, "{trial:?}");
+        assert_eq!(trial.settings["image"], "vhd");
+    }
+    let direct = run.trials.iter().filter(|trial| trial.workload == "crystal: SEQ1M Q8T1 write");
+    for trial in direct {
+        // Past the page caches of both.
+        let ratio = trial.metrics["member_write_ratio"];
+        assert!((1.98..2.5).contains(&ratio), "a mirror's two copies of each byte: {trial:?}");
+    }
+    // The kernel keeps what it was told for the next use of a device.
+    for device in observer.told {
+        let cache = fs::read_to_string(device.join("queue/write_cache")).unwrap();
+        let is_free = !device.join("loop/backing_file").exists();
+        assert!(!is_free || cache.trim_end() == "write back", "{}: {cache}", device.display());
+    }
+    place.assert_nothing_left_behind();
+}
+
+/// The same after kills: of the run, whose server takes it all away in order, and of both, after
+/// which the next start does.
+#[test]
+fn nothing_is_left_of_an_image_whose_run_was_killed() {
+    if !possible() {
+        return;
+    }
+    for both in [false, true] {
+        let place = Place::new(&nested_plan());
+        killed(&place, both);
+        let left = loops(place.0.path());
+        assert_eq!(left.len(), if both { 2 } else { 0 }, "killed both: {both}: {left:?}");
+        let resumed =
+            lab::resume(&place.run(), &options(place.0.path(), None), &never(), &mut Silent)
+                .unwrap();
+        assert_eq!(resumed.run.trials.len(), 2 * 11 * 2);
+        assert!(resumed.run.trials.iter().all(|trial| !trial.metrics.is_empty()));
+        place.assert_nothing_left_behind();
+    }
+}
+
+/// An image that does not fit is found out before the first trial, and nothing of it is left.
+#[test]
+fn an_image_that_does_not_fit_is_not_measured() {
+    if !possible() {
+        return;
+    }
+    let plan = nested_plan().replace("image_size = \"16MiB\"", "image_size = \"60MiB\"");
+    let place = Place::new(&plan);
+    let overrides = [&ONE[..], &["trials.blocks=1"]].concat();
+    let run = place.start(&overrides, &never(), &mut Silent).run;
+    for trial in &run.trials {
+        let why = "not measured: an image of 60MiB does not fit into the file system";
+        assert!(trial.metrics.is_empty() && trial.flags[0].starts_with(why), "{trial:?}");
+    }
     place.assert_nothing_left_behind();
 }

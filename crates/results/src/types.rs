@@ -93,6 +93,13 @@ pub struct Axis {
 /// with the name of its axis.
 #[must_use]
 pub fn setting_text(axis: &str, value: &str) -> String {
+    // `vfat raw image on ext4`
+    match (axis, value) {
+        ("image", "none") => return "no image".to_owned(),
+        ("image", kind) => return format!("{kind} image"),
+        ("outer_file_system", name) => return format!("on {name}"),
+        _ => (),
+    }
     let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
     if !is_number && !matches!(value, "on" | "off" | "yes" | "no" | "true" | "false") {
         return value.to_owned();

@@ -101,7 +101,7 @@ impl Exports {
         }
         journal.note_loop(&path)?;
         let info = device.info();
-        let made =
+        let mut made =
             match LoopDevice::attach(&path, info.block_bytes, settings.read_only || info.read_only)
             {
                 Ok(made) => made,
@@ -118,6 +118,9 @@ impl Exports {
             ));
         }
         tell_kernel(made.path(), info.rotational);
+        if settings.policy.writes_durably() && made.is_direct() {
+            made.write_through();
+        }
         self.block_device = Some(made);
         Ok(())
     }
@@ -196,6 +199,14 @@ impl Exports {
     }
 }
 
+/// Takes a loop device away, tried for a while as in [`Exports::end`].
+///
+/// # Errors
+/// What still uses it.
+pub(crate) fn detach(device: &mut LoopDevice) -> Result<(), block::Error> {
+    patiently(BUSY_ATTEMPTS, || device.detach(), |error| error.kind() == ErrorKind::Busy)
+}
+
 fn serve_nbd(
     claim: &Claim,
     settings: &Settings,
@@ -229,10 +240,7 @@ fn serve_nbd(
 }
 
 /// Tells the kernel whether the disk seeks. Without the right to it, the kernel only knows less.
-///
-/// It is not told that a drive of quick removal needs no flushes, although it could be: the kernel
-/// keeps that for the next use of the loop device, which may need them.
-fn tell_kernel(device: &Path, rotational: bool) {
+pub(crate) fn tell_kernel(device: &Path, rotational: bool) {
     if let Some(name) = device.file_name() {
         let _ = fs::write(
             Path::new("/sys/block").join(name).join("queue/rotational"),

@@ -18,6 +18,7 @@ mod client;
 mod control;
 mod exchange;
 mod exports;
+mod image;
 mod incremental;
 mod launch;
 pub mod log;
@@ -38,6 +39,8 @@ pub use open::{MEMBER_TIME, OpenOptions, Opened, array_with_metadata};
 pub use protocol::{Answer, Command, GivenConsent, Refusal, Request, ScrubAction, VERSION};
 pub use runtime::{Claim, Entry, Runtime};
 pub use serve::{Server, mount_options};
-pub use settings::{Attach, MountSettings, Settings, TlsSettings, configurations, forced};
+pub use settings::{
+    Attach, ImageSettings, MountSettings, Settings, TlsSettings, configurations, forced,
+};
 pub use status::{Attached, CacheReport, MemberStatus, Status, VhostUser};
 pub use upkeep::Event;

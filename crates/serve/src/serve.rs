@@ -12,6 +12,7 @@ use std::time::Duration;
 use block::{Blocking, Clock, Device, Node};
 use cache::CacheHandle;
 use export::RemovalPolicy;
+use export::loop_device::LoopDevice;
 use host::guard::{Consent, Guard};
 use host::journal::Journal;
 use host::mount::{self, FileSystem};
@@ -27,13 +28,14 @@ use tracing::{debug, info};
 use crate::caches;
 use crate::control;
 use crate::exchange::MemberTable;
-use crate::exports::Exports;
+use crate::exports::{self, Exports};
+use crate::image;
 use crate::launch::{self, Launch};
 use crate::log;
 use crate::open::{self, MEMBER_TIME, OpenOptions, Opened};
 use crate::protocol::Command;
 use crate::runtime::{Claim, SOCKET};
-use crate::settings::Settings;
+use crate::settings::{ImageSettings, Settings};
 use crate::status::{Attached, CacheReport, MemberStatus, Status};
 use crate::upkeep::Upkeep;
 use crate::watch::Watch;
@@ -59,6 +61,8 @@ pub struct Server {
     journal: Mutex<Journal>,
     /// Where this server itself has mounted file systems.
     mounted: Mutex<Vec<PathBuf>>,
+    /// The loop device over an image in the first of them.
+    image: Mutex<Option<LoopDevice>>,
     /// Held by whatever changes something, one at a time.
     operation: Mutex<()>,
     listener: UnixListener,
@@ -146,6 +150,7 @@ impl Server {
             marked,
             journal: Mutex::new(journal),
             mounted: Mutex::default(),
+            image: Mutex::default(),
             operation: Mutex::new(()),
             listener,
             ending: AtomicBool::new(false),
@@ -167,7 +172,8 @@ impl Server {
                 wanted.make_options.as_deref(),
             );
             if let Err(error) = mounted {
-                server.end_all()?;
+                // An outer file system may be mounted already.
+                server.stop(true)?;
                 return Err(error);
             }
         }
@@ -211,13 +217,15 @@ impl Server {
             .unwrap_or_default()
     }
 
-    /// Where file systems on it are mounted.
+    /// Where file systems on it are mounted, an outer one before what lies in its image.
     fn mounts(&self) -> Vec<PathBuf> {
         let Some(attached) = self.attached() else { return Vec::new() };
+        let image = lock(&self.image).as_ref().map(|device| device.path().to_owned());
         attached
             .block_device
             .iter()
             .chain([&attached.file])
+            .chain(&image)
             .flat_map(|device| mount::points_of(device))
             .collect()
     }
@@ -331,6 +339,7 @@ impl Server {
             }
             if is_ready.get(3) == Some(&true) {
                 // What is mounted answers only as long as this process lives.
+                let _ = self.take_image(mount::unmount_by_force);
                 for point in lock(&self.mounted).iter().rev() {
                     let _ = mount::unmount_by_force(point);
                 }
@@ -413,6 +422,7 @@ impl Server {
     pub fn stop(self: &Arc<Server>, unmounts: bool) -> Result<Vec<String>, Error> {
         let _operation = lock(&self.operation);
         if unmounts {
+            self.take_image(mount::unmount_patiently)?;
             let own = lock(&self.mounted).clone();
             self.mounts()
                 .iter()
@@ -466,7 +476,7 @@ impl Server {
         let name = &self.name;
         let step = |step| *lock(&self.step) = step;
         step("taking the exports away");
-        if let Some(point) = self.mounts().first() {
+        if let Some(point) = self.mounts().last() {
             let advice = format!("raidloom array umount {name}");
             return Err(Error::refused(format!(
                 "{name}: it is mounted at {}; `{advice}` unmounts it",
@@ -521,6 +531,25 @@ impl Server {
         if !point.is_absolute() || !point.is_dir() {
             return Err(Error::usage(format!("{}: it is no folder to mount on", point.display())));
         }
+        let image = self.settings.mount.as_ref().and_then(|wanted| wanted.image.as_ref());
+        let device = match image {
+            Some(image) => self.attach_image(device, image)?,
+            None => device.clone(),
+        };
+        let (file_system, made) = self.mount_on(&device, point, kind, options, make_options)?;
+        Ok(json!({ "device": device, "point": point, "file_system": file_system, "made": made }))
+    }
+
+    /// Mounts the file system on a device of ours, and makes it where there is none. Says which it
+    /// is, and whether it was made.
+    fn mount_on(
+        &self,
+        device: &Path,
+        point: &Path,
+        kind: Option<FileSystem>,
+        options: Option<&str>,
+        make_options: Option<&str>,
+    ) -> Result<(String, bool), Error> {
         let found = mount::holds(device)?;
         if found.is_none() {
             if self.is_read_only() {
@@ -552,9 +581,52 @@ impl Server {
             Some(found) => error.then(format!("{} holds: {found}", device.display())),
             None => error,
         })?;
-        lock(&self.mounted).push(point.clone());
-        Ok(json!({ "device": device, "point": point, "file_system": file_system,
-                "made": found.is_none() }))
+        lock(&self.mounted).push(point);
+        Ok((file_system, found.is_none()))
+    }
+
+    /// Mounts the outer file system in the server's folder, makes the image in it unless it is
+    /// there, and a loop device over it.
+    fn attach_image(&self, device: &Path, wanted: &ImageSettings) -> Result<PathBuf, Error> {
+        let mut attached = lock(&self.image);
+        if let Some(attached) = &*attached {
+            return Ok(attached.path().to_owned());
+        }
+        let wanted_image = wanted.image()?;
+        let kind = FileSystem::named(&wanted.outer_fs)?;
+        let outer = self.folder.join(image::OUTER);
+        lock(&self.journal).make_folder(&outer)?;
+        let outer =
+            outer.canonicalize().map_err(|error| Error::from_io(outer.display(), &error))?;
+        let (options, make) = (&wanted.outer_options, &wanted.outer_make_options);
+        self.mount_on(device, &outer, Some(kind), options.as_deref(), make.as_deref())?;
+        let file = outer.join(wanted_image.file_name());
+        image::make(&wanted_image, &file)?;
+        lock(&self.journal).note_loop(&file)?;
+        let options = image::loop_options(&wanted_image, self.is_read_only());
+        let made = LoopDevice::attach_with(&file, &options)?;
+        lock(&self.journal).note_loop_device(&file, made.path())?;
+        exports::tell_kernel(made.path(), self.device.info().rotational);
+        if wanted_image.direct && !made.is_direct() {
+            return Err(Error::failed(format!(
+                "{}: its file system refuses direct I/O for the image in it",
+                outer.display()
+            )));
+        }
+        Ok(attached.insert(made).path().to_owned())
+    }
+
+    /// Unmounts what this server has mounted from the image, and takes its loop device away.
+    fn take_image(&self, unmount: fn(&Path) -> Result<(), Error>) -> Result<(), Error> {
+        let mut image = lock(&self.image);
+        let Some(device) = &mut *image else { return Ok(()) };
+        let own = lock(&self.mounted).clone();
+        let points = mount::points_of(device.path());
+        let own = points.iter().rev().filter(|point| own.contains(point));
+        own.cloned().try_for_each(|point| unmount(&point))?;
+        exports::detach(device).map_err(|error| Error::from(error).at(&self.name))?;
+        *image = None;
+        Ok(())
     }
 
     fn unmount(&self) -> Result<Value, Error> {
@@ -562,8 +634,9 @@ impl Server {
         if mounts.is_empty() {
             return Err(Error::usage(format!("{}: nothing is mounted from it", self.name)));
         }
+        self.take_image(mount::unmount_patiently)?;
         // What was mounted over another goes first.
-        mounts.iter().rev().try_for_each(|point| mount::unmount_patiently(point))?;
+        self.mounts().iter().rev().try_for_each(|point| mount::unmount_patiently(point))?;
         lock(&self.mounted).clear();
         Ok(json!({ "points": mounts }))
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use block::Node;
 use export::RemovalPolicy;
+use export::image::Image;
 use host::Error;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,46 @@ pub struct MountSettings {
     /// What the program that makes it is told besides, where there is none yet.
     #[serde(default)]
     pub make_options: Option<String>,
+    /// It lies in an image, which is a file of another file system on the array.
+    #[serde(default)]
+    pub image: Option<ImageSettings>,
+}
+
+/// An image that carries the file system that is mounted, and the outer one that it is a file of.
+/// What is there already is used, and the rest is made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ImageSettings {
+    /// `raw`, or `vhd`: one of fixed size.
+    pub kind: String,
+    /// The size of the disk in it.
+    pub size: String,
+    /// Whether requests to it pass the outer file system's page cache by.
+    #[serde(default)]
+    pub direct: bool,
+    /// Which kind the outer file system is.
+    pub outer_fs: String,
+    /// As `mount -o` takes them.
+    #[serde(default)]
+    pub outer_options: Option<String>,
+    /// What the program that makes it is told besides.
+    #[serde(default)]
+    pub outer_make_options: Option<String>,
+}
+
+impl ImageSettings {
+    /// The image that is meant.
+    ///
+    /// # Errors
+    /// What is no kind of image, or no size of one.
+    pub fn image(&self) -> Result<Image, Error> {
+        let kind = self.kind.parse().map_err(|text| Error::usage(format!("image: {text}")))?;
+        let size = stack::size::parse(&self.size)
+            .map_err(|error| Error::usage(format!("the size of the image: {error}")))?;
+        let image = Image { kind, size_bytes: size.bytes, direct: self.direct };
+        image.check().map_err(|error| Error::usage(error.to_string()))?;
+        Ok(image)
+    }
 }
 
 /// Files in PEM with which NBD clients are served over TLS.

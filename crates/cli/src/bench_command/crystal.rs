@@ -10,6 +10,7 @@ use bench::suite::crystal::{self, Job, Options, Row as Access, SUITE, Way, optio
 use bench::suite::{Measured, Row};
 use block::Clock;
 use clap::Args;
+use host::system;
 use results::statistics::{self, Median};
 use serde_json::json;
 
@@ -373,7 +374,9 @@ fn cached(rows: &[Row], options: &Options, target: &str) -> String {
         return String::new();
     }
     let place = match mounted(Path::new(target)) {
-        Some((kind, policy)) => format!(" ({kind}, {policy})"),
+        Some((kind, policy)) => {
+            format!(" ({kind}, {policy}{})", drive(Path::new(target)).unwrap_or_default())
+        }
         None => String::new(),
     };
     format!(
@@ -388,6 +391,20 @@ fn mounted(folder: &Path) -> Option<(String, &'static str)> {
     policy_of(&std::fs::read_to_string("/proc/self/mounts").ok()?, &folder)
 }
 
+/// What the kernel knows of the write cache of the drive under a folder, in words.
+fn drive(folder: &Path) -> Option<&'static str> {
+    let mounts = system::mounts();
+    let mount = system::mount_of(&mounts, &folder.canonicalize().ok()?)?;
+    // btrfs and friends show a number of their own; their source still names a device.
+    let number = system::sys_folder(mount.number)
+        .map(|_| mount.number)
+        .or_else(|| system::block_number(Path::new(&mount.source)))?;
+    Some(match system::queue_setting(number, "queue/write_cache")?.as_str() {
+        "write through" => "; its drive writes through",
+        _ => "; its drive has a write cache",
+    })
+}
+
 /// From the lines of `/proc/mounts`: source, mount point, kind, options. Of several on one point
 /// the last counts.
 fn policy_of(mounts: &str, folder: &Path) -> Option<(String, &'static str)> {
@@ -398,11 +415,13 @@ fn policy_of(mounts: &str, folder: &Path) -> Option<(String, &'static str)> {
         folder.starts_with(&point).then_some((point.len(), fields.next()?, fields.next()?))
     });
     let (_, kind, options) = lines.max_by_key(|(length, ..)| *length)?;
-    let quick = options.split(',').any(|option| option == "sync");
-    let policy = if quick {
-        "mounted for quick removal: sync"
-    } else {
-        "mounted for performance: writes may be deferred"
+    let has = |wanted: &str| options.split(',').any(|option| option == wanted);
+    let policy = match () {
+        () if has("sync") => "mounted for quick removal: sync",
+        () if has("flush") => {
+            "mounted for quick removal: flush, written at once after a file is closed"
+        }
+        () => "mounted for performance: writes may be deferred",
     };
     Some((kind.to_owned(), policy))
 }
@@ -463,6 +482,9 @@ mod tests {
         assert!(of("/srv").starts_with("ext4 mounted for performance"));
         assert!(of("/mnt/my stick/a").starts_with("vfat mounted for quick removal"));
         assert!(of("/mnt/other").starts_with("tmpfs"));
+        let flushed = "/dev/sdb1 /mnt vfat rw,flush 0 0\n";
+        let (_, policy) = policy_of(flushed, Path::new("/mnt")).unwrap();
+        assert!(policy.starts_with("mounted for quick removal: flush"), "{policy}");
         // `/mnt/my stick2` is another folder, not one below the stick.
         assert!(of("/mnt/my stick2").starts_with("tmpfs"));
     }

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use block::{Device, Error, ErrorKind, Node, Reactor, Time, Traffic};
 use clap::Args;
+use export::image::{Image, ImageKind};
 use guest::setup::SETUP_FAILED;
 use guest::{Boot, Cut, Drive, Format, Kernel, Outcome, Processor, Setup, State};
 use host::mount::FileSystem;
@@ -26,11 +27,17 @@ use crate::signals;
 const MEMORY: &str = "512MiB";
 /// What `bench SUITE --guest` takes for itself, and the suite inside does not see: flags that have
 /// a value.
-const OUTSIDE: [&str; 12] = [
+const OUTSIDE: [&str; 18] = [
     "--stack",
     "--fs",
     "--make-options",
     "--mount-options",
+    "--image",
+    "--image-size",
+    "--image-io",
+    "--outer-fs",
+    "--outer-make-options",
+    "--outer-mount-options",
     "--md",
     "--state",
     "--disk-size",
@@ -69,6 +76,39 @@ pub(crate) struct GuestArguments {
     /// For mount -o
     #[arg(long, help_heading = "Guest", value_name = "OPTIONS", requires = "fs")]
     pub mount_options: Option<String>,
+
+    /// Make the file system in an image, a file of an outer file system on the disk: raw, vhd
+    #[arg(long, help_heading = "Guest", value_name = "KIND", value_parser = ImageKind::NAMES,
+        requires = "fs")]
+    pub image: Option<String>,
+
+    /// The size of the disk in the image
+    #[arg(long, help_heading = "Guest", value_name = "SIZE", requires = "image")]
+    pub image_size: Option<String>,
+
+    /// Whether what goes to the image passes the outer file system's page cache by: buffered,
+    /// direct [default: buffered]
+    #[arg(long, help_heading = "Guest", value_name = "WAY", requires = "image",
+        value_parser = ["buffered", "direct"])]
+    pub image_io: Option<String>,
+
+    /// The file system that the image is a file of
+    #[arg(long, help_heading = "Guest", value_name = "NAME", requires = "image")]
+    pub outer_fs: Option<String>,
+
+    /// For the program that makes the outer file system
+    #[arg(
+        long,
+        help_heading = "Guest",
+        value_name = "OPTIONS",
+        requires = "image",
+        allow_hyphen_values = true
+    )]
+    pub outer_make_options: Option<String>,
+
+    /// For mount -o of the outer file system
+    #[arg(long, help_heading = "Guest", value_name = "OPTIONS", requires = "image")]
+    pub outer_mount_options: Option<String>,
 
     /// Join the disks with the guest's own md: 'raid5 chunk=64KiB'
     #[arg(long, help_heading = "Guest", value_name = "ARRAY")]
@@ -374,8 +414,19 @@ impl<'a> Ran<'a> {
         let memory_bytes = output.size("--memory", memory)?;
         let size_bytes = size("--disk-size", &arguments.disk_size)?;
         let format = match &arguments.fs {
-            Some(name) => Some(format(arguments, &FileSystem::named(name)?)),
+            Some(name) => Some(format(
+                &FileSystem::named(name)?,
+                arguments.make_options.as_deref(),
+                arguments.mount_options.as_deref(),
+            )),
             None => None,
+        };
+        let image = match (&arguments.image, size("--image-size", &arguments.image_size)?) {
+            (Some(kind), Some(size_bytes)) if arguments.outer_fs.is_some() => {
+                Some(image(arguments, kind, size_bytes)?)
+            }
+            (None, _) => None,
+            _ => return Err(Failure::usage("--image needs --image-size and --outer-fs")),
         };
         let state = arguments.state.parse().map_err(Failure::usage)?;
         let setup = Setup {
@@ -388,6 +439,7 @@ impl<'a> Ran<'a> {
             request_max_bytes: size("--max-request", &arguments.max_request)?,
             unflushed: false,
             format,
+            image,
         };
         let job = setup.job(work)?;
         let beside = (&how.models, &Reactor::virtual_clock());
@@ -490,6 +542,7 @@ impl<'a> Ran<'a> {
             "drives": drives, "label": self.label(), "kernel": self.version, "seed": self.seed,
             "memory_bytes": self.memory_bytes, "file_system": self.arguments.fs,
             "processor": self.arguments.processor,
+            "image": self.arguments.image, "outer_file_system": self.arguments.outer_fs,
             "md": self.arguments.md, "state": self.arguments.state,
             "work_seconds": self.work_seconds(), "disks": disks,
             "modelled_seconds": self.outcome.time.nanoseconds() as f64 / 1e9,
@@ -569,12 +622,35 @@ fn traffic_between(
     traffic
 }
 
-fn format(arguments: &GuestArguments, kind: &FileSystem) -> Format {
-    let mut make: Vec<String> = kind.make_command().iter().map(|&word| word.to_owned()).collect();
-    let options = arguments.make_options.iter().flat_map(|text| text.split_whitespace());
-    make.extend(options.map(str::to_owned));
-    let mount_options = arguments.mount_options.clone();
-    Format { make, kind: kind.kind().to_owned(), mount_options }
+fn format(kind: &FileSystem, make_options: Option<&str>, mount_options: Option<&str>) -> Format {
+    let options = make_options.into_iter().flat_map(str::split_whitespace);
+    let make = kind.make_command().iter().copied().chain(options).map(str::to_owned);
+    Format {
+        make: make.collect(),
+        kind: kind.kind().to_owned(),
+        mount_options: mount_options.map(str::to_owned),
+    }
+}
+
+/// The image that the file system lies in, and what that is a file of.
+fn image(
+    arguments: &GuestArguments,
+    kind: &str,
+    size_bytes: u64,
+) -> Result<(Image, Format), Failure> {
+    let image = Image {
+        kind: kind.parse().map_err(Failure::usage)?,
+        size_bytes,
+        direct: arguments.image_io.as_deref() == Some("direct"),
+    };
+    image.check().map_err(|error| Failure::usage(format!("--image-size: {error}")))?;
+    let outer = FileSystem::named(arguments.outer_fs.as_deref().unwrap_or_default())?;
+    let format = format(
+        &outer,
+        arguments.outer_make_options.as_deref(),
+        arguments.outer_mount_options.as_deref(),
+    );
+    Ok((image, format))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use array::md;
 use block::Node;
 use export::RemovalPolicy;
+use export::image::ImageKind;
 
 use super::document::{Item, Place, Reader, suggestion};
 use super::members::{self, MemberSet};
@@ -19,6 +20,14 @@ pub(crate) const FILE_SYSTEM: &str = "file_system";
 pub(crate) const MAKE_OPTIONS: &str = "make_options";
 pub(crate) const MOUNT_OPTIONS: &str = "mount_options";
 pub(crate) const POLICY: &str = "policy";
+/// What carries the file system instead of the device: an image, a file of an outer file system.
+pub(crate) const IMAGE: &str = "image";
+pub(crate) const IMAGE_SIZE: &str = "image_size";
+/// Whether what goes to an image passes the page cache of the outer file system by.
+pub(crate) const IMAGE_IO: &str = "image_io";
+pub(crate) const OUTER_FILE_SYSTEM: &str = "outer_file_system";
+pub(crate) const OUTER_MAKE_OPTIONS: &str = "outer_make_options";
+pub(crate) const OUTER_MOUNT_OPTIONS: &str = "outer_mount_options";
 /// What an array is by its members: superblocks of a version, or nothing.
 pub(crate) const METADATA: &str = "metadata";
 pub(crate) const LAYOUT: &str = "layout";
@@ -33,6 +42,8 @@ pub(crate) const UPKEEP: &str = "upkeep";
 pub(crate) const PLACE: &str = "place";
 /// Whose array it is, in a guest: raidloom's, or the guest's own md.
 pub(crate) const ARRAY: &str = "array";
+/// How many processors the work may run on.
+pub(crate) const PROCESSORS: &str = "processors";
 /// A guest's memory, its page cache included.
 pub(crate) const MEMORY: &str = "memory";
 pub(crate) const SCHEDULER: &str = "scheduler";
@@ -51,7 +62,7 @@ pub(crate) const DISK_SIZE: &str = "disk_size";
 /// Whether all members of a guest's array are there.
 pub(crate) const STATE: &str = "state";
 /// Every axis there is, in the order in which they are shown.
-pub(crate) const AXES: [&str; 25] = [
+pub(crate) const AXES: [&str; 32] = [
     MEMBERS,
     LEVEL,
     CHUNK,
@@ -68,6 +79,13 @@ pub(crate) const AXES: [&str; 25] = [
     MAKE_OPTIONS,
     MOUNT_OPTIONS,
     POLICY,
+    IMAGE,
+    IMAGE_SIZE,
+    IMAGE_IO,
+    OUTER_FILE_SYSTEM,
+    OUTER_MAKE_OPTIONS,
+    OUTER_MOUNT_OPTIONS,
+    PROCESSORS,
     MEMORY,
     PROCESSOR,
     SCHEDULER,
@@ -80,10 +98,13 @@ pub(crate) const AXES: [&str; 25] = [
 ];
 /// Those whose values are texts, and which an `[[add]]` takes from the matrix when it does not name
 /// them; in the order in which one may leave another without meaning.
-pub(super) const TEXT_AXES: [&str; 22] =
+pub(super) const TEXT_AXES: [&str; 29] =
     *AXES.last_chunk().expect("members, level and chunk come before them");
 /// Those that mean something only to a file system.
-const ON_FILE_SYSTEMS: [&str; 3] = [MAKE_OPTIONS, MOUNT_OPTIONS, POLICY];
+const ON_FILE_SYSTEMS: [&str; 4] = [MAKE_OPTIONS, MOUNT_OPTIONS, POLICY, IMAGE];
+/// Those that mean something only to an image.
+const ON_IMAGES: [&str; 5] =
+    [IMAGE_SIZE, IMAGE_IO, OUTER_FILE_SYSTEM, OUTER_MAKE_OPTIONS, OUTER_MOUNT_OPTIONS];
 /// Those that mean something only to a guest.
 const ON_GUESTS: [&str; 10] = [
     ARRAY,
@@ -125,7 +146,11 @@ pub(crate) const MD: &str = "md";
 /// The schedulers of Linux.
 const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 
-/// The value of `cache` and `file_system` for none.
+/// The values of `image_io`: through the page cache of the outer file system, or past it.
+const BUFFERED: &str = "buffered";
+pub(crate) const DIRECT: &str = "direct";
+
+/// The value of `cache`, `file_system` and `image` for none.
 pub(crate) const NONE: &str = "none";
 /// The value of `make_options` and `mount_options` for none.
 pub(crate) const DEFAULTS: &str = "defaults";
@@ -156,7 +181,8 @@ impl Level {
     /// values on the axes before it.
     pub(super) fn knows<'a>(self, axis: &str, value: impl Fn(&str) -> Option<&'a str>) -> bool {
         let is_array = self.name != SINGLE;
-        let has_cache = value(CACHE).is_some_and(|cache| cache != NONE);
+        let has = |axis: &str| value(axis).is_some_and(|value| value != NONE);
+        let has_cache = has(CACHE);
         let in_guest = value(PLACE) == Some(GUEST);
         let by_md = value(ARRAY) == Some(MD);
         let has_metadata = is_array
@@ -171,9 +197,8 @@ impl Level {
             BITMAP => value(CONSISTENCY) == Some(WITH_BITMAP) && !by_md,
             UPKEEP => (has_metadata || has_cache) && !in_guest,
             axis if ON_GUESTS.contains(&axis) => in_guest,
-            axis if ON_FILE_SYSTEMS.contains(&axis) => {
-                value(FILE_SYSTEM).is_some_and(|name| name != NONE)
-            }
+            axis if ON_FILE_SYSTEMS.contains(&axis) => has(FILE_SYSTEM),
+            axis if ON_IMAGES.contains(&axis) => has(IMAGE),
             _ => true,
         }
     }
@@ -454,37 +479,43 @@ fn read_texts(
     usual: &Selection<'_>,
     table: &Reader<'_>,
 ) -> Result<[Vec<At<String>>; TEXT_AXES.len()], Error> {
-    let own_file_system = table.get(FILE_SYSTEM).is_some();
+    let names_own = |axis: &str| match axis {
+        MAKE_OPTIONS | MOUNT_OPTIONS => table.get(FILE_SYSTEM).is_some(),
+        OUTER_MAKE_OPTIONS | OUTER_MOUNT_OPTIONS => table.get(OUTER_FILE_SYSTEM).is_some(),
+        axis => OF_LEVEL.contains(&axis),
+    };
     let mut texts: [Vec<At<String>>; TEXT_AXES.len()] = Default::default();
     for (axis, values) in TEXT_AXES.into_iter().zip(&mut texts) {
         *values = match table.get(axis) {
             Some(item) => each(item, axis, |item| text_of(axis, item, names))?,
-            None if own_file_system && (axis == MAKE_OPTIONS || axis == MOUNT_OPTIONS) => {
-                Vec::new()
-            }
-            None if OF_LEVEL.contains(&axis) => Vec::new(),
+            None if names_own(axis) => Vec::new(),
             None => usual.texts(axis).to_vec(),
         };
     }
-    let file_systems = TEXT_AXES.iter().position(|axis| *axis == FILE_SYSTEM);
-    let has_file_system = file_systems
-        .is_some_and(|index| texts[index].iter().any(|at: &At<String>| at.value != NONE));
-    for axis in ON_FILE_SYSTEMS {
-        if let Some(item) = table.get(axis).filter(|_| !has_file_system) {
-            return Err(item.error(format!(
-                "`{axis}` means nothing without a file system: give the axis {FILE_SYSTEM}"
-            )));
-        }
+    let any = |axis: &str, is_it: fn(&str) -> bool| {
+        let index = TEXT_AXES.iter().position(|known| *known == axis);
+        index.is_some_and(|index| texts[index].iter().any(|at: &At<String>| is_it(&at.value)))
+    };
+    let refuse = |axes: &'static [&'static str], why: &str| {
+        axes.iter()
+            .find_map(|axis| Some((axis, table.get(axis)?)))
+            .map_or(Ok(()), |(axis, item)| Err(item.error(format!("`{axis}` means nothing {why}"))))
+    };
+    if !any(FILE_SYSTEM, |name| name != NONE) {
+        refuse(&ON_FILE_SYSTEMS, &format!("without a file system: give the axis {FILE_SYSTEM}"))?;
     }
-    let places = TEXT_AXES.iter().position(|axis| *axis == PLACE);
-    let has_guest =
-        places.is_some_and(|index| texts[index].iter().any(|at: &At<String>| at.value == GUEST));
-    for axis in ON_GUESTS {
-        if let Some(item) = table.get(axis).filter(|_| !has_guest) {
-            return Err(item.error(format!(
-                "`{axis}` means nothing on this machine itself: give the axis {PLACE} = \"{GUEST}\""
-            )));
-        }
+    // `image = "none"` beside them is for an [[add]] to change.
+    if table.get(IMAGE).is_none() && !any(IMAGE, |kind| kind != NONE) {
+        refuse(
+            &ON_IMAGES,
+            &format!("without an image: give the axis {IMAGE} = \"raw\" or \"vhd\""),
+        )?;
+    }
+    if !any(PLACE, |place| place == GUEST) {
+        refuse(
+            &ON_GUESTS,
+            &format!("on this machine itself: give the axis {PLACE} = \"{GUEST}\""),
+        )?;
     }
     Ok(texts)
 }
@@ -493,7 +524,7 @@ fn read_texts(
 pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<String, Error> {
     let scalar = item.scalar()?;
     let text = match axis {
-        QUEUE_DEPTH => scalar.as_str(),
+        QUEUE_DEPTH | PROCESSORS => scalar.as_str(),
         _ => item.text()?.trim(),
     };
     match axis {
@@ -505,9 +536,13 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
                 suggestion(text, known.iter().copied())
             )))
         }
-        FILE_SYSTEM if text != NONE && FileSystem::named(text).is_err() => {
+        FILE_SYSTEM | OUTER_FILE_SYSTEM
+            if (text != NONE || axis == OUTER_FILE_SYSTEM) && FileSystem::named(text).is_err() =>
+        {
+            // An image is a file of some file system.
+            let none = (axis == FILE_SYSTEM).then_some(NONE);
             let known: Vec<&str> =
-                FILE_SYSTEMS.iter().map(|known| known.name).chain([NONE]).collect();
+                FILE_SYSTEMS.iter().map(|known| known.name).chain(none).collect();
             Err(item.error(format!(
                 "unknown file system `{text}`{}",
                 suggestion(text, known.iter().copied())
@@ -521,7 +556,12 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
         ARRAY => one_of(item, text, &[RAIDLOOM, MD]),
         SCHEDULER => one_of(item, text, &SCHEDULERS),
         STATE => one_of(item, text, &guest::State::NAMES),
-        MEMORY | READ_AHEAD | MAX_REQUEST | DISK_SIZE => Ok(stacks::size_text(read_size(item)?)),
+        IMAGE if text == NONE => Ok(text.to_owned()),
+        IMAGE => one_of(item, text, &ImageKind::NAMES),
+        IMAGE_IO => one_of(item, text, &[BUFFERED, DIRECT]),
+        IMAGE_SIZE | MEMORY | READ_AHEAD | MAX_REQUEST | DISK_SIZE => {
+            Ok(stacks::size_text(read_size(item)?))
+        }
         PROCESSOR if text == NONE => Ok(text.to_owned()),
         PROCESSOR => processor::parse(text)
             .map(|processor| processor.to_string())
@@ -529,6 +569,10 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
         QUEUE_DEPTH => match text.parse() {
             Ok(1..=256_u32) => Ok(text.to_owned()),
             _ => Err(item.error(format!("`{text}`: expected a number from 1 to 256"))),
+        },
+        PROCESSORS => match text.parse() {
+            Ok(1..=1024_u32) => Ok(text.to_owned()),
+            _ => Err(item.error(format!("`{text}`: expected a number from 1 to 1024"))),
         },
         LAYOUT => layout(text).ok_or_else(|| {
             item.error(format!(
@@ -546,7 +590,9 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
             .parse::<RemovalPolicy>()
             .map(|policy| policy.to_string())
             .map_err(|text| item.error(text)),
-        MAKE_OPTIONS | MOUNT_OPTIONS if text.is_empty() => {
+        MAKE_OPTIONS | MOUNT_OPTIONS | OUTER_MAKE_OPTIONS | OUTER_MOUNT_OPTIONS
+            if text.is_empty() =>
+        {
             Err(item.error(format!("an empty text; \"{DEFAULTS}\" is for no options")))
         }
         _ => Ok(text.to_owned()),

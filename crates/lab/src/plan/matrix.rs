@@ -8,13 +8,14 @@ use results::{Clock, Configuration, configuration_id};
 use super::Skipped;
 use super::axes::{
     ARRAY, AXES, At, CACHE, CHUNK, FILE_SYSTEM, GUEST, LAYOUT, LEVEL, Level, MD, MEMBERS, METADATA,
-    NONE, Names, PLACE, SINGLE, Selection, TEXT_AXES, VERSION, WITH_BITMAP,
+    NONE, Names, PLACE, PROCESSORS, SINGLE, Selection, TEXT_AXES, VERSION, WITH_BITMAP,
 };
 use super::axes::{read_size, text_of, values};
 use super::document::{Item, Place, Reader};
 use super::members::{MemberSet, keeping_data, keeping_first};
 use super::suite::axis_name;
 use crate::cell::CellSettings;
+use crate::image::Nested;
 use crate::run::in_guest;
 use crate::stacks;
 use host::Error;
@@ -245,9 +246,13 @@ fn cell(
     if in_guest {
         in_guest::refuse_unfit(&node, &settings).map_err(|text| place.error(text))?;
     }
+    let sized = in_guest::sized(&node, &settings).map_err(|error| place.error(error))?;
     let cell = CellSettings::of(&settings).map_err(|error| place.error(error))?;
     let new_array = cell.new_array.as_ref();
-    stacks::dry(&node, new_array).map_err(|error| place.error(error))?;
+    let info = stacks::dry(&sized, new_array).map_err(|error| place.error(error))?;
+    if let Some(nested) = Nested::of(&settings).map_err(|error| place.error(error))? {
+        nested.refuse_unfit(info.size_bytes).map_err(|text| place.error(text))?;
+    }
     let keeps_all = has_file_system || in_guest || cache.is_some();
     if let (Some(new_array), false) = (new_array, keeps_all) {
         let bytes = stacks::metadata_bytes(&node, new_array).map_err(|error| place.error(error))?;
@@ -261,6 +266,7 @@ fn cell(
         () if has_file_system || !stacks::is_modelled(&node) => Clock::Wall,
         () => set.clock,
     };
+    refuse_processors(&settings, clock, in_guest).map_err(|text| place.error(text))?;
     let id = configuration_id(&settings);
     let configuration = Configuration {
         id,
@@ -271,6 +277,24 @@ fn cell(
         model_error: stack::model_error(&node),
     };
     Ok(Cell { configuration, place })
+}
+
+/// Why the number of processors of a configuration cannot be had, if it cannot.
+fn refuse_processors(
+    settings: &BTreeMap<String, String>,
+    clock: Clock,
+    in_guest: bool,
+) -> Result<(), String> {
+    let Some(count) = settings.get(PROCESSORS) else { return Ok(()) };
+    match clock {
+        _ if in_guest && count == "1" => Ok(()),
+        _ if in_guest => Err(format!("{PROCESSORS} = {count}: a guest has one processor")),
+        Clock::Wall => Ok(()),
+        Clock::Virtual => Err(format!(
+            "`{PROCESSORS}` means nothing on the virtual clock, where computing takes no time: \
+            leave it out with an [[add]] of its own"
+        )),
+    }
 }
 
 /// The layer with its layout and with superblocks on its members, where the level has them: as

@@ -24,9 +24,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bench::suite::{Suite, TargetKind, explain};
+use bench::suite::{Suite, TargetKind, explain, pull};
 use results::{Axis, Budget, Clock, Configuration, Design, Plan, Schedule, Terms};
 
+use crate::image;
 use crate::run::in_guest;
 use crate::stacks;
 use document::{Place, Reader};
@@ -232,6 +233,16 @@ fn refuse_unfit(
                 matrix::shown(&configuration.settings)
             )));
         }
+        let has_image = |known: &&Configuration| image::written_bytes(known) > 0;
+        let nested = configurations.iter().find(has_image);
+        if let Some(configuration) = nested.filter(|_| suite.name == pull::SUITE.name) {
+            return Err(place.error(format!(
+                "{} cuts the power of the drives under a file system that is on them itself, and \
+                ({}) has its in an image: leave it out with [[skip]]",
+                suite.name,
+                matrix::shown(&configuration.settings)
+            )));
+        }
         let unfit =
             |configuration: &&Configuration| !suite.targets.contains(&target_of(configuration));
         let Some(configuration) = configurations.iter().find(unfit) else { continue };
@@ -354,10 +365,7 @@ pub fn outline(plan: &Plan) -> Result<Outline, Error> {
         } else {
             suite::groups(plan)
         };
-        let prepared_bytes: u64 = groups
-            .iter()
-            .map(|group| suite::prepared_bytes(plan, group, configuration, size_bytes))
-            .sum();
+        let prepared_bytes = suite::visit_bytes(plan, &groups, configuration, size_bytes);
         if configuration.clock == Clock::Wall {
             let visits = if plan.schedule.interleaved { plan.workloads.len() } else { 1 };
             seconds += plan.schedule.rest_seconds * visits as f64 * f64::from(plan.blocks);
@@ -450,7 +458,13 @@ fn visit_time(plan: &Plan, configuration: &Configuration, prepared_bytes: u64) -
         .sum();
     let is_made_here =
         target_of(configuration) == TargetKind::Folder && !in_guest::is_wanted(configuration);
-    let made = if is_made_here { FILE_SYSTEM } else { Duration::ZERO };
+    let image_bytes = image::written_bytes(configuration);
+    let made = match (is_made_here, image_bytes) {
+        (true, 0) => FILE_SYSTEM,
+        (true, _) => FILE_SYSTEM * 2,
+        // Of a device, or in a guest: there an image is made at each boot.
+        (false, bytes) => suite::guest_writing(bytes) * suite::groups(plan).len() as u32,
+    };
     tests + made + suite::planned_preparing(prepared_bytes)
 }
 

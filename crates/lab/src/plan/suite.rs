@@ -27,6 +27,7 @@ use stack::size;
 
 use super::axes::{AXES, At, values};
 use super::document::{Item, Place, Reader, Value as Given, suggestion};
+use crate::image;
 use crate::run::in_guest;
 use crate::stacks;
 use host::Error;
@@ -504,6 +505,8 @@ pub(crate) fn groups(plan: &Plan) -> Vec<Vec<usize>> {
 /// How long a trial in a guest takes on this clock, when nothing is known yet of what its kernel
 /// does for it.
 const GUEST_TRIAL: Duration = Duration::from_secs(2);
+/// How long a guest takes on this clock for a byte of one large file.
+const GUEST_SECONDS_PER_BYTE: f64 = 2.6e-9;
 /// A trial's share of booting a guest.
 const GUEST_BOOT: Duration = Duration::from_millis(500);
 /// How long a modelled trial takes on this clock, when nothing is known yet.
@@ -565,7 +568,7 @@ fn guest_time(suite: &Suite, settings: &Settings, configuration: &Configuration)
             let memory = configuration.settings.get("memory");
             let twice = || memory.and_then(|text| Some(2 * crate::stacks::parse_size(text).ok()?));
             let said = Some(settings.bytes("size")).filter(|bytes| *bytes > 0);
-            (said.or_else(twice).unwrap_or(0), 2.6e-9)
+            (said.or_else(twice).unwrap_or(0), GUEST_SECONDS_PER_BYTE)
         }
         _ => return GUEST_TRIAL,
     };
@@ -590,6 +593,27 @@ pub(crate) fn prepared_bytes(
         Some((suite_of(workload).ok()?.prepared_bytes)(&settings, device_bytes))
     };
     group.first().and_then(|first| of(&plan.workloads[*first])).unwrap_or(0)
+}
+
+/// Bytes that are written before the tests of a visit, for workloads of these tables: what their
+/// suites prepare, and the image that they work in.
+pub(crate) fn visit_bytes(
+    plan: &Plan,
+    groups: &[Vec<usize>],
+    configuration: &Configuration,
+    size_bytes: u64,
+) -> u64 {
+    let of = |group: &Vec<usize>| prepared_bytes(plan, group, configuration, size_bytes);
+    let image_bytes = match configuration.clock {
+        Clock::Wall => image::written_bytes(configuration),
+        Clock::Virtual => 0,
+    };
+    groups.iter().map(of).sum::<u64>() + image_bytes
+}
+
+/// How long a guest takes to write one file of so many bytes, on this clock.
+pub(crate) fn guest_writing(bytes: u64) -> Duration {
+    Duration::from_secs_f64(bytes as f64 * GUEST_SECONDS_PER_BYTE)
 }
 
 /// How long writing so many bytes takes while preparing, by the plan.

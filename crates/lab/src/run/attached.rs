@@ -23,6 +23,7 @@ use serve::{Client, Fresh, Launch, Launched, ServeWith};
 
 use crate::alone;
 use crate::cell::CellSettings;
+use crate::image::Nested;
 use crate::plan::axes::{DEFAULTS, FILE_SYSTEM, MAKE_OPTIONS, MOUNT_OPTIONS, NONE, POLICY};
 use crate::plan::{Leaf, leaves};
 use host::Error;
@@ -39,6 +40,8 @@ pub(crate) struct Wanted<'a> {
     make_options: Option<&'a str>,
     pub(crate) mount_options: Option<&'a str>,
     pub(crate) policy: RemovalPolicy,
+    /// The image that carries it, where it is not on the device itself.
+    pub(crate) nested: Option<Nested<'a>>,
 }
 
 impl<'a> Wanted<'a> {
@@ -54,6 +57,7 @@ impl<'a> Wanted<'a> {
             policy: setting(POLICY)
                 .map_or(Ok(RemovalPolicy::default()), str::parse)
                 .map_err(Error::usage)?,
+            nested: Nested::of(&configuration.settings)?,
         }))
     }
 }
@@ -64,19 +68,33 @@ impl Wanted<'_> {
         self.make_options.map(str::to_owned)
     }
 
-    /// What the program that makes it is told: nothing of an ext file system is left for the kernel
-    /// to write later, beside the measurement, unless the plan has its own say about that.
+    /// What the program that makes it is told ([`options_to_make`]). An image that was written whole
+    /// stays so.
     pub(crate) fn options_to_make(&self) -> Option<String> {
         let own = self.make_options.unwrap_or_default();
-        let lazy = self.file_system.name.starts_with("ext")
-            && !own.split_ascii_whitespace().any(|word| word.starts_with("-E"));
-        let all = if lazy {
-            format!("-Elazy_itable_init=0,lazy_journal_init=0 {own}")
-        } else {
-            own.to_owned()
+        let whole = self.nested.and_then(|_| self.file_system.without_discard());
+        let Some(whole) = whole else { return options_to_make(&self.file_system, own) };
+        // Of several texts of extended options an ext file system is made by the last.
+        let told = options_to_make(&self.file_system, own).unwrap_or_default();
+        let told = match whole.strip_prefix("-E").zip(told.split_once("-E")) {
+            Some((whole, (before, after))) => format!("{before}-E{whole},{}", after.trim_start()),
+            None => format!("{whole} {told}"),
         };
-        Some(all).filter(|all| !all.trim().is_empty())
+        Some(told.trim_end().to_owned())
     }
+}
+
+/// What the program that makes a file system is told: nothing of an ext file system is left for the
+/// kernel to write later, beside the measurement, unless the plan has its own say about that.
+pub(crate) fn options_to_make(file_system: &FileSystem, own: &str) -> Option<String> {
+    let lazy = file_system.name.starts_with("ext")
+        && !own.split_ascii_whitespace().any(|word| word.starts_with("-E"));
+    let all = if lazy {
+        format!("-Elazy_itable_init=0,lazy_journal_init=0 {own}")
+    } else {
+        own.to_owned()
+    };
+    Some(all).filter(|all| !all.trim().is_empty())
 }
 
 /// The folder in the run's folder where file systems of cells appear, made once.

@@ -19,6 +19,7 @@ use super::folder::MEMBERS;
 use super::in_guest::{self, GuestRows, Job, Worker};
 use super::members::{Members, empty_stores, put_in_place};
 use super::rows::{self, Ground as RowGround};
+use super::written::{add_written, prepared_for};
 use super::{Ended, Observer, Progress, audited, pulled};
 use crate::cell;
 use crate::estimate::{Estimate, Kind};
@@ -277,14 +278,7 @@ impl<'a> Execution<'a> {
                     self.rehearse(journal, observer)?;
                 }
                 ready = true;
-                let result = match (visit.configuration.clock, Wanted::of(visit.configuration)?) {
-                    _ if in_guest::is_wanted(visit.configuration) => {
-                        self.visit_guest(&visit, &turns, observer)
-                    }
-                    (Clock::Virtual, _) => self.visit_modelled(&visit, observer),
-                    (Clock::Wall, None) => self.visit_measured(&visit, observer),
-                    (Clock::Wall, Some(_)) => self.visit_attached(&visit, journal, observer),
-                };
+                let result = self.visit(&visit, &turns, journal, observer);
                 if self.course().budget().time_seconds.is_some() {
                     self.write_spent()?;
                 }
@@ -296,6 +290,30 @@ impl<'a> Execution<'a> {
             }
         }
         Ok(Ended::Complete)
+    }
+
+    /// A configuration's turn in a block.
+    fn visit(
+        &mut self,
+        visit: &Visit<'_>,
+        turns: &[Turn],
+        journal: &mut Journal,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Broken> {
+        let configuration = visit.configuration;
+        let _kept = match cell::processors(configuration) {
+            Ok(kept) => kept,
+            // This machine has not so many.
+            Err(reason) => {
+                return self.skip(visit, &visit.turn.workloads, &reason.to_string(), observer);
+            }
+        };
+        match (configuration.clock, Wanted::of(configuration)?) {
+            _ if in_guest::is_wanted(configuration) => self.visit_guest(visit, turns, observer),
+            (Clock::Virtual, _) => self.visit_modelled(visit, observer),
+            (Clock::Wall, None) => self.visit_measured(visit, observer),
+            (Clock::Wall, Some(_)) => self.visit_attached(visit, journal, observer),
+        }
     }
 
     /// Whether any row of the plan needs the members: a pull test has drives of its own.
@@ -959,40 +977,6 @@ impl<'a> Execution<'a> {
             elapsed: self.begun.elapsed(),
             left: self.estimate.left(),
         }
-    }
-}
-
-/// The groups of rows that were prepared for a trial: all with the first of a visit, its own where
-/// configurations take turns row by row.
-fn prepared_for(plan: &Plan, workload: usize, first: bool) -> Vec<Vec<usize>> {
-    match (plan.schedule.interleaved, first) {
-        (true, _) => vec![vec![workload]],
-        (false, true) => suite::groups(plan),
-        (false, false) => Vec::new(),
-    }
-}
-
-/// Adds what a trial has written to each member, and what preparing these groups writes to it.
-fn add_written(
-    written: &mut BTreeMap<String, u64>,
-    plan: &Plan,
-    configuration: &Configuration,
-    members: &[MemberTraffic],
-    groups: &[Vec<usize>],
-) {
-    let Ok(node) = stacks::parse(&configuration.stack) else { return };
-    let leaves: Vec<String> = node.leaves().iter().map(ToString::to_string).collect();
-    let prepared: u64 = match (!groups.is_empty()).then(|| stacks::dry_of(configuration)) {
-        Some(Ok(info)) => groups
-            .iter()
-            .map(|group| suite::prepared_bytes(plan, group, configuration, info.size_bytes))
-            .sum(),
-        _ => 0,
-    };
-    let share = prepared / leaves.len().max(1) as u64;
-    for (index, leaf) in leaves.into_iter().enumerate() {
-        let traffic = members.get(index).map_or(0, |member| member.written_bytes);
-        *written.entry(leaf).or_default() += share + traffic;
     }
 }
 

@@ -23,7 +23,6 @@ use bench::suite::{
     Observer as SuiteObserver, OpenFile, Phase, Row, Rows, Session, Target, Ticker,
 };
 use block::{Device, Node, Reactor, Time, Traffic};
-use export::RemovalPolicy;
 use export::vhost_user::Done;
 use export::vhost_user::request::Ask;
 use guest::setup::WITH_LOG;
@@ -35,15 +34,16 @@ use serde::{Deserialize, Serialize};
 use serve::Opened;
 use stack::Models;
 
+use super::attached::Wanted;
 use super::audited;
 use super::execute::{Found, wall_reactor};
 use super::rows::{Files, found_of};
 use crate::audit::TargetMeter;
 use crate::cell;
 use crate::plan::axes::{
-    ARRAY, CACHE, CHUNK, CONSISTENCY, DEFAULTS, DISK_SIZE, FILE_SYSTEM, GUEST, LAYOUT, LEVEL,
-    MAKE_OPTIONS, MAX_REQUEST, MD, MEMORY, MOUNT_OPTIONS, NONE, OFF, PLACE, POLICY, QUEUE_DEPTH,
-    READ_AHEAD, SCHEDULER, STATE, UNFLUSHED, WITH_BITMAP, WITH_PPL, WRITE_CACHE,
+    ARRAY, CACHE, CHUNK, CONSISTENCY, DISK_SIZE, GUEST, LAYOUT, LEVEL, MAX_REQUEST, MD, MEMORY,
+    NONE, OFF, PLACE, QUEUE_DEPTH, READ_AHEAD, SCHEDULER, STATE, UNFLUSHED, WITH_BITMAP, WITH_PPL,
+    WRITE_CACHE,
 };
 use crate::plan::suite;
 use crate::processor;
@@ -153,14 +153,9 @@ impl Job {
     ) -> Result<Job, Error> {
         let settings = &configuration.settings;
         let setting = |axis: &str| settings.get(axis).map(String::as_str);
-        let options = |axis: &str| setting(axis).filter(|text| *text != DEFAULTS);
         let size = |axis: &str| setting(axis).map(stacks::parse_size).transpose();
         let size = |axis: &str| size(axis).map_err(|text| Error::usage(format!("{axis}: {text}")));
-        let node = stacks::parse(&configuration.stack)?;
-        let node = match size(DISK_SIZE)? {
-            Some(bytes) => no_larger(node, bytes),
-            None => node,
-        };
+        let node = sized(&stacks::parse(&configuration.stack)?, settings)?;
         let state = setting(STATE).map_or(Ok(State::default()), str::parse);
         let state = state.map_err(|text| Error::usage(format!("{STATE}: {text}")))?;
         let by_md = setting(ARRAY) == Some(MD);
@@ -169,22 +164,17 @@ impl Job {
             Node::Layer { children, .. } if by_md => (children, Some(md_text(settings))),
             node => (vec![node], None),
         };
-        let format = match setting(FILE_SYSTEM).filter(|name| *name != NONE) {
-            Some(name) => {
-                let kind = FileSystem::named(name)?;
-                let make = kind.make_command().iter().map(|&word| word.to_owned());
-                let more = options(MAKE_OPTIONS).unwrap_or_default().split_whitespace();
-                let policy = setting(POLICY)
-                    .map_or(Ok(RemovalPolicy::default()), str::parse)
-                    .map_err(Error::usage)?;
-                Some(Format {
-                    make: make.chain(more.map(str::to_owned)).collect(),
-                    kind: kind.kind().to_owned(),
-                    mount_options: serve::mount_options(policy, false, options(MOUNT_OPTIONS)),
-                })
-            }
-            None => None,
-        };
+        let wanted = Wanted::of(configuration)?;
+        let format = wanted.as_ref().map(|wanted| {
+            let own = wanted.own_make_options().unwrap_or_default();
+            let options = serve::mount_options(wanted.policy, false, wanted.mount_options);
+            guest_format(&wanted.file_system, &own, options)
+        });
+        let image = wanted.and_then(|wanted| Some((wanted.nested?, wanted.policy)));
+        let image = image.map(|(nested, policy)| {
+            let options = nested.options_to_mount(policy);
+            (nested.image, guest_format(&nested.outer, nested.own_make_options(), options))
+        });
         let setup = Setup {
             disks: disks.len(),
             md,
@@ -195,6 +185,7 @@ impl Job {
             request_max_bytes: size(MAX_REQUEST)?,
             unflushed: setting(WRITE_CACHE) == Some(UNFLUSHED),
             format,
+            image,
         };
         let task = task(plan, group, configuration, (seed, data_seed))?;
         let target = if setup.format.is_some() { "$DISK" } else { setup.device() };
@@ -325,6 +316,23 @@ pub(super) fn run_all(jobs: &[Job], kernel: &Kernel, stop: &AtomicBool) -> Vec<G
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         ended.collect()
     })
+}
+
+/// A file system as a guest makes and mounts it.
+fn guest_format(kind: &FileSystem, make_options: &str, mount_options: Option<String>) -> Format {
+    let make = kind.make_command().iter().copied().chain(make_options.split_whitespace());
+    let make = make.map(str::to_owned).collect();
+    Format { make, kind: kind.kind().to_owned(), mount_options }
+}
+
+/// The stack of a guest's configuration on modelled disks that are no larger than its settings say.
+///
+/// # Errors
+/// What is no size.
+pub(crate) fn sized(node: &Node, settings: &BTreeMap<String, String>) -> Result<Node, Error> {
+    let said = settings.get(DISK_SIZE).map(|text| stacks::parse_size(text)).transpose();
+    let said = said.map_err(|text| Error::usage(format!("{DISK_SIZE}: {text}")))?;
+    Ok(said.map_or_else(|| node.clone(), |bytes| no_larger(node.clone(), bytes)))
 }
 
 /// The same stack on modelled disks of which no more than so many bytes are used.

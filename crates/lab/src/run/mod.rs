@@ -29,6 +29,7 @@ pub(crate) mod in_guest;
 mod members;
 mod pulled;
 mod rows;
+mod written;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;

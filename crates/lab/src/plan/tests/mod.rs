@@ -5,6 +5,7 @@ use results::Clock;
 use super::*;
 
 mod grades;
+mod images;
 mod wrong;
 
 /// A small plan that is right; tests change it.

@@ -76,8 +76,9 @@ const WRONG: &[(&str, &str, &str)] = &[
         "fs = \"xfs\"\nchunk = { from",
         "plan.toml:10:1: unknown key `fs` in [matrix]; known: members, level, \
             chunk, place, array, layout, metadata, consistency, bitmap, member_timeout, cache, \
-            upkeep, file_system, make_options, mount_options, policy, memory, processor, \
-            scheduler, read_ahead, max_request, queue_depth, write_cache, disk_size, state",
+            upkeep, file_system, make_options, mount_options, policy, image, image_size, image_io, \
+            outer_file_system, outer_make_options, outer_mount_options, processors, memory, scheduler, \
+            read_ahead, max_request, queue_depth, write_cache, disk_size, state",
     ),
     (
         "level = [\"raid0\", \"linear\"]",
@@ -129,6 +130,57 @@ const WRONG: &[(&str, &str, &str)] = &[
         "chunk = { from",
         "file_system = \"ext5\"\nchunk = { from",
         "plan.toml:10:15: unknown file system `ext5`; did you mean `ext4`?",
+    ),
+    (
+        "chunk = { from",
+        "processors = 0\nchunk = { from",
+        "plan.toml:10:14: `0`: expected a number from 1 to 1024",
+    ),
+    (
+        "chunk = { from",
+        "memory = \"1GiB\"\nchunk = { from",
+        "plan.toml:10:10: `memory` means nothing on this machine itself: give the axis place = \
+        \"guest\"",
+    ),
+    (
+        "chunk = { from",
+        "image = \"raw\"\nchunk = { from",
+        "plan.toml:10:9: `image` means nothing without a file system: give the axis file_system",
+    ),
+    (
+        "chunk = { from",
+        "image_size = \"1MiB\"\nchunk = { from",
+        "plan.toml:10:14: `image_size` means nothing without an image: give the axis image = \
+        \"raw\" or \"vhd\"",
+    ),
+    (
+        "chunk = { from",
+        "file_system = \"ext4\"\nimage = \"vdh\"\nchunk = { from",
+        "plan.toml:11:9: `vdh`: expected one of raw, vhd; did you mean `vhd`?",
+    ),
+    (
+        "level = [\"raid0\", \"linear\"]\n",
+        "level = \"raid0\"\nfile_system = \"ext4\"\nimage = \"raw\"\n",
+        "plan.toml:12:9: image = \"raw\" needs the axis image_size: the disk in the image",
+    ),
+    (
+        "level = [\"raid0\", \"linear\"]\n",
+        "level = \"raid0\"\nfile_system = \"ext4\"\nimage = \"raw\"\nimage_size = \"1MiB\"\n",
+        "plan.toml:13:9: image = \"raw\" needs the axis outer_file_system: what the image is a file \
+        of",
+    ),
+    (
+        "level = [\"raid0\", \"linear\"]\n",
+        "level = \"raid0\"\nfile_system = \"ext4\"\nimage = \"raw\"\nimage_size = \"2MiB\"\n\
+        outer_file_system = \"vfat\"\n",
+        "plan.toml:14:9: an image of 2MiB does not fit into vfat on a device of 2MiB: make it \
+        smaller",
+    ),
+    (
+        "chunk = { from",
+        "outer_file_system = \"none\"\nchunk = { from",
+        "plan.toml:10:21: unknown file system `none`; known: ext4, ext3, ext2, xfs, btrfs, ntfs, \
+        vfat, exfat, udf, f2fs",
     ),
     (
         "chunk = { from",
