@@ -16,6 +16,7 @@ mod md;
 mod nbd;
 mod parity;
 mod probe;
+mod report;
 mod suites;
 mod table;
 
@@ -69,6 +70,7 @@ const CASES: &[(&str, &str, Case)] = &[
     ("virtual", "probe", probe::virtual_clock),
     ("attach", "probe", attach::compare),
     ("demo", "raidloom", demo::measure),
+    ("report", "", report::measure),
     ("aa", "raidloom", aa::measure),
 ];
 
