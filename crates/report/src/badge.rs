@@ -39,7 +39,7 @@ fn figure(run: &Run, analysis: &Analysis, word: &str) -> Option<Figure> {
     let range = numbers::figure_interval(metric.median, metric.interval, unit);
     let with_unit = format!("{value} {}", unit.name);
     Some(Figure {
-        label: workload.name.clone(),
+        label: numbers::workload(&workload.name),
         value: match range.as_str() {
             "" => with_unit.trim_end().to_owned(),
             range => format!("{} ({range})", with_unit.trim_end()),
@@ -109,8 +109,8 @@ pub fn summary(run: &Run, analysis: &Analysis) -> String {
     for sentence in safety::by_grade(analysis) {
         let _ = writeln!(text, "{}\n", escaped(&sentence));
     }
-    for warning in &analysis.warnings {
-        let _ = writeln!(text, "* {}", escaped(&sentences::warning(analysis, warning)));
+    for warning in sentences::warnings(analysis) {
+        let _ = writeln!(text, "* {}", escaped(&warning));
     }
     let scope = sentences::scope(run, analysis).join(" · ");
     let _ = writeln!(text, "\n{}", escaped(&scope));

@@ -10,9 +10,9 @@ use results::claim::{Doubt, doubt};
 use results::types::{Run, Workload};
 
 use crate::measure::{self, Face, fitted};
-use crate::numbers;
 use crate::table::{self, Column, Table};
 use crate::words::say;
+use crate::{charts, numbers};
 
 /// CrystalDiskMark's own four rows, in its order.
 const KNOWN: [&str; 4] = ["SEQ1M Q8T1", "SEQ1M Q1T1", "RND4K Q32T1", "RND4K Q1T1"];
@@ -175,7 +175,11 @@ fn of_any_suite(cells: &[(&Workload, &Cell)], doubtful: &mut bool) -> Filled {
     for (workload, cell, metric) in chosen {
         let unit = numbers::unit(&metric.name).name;
         let figure = format!("{} {unit}", shown(&metric, cell, false, doubtful));
-        rows.push((workload.name.clone(), vec![figure.trim_end().to_owned()]));
+        let figure = match charts::operations(workload, cell) {
+            Some(operations) if !figure.contains('!') => operations,
+            _ => figure.trim_end().to_owned(),
+        };
+        rows.push((numbers::workload(&workload.name), vec![figure]));
     }
     (vec![[String::new(), String::new()]], rows)
 }

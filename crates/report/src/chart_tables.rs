@@ -104,7 +104,7 @@ pub(crate) fn rates(run: &Run, comparison: &Comparison, fronts: &[Front]) -> Tab
     columns.extend((!fronts.is_empty()).then(|| words(say!(ON_FRONT))));
     let mut rows = Vec::new();
     for workload in &run.plan.workloads {
-        let front = fronts.iter().find(|front| front.name == workload.name);
+        let front = fronts.iter().find(|front| front.name == numbers::workload(&workload.name));
         for member in &comparison.configurations {
             let Some(cell) = comparison.cell(&member.id, &workload.name) else { continue };
             if !shown.iter().any(|name| find(cell, name).is_some()) {
@@ -119,7 +119,7 @@ pub(crate) fn rates(run: &Run, comparison: &Comparison, fronts: &[Front]) -> Tab
                     numbers::figure(metric.median, metric.interval, numbers::unit(&metric.name))
                 })
             };
-            let mut row = vec![workload.name.clone(), name];
+            let mut row = vec![numbers::workload(&workload.name), name];
             row.extend(shown.iter().map(figure));
             row.extend(
                 (!fronts.is_empty()).then(|| if is_front { say!(YES) } else { String::new() }),
@@ -283,7 +283,7 @@ pub(crate) fn times(run: &Run, comparison: &Comparison) -> Option<Table> {
     Some(Table {
         caption: say!(TIMES_TABLE, place = comparison_title(comparison)),
         columns: std::iter::once(words(say!(CONFIGURATION)))
-            .chain(timed.iter().map(|name| number(*name)))
+            .chain(timed.iter().map(|name| number(numbers::workload(name))))
             .collect::<Vec<Column>>(),
         rows: comparison.configurations.iter().map(row).collect(),
     })

@@ -142,7 +142,7 @@ pub(crate) fn by_axis(run: &Run, comparison: &Comparison) -> Vec<Lines> {
         };
         let baseline = Some(&comparison.baseline).filter(|baseline| !is_column(baseline));
         Some(Lines {
-            name: workload.name.clone(),
+            name: numbers::workload(&workload.name),
             metric: numbers::spoken(&shown.name),
             unit: unit.name,
             axis: axis.clone(),
@@ -344,7 +344,7 @@ pub(crate) fn fronts(run: &Run, comparison: &Comparison) -> Vec<Front> {
             cell: place(run, &cell.configuration, &cell.workload),
         };
         Some(Front {
-            name: workload.name.clone(),
+            name: numbers::workload(&workload.name),
             unit: unit.name,
             points: cells.iter().enumerate().map(point).collect(),
         })
@@ -418,7 +418,7 @@ pub(crate) fn tails(run: &Run, comparison: &Comparison) -> Vec<Tails> {
         };
         let heads: Vec<&'static str> = shown.iter().map(|(head, _)| *head).collect();
         (heads.len() >= 3 && series.iter().any(spreads)).then(|| Tails {
-            name: workload.name.clone(),
+            name: numbers::workload(&workload.name),
             heads,
             series,
         })
@@ -535,8 +535,8 @@ pub(crate) fn traffic(run: &Run, comparison: &Comparison) -> Vec<Traffic> {
                 Some(cell.metrics.iter().find(|metric| metric.name == name)?.median)
             };
             let ratios = [ratio("member_read_ratio"), ratio("member_write_ratio")];
-            whole.amplification.extend(ratios[1].map(|ratio| (workload.name.clone(), ratio)));
-            let workload = workload.name.clone();
+            let workload = numbers::workload(&workload.name);
+            whole.amplification.extend(ratios[1].map(|ratio| (workload.clone(), ratio)));
             whole.workloads.push(Moved { workload, members: moved, ratios });
         }
         if whole.members.iter().any(|[read, written]| *read + *written > 0.0) {
@@ -544,6 +544,15 @@ pub(crate) fn traffic(run: &Run, comparison: &Comparison) -> Vec<Traffic> {
         }
     }
     found
+}
+
+/// Random work as it is spoken of, by operations and their latency: `78.0 IO/s, 12.8 ms`; none
+/// where it is another kind of work, or lacks either.
+pub(crate) fn operations(workload: &Workload, cell: &Cell) -> Option<String> {
+    let find = |name: &str| cell.metrics.iter().find(|metric| metric.name == name).map(with_unit);
+    let is_random = workload.group == results::Group::Random && workload.metric.ends_with(RATE);
+    is_random.then_some(())?;
+    Some(format!("{}, {}", find(OPERATIONS)?, find(LATENCY)?))
 }
 
 /// All figures of a cell in one line, with units: `1.23 MB/s, 75.0 IO/s, 13.3 ms (p99 21.2 ms)`.

@@ -1,7 +1,7 @@
 //! The report as one self-contained page: nothing is fetched, no script is needed to read it.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use results::analysis::{Analysis, Comparison, Start};
+use results::analysis::{Analysis, Comparison, KindResult, Start};
 use results::safety::speeds;
 use results::shape;
 use results::types::{Configuration, Run};
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::card::{Card, card};
 use crate::charts::{self, Lines};
 use crate::decision::decision;
+use crate::svg::Chart;
 use crate::table::{self, Table};
 use crate::words::{self, Language, say};
 use crate::{cached, chart_tables, csv, heat, numbers, safety, sentences, svg, switch, trials};
@@ -163,6 +164,8 @@ fn data(run: &Run, analysis: &Analysis) -> Value {
         "metrics": metrics,
         "rows": rows,
         "trials": trials::data(run, analysis),
+        "names": plan.workloads.iter().map(|known| numbers::workload(&known.name))
+            .collect::<Vec<_>>(),
         "labels": plan.configurations.iter().map(label).collect::<Vec<_>>(),
         "cells": plan.configurations.iter().map(|known| plan.workloads.iter()
             .map(|workload| cell(&known.id, &workload.name)).collect()).collect::<Vec<Vec<String>>>(),
@@ -258,8 +261,7 @@ fn warnings(analysis: &Analysis) -> Markup {
         @if !analysis.warnings.is_empty() {
             section.warnings aria-labelledby="warnings" {
                 h2 #warnings { (say!(READ_THIS_FIRST)) }
-                ul { @for warning in &analysis.warnings {
-                    li { (sentences::warning(analysis, warning)) } } }
+                ul { @for warning in sentences::warnings(analysis) { li { (warning) } } }
             }
         }
     }
@@ -313,12 +315,16 @@ fn scores(analysis: &Analysis) -> Markup {
             }
             @for comparison in &analysis.comparisons {
                 h3 { (title(comparison)) }
-                div.forests {
-                    @for kind in comparison.results().filter(|kind| !kind.scores.is_empty()) {
+                @let forests: Vec<(&KindResult, Chart)> = comparison.results()
+                    .filter(|kind| !kind.scores.is_empty())
+                    .map(|kind| (kind, svg::forest(comparison, kind, analysis.margin)))
+                    .collect();
+                div.forests style=(room(forests.iter().map(|(_, chart)| chart))) {
+                    @for (kind, chart) in &forests {
                         figure {
                             figcaption { (numbers::kind(kind.group)) }
                             (scrolled(&say!(SCORES_OF, kind = numbers::kind(kind.group)),
-                                &svg::forest(comparison, kind, analysis.margin)))
+                                &chart.svg))
                             (behind(&table::scores(comparison, kind)))
                         }
                     }
@@ -348,12 +354,22 @@ fn ratios(run: &Run, analysis: &Analysis) -> Markup {
     }
 }
 
-/// A chart among others, with what it shows above it.
-fn small(caption: &str, name: &str, chart: &Markup) -> Markup {
+/// What columns of charts have to be wide: as the widest of them.
+fn room<'a>(charts: impl Iterator<Item = &'a Chart>) -> String {
+    format!("--wide:{}px", svg::px(charts.map(|chart| chart.width).fold(0.0, f64::max)))
+}
+
+/// Charts beside each other, each with what it shows above it: caption, name, chart.
+fn grid(charts: impl Iterator<Item = (String, String, Chart)>) -> Markup {
+    let charts: Vec<_> = charts.collect();
     html! {
-        div.small {
-            p.kind { (caption) }
-            (scrolled(name, chart))
+        div.grid style=(room(charts.iter().map(|(.., chart)| chart))) {
+            @for (caption, name, chart) in &charts {
+                div.small {
+                    p.kind { (caption) }
+                    (scrolled(name, &chart.svg))
+                }
+            }
         }
     }
 }
@@ -393,12 +409,13 @@ fn units(run: &Run, analysis: &Analysis) -> Markup {
                     figure {
                         (legend(&names, charts[0].baseline.as_ref()
                             .map(|_| table::label(comparison, &comparison.baseline))))
-                        div.grid { @for chart in charts {
-                            @let name = say!(BY_AXIS_TITLE, name = chart.name,
+                        (grid(charts.iter().map(|chart| {
+                            let name = say!(BY_AXIS_TITLE, name = chart.name,
                                 metric = chart.metric, axis = axis,
                                 place = table::comparison_title(comparison));
-                            (small(&chart.name, &name, &svg::lines(chart, &name)))
-                        } }
+                            let drawn = svg::lines(chart, &name);
+                            (chart.name.clone(), name, drawn)
+                        })))
                         (behind(&chart_tables::by_axis(charts, comparison)))
                     }
                 }
@@ -416,11 +433,12 @@ fn latency(run: &Run, analysis: &Analysis) -> Markup {
                 @let fronts = charts::fronts(run, comparison);
                 h3 { (title(comparison)) }
                 figure {
-                    div.grid { @for front in &fronts {
-                        @let name = say!(FRONT_TITLE, name = front.name,
+                    (grid(fronts.iter().map(|front| {
+                        let name = say!(FRONT_TITLE, name = front.name,
                             place = table::comparison_title(comparison));
-                        (small(&front.name, &name, &svg::front(front, &name)))
-                    } }
+                        let drawn = svg::front(front, &name);
+                        (front.name.clone(), name, drawn)
+                    })))
                     (folded(&say!(ALL_RATES),
                         &chart_tables::rates(run, comparison, &fronts)))
                     @if let Some(times) = chart_tables::times(run, comparison) { (shown(&times)) }
@@ -451,11 +469,12 @@ fn tails(run: &Run, analysis: &Analysis) -> Markup {
                     h3 { (title(comparison)) }
                     figure {
                         (legend(&names, Some(table::label(comparison, &comparison.baseline))))
-                        div.grid { @for one in tails {
-                            @let name = say!(TAILS_TITLE, name = one.name,
+                        (grid(tails.iter().map(|one| {
+                            let name = say!(TAILS_TITLE, name = one.name,
                                 place = table::comparison_title(comparison));
-                            (small(&one.name, &name, &svg::tails(one, &names, &name)))
-                        } }
+                            let drawn = svg::tails(one, &names, &name);
+                            (one.name.clone(), name, drawn)
+                        })))
                         (behind(&chart_tables::tails(tails, comparison)))
                     }
                 }
@@ -477,10 +496,11 @@ fn load(run: &Run, analysis: &Analysis) -> Markup {
                     figure {
                         figcaption { (load.access) }
                         (legend(&names, None))
-                        div.grid { @for chart in [&load.rate, &load.latency] {
-                            @let name = say!(LOAD_TITLE, name = load.access, metric = chart.metric);
-                            (small(&chart.metric, &name, &svg::lines(chart, &name)))
-                        } }
+                        (grid([&load.rate, &load.latency].into_iter().map(|chart| {
+                            let name = say!(LOAD_TITLE, name = load.access, metric = chart.metric);
+                            let drawn = svg::lines(chart, &name);
+                            (chart.metric.clone(), name, drawn)
+                        })))
                         (behind(&chart_tables::load(load)))
                     }
                 }
@@ -504,11 +524,12 @@ fn effects(run: &Run, analysis: &Analysis) -> Markup {
                 @for (comparison, effects) in &found {
                     h3 { (title(comparison)) }
                     figure {
-                        div.grid { @for effect in effects {
-                            @let name = say!(EFFECTS_TITLE, axis = effect.axis,
+                        (grid(effects.iter().map(|effect| {
+                            let name = say!(EFFECTS_TITLE, axis = effect.axis,
                                 place = table::comparison_title(comparison));
-                            (small(&effect.axis, &name, &svg::effects(effect, effects, &name)))
-                        } }
+                            let drawn = svg::effects(effect, effects, &name);
+                            (effect.axis.clone(), name, drawn)
+                        })))
                         (behind(&chart_tables::effects(effects, comparison)))
                     }
                 }
@@ -612,7 +633,8 @@ fn every_trial(run: &Run, analysis: &Analysis) -> Markup {
                         label { (say!(WORKLOAD)) select #of-workload {
                             option value="" { (say!(ANY)) }
                             @for (at, known) in plan.workloads.iter().enumerate() {
-                                option value=(at) { (known.name) } } } }
+                                option value=(at) {
+                                    (numbers::workload(&known.name)) } } } }
                         label.check { input #flagged type="checkbox"; (say!(FLAGGED_ONLY)) }
                     }
                     p { (say!(SHOWN_TRIALS)) output #found {} }

@@ -76,8 +76,8 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
     }
     if !analysis.warnings.is_empty() {
         let _ = write!(text, "\n## {}\n\n", say!(WARNINGS));
-        for warning in &analysis.warnings {
-            let _ = writeln!(text, "* {}", escaped(&sentences::warning(analysis, warning)));
+        for warning in sentences::warnings(analysis) {
+            let _ = writeln!(text, "* {}", escaped(&warning));
         }
     }
     if sentences::has_scores(analysis) {

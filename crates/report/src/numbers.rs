@@ -88,14 +88,26 @@ pub(crate) fn figure_interval(value: f64, interval: Option<Interval>, unit: Unit
 }
 
 /// Ratios keep a decimal below 10, so that they are not mistaken for counts; and an interval that
-/// leaves out 1 as many as show it, up to four.
+/// leaves out 1 as many as show it, if four digits are enough for that.
 fn ratio_decimals(ratio: f64, interval: Option<Interval>) -> i32 {
-    let few = decimals(ratio, interval).max(i32::from(ratio < 10.0));
-    let near = interval.and_then(|ends| {
-        if ends.low > 1.0 { Some(ends.low) } else { (ends.high < 1.0).then_some(ends.high) }
-    });
-    let hides = |decimals: &i32| near.is_some_and(|end| rounded(end, *decimals).parse() == Ok(1.0));
-    (few..4).find(|decimals| !hides(decimals)).unwrap_or(few.max(4))
+    let few = decimals(ratio, interval).max(i32::from(ratio < 10.0)).max(0);
+    let near = interval.and_then(nearest_to_1);
+    let most = if ratio < 1.0 { 4 } else { 3 };
+    (few..=most).find(|decimals| near.is_none_or(|end| !is_1(end, *decimals))).unwrap_or(few)
+}
+
+/// The end of an interval without 1 that is nearer to it.
+fn nearest_to_1(interval: Interval) -> Option<f64> {
+    if interval.low > 1.0 {
+        Some(interval.low)
+    } else {
+        (interval.high < 1.0).then_some(interval.high)
+    }
+}
+
+/// Whether nothing else is left of it.
+fn is_1(value: f64, decimals: i32) -> bool {
+    rounded(value, decimals).parse() == Ok(1.0)
 }
 
 /// From one figure to another.
@@ -105,14 +117,21 @@ fn range(low: &str, high: &str) -> String {
 
 /// A ratio, without a sign: `1.86`.
 pub(crate) fn ratio(ratio: f64, interval: Option<Interval>) -> String {
-    rounded(ratio, ratio_decimals(ratio, interval).max(0))
+    rounded(ratio, ratio_decimals(ratio, interval))
 }
 
 /// `1.83 to 1.89` with the digits of the ratio; empty without an interval.
 pub(crate) fn ratio_interval(value: f64, interval: Option<Interval>) -> String {
     let Some(ends) = interval else { return String::new() };
-    let decimals = ratio_decimals(value, interval).max(0);
-    range(&rounded(ends.low, decimals), &rounded(ends.high, decimals))
+    let decimals = ratio_decimals(value, interval);
+    let hidden = nearest_to_1(ends).filter(|end| is_1(*end, decimals));
+    // What leaves out 1 does not seem to begin there.
+    let end = |end: f64| match hidden == Some(end) {
+        true if end > 1.0 => ">1".to_owned(),
+        true => "<1".to_owned(),
+        false => rounded(end, decimals),
+    };
+    range(&end(ends.low), &end(ends.high))
 }
 
 /// `1.86× (1.83 to 1.89)`, or `1.86×` without an interval.
@@ -288,6 +307,29 @@ pub(crate) fn spoken(metric: &str) -> String {
     }
 }
 
+/// A workload's name for people: requests as sizes (`random read 16 KiB` for `random read 16384`),
+/// and rows that are known by their own names without their suite's.
+pub(crate) fn workload(name: &str) -> String {
+    let name = name.strip_prefix("crystal: ").unwrap_or(name);
+    let size = name.rsplit_once(' ').and_then(|(what, bytes)| Some((what, bytes.parse().ok()?)));
+    let is_request =
+        |what: &str| ["read", "write", "start", "end"].iter().any(|end| what.ends_with(end));
+    match size {
+        Some((what, bytes)) if bytes > 0 && is_request(what) => {
+            format!("{what} {}", request(bytes))
+        }
+        _ => spaced_sizes(name),
+    }
+}
+
+/// `16 KiB`, `512 B`: the largest unit of which it is a whole number.
+fn request(bytes: u64) -> String {
+    let units = [(1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")];
+    let (unit, name) =
+        units.into_iter().find(|(unit, _)| bytes.is_multiple_of(*unit)).unwrap_or((1, "B"));
+    format!("{}\u{202f}{name}", bytes / unit)
+}
+
 /// Puts a narrow no-break space between the number and the unit of sizes such as `64KiB`, anywhere
 /// in a text.
 pub(crate) fn spaced_sizes(text: &str) -> String {
@@ -331,6 +373,18 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_that_leaves_out_1_does_not_seem_to_hold_it() {
+        for (value, interval, text) in [
+            (1.246, between(1.0002, 1.553), "1.2× (>1 to 1.6)"),
+            (0.95, between(0.90, 0.99999), "0.95× (0.90 to <1)"),
+            (1.033, between(1.004, 1.062), "1.033× (1.004 to 1.062)"),
+            (1.2, between(0.9999, 1.5), "1.2× (1.0 to 1.5)"),
+        ] {
+            assert_eq!(ratio_whole(value, interval), text);
+        }
+    }
+
+    #[test]
     fn figures_are_scaled_and_rounded_together_with_their_interval() {
         let unit = unit("throughput_bytes_per_second");
         let interval = between(496_897_000.0, 520_897_000.0);
@@ -350,6 +404,20 @@ mod tests {
             ("unheard_of", ""),
         ] {
             assert_eq!(unit(metric).name, name);
+        }
+    }
+
+    #[test]
+    fn workloads_are_called_by_sizes_and_by_their_own_names() {
+        for (name, shown) in [
+            ("random read 16384", "random read 16\u{202f}KiB"),
+            ("sequential write at end 512", "sequential write at end 512\u{202f}B"),
+            ("sequential read 33024", "sequential read 33024\u{202f}B"),
+            ("mixed 50:50", "mixed 50:50"),
+            ("crystal: SEQ1M Q8T1 read", "SEQ1M Q8T1 read"),
+            ("make in 2026", "make in 2026"),
+        ] {
+            assert_eq!(workload(name), shown);
         }
     }
 

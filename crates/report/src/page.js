@@ -74,7 +74,7 @@
         distance: median && figure[index] !== null ? (figure[index] / median - 1) * 100 : null, tail: tail[index] ?? null, flags: text,
       };
       row.shown = {
-        ...row, configuration: data.labels[c] ?? "–", workload: data.workloads[w] ?? "–", figure: row.figure === null ? "–" : `${digits(row.figure)} ${unit}`,
+        ...row, configuration: data.labels[c] ?? "–", workload: data.names[w] ?? "–", figure: row.figure === null ? "–" : `${digits(row.figure)} ${unit}`,
         distance: row.distance === null ? "–" : (row.distance > 0 ? "+" : "") + row.distance.toFixed(1), tail: row.tail === null ? "–" : digits(row.tail),
       };
       row.text = `${row.shown.configuration} ${row.shown.workload} ${text}`.toLowerCase();
@@ -132,7 +132,7 @@
   const textOf = (mark) => {
     if (mark.dataset.c === undefined) return mark.querySelector("title").textContent;
     const [c, w] = mark.dataset.c.split(" ");
-    return `${data.workloads[w]}, ${data.labels[c]}: ${data.cells[c][w]}`;
+    return `${data.names[w]}, ${data.labels[c]}: ${data.cells[c][w]}`;
   };
   for (const figure of document.querySelectorAll("main figure")) {
     const charts = [...figure.querySelectorAll(".scroll > :is(svg, .heat)")].filter((chart) => chart.querySelector("[data-c], svg > * title"));

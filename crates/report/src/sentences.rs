@@ -270,7 +270,8 @@ fn reservations(comparison: &Comparison, headline: &Headline) -> Vec<String> {
     for reservation in &headline.reservations {
         match reservation {
             Reservation::LeftOut(out) => {
-                left_out.entry(short(&out.reason)).or_default().push(out.workload.clone());
+                let names = left_out.entry(short(&out.reason)).or_default();
+                names.push(numbers::workload(&out.workload));
             }
             Reservation::NotCompared { configuration, reason } => not_compared
                 .entry(reason.as_deref().map_or(too_few.as_str(), short))
@@ -290,7 +291,7 @@ fn reservations(comparison: &Comparison, headline: &Headline) -> Vec<String> {
                 details.push(say!(
                     BOUND_MAY_NOT_HOLD,
                     bound = bound,
-                    workload = workload,
+                    workload = numbers::workload(workload),
                     figure = shown(*figure),
                     reach = reach,
                 ));
@@ -440,14 +441,45 @@ fn name_of(analysis: &Analysis, configuration: &str) -> String {
         .map_or_else(|| configuration.to_owned(), |found| label(found, configuration))
 }
 
+/// All warnings in words; what is to be said alike of several comparisons is said once.
+pub(crate) fn warnings(analysis: &Analysis) -> Vec<String> {
+    let mut few: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+    for warning in &analysis.warnings {
+        if let Warning::FewBlocks { comparison, blocks } = warning {
+            few.entry(*blocks).or_default().push(comparison);
+        }
+    }
+    let mut said = Vec::new();
+    for one in &analysis.warnings {
+        let Warning::FewBlocks { comparison, blocks } = one else {
+            said.push(warning(analysis, one));
+            continue;
+        };
+        let alike = &few[blocks];
+        if alike.first() == Some(&comparison.as_str()) {
+            let places: Vec<String> = alike.iter().map(|name| place(analysis, name)).collect();
+            said.push(few_blocks(&places.join("; "), *blocks));
+        }
+    }
+    said
+}
+
+fn few_blocks(place: &str, blocks: usize) -> String {
+    let advice = if blocks < PAIRS_MIN { say!(NO_INTERVALS) } else { say!(WIDE_INTERVALS) };
+    say!(FEW_BLOCKS, place = place, blocks = blocks, advice = advice)
+}
+
+/// What a comparison is called.
+fn place(analysis: &Analysis, name: &str) -> String {
+    let found = analysis.comparisons.iter().find(|comparison| comparison.name == name);
+    found.map_or_else(|| name.to_string(), comparison_title)
+}
+
 /// A warning in words: what, and what follows from it.
-pub(crate) fn warning(analysis: &Analysis, warning: &Warning) -> String {
+fn warning(analysis: &Analysis, warning: &Warning) -> String {
     let trials = |count: usize| trials_text(count);
     let direction = |change: f64| if change > 0.0 { say!(FASTER) } else { say!(SLOWER) };
-    let place = |name: &str| {
-        let found = analysis.comparisons.iter().find(|comparison| comparison.name == name);
-        found.map_or_else(|| name.to_string(), comparison_title)
-    };
+    let place = |name: &str| place(analysis, name);
     match warning {
         Warning::Note { text } => text.clone(),
         Warning::Incomplete { finished, planned } => {
@@ -459,11 +491,7 @@ pub(crate) fn warning(analysis: &Analysis, warning: &Warning) -> String {
         Warning::Repeated { trials: count } => {
             say!(REPEATED_TRIALS, trials = trials(*count))
         }
-        Warning::FewBlocks { comparison, blocks } => {
-            let advice =
-                if *blocks < PAIRS_MIN { say!(NO_INTERVALS) } else { say!(WIDE_INTERVALS) };
-            say!(FEW_BLOCKS, place = place(comparison), blocks = blocks, advice = advice)
-        }
+        Warning::FewBlocks { comparison, blocks } => few_blocks(&place(comparison), *blocks),
         Warning::Drifted { comparison, change } => {
             say!(
                 DRIFTED,
@@ -510,7 +538,7 @@ pub(crate) fn warning(analysis: &Analysis, warning: &Warning) -> String {
                 cells = if *cells == 1 { say!(ONE_CELL) } else { say!(CELLS, count = cells) },
                 change = numbers::percent(change.abs()),
                 direction = direction(*change),
-                workload = workload,
+                workload = numbers::workload(workload),
                 name = name_of(analysis, configuration),
                 advice = advice,
             )

@@ -3,8 +3,8 @@
 use results::analysis::{Analysis, Comparison, KindResult, Score, Stage};
 use results::types::{Run, Workload};
 
-use crate::numbers;
 use crate::words::say;
+use crate::{charts, numbers};
 
 /// A table of text with one head row.
 pub(crate) struct Table {
@@ -220,9 +220,12 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Table {
             .columns
             .iter()
             .map(|(configuration, _)| heat_text(comparison, configuration, &workload.name));
-        let baseline =
-            figure(comparison, &comparison.baseline, &workload.name).unwrap_or_else(|| "–".into());
-        [workload.name.clone(), baseline].into_iter().chain(ratios).collect()
+        let cell = comparison.cell(&comparison.baseline, &workload.name);
+        let baseline = cell
+            .and_then(|cell| charts::operations(workload, cell))
+            .or_else(|| figure(comparison, &comparison.baseline, &workload.name))
+            .unwrap_or_else(|| "–".into());
+        [numbers::workload(&workload.name), baseline].into_iter().chain(ratios).collect()
     };
     let shared = if panel.name.is_empty() { String::new() } else { format!("{}, ", panel.name) };
     Table {
@@ -267,7 +270,7 @@ pub(crate) fn cells(run: &Run, comparison: &Comparison) -> Table {
                 _ => say!(FLAG_OF, flag = flag.text, count = flag.trials, trials = trials),
             });
             rows.push(vec![
-                workload.name.clone(),
+                numbers::workload(&workload.name),
                 label(comparison, &member.id),
                 if voting == trials {
                     trials.to_string()

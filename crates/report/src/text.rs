@@ -1,13 +1,14 @@
-//! The report for a terminal: verdict first, then warnings, scores with a small forest plot, and
-//! the ratios.
+//! The report for a terminal: the decision first, then warnings, and one table of configurations
+//! for each comparison, with a small forest plot where there is room for it.
 
 use escape::{Paint, line as printable, width};
 use results::analysis::{Analysis, Comparison, KindResult, Score};
 use results::claim::Answer;
 use results::safety::speeds;
-use results::types::Run;
+use results::types::{Run, Workload};
 
 use crate::cached;
+use crate::charts;
 use crate::decision::decision;
 use crate::numbers;
 use crate::safety;
@@ -26,6 +27,11 @@ pub struct Style {
 }
 
 const WIDTH_MIN: usize = 60;
+/// Columns of an interval that is drawn: fewer show nothing, more say no more.
+const PLOT_MIN: usize = 15;
+const PLOT_MAX: usize = 41;
+/// Columns of a label that has to make room for its figures.
+const LABEL_MIN: usize = 16;
 /// The least that the name of a kind of work takes: the longest in English.
 const KIND_WIDTH: usize = 11;
 
@@ -96,9 +102,9 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
     }
     if !analysis.warnings.is_empty() {
         out.heading(&say!(READ_THIS_FIRST));
-        for warning in &analysis.warnings {
+        for warning in sentences::warnings(analysis) {
             let start = out.text.len();
-            out.wrapped(2, &sentences::warning(analysis, warning));
+            out.wrapped(2, &warning);
             out.text.replace_range(start..=start, &style.paint(Paint::Yellow, "!"));
         }
     }
@@ -107,9 +113,7 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
         out.wrapped(0, &say!(TEXT_SCORES_NOTE));
         out.line("");
         for comparison in &analysis.comparisons {
-            for kind in comparison.results().filter(|kind| !kind.scores.is_empty()) {
-                out.forest(comparison, kind);
-            }
+            out.scores(run, comparison);
         }
     }
     if let Some(table) = cached::table(analysis) {
@@ -123,14 +127,6 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
         out.wrapped(0, safety::NOTE);
         out.line("");
         out.table(&table);
-    }
-    if !analysis.comparisons.is_empty() {
-        out.heading(&say!(RATIOS_SHORT));
-    }
-    for comparison in &analysis.comparisons {
-        for panel in table::panels(comparison) {
-            out.table(&table::heat(run, comparison, &panel));
-        }
     }
     let others = || analysis.starts.iter().filter(|start| !start.without_raidloom.is_empty());
     if others().next().is_some() {
@@ -185,52 +181,101 @@ impl Out {
         }
     }
 
-    /// Scores as rows with their interval drawn on a log axis, where there is room for it.
-    fn forest(&mut self, comparison: &Comparison, kind: &KindResult) {
-        let title =
-            format!("{}, {}", table::comparison_title(comparison), numbers::kind(kind.group));
+    /// One row a configuration: its score in each kind of work, then in all of it with the
+    /// interval, which is drawn on a log axis where there is room, and the answer. What does not
+    /// fit is left out from the right; a mark says the answer too.
+    fn scores(&mut self, run: &Run, comparison: &Comparison) {
+        let mut kinds: Vec<&KindResult> =
+            comparison.results().filter(|kind| !kind.scores.is_empty()).collect();
+        let Some(whole) = kinds.pop() else { return };
+        let title = match kinds.is_empty() {
+            true => {
+                let kind = numbers::kind(whole.group);
+                format!("{}, {kind}", table::comparison_title(comparison))
+            }
+            false => table::comparison_title(comparison),
+        };
         self.wrapped(0, &title);
-        let rows: Vec<(&Score, [String; 3])> = kind
-            .scores
-            .iter()
-            .map(|score| {
-                let best = if kind.best_set.contains(&score.configuration) { "*" } else { " " };
-                let label = format!(
-                    "{best} {}",
-                    printable(&table::label(comparison, &score.configuration))
-                );
-                if score.configuration == comparison.baseline {
-                    return (score, [label, "1×".into(), say!(BASELINE)]);
-                }
-                (score, [label, numbers::score_whole(score), table::score_answer(score)])
-            })
-            .collect();
-        let widths = [0, 1, 2]
-            .map(|column| rows.iter().map(|(_, cells)| width(&cells[column])).max().unwrap_or(0));
-        let room = self.style.width.saturating_sub(widths.iter().sum::<usize>() + 6).min(41);
-        let ends = rows.iter().flat_map(|(score, _)| {
+        let figures = figures(run, comparison);
+        let row = |score: &Score, is_narrow: bool| {
+            let configuration = &score.configuration;
+            let best = if whole.best_set.contains(configuration) { "*" } else { " " };
+            let mut cells =
+                vec![format!("{best} {}", printable(&table::label(comparison, configuration)))];
+            cells.extend(figures.as_ref().map(|of| of(configuration)));
+            cells.extend(kinds.iter().map(|kind| {
+                kind.score(configuration)
+                    .map_or_else(|| "–".to_owned(), |own| marked(own, comparison))
+            }));
+            let interval = score.interval().filter(|_| *configuration != comparison.baseline);
+            let own = marked(score, comparison).trim_end().to_owned();
+            cells.push(match numbers::ratio_interval(score.ratio, interval).as_str() {
+                "" => own,
+                _ if is_narrow => own,
+                ends => format!("{own} ({ends})"),
+            });
+            cells
+        };
+        let head: Option<Vec<String>> = (!kinds.is_empty()).then(|| {
+            let names = kinds.iter().chain([&whole]).map(|kind| numbers::kind(kind.group));
+            let before = 1 + usize::from(figures.is_some());
+            std::iter::repeat_n(String::new(), before).chain(names).collect()
+        });
+        let made = |is_narrow| -> Vec<Vec<String>> {
+            let rows = whole.scores.iter().map(|score| row(score, is_narrow));
+            head.iter().cloned().chain(rows).collect()
+        };
+        let column = |rows: &[Vec<String>], column: usize| {
+            rows.iter().map(|row| width(&row[column])).max().unwrap_or(0)
+        };
+        let others = |rows: &[Vec<String>]| -> usize {
+            (1..rows[0].len()).map(|at| 2 + column(rows, at)).sum()
+        };
+        let mut rows = made(false);
+        if column(&rows, 0).min(LABEL_MIN) + others(&rows) > self.style.width {
+            rows = made(true);
+        }
+        let right: Vec<usize> = (1..rows[0].len() - 1).collect();
+        let label = self.style.width.saturating_sub(others(&rows)).max(LABEL_MIN);
+        let label = column(&rows, 0).min(label);
+        rows.iter_mut().for_each(|row| row[0] = shortened(&row[0], label));
+        let lines = escape::columns(&rows, &right);
+        let used = lines.iter().map(|line| width(line)).max().unwrap_or(0);
+        let answer = |score: &Score| match score.configuration == comparison.baseline {
+            true => say!(BASELINE),
+            false => table::score_answer(score),
+        };
+        let answers: Vec<String> = whole.scores.iter().map(answer).collect();
+        let answer = answers.iter().map(|answer| width(answer)).max().unwrap_or(0);
+        let room = self.style.width.saturating_sub(used + 2);
+        let plot = room.saturating_sub(answer + 2).min(PLOT_MAX);
+        let has_head = lines.len() - answers.len();
+        let ends = whole.scores.iter().flat_map(|score| {
             let interval = score.interval();
             [Some(score.ratio), interval.map(|i| i.low), interval.map(|i| i.high)]
         });
-        let scale = LogScale::new(ends.flatten(), 0.0, room.saturating_sub(1) as f64);
-        for (score, [label, ratio, verdict]) in rows {
-            let plot = if room < 15 { String::new() } else { drawn(&scale, score, room) + "  " };
-            let label = escape::padded(&label, widths[0]);
-            let ratio = escape::padded(&ratio, widths[1]);
+        let scale = LogScale::new(ends.flatten(), 0.0, plot.saturating_sub(1) as f64);
+        lines.iter().take(has_head).for_each(|line| self.line(line.trim_end()));
+        for ((line, score), answer) in lines.iter().skip(has_head).zip(&whole.scores).zip(&answers)
+        {
             let paint = match score.answer() {
                 Some(Answer::Ahead) => Some(Paint::Green),
                 Some(Answer::Behind) => Some(Paint::Red),
                 _ => None,
             };
-            let fits = width(&label) + width(&plot) + width(&ratio) + width(&verdict) + 4
-                <= self.style.width;
-            let verdict = paint.map_or(verdict.clone(), |paint| self.style.paint(paint, &verdict));
-            if fits {
-                self.line(format!("{label}  {plot}{ratio}  {verdict}").trim_end());
-            } else {
-                self.line(format!("{label}  {ratio}").trim_end());
-                self.line(&format!("{}{verdict}", " ".repeat(widths[0] + 2)));
-            }
+            let line = escape::padded(line, used);
+            let drawn = match plot < PLOT_MIN {
+                true => String::new(),
+                false => format!("  {}", drawn(&scale, score, plot)),
+            };
+            let answer = match room < width(answer) {
+                true => String::new(),
+                false => {
+                    let painted = paint.map(|paint| self.style.paint(paint, answer));
+                    format!("  {}", painted.unwrap_or_else(|| answer.clone()))
+                }
+            };
+            self.line(format!("{line}{drawn}{answer}").trim_end());
         }
         self.line("");
     }
@@ -273,6 +318,45 @@ impl Out {
             first = after;
         }
     }
+}
+
+/// What says a configuration's figure, where a comparison has one workload.
+fn figures<'a>(run: &'a Run, comparison: &'a Comparison) -> Option<impl Fn(&str) -> String + 'a> {
+    let measured =
+        |workload: &&Workload| comparison.cells.iter().any(|cell| cell.workload == workload.name);
+    let mut workloads = run.plan.workloads.iter().filter(measured);
+    let (Some(only), None) = (workloads.next(), workloads.next()) else { return None };
+    Some(move |configuration: &str| {
+        let cell = comparison.cell(configuration, &only.name);
+        cell.and_then(|cell| charts::operations(only, cell))
+            .or_else(|| table::figure(comparison, configuration, &only.name))
+            .unwrap_or_else(|| "–".to_owned())
+    })
+}
+
+/// `1.28×`, `0.88×?`, `1.01×=`; 1 for the baseline. What has no mark ends with room for it.
+fn marked(score: &Score, comparison: &Comparison) -> String {
+    match &score.versus_baseline {
+        Some(claim) if score.configuration != comparison.baseline => {
+            let ratio = numbers::ratio(score.ratio, score.interval());
+            format!("{ratio}×{}", numbers::mark(claim))
+        }
+        _ => "1×\u{2007}".to_owned(),
+    }
+}
+
+/// A label that takes no more than so many columns: what is too much is left out of its middle.
+fn shortened(label: &str, columns: usize) -> String {
+    let letters: Vec<char> = label.chars().collect();
+    let mut kept = letters.len();
+    let mut shown = label.to_owned();
+    while width(&shown) > columns && kept > 3 {
+        kept -= 1;
+        let tail = kept / 2;
+        let ends = [&letters[..kept - tail], &['…'], &letters[letters.len() - tail..]];
+        shown = ends.concat().into_iter().collect();
+    }
+    shown
 }
 
 /// Whether a score is ahead or behind.

@@ -55,7 +55,7 @@ fn every_trial_is_there_and_can_be_sorted_and_filtered() {
     let workloads = column(&mut browser, 4);
     let figures = column(&mut browser, 5);
     for (index, trial) in run.trials.iter().enumerate() {
-        assert_eq!(workloads[index], trial.workload);
+        assert_eq!(workloads[index], trial.workload.replace(" 16384", " 16\u{202f}KiB"));
         let Some(rate) = trial.metrics.get("throughput_bytes_per_second") else {
             assert_eq!((index, figures[index].as_str()), (5, "–"));
             continue;

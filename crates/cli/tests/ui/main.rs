@@ -401,7 +401,7 @@ fn look_over(browser: &mut Browser, name: &str) {
         let problems = browser.value(PROBE);
         assert_eq!(problems, json!([]), "{name} at {width}, dark: {dark}");
         assert_eq!(browser.findings(), Vec::<String>::new(), "{name} at {width}");
-        let axe = browser.axe().unwrap_or_default();
+        let axe = browser.axe();
         assert_eq!(axe, Vec::<String>::new(), "{name} at {width}, dark: {dark}");
         let scheme = if dark { "dark" } else { "light" };
         browser.picture(&screenshots().join(format!("ui-{name}-{width}-{scheme}.png")));

@@ -1,9 +1,9 @@
 //! Main effects: what each value of an axis does, everything else together.
 
-use maud::{Markup, html};
+use maud::html;
 use results::shape::Effect;
 
-use super::frame::{LABEL_MAX, LogScale, px, sizes};
+use super::frame::{Chart, LABEL_MAX, LogScale, px, sizes};
 use crate::measure::{self, Face, fitted};
 use crate::numbers;
 
@@ -13,7 +13,7 @@ const TOP: f64 = 4.0;
 
 /// The values of one axis on one scale, which `all` of the axes share, so that they can be
 /// compared.
-pub(crate) fn effects(effect: &Effect, all: &[Effect], title: &str) -> Markup {
+pub(crate) fn effects(effect: &Effect, all: &[Effect], title: &str) -> Chart {
     let label = |value: &str| fitted(&numbers::spaced_sizes(value), Face::Text, LABEL_MAX);
     let widest = |texts: &mut dyn Iterator<Item = f64>| texts.fold(0.0, f64::max);
     let left = 12.0
@@ -29,7 +29,7 @@ pub(crate) fn effects(effect: &Effect, all: &[Effect], title: &str) -> Markup {
         + 14.0
         + widest(&mut effect.values.iter().map(|one| measure::width(&text(one.ratio), Face::Text)));
     let height = bottom + 22.0;
-    html! {
+    let svg = html! {
         svg.effects role="img" viewBox=(format!("0 0 {} {}", px(width), px(height)))
             style=(sizes(width)) {
             title { (title) }
@@ -52,5 +52,6 @@ pub(crate) fn effects(effect: &Effect, all: &[Effect], title: &str) -> Markup {
                 }
             }
         }
-    }
+    };
+    Chart { width, svg }
 }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use results::analysis::{Comparison, KindResult, Score};
 
-use super::frame::{LABEL_MAX, LogScale, px, ratio_mark, sizes};
+use super::frame::{Chart, LABEL_MAX, LogScale, px, ratio_mark, sizes};
 use crate::measure::{self, Face, fitted};
 use crate::numbers;
 use crate::table;
@@ -13,7 +13,7 @@ const ROW: f64 = 24.0;
 
 /// Scores of one kind of access with their intervals against the baseline. Each has its own scale,
 /// so that intervals can be seen; the band of "same" shows how far it is zoomed in.
-pub(crate) fn forest(comparison: &Comparison, kind: &KindResult, margin: f64) -> Markup {
+pub(crate) fn forest(comparison: &Comparison, kind: &KindResult, margin: f64) -> Chart {
     const PLOT: f64 = 118.0;
     const TOP: f64 = 6.0;
     let widest = |texts: &mut dyn Iterator<Item = f64>| texts.fold(0.0, f64::max);
@@ -49,7 +49,7 @@ pub(crate) fn forest(comparison: &Comparison, kind: &KindResult, margin: f64) ->
         place = table::comparison_title(comparison),
     );
     let (band_low, band_high) = (scale.place(1.0 - margin), scale.place(1.0 + margin));
-    html! {
+    let svg = html! {
         svg.forest role="img" viewBox=(format!("0 0 {} {}", px(width),
             px(height))) style=(sizes(width)) {
             title { (title) }
@@ -66,7 +66,8 @@ pub(crate) fn forest(comparison: &Comparison, kind: &KindResult, margin: f64) ->
                     [right, width]))
             }
         }
-    }
+    };
+    Chart { width, svg }
 }
 
 /// The figures beside a row: the ratio and its interval.

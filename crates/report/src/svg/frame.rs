@@ -115,10 +115,17 @@ fn tenths(value: i64) -> String {
 }
 
 /// Room for the label of a row.
-pub(super) const LABEL_MAX: f64 = 204.0;
+pub(super) const LABEL_MAX: f64 = 270.0;
 /// Least share of its own size that a chart is drawn at: below, its text could not be read, and the
 /// chart is scrolled instead.
 const SCALE_MIN: f64 = 0.8;
+
+/// A chart, and the width at which its text has its own size.
+pub(crate) struct Chart {
+    /// In pixels.
+    pub(crate) width: f64,
+    pub(crate) svg: Markup,
+}
 
 /// A chart that fills its column, as far as its text stays readable.
 pub(super) fn sizes(width: f64) -> String {

@@ -1,8 +1,8 @@
 //! Throughput against the slowest hundredth of the requests.
 
-use maud::{Markup, html};
+use maud::html;
 
-use super::frame::{FromZero, px, sizes};
+use super::frame::{Chart, FromZero, px, sizes};
 use crate::charts::{Front, Point};
 use crate::measure::{self, Face, fitted};
 use crate::numbers;
@@ -13,7 +13,7 @@ const BOTTOM: f64 = 132.0;
 const HEIGHT: f64 = 154.0;
 
 /// Up and left is better: the line joins what nothing beats in both.
-pub(crate) fn front(chart: &Front, title: &str) -> Markup {
+pub(crate) fn front(chart: &Front, title: &str) -> Chart {
     let points = &chart.points;
     let most = |of: &dyn Fn(&Point) -> f64| points.iter().map(of).fold(0.0, f64::max);
     let up = FromZero::new(most(&|point| point.rate), BOTTOM, TOP, 4);
@@ -42,7 +42,7 @@ pub(crate) fn front(chart: &Front, title: &str) -> Markup {
         })
         .collect();
     let ticks = along.ticks.len();
-    html! {
+    let svg = html! {
         svg.front role="img" viewBox=(format!("0 0 {} {HEIGHT}", px(width))) style=(sizes(width)) {
             title { (title) }
             path.grid d=(grid) {}
@@ -70,5 +70,6 @@ pub(crate) fn front(chart: &Front, title: &str) -> Markup {
                 }
             }
         }
-    }
+    };
+    Chart { width, svg }
 }

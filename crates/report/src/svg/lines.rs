@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::frame::{FromZero, px, sizes};
+use super::frame::{Chart, FromZero, px, sizes};
 use crate::charts::{Lines, Mark};
 use crate::measure::{self, Face, fitted};
 use crate::numbers;
@@ -15,16 +15,38 @@ pub(crate) fn class(place: usize) -> &'static str {
     CLASSES.get(place).copied().unwrap_or("cn")
 }
 
-/// Room for one value along the axis before every second, third … is left without a label.
+/// Room for the values along the axis.
 const PLOT: f64 = 236.0;
 /// Widest bar.
 const BAR_MAX: f64 = 40.0;
 const TOP: f64 = 18.0;
 const BOTTOM: f64 = 132.0;
 const HEIGHT: f64 = 154.0;
+/// Height of a line of a name.
+const LINE: f64 = 12.0;
+/// Widest word of a name.
+const NAME_MAX: f64 = 90.0;
+
+fn small(text: &str) -> f64 {
+    measure::width(text, Face::Small)
+}
+
+/// A name in lines that take no more than `room` pixels, broken at blanks and behind hyphens; a
+/// word that takes more, or [`NAME_MAX`], loses its middle.
+fn broken(name: &str, room: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in name.split_inclusive([' ', '-']) {
+        let joined = lines.last().map(|line| format!("{line}{word}"));
+        match joined.filter(|joined| small(joined.trim_end()) <= room) {
+            Some(joined) => *lines.last_mut().expect("it was joined to one") = joined,
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines.iter().map(|line| fitted(line.trim_end(), Face::Small, room.max(NAME_MAX))).collect()
+}
 
 /// The chart; `title` says what it shows.
-pub(crate) fn lines(chart: &Lines, title: &str) -> Markup {
+pub(crate) fn lines(chart: &Lines, title: &str) -> Chart {
     let marks = || chart.series.iter().flat_map(|series| series.marks.iter().flatten());
     let ends = marks().map(|mark| mark.interval.map_or(mark.value, |[_, high]| high));
     let most = ends.chain(chart.baseline.iter().map(|(value, _)| *value)).fold(0.0, f64::max);
@@ -32,27 +54,33 @@ pub(crate) fn lines(chart: &Lines, title: &str) -> Markup {
     let unit = fitted(chart.unit, Face::Small, 60.0);
     let left = 10.0 + scale.room().max(measure::width(&unit, Face::Small));
     let count = chart.values.len() as f64;
-    // Bars need their width.
-    let bars = chart.series.len() as f64 * count * 7.0;
+    // Bars need their width, and each has its name, in several lines where it is long; of amounts,
+    // which have an order, every second or third may do.
+    let words = chart.values.iter().flat_map(|value| broken(value, 0.0)).map(|word| small(&word));
+    let word = words.fold(0.0, f64::max).min(NAME_MAX) + 6.0;
+    let bars = count * word.max(chart.series.len() as f64 * 7.0);
     let plot = if chart.grows { PLOT } else { PLOT.max(bars) };
     let step = plot / count;
     let x = |place: usize| left + step * (place as f64 + 0.5);
-    let label = |value: &String| fitted(value, Face::Small, plot / 2.0);
-    let widest = chart
-        .values
-        .iter()
-        .map(|value| measure::width(&label(value), Face::Small))
-        .fold(0.0, f64::max);
-    let every = ((widest + 6.0) / step).ceil().max(1.0) as usize;
+    let label = |value: &String| match chart.grows {
+        true => vec![fitted(value, Face::Small, plot / 2.0)],
+        false => broken(value, step - 6.0),
+    };
+    let labels: Vec<Vec<String>> = chart.values.iter().map(label).collect();
+    let widest = labels.iter().flatten().map(|line| small(line)).fold(0.0, f64::max);
+    let every = if chart.grows { ((widest + 6.0) / step).ceil().max(1.0) as usize } else { 1 };
     // Half a label hangs over at the end.
     let width = left + plot + ((widest - step) / 2.0).max(0.0) + 2.0;
+    let lines = labels.iter().map(Vec::len).max().unwrap_or(1);
+    let height = HEIGHT + LINE * (lines - 1) as f64;
     let grid: String = scale
         .ticks
         .iter()
         .map(|tick| format!("M{} {}h{}", px(left), px(scale.place(*tick)), px(plot)))
         .collect();
-    html! {
-        svg.lines role="img" viewBox=(format!("0 0 {} {HEIGHT}", px(width))) style=(sizes(width)) {
+    let svg = html! {
+        svg.lines role="img" viewBox=(format!("0 0 {} {}", px(width), px(height)))
+            style=(sizes(width)) {
             title { (title) }
             path.grid d=(grid) {}
             @for tick in &scale.ticks {
@@ -60,10 +88,10 @@ pub(crate) fn lines(chart: &Lines, title: &str) -> Markup {
                     (numbers::plain(*tick)) }
             }
             text.tick x=(px(left - 5.0)) y="8" text-anchor="end" { (unit) }
-            @for (place, value) in chart.values.iter().enumerate() {
-                @if place % every == 0 {
-                    text.tick x=(px(x(place))) y=(px(BOTTOM + 16.0)) text-anchor="middle" {
-                        (label(value)) }
+            @for (place, label) in labels.iter().enumerate().step_by(every) {
+                @for (line, text) in label.iter().enumerate() {
+                    text.tick x=(px(x(place))) y=(px(BOTTOM + 16.0 + LINE * line as f64))
+                        text-anchor="middle" { (text) }
                 }
             }
             @if let Some((value, _)) = chart.baseline {
@@ -89,7 +117,8 @@ pub(crate) fn lines(chart: &Lines, title: &str) -> Markup {
                 }
             }
         }
-    }
+    };
+    Chart { width, svg }
 }
 
 /// Joins neighbours that were both measured.
@@ -130,5 +159,19 @@ fn bar(mark: &Mark, x: f64, wide: f64, scale: &FromZero) -> Markup {
     html! {
         rect.bar.open[!mark.is_decided] data-c=(mark.cell) x=(px(x - wide / 2.0 + 0.5)) y=(px(top))
             width=(px((wide - 1.0).max(1.0))) height=(px((scale.place(0.0) - top).max(0.5))) {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_are_broken_and_nothing_of_them_is_lost() {
+        assert_eq!(broken("raid0 64\u{202f}KiB", 200.0), ["raid0 64\u{202f}KiB"]);
+        assert_eq!(broken("two-on-one-channel", 60.0), ["two-on-", "one-", "channel"]);
+        assert_eq!(broken("", 60.0), [""; 0]);
+        let long = broken(&"x".repeat(40), 60.0);
+        assert!(long.len() == 1 && small(&long[0]) <= NAME_MAX, "{long:?}");
     }
 }

@@ -19,7 +19,7 @@ mod traffic;
 
 pub(crate) use effects::effects;
 pub(crate) use forest::forest;
-pub(crate) use frame::{Decades, LogScale, px};
+pub(crate) use frame::{Chart, Decades, LogScale, px};
 pub(crate) use front::front;
 pub(crate) use grades::grades;
 pub(crate) use lines::{CLASSES, class, lines};

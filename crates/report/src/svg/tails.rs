@@ -1,8 +1,8 @@
 //! How long requests took, from the middle one to the slowest.
 
-use maud::{Markup, html};
+use maud::html;
 
-use super::frame::{Decades, Steps, px, sizes};
+use super::frame::{Chart, Decades, Steps, px, sizes};
 use super::lines::class;
 use crate::charts::{Percentiles, Tails};
 use crate::measure::{self, Face};
@@ -15,7 +15,7 @@ const HEIGHT: f64 = 174.0;
 
 /// A line for each configuration, up is slower; `names` are those of all that are not the baseline,
 /// in the order of their colours.
-pub(crate) fn tails(chart: &Tails, names: &[&str], title: &str) -> Markup {
+pub(crate) fn tails(chart: &Tails, names: &[&str], title: &str) -> Chart {
     let values = chart.series.iter().flat_map(|series| series.values.iter().flatten().copied());
     let scale = Decades::new(values, BOTTOM, TOP);
     let ticks = scale.ticks(22.0);
@@ -53,7 +53,7 @@ pub(crate) fn tails(chart: &Tails, names: &[&str], title: &str) -> Markup {
             .filter_map(|(head, text)| text.as_ref().map(|text| format!("{head} {text} ms")));
         format!("{}: {}", series.name, figures.collect::<Vec<_>>().join(", "))
     };
-    html! {
+    let svg = html! {
         svg.tails role="img" viewBox=(format!("0 0 {} {HEIGHT}", px(width))) style=(sizes(width)) {
             title { (title) }
             path.grid d=(grid) {}
@@ -78,5 +78,6 @@ pub(crate) fn tails(chart: &Tails, names: &[&str], title: &str) -> Markup {
                 }
             }
         }
-    }
+    };
+    Chart { width, svg }
 }

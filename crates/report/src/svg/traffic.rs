@@ -32,6 +32,9 @@ pub(crate) fn traffic(rows: &[Traffic], title: &str) -> Markup {
     let bottom = TOP + heights.iter().sum::<f64>();
     let height = bottom + 22.0;
     let last = scale.ticks.len();
+    // Five digits are no scale to read.
+    let is_large = scale.ticks.last().is_some_and(|tick| *tick >= 10_000.0);
+    let (part, name) = if is_large { (1000.0, "GB") } else { (1.0, unit.name) };
     let tops: Vec<f64> = heights
         .iter()
         .scan(TOP, |top, height| {
@@ -48,7 +51,7 @@ pub(crate) fn traffic(rows: &[Traffic], title: &str) -> Markup {
                 line.grid x1=(px(scale.place(*tick))) x2=(px(scale.place(*tick))) y1=(px(TOP))
                     y2=(px(bottom)) {}
                 text.tick x=(px(scale.place(*tick))) y=(px(bottom + 15.0)) text-anchor="middle" {
-                    (numbers::plain(*tick)) @if index + 1 == last { " " (unit.name) } }
+                    (numbers::plain(*tick / part)) @if index + 1 == last { " " (name) } }
             }
             @if has_writes {
                 @for tick in &amplified.ticks {

@@ -78,38 +78,38 @@ catalogue! {
     NO_DECISION: "No decision", "結論なし";
     TAKE: "Take {configuration}", "推奨: {configuration}";
     FOR_KIND: "For {kind} work.", "{kind}の処理について。";
-    FOR_ALL: "For all of the work together.", "全ワークロードの総合。";
+    FOR_ALL: "For all work together.", "全ワークロードの総合。";
     NOT_KNOWN: "Not known.", "不明な点。";
     BASELINE_SCORE: "1× (baseline)", "1×(基準)";
     JUDGED_BY: "Judged by the goal: {goal}.", "判定の目標: {goal}。";
     SAME_WITHIN: "The same within {margin}: {list}.", "{margin} 以内で同等: {list}。";
-    NOT_DECIDED: "Not decided between it and {list}{settling}.", "{list} とは未判定{settling}。";
+    NOT_DECIDED: "Could not be told apart from {list}{settling}.", "{list} とは未判定{settling}。";
     AHEAD_OF: "Ahead of {baseline}: {list}.", "{baseline} より優位: {list}。";
-    AHEAD_OF_TOO: "Ahead of {baseline} too: {list}.", "同じく {baseline} より優位: {list}。";
+    AHEAD_OF_TOO: "Also ahead of {baseline}: {list}.", "同じく {baseline} より優位: {list}。";
     BEHIND_LIST: "Behind {baseline}: {list}.", "{baseline} より劣位: {list}。";
     NAMED_AFTER: "{named} was named after a race of {raced} blocks, and {fresh} fresh blocks say this.",
         "{named} は {raced} ブロックの予選で選ばれ、新たな {fresh} ブロックの結果がこの判定です。";
     ONLY_CONFIGURATION: "The only configuration.", "比較対象のない唯一の構成です。";
-    BASELINE_SURELY_BEST: "The baseline itself, surely ahead of all others.",
+    BASELINE_SURELY_BEST: "The baseline, surely ahead of all others.",
         "基準そのものが、他のすべてより確実に優位です。";
-    BASELINE_BEST: "The baseline itself, ahead of all others.", "基準そのものが、他のすべてより優位です。";
-    BASELINE_STAYS: "The baseline itself: none is surely ahead of it.",
-        "基準のままです。確実にそれを上回る構成はありません。";
+    BASELINE_BEST: "The baseline, ahead of all others.", "基準そのものが、他のすべてより優位です。";
+    BASELINE_STAYS: "Nothing was measurably faster than the baseline.",
+        "基準より測定上速い構成はありませんでした。";
     SURELY_AHEAD_OF_ALL: "Surely ahead of {baseline} and of all others.",
         "{baseline} と他のすべてより確実に優位です。";
     AHEAD_OF_ALL: "Ahead of {baseline} and of all others.", "{baseline} と他のすべてより優位です。";
     SURELY_AHEAD: "Surely ahead of {baseline}.", "{baseline} より確実に優位です。";
     AHEAD_OF_BASELINE: "Ahead of {baseline}.", "{baseline} より優位です。";
-    NOT_TOLD_APART: "Highest score, not yet told apart from {baseline}.",
+    NOT_TOLD_APART: "Highest score, but not yet told apart from {baseline}.",
         "スコアは最高ですが、{baseline} との差はまだ確認できません。";
-    MEASURE_THEM: ": they differ by less than the model's error, so measure them",
+    MEASURE_THEM: ": they differ by less than the model's error, so only measuring them would tell",
         "(差がモデル誤差より小さいため、実測が必要)";
     FEWER_WHEN_QUIETER: ", fewer on a quieter machine", "、他の負荷が少なければより少数で済む";
     FEWER_WITH_LONGER: ", fewer with longer tests", "、試験時間を延ばせばより少数で済む";
     MORE_WOULD_TELL: ": about {more} more blocks would tell (--more {more}{time}){quiet}",
         "(あと約 {more} ブロックで判定可能: --more {more}{time}{quiet})";
-    RUN_WOULD_TELL: ": a run of {needed}{quiet}", "(新しい実行なら、{needed}{quiet})";
-    RACE_GOES_ON: "No answer yet: the race goes on, and it claims nothing.",
+    RUN_WOULD_TELL: ": in a new run, {needed}{quiet}", "(新しい実行なら、{needed}{quiet})";
+    RACE_GOES_ON: "No answer yet: the race is still on, and a race claims nothing.",
         "まだ判定できません。予選の途中であり、予選からは何も主張しません。";
     BEFORE_FIRST_LOOK: "No answer before the first look, at {blocks} blocks.",
         "最初の中間判定({blocks} ブロック)までは判定しません。";
@@ -117,12 +117,12 @@ catalogue! {
         "まだ判定できません。{named} が選ばれ、最初の中間判定は新たな {blocks} ブロックの後です。";
     NOTHING_NAMED: "No answer: too few trials voted in the race to name anything.",
         "判定できません。予選の有効な試行が少なすぎて、何も選べませんでした。";
-    NONE_MEETS_TERMS: "None: nothing that was compared meets the plan's terms.",
+    NONE_MEETS_TERMS: "None: nothing that was compared meets the plan's requirements.",
         "該当なし。比較した中に計画の条件を満たす構成がありません。";
-    NO_BLOCK_YET: "No answer yet: no block is finished.", "まだ判定できません。完了した試行ブロックがありません。";
-    NO_COMMON_BLOCK: "No answer: in no block were all workloads of this kind measured with {baseline} and with another.",
+    NO_BLOCK_YET: "No answer yet: no block has been finished.", "まだ判定できません。完了した試行ブロックがありません。";
+    NO_COMMON_BLOCK: "No answer: no block has all workloads of this kind measured both with {baseline} and with something else.",
         "判定できません。この種のワークロードがすべて {baseline} と他の構成の両方で測定されたブロックがありません。";
-    TOO_FEW_BLOCKS: "No answer: {voting}, and {fewest} are the fewest.",
+    TOO_FEW_BLOCKS: "No answer: {voting}, and at least {fewest} are needed.",
         "判定できません。{voting}で、最低 {fewest} が必要です。";
     BOUND_MAY_NOT_HOLD: "Not called sure: {bound} may not hold in {workload} ({figure}, {reach}).",
         "確実とは言えません: {workload} で {bound} が成り立たない可能性があります({figure}、{reach})。";
@@ -130,25 +130,25 @@ catalogue! {
     TOO_FEW_TO_TELL: "too few trials vote to tell", "有効な試行が不足";
     BUSY_PAIRS: "Not called sure: {busy} of {pairs} pairs of trials were measured on a busy machine.",
         "確実とは言えません: {pairs} 組の試行のうち {busy} 組は、他の負荷がある状態で測定されました。";
-    MODEL_OFF_BY: "Modelled, by a model that is off by up to {error} where it was checked.",
+    MODEL_OFF_BY: "Modelled: where the model was checked, it was off by up to {error}.",
         "モデルによる値です。検証した範囲でのモデル誤差は最大 {error} です。";
-    MODEL_WITHOUT_ERROR: "Modelled, by a model that does not state its error.",
+    MODEL_WITHOUT_ERROR: "Modelled: the model does not state its error.",
         "モデルによる値です。このモデルは誤差を示していません。";
-    SAYS_NOTHING_OF: "Says nothing of {names} ({reason}).", "{names} については判定しません({reason})。";
+    SAYS_NOTHING_OF: "Says nothing about {names} ({reason}).", "{names} については判定しません({reason})。";
     NOT_COMPARED: "Not compared: {names} ({reason}).", "比較対象外: {names}({reason})。";
-    NOT_TO_BE_TAKEN: "Not to be taken: {names} ({reason}).", "採用不可: {names}({reason})。";
+    NOT_TO_BE_TAKEN: "Ruled out: {names} ({reason}).", "採用不可: {names}({reason})。";
     TOO_FEW_TRIALS: "too few trials", "試行不足";
     MORE_NAMES: "{count} more", "他 {count} 件";
     AND_MORE: "and {count} more", "他 {count} 件";
     LIST_WITH_SCORE: "{names} ({score})", "{names}({score})";
     LIST_WITH_SCORES: "{names} ({low} to {high})", "{names}({low}〜{high})";
-    ONE_DISK: "All members lie on one and the same {disk}: this shows what a layout costs there, and not what more disks bring.",
+    ONE_DISK: "All members are on the same {disk}: this shows what a layout costs there, not what more disks would bring.",
         "全メンバーが同一の {disk} 上にあります。示されるのはそこでのレイアウトのコストであり、ディスクを増やした効果ではありません。";
-    PAIRING_GAIN: "Comparing within blocks makes variances {gain} times smaller.",
+    PAIRING_GAIN: "Comparing within blocks made variances {gain} times smaller.",
         "ブロック内で比較することで、分散は {gain} 分の 1 になります。";
-    PAIRING_NO_GAIN: "Comparing within blocks makes variances no smaller here.",
+    PAIRING_NO_GAIN: "Comparing within blocks made variances no smaller here.",
         "ここでは、ブロック内で比較しても分散は小さくなりません。";
-    AUTOCORRELATION: " Autocorrelation of one trial and the next: {lag}.", " 隣り合う試行の自己相関: {lag}。";
+    AUTOCORRELATION: " Autocorrelation between one trial and the next: {lag}.", " 隣り合う試行の自己相関: {lag}。";
     SENTENCE_OF_KIND: "{kind} work: {pick}{score}{sure}. {details}", "{kind}: {pick}{score}{sure}。{details}";
 
     // What the run was.
@@ -167,26 +167,26 @@ catalogue! {
     // Warnings.
     INCOMPLETE: "Incomplete: {finished} of {planned} trials are finished. Blocks that lack a workload or the baseline do not count.",
         "未完了: {planned} 試行のうち {finished} 試行が完了。ワークロードか基準を欠くブロックは数えません。";
-    UNKNOWN_TRIALS: "{trials} of no cell of the plan left out.", "計画のどのセルにも属さない {trials}を除外しました。";
+    UNKNOWN_TRIALS: "Left out: {trials} that belong to no cell of the plan.", "計画のどのセルにも属さない {trials}を除外しました。";
     REPEATED_TRIALS: "{trials} replaced by a later trial of the same cell and block.",
         "{trials}は、同じセル・同じブロックの後の試行で置き換えました。";
     NO_INTERVALS: "no intervals and no answers", "信頼区間も判定もありません";
     WIDE_INTERVALS: "intervals are wide", "信頼区間は広くなります";
-    FEW_BLOCKS: "Few trials, {place}: no cell has more than {blocks} voting, so {advice}; 8 find most differences of 3 %.",
+    FEW_BLOCKS: "Few trials ({place}): no cell has more than {blocks} that vote, so {advice}; with 8, most differences of 3 % are found.",
         "試行不足({place}): 有効なのは 1 セルあたり最大 {blocks} ブロックで、{advice}。8 ブロックあれば 3 % の差はほぼ検出できます。";
     FASTER: "faster", "高速";
     SLOWER: "slower", "低速";
     DRIFTED: "Figures drifted to {change} {direction} over the run ({place}); comparing within blocks removes it from the ratios.",
         "実行中に値が {change} {direction}側へずれました({place})。ブロック内の比較により、比からは除かれます。";
-    STEPPED: "From block {block} on all figures were {change} {direction} ({place}): the machine changed. Comparing within blocks keeps that out of the ratios, and medians have both in them.",
+    STEPPED: "From block {block} on, all figures were {change} {direction} ({place}): the machine changed. Comparing within blocks keeps that out of the ratios, but medians contain both.",
         "ブロック {block} 以降、すべての値が {change} {direction}になりました({place})。マシンの状態が変わっています。比はブロック内の比較なので影響を受けませんが、中央値には両方が含まれます。";
-    AUTOCORRELATED_LIKE: "One trial is much like the one before (autocorrelation {lag}, {place}): the machine's noise lasts longer than a trial. Comparing what lies close together takes most of it out (interleave = true).",
+    AUTOCORRELATED_LIKE: "Each trial is much like the one before (autocorrelation {lag}, {place}): the machine's noise lasts longer than a trial. Comparing trials that are close in time removes most of it (interleave = true).",
         "隣り合う試行がよく似ています(自己相関 {lag}、{place})。マシンの変動が 1 試行より長く続いています。近い時刻どうしを比較すれば大半を除けます(interleave = true)。";
-    AUTOCORRELATED_UNLIKE: "One trial is much unlike the one before (autocorrelation {lag}, {place}): something takes turns with the trials. Comparing what lies close together takes most of it out (interleave = true).",
+    AUTOCORRELATED_UNLIKE: "Each trial is much unlike the one before (autocorrelation {lag}, {place}): something alternates with the trials. Comparing trials that are close in time removes most of it (interleave = true).",
         "隣り合う試行が逆方向に振れています(自己相関 {lag}、{place})。何かが試行と交互に動いています。近い時刻どうしを比較すれば大半を除けます(interleave = true)。";
-    CARRIED_OVER: "What runs after {name} is {change} {direction} ({place}): it leaves something behind, which words of difference may be made of. Give every visit the same rest or the same first writes.",
+    CARRIED_OVER: "Whatever runs after {name} is {change} {direction} ({place}): it leaves something behind, and differences found here may come from that. Give every visit the same rest or the same first writes.",
         "{name} の直後の試行は {change} {direction}です({place})。何かを残しており、差の判定がその影響かもしれません。毎回の前に同じ休止か同じ初期書き込みを入れてください。";
-    UNSETTLED: "Tests start at another rate than they run at later, in {cells}: most of all {workload} with {name}, {change} {direction} in the first tenth than in the rest{advice}. A ramp, where the suite has one, keeps the start out of the figures; in longer tests it counts for less.",
+    UNSETTLED: "Tests start at a different rate than they settle to, in {cells}: most of all {workload} with {name}, {change} {direction} in the first tenth than in the rest{advice}. A ramp, where the suite has one, keeps the start out of the figures; in longer tests it counts for less.",
         "{cells}で、試験の始まりの速度がその後と異なります。最も大きいのは {name} の {workload} で、最初の 10 分の 1 がその後より {change} {direction}です{advice}。ramp に対応するスイートでは ramp で始まりを除けます。試験時間を延ばすと影響は小さくなります。";
     SETTLES_AFTER: " (steady after {time})", "({time} 後に安定)";
     TRIALS_NOT_MEASURED: "{trials} in {cells} not measured: {reason}.", "{cells}の {trials}は未測定: {reason}。";
@@ -194,25 +194,25 @@ catalogue! {
     KEPT_AND_MARKED: "kept and marked", "採用し、印を付けた";
     SHOWN_WITHOUT_VOTE: "shown and marked, without a vote", "表示のみ、判定には不使用";
     MOST_WITHOUT_VOTE: "shown and marked, most without a vote", "表示し印を付け、大半は判定に不使用";
-    NO_RATIO: "{trials} without a figure above zero, left out of the comparisons.",
+    NO_RATIO: "{trials} without a figure above zero were left out of the comparisons.",
         "0 を超える値のない {trials}は、比較から除きました。";
-    OUTLIERS: "{trials} far off the rest of the same cell (10 median deviations or more), kept.",
+    OUTLIERS: "{trials} far from the rest of the same cell (10 median deviations or more) were kept.",
         "{trials}は同じセルの他の値から大きく外れています(中央値偏差の 10 倍以上)。除外していません。";
 
     // How figures were made.
     METHOD_BLOCKS: "A block is every configuration with every workload once, in a fresh random order. Each figure is compared with the baseline's of the same block, as a ratio, so what the machine did meanwhile cancels out.",
         "ブロックとは、全構成と全ワークロードを 1 回ずつ、毎回新しい無作為な順序で測る組です。各値は同じブロックの基準との比で比べるため、その間のマシンの変化は打ち消されます。";
-    METHOD_RATIOS: "The ratio is the mean of the paired log ratios, turned back. Its interval is Student's t on a variance that leans on those of the row (4 degrees of freedom of their median in rows of 8 and more, less in shorter ones). Medians carry order-statistic intervals.",
+    METHOD_RATIOS: "The ratio is the geometric mean of the ratios within blocks. Its interval is Student's t, with a variance drawn towards those of the row (4 degrees of freedom of their median in rows of 8 and more, fewer in shorter ones). Medians carry order-statistic intervals.",
         "比は、対ごとの対数比の平均を元に戻したものです。信頼区間は、行内の分散に寄せた分散(8 構成以上の行では中央値に自由度 4、少ない行ではそれ未満)による Student の t 区間です。中央値の区間は順序統計量によります。";
-    METHOD_WORDS: "Ahead and behind: the interval excludes 1. All such words of one row of a table hold together with 95 %, and so does all that the headlines and scores say in one report (Bonferroni). Same: two one-sided tests at 5 % put the ratio within {margin}; in tables each such word stands for itself, and its interval is the one of 90 % that it rests on. What is both is called the same. Otherwise there is no answer, and by how many blocks the run is to go on for most such questions to get one.",
+    METHOD_WORDS: "Ahead and behind: the interval excludes 1. All such words in one row of a table hold together at 95 %, and so do all that the headlines and scores of one report say (Bonferroni). Same: two one-sided tests at 5 % put the ratio within {margin}; in tables each such word stands for itself, and its interval is the 90 % one that it rests on. What is both is called the same. Otherwise there is no answer, and beside it stands how many more blocks would settle most such questions.",
         "優位・劣位: 信頼区間が 1 を含みません。表の 1 行にあるこれらの判定は全体で 95 % の信頼度を持ち、1 つのレポートの見出しとスコアの判定もすべて合わせて同様です(Bonferroni)。同等: 5 % の片側検定 2 つにより、比が {margin} 以内にあります。表では個々の判定ごとで、示される区間は根拠となる 90 % 区間です。両方に当たるものは同等とします。それ以外は未判定とし、同様の問いの大半に答えが出るまでのブロック数を示します。";
-    METHOD_VOTES: "A trial that a cache answered where the medium was asked about, whose bytes do not fit, or that was faster than the medium can be, is shown and does not vote. A busy machine is noise: its trials vote, intervals widen by themselves, and a headline most of whose trials were busy is not called sure. Writes are judged by their durable rate unless the plan says otherwise. A model's stated error is part of the intervals of its figures.",
+    METHOD_VOTES: "A trial that was answered by a cache when the question was about the medium, whose byte counts do not match, or that was faster than the medium can be, is shown but does not vote. A busy machine is noise: its trials vote, intervals widen by themselves, and a headline most of whose trials were busy is not called sure. Writes are judged by their durable rate unless the plan says otherwise. A model's stated error is part of the intervals of its figures.",
         "媒体を問う試行にキャッシュが応えたもの、バイト数が合わないもの、媒体の限界より速いものは、表示しますが判定には使いません。他の負荷は雑音として扱います。試行は有効で区間が自然に広がり、大半がその状態で測られた見出しは確実とは呼びません。書き込みは、計画に別の指定がなければ永続化までの速度で判定します。モデルが示す誤差は、その値の区間に含まれます。";
-    METHOD_SCORES: "The score of a kind of work is the weighted geometric mean of its workloads' ratios, taken block by block. The best set holds all that no other is surely ahead of; the baseline is recommended whenever it is in there.",
+    METHOD_SCORES: "The score of a kind of work is the weighted geometric mean of its workloads' ratios, taken block by block. The best set holds everything that nothing else is surely ahead of; the baseline is recommended whenever it is in that set.",
         "種類ごとのスコアは、ワークロードの比の重み付き幾何平均をブロックごとに取ったものです。最良集合は、他のどれも確実には上回らない構成の集まりで、基準がその中にあれば基準を推奨します。";
-    METHOD_RACE: "A race: from the third block on, what is clearly behind the leader in every kind of work is not measured any more (never the baseline, never the last of a level). The race claims nothing, and its ratios (·) have no word. When it is over, one is named, and only fresh trials of it, of two runners-up and of the baseline make the claims.",
+    METHOD_RACE: "A race: from the third block on, whatever is clearly behind the leader in every kind of work is no longer measured (never the baseline, never the last of a level). The race claims nothing, and its ratios (·) have no word. When it is over, one configuration is named, and only fresh trials of it, of two runners-up and of the baseline make the claims.",
         "予選: 3 ブロック目以降、すべての種類で首位に明らかに劣る構成は測定を打ち切ります(基準と、各レベルの最後の 1 つは残します)。予選からは何も主張せず、その比(·)に判定はありません。終了後に 1 つを選び、それと次点 2 つと基準を新たに測った試行だけで判定します。";
-    METHOD_LOOKS: "Claims are made at looks that were fixed beforehand, after {looks} and {last} blocks and at no other time, each at a fourth of the level, so that going on until there is an answer makes no false one.",
+    METHOD_LOOKS: "Claims are made at looks fixed beforehand, after {looks} and {last} blocks and at no other time, each at a fourth of the level, so that going on until there is an answer does not produce false ones.",
         "判定は、あらかじめ決めた中間判定の時点({looks}、{last} ブロック後)だけで行い、それぞれ有意水準の 4 分の 1 を使います。答えが出るまで続けても、誤った判定は増えません。";
 
     // Heads of the page and of texts.
@@ -222,48 +222,48 @@ catalogue! {
     ALL_CONFIGURATIONS_SMALL: "all configurations", "全構成";
     READ_THIS_FIRST: "Read this first", "最初にお読みください";
     SCORES: "Scores against the baseline", "基準に対するスコア";
-    SCORES_NOTE_BEFORE: "Geometric mean of the ratios of all workloads of a kind, and of all, with its interval, each on its own log axis. Right of 1 is faster. What the scores say holds together over the report. ",
+    SCORES_NOTE_BEFORE: "Geometric mean of the ratios of all workloads of a kind, and of all of them, with its interval, each on its own log axis. Right of 1 is faster. The answers hold together over the whole report. ",
         "種類ごと、および全ワークロードの比の幾何平均と信頼区間。軸はそれぞれ対数で、1 より右が高速です。スコアの判定はレポート全体で同時に成り立ちます。";
     SCORES_NOTE_MARKED: "Marked rows", "印の付いた行";
     SCORES_NOTE_AFTER: " are the best set; the recommended one is bold. ● ahead or behind, ○ neither, ◆ the baseline; the band is “same”, ±{margin}.",
         "は最良集合、太字が推奨構成です。● は優位または劣位、○ はどちらでもない、◆ は基準。帯は「同等」の範囲(±{margin})です。";
     EVERY_WORKLOAD: "Every workload", "ワークロード別";
-    RATIOS_NOTE: "The baseline's figure, and each configuration's ratio to it; above 1 is faster. The same tints in every map. After the number: = the same within {margin}, ? no answer, ! doubtful trials. Only what is ahead or behind is tinted. A cell says its figures when pointed at.",
+    RATIOS_NOTE: "The baseline's figure, and each configuration's ratio to it; above 1 is faster. All maps share their tints. After the number: = the same within {margin}, ? no answer, ! doubtful trials. Only what is ahead or behind is tinted. Point at a cell to see its figures.",
         "基準の値と、各構成の基準に対する比。1 を超えると高速です。色の濃さはどの図でも共通です。数字の後の印: = は {margin} 以内で同等、? は未判定、! は疑わしい試行を含む。色が付くのは優位か劣位のセルだけです。セルを指すと値を表示します。";
     EVERY_CELL: "Every cell: medians, ratios, answers, flags", "全セル: 中央値・比・判定・注記";
     IN_UNITS: "In units", "実際の値";
-    IN_UNITS_NOTE: "Medians with their intervals, from zero. ● ahead of the baseline or behind it, ○ neither.",
-        "中央値と信頼区間。軸は 0 から始まります。● は基準より優位または劣位、○ はどちらでもない。";
+    IN_UNITS_NOTE: "Medians with their intervals, from zero. Filled: ahead of the baseline or behind it; hollow: neither.",
+        "中央値と信頼区間。軸は 0 から始まります。塗りつぶしは基準より優位または劣位、中抜きはどちらでもない。";
     BY: "by {axis}", "{axis} 別";
     THE_OTHERS: "the others", "その他";
     LATENCY: "Throughput, latency and processor time", "スループット・レイテンシ・CPU 使用率";
-    LATENCY_NOTE: "Up is more throughput, left is less waiting: the 99th percentile of the latency. The line joins what nothing beats in both, by medians; that is no claim. □ the baseline.",
+    LATENCY_NOTE: "Higher is more throughput, further left is less waiting (99th percentile of the latency). The line joins those that nothing beats in both, by medians; that is no claim. □ the baseline.",
         "上ほど高スループット、左ほど低レイテンシ(99 パーセンタイル)。線は、中央値で見て両方とも上回る構成がないもの(パレートフロント)を結びます。判定ではありません。□ は基準。";
     ALL_RATES: "All rates, latencies and processor time", "速度・レイテンシ・CPU 使用率の一覧";
     TAILS: "Percentiles of the latency", "レイテンシのパーセンタイル";
-    TAILS_NOTE: "Half of the requests took no longer than p50, 99 of 100 no longer than p99; max is the slowest. Medians over the trials, lower is better; the axis is logarithmic. p99.9 is shown where 100 requests or more lie beyond it.",
+    TAILS_NOTE: "Half of the requests took no longer than p50, 99 of 100 no longer than p99; max is the slowest. Medians over the trials, lower is better; the axis is logarithmic. p99.9 is shown where at least 100 requests lie beyond it.",
         "リクエストの半数は p50 以下、100 件中 99 件は p99 以下で完了しました。max は最も遅いものです。値は試行の中央値で、低いほど良好です。軸は対数です。p99.9 は、それを超えるリクエストが 100 件以上ある場合に示します。";
     LOAD: "Load", "負荷特性";
-    LOAD_NOTE: "Throughput and mean latency by the number of requests outstanding. The ring is the knee: the most operations for their latency; more requests mostly wait.",
+    LOAD_NOTE: "Throughput and mean latency by the number of outstanding requests. The ring is the knee: the most operations for their latency; beyond it, requests mostly wait.",
         "キュー深度ごとのスループットと平均レイテンシ。輪の付いた点がニー(レイテンシあたりの処理数が最大)で、それ以上の要求はほとんど待つだけです。";
     EFFECTS: "What each axis does", "各軸の主効果";
-    EFFECTS_NOTE: "Geometric mean of all workloads' medians with a value, over that with any value of the axis; right of 1 is faster. A description: what is surely faster, the scores say.",
+    EFFECTS_NOTE: "Geometric mean of all workloads' medians with a value, over that with any value of the axis; right of 1 is faster. This describes what was measured; the scores say which differences are sure.",
         "その軸の値を持つ構成の中央値の幾何平均を、軸全体の幾何平均で割ったもの。1 より右が高速です。これは記述であり、確実な差はスコアが示します。";
     MEMBERS: "What the members moved", "メンバーの転送量";
     MEMBERS_NOTE_BEFORE: "A bar for each member, over all trials: ", "メンバーごとの棒(全試行の合計): ";
     MEMBERS_READ: "read", "読み出し";
     MEMBERS_THEN: ", then ", "、続いて";
     MEMBERS_WRITTEN: "written", "書き込み";
-    MEMBERS_NOTE_AFTER: ". A circle for each workload that wrote: the bytes that all members wrote together for each byte of the work.",
+    MEMBERS_NOTE_AFTER: ". A circle for each workload that wrote: how many bytes all members together wrote for each byte of the work.",
         "。円は書き込みのあるワークロードごとの書き込み増幅率(処理 1 バイトに対し全メンバーが書いたバイト数)です。";
     RUN_ORDER: "Trials in run order", "実行順の試行";
-    RUN_ORDER_NOTE: "Each dot is a trial, as distance from the median of its cell; the line is the median of each block. A slope or a step here is the machine, not a configuration.",
+    RUN_ORDER_NOTE: "Each dot is a trial, shown by its distance from the median of its cell; the line is the median of each block. A slope or a step here is the machine, not a configuration.",
         "点は各試行の、セルの中央値からの差。線は各ブロックの中央値です。ここに見える傾きや段差はマシンの変化であり、構成の差ではありません。";
     EACH_BLOCK: "Each block as a table", "ブロックごとの表";
     MACHINE: "Machine and plan", "マシンと計画";
     STACKS: "The stack of every configuration", "各構成のスタック";
     EVERY_TRIAL: "Every trial", "全試行";
-    EVERY_TRIAL_NOTE: "In the order in which they were run. The head of a column sorts by it; the figure is the one that the workload is judged by, and beside it stands how far it lies from the median of its cell.",
+    EVERY_TRIAL_NOTE: "In the order in which they were run. Click the head of a column to sort by it. The figure is the one that the workload is judged by; beside it stands how far it is from the median of its cell.",
         "実行順に並んでいます。列見出しを押すと並べ替えます。値はワークロードの判定に使う指標で、その隣はセルの中央値からの差です。";
     FIRST_TRIALS: " This page holds the first {held} of {trials} trials; all are in trials.jsonl.",
         "このページには {trials} 試行のうち最初の {held} 試行があります。全試行は trials.jsonl にあります。";
@@ -388,8 +388,8 @@ catalogue! {
     CARD_MEDIANS: "Medians of {trials} trials", "{trials} 試行の中央値";
     CARD_FOOT: "{medians}.", "{medians}。";
     CARD_FOOT_MB: "{medians}, in MB/s of 1,000,000 bytes.", "{medians}。1 MB/s = 毎秒 1,000,000 バイト。";
-    CARD_RETURNED: "Rates when the calls had returned.", "呼び出しが戻った時点での速度です。";
-    CARD_DOUBTFUL: "! some of its trials are doubtful: the report says why.", "! 疑わしい試行を含みます(理由はレポートを参照)。";
+    CARD_RETURNED: "Rates at the time the calls returned.", "呼び出しが戻った時点での速度です。";
+    CARD_DOUBTFUL: "! some of its trials are doubtful; the report says why.", "! 疑わしい試行を含みます(理由はレポートを参照)。";
     CARD_READ: "Read", "読み出し";
     CARD_WRITE: "Write", "書き込み";
     CARD_CACHED: "cached, MB/s", "キャッシュ、MB/s";
@@ -400,10 +400,9 @@ catalogue! {
     SCORES_SHORT: "Scores", "スコア";
     SAFETY: "Safety", "データの安全性";
     WHAT_POWER_CUTS_LEAVE: "What power cuts leave", "電源断の後に残るもの";
-    RATIOS_SHORT: "Ratios", "比";
     RATIOS_BY_WORKLOAD: "Ratios by workload", "ワークロード別の比";
     WITHOUT_SHORT: "Without raidloom", "raidloom を使わない場合";
     NOT_KNOWN_TEXT: "Not known: {open}", "不明な点: {open}";
-    TEXT_SCORES_NOTE: "Geometric mean of the ratios of a kind, and of all. * best set, ● ahead or behind, ○ neither, │ the baseline",
-        "種類ごとと全体の比の幾何平均。* 最良集合、● 優位または劣位、○ どちらでもない、│ 基準";
+    TEXT_SCORES_NOTE: "Ratio to the baseline: geometric mean of all workloads of a kind, and of all of them; above 1 is faster. * best set, = same, ? no answer",
+        "基準に対する比: 種類ごとと全体の幾何平均で、1 を超えると高速です。* 最良集合、= 同等、? 未判定";
 }
