@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use reactor::since_boot;
 
-/// The right to write to one medium, which all channels onto it share. Whoever sends a write looks
-/// at it just before that, and holds the write back while it has run out.
+/// The right to write to one medium, which all channels onto it share. A device that sends a write
+/// looks at it just before that, and holds the write back while it has run out.
 ///
 /// Times are those of [`since_boot`]: a process that was stopped, or a machine that slept, finds
 /// out.
 #[derive(Debug)]
 pub struct Lease {
-    /// In nanoseconds; `u64::MAX` while nobody has set a limit.
+    /// In nanoseconds; `u64::MAX` while no limit is set.
     until: AtomicU64,
     in_flight: Duration,
     ended: OnceLock<String>,

@@ -319,8 +319,8 @@ fn a_file_system_lies_in_an_image_in_another_one() {
     for trial in &trials {
         assert_eq!(trial["flags"], serde_json::json!([]), "{trial}");
         let written = trial["members"][0]["written_bytes"].as_u64().unwrap();
-        // The image itself is written before; the outer journal is written with the files. A sync of
-        // FAT as a whole flushes no device, so that a little may be left in the outer page cache.
+        // The image itself is written before; the outer journal with the files. A sync of
+        // FAT as a whole flushes no device: a little may be left in the outer page cache.
         assert!((7 << 19..8 << 20).contains(&written), "{trial}");
     }
 

@@ -190,7 +190,7 @@ impl Store {
             let (now, later) = source.split_at(piece.length);
             let mut page =
                 self.page_made(piece.page).write().unwrap_or_else(PoisonError::into_inner);
-            // Zeroes on a page of zeroes need no room: a disk is often written over with them whole.
+            // Zeroes on a page of zeroes need no room: disks are written over with them whole.
             if page.is_some() || *now != ZEROES[..now.len()] {
                 let bytes = page.get_or_insert_with(|| vec![0; PAGE_BYTES].into_boxed_slice());
                 bytes[piece.start..piece.start + piece.length].copy_from_slice(now);

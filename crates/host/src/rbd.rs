@@ -5,9 +5,9 @@
 //!        └── a pipe, which ends when this process does ──> a shell that ends qemu-nbd then
 //! ```
 //!
-//! The socket is made in a folder that no other user may enter, and its name removed before anything
-//! listens: nobody else can connect, and nothing is left behind. Ceph's libraries run in the other
-//! process alone.
+//! The socket is made in a folder that no other user may enter, and its name removed before the
+//! server listens: nobody else can connect, and nothing is left behind. Ceph's libraries run in
+//! the other process alone.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -38,8 +38,8 @@ const DRIVER_PACKAGE: &str = "qemu-block-extra";
 
 /// Input 0 is the socket that listens, 1 a pipe that ends when raidloom has no more use for the
 /// server, or is gone itself, however it went. The server takes the socket as systemd would hand it
-/// over. It has 10 seconds to close the image, which a cluster that is gone may keep it from.
-const KEEPER: &str = r#"
+/// over. It has 10 seconds to close the image, which a cluster that is gone may prevent.
+const GUARDIAN: &str = r#"
 exec 3<&0 4<&1 </dev/null >/dev/null
 timeout --kill-after=10 0 \
     sh -c 'LISTEN_PID=$$ LISTEN_FDS=1 exec qemu-nbd "$@" 4<&-' qemu-nbd "$@" &
@@ -143,8 +143,8 @@ fn greeting(socket: &Path, time: Duration) -> io::Result<()> {
 
 /// A server that runs. It ends with this.
 struct Server {
-    keeper: Child,
-    /// Closed, it has the keeper end the server.
+    guardian: Child,
+    /// Closed, it has the guardian end the server.
     pipe: Option<PipeWriter>,
     said: Arc<Mutex<Vec<String>>>,
     reader: Option<JoinHandle<()>>,
@@ -154,20 +154,20 @@ impl Server {
     fn start(image: &RbdImage, listener: UnixListener) -> io::Result<Server> {
         let (ends, pipe) = io::pipe()?;
         let mut command = Command::new("sh");
-        command.args(["-c", KEEPER, "raidloom-rbd"]).args(arguments(image));
+        command.args(["-c", GUARDIAN, "raidloom-rbd"]).args(arguments(image));
         // Not in our group: what is typed at a terminal is for us, who have data to flush first.
         command.process_group(0);
         command.stdin(OwnedFd::from(listener)).stdout(OwnedFd::from(ends)).stderr(Stdio::piped());
         debug!(?command, "run");
-        let mut keeper = command.spawn()?;
+        let mut guardian = command.spawn()?;
         // With our ends of the socket and the pipe.
         drop(command);
         let said = Arc::default();
-        let reader = keeper.stderr.take().map(|from| {
+        let reader = guardian.stderr.take().map(|from| {
             let (said, image) = (Arc::clone(&said), image.to_string());
             thread::spawn(move || listen(from, &image, &said))
         });
-        Ok(Server { keeper, pipe: Some(pipe), said, reader })
+        Ok(Server { guardian, pipe: Some(pipe), said, reader })
     }
 
     /// Ends it and returns what it said last.
@@ -178,7 +178,7 @@ impl Server {
 
     fn stop(&mut self) {
         self.pipe = None;
-        let _ = self.keeper.wait();
+        let _ = self.guardian.wait();
         let _ = self.reader.take().map(JoinHandle::join);
     }
 }

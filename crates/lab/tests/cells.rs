@@ -389,8 +389,8 @@ impl Observer for Flushed<'_> {
     }
 }
 
-/// "an image (VHD) inside a file system on the stick": the suites work in the inner one, the members
-/// move what both write, and the drive of quick removal needs no flushes, which ends with it.
+/// "an image (VHD) inside a file system on the stick": the suites work in the inner one, members
+/// move what both write, and the drive of quick removal needs no flushes until it is gone.
 #[test]
 fn suites_run_in_an_image_in_a_file_system() {
     if !possible() {

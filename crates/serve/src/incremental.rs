@@ -199,7 +199,7 @@ mod tests {
         let found = files_of(folder.path());
         let names: Vec<_> = found.iter().filter_map(|path| path.file_name()?.to_str()).collect();
         assert_eq!(names, ["a.toml", "b.toml"]);
-        assert_eq!(files_of(&folder.path().join("none")), [PathBuf::new(); 0]);
+        assert!(files_of(&folder.path().join("none")).is_empty());
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub(crate) fn open(
     NbdDevice::connect(place, tls.as_ref(), options, leaf.clone())
 }
 
-/// What is to be said of an export that is written to without superblocks that say who does.
+/// What is to be said of an export that is written to without superblocks that say from where.
 pub(crate) fn note(export: &dyn Device) -> Option<String> {
     let is_open = export.lease().is_some_and(|lease| !lease.is_limited());
     (is_open && !export.info().read_only).then(|| {

@@ -1,5 +1,5 @@
-//! `rbd:POOL/IMAGE`: an image of a Ceph cluster, by way of an NBD server that speaks with the cluster
-//! and with nobody but this process. Who starts it is [`OpenFiles::serve_image`]'s business.
+//! `rbd:POOL/IMAGE`: an image of a Ceph cluster, by way of an NBD server that serves
+//! this process alone. [`OpenFiles::serve_image`] starts it.
 //!
 //! ```text
 //!   rbd:POOL[/NAMESPACE]/IMAGE[@SNAPSHOT]

@@ -182,7 +182,7 @@ pub(crate) fn run(
 ) -> Result<(Running, Vec<String>), Error> {
     let devices: Vec<&Arc<dyn Device>> = members.iter().flatten().collect();
     let read_only = said.read_only || devices.iter().any(|device| device.info().read_only);
-    // Where others reach a member, nothing that is found counts before it is sure that nobody has
+    // Where others reach a member, nothing that is found counts before it is sure that none has
     // the array.
     let is_shared = !read_only && is_shared(members);
     let freedom = is_shared.then(|| watch(&devices, reactor)).transpose()?;

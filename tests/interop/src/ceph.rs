@@ -29,7 +29,7 @@ pub struct Ceph {
 }
 
 impl Ceph {
-    /// Starts one with a pool, and returns when its OSDs are up; `None` where Ceph is not installed.
+    /// Starts one with a pool, and returns when its OSDs are up; `None` where Ceph is missing.
     ///
     /// # Panics
     /// When it does not come up.

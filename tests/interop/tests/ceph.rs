@@ -64,7 +64,7 @@ fn servers(ceph: &Ceph) -> Vec<String> {
     entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(is_server).collect()
 }
 
-/// Bounded by how long the keeper gives a server.
+/// Bounded by how long the guardian gives a server.
 fn until_gone(ceph: &Ceph) {
     for _ in 0..200_000 {
         if servers(ceph).is_empty() {

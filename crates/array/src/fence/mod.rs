@@ -3,12 +3,12 @@
 //!
 //! What is written is md's own: each update of the superblocks has a new count of events, and the
 //! microseconds of its time (`utime`), which md and mdadm leave at zero, are those of the server
-//! that wrote it. Zero is nobody's: the array was ended in order.
+//! that wrote it. Zero is free: the array was ended in order.
 //!
 //! ```text
 //!   one that starts                                  one that runs
 //!     reads the superblocks again and again,           every second:
-//!     unless they are nobody's ── watch                  reads the superblocks (a look):
+//!     unless they are free ── watch                      reads the superblocks (a look):
 //!     changed meanwhile: in use, refused                   all its own: it may write for 4 s from
 //!     writes its own ── claim                              when it began to read
 //!     keeps them alive, and sends no data,                 one is not: it never writes again
@@ -36,9 +36,9 @@ pub(crate) struct Terms {
     pub(crate) keep_alive: Duration,
     /// How long a look gives the right to write.
     pub(crate) lease: Duration,
-    /// How long superblocks that are somebody's have to stay as they are to be nobody's.
+    /// How long superblocks that a server has claimed have to stay as they are to be free.
     pub(crate) watch: Duration,
-    /// Where they are nobody's, a claim is written within this or takes as long as any other.
+    /// Where they are free, a claim is written within this or takes as long as any other.
     pub(crate) quick: Duration,
     /// What clocks and the way from a look at the clock to the kernel may take.
     pub(crate) margin: Duration,
@@ -60,7 +60,7 @@ impl Terms {
         self.lease + in_flight + self.margin
     }
 
-    /// The same where the superblocks were nobody's: only others that claim them at this moment may
+    /// The same where the superblocks were free: only others that claim them at this moment may
     /// have written meanwhile, and they had as long as [`Terms::quick`].
     fn settle_quick(&self) -> Duration {
         self.quick + self.quick / 10
@@ -85,7 +85,7 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// That of a superblock; where there is none it is nobody's.
+    /// That of a superblock; where there is none it is free.
     pub(crate) fn of(superblock: Option<&Superblock>) -> Stamp {
         let nobodys = Stamp { events: 0, updated: TimeStamp::default() };
         superblock.map_or(nobodys, |found| Stamp { events: found.events, updated: found.updated })
@@ -121,7 +121,7 @@ pub(crate) enum Watched {
     InUse(usize),
 }
 
-/// Superblocks that nobody keeps alive.
+/// Superblocks that no server keeps alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freedom {
     /// When the look began that found them so, since the machine's start.
@@ -177,7 +177,7 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// A claim to superblocks that are free. Nothing that anybody sent before is on its way for
+    /// A claim to superblocks that are free. Nothing that was sent before is on its way for
     /// longer than `in_flight`.
     pub(crate) fn claim(terms: Terms, server: u32, freedom: Freedom, in_flight: Duration) -> Hold {
         let mut hold = Hold {
@@ -195,7 +195,7 @@ impl Hold {
         hold
     }
 
-    /// The right of a server that nobody can dispute: no member was reached by others before.
+    /// The right of a server that none can dispute: no member was reached by others before.
     pub(crate) fn granted(terms: Terms, server: u32, now: Duration) -> Hold {
         let freedom = Freedom { looked: now, is_nobodys: false };
         let claim = Hold::claim(terms, server, freedom, Duration::ZERO);
@@ -222,7 +222,7 @@ impl Hold {
         self.settled.is_none()
     }
 
-    /// Whether superblocks that are claimed have to be nobody's.
+    /// Whether superblocks that are claimed have to be free.
     pub(crate) fn is_from_nobody(&self) -> bool {
         self.freedom.is_nobodys
     }

@@ -75,7 +75,7 @@ enum Phase {
     Watching(Watch),
     /// From a claim on.
     Holding(Hold),
-    /// Ends in order: the superblocks are written as nobody's.
+    /// Ends in order: the superblocks are written as free.
     Ending,
     Dead,
 }
@@ -364,7 +364,7 @@ impl World {
         }
         let held = |message: &Message| matches!(message.work, Work::Write(_));
         if one.held.iter().any(held) && matches!(one.phase, Phase::Holding(_)) {
-            // It is we who hold the write back: a look may come first.
+            // This server holds the write back itself: a look may come first.
             if late(&one.look).is_empty() {
                 return;
             }
@@ -442,7 +442,7 @@ impl World {
         self.ended_rounds(message.server, true);
     }
 
-    /// What follows from a look or a write that all have answered, `whole` if none was done without.
+    /// What follows from a look or a write that all have answered, `whole` if none was left out.
     fn ended_rounds(&mut self, server: usize, whole: bool) {
         let now = self.now;
         let one = &mut self.servers[server];

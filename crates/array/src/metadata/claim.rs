@@ -20,7 +20,7 @@ pub fn is_shared(devices: &[Option<Arc<dyn Device>>]) -> bool {
 }
 
 /// Looks at the superblocks of whole devices until it is sure that no server keeps them alive,
-/// which takes five seconds where one may. A device without a superblock is nobody's. Nothing
+/// which takes five seconds where one may. A device without a superblock is free. Nothing
 /// else may be under way on the reactor.
 ///
 /// # Errors

@@ -21,7 +21,7 @@ pub(crate) struct Fence {
     pub(super) hold: Hold,
     /// Start and go on also with fewer members than it takes to be the only one.
     pub(super) is_forced: bool,
-    /// The superblocks say that nobody has the array, or are about to.
+    /// The superblocks say that no server has the array, or are about to.
     pub(super) is_released: bool,
     pub(super) is_releasing: bool,
     /// Another server has it.
@@ -111,7 +111,7 @@ impl Looks {
         true
     }
 
-    /// Looks at once, and waits for the answers: for those who write while nobody polls a
+    /// Looks at once, and waits for the answers: for writes while none polls a
     /// [`MetadataWriter`]. Nothing else may be under way on the reactor.
     pub(super) fn look_now(
         metadata: &Metadata,
@@ -279,11 +279,11 @@ impl State {
         self.limit_leases();
     }
 
-    /// The time that an update writes, of this server or of nobody.
+    /// The time that an update writes, of this server or of none.
     pub(super) fn stamp(&self, updated: TimeStamp, before: TimeStamp, releases: bool) -> TimeStamp {
         match &self.fence {
             None => updated,
-            // A time of nobody's is not to look earlier than what is there.
+            // A time that frees them is not to look earlier than what is there.
             Some(_) if releases => {
                 TimeStamp { seconds: updated.seconds.max(before.seconds + 1), microseconds: 0 }
             }

@@ -60,7 +60,7 @@ struct Order {
     clear: Option<Clear>,
     /// Superblocks are written although they have nothing new to say.
     keeps_alive: bool,
-    /// They are nobody's afterwards, where servers are kept apart.
+    /// They are free afterwards, where servers are kept apart.
     releases: bool,
 }
 

@@ -68,8 +68,8 @@ impl Wanted<'_> {
         self.make_options.map(str::to_owned)
     }
 
-    /// What the program that makes it is told ([`options_to_make`]). An image that was written whole
-    /// stays so.
+    /// What the program that makes it is told ([`options_to_make`]). An image written whole stays
+    /// so.
     pub(crate) fn options_to_make(&self) -> Option<String> {
         let own = self.make_options.unwrap_or_default();
         let whole = self.nested.and_then(|_| self.file_system.without_discard());
