@@ -177,18 +177,21 @@ fn hash_of(path: &Path) -> io::Result<String> {
 }
 
 /// Builds the kernel into this user's cache folder. `source` is a tarball of Linux 6.1 or a folder
-/// in which one is unpacked, which is then built in place; otherwise Debian's package.
+/// in which one is unpacked, which is then built in place; otherwise Debian's package. A kernel
+/// that is whole stays, and only what is beside it is made, unless it is to be built `again`.
 ///
 /// # Errors
 /// What is missing, with the command that installs it; what `make` said last; a configuration that
 /// has lost something on the way.
 pub fn build(
     source: Option<&Path>,
+    again: bool,
     tell: &mut dyn FnMut(Step),
     go_on: &dyn Fn() -> bool,
 ) -> Result<Kernel, Error> {
     let target = Kernel::folder()?;
-    if source.is_none()
+    if !again
+        && source.is_none()
         && let Some(version) = has_linux(&target)
     {
         build_beside(&target, &version, go_on)?;

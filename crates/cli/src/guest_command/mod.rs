@@ -120,7 +120,8 @@ fn build(
                     Step::Compile(done, of) => format!("compiling Linux: {done} of {of} steps"),
                 });
             };
-            let built = guest::build(source.map(PathBuf::as_path), &mut tell, &|| go_on(stop));
+            let built =
+                guest::build(source.map(PathBuf::as_path), again, &mut tell, &|| go_on(stop));
             line.clear();
             built.map_err(|error| ended(error.into(), stop))?
         }
