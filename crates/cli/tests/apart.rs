@@ -186,6 +186,11 @@ impl Load {
 
     /// Why it ended, if it did by itself.
     fn end(self) -> Option<String> {
+        // The answer to a write before the stop may still be in the socket: the next one counts.
+        let start = Instant::now();
+        while !self.thread.is_finished() && start.elapsed() < Duration::from_secs(90) {
+            std::thread::park_timeout(Duration::from_millis(50));
+        }
         self.is_over.store(true, Ordering::Release);
         self.thread.join().unwrap()
     }

@@ -370,7 +370,7 @@ mod tests {
         .tree()
         .unwrap();
         let expected = "raid0(raid5(metadata=1.2, force=yes, file:a, file:b, file:c), \
-            raid1(metadata=1.2, file:d, file:e), \
+            raid1(metadata=1.2, force=yes, file:d, file:e), \
                         raid6(file:f, file:g, file:h, file:i))";
         assert_eq!(forced.to_string(), expected);
         assert!(

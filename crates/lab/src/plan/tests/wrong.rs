@@ -77,8 +77,8 @@ const WRONG: &[(&str, &str, &str)] = &[
         "plan.toml:10:1: unknown key `fs` in [matrix]; known: members, level, \
             chunk, place, array, layout, metadata, consistency, bitmap, member_timeout, cache, \
             upkeep, file_system, make_options, mount_options, policy, image, image_size, image_io, \
-            outer_file_system, outer_make_options, outer_mount_options, processors, memory, scheduler, \
-            read_ahead, max_request, queue_depth, write_cache, disk_size, state",
+            outer_file_system, outer_make_options, outer_mount_options, processors, memory, processor, \
+            scheduler, read_ahead, max_request, queue_depth, write_cache, disk_size, state",
     ),
     (
         "level = [\"raid0\", \"linear\"]",
