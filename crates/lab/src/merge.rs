@@ -8,9 +8,6 @@ use results::{Host, Run};
 
 use crate::{run, shard, whole};
 
-/// With blocks from fewer machines nothing can be said of machines in general.
-const MACHINES_MIN: usize = 4;
-
 /// What shards were joined to.
 #[derive(Debug)]
 pub struct Merged {
@@ -112,14 +109,11 @@ pub fn merge(folders: &[PathBuf], output: &Path) -> Result<Merged, Error> {
     let is_measured = shard::is_measured(&plan);
     parts.sort_by_key(|(_, shard, _)| shard.number());
     if is_measured && machines > 1 {
-        let few = if machines < MACHINES_MIN {
-            "; what is claimed holds for these machines only"
-        } else {
-            ""
-        };
+        // Claims are drawn over blocks, and those of one machine share whatever is peculiar to it:
+        // however many machines there are, nothing is said of others.
         notes.push(format!(
             "measured on {machines} machines, each block on one of them, so that what is compared \
-             was measured on the same machine{few}"
+             was measured on the same machine; what is claimed holds for these machines only"
         ));
     }
     let mut trials = Vec::new();
