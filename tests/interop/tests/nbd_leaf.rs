@@ -604,13 +604,9 @@ fn an_array_goes_on_without_a_server_that_is_gone() {
     assert!(read == other);
 }
 
-#[test]
-fn superblocks_on_an_export_are_not_written_over_as_data() {
-    if !are_there("nbdkit", &["nbdkit"]) {
-        return;
-    }
-    let folder = folder();
-    let members = [folder.path().join("a"), folder.path().join("b")];
+/// The members of a mirror with superblocks, as files in a folder.
+fn mirror(folder: &Path) -> [PathBuf; 2] {
+    let members = [folder.join("a"), folder.join("b")];
     let wanted = mdtools::Create {
         name: "tank".to_owned(),
         level: array::md::Level::Raid1,
@@ -623,6 +619,16 @@ fn superblocks_on_an_export_are_not_written_over_as_data() {
         assume_clean: true,
     };
     mdtools::create(&Guard::new(Consent::default()), &wanted).expect("an array");
+    members
+}
+
+#[test]
+fn superblocks_on_an_export_are_not_written_over_as_data() {
+    if !are_there("nbdkit", &["nbdkit"]) {
+        return;
+    }
+    let folder = folder();
+    let members = mirror(folder.path());
     let _server = nbdkit(&folder, &["file", &format!("file={}", members[0].display())]);
     let error = build(&format!("raid0({}, ram:16MiB)", uri(&folder, ""))).expect_err("refused");
     assert!(error.contains("carries an md superblock"), "{error}");
@@ -639,19 +645,7 @@ fn an_export_that_is_smaller_than_its_superblock_says_is_refused() {
         return;
     }
     let folder = folder();
-    let members = [folder.path().join("a"), folder.path().join("b")];
-    let wanted = mdtools::Create {
-        name: "tank".to_owned(),
-        level: array::md::Level::Raid1,
-        layout: array::md::Layout::Plain,
-        chunk_bytes: 0,
-        members: members.iter().cloned().map(Some).collect(),
-        spares: Vec::new(),
-        consistency: array::md::Consistency::Resync,
-        create_bytes: Some(16 * MIB as u64),
-        assume_clean: true,
-    };
-    mdtools::create(&Guard::new(Consent::default()), &wanted).expect("an array");
+    let members = mirror(folder.path());
     let before = fs::read(&members[0]).expect("a member");
     let other = self::folder();
     let path = format!("file={}", members[1].display());
