@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::TcpListener;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
@@ -186,7 +187,15 @@ fn nbd_server(folder: &Arc<tempfile::TempDir>, path: &Path) -> Daemon {
         path.display()
     );
     fs::write(&config, text).expect("a configuration");
-    Daemon::start(folder, "nbd-server", &["-C", &config.display().to_string()])
+    let server = Daemon::start(folder, "nbd-server", &["-C", &config.display().to_string()]);
+    // It names its process before it listens.
+    let mut looks = 0_u64;
+    while let Err(error) = UnixStream::connect(socket(folder)) {
+        looks += 1;
+        assert!(looks < 10_000_000, "nbd-server does not listen: {error}");
+        std::thread::yield_now();
+    }
+    server
 }
 
 #[test]
