@@ -16,10 +16,10 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
-use block::{Buf, BufMut, Channel, Completion, Error, ErrorKind, Op, Reactor, Request, Returned};
+use block::{Buf, BufMut, Channel, Completion, Error, ErrorKind, Op, Reactor, Request};
 use nbd_wire::{
-    CHUNK_BYTES, CHUNK_MAGIC, Cursor, REQUEST_BYTES, RequestHead, SIMPLE_REPLY_BYTES,
-    SIMPLE_REPLY_MAGIC, chunk, command, command_flags,
+    CHUNK_BYTES, CHUNK_MAGIC, Cursor, DATA_CHUNK_BYTES, REQUEST_BYTES, RequestHead,
+    SIMPLE_REPLY_BYTES, SIMPLE_REPLY_MAGIC, chunk, command,
 };
 use reactor::{Event, Outcome, RingFile, Slots, Source};
 use rustix::io::Errno;
@@ -27,13 +27,15 @@ use rustix::net::{SendFlags, Shutdown, sendmsg, shutdown};
 
 use super::Shared;
 use super::greet::{Connected, Gate};
+use super::inbox::Inbox;
+use super::work::{PART_MAX_BYTES, Work};
 
-/// Zeroes and discards are asked for in parts of so many bytes: the protocol counts in 32 bits.
-const PART_MAX_BYTES: u64 = 1 << 30;
 /// A send takes so many requests at most: with their data they are one vector for the kernel.
 const SEND_REQUESTS_MAX: usize = 64;
 /// The longest text of an error that is taken, in bytes.
 const ERROR_MAX_BYTES: u32 = 4096 + 6;
+/// Offset and length of a hole.
+const HOLE_BYTES: usize = 12;
 /// Between two attempts to connect again.
 const RETRY_TIME: Duration = Duration::from_millis(200);
 
@@ -41,6 +43,9 @@ const RETRY_TIME: Duration = Duration::from_millis(200);
 const HELD_TIME: Duration = Duration::from_millis(20);
 /// So many pieces are sent with one system call at most.
 const SEND_PIECES_MAX: usize = 512;
+/// From so many bytes on, data go from the kernel to their place; fewer come with what else is
+/// there, and are copied.
+const DIRECT_MIN_BYTES: usize = 16 << 10;
 
 /// Tokens of the operations on a connection; each is under way once at most.
 const SEND: u64 = 0;
@@ -65,6 +70,8 @@ pub(super) struct NbdChannel {
     losses: u64,
     /// A look at what is held back is set.
     is_looking: bool,
+    /// Length of the read submitted last.
+    last_read_bytes: usize,
 }
 
 enum State {
@@ -84,6 +91,9 @@ struct Connection {
     is_sending: bool,
     is_receiving: bool,
     receiving: Receiving,
+    /// Whether what is being received goes to its place, and not into the inbox.
+    is_direct: bool,
+    inbox: Inbox,
     /// What is sent next, where others may write to the same medium.
     unsent: Option<Unsent>,
     /// Where another thread sends: what it looks at.
@@ -113,31 +123,6 @@ struct Running {
     failed: Option<Error>,
 }
 
-enum Work {
-    Read {
-        offset: u64,
-        length: u64,
-        into: Option<BufMut>,
-        filled: u64,
-    },
-    Write {
-        offset: u64,
-        from: Buf,
-        fua: bool,
-    },
-    /// Part after part; `next` is where the part under way begins.
-    Clear {
-        discard: bool,
-        next: u64,
-        end: u64,
-        fua: bool,
-    },
-    /// With how many writes had been answered when it was submitted.
-    Flush {
-        answered: u64,
-    },
-}
-
 /// What comes next from the server.
 enum Receiving {
     Head,
@@ -151,10 +136,11 @@ enum Receiving {
         length: u32,
         is_last: bool,
     },
-    /// Data: `front` and `back` are the parts of the buffer around them.
+    /// Data: `rest` is what is still to be filled, `front` and `back` are the parts of the buffer
+    /// around them. The kernel has `rest` while it fills it.
     Data {
         key: u32,
-        got: Option<BufMut>,
+        rest: Option<BufMut>,
         front: BufMut,
         back: BufMut,
         is_last: bool,
@@ -165,8 +151,23 @@ enum Receiving {
     },
     ErrorText {
         key: u32,
+        length: usize,
         is_last: bool,
     },
+}
+
+impl Receiving {
+    /// So many bytes are needed to go on; of data, any.
+    fn needed_bytes(&self) -> usize {
+        match self {
+            Receiving::Head => SIMPLE_REPLY_BYTES,
+            Receiving::ChunkHead { .. } => CHUNK_BYTES - SIMPLE_REPLY_BYTES,
+            Receiving::DataOffset { .. } => DATA_CHUNK_BYTES - CHUNK_BYTES,
+            Receiving::Data { .. } => 1,
+            Receiving::Hole { .. } => HOLE_BYTES,
+            Receiving::ErrorText { length, .. } => *length,
+        }
+    }
 }
 
 impl NbdChannel {
@@ -188,8 +189,9 @@ impl NbdChannel {
             state: State::Connected(connection),
             losses: 0,
             is_looking: false,
+            last_read_bytes: 0,
         };
-        channel.receive(None);
+        channel.receive();
         Ok(channel)
     }
 
@@ -278,15 +280,24 @@ impl NbdChannel {
         self.send();
     }
 
-    /// Starts receiving: into `into`, or else the head of what comes next.
-    fn receive(&mut self, into: Option<BufMut>) {
+    /// Starts receiving: data to their place when there are many, else what the server has sent.
+    fn receive(&mut self) {
         let State::Connected(connection) = &mut self.state else { return };
-        let into = into.unwrap_or_else(|| {
-            connection.receiving = Receiving::Head;
-            BufMut::zeroed(SIMPLE_REPLY_BYTES)
-        });
         connection.is_receiving = true;
-        self.source.receive(&connection.file, into, true, RECEIVE);
+        if let Receiving::Data { rest, .. } = &mut connection.receiving
+            && rest.as_ref().is_some_and(|rest| rest.len() >= DIRECT_MIN_BYTES)
+            && let Some(rest) = rest.take()
+        {
+            connection.is_direct = true;
+            return self.source.receive(&connection.file, rest, true, RECEIVE);
+        }
+        // What comes with a head goes through the inbox: of long data that is nothing.
+        let most =
+            if self.last_read_bytes >= DIRECT_MIN_BYTES { DATA_CHUNK_BYTES } else { usize::MAX };
+        let most = most.max(connection.receiving.needed_bytes());
+        connection.is_direct = false;
+        let room = connection.inbox.room(most);
+        self.source.receive(&connection.file, room, false, RECEIVE);
     }
 
     fn ended(&mut self, event: Event, done: &mut Vec<Completion>) {
@@ -336,42 +347,74 @@ impl NbdChannel {
     }
 
     fn received(&mut self, buffer: BufMut, result: io::Result<u32>, done: &mut Vec<Completion>) {
-        let receiving = match &mut self.state {
-            State::Connected(connection) => {
-                connection.is_receiving = false;
-                std::mem::replace(&mut connection.receiving, Receiving::Head)
-            }
-            State::Closing { old, .. } => {
-                old.is_receiving = false;
-                let receiving = std::mem::replace(&mut old.receiving, Receiving::Head);
-                return self.put_back(receiving, buffer);
-            }
+        let (connection, is_lost) = match &mut self.state {
+            State::Connected(connection) => (connection, false),
+            State::Closing { old, .. } => (old, true),
             State::Reconnecting(_) | State::Gone => return,
         };
-        let count = match result {
-            Ok(count) if count > 0 => count as usize,
-            failed => {
-                self.put_back(receiving, buffer);
-                return self.lose(match failed {
-                    Err(error) => error,
-                    Ok(_) => io::Error::from(io::ErrorKind::UnexpectedEof),
-                });
+        connection.is_receiving = false;
+        let count = *result.as_ref().unwrap_or(&0) as usize;
+        match &mut connection.receiving {
+            Receiving::Data { rest, front, .. } if connection.is_direct => {
+                let mut buffer = buffer;
+                front.append(buffer.split_to(count));
+                *rest = Some(buffer);
             }
-        };
-        if let Receiving::Data { key, got, front, back, is_last } = receiving {
-            return self.received_data((key, is_last), got, buffer, count, (front, back), done);
+            _ => connection.inbox.put(buffer, count),
         }
-        // The rest of a head comes with it or not at all.
-        if count < buffer.len() {
-            return self.lose(io::Error::from(io::ErrorKind::UnexpectedEof));
+        if is_lost || count == 0 {
+            let receiving = std::mem::replace(&mut connection.receiving, Receiving::Head);
+            self.put_back(receiving);
+            return match result {
+                _ if is_lost => {}
+                Err(error) => self.lose(error),
+                Ok(_) => self.lose(io::Error::from(io::ErrorKind::UnexpectedEof)),
+            };
         }
-        let mut bytes = vec![0; buffer.len()];
-        buffer.copy_to_slice(&mut bytes);
-        if self.understood(&receiving, &bytes, done).is_none() {
-            self.lose(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "the server's reply makes no sense",
-            ));
+        self.take_in(done);
+    }
+
+    /// Goes through what has been received, and receives more.
+    fn take_in(&mut self, done: &mut Vec<Completion>) {
+        while let State::Connected(connection) = &mut self.state {
+            if let Receiving::Data { rest: Some(rest), front, .. } = &mut connection.receiving {
+                let unread = connection.inbox.unread();
+                let count = unread.len().min(rest.len());
+                let mut part = rest.split_to(count);
+                part.copy_from_slice(&unread[..count]);
+                front.append(part);
+                connection.inbox.skip(count);
+                if !rest.is_empty() {
+                    return self.receive();
+                }
+                if self.data_over(done).is_none() {
+                    let text = "a reply without all its data";
+                    self.lose(io::Error::new(io::ErrorKind::InvalidData, text));
+                }
+                continue;
+            }
+            let needed = connection.receiving.needed_bytes();
+            let Some(bytes) = connection.inbox.unread().get(..needed) else {
+                return self.receive();
+            };
+            let mut short = [0; SIMPLE_REPLY_BYTES];
+            let long;
+            let bytes = match short.get_mut(..needed) {
+                Some(short) => {
+                    short.copy_from_slice(bytes);
+                    &*short
+                }
+                None => {
+                    long = bytes.to_vec();
+                    &long
+                }
+            };
+            connection.inbox.skip(needed);
+            let receiving = std::mem::replace(&mut connection.receiving, Receiving::Head);
+            if self.understood(&receiving, bytes, done).is_none() {
+                let text = "the server's reply makes no sense";
+                self.lose(io::Error::new(io::ErrorKind::InvalidData, text));
+            }
         }
     }
 
@@ -392,8 +435,7 @@ impl NbdChannel {
                     }
                     CHUNK_MAGIC if self.shared.export.structured => {
                         let head = *bytes.first_chunk()?;
-                        let into = BufMut::zeroed(CHUNK_BYTES - SIMPLE_REPLY_BYTES);
-                        self.expect(Receiving::ChunkHead { head }, into)
+                        self.expect(Receiving::ChunkHead { head })
                     }
                     _ => None,
                 }
@@ -427,7 +469,7 @@ impl NbdChannel {
                 *filled += u64::from(length);
                 self.chunk_over(key, is_last, done)
             }
-            Receiving::ErrorText { key, is_last } => {
+            Receiving::ErrorText { key, is_last, .. } => {
                 let mut cursor = Cursor(bytes);
                 let number = cursor.u32()?;
                 let length = cursor.u16()?;
@@ -440,8 +482,7 @@ impl NbdChannel {
         }
     }
 
-    fn expect(&mut self, receiving: Receiving, into: BufMut) -> Option<()> {
-        self.receive(Some(into));
+    fn expect(&mut self, receiving: Receiving) -> Option<()> {
         let State::Connected(connection) = &mut self.state else { return None };
         connection.receiving = receiving;
         Some(())
@@ -494,15 +535,14 @@ impl NbdChannel {
     ) -> Option<()> {
         match kind {
             chunk::NONE if length == 0 && is_last => self.chunk_over(key, true, done),
-            chunk::OFFSET_DATA if length > 8 => self.expect(
-                Receiving::DataOffset { key, length: length - 8, is_last },
-                BufMut::zeroed(8),
-            ),
-            chunk::OFFSET_HOLE if length == 12 => {
-                self.expect(Receiving::Hole { key, is_last }, BufMut::zeroed(12))
+            chunk::OFFSET_DATA if length > 8 => {
+                self.expect(Receiving::DataOffset { key, length: length - 8, is_last })
+            }
+            chunk::OFFSET_HOLE if length as usize == HOLE_BYTES => {
+                self.expect(Receiving::Hole { key, is_last })
             }
             kind if kind & chunk::ERRORS != 0 && (6..=ERROR_MAX_BYTES).contains(&length) => {
-                self.expect(Receiving::ErrorText { key, is_last }, BufMut::zeroed(length as usize))
+                self.expect(Receiving::ErrorText { key, length: length as usize, is_last })
             }
             _ => None,
         }
@@ -511,44 +551,24 @@ impl NbdChannel {
     /// Receives `length` bytes at `at` of a read's buffer.
     fn expect_data(&mut self, key: u32, at: usize, length: usize, is_last: bool) -> Option<()> {
         let Work::Read { into, .. } = &mut self.running.get_mut(key)?.work else { return None };
-        let mut rest = into.take()?;
-        let front = rest.split_to(at);
-        let middle = rest.split_to(length);
-        self.expect(Receiving::Data { key, got: None, front, back: rest, is_last }, middle)
-    }
-
-    fn received_data(
-        &mut self,
-        (key, is_last): (u32, bool),
-        got: Option<BufMut>,
-        mut buffer: BufMut,
-        count: usize,
-        (mut front, back): (BufMut, BufMut),
-        done: &mut Vec<Completion>,
-    ) {
-        if count < buffer.len() {
-            // The kernel took as many pieces of the buffer as it can, or the stream ends next.
-            let now = buffer.split_to(count);
-            let got = Some(joined(got, now));
-            let receiving = Receiving::Data { key, got, front, back, is_last };
-            if self.expect(receiving, buffer).is_none() {
-                unreachable!("the connection was there when this was called");
-            }
-            return;
-        }
-        let whole = joined(got, buffer);
-        let length = whole.len() as u64;
-        front.append(whole);
-        front.append(back);
-        if let Some(Work::Read { into, filled, .. }) =
+        let mut back = into.take()?;
+        let front = back.split_to(at);
+        let rest = Some(back.split_to(length));
+        if let Some(Work::Read { filled, .. }) =
             self.running.get_mut(key).map(|running| &mut running.work)
         {
-            *into = Some(front);
-            *filled += length;
+            *filled += length as u64;
         }
-        if self.chunk_over(key, is_last, done).is_none() {
-            self.lose(io::Error::new(io::ErrorKind::InvalidData, "a reply without all its data"));
-        }
+        self.expect(Receiving::Data { key, rest, front, back, is_last })
+    }
+
+    /// All of a chunk's data are at their place.
+    fn data_over(&mut self, done: &mut Vec<Completion>) -> Option<()> {
+        let State::Connected(connection) = &mut self.state else { return None };
+        let receiving = std::mem::replace(&mut connection.receiving, Receiving::Head);
+        let Receiving::Data { key, is_last, .. } = receiving else { return None };
+        self.put_back(receiving);
+        self.chunk_over(key, is_last, done)
     }
 
     /// The end of a simple reply or of a chunk; with `is_last` that of the request or its part.
@@ -562,7 +582,6 @@ impl NbdChannel {
                         *next += (*end - *next).min(PART_MAX_BYTES);
                         if next != end {
                             self.queued.push_back(key);
-                            self.receive(None);
                             self.send();
                             return Some(());
                         }
@@ -580,7 +599,6 @@ impl NbdChannel {
             }
             done.push(self.finish(running));
         }
-        self.receive(None);
         Some(())
     }
 
@@ -645,10 +663,9 @@ impl NbdChannel {
     }
 
     /// Puts the parts of a read's buffer together again.
-    fn put_back(&mut self, receiving: Receiving, buffer: BufMut) {
-        if let Receiving::Data { key, got, mut front, back, .. } = receiving {
-            front.append(joined(got, buffer));
-            front.append(back);
+    fn put_back(&mut self, receiving: Receiving) {
+        if let Receiving::Data { key, rest, mut front, back, .. } = receiving {
+            rest.into_iter().chain([back]).for_each(|part| front.append(part));
             if let Some(Work::Read { into, .. }) =
                 self.running.get_mut(key).map(|running| &mut running.work)
             {
@@ -754,7 +771,7 @@ impl NbdChannel {
                         }
                     }
                 }
-                self.receive(None);
+                self.receive();
                 self.send();
             }
             Err(error) => {
@@ -802,6 +819,7 @@ impl Channel for NbdChannel {
         }
         let work = match request.op {
             Op::Read { offset, into } => {
+                self.last_read_bytes = into.len();
                 Work::Read { offset, length: into.len() as u64, into: Some(into), filled: 0 }
             }
             Op::Write { offset, from, fua } => Work::Write { offset, from, fua },
@@ -879,53 +897,17 @@ impl Connection {
             );
             Error::from_io(text, error)
         })?;
-        let receiving = Receiving::Head;
         Ok(Connection {
             socket,
             file,
             is_sending: false,
             is_receiving: false,
-            receiving,
+            receiving: Receiving::Head,
+            is_direct: false,
+            inbox: Inbox::new(),
             unsent: None,
             gate: connected.gate,
         })
-    }
-}
-
-impl Work {
-    /// The request for the server.
-    fn head(&self, key: u32, always_fua: bool) -> [u8; REQUEST_BYTES] {
-        let fua = |fua: bool| if fua || always_fua { command_flags::FUA } else { 0 };
-        let (command, flags, offset, length) = match self {
-            Work::Read { offset, length, .. } => (command::READ, 0, *offset, *length),
-            Work::Write { offset, from, fua: durable } => {
-                (command::WRITE, fua(*durable), *offset, from.len() as u64)
-            }
-            Work::Clear { discard, next, end, fua: durable } => {
-                let length = (end - next).min(PART_MAX_BYTES);
-                let command = if *discard { command::TRIM } else { command::WRITE_ZEROES };
-                (command, fua(*durable), *next, length)
-            }
-            Work::Flush { .. } => (command::FLUSH, 0, 0, 0),
-        };
-        let length = u32::try_from(length).expect("parts are short");
-        RequestHead { flags, command, cookie: key.into(), offset, length }.bytes()
-    }
-
-    /// Whether the medium may have it or not have it, when its answer is lost.
-    fn may_be_lost(&self) -> bool {
-        matches!(self, Work::Write { .. } | Work::Clear { .. })
-    }
-
-    fn into_buffer(self) -> Returned {
-        match self {
-            Work::Read { into: Some(into), .. } => Returned::Read(into),
-            Work::Read { into: None, .. } => {
-                unreachable!("a connection gives its buffer back before a read ends")
-            }
-            Work::Write { from, .. } => Returned::Written(from),
-            Work::Clear { .. } | Work::Flush { .. } => Returned::Nothing,
-        }
     }
 }
 
@@ -954,16 +936,6 @@ fn still_durable(shared: &Shared) -> Result<(), Error> {
             );
             Err(first.repeat().retold(text))
         }
-    }
-}
-
-fn joined(front: Option<BufMut>, back: BufMut) -> BufMut {
-    match front {
-        Some(mut front) => {
-            front.append(back);
-            front
-        }
-        None => back,
     }
 }
 

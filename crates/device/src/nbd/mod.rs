@@ -17,11 +17,13 @@
 
 mod channel;
 mod greet;
+mod inbox;
 mod several;
 mod status;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod work;
 
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
