@@ -295,13 +295,13 @@ pub(super) fn read_json(text: &str) -> Result<(f64, f64), String> {
     if job["error"].as_i64() != Some(0) {
         return Err(format!("fio reports error {}", job["error"]));
     }
-    let read = &job["read"];
-    match (read["total_ios"].as_f64(), read["runtime"].as_f64()) {
-        (Some(operations), Some(milliseconds)) if operations > 0.0 => {
-            Ok((operations, milliseconds / 1000.0))
-        }
-        _ => Err("fio's JSON has no jobs[0].read.total_ios and runtime".to_owned()),
-    }
+    let done = |way: &str| Some((job[way]["total_ios"].as_f64()?, job[way]["runtime"].as_f64()?));
+    ["read", "write"]
+        .iter()
+        .filter_map(|way| done(way))
+        .find(|(operations, _)| *operations > 0.0)
+        .map(|(operations, milliseconds)| (operations, milliseconds / 1000.0))
+        .ok_or_else(|| "fio's JSON has no jobs[0] with total_ios and runtime".to_owned())
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ mod fio;
 mod host;
 mod md;
 mod nbd;
+mod nbd_leaf;
 mod parity;
 mod probe;
 mod report;
@@ -62,6 +63,7 @@ const CASES: &[(&str, &str, Case)] = &[
     ("fio", "probe", fio::compare),
     ("layers", "probe", probe::layers),
     ("nbd", "probe", nbd::compare),
+    ("leaf", "probe", nbd_leaf::compare),
     ("kernels", "probe", parity::kernels),
     ("arrays", "probe", parity::arrays),
     ("md", "", md::compare),

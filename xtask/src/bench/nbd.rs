@@ -182,15 +182,21 @@ fn rows_of(rival: &Rival, load: Load, ours: &[Done], theirs: &[Done]) -> [Row; 2
 }
 
 /// Where the socket and the file on tmpfs lie; gone with everything in it afterwards.
-struct Place {
+pub(super) struct Place {
     folder: PathBuf,
 }
 
 impl Place {
-    fn new() -> Result<Place, String> {
+    /// With nothing in it.
+    pub(super) fn empty() -> Result<Place, String> {
         let folder = PathBuf::from(format!("/dev/shm/raidloom-bench-{}", std::process::id()));
         fs::create_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        let place = Place { folder };
+        Ok(Place { folder })
+    }
+
+    /// With a file of random bytes.
+    fn new() -> Result<Place, String> {
+        let place = Place::empty()?;
         let mut random = fastrand::Rng::with_seed(1);
         let bytes: Vec<u8> = std::iter::repeat_with(|| random.u64(..).to_ne_bytes())
             .take(MEMORY_BYTES as usize / 8)
@@ -206,7 +212,12 @@ impl Place {
     }
 
     fn socket(&self) -> PathBuf {
-        self.folder.join("nbd.sock")
+        self.socket_of("nbd")
+    }
+
+    /// The socket of one of several servers.
+    pub(super) fn socket_of(&self, server: &str) -> PathBuf {
+        self.folder.join(format!("{server}.sock"))
     }
 
     fn uri(&self) -> String {
@@ -222,7 +233,7 @@ impl Drop for Place {
 }
 
 /// A server that runs, ended when this is dropped.
-struct Running {
+pub(super) struct Running {
     child: Child,
     socket: PathBuf,
 }
@@ -299,26 +310,38 @@ fn start(
     program: Program,
     backing: Backing,
 ) -> Result<Running, String> {
-    let mut command = command(bench, place, program, backing);
-    let name = command.get_program().to_string_lossy().into_owned();
-    let child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|error| format!("{name} cannot be started: {error}"))?;
-    let mut running = Running { child, socket: place.socket() };
-    if program == Program::Raidloom {
-        let mut line = String::new();
-        let output = running.child.stdout.take().expect("it was piped");
-        BufReader::new(output).read_line(&mut line).map_err(|error| format!("{name}: {error}"))?;
-        return if line.trim() == "ready" {
-            Ok(running)
-        } else {
-            Err(format!("{name} said {line:?} instead of \"ready\""))
-        };
+    let command = command(bench, place, program, backing);
+    if program != Program::Raidloom {
+        return serving(command, place.socket());
     }
+    let name = command.get_program().to_string_lossy().into_owned();
+    let mut running = spawn(command, place.socket())?;
+    let mut line = String::new();
+    let output = running.child.stdout.take().expect("it was piped");
+    BufReader::new(output).read_line(&mut line).map_err(|error| format!("{name}: {error}"))?;
+    if line.trim() == "ready" {
+        Ok(running)
+    } else {
+        Err(format!("{name} said {line:?} instead of \"ready\""))
+    }
+}
+
+fn spawn(mut command: Command, socket: PathBuf) -> Result<Running, String> {
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let name = command.get_program().to_string_lossy();
+    let child = child.map_err(|error| format!("{name} cannot be started: {error}"))?;
+    Ok(Running { child, socket })
+}
+
+/// Starts a server of somebody else's and waits until it takes connections at this socket.
+///
+/// # Errors
+/// When it cannot be started, ends, or takes none for long.
+pub(super) fn serving(command: Command, socket: PathBuf) -> Result<Running, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let mut running = spawn(command, socket)?;
     let start = Instant::now();
-    while UnixStream::connect(place.socket()).is_err() {
+    while UnixStream::connect(&running.socket).is_err() {
         if let Ok(Some(status)) = running.child.try_wait() {
             return Err(format!("{name} ended before it served: {status}"));
         }
@@ -370,19 +393,33 @@ fn measure(
         format!("--numjobs={}", load.connections),
     ]);
     let before = processor_seconds(running.child.id())?;
-    let finished = child::succeed(&mut fio)?;
+    let done = read(&mut fio)?;
     let cpu_seconds = processor_seconds(running.child.id())? - before;
-    // The engine says first that it is connected.
-    let report = &finished.output[finished.output.find('{').unwrap_or(0)..];
-    let (operations, seconds) = read_json(report)?;
-    Ok(Done { operations, seconds, cpu_seconds })
+    Ok(Done { cpu_seconds, ..done })
 }
 
 fn fio(place: &Place) -> Command {
+    fio_at(&place.uri())
+}
+
+/// fio's client, for an export.
+pub(super) fn fio_at(uri: &str) -> Command {
     let mut fio = Command::new("fio");
     fio.args(["--name=bench", "--ioengine=nbd", "--eta=never", "--output-format=json"]);
-    fio.arg(format!("--uri={}", place.uri()));
+    fio.arg(format!("--uri={uri}"));
     fio
+}
+
+/// Runs fio's client. The processor time is its own.
+///
+/// # Errors
+/// When it fails, or prints no report.
+pub(super) fn read(fio: &mut Command) -> Result<Done, String> {
+    let finished = child::succeed(fio)?;
+    // The engine says first that it is connected.
+    let report = &finished.output[finished.output.find('{').unwrap_or(0)..];
+    let (operations, seconds) = read_json(report)?;
+    Ok(Done { operations, seconds, cpu_seconds: finished.cpu_seconds })
 }
 
 /// Processor time that a process has used, all of its threads and the kernel's work for them.

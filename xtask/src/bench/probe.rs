@@ -167,7 +167,7 @@ pub(crate) fn virtual_clock(bench: &Bench) -> Result<Section, String> {
             measure: "million requests/s",
             ours: rates,
             other: None,
-            aim: Aim::AtLeast(2.0),
+            aim: Aim::AtLeast(if pattern == &"random-write" { 2.5 } else { 2.0 }),
         });
     }
     let how = format!(
