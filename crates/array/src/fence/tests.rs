@@ -573,6 +573,31 @@ fn two_that_start_together_are_not_both_refused_for_ever() {
     assert_eq!(had, 60);
 }
 
+/// A claim may have been written over until others have had their time: only a look that begins
+/// after that says that it stands.
+#[test]
+fn data_wait_for_a_look_after_the_claim_has_settled() {
+    let at = Duration::from_millis;
+    for is_nobodys in [true, false] {
+        let freedom = Freedom { looked: at(10_000), is_nobodys };
+        let mut hold = Hold::claim(TERMS, 17, freedom, IN_FLIGHT);
+        hold.wrote(at(10_100));
+        let settle = if is_nobodys { TERMS.settle_quick() } else { TERMS.settle(IN_FLIGHT) };
+        let settled = at(10_100) + settle;
+        let mut time = at(10_100);
+        while time < settled {
+            hold.looked(time, true);
+            assert!(!hold.is_granted(), "a look at {time:?} of {settled:?}");
+            assert!(hold.look_at() <= settled.max(time), "the last look is made at once");
+            time += at(100);
+        }
+        hold.looked(settled, false);
+        assert!(!hold.is_granted(), "one that could not be told says nothing");
+        hold.looked(settled, true);
+        assert!(hold.is_granted() && hold.until() == settled + TERMS.lease);
+    }
+}
+
 #[test]
 fn members_that_are_shared_decide() {
     for places in 1..=16 {
