@@ -91,6 +91,19 @@ impl Machine {
         Ok(Machine { folder: folder.to_owned(), images: images.collect::<io::Result<_>>()? })
     }
 
+    /// A machine with so many empty disks of so many bytes.
+    ///
+    /// # Errors
+    /// What kept the images from being made.
+    pub fn with_disks(folder: &Path, count: usize, bytes: u64) -> io::Result<Machine> {
+        let images = (0..count).map(|number| {
+            let image = folder.join(format!("disk{number}"));
+            std::fs::File::create(&image)?.set_len(bytes)?;
+            Ok(image)
+        });
+        Ok(Machine { folder: folder.to_owned(), images: images.collect::<io::Result<_>>()? })
+    }
+
     /// What is missing for such a machine, with the command that installs it; `None` when all is
     /// there.
     #[must_use]

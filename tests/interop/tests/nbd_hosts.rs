@@ -20,6 +20,7 @@ use export::RemovalPolicy;
 use export::nbd::{Address, Export, Options, Server};
 use fastrand::Rng;
 use host::guard::{Consent, Guard};
+use interop::{Job, Machine, Shape, Sizes, member_path, said};
 use stack::{BuildContext, NoFiles, Stack};
 use testkit::Memory;
 use testkit::crash::Crashable;
@@ -328,12 +329,16 @@ fn go_and_return(level: array::md::Level, count: usize, sequences: u64) {
 
     // "No flushed write lost": all hosts lose their power at once.
     let Client { holds, channel, writer, scheduler, running, .. } = client;
+    let array_bytes = stack.device.info().size_bytes;
     hosts.iter_mut().for_each(|host| host.kill(SEED));
     drop((channel, writer, scheduler, running));
     let _ = stack.arrays.end();
     drop(stack);
     for host in &mut hosts {
         host.disk.power_on();
+    }
+    taken_by_md(folder.path(), level, &hosts, array_bytes, &holds);
+    for host in &mut hosts {
         host.start();
     }
     let stack = open(&text);
@@ -344,6 +349,46 @@ fn go_and_return(level: array::md::Level, count: usize, sequences: u64) {
         channel.read_slice(block * BLOCK, &mut found).expect("read");
         assert!(found.iter().all(|found| *found == byte), "block {block} was flushed");
     }
+}
+
+/// What a server that was killed has left on its members, its claim among it, is md's: it reads the
+/// same.
+fn taken_by_md(
+    folder: &Path,
+    level: array::md::Level,
+    hosts: &[Host],
+    array_bytes: u64,
+    holds: &BTreeMap<u64, u8>,
+) {
+    let reactor = Reactor::wall().expect("a reactor");
+    let mut is_claimed = false;
+    for (role, host) in hosts.iter().enumerate() {
+        let disk = host.disk.reopened();
+        let found = examine(&disk, "it", &reactor).expect("read").expect("a superblock");
+        is_claimed |= found.superblock.updated.microseconds != 0;
+        let mut bytes = vec![0; MEMBER_BYTES as usize];
+        let mut channel = Blocking::open(&disk, &reactor).expect("a channel");
+        channel.read_slice(0, &mut bytes).expect("read");
+        std::fs::write(member_path(folder, "hosts", role), bytes).expect("written");
+    }
+    assert!(is_claimed, "a server that ended in order shows nothing here");
+    if !Machine::is_there("members of a server that was killed") {
+        return;
+    }
+    let mut expected = vec![0; array_bytes as usize];
+    for (block, byte) in holds {
+        expected[(block * BLOCK) as usize..][..BLOCK as usize].fill(*byte);
+    }
+    let content = folder.join("content");
+    std::fs::write(&content, expected).expect("written");
+    let machine = Machine::with_disks(folder, hosts.len(), MEMBER_BYTES).expect("images");
+    let shape = match level {
+        array::md::Level::Raid1 => Shape::new("1", "", hosts.len(), Sizes::Large),
+        _ => Shape::new("5", "left-symmetric", hosts.len(), Sizes::Large),
+    };
+    let lines = machine.run(&[Job::new("take", "hosts", shape, &content)]).expect("md");
+    assert_eq!(said(&lines, "hosts", "content"), "equal", "{lines:?}");
+    assert_eq!(said(&lines, "hosts", "mismatches"), "0", "{lines:?}");
 }
 
 /// "`raid5(nbd://a/d, nbd://b/d, nbd://c/d)` with bitmap": 100 sequences.
