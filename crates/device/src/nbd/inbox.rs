@@ -1,4 +1,4 @@
-//! What a server has sent and nobody has looked at yet.
+//! What a server has sent and its channel has not looked at yet.
 
 use block::BufMut;
 
