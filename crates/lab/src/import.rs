@@ -21,7 +21,7 @@ use results::{
 use host::{Error, facts};
 
 /// The axis that tells the files apart.
-const SOURCE: &str = "source";
+pub(crate) const SOURCE: &str = "source";
 /// Differences within it are called the same.
 const MARGIN: f64 = 0.02;
 
@@ -266,6 +266,10 @@ mod tests {
             (written("all: old"), written("all: new")),
             (vec![1000.0, 1002.0], vec![2000.0])
         );
+
+        // What bonnie++ wrote of them is in the file, and its settings are not known here.
+        let refused = crate::originals::bonnie_csv(&run).unwrap_err();
+        assert!(refused.exit_code() == 2 && refused.to_string().contains("imported"), "{refused}");
 
         std::fs::write(
             &path,

@@ -13,8 +13,10 @@ use std::fmt::Write;
 use bench::format::crystal::{Heading, Line};
 use bench::suite::bonnie::{self, csv};
 use bench::suite::{Suite, Value, copy, crystal};
-use results::{Configuration, Plan, Run, Trial, Workload};
+use results::{Clock, Configuration, Plan, Run, Trial, Workload};
 
+use crate::import::SOURCE;
+use crate::plan::axes::{GUEST, PLACE};
 use crate::plan::suite;
 use host::Error;
 
@@ -27,6 +29,13 @@ struct Found<'a> {
 
 impl<'a> Found<'a> {
     fn of(run: &'a Run, wanted: &Suite) -> Result<Found<'a>, Error> {
+        // Of the settings behind its figures it knows nothing.
+        if run.plan.axes.iter().any(|axis| axis.name == SOURCE) {
+            return Err(Error::usage(
+                "this run was imported: what another tool would have written is in the files that \
+                it came from",
+            ));
+        }
         let groups = suite::groups(&run.plan).into_iter().map(|group| {
             group.into_iter().map(|index| &run.plan.workloads[index]).collect::<Vec<_>>()
         });
@@ -59,6 +68,15 @@ impl<'a> Found<'a> {
         let axes = plan.axes.iter().filter(differs).map(|axis| &axis.name);
         let text = results::settings_text(axes, &configuration.settings);
         if text.is_empty() { plan.name.clone() } else { text }
+    }
+
+    /// Where the figures of a configuration do not come from a machine: what they come from.
+    fn modelled(&self, configuration: &Configuration) -> Option<&'static str> {
+        if configuration.clock != Clock::Virtual {
+            return None;
+        }
+        let in_guest = configuration.settings.get(PLACE).is_some_and(|place| place == GUEST);
+        Some(if in_guest { "modelled, Linux in a guest" } else { "modelled" })
     }
 }
 
@@ -95,7 +113,10 @@ pub fn bonnie_csv(run: &Run) -> Result<String, Error> {
                     let trial = trials.into_iter().find(|trial| trial.block == block)?;
                     bonnie_figures(&options, trial)
                 };
-                let label = found.label(configuration);
+                let mut label = found.label(configuration);
+                if found.modelled(configuration).is_some() {
+                    label.insert_str(0, "modelled ");
+                }
                 let options = bonnie::Options { style: bonnie::Style::New, ..options.clone() };
                 text += &csv::line_of(&options, &label, run.plan.seed, &figures);
                 text.push('\n');
@@ -164,7 +185,10 @@ pub fn crystal_text(run: &Run) -> Result<String, Error> {
                 program: concat!("raidloom ", env!("CARGO_PKG_VERSION")).to_owned(),
                 target: configuration.stack.clone(),
                 date,
-                system: system.map_or_else(String::new, |fact| fact.value.clone()),
+                system: found.modelled(configuration).map_or_else(
+                    || system.map_or_else(String::new, |fact| fact.value.clone()),
+                    str::to_owned,
+                ),
                 comment: found.label(configuration),
             };
             texts.push(bench::format::crystal::text(&options, &lines, &heading));
@@ -202,7 +226,11 @@ pub fn times_table(run: &Run) -> Result<String, Error> {
             run.plan.configurations.iter().map(|one| found.label(one)).collect();
         let width = labels.iter().map(|label| escape::width(label)).max().unwrap_or(0);
         let blocks = found_blocks(&run.plan, &found, group);
-        let _ = writeln!(text, "{}", title(&run.plan, group[0], blocks));
+        let _ = write!(text, "{}", title(&run.plan, group[0], blocks));
+        if run.plan.configurations.iter().any(|one| found.modelled(one).is_some()) {
+            text += ", modelled";
+        }
+        text.push('\n');
         let _ = write!(text, "{:width$}", "");
         rows.iter().for_each(|row| {
             let _ = write!(text, "  {row:>16}");
