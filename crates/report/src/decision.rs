@@ -36,8 +36,14 @@ pub(crate) fn decision<'a>(
     let (whole, kinds) = results.split_last()?;
     let answer = |kind: &KindResult| sentences::answer(analysis, comparison, kind);
     let of_all = answer(whole);
-    let kinds = kinds.iter().map(|kind| answer(kind)).collect();
-    let open = join(of_all.open.iter().map(String::as_str));
+    let of_kind = |kind: &&KindResult| {
+        let mut own = answer(kind);
+        // What is said of all work need not be said again of each kind.
+        own.open.retain(|sentence| !of_all.open.contains(sentence));
+        own
+    };
+    let kinds: Vec<Answer> = kinds.iter().map(of_kind).collect();
+    let open = join(of_all.not_known());
     let Some(take) = &whole.headline.take else {
         let lead = say!(NO_DECISION);
         let (rest, open) = (open, String::new());

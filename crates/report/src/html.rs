@@ -31,7 +31,8 @@ pub fn html(run: &Run, analysis: &Analysis) -> String {
     // would make of it goes here.
     let made = |language| {
         let page = words::in_language(language, || page(run, analysis));
-        escape::text(&page.into_string()).into_owned()
+        // A number and its sign stay on one line.
+        escape::text(&page.into_string()).replace(" %", "\u{a0}%")
     };
     let page = made(own);
     let words = switch::dictionary(&page, &made(other));

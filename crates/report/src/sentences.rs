@@ -10,14 +10,20 @@ use results::types::Run;
 
 use crate::numbers;
 use crate::table::{comparison_title, label};
-use crate::words::catalogue::{NOT_COMPARED, NOT_TO_BE_TAKEN, SAYS_NOTHING_OF};
-use crate::words::{self, Language, say};
+use crate::words::catalogue::{
+    NOT_COMPARED, NOT_TO_BE_TAKEN, SAME_AS, SAME_AS_SEVERAL, SAYS_NOTHING_OF, TIED_WITH,
+    TIED_WITH_SEVERAL,
+};
+use crate::words::{self, Language, Message, say};
 
 /// Blocks of the first look.
 const LOOK: u32 = LOOKS[0];
 
 /// Longest list of configurations in a sentence.
 const LIST_LENGTH_MAX: usize = 10;
+
+/// Most configurations that are named on the line of a kind of work.
+const TIES_MAX: usize = 2;
 
 /// The headline of one kind of work.
 pub(crate) struct Answer {
@@ -31,16 +37,26 @@ pub(crate) struct Answer {
     pub(crate) sure: String,
     /// Whether it may stand out: what is not sure may not.
     pub(crate) is_sure: bool,
+    /// What is as good as it, or may be, in few words each.
+    pub(crate) ties: Vec<String>,
     /// What else is known, a sentence each.
     pub(crate) known: Vec<String>,
-    /// What is not known, or not surely, a sentence each.
+    /// What it was not told apart from; empty when it stands alone.
+    pub(crate) undecided: String,
+    /// What else is not known, or not surely, a sentence each.
     pub(crate) open: Vec<String>,
 }
 
 impl Answer {
     /// What else is to be said, a sentence each.
     pub(crate) fn details(&self) -> impl Iterator<Item = &str> {
-        self.known.iter().chain(&self.open).map(String::as_str)
+        self.known.iter().map(String::as_str).chain(self.not_known())
+    }
+
+    /// What is not known, or not surely, a sentence each.
+    pub(crate) fn not_known(&self) -> impl Iterator<Item = &str> {
+        let undecided = Some(&self.undecided).filter(|sentence| !sentence.is_empty());
+        undecided.into_iter().chain(&self.open).map(String::as_str)
     }
 
     /// All of it in one line.
@@ -79,7 +95,9 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindRe
             score: String::new(),
             sure: String::new(),
             is_sure: false,
+            ties: Vec::new(),
             known: Vec::new(),
+            undecided: String::new(),
             open: no_answer(analysis, comparison, kind),
         };
     };
@@ -90,7 +108,6 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindRe
         kind.score(take).map_or_else(String::new, numbers::score_whole)
     };
     let mut known = vec![how_it_stands(comparison, headline, is_baseline)];
-    let mut open = Vec::new();
     known.extend(analysis.goal.as_ref().map(|goal| say!(JUDGED_BY, goal = goal)));
     known.extend(named(analysis, comparison, kind));
     if !headline.same.is_empty() {
@@ -100,13 +117,14 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindRe
             list = list(comparison, kind, headline.same.iter()),
         ));
     }
-    if !headline.open.is_empty() {
-        open.push(say!(
+    let undecided = match headline.open.is_empty() {
+        true => String::new(),
+        false => say!(
             NOT_DECIDED,
             list = list(comparison, kind, headline.open.iter()),
             settling = settling(analysis, kind, headline),
-        ));
-    }
+        ),
+    };
     let baseline = label(comparison, &comparison.baseline);
     for word in [Word::Ahead, Word::Behind] {
         let those: Vec<&String> = kind
@@ -129,7 +147,6 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindRe
             });
         }
     }
-    open.extend(reservations(comparison, headline));
     Answer {
         kind: name,
         pick: label(comparison, take),
@@ -140,9 +157,25 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindRe
             (false, true) => String::new(),
         },
         is_sure: headline.sure,
+        ties: ties(comparison, headline),
         known,
-        open,
+        undecided,
+        open: reservations(comparison, headline),
     }
+}
+
+/// Those that are as good as what is taken, and those that may be: by name where they are few.
+fn ties(comparison: &Comparison, headline: &Headline) -> Vec<String> {
+    let named = |those: &[String], few: Message, many: Message| {
+        let names: Vec<String> = those.iter().map(|one| label(comparison, one)).collect();
+        match names.len() {
+            0 => None,
+            1..=TIES_MAX => Some(words::filled(few, &[("names", &names.join(", "))])),
+            count => Some(words::filled(many, &[("count", &count)])),
+        }
+    };
+    let same = named(&headline.same, SAME_AS, SAME_AS_SEVERAL);
+    same.into_iter().chain(named(&headline.open, TIED_WITH, TIED_WITH_SEVERAL)).collect()
 }
 
 /// What a race has named, and what of it is shown.

@@ -89,8 +89,20 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
             };
             let kind = escape::padded(&answer.kind, across);
             let lead = format!("  {kind} {pick}  {}  {}", answer.score, answer.sure);
-            out.line(lead.trim_end());
-            out.wrapped(across + 3, &sentences::join(answer.details()));
+            let lead = lead.trim_end();
+            let between = say!(BETWEEN_TIES);
+            let ties = answer.ties.join(&between);
+            let whole = format!("{lead}{between}{ties}");
+            // Colour takes no room.
+            let painted = width(&pick) - width(&printable(&answer.pick));
+            if ties.is_empty() || width(&whole) - painted > style.width {
+                out.line(lead);
+                out.wrapped(across + 3, &ties);
+            } else {
+                out.line(&whole);
+            }
+            // How it stands among them is in the table of scores.
+            out.wrapped(across + 3, &sentences::join(answer.open.iter().map(String::as_str)));
         }
         if let Some(sentence) = sentences::pairing(comparison) {
             out.wrapped(2, &sentence);

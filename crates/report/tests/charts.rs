@@ -235,6 +235,8 @@ fn work_with_files_has_its_times() {
     }
     let page = page(&run);
     let latency = section(&page, "latency");
-    assert!(latency.contains(">2:30 (83 %)</td>") && latency.contains(">3:00 (100 %)</td>"));
+    assert!(
+        latency.contains(">2:30 (83\u{a0}%)</td>") && latency.contains(">3:00 (100\u{a0}%)</td>")
+    );
     assert!(!self::page(&fixture::small()).contains("per cent of the baseline"));
 }

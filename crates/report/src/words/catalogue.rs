@@ -83,6 +83,11 @@ catalogue! {
     BASELINE_SCORE: "1× (baseline)", "1×(基準)";
     JUDGED_BY: "Judged by the goal: {goal}.", "判定の目標: {goal}。";
     SAME_WITHIN: "The same within {margin}: {list}.", "{margin} 以内で同等: {list}。";
+    SAME_AS: "same as {names}", "{names} と同等";
+    SAME_AS_SEVERAL: "same as {count} others", "他の {count} 件と同等";
+    BETWEEN_TIES: "; ", "、";
+    TIED_WITH: "not told apart from {names}", "{names} とは未判定";
+    TIED_WITH_SEVERAL: "not told apart from {count} others", "他の {count} 件とは未判定";
     NOT_DECIDED: "Could not be told apart from {list}{settling}.", "{list} とは未判定{settling}。";
     AHEAD_OF: "Ahead of {baseline}: {list}.", "{baseline} より優位: {list}。";
     AHEAD_OF_TOO: "Also ahead of {baseline}: {list}.", "同じく {baseline} より優位: {list}。";
