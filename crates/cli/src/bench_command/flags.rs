@@ -49,9 +49,12 @@ pub(crate) fn flag_name(name: &str) -> String {
     name.replace('_', "-")
 }
 
-/// What the help of a flag ends with.
+/// What the help of a flag ends with; nothing where nothing is the default.
 pub(crate) fn default_note(setting: &Setting) -> String {
-    format!("[default: {}]", setting.default_on_clocks())
+    match setting.default_on_clocks() {
+        default if default.is_empty() => String::new(),
+        default => format!("[default: {default}]"),
+    }
 }
 
 fn flag(setting: &'static Setting) -> Arg {
@@ -68,7 +71,7 @@ fn flag(setting: &'static Setting) -> Arg {
     let what = setting.what.trim_end_matches('.');
     let mut arg = Arg::new(setting.name)
         .long(flag_name(setting.name))
-        .help(format!("{what} {}", default_note(setting)))
+        .help(format!("{what} {}", default_note(setting)).trim_end().to_owned())
         .value_name(value)
         .action(ArgAction::Set);
     if let Some(letter) = setting.short {

@@ -175,11 +175,17 @@ impl Place {
         suite: &str,
         session: &Session<'_>,
     ) -> Result<Place, Error> {
+        // The command works in the folder, where a relative path would lead elsewhere.
+        let absolute = |path: &Path| {
+            std::path::absolute(path)
+                .map_err(|error| Error::from_io(path.display().to_string(), error))
+        };
         match (target, &session.device_path) {
             (Target::Folder(parent), _) => {
-                Ok(Place::Folder(WorkFolder::new(parent, suite, &Needs::default())?))
+                let parent = absolute(parent)?;
+                Ok(Place::Folder(WorkFolder::new(&parent, suite, &Needs::default())?))
             }
-            (Target::Device(_), Some(path)) => Ok(Place::Device(path.clone())),
+            (Target::Device(_), Some(path)) => Ok(Place::Device(absolute(path)?)),
             (Target::Device(_), None) => Err(Error::new(
                 ErrorKind::Unsupported,
                 "other programs cannot open this stack: give it a file system, or name a file, a \

@@ -1,4 +1,4 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use block::{Clock, Reactor};
@@ -62,6 +62,17 @@ fn a_command_is_timed_until_it_ends_and_until_all_is_durable() {
     // Each run began in a fresh folder, was cleaned up, and nothing of it is left.
     assert_eq!(std::fs::read_to_string(&log).expect("the log"), "2\n2\n2\n");
     assert_eq!(names(folder.path()), ["log"]);
+}
+
+/// It works in its folder, so the path that it is given leads there from anywhere.
+#[test]
+fn a_folder_may_be_named_from_where_one_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = std::env::current_dir().expect("a folder");
+    let up = here.components().skip(1).map(|_| "..").collect::<PathBuf>();
+    let relative = up.join(folder.path().strip_prefix("/").expect("it is absolute"));
+    let rows = run_in(&relative, &[("run", "echo > {dir}/out && test -e out")]);
+    assert_eq!(rows.expect("it runs").len(), 1);
 }
 
 #[test]
