@@ -5,14 +5,28 @@
 const token = new URLSearchParams(location.search).get("token") ?? "";
 const byId = (id) => document.getElementById(id);
 
-// What is said is written in English here and in the page, and looked up where it is said in Japanese. What comes from
-// outside (names, reasons, what a verb has said) is in no table and stays as it is.
+// What is said is written in English here and in the page, and looked up where it is said in Japanese. The guard and the
+// verbs say whole sentences with names in them, which translated() knows. What else comes from outside stays as it is.
 const JAPANESE = {japanese};
+const SAID = {said}.map(([english, japanese]) => {
+  const literal = english.replace(/[.*+?^$()|[\]\\]/g, "\\$&");
+  return [new RegExp(`^${literal.replace(/\{(\w+)\}/g, "(?<$1>.+?)")}$`), japanese];
+});
 const root = document.documentElement;
 function t(english, places) {
   const text = (root.lang === "ja" && JAPANESE[english]) || english;
   return text.replace(/\{(\w+)\}/g, (all, name) => places?.[name] ?? all);
 }
+// A line that may begin with a path and a colon.
+function translatedLine(line) {
+  for (const [pattern, japanese] of SAID) {
+    const places = pattern.exec(line)?.groups;
+    if (places !== undefined || pattern.test(line)) return japanese.replace(/\{(\w+)\}/g, (all, name) => (name === "what" ? translatedLine(places.what) : places[name]));
+  }
+  const colon = line.indexOf(": ");
+  return colon < 0 ? line : line.slice(0, colon + 2) + translatedLine(line.slice(colon + 2));
+}
+const translated = (text) => (root.lang === "ja" && text ? text.split("\n").map(translatedLine).join("\n") : text);
 const list = (parts) => parts.filter(Boolean).join(t(", "));
 let about = { version: "", allow_changes: false, profiles: [], folder: "" };
 
@@ -97,13 +111,13 @@ function say(text, bad) {
   // What went well is not in the way for long.
   clearTimeout(saidTimer);
   if (text && !bad) saidTimer = setTimeout(() => say(""), 20000);
-  place.textContent = text;
+  place.textContent = translated(text);
   place.hidden = !text;
   place.classList.toggle("bad", Boolean(bad));
 }
 function sayIn(form, text) {
   const place = form.querySelector(".error");
-  place.textContent = text ?? "";
+  place.textContent = translated(text) ?? "";
   place.hidden = !text;
 }
 async function act(verb) {
@@ -586,7 +600,7 @@ function showDrives() {
     const [word, kind] = ANSWERS[drive.answer] ?? [drive.answer, ""];
     const parts = [drive.model, drive.serial ? t("serial {serial}", drive) : null, drive.rotational ? t("turning") : null, drive.removable ? t("removable") : null, drive.partitions ? counted(drive.partitions, "1 partition", "{count} partitions") : null];
     return h("tr", {}, h("th", { scope: "row", class: "path" }, drive.path), h("td", { class: "n" }, bytes(drive.size_bytes)),
-      h("td", {}, list(parts) || "-"), h("td", {}, tag(word, kind)), h("td", { class: "why" }, drive.reason));
+      h("td", {}, list(parts) || "-"), h("td", {}, tag(word, kind)), h("td", { class: "why" }, translated(drive.reason)));
   };
   show("drives-list", drives.length ? h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": t("Drives") }, h("table", { "aria-label": t("Drives") },
     h("thead", {}, h("tr", {}, column("Drive"), column("Size", "n"), column("What it is"), column("Writes"), column("Why"))),

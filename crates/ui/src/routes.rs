@@ -118,6 +118,7 @@ async fn page(State(app): State<Shared>) -> Answer {
     let nonce = crate::access::secret()
         .map_err(|error| Refusal::failed(format!("making the page: {error}")))?;
     let script = SCRIPT.replacen("{japanese}", &words::japanese(), 1);
+    let script = script.replacen("{said}", &words::said(), 1);
     let page = PAGE
         .replace("{nonce}", &nonce)
         .replace("{language}", app.language.tag())
