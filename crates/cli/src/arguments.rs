@@ -45,7 +45,7 @@ Examples:
       measure an image file on this machine
 
 Exit codes:
-  0 done   1 failed while running   2 wrong use or wrong plan   4 device or file refused
+  0 done   1 failed while running   2 usage or plan error   4 device or file refused
   3 done, but a --fail-if limit was passed   5 finished, but results are not valid
   130 interrupted (the message says how to go on)
 
@@ -77,7 +77,7 @@ pub(crate) struct Arguments {
 /// The verbs.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    /// Say what this machine can do, what is missing, and the command that installs it
+    /// Show what this machine can do, what is missing, and the command that installs it
     #[command(after_long_help = "Examples:\n  raidloom check\n  raidloom check --json")]
     Check,
 
@@ -108,19 +108,19 @@ itself (bench SUITE --json) become one report in which they sit side by side.")]
     #[command(subcommand)]
     Plan(PlanVerb),
 
-    /// Look at the members of md arrays, and make new ones
+    /// Create, start, watch and repair arrays, in md's own format
     #[command(subcommand)]
     Array(ArrayVerb),
 
-    /// What caches hold, and what they would do for a workload
+    /// Show, resize and flush caches, and simulate them on a workload
     #[command(subcommand)]
     Cache(CacheVerb),
 
-    /// Look at the deltas of overlays, write them back or throw them away
+    /// Show what overlays hold, write it back or throw it away
     #[command(subcommand)]
     Overlay(OverlayVerb),
 
-    /// Execute a plan: every configuration in every block, then the report
+    /// Run a plan: every configuration in every block, then the report
     #[command(after_long_help = "\
 Examples:
   raidloom run plans/stripe-size.toml
@@ -213,8 +213,7 @@ folder again. It holds the plan, the facts of the machine, every trial and notes
 anew from these.")]
     Export(ExportArguments),
 
-    /// Tell of what happens to running arrays: members that fail, rebuilds that end, caches in
-    /// trouble
+    /// Report events of running arrays: members that fail, rebuilds that end, caches in trouble
     #[command(after_long_help = "\
 Examples:
   raidloom monitor
@@ -261,11 +260,11 @@ From another machine: ssh -L 8080:127.0.0.1:8080 HOST")]
         guest: bool,
     },
 
-    /// Disks that are described instead of owned
+    /// List, show and fit modelled disks: drives described instead of owned
     #[command(subcommand)]
     Model(ModelVerb),
 
-    /// A Linux of its own in modelled time: build its kernel, see what it can do
+    /// Run Linux on modelled drives, in modelled time: build its kernel, see what it can do
     #[command(subcommand)]
     Guest(GuestVerb),
 
@@ -310,7 +309,7 @@ pub(crate) enum Bench {
     #[command(after_long_help = "Examples:\n  raidloom bench list\n  raidloom bench list --json")]
     List,
 
-    /// Say phase by phase what a suite does, and what its settings mean
+    /// Explain a suite phase by phase, and what its settings mean
     #[command(
         after_long_help = "Examples:\n  raidloom bench explain bonnie\n  raidloom bench explain \
             bonnie --json"
@@ -508,7 +507,7 @@ impl From<UseConsent> for host::guard::Consent {
 /// `array`.
 #[derive(Subcommand, Debug)]
 pub(crate) enum ArrayVerb {
-    /// Every field of a member's superblock, and whether it can be trusted
+    /// Show every field of a member's superblock, and whether it can be trusted
     #[command(after_long_help = "\
 Examples:
   raidloom array examine disk0.img
@@ -549,7 +548,7 @@ signature needs --erase-signature. Linux assembles the array as it is:
   mdadm --assemble /dev/md/tank DEVICE...")]
     Create(Box<CreateArguments>),
 
-    /// Say which array members make up, and the stack text that opens it
+    /// Show which array members make up, and the stack text that opens it
     #[command(after_long_help = "\
 Examples:
   raidloom array assemble a.img b.img c.img
@@ -561,7 +560,7 @@ With --overlay nothing is ever written to the members: whatever is tried, repair
 system too, goes to DIR/NAME.delta and is gone with it. Nothing is started here.")]
     Assemble(AssembleArguments),
 
-    /// How an array is: its members, what is missing, what is being done
+    /// Show an array's state and members, what is missing, and what is being done
     #[command(after_long_help = "\
 Examples:
   raidloom array status tank
@@ -610,7 +609,7 @@ lacks a member for good is started by name: raidloom array start NAME.")]
         log: Option<PathBuf>,
     },
 
-    /// End arrays that run, in order: refused while a file system is mounted
+    /// Stop running arrays cleanly: refused while a file system is mounted
     #[command(after_long_help = "\
 Examples:
   raidloom array umount tank && raidloom array stop tank
@@ -622,7 +621,7 @@ After a server was killed, this also cleans up what it has left behind.")]
         names: Vec<String>,
     },
 
-    /// List the arrays that run, and where
+    /// List the running arrays, and where they appear
     #[command(
         after_long_help = "Examples:\n  raidloom array list\n  raidloom array list --json | jq \
             '.[].attached'"
@@ -643,11 +642,11 @@ mark of any kind is mounted as it is, or not at all.")]
     /// Unmount what is mounted from an array
     #[command(after_long_help = "Examples:\n  raidloom array umount tank")]
     Umount {
-        /// The name of an array that runs
+        /// The name of a running array
         name: String,
     },
 
-    /// Take a member of a running array out of service
+    /// Set a member of a running array faulty
     #[command(after_long_help = "\
 Examples:
   raidloom array fail tank 2
@@ -656,14 +655,14 @@ Examples:
 A spare takes its place by itself. What would lose data is refused.")]
     Fail(MemberArguments),
 
-    /// Let go of a member that has failed, so that something else can be done with it
+    /// Detach a failed member
     #[command(
         after_long_help = "Examples:\n  raidloom array fail tank b.img && raidloom array remove \
             tank b.img"
     )]
     Remove(MemberArguments),
 
-    /// Add a device to a running array: in the slot of a member that is missing, or as a spare
+    /// Add a device to a running array: in the slot of a missing member, or as a spare
     #[command(after_long_help = "\
 Examples:
   raidloom array add tank d.img
@@ -679,7 +678,7 @@ Examples:
 The old member serves until the new one has everything.")]
     Replace(ReplaceArguments),
 
-    /// Go over a running array and compare its members
+    /// Read all of a running array and compare its members
     #[command(after_long_help = "\
 Examples:
   raidloom array scrub tank --wait
@@ -688,7 +687,7 @@ Examples:
 
 pause, resume and cancel also act on rebuilds and resyncs.")]
     Scrub(ScrubArguments),
-    /// How fast a running array's members are brought up to date and compared
+    /// Set or show how fast a running array is rebuilt and scrubbed
     #[command(after_long_help = "\
 The rates count for rebuilds, replacements, resyncs and scrubs, also of what is under way, until the array
 stops. Without flags they are shown.
@@ -698,7 +697,7 @@ Examples:
   raidloom array speed tank --max 20MiB
   raidloom array speed tank --min 50MiB --max 500MiB")]
     Speed(SpeedArguments),
-    /// How much a running array's server says of its work in its log
+    /// Set or show how detailed the log of a running array's server is
     #[command(after_long_help = "\
 At trace each request is followed through the layers: every line has an id, and `for` names the
 id of the request above that it was made for. Without a filter the present one is shown.
@@ -709,7 +708,7 @@ Examples:
   raidloom array log tank warn")]
     Log(LogArguments),
 
-    /// Erase the superblocks of members; what else they hold is left as it is
+    /// Erase the superblocks of members; everything else on them stays
     #[command(after_long_help = "\
 Examples:
   raidloom array destroy --erase-signature a.img b.img c.img
@@ -717,8 +716,7 @@ Examples:
 An array that runs is refused. `array guess` still finds what the members were.")]
     Destroy(DestroyArguments),
 
-    /// Find out what members were whose superblocks are lost: order, level, layout, chunk, data
-    /// offset
+    /// Work out order, level, layout, chunk and data offset of members whose superblocks are lost
     #[command(after_long_help = "\
 Examples:
   raidloom array guess disk0.img disk1.img disk2.img disk3.img
@@ -767,23 +765,23 @@ pub(crate) struct CreateArguments {
     #[arg(short, long, required = true, num_args = 1.., value_name = "PATH")]
     pub member: Vec<PathBuf>,
 
-    /// Members that wait for another to fail
+    /// Spare members, used when another fails
     #[arg(long, num_args = 1.., value_name = "PATH")]
     pub spare: Vec<PathBuf>,
 
-    /// How many members there are; only checked
+    /// Number of members, checked against those that are named
     #[arg(short = 'n', long, value_name = "N")]
     pub raid_devices: Option<usize>,
 
-    /// How many spares there are; only checked
+    /// Number of spares, checked against those that are named
     #[arg(short = 'x', long, value_name = "N")]
     pub spare_devices: Option<usize>,
 
-    /// Make the members that are not there, of this size
+    /// Create missing member files with this size
     #[arg(long, value_name = "SIZE")]
     pub size: Option<String>,
 
-    /// What brings the members to agree after a crash
+    /// How members are brought to agree after a crash
     #[arg(short = 'k', long, value_enum, default_value = "resync")]
     pub consistency_policy: ConsistencyArgument,
 
@@ -791,7 +789,7 @@ pub(crate) struct CreateArguments {
     #[arg(short, long, value_enum, value_name = "WHERE")]
     pub bitmap: Option<BitmapArgument>,
 
-    /// What a bit of the bitmap covers: the least that is copied to a member that was away
+    /// What a bit of the bitmap covers: the least that is copied to a member that was detached
     /// [default: 64MiB, or more where the bitmap would not fit]
     #[arg(long, value_name = "SIZE")]
     pub bitmap_chunk: Option<String>,
@@ -806,7 +804,7 @@ pub(crate) struct CreateArguments {
     pub consent: Consent,
 }
 
-/// What brings the members to agree after a crash.
+/// How members are brought to agree after a crash.
 #[derive(ValueEnum, Clone, Copy, Debug)]
 pub(crate) enum ConsistencyArgument {
     /// Going over all of them

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal};
+use std::os::fd::AsFd;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
@@ -37,12 +38,10 @@ impl Output {
         !self.quiet && std::io::stderr().is_terminal()
     }
 
-    /// Columns for results.
+    /// Columns for results: the terminal's, or what `COLUMNS` says where there is none.
     pub(crate) fn width(&self) -> usize {
-        match rustix::termios::tcgetwinsize(std::io::stdout()) {
-            Ok(size) if size.ws_col > 0 => usize::from(size.ws_col).min(140),
-            _ => 100,
-        }
+        let said = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|&columns| columns > 0);
+        size(std::io::stdout()).map(|[columns, _]| columns).or_else(said).unwrap_or(100).min(140)
     }
 
     /// Writes a result to standard output. A reader that has gone away (`| head`) ends the command
@@ -86,7 +85,12 @@ impl Output {
     /// A line of progress, on standard error.
     pub(crate) fn progress(&self, text: &str) {
         if !self.quiet {
-            escape::err(text);
+            match size(std::io::stderr()) {
+                Some([columns, _]) => {
+                    wrapped(text, columns).iter().for_each(|line| escape::err(line));
+                }
+                None => escape::err(text),
+            }
         }
     }
 
@@ -100,6 +104,28 @@ impl Output {
         };
         escape::err(&format!("{label} {text}"));
     }
+}
+
+/// Columns and lines of a terminal.
+pub(crate) fn size(terminal: impl AsFd) -> Option<[usize; 2]> {
+    let size = rustix::termios::tcgetwinsize(terminal).ok()?;
+    (size.ws_col > 0 && size.ws_row > 0).then(|| [size.ws_col.into(), size.ws_row.into()])
+}
+
+/// A line, broken at spaces so that each part fits. Nothing else is changed, and a word that does
+/// not fit stays whole.
+pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    for word in text.split_inclusive(' ') {
+        let is_full = escape::width(&line) + escape::width(word.trim_end()) > columns;
+        if is_full && !line.is_empty() {
+            lines.push(line.trim_end().to_owned());
+            line.clear();
+        }
+        line.push_str(word);
+    }
+    lines.push(line.trim_end().to_owned());
+    lines
 }
 
 fn ended(text: &str) -> Cow<'_, str> {
@@ -165,6 +191,14 @@ mod tests {
             .map(figure)
             .collect();
         assert_eq!(shown, ["0", "0.001235", "1.000", "39.10", "3654", "57947", "1234567"]);
+    }
+
+    #[test]
+    fn long_lines_are_broken_at_spaces() {
+        assert_eq!(wrapped("3024 trials, about 2:27 min", 24), ["3024 trials, about 2:27", "min"]);
+        assert_eq!(wrapped("a  b ", 80), ["a  b"]);
+        assert_eq!(wrapped("unbreakable word", 4), ["unbreakable", "word"]);
+        assert_eq!(wrapped("", 4), [""]);
     }
 
     #[test]

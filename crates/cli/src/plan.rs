@@ -20,7 +20,7 @@ pub(crate) fn plan(output: &Output, verb: &PlanVerb) -> Result<(), Failure> {
             if output.json {
                 return output.document(&json!({ "ok": true, "outline": outline }));
             }
-            output.result(&format!("{}: a good plan. {}", file.plan.display(), sentence(&outline)))
+            output.result(&format!("{}: OK. {}", file.plan.display(), sentence(&outline)))
         }
         PlanVerb::Show(file) => {
             let resolved = plan::load(&file.plan, &file.set)?;

@@ -1,39 +1,51 @@
 //! Progress on standard error: one line drawn over and over on a terminal, and none elsewhere.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output::Output;
 
-/// A line that says what is being done.
-pub(crate) struct Line(ProgressBar);
+/// A line that says what is being done. It is there from what is shown first until it is cleared,
+/// and what is printed meanwhile clears it before.
+pub(crate) struct Line {
+    animates: bool,
+    bar: Mutex<Option<ProgressBar>>,
+}
 
 impl Line {
     /// A line; it stays empty where standard error is no terminal.
     pub(crate) fn new(output: &Output) -> Line {
-        let target = if output.animates() {
-            ProgressDrawTarget::stderr()
-        } else {
-            ProgressDrawTarget::hidden()
-        };
-        let bar = ProgressBar::with_draw_target(None, target);
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed:>4} {wide_msg}") {
-            bar.set_style(style);
-        }
-        bar.enable_steady_tick(Duration::from_millis(120));
-        Line(bar)
+        Line { animates: output.animates(), bar: Mutex::new(None) }
     }
 
     /// Shows `text` instead of what was there.
     pub(crate) fn show(&self, text: &str) {
-        self.0.set_message(escape::line(text).into_owned());
+        if self.animates {
+            self.bar().get_or_insert_with(drawn).set_message(escape::line(text).into_owned());
+        }
     }
 
     /// Empties the line.
     pub(crate) fn clear(&self) {
-        self.0.finish_and_clear();
+        if let Some(bar) = self.bar().take() {
+            bar.finish_and_clear();
+        }
     }
+
+    fn bar(&self) -> MutexGuard<'_, Option<ProgressBar>> {
+        self.bar.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn drawn() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed:>4} {wide_msg}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(120));
+    bar
 }
 
 impl Drop for Line {

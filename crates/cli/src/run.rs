@@ -259,7 +259,7 @@ impl Drop for Watch<'_> {
 fn left(left: TimeLeft) -> String {
     let (low, high) = (duration(left.low), duration(left.high));
     let range = if low == high { low } else { format!("{low} to {high}") };
-    if left.rough { format!("about {range} (rough)") } else { range }
+    if left.rough { format!("{range} (rough)") } else { range }
 }
 
 fn label(plan: &Plan, progress: &Progress<'_>) -> String {
@@ -288,15 +288,17 @@ impl Observer for Watch<'_> {
             watch::tell(folder, &watch::Now::of(plan, progress));
             self.told = Some(Instant::now());
         }
+        // What is longest stands last: a narrow terminal shows the beginning.
         let text = format!(
-            "block {}/{}  {}  {}  trial {} of {}  left {}",
+            "{} %  trial {}/{}  left {}  block {}/{}  {}  {}",
+            100 * progress.finished / progress.trials.max(1),
+            progress.finished + 1,
+            progress.trials,
+            left(progress.left),
             progress.block,
             progress.blocks,
             label(plan, progress),
             progress.workload,
-            progress.finished + 1,
-            progress.trials,
-            left(progress.left)
         );
         if self.output.animates() {
             self.line.show(&text);

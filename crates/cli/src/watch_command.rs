@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::watch::{self, Best, Now, RunState, Scored, ShardState, Stage};
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, size, wrapped};
 use crate::progress::duration;
 use crate::signals;
 
@@ -23,8 +23,10 @@ pub(crate) struct WatchArguments {
 const EVERY: Duration = Duration::from_secs(2);
 /// Columns of the bar.
 const BAR: usize = 32;
-/// How many configurations the table has at most.
-const ROWS: usize = 20;
+/// Rows that the table has at least, and how many shards are told of at most.
+const ROWS_MIN: usize = 8;
+/// Columns of a row's figures: trials, score, interval and a word.
+const FIGURES: usize = 42;
 
 /// Shows a run until it ends: drawn over in one place on a terminal, else a line for each block.
 pub(crate) fn watch(output: &Output, arguments: &WatchArguments) -> Result<(), Failure> {
@@ -38,7 +40,7 @@ pub(crate) fn watch(output: &Output, arguments: &WatchArguments) -> Result<(), F
     while matches!(state.stage, Stage::Running | Stage::Waiting) && !end.is_here() {
         let news = (state.blocks_finished, counts(&state));
         if output.animates() {
-            screen.show(&state, output.width());
+            screen.show(&state, size(std::io::stderr()).unwrap_or([80, 24]));
         } else if said.as_ref() != Some(&news) {
             said = Some(news);
             output.result(&line(&state))?;
@@ -67,11 +69,8 @@ impl Screen {
         Screen(bar)
     }
 
-    fn show(&self, state: &RunState, width: usize) {
-        // A line that does not fit would take two, and the place would wander.
-        let cut = |line: String| line.chars().take(width.saturating_sub(1)).collect::<String>();
-        let text = lines(state).into_iter().map(cut).collect::<Vec<_>>().join("\n");
-        self.0.set_message(text);
+    fn show(&self, state: &RunState, size: [usize; 2]) {
+        self.0.set_message(lines(state, size).join("\n"));
         self.0.tick();
     }
 
@@ -86,22 +85,25 @@ impl Drop for Screen {
     }
 }
 
-/// What is drawn on a terminal.
-fn lines(state: &RunState) -> Vec<String> {
+/// What is drawn on a terminal of so many columns and lines. What is too long goes on below: a line
+/// that the terminal itself breaks would take two, and the place would wander.
+fn lines(state: &RunState, [columns, height]: [usize; 2]) -> Vec<String> {
     let share = share(state);
     let full = (share * BAR as f64).round() as usize;
     let bar = format!("{}{}", "#".repeat(full.min(BAR)), ".".repeat(BAR - full.min(BAR)));
-    let mut lines = vec![
-        escape::line(&format!("{}: {}", state.name, blocks(state))).into_owned(),
-        format!("[{bar}] {:.0} %  {}{}", 100.0 * share, trials(state), left(state)),
+    let mut said = vec![
+        format!("{}: {}{}", state.name, blocks(state), left(state)),
+        format!("[{bar}] {:.0} %  {}", 100.0 * share, trials(state)),
     ];
-    if let Some(now) = &state.now {
-        let text = format!("now: {}  {}", now.configuration, now.workload);
-        lines.push(escape::line(&text).into_owned());
-    }
-    lines.extend(shards(&state.shards));
-    lines.extend(state.best.iter().map(|best| escape::line(&ahead(best)).into_owned()));
-    lines.extend(table(&state.configurations));
+    let now = state.now.iter();
+    said.extend(now.map(|now| format!("now: {}  {}", now.configuration, now.workload)));
+    said.extend(shards(&state.shards));
+    said.extend(state.best.iter().map(ahead));
+    let columns = columns.saturating_sub(1).max(20);
+    let mut lines: Vec<String> =
+        said.iter().flat_map(|line| wrapped(&escape::line(line), columns)).collect();
+    let room = height.saturating_sub(lines.len() + 2).max(ROWS_MIN);
+    lines.extend(table(&state.configurations, columns, room));
     lines
 }
 
@@ -125,7 +127,7 @@ fn shards(shards: &[ShardState]) -> Vec<String> {
     let told = shards
         .iter()
         .filter(|shard| matches!(shard.stage, Stage::Running | Stage::Interrupted))
-        .take(ROWS);
+        .take(ROWS_MIN);
     let rows: Vec<Vec<String>> = told.map(row).collect();
     if rows.is_empty() {
         return Vec::new();
@@ -134,7 +136,8 @@ fn shards(shards: &[ShardState]) -> Vec<String> {
     escape::columns(&[vec![head], rows].concat(), &[1, 2])
 }
 
-fn table(configurations: &[Scored]) -> Vec<String> {
+/// A row for each configuration, at most as many as there is room for.
+fn table(configurations: &[Scored], columns: usize, room: usize) -> Vec<String> {
     let head = ["CONFIGURATION", "TRIALS", "SCORE", "INTERVAL", ""].map(str::to_owned).to_vec();
     let row = |one: &Scored| {
         let number =
@@ -148,16 +151,38 @@ fn table(configurations: &[Scored]) -> Vec<String> {
             (false, true) => "dropped",
             (false, false) => "",
         };
-        let name = [one.comparison.as_str(), one.configuration.as_str()];
-        let name: Vec<&str> = name.into_iter().filter(|name| !name.is_empty()).collect();
-        vec![name.join(": "), one.trials.to_string(), number(one.ratio), interval, word.to_owned()]
+        vec![name(one), one.trials.to_string(), number(one.ratio), interval, word.to_owned()]
     };
-    let rows: Vec<Vec<String>> =
-        std::iter::once(head).chain(configurations.iter().take(ROWS).map(row)).collect();
-    let mut lines = escape::columns(&rows, &[1, 2]);
-    let more = configurations.len().saturating_sub(ROWS);
+    // A list that does not fit ends with how many it leaves out.
+    let shown = if configurations.len() > room { room - 1 } else { configurations.len() };
+    let rows: Vec<Vec<String>> = configurations.iter().take(shown).map(row).collect();
+    // Names give way to figures: a long one stands above them.
+    let above = |name: &str| escape::width(name) + FIGURES > columns;
+    let cells = rows.iter().map(|row| match above(&row[0]) {
+        true => [&[String::new()], &row[1..]].concat(),
+        false => row.clone(),
+    });
+    let mut figures =
+        escape::columns(&std::iter::once(head).chain(cells).collect::<Vec<_>>(), &[1, 2])
+            .into_iter();
+    let mut lines: Vec<String> = figures.next().into_iter().collect();
+    for (row, figures) in rows.iter().zip(figures) {
+        if above(&row[0]) {
+            lines.extend(wrapped(&escape::line(&row[0]), columns));
+        }
+        lines.push(figures);
+    }
+    let more = configurations.len() - shown;
     lines.extend((more > 0).then(|| format!("and {more} more")));
     lines
+}
+
+/// What it is called, behind the comparison that it stands in where the name does not say that.
+fn name(one: &Scored) -> String {
+    if one.comparison.is_empty() || one.configuration.starts_with(&one.comparison) {
+        return one.configuration.clone();
+    }
+    format!("{}: {}", one.comparison, one.configuration)
 }
 
 /// How it stands in a line, for a log.
@@ -242,13 +267,10 @@ fn range(now: &Now) -> String {
 fn ahead(best: &Best) -> String {
     let place = [best.comparison.as_str(), best.work.as_str()];
     let place: Vec<&str> = place.into_iter().filter(|part| !part.is_empty()).collect();
-    let score = if best.is_baseline {
-        "the baseline".to_owned()
-    } else {
-        format!("{:.2}x the baseline", best.ratio)
-    };
+    let score =
+        if best.is_baseline { "the baseline".to_owned() } else { format!("{:.2}x", best.ratio) };
     let word = if best.is_sure { "sure" } else { "not sure yet" };
-    format!("best so far, {}: {} ({score}, {word})", place.join(", "), best.configuration)
+    format!("best so far, {}: {}  {score}, {word}", place.join(", "), best.configuration)
 }
 
 #[cfg(test)]
@@ -304,20 +326,42 @@ mod tests {
 
     #[test]
     fn a_terminal_is_shown_bar_time_and_table() {
-        let shown = lines(&state());
+        let shown = lines(&state(), [80, 24]);
         assert_eq!(
             shown,
             [
-                "chunks\\u{1b}[2J: block 3 of 8",
-                "[########........................] 25 %  25 of 100 trials  left 2:50 min to \
-                 3:10 min (rough)",
+                "chunks\\u{1b}[2J: block 3 of 8  left 2:50 min to 3:10 min (rough)",
+                "[########........................] 25 %  25 of 100 trials",
                 "now: raid0, 64KiB  random read 512",
-                "best so far, random: raid0, 64KiB (1.50x the baseline, not sure yet)",
+                "best so far, random: raid0, 64KiB  1.50x, not sure yet",
                 "CONFIGURATION  TRIALS  SCORE  INTERVAL",
                 "single             10  1.00x  -               baseline",
                 "raid0, 64KiB       10  1.50x  1.40x to 1.60x",
             ]
         );
+    }
+
+    /// Nothing is cut off: what is too long goes on below, and what is too much is counted.
+    #[test]
+    fn what_does_not_fit_is_wrapped_or_counted() {
+        let mut state = state();
+        let one = state.configurations[1].clone();
+        state.configurations.extend((0..30).map(|number| Scored {
+            comparison: format!("raid{number}"),
+            configuration: format!("raid{number} over a great many members"),
+            ..one.clone()
+        }));
+        state.configurations[2].comparison = "a comparison of many words".to_owned();
+        state.now.as_mut().unwrap().workload = "a row whose name is long ".repeat(4);
+        let shown = lines(&state, [80, 24]);
+        assert!(shown.iter().all(|line| line.chars().count() < 80), "{shown:#?}");
+        assert!(shown.len() <= 24, "{shown:#?}");
+        assert_eq!(shown[3], "whose name is long a row whose name is long");
+        let at = shown.iter().position(|line| line.starts_with("a comparison of")).unwrap();
+        assert_eq!(shown[at], "a comparison of many words: raid0 over a great many members");
+        assert!(shown[at + 1].trim_start().starts_with("10  1.50x"), "{shown:#?}");
+        assert!(shown[at + 2].starts_with("raid1 over a great many members"), "{shown:#?}");
+        assert!(shown.last().unwrap().starts_with("and "), "{shown:#?}");
     }
 
     #[test]
@@ -339,7 +383,7 @@ mod tests {
             shard("4/4", Stage::Waiting, 0),
         ];
         state.job = Some("17".to_owned());
-        let shown = lines(&state);
+        let shown = lines(&state, [100, 24]);
         let head = "job 17, 4 shards: 1 finished, 1 running, 1 waiting, 1 interrupted";
         assert!(shown[0].ends_with(head), "{shown:?}");
         assert_eq!(
@@ -362,7 +406,7 @@ mod tests {
         assert_eq!(
             line(&state),
             "block 3 of 8  25 of 100 trials  25 %  left 2:50 min to 3:10 min (rough)  best so \
-             far, random: raid0, 64KiB (1.50x the baseline, not sure yet)"
+             far, random: raid0, 64KiB  1.50x, not sure yet"
         );
         state.stage = Stage::Interrupted;
         assert!(ending(&state).ends_with("raidloom run --resume runs/one"), "{}", ending(&state));

@@ -76,7 +76,7 @@ pub(crate) struct IncrementalArguments {
 /// `array status`.
 #[derive(Args, Debug)]
 pub(crate) struct StatusArguments {
-    /// The name of an array that runs, a stack text, or members (also folders of them)
+    /// The name of a running array, a stack text, or members (also folders of them)
     #[arg(required = true, value_name = "NAME|STACK|PATH")]
     pub targets: Vec<String>,
 
@@ -227,7 +227,7 @@ pub(crate) struct StartArguments {
 /// `array mount`.
 #[derive(Args, Debug)]
 pub(crate) struct MountArguments {
-    /// The name of an array that runs
+    /// The name of a running array
     pub name: String,
 
     /// Where to mount it
@@ -245,7 +245,7 @@ pub(crate) struct MountArguments {
 /// `array fail` and `array remove`.
 #[derive(Args, Debug)]
 pub(crate) struct MemberArguments {
-    /// The name of an array that runs
+    /// The name of a running array
     pub name: String,
 
     /// Which member: its slot (0, 1, ...) or its device
@@ -259,7 +259,7 @@ pub(crate) struct MemberArguments {
 /// `array add`.
 #[derive(Args, Debug)]
 pub(crate) struct AddArguments {
-    /// The name of an array that runs
+    /// The name of a running array
     pub name: String,
 
     /// A file or block device; what it holds is given up
@@ -269,7 +269,7 @@ pub(crate) struct AddArguments {
     #[arg(long, value_name = "ARRAY")]
     pub array: Option<String>,
 
-    /// Return when nothing is being rebuilt any more
+    /// Return when the rebuild is done
     #[arg(short, long)]
     pub wait: bool,
 
@@ -281,7 +281,7 @@ pub(crate) struct AddArguments {
 /// `array replace`.
 #[derive(Args, Debug)]
 pub(crate) struct ReplaceArguments {
-    /// The name of an array that runs
+    /// The name of a running array
     pub name: String,
 
     /// Which member: its slot (0, 1, ...) or its device
@@ -294,7 +294,7 @@ pub(crate) struct ReplaceArguments {
     #[arg(long, value_name = "ARRAY")]
     pub array: Option<String>,
 
-    /// Return when the new member has everything
+    /// Return when the new member has all data
     #[arg(short, long)]
     pub wait: bool,
 
@@ -306,7 +306,7 @@ pub(crate) struct ReplaceArguments {
 /// `array scrub`.
 #[derive(Args, Debug)]
 pub(crate) struct ScrubArguments {
-    /// The name of an array that runs
+    /// The name of a running array
     pub name: String,
 
     /// What to do
@@ -325,7 +325,7 @@ pub(crate) struct ScrubArguments {
 /// `array speed`.
 #[derive(Args, Debug)]
 pub(crate) struct SpeedArguments {
-    /// The name of an array that runs
+    /// The name of a running array
     pub name: String,
 
     /// In a second, while the array is in use [default: 1000KiB]
@@ -344,7 +344,7 @@ pub(crate) struct SpeedArguments {
 /// `array log`.
 #[derive(Args, Debug)]
 pub(crate) struct LogArguments {
-    /// The name of an array that runs
+    /// The name of a running array
     pub name: String,
 
     /// off, error, warn, info, debug or trace, or parts with a level each:
@@ -359,7 +359,7 @@ pub(crate) enum ScrubWord {
     Check,
     /// The same, and make it agree
     Repair,
-    /// Stop what is under way for the time being
+    /// Pause what is under way
     Pause,
     /// Go on with it
     Resume,
