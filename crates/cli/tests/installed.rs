@@ -282,3 +282,29 @@ fn an_array_waits_for_members_that_are_up_to_date_and_free() {
     assert_eq!((&became[0]["name"], &became[0]["became"]), (&"tank".into(), &"started".into()));
     assert_eq!(arrays.running().len(), 1);
 }
+
+/// A service manager tries again what may be there the next time, and not what will be as wrong as
+/// now; even the first not for ever.
+#[test]
+fn a_wrong_configuration_is_not_started_again_and_again() {
+    let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/raidloom@.service");
+    let unit = fs::read_to_string(unit).unwrap();
+    let number = |key: &str| -> i32 {
+        let value = unit.lines().find_map(|line| line.strip_prefix(key)).expect(key);
+        value.trim_end_matches(|unit: char| unit.is_alphabetic()).parse().expect(key)
+    };
+    let arrays = Arrays::new();
+    for (stack, is_wrong) in [
+        ("stak = 'ram:1MiB'\n", true),
+        ("stack = 'raid9(ram:1MiB)'\n", true),
+        ("stack = 'not-there.img'\n", false),
+        ("stack = 'nbd+unix:///disk?socket=/not-there'\n", false),
+    ] {
+        arrays.configure("tank.toml", stack);
+        let ended = arrays.run(&["array", "start", "--foreground", "tank"]).status.code().unwrap();
+        assert_ne!(ended, 0, "{stack}");
+        assert_eq!(ended == number("RestartPreventExitStatus="), is_wrong, "{stack}: {ended}");
+    }
+    let starts_seconds = number("StartLimitBurst=") * number("RestartSec=");
+    assert!(starts_seconds < number("StartLimitIntervalSec=") * 60, "the limit is never reached");
+}

@@ -169,7 +169,8 @@ pub(crate) struct StartArguments {
     #[arg(long, value_name = "CMD", conflicts_with = "foreground")]
     pub run: Option<String>,
 
-    /// Serve in this process, until Ctrl-C or `array stop`
+    /// Serve in this process, until Ctrl-C or `array stop`; a wrong configuration ends it with exit
+    /// code 78, so that a service manager does not try it again
     #[arg(long)]
     pub foreground: bool,
 

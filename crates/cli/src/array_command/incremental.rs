@@ -1,7 +1,6 @@
 //! `array incremental`: what udev asks for when a block device has come. Configured arrays that are
 //! complete now are started; nothing else is touched.
 
-use std::path::Path;
 use std::process::Command;
 
 use serde_json::json;
@@ -95,12 +94,16 @@ fn act(
     })
 }
 
-/// The server is the unit's, which also stops it; nobody waits for it here.
+/// The server is the unit's, which also stops it; nobody waits for it here. That the unit has
+/// failed too often before its last drive came must not keep it from starting now.
 fn start_unit(unit: &str) -> Result<(), Failure> {
-    let program = Path::new("systemctl");
-    let output = Command::new(program).args(["--no-block", "start", unit]).output();
-    let output =
-        output.map_err(|error| Failure::failed(format!("systemctl cannot be run: {error}")))?;
+    let systemctl = |arguments: &[&str]| {
+        let output = Command::new("systemctl").args(arguments).arg(unit).output();
+        output.map_err(|error| Failure::failed(format!("systemctl cannot be run: {error}")))
+    };
+    // A unit that never ran cannot be reset, and need not be.
+    systemctl(&["reset-failed"])?;
+    let output = systemctl(&["--no-block", "start"])?;
     if output.status.success() {
         return Ok(());
     }

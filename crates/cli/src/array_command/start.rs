@@ -16,6 +16,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use host::Ending;
 use host::guard::{Consent, Guard};
 use lab::alone::{Alone, Ground};
 use serve::{Attach, Launch, Runtime, ServeWith, Server, Settings, TlsSettings};
@@ -28,9 +29,18 @@ use crate::output::Output;
 /// The verb of the process in the background, which has no place in the help.
 const SERVE: [&str; 2] = ["array", "serve"];
 
+/// `EX_CONFIG` of `sysexits.h`: a service manager has to tell what will be wrong the next time too
+/// from a device that has not come yet.
+const WRONG_CONFIGURATION: u8 = 78;
+
 /// Starts what was named and returns when it is ready, or serves it here until it is told to end.
 pub(super) fn start(output: &Output, arguments: &StartArguments) -> Result<(), Failure> {
-    let settings = settings(output, arguments)?;
+    let settings = settings(output, arguments).map_err(|error| match error.ending() {
+        Ending::Usage if arguments.foreground && arguments.from.is_none() => {
+            error.with_code(WRONG_CONFIGURATION)
+        }
+        _ => error,
+    })?;
     let serve_with = serve_with()?;
     let runtime = &serve_with.runtime;
     runtime.clean_up().iter().for_each(|note| output.note(note));

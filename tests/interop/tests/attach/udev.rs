@@ -46,6 +46,7 @@ ubdc: tank: complete; started as raidloom@tank.service
 ubda: tank: it runs already
 ubdd: other: not started: waits for /dev/disk/by-id/drive-ubde: 1 of 2 are there
 ubde: other: not started: /dev/disk/by-id/drive-ubdd: it is in use by md127; stop that first
+systemctl reset-failed raidloom@tank.service
 systemctl --no-block start raidloom@tank.service
 tank [UUU]
 md has: raid1 ubde[1] ubdd[0]
