@@ -9,7 +9,10 @@
 //! fio waits between groups itself (`stonewall`), so each runs as it would have, with the audit
 //! around it alone.
 
+mod clients;
+
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::time::Duration;
 
 use block::{Error, ErrorKind, Traffic};
@@ -17,12 +20,13 @@ use results::{Better, Group};
 use serde_json::Value as Json;
 
 use super::command::{Place, document};
-use super::program::{self, Output, Program};
+use super::program::{self, Output, Program, Ran};
 use super::{
     Done, Kind, Next, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value,
 };
 use crate::format::fio;
 use crate::latency::Latency;
+use clients::{Client, Joined};
 
 /// Name of the suite.
 pub const NAME: &str = "fio";
@@ -42,11 +46,23 @@ pub static SUITE: Suite = Suite {
         folder of the target, or on the device. Groups end where fio waits (stonewall); a row has \
         the name of its group's first job. Files are laid out before the first row. Figures are \
         fio's own; the durable rate counts the time that writing everything out takes afterwards. \
-        fio has to be installed.",
+        fio has to be installed. With `clients` the jobs run on each of these machines, all at the \
+        same time, where `fio --server` has to run with the version of this machine, and the \
+        target to be reached by the same path (a shared file system, or an ioengine of the job \
+        that goes over the network); the rates of all are added, and how long the first and the \
+        last of them took is said. There is no durable rate then: what a client still holds is \
+        its own business (end_fsync=1 in the job).",
     targets: &[TargetKind::Folder, TargetKind::Device],
     settings: &[
         Setting::new("job", Kind::File, Value::word(""), "The job file, or in a plan its text.")
             .checked(|text| groups(text).map(|_| ())),
+        Setting::new(
+            "clients",
+            Kind::Lines,
+            Value::word(""),
+            "Machines with `fio --server` that run the jobs, HOST or HOST:PORT, between commas.",
+        )
+        .checked(|text| clients::parse(text).map(|_| ())),
         Setting::new(
             "time_limit",
             Kind::SomeTime,
@@ -168,10 +184,12 @@ fn groups(text: &str) -> Result<Vec<Jobs>, String> {
 }
 
 fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Result<(), Error> {
-    let invalid = |text: String| Error::new(ErrorKind::Invalid, format!("job: {text}"));
+    let invalid =
+        |name: &str, text: String| Error::new(ErrorKind::Invalid, format!("{name}: {text}"));
     let text = settings.text("job");
-    let groups = groups(text).map_err(invalid)?;
-    let limit = settings.time("time_limit");
+    let groups = groups(text).map_err(|text| invalid("job", text))?;
+    let clients =
+        clients::parse(settings.text("clients")).map_err(|text| invalid("clients", text))?;
     for run in 1..=u32::try_from(settings.count("runs")).unwrap_or(1) {
         let place = Place::new(target, NAME, session)?;
         // A colon in a name ends it, in fio's words.
@@ -180,37 +198,36 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
         if let Place::Device(_) = &place {
             begin += &place.put_in("filename={device}\n", |path| path.replace(':', "\\:"))?;
         }
-        let fio = |options: &str, session: &Session<'_>| {
-            let program = Program {
-                what: NAME,
-                text: &format!("exec fio {options} - <<'{END}'\n{begin}{text}\n{END}\n"),
-                folder: place.folder(),
-                environment: &[],
-                limit,
-                to_the_end: false,
-            };
-            program::run(&program, session)
-        };
-        if fio("--version", session).is_err() {
-            let text = "fio is not installed here (package fio)";
-            return Err(Error::new(ErrorKind::Unsupported, text));
+        if !clients.is_empty() && place.folder().is_some() {
+            // A server works in a folder of its own.
+            begin += &place.put_in("directory={dir}\n", |path| path.replace(':', "\\:"))?;
         }
-        if fio("--output-format=json --create_only=1", session)?.is_none() {
+        let fio = Fio {
+            place: &place,
+            text: format!("{begin}{text}\n"),
+            clients: &clients,
+            limit: settings.time("time_limit"),
+        };
+        let Some(own) = fio.version(session)? else { return Ok(()) };
+        if !fio.lay_out(&own, session)? {
             return Ok(());
         }
         program::sync(place.path(), session)?;
         for group in &groups {
             let phase = group.phase();
-            let sections =
-                group.sections.iter().map(|name| format!(" --section={}", escape::shell(name)));
-            let options = format!("--output-format=json{}", sections.collect::<String>());
             let next = session.measure(&phase, run, |session| {
-                let Some(ran) = fio(&options, session)? else { return Ok(None) };
-                let flush = program::sync(place.path(), session)?;
-                let flush = phase.writes.then_some(flush);
-                done(&ran.output, flush).map(Some).map_err(|text| {
+                let Some(ran) = fio.run(&fio.jobs(group), session)? else { return Ok(None) };
+                let failed = |text: String| {
                     Error::new(ErrorKind::Other, format!("{text}{}", ran.output.shown()))
-                })
+                };
+                if clients.is_empty() {
+                    let flush = program::sync(place.path(), session)?;
+                    let flush = phase.writes.then_some(flush);
+                    return done(&ran.output, flush).map(Some).map_err(failed);
+                }
+                of_clients(&ran.output, &clients)
+                    .map(Some)
+                    .map_err(|text| Error::new(ErrorKind::Other, format!("fio: {text}")))
             })?;
             if next == Next::Stop {
                 return Ok(());
@@ -220,10 +237,126 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
     Ok(())
 }
 
+/// How fio is run, here or by its servers.
+struct Fio<'a> {
+    place: &'a Place,
+    /// The job file.
+    text: String,
+    clients: &'a [Client],
+    limit: Duration,
+}
+
+impl Fio<'_> {
+    /// fio's version here; nothing where the session was stopped.
+    fn version(&self, session: &Session<'_>) -> Result<Option<String>, Error> {
+        let said = self.shell("exec fio --version", session).map_err(|_| {
+            Error::new(ErrorKind::Unsupported, "fio is not installed here (package fio)")
+        })?;
+        Ok(said.map(|ran| ran.output.out.trim().to_owned()))
+    }
+
+    /// Makes the files, and finds out whether all clients are there; false where the session was
+    /// stopped.
+    fn lay_out(&self, own: &str, session: &Session<'_>) -> Result<bool, Error> {
+        if self.clients.is_empty() {
+            return Ok(self.run("--create_only=1", session)?.is_some());
+        }
+        let job = job_file(&format!(
+            "{}create_only=1\n",
+            self.text.replacen('\n', "\ncreate_only=1\n", 1)
+        ))?;
+        let path = escape::shell(&job.path().to_string_lossy());
+        let mut versions = Vec::new();
+        for client in self.clients {
+            let text = format!("exec fio --output-format=normal {} {path}", client.option());
+            let failed = |error: Error| {
+                let lost = error.to_string().contains("failed to connect");
+                let reason = match lost {
+                    true => format!("{client}: no `fio --server` answers there"),
+                    false => format!("{client}: {error}"),
+                };
+                Error::new(error.kind(), format!("fio: {reason}"))
+            };
+            let Some(ran) = self.shell(&text, session).map_err(failed)? else { return Ok(false) };
+            let version = clients::version(&ran.output.out).unwrap_or("no fio that says so");
+            versions.push((client, version.to_owned()));
+        }
+        clients::same_version(own, &versions)
+            .map_err(|text| Error::new(ErrorKind::Unsupported, format!("fio: {text}")))?;
+        Ok(true)
+    }
+
+    /// The options that choose the jobs of a group.
+    fn jobs(&self, group: &Jobs) -> String {
+        group.sections.iter().map(|name| format!(" --section={}", escape::shell(name))).collect()
+    }
+
+    /// Runs the job file, on every client if there are any.
+    fn run(&self, options: &str, session: &Session<'_>) -> Result<Option<Ran>, Error> {
+        const FIO: &str = "fio --output-format=json";
+        if self.clients.is_empty() {
+            return self.shell(
+                &format!("exec {FIO} {options} - <<'{END}'\n{}{END}\n", self.text),
+                session,
+            );
+        }
+        let job = job_file(&self.text)?;
+        let path = escape::shell(&job.path().to_string_lossy());
+        // What is chosen belongs to the client named before it.
+        let on = |client: &Client| format!(" {} {options} {path}", client.option());
+        let clients: String = self.clients.iter().map(on).collect();
+        // Its status does not say which of them failed: what it says of each does.
+        self.shell(&format!("{FIO}{clients} || true"), session)
+    }
+
+    fn shell(&self, text: &str, session: &Session<'_>) -> Result<Option<Ran>, Error> {
+        let program = Program {
+            what: NAME,
+            text,
+            folder: self.place.folder(),
+            environment: &[],
+            limit: self.limit,
+            to_the_end: false,
+        };
+        program::run(&program, session)
+    }
+}
+
+/// fio sends a client what is in a file of this machine.
+fn job_file(text: &str) -> Result<tempfile::NamedTempFile, Error> {
+    let made = tempfile::NamedTempFile::with_prefix("raidloom-").and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        Ok(file)
+    });
+    made.map_err(|error| Error::from_io("a file for fio's jobs", error))
+}
+
+/// What fio says that its clients did.
+fn of_clients(output: &Output, clients: &[Client]) -> Result<Done, String> {
+    let Joined { jobs, finished: [first, last] } =
+        clients::joined(&document(&output.out)?, clients)?;
+    let mut done = done_of(&jobs, None)?;
+    let told = done.told.get_or_insert_default();
+    told.insert("first_client_seconds".to_owned(), first.1.as_secs_f64());
+    told.insert("last_client_seconds".to_owned(), last.1.as_secs_f64());
+    done.notes.push(format!(
+        "{} clients: {} was the first to finish, after {:.1} s, and {} the last, after {:.1} s",
+        clients.len(),
+        first.0,
+        first.1.as_secs_f64(),
+        last.0,
+        last.1.as_secs_f64()
+    ));
+    Ok(done)
+}
+
 /// What fio says that it did.
 fn done(output: &Output, flush: Option<Duration>) -> Result<Done, String> {
     let document = document(&output.out)?;
-    let jobs = document["jobs"].as_array().map_or(&[][..], Vec::as_slice);
+    done_of(document["jobs"].as_array().map_or(&[][..], Vec::as_slice), flush)
+}
+
+fn done_of(jobs: &[Json], flush: Option<Duration>) -> Result<Done, String> {
     let mut told = fio::group(jobs)?;
     let sides = || {
         let of = |job: &'_ Json| ["read", "write", "trim"].map(|side| job[side].clone());
@@ -317,6 +450,10 @@ mod tests {
     }
 
     fn run_jobs(text: &str) -> Result<Vec<Row>, Error> {
+        run_on(text, "")
+    }
+
+    fn run_on(text: &str, clients: &str) -> Result<Vec<Row>, Error> {
         let folder = tempfile::tempdir().unwrap();
         let reactor = Reactor::wall().unwrap();
         let (stop, ticker, mut meter, mut observer) =
@@ -324,6 +461,7 @@ mod tests {
         let mut session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut observer);
         let mut settings = SUITE.defaults(Clock::Wall);
         settings.set(&SUITE, "job", Value::from(text.to_owned())).unwrap();
+        settings.set(&SUITE, "clients", Value::from(clients.to_owned())).unwrap();
         let result = (SUITE.run)(Target::Folder(folder.path()), &settings, &mut session);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "something is left");
         result.map(|()| session.into_rows())
@@ -354,5 +492,94 @@ mod tests {
         assert!(!measured(1).metrics().contains_key("durable_throughput_bytes_per_second"));
         let error = run_jobs("[a]\nrw=sideways\n").unwrap_err();
         assert!(error.kind() == ErrorKind::Other && error.to_string().contains("sideways"));
+    }
+
+    /// `fio --server` on a port of its own; it ends with this.
+    struct Server {
+        process: std::process::Child,
+        port: u16,
+        _folder: tempfile::TempDir,
+    }
+
+    impl Server {
+        fn start() -> Server {
+            let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let port = free.local_addr().unwrap().port();
+            drop(free);
+            let folder = tempfile::tempdir().unwrap();
+            let process = std::process::Command::new("fio")
+                .arg(format!("--server=127.0.0.1,{port}"))
+                .current_dir(folder.path())
+                .stdout(std::process::Stdio::null())
+                .stderr(std::process::Stdio::null())
+                .spawn()
+                .unwrap();
+            // What listens at a port stands in the kernel's table: state 0A, the port in hex.
+            let listens = format!(":{port:04X} 00000000:0000 0A");
+            while !std::fs::read_to_string("/proc/net/tcp").unwrap().contains(&listens) {
+                std::thread::yield_now();
+            }
+            Server { process, port, _folder: folder }
+        }
+    }
+
+    impl Drop for Server {
+        fn drop(&mut self) {
+            let _ = self.process.kill();
+            let _ = self.process.wait();
+        }
+    }
+
+    fn is_installed() -> bool {
+        let is_there = std::process::Command::new("fio").arg("--version").output().is_ok();
+        if !is_there {
+            testkit::missing!("fio is not there: apt-get install fio");
+        }
+        is_there
+    }
+
+    /// "`clients = ["a", "b"]`, their JSON joined, first and last to finish shown."
+    #[test]
+    fn clients_run_the_jobs_together_and_their_figures_are_one() {
+        if !is_installed() {
+            return;
+        }
+        let (one, two) = (Server::start(), Server::start());
+        let clients = format!("127.0.0.1:{}, 127.0.0.1:{}", one.port, two.port);
+        let rows = run_on(JOBS, &clients).unwrap();
+        let names: Vec<_> = rows.iter().map(|row| row.phase.as_str()).collect();
+        assert_eq!(names, ["log", "back"]);
+        let measured = rows[0].measured().unwrap();
+        assert_eq!(measured.done.written_bytes, 4 << 20, "two jobs on each of two clients");
+        assert!(measured.done.notes[0].starts_with("2 clients: 127.0.0.1:"), "{measured:?}");
+        let metrics = measured.metrics();
+        assert!(metrics["first_client_seconds"] <= metrics["last_client_seconds"], "{metrics:?}");
+        assert!(!metrics.contains_key("durable_throughput_bytes_per_second"));
+        assert_eq!(rows[1].measured().unwrap().done.read_bytes, 4 << 20);
+    }
+
+    #[test]
+    fn a_client_that_is_not_there_or_goes_leaves_no_figure() {
+        if !is_installed() {
+            return;
+        }
+        let (one, two) = (Server::start(), Server::start());
+        let error = run_on(JOBS, &format!("127.0.0.1:{}, 127.0.0.1:1", one.port)).unwrap_err();
+        let expected = "fio: 127.0.0.1:1: no `fio --server` answers there";
+        assert_eq!(error.to_string(), expected);
+        // The second goes with all that it has begun: a command of its own jobs ends it, which
+        // does not name itself.
+        let jobs = format!(
+            "[long]\nsize=1m\nrw=write\nexec_prerun=pkill -9 -f server=127.0.0.[1],{}; true\n",
+            two.port
+        );
+        let clients = format!("127.0.0.1:{}, 127.0.0.1:{}", one.port, two.port);
+        let error = run_on(&jobs, &clients).unwrap_err().to_string();
+        let expected = format!(
+            "fio: 127.0.0.1:{} did not come to the end: its figures are missing, and those of the \
+            others are no answer",
+            two.port
+        );
+        assert_eq!(error, expected);
     }
 }
