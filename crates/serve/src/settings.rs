@@ -9,6 +9,7 @@ use export::RemovalPolicy;
 use export::image::Image;
 use host::Error;
 use serde::{Deserialize, Serialize};
+use stack::table::Takes;
 
 use crate::runtime;
 
@@ -279,15 +280,25 @@ fn with_absolute_paths(
                 .collect::<Result<_, _>>()?;
             Node::Layer { name, options, children }
         }
-        // A model is named by a word, or by the path of its file.
-        Node::Leaf { scheme, address, options }
-            if scheme == "file" || scheme == "model" && address.contains('/') =>
-        {
-            let address = absolute(Path::new(&address))?;
-            let address = address.into_os_string().into_string();
-            let address = address.map_err(|path| {
-                Error::usage(format!("{}: the path is no UTF-8", path.to_string_lossy()))
-            })?;
+        Node::Leaf { scheme, address, options } => {
+            let text = |path: &str| {
+                let path = absolute(Path::new(path))?.into_os_string().into_string();
+                path.map_err(|path| {
+                    Error::usage(format!("{}: the path is no UTF-8", path.to_string_lossy()))
+                })
+            };
+            // A model is named by a word, or by the path of its file.
+            let is_path = scheme == "file" || scheme == "model" && address.contains('/');
+            let address = if is_path { text(&address)? } else { address };
+            let known = stack::table::leaf(&scheme).map_or(&[][..], |row| row.options);
+            let takes_path = |name: &str| {
+                known.iter().any(|option| option.name == name && option.takes == Takes::Path)
+            };
+            let option = |(name, value): (String, String)| {
+                let value = if takes_path(&name) { text(&value)? } else { value };
+                Ok((name, value))
+            };
+            let options = options.into_iter().map(option).collect::<Result<_, Error>>()?;
             Node::Leaf { scheme, address, options }
         }
         other => other,
