@@ -246,7 +246,13 @@ pub fn facts(members: &[PathBuf]) -> Host {
     for path in members {
         storage_facts(&mut facts, &nearest_existing(path), members.len() > 1);
     }
-    Host { schema: 1, started: now(), facts: facts.facts, one_disk: Vec::new() }
+    Host {
+        schema: 1,
+        started: now(),
+        facts: facts.facts,
+        one_disk: Vec::new(),
+        machines: Default::default(),
+    }
 }
 
 /// What a file or device lies on, for people: `disk sda`, `disks sda, sdb`, `file system tmpfs`. A
@@ -381,6 +387,7 @@ mod tests {
             started: now(),
             facts: facts.iter().map(fact).collect(),
             one_disk: Vec::new(),
+            machines: Default::default(),
         }
     }
 

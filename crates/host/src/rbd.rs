@@ -23,8 +23,10 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use block::{Error, ErrorKind};
+use results::Survival;
 use rustix::fs::{Mode, OFlags};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use stack::{ImageServer, RbdImage};
 use tracing::debug;
@@ -287,6 +289,102 @@ fn refusal(image: &RbdImage, said: &[String]) -> Error {
         Some(reason) => (ErrorKind::Other, format!("{SERVER}: {reason}")),
     };
     Error::new(kind, format!("{image}: {text}"))
+}
+
+/// What the pool with an image's data survives: copies, how few let it go on, and how they are kept
+/// apart. `None` where Ceph's programs are not there to ask.
+///
+/// # Errors
+/// [`ErrorKind::TimedOut`] where the cluster does not answer, or what its program says.
+pub fn survival(image: &RbdImage) -> Result<Option<Survival>, Error> {
+    if system::program("ceph").is_none() || system::program("rbd").is_none() {
+        return Ok(None);
+    }
+    let mut arguments = vec!["rbd", "info", "--pool", &image.pool, "--image", &image.image];
+    arguments.extend(image.namespace.iter().flat_map(|name| ["--namespace", name]));
+    // The server says why there is none, in better words.
+    let Ok(info) = answer::<ImageInfo>(image, &arguments) else { return Ok(None) };
+    let data_pool = info.data_pool.as_ref().unwrap_or(&image.pool);
+    let pools: Vec<Pool> = answer(image, &["ceph", "osd", "pool", "ls", "detail"])?;
+    let Some(pool) = pools.iter().find(|pool| pool.pool_name == *data_pool) else {
+        return Ok(None);
+    };
+    let profile = pool.erasure_code_profile.as_str();
+    let needed = match profile {
+        "" => 1,
+        _ => {
+            let get = ["ceph", "osd", "erasure-code-profile", "get", profile];
+            let profile: Profile = answer(image, &get)?;
+            let wrong = || Error::new(ErrorKind::Other, format!("{image}: k={}", profile.k));
+            profile.k.parse().map_err(|_| wrong())?
+        }
+    };
+    let rules: Vec<Rule> = answer(image, &["ceph", "osd", "crush", "rule", "dump"])?;
+    let rule = rules.iter().find(|rule| rule.rule_id == pool.crush_rule);
+    // The last step that chooses says into how many places of which kind.
+    let kinds = rule.iter().flat_map(|rule| &rule.steps);
+    let mut kinds =
+        kinds.filter(|step| step.op.starts_with("choose")).filter_map(|step| step.kind());
+    let (size, min_size, apart) = (pool.size, pool.min_size, kinds.next_back().map(str::to_owned));
+    Ok(Some(Survival::Pool { size, min_size, needed, apart }))
+}
+
+/// What `rbd info --format json` says.
+#[derive(Deserialize)]
+struct ImageInfo {
+    /// Where its data are, if not beside its name.
+    data_pool: Option<String>,
+}
+
+/// What `ceph osd pool ls detail --format json` says of each pool.
+#[derive(Deserialize)]
+struct Pool {
+    pool_name: String,
+    size: u32,
+    min_size: u32,
+    crush_rule: u32,
+    /// Empty where it keeps copies.
+    #[serde(default)]
+    erasure_code_profile: String,
+}
+
+/// What `ceph osd erasure-code-profile get NAME --format json` says.
+#[derive(Deserialize)]
+struct Profile {
+    k: String,
+}
+
+/// What `ceph osd crush rule dump --format json` says of each rule.
+#[derive(Deserialize)]
+struct Rule {
+    rule_id: u32,
+    steps: Vec<RuleStep>,
+}
+
+#[derive(Deserialize)]
+struct RuleStep {
+    op: String,
+    #[serde(default, rename = "type")]
+    kind: Option<Value>,
+}
+
+impl RuleStep {
+    fn kind(&self) -> Option<&str> {
+        self.kind.as_ref().and_then(Value::as_str)
+    }
+}
+
+/// What one of Ceph's programs says, as far as we ask.
+///
+/// # Errors
+/// As [`ask`], and what the program says where it is no answer.
+fn answer<T: DeserializeOwned>(image: &RbdImage, arguments: &[&str]) -> Result<T, Error> {
+    let output = ask(image, arguments)?;
+    serde_json::from_slice(&output.stdout).map_err(|_| {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = said.lines().next_back().unwrap_or("said what is not understood");
+        Error::new(ErrorKind::Other, format!("{image}: {}: {said}", arguments.join(" ")))
+    })
 }
 
 /// Runs one of Ceph's programs, which answers in JSON.

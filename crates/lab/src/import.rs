@@ -96,6 +96,7 @@ pub fn run_of(files: &[ImportedFile]) -> Run {
         clock: file.imported.clock,
         baseline: baseline(file.imported.clock).unwrap_or_default(),
         model_error: None,
+        survives: None,
     };
     let mut workloads: Vec<Workload> = Vec::new();
     let mut trials = Vec::new();
@@ -151,8 +152,13 @@ pub fn run_of(files: &[ImportedFile]) -> Run {
             must_match: false,
         })
     });
-    let host =
-        Host { schema: 1, started: facts::now(), facts: facts.collect(), one_disk: Vec::new() };
+    let host = Host {
+        schema: 1,
+        started: facts::now(),
+        facts: facts.collect(),
+        one_disk: Vec::new(),
+        machines: BTreeMap::new(),
+    };
     let notes = files
         .iter()
         .flat_map(|file| file.imported.notes.iter().map(|note| format!("{}: {note}", file.label)))

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use host::Error;
-use results::{Host, Run};
+use results::{Host, MACHINES_MIN, Run};
 
 use crate::{run, shard, whole};
 
@@ -44,7 +44,7 @@ pub fn merge(folders: &[PathBuf], output: &Path) -> Result<Merged, Error> {
             Error::usage(format!("{shown}: it is no shard of a run (raidloom run --shard I/N)"))
         })?;
         let (shard, read) = (part.shard, run::read(folder)?);
-        machines.insert(part.machine);
+        machines.insert(part.machine.clone());
         let wanted = shard.trials(&read.plan);
         if read.trials.len() < wanted {
             return Err(Error::usage(format!(
@@ -53,16 +53,16 @@ pub fn merge(folders: &[PathBuf], output: &Path) -> Result<Merged, Error> {
                 read.trials.len()
             )));
         }
-        parts.push((folder, shard, read));
+        parts.push((folder, shard, part.machine, read));
     }
-    let Some((first, shard, begun)) = parts.first() else {
+    let Some((first, shard, _, begun)) = parts.first() else {
         return Err(Error::usage("name the folders of the shards"));
     };
     let version = |host: &Host| {
         let fact = host.facts.iter().find(|fact| fact.name == "raidloom");
         fact.map_or_else(String::new, |fact| fact.value.clone())
     };
-    for (folder, other, read) in &parts {
+    for (folder, other, _, read) in &parts {
         let differs = |what: &str| {
             let (one, other) = (first.display(), folder.display());
             Error::usage(format!("{other} and {one} are shards of different runs: {what}"))
@@ -86,7 +86,7 @@ pub fn merge(folders: &[PathBuf], output: &Path) -> Result<Merged, Error> {
         }
     }
     for number in 1..=shard.count() {
-        let of_number = || parts.iter().filter(|(_, shard, _)| shard.number() == number);
+        let of_number = || parts.iter().filter(|(_, shard, ..)| shard.number() == number);
         let wanted = format!("{number}/{}", shard.count());
         match of_number().count() {
             1 => (),
@@ -102,22 +102,36 @@ pub fn merge(folders: &[PathBuf], output: &Path) -> Result<Merged, Error> {
         }
     }
     let text = run::read_text(first)?;
-    let (machines, shards) = (machines.len(), shard.count());
+    let numbers = machines;
+    let (machines, shards) = (numbers.len(), shard.count());
     let plan = begun.plan.clone();
     let mut host = begun.host.clone();
     let mut notes = Vec::new();
     let is_measured = shard::is_measured(&plan);
-    parts.sort_by_key(|(_, shard, _)| shard.number());
+    parts.sort_by_key(|(_, shard, ..)| shard.number());
     if is_measured && machines > 1 {
-        // Claims are drawn over blocks, and those of one machine share whatever is peculiar to it:
-        // however many machines there are, nothing is said of others.
+        // Blocks of one machine share whatever is peculiar to it. With few machines nothing can be
+        // said of others; with more, machines are what claims are drawn over.
+        let holds = if machines < MACHINES_MIN {
+            "what is claimed holds for these machines only".to_owned()
+        } else {
+            format!(
+                "each machine has one say, the mean of its blocks, so what is claimed is drawn \
+                 over {machines} machines"
+            )
+        };
         notes.push(format!(
             "measured on {machines} machines, each block on one of them, so that what is compared \
-             was measured on the same machine; what is claimed holds for these machines only"
+             was measured on the same machine; {holds}"
         ));
     }
     let mut trials = Vec::new();
-    for (folder, shard, read) in parts {
+    for (folder, shard, machine, read) in parts {
+        if is_measured && machines > 1 {
+            let number = (0..).zip(&numbers).find(|(_, known)| **known == machine);
+            let number = number.map_or(0, |(number, _)| number);
+            host.machines.extend(read.trials.iter().map(|trial| (trial.block, number)));
+        }
         host.started = host.started.min(read.host.started);
         let own = shard.note();
         let noted = read.notes.into_iter().filter(|note| *note != own);

@@ -129,6 +129,7 @@ mod tests {
                 stack: "ram:1MiB".into(),
                 clock: results::Clock::Wall,
                 model_error: None,
+                survives: None,
             }
         };
         Plan {

@@ -1,6 +1,9 @@
 //! What the lab does with stack text beyond building it: trying a stack out without touching what
 //! it stands on.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use array::md::{Superblock, TimeStamp};
 use block::{Info, Node, SECTOR_BYTES};
 use mdtools::NewArraySettings;
@@ -9,6 +12,7 @@ use results::Configuration;
 use crate::cell::CellSettings;
 use crate::plan::{Leaf, leaves, map_leaves};
 use host::Error;
+use host::guard::{Consent, Guard};
 
 pub(crate) use stack::size::text as size_text;
 
@@ -60,6 +64,7 @@ pub(crate) fn dry(node: &Node, new_array: Option<&NewArraySettings>) -> Result<I
         let size_bytes = match &leaves(&node)?[..] {
             [Leaf::Made(file)] => file.size_bytes,
             [Leaf::Existing { size_bytes, .. }] => *size_bytes - *size_bytes % SECTOR_BYTES,
+            _ if is_image(&node) => image_bytes(&node)?,
             _ => return Ok(node),
         };
         Ok(Node::leaf("null", size_text(size_bytes)))
@@ -74,6 +79,31 @@ pub(crate) fn dry(node: &Node, new_array: Option<&NewArraySettings>) -> Result<I
     let stack =
         stack::build(&stand_in, &context).map_err(|error| Error::usage(error.to_string()))?;
     Ok(stack.device.info().clone())
+}
+
+fn is_image(leaf: &Node) -> bool {
+    matches!(leaf, Node::Leaf { scheme, .. } if scheme == "rbd")
+}
+
+/// How large an image of a Ceph cluster is. Each is asked for once: that takes a server.
+fn image_bytes(leaf: &Node) -> Result<u64, Error> {
+    static KNOWN: Mutex<BTreeMap<String, u64>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let text = leaf.to_string();
+    if let Some(size_bytes) = known.get(&text) {
+        return Ok(*size_bytes);
+    }
+    let context = stack::BuildContext {
+        files: &Guard::new(Consent::default()),
+        seed: 0,
+        read_only: true,
+        create_bytes: None,
+        emulate: false,
+    };
+    let stack = stack::build(leaf, &context).map_err(|error| Error::usage(error.to_string()))?;
+    let size_bytes = stack.device.info().size_bytes;
+    known.insert(text, size_bytes);
+    Ok(size_bytes)
 }
 
 /// What the device of a configuration would be.

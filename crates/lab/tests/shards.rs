@@ -144,6 +144,45 @@ fn measured_blocks_stay_together() {
     assert!(merged.run.notes.iter().any(|one| one.ends_with(note)), "{:?}", merged.run.notes);
 }
 
+/// "For measured plans the host is the outer level […] claims say over how many hosts they hold,
+/// and with fewer than four hosts say that they hold for these hosts only."
+#[test]
+fn what_is_claimed_of_four_machines_and_more_is_drawn_over_them() {
+    let place = Place::new();
+    let plan = MEASURED.replace("blocks = 3", "blocks = 9");
+    let shards = place.shards(&plan, 5);
+    let on_machines = |names: [&str; 5], output: &str| {
+        for (shard, name) in shards.iter().zip(names) {
+            let text = fs::read(shard.join("shard.json")).unwrap();
+            let mut part: serde_json::Value = serde_json::from_slice(&text).unwrap();
+            part["machine"] = name.into();
+            fs::write(shard.join("shard.json"), part.to_string()).unwrap();
+        }
+        merge(&shards, &place.at(output)).unwrap()
+    };
+    // The fourth machine has measured two of the parts.
+    let merged = on_machines(["a", "b", "c", "d", "d"], "four");
+    let of_block = |block| merged.run.host.machines[&block];
+    assert_eq!([0, 1, 2, 3, 4, 5].map(of_block), [0, 1, 2, 3, 3, 0]);
+    let note = "each machine has one say, the mean of its blocks, so what is claimed is drawn over \
+        4 machines";
+    assert!(merged.run.notes.iter().any(|one| one.ends_with(note)), "{:?}", merged.run.notes);
+    let pairs = |run: &results::Run| -> Vec<usize> {
+        let analysis = results::analyse(run);
+        let cells = analysis.comparisons.iter().flat_map(|one| &one.cells);
+        let claims = cells.filter_map(|cell| cell.metrics[0].versus_baseline.as_ref());
+        claims.map(|claim| claim.pairs + claim.silent).collect()
+    };
+    assert_eq!(results::analyse(&merged.run).machines, Some(4));
+    let over_machines = pairs(&merged.run);
+    assert!(!over_machines.is_empty() && over_machines.iter().all(|pairs| *pairs <= 4));
+    // Of three it is said that they alone are meant, and each block counts.
+    let merged = on_machines(["a", "b", "c", "c", "c"], "three");
+    let note = "what is claimed holds for these machines only";
+    assert!(merged.run.notes.iter().any(|one| one.ends_with(note)), "{:?}", merged.run.notes);
+    assert!(pairs(&merged.run).iter().all(|pairs| *pairs == 9));
+}
+
 /// Stops a run after some trials.
 struct Stopping<'a>(usize, &'a AtomicBool);
 

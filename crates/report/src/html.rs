@@ -13,7 +13,9 @@ use crate::decision::decision;
 use crate::svg::Chart;
 use crate::table::{self, Table};
 use crate::words::{self, Language, say};
-use crate::{cached, chart_tables, csv, heat, numbers, safety, sentences, svg, switch, trials};
+use crate::{
+    cached, chart_tables, csv, heat, numbers, safety, sentences, survival, svg, switch, trials,
+};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -588,6 +590,9 @@ fn machine(run: &Run, analysis: &Analysis) -> Markup {
             h2 #machine { (say!(MACHINE)) }
             (shown(&table::facts(run)))
             (folded(&say!(STACKS), &table::configurations(analysis)))
+            @if let Some(table) = survival::table(analysis) {
+                (folded(&say!(WHAT_EACH_SURVIVES), &table))
+            }
             details {
                 summary { (say!(HOW_TO_READ)) }
                 div.prose { @for paragraph in sentences::method(analysis) { p { (paragraph) } } }

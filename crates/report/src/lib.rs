@@ -29,6 +29,7 @@ mod numbers;
 mod parquet;
 mod safety;
 mod sentences;
+mod survival;
 mod svg;
 mod switch;
 mod table;

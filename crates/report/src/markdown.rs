@@ -11,6 +11,7 @@ use crate::cached;
 use crate::decision::decision;
 use crate::safety;
 use crate::sentences;
+use crate::survival;
 use crate::table::{self, Table};
 use crate::words::say;
 
@@ -97,6 +98,10 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
     }
     if let Some(table) = safety::table(analysis) {
         let _ = write!(text, "\n## {}\n\n{}\n", say!(SAFETY), escaped(safety::NOTE));
+        put_table(&mut text, &table);
+    }
+    if let Some(table) = survival::table(analysis) {
+        let _ = write!(text, "\n## {}\n", say!(WHAT_EACH_SURVIVES));
         put_table(&mut text, &table);
     }
     if !analysis.comparisons.is_empty() {

@@ -614,6 +614,9 @@ pub(crate) fn method(analysis: &Analysis) -> Vec<String> {
         say!(METHOD_VOTES),
         say!(METHOD_SCORES),
     ];
+    if let Some(machines) = analysis.machines {
+        method.insert(1, say!(METHOD_MACHINES, machines = machines));
+    }
     let Some(looks) = &analysis.looks else { return method };
     if looks.race {
         method.push(say!(METHOD_RACE));

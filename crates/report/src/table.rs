@@ -4,7 +4,7 @@ use results::analysis::{Analysis, Comparison, KindResult, Score, Stage};
 use results::types::{Run, Workload};
 
 use crate::words::say;
-use crate::{charts, numbers};
+use crate::{charts, numbers, survival};
 
 /// A table of text with one head row.
 pub(crate) struct Table {
@@ -330,6 +330,8 @@ pub(crate) fn block_effects(comparison: &Comparison) -> Table {
 /// What was compared: every configuration's stack.
 pub(crate) fn configurations(analysis: &Analysis) -> Table {
     let mut rows = Vec::new();
+    let members = || analysis.comparisons.iter().flat_map(|one| &one.configurations);
+    let says_what_survives = members().any(|member| member.survives.is_some());
     for comparison in &analysis.comparisons {
         for member in &comparison.configurations {
             let role = match member.stage {
@@ -341,7 +343,7 @@ pub(crate) fn configurations(analysis: &Analysis) -> Table {
                     say!(DROPPED_AFTER, blocks = say!(BLOCKS, count = after_blocks))
                 }
             };
-            rows.push(vec![
+            let mut row = vec![
                 match numbers::spaced_sizes(&comparison.name) {
                     all if all.is_empty() => say!(ALL_WORK),
                     name => name,
@@ -349,19 +351,18 @@ pub(crate) fn configurations(analysis: &Analysis) -> Table {
                 label(comparison, &member.id),
                 figures(comparison),
                 role,
-                member.stack.clone(),
-            ]);
+            ];
+            let survives = || survival::drives(member.survives.as_ref());
+            row.extend(says_what_survives.then(survives));
+            row.push(member.stack.clone());
+            rows.push(row);
         }
     }
+    let survives = says_what_survives.then(|| words(say!(SURVIVES)));
+    let first = [say!(COMPARISON), say!(CONFIGURATION), say!(FIGURES), say!(ROLE)].map(words);
     Table {
         caption: say!(CONFIGURATIONS_HEAD),
-        columns: vec![
-            words(say!(COMPARISON)),
-            words(say!(CONFIGURATION)),
-            words(say!(FIGURES)),
-            words(say!(ROLE)),
-            words(say!(STACK)),
-        ],
+        columns: first.into_iter().chain(survives).chain([words(say!(STACK))]).collect(),
         rows,
     }
 }

@@ -560,3 +560,41 @@ fn which_accesses_are_cached_stands_in_every_form_of_the_report() {
     let none = fixture::small();
     assert!(!report::html(&none, &analyse(&none)).contains("Which accesses are cached"));
 }
+
+/// "Claims say over how many hosts they hold"; "the report says what each survives".
+#[test]
+fn how_many_machines_and_what_each_configuration_survives_are_said() {
+    use results::types::{Elsewhere, Survival};
+    let mut run = fixture::run(1, &[65536], &[4096], 8);
+    let markdown = |run: &Run| report::markdown(run, &results::analyse(run));
+    let before = markdown(&run);
+    assert!(!before.contains("What each survives") && !before.contains("machines. Each has"));
+    run.host.machines = (0..8).map(|block| (block, block % 5)).collect();
+    let elsewhere = |hosts, all| Some(Elsewhere { hosts, all });
+    let pool = |size, min_size, needed, apart: Option<&str>| Survival::Pool {
+        size,
+        min_size,
+        needed,
+        apart: apart.map(str::to_owned),
+    };
+    for (survives, expected) in [
+        (
+            Survival::Members { count: 1, elsewhere: elsewhere(Some(1), true) },
+            "the loss of 1 member | goes on without 1, whichever it is | stops; another machine can",
+        ),
+        (
+            Survival::Members { count: 2, elsewhere: elsewhere(Some(0), false) },
+            "the loss of 2 members | stops | stops; the data are on its members | one machine at",
+        ),
+        (
+            pool(3, 2, 1, Some("host")),
+            "goes on without 1, keeps its data without 2 of 3 copies | as lost drives: at most one",
+        ),
+        (pool(5, 4, 3, None), "goes on without 1, keeps its data without 2 of 5 parts | not known"),
+    ] {
+        run.plan.configurations[0].survives = Some(survives);
+        let text = markdown(&run);
+        assert!(text.contains(expected), "{expected}: {text}");
+        assert!(text.contains("intervals and words are drawn over 5 machines"), "{text}");
+    }
+}

@@ -12,7 +12,7 @@ use crate::analysis::model_error;
 use crate::claim::{self, PAIRS_MIN, Quantiles, Sample};
 use crate::statistics::{self, Interval};
 use crate::types::Bound;
-use crate::voices::Table;
+use crate::voices::{Table, drawn};
 
 /// How one cell stands to one bound.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,11 +57,12 @@ pub(crate) fn held<'a>(
     for bound in &plan.terms.bounds {
         for workload in 0..plan.workloads.len() {
             let voices = table.voices(configuration, workload, &bound.metric);
-            let voting: Vec<f64> = voices
-                .values()
-                .filter(|voice| voice.silent.is_none())
-                .map(|voice| voice.logarithm - bound.below.ln())
+            let voting: Vec<(u32, f64)> = voices
+                .iter()
+                .filter(|(_, voice)| voice.silent.is_none())
+                .map(|(block, voice)| (*block, voice.logarithm - bound.below.ln()))
                 .collect();
+            let voting = drawn(&voting, table.machines);
             // Where none votes, what is shown is all that there is to go by.
             let all: Vec<f64> =
                 voices.values().map(|voice| voice.logarithm - bound.below.ln()).collect();

@@ -458,7 +458,7 @@ fn places(
         .iter()
         .enumerate()
         .filter_map(|(at, own)| {
-            let pairs = pair(own, &base);
+            let pairs = pair(own, &base, None);
             (pairs.differences.len() >= least).then(|| Some((at, pairs.centre()?))).flatten()
         })
         .collect();
@@ -480,7 +480,7 @@ fn places(
     let samples: Vec<Option<Sample>> = known
         .iter()
         .map(|(at, _)| {
-            let pairs = pair(&voices[leader], &voices[*at]);
+            let pairs = pair(&voices[leader], &voices[*at], None);
             Sample::paired(&pairs.differences)
                 .filter(|_| *at != leader && pairs.differences.len() >= least)
         })

@@ -1,6 +1,6 @@
 //! The plain types that the lab writes and the report reads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -155,6 +155,61 @@ pub struct Configuration {
     /// members, and for models that state none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_error: Option<f64>,
+    /// What may be lost of it without data being lost; none where nobody said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub survives: Option<Survival>,
+}
+
+/// What a configuration may lose without losing data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Survival {
+    /// Members of an array, which goes on without them.
+    Members {
+        /// So many, whichever they are.
+        count: u32,
+        /// Of members on other machines; none where all are of the machine that runs the array.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        elsewhere: Option<Elsewhere>,
+    },
+    /// What a pool of a Ceph cluster keeps of everything, in places that fail apart from each
+    /// other.
+    Pool {
+        /// Its `size`: how many copies there are, or parts where it is erasure-coded.
+        size: u32,
+        /// Its `min_size`: with fewer it stops, and loses nothing by that.
+        min_size: u32,
+        /// How few are enough to read the data from: 1 copy, or the `k` of its erasure code.
+        needed: u32,
+        /// The kind of places that hold one copy at most: `osd`, `host`, `rack`; none where nobody
+        /// said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        apart: Option<String>,
+    },
+}
+
+/// Where members lie that are on other machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Elsewhere {
+    /// How many of these machines may be lost, whichever they are; none where that is for a Ceph
+    /// cluster to say.
+    pub hosts: Option<u32>,
+    /// Whether no member is of the machine that runs the array, so that another machine can start
+    /// it.
+    pub all: bool,
+}
+
+impl Survival {
+    /// How many members or copies may be lost while it goes on.
+    #[must_use]
+    pub fn losses(&self) -> u32 {
+        match self {
+            Survival::Members { count, .. } => *count,
+            Survival::Pool { size, min_size, needed, .. } => {
+                size.saturating_sub((*min_size).max(*needed))
+            }
+        }
+    }
 }
 
 /// Which rate of a workload that writes its verdict is about.
@@ -354,6 +409,29 @@ pub struct Host {
     /// disks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub one_disk: Vec<OneDisk>,
+    /// Block -> number of the machine that measured it, of a run that is joined from several
+    /// machines.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub machines: BTreeMap<u32, u32>,
+}
+
+/// From so many machines on, what is measured on several says something of others like them;
+/// of fewer it holds for these machines only.
+pub const MACHINES_MIN: usize = 4;
+
+impl Host {
+    /// Block -> machine where machines are what is drawn anew, and not blocks: blocks of one
+    /// machine have in common whatever is peculiar to it, so each machine has one say.
+    #[must_use]
+    pub fn drawn_machines(&self) -> Option<&BTreeMap<u32, u32>> {
+        (self.machine_count() >= MACHINES_MIN).then_some(&self.machines)
+    }
+
+    /// How many machines have measured a run that is joined from several; 0 where it is of one.
+    #[must_use]
+    pub fn machine_count(&self) -> usize {
+        self.machines.values().collect::<BTreeSet<_>>().len()
+    }
 }
 
 /// A configuration of several members that lie on one disk.

@@ -26,6 +26,9 @@ pub(crate) struct Voice {
     pub(crate) silent: Option<String>,
 }
 
+/// Block -> machine.
+pub(crate) type Machines = BTreeMap<u32, u32>;
+
 /// Block -> voice.
 pub(crate) type Voices = BTreeMap<u32, Voice>;
 
@@ -40,11 +43,18 @@ pub(crate) struct Pairs {
     pub(crate) busy: usize,
     /// The commonest reason for not voting.
     pub(crate) reason: Option<String>,
+    /// The differences are those of machines, each the mean of its blocks'.
+    pub(crate) by_machine: bool,
 }
 
-/// Pairs the blocks of two sides.
-pub(crate) fn pair(own: &Voices, other: &Voices) -> Pairs {
-    let mut pairs = Pairs::default();
+/// Pairs the blocks of two sides; of a run on several machines, as [`Host::drawn_machines`] has
+/// them, each machine's blocks together have one difference.
+///
+/// [`Host::drawn_machines`]: crate::types::Host::drawn_machines
+pub(crate) fn pair(own: &Voices, other: &Voices, machines: Option<&Machines>) -> Pairs {
+    let mut pairs = Pairs { by_machine: machines.is_some(), ..Pairs::default() };
+    // Differences that vote, and how many of them are busy.
+    let mut voting: BTreeMap<u32, (Vec<f64>, usize)> = BTreeMap::new();
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     for (block, mine) in own {
         let Some(theirs) = other.get(block) else { continue };
@@ -55,14 +65,34 @@ pub(crate) fn pair(own: &Voices, other: &Voices) -> Pairs {
                 pairs.silent.push(difference);
             }
             None => {
-                pairs.differences.push(difference);
-                pairs.busy += usize::from(mine.busy.max(theirs.busy) > 0.5);
+                let unit = unit_of(*block, machines);
+                let (differences, busy) = voting.entry(unit).or_default();
+                differences.push(difference);
+                *busy += usize::from(mine.busy.max(theirs.busy) > 0.5);
             }
         }
+    }
+    for (differences, busy) in voting.values() {
+        pairs.differences.push(statistics::mean(differences));
+        pairs.busy += usize::from(2 * busy > differences.len());
     }
     let commonest = reasons.into_iter().max_by_key(|(_, count)| *count);
     pairs.reason = commonest.map(|(reason, _)| reason.to_owned());
     pairs
+}
+
+/// What is drawn anew with a block: the block, or its machine.
+fn unit_of(block: u32, machines: Option<&Machines>) -> u32 {
+    machines.and_then(|machines| machines.get(&block)).copied().unwrap_or(block)
+}
+
+/// What votes of one cell: of each block, or the mean of each machine's blocks.
+pub(crate) fn drawn(blocks: &[(u32, f64)], machines: Option<&Machines>) -> Vec<f64> {
+    let mut units: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for (block, figure) in blocks {
+        units.entry(unit_of(*block, machines)).or_default().push(*figure);
+    }
+    units.values().map(|figures| statistics::mean(figures)).collect()
 }
 
 impl Pairs {
@@ -79,6 +109,8 @@ pub(crate) struct Table<'a> {
     plan: &'a Plan,
     /// (configuration, workload) by index in the plan -> block -> trial.
     pub(crate) trials: BTreeMap<(usize, usize), BTreeMap<u32, &'a Trial>>,
+    /// As [`Host::drawn_machines`](crate::types::Host::drawn_machines).
+    pub(crate) machines: Option<&'a Machines>,
 }
 
 impl<'a> Table<'a> {
@@ -91,7 +123,7 @@ impl<'a> Table<'a> {
                 places.insert((&settings.settings, named.name.as_str()), (configuration, workload));
             }
         }
-        let mut table = Self { plan, trials: BTreeMap::new() };
+        let mut table = Self { plan, trials: BTreeMap::new(), machines: None };
         let (mut unknown, mut repeated) = (0, 0);
         for trial in trials {
             match places.get(&(&trial.settings, trial.workload.as_str())) {
@@ -110,9 +142,14 @@ impl<'a> Table<'a> {
         (table, unknown, repeated)
     }
 
+    /// The same, of which each machine has one say.
+    pub(crate) fn on(self, machines: Option<&'a Machines>) -> Self {
+        Self { machines, ..self }
+    }
+
     /// Only the trials of these configurations and blocks.
     pub(crate) fn of(&self, wanted: impl Fn(usize, u32) -> bool) -> Self {
-        let mut table = Self { plan: self.plan, trials: self.trials.clone() };
+        let mut table = self.clone();
         for ((configuration, _), trials) in &mut table.trials {
             trials.retain(|block, _| wanted(*configuration, *block));
         }

@@ -383,7 +383,7 @@ struct Builder<'a> {
 
 /// The checked options of one layer or leaf.
 pub(crate) struct Settings<'a> {
-    given: &'a [(String, String)],
+    pub(crate) given: &'a [(String, String)],
 }
 
 impl<'a> Settings<'a> {

@@ -72,6 +72,19 @@ impl RbdImage {
         })
     }
 
+    /// The image of a leaf, as its options say.
+    ///
+    /// # Errors
+    /// Where it is no leaf of an image, or an option means nothing.
+    pub fn of(leaf: &Node) -> Result<RbdImage, Error> {
+        match leaf {
+            Node::Leaf { scheme, address, options } if scheme == "rbd" => {
+                RbdImage::with(address, &Settings { given: options })
+            }
+            other => Err(Error::new(ErrorKind::Invalid, format!("{other}: no rbd:POOL/IMAGE"))),
+        }
+    }
+
     fn with(address: &str, settings: &Settings<'_>) -> Result<RbdImage, Error> {
         let invalid = |text: String| Error::new(ErrorKind::Invalid, text);
         let image = RbdImage::parse(address)

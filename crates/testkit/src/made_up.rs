@@ -103,6 +103,7 @@ impl MadeUp {
             started: "2026-01-01T00:00:00Z".to_owned(),
             facts: Vec::new(),
             one_disk: Vec::new(),
+            machines: BTreeMap::new(),
         };
         let mut run = Run {
             plan: self.plan(),
@@ -220,6 +221,7 @@ impl MadeUp {
             clock: Clock::Wall,
             baseline: baseline.clone(),
             model_error: None,
+            survives: None,
         };
         let workload = |group: Group, index: usize| Workload {
             name: format!("{group:?} {index}").to_lowercase(),

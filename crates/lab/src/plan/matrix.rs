@@ -14,6 +14,7 @@ use super::axes::{read_size, text_of, values};
 use super::document::{Item, Place, Reader};
 use super::members::{MemberSet, keeping_data, keeping_first};
 use super::suite::axis_name;
+use super::terms;
 use crate::cell::CellSettings;
 use crate::image::Nested;
 use crate::run::in_guest;
@@ -268,9 +269,11 @@ fn cell(
     };
     refuse_processors(&settings, clock, in_guest).map_err(|text| place.error(text))?;
     let id = configuration_id(&settings);
+    let survives = terms::survives(&node, &settings, set.pool.as_ref());
     let configuration = Configuration {
         id,
         settings,
+        survives,
         stack: node.to_string(),
         clock,
         baseline: String::new(),

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use block::Node;
-use results::Clock;
+use results::{Clock, Survival};
 
 use super::absolute;
 use super::document::{Item, Place, Reader};
@@ -23,6 +23,8 @@ pub(super) struct MemberSet {
     pub(super) clock: Clock,
     /// Size of the smallest member.
     pub(super) smallest_bytes: u64,
+    /// What the pool of its images survives, where there is one and it is known.
+    pub(super) pool: Option<Survival>,
 }
 
 const PLACEHOLDER: &str = "{members";
@@ -151,21 +153,27 @@ fn read_set(name: &str, place: &Place, item: &Item) -> Result<MemberSet, Error> 
         ("models", table.get("models")),
         ("devices", table.get("devices")),
         ("stacks", table.get("stacks")),
+        ("rbd", table.get("rbd")),
     ];
     let given: Vec<(&str, &Item)> =
         given.into_iter().filter_map(|(key, item)| Some((key, item?))).collect();
+    let of_cluster = Cluster::read(&table)?;
     table.finish()?;
     let [(key, item)] = given[..] else {
         return Err(place.error(format!(
-            "[members.{name}] needs exactly one of files, models, devices, stacks"
+            "[members.{name}] needs exactly one of files, models, devices, stacks, rbd"
         )));
     };
+    if key != "rbd" {
+        of_cluster.refuse()?;
+    }
     let nodes = match key {
         "files" => made_files(name, item)?,
         "models" => nodes(item, model)?,
         "devices" => nodes(item, |text| {
             Ok(Node::leaf("file", absolute(Path::new(text))?.to_string_lossy()))
         })?,
+        "rbd" => nodes(item, |text| of_cluster.image(text))?,
         _ => nodes(item, |text| absolute_paths(stacks::parse(text)?))?,
     };
     if nodes.is_empty() {
@@ -180,7 +188,69 @@ fn read_set(name: &str, place: &Place, item: &Item) -> Result<MemberSet, Error> 
     let modelled = nodes.iter().map(stacks::is_modelled).collect::<Vec<_>>();
     let clock =
         if modelled.iter().all(|modelled| *modelled) { Clock::Virtual } else { Clock::Wall };
-    Ok(MemberSet { name: name.to_owned(), nodes, clock, smallest_bytes })
+    let pool = if key == "rbd" { of_cluster.survives(item, &nodes)? } else { None };
+    Ok(MemberSet { name: name.to_owned(), nodes, clock, smallest_bytes, pool })
+}
+
+/// What is said of a Ceph cluster beside `rbd`.
+struct Cluster<'a> {
+    conf: Option<&'a Item>,
+    id: Option<&'a Item>,
+    pool_size: Option<&'a Item>,
+    pool_min_size: Option<&'a Item>,
+}
+
+impl<'a> Cluster<'a> {
+    fn read(table: &Reader<'a>) -> Result<Cluster<'a>, Error> {
+        let (pool_size, pool_min_size) = (table.get("pool_size"), table.get("pool_min_size"));
+        if let (Some(alone), None) | (None, Some(alone)) = (pool_size, pool_min_size) {
+            return Err(alone.error("pool_size and pool_min_size are said together"));
+        }
+        Ok(Cluster { conf: table.get("conf"), id: table.get("id"), pool_size, pool_min_size })
+    }
+
+    /// Other members have nothing of it.
+    fn refuse(&self) -> Result<(), Error> {
+        match self.conf.or(self.id).or(self.pool_size) {
+            Some(item) => Err(item.error("this belongs to images of a Ceph cluster (rbd)")),
+            None => Ok(()),
+        }
+    }
+
+    /// The leaf of an image: `POOL/IMAGE`, and options after a `?`.
+    fn image(&self, text: &str) -> Result<Node, Error> {
+        let mut node = stacks::parse(&format!("rbd:{text}"))?;
+        if let Some(conf) = self.conf {
+            let conf = absolute(Path::new(conf.text()?))?;
+            node = node.with("conf", conf.to_string_lossy());
+        }
+        if let Some(id) = self.id {
+            node = node.with("id", id.text()?);
+        }
+        Ok(node)
+    }
+
+    /// What the pool of the images survives, as the plan says or else the cluster; nothing where
+    /// Ceph's program is not there to ask it, or the images are of several pools.
+    fn survives(&self, item: &Item, nodes: &[Node]) -> Result<Option<Survival>, Error> {
+        if let (Some(size), Some(min_size)) = (self.pool_size, self.pool_min_size) {
+            let size = size.whole(1, 100)?;
+            let min_size = min_size.whole(1, size)?;
+            let small = |number: u64| u32::try_from(number).expect("at most 100");
+            let (size, min_size) = (small(size), small(min_size));
+            return Ok(Some(Survival::Pool { size, min_size, needed: 1, apart: None }));
+        }
+        let images = nodes
+            .iter()
+            .map(stack::RbdImage::of)
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| item.error(error))?;
+        let Some((first, rest)) = images.split_first() else { return Ok(None) };
+        if rest.iter().any(|other| other.pool != first.pool) {
+            return Ok(None);
+        }
+        host::rbd::survival(first).map_err(|error| item.error(error))
+    }
 }
 
 fn nodes(item: &Item, make: impl Fn(&str) -> Result<Node, Error>) -> Result<Vec<Node>, Error> {

@@ -1,10 +1,12 @@
 //! What a plan is for and what must hold: `goal` and `must`.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use bench::suite::pull;
 use block::Node;
 use host::Error;
 use results::safety::{self, Grade, LeastGrade};
-use results::{Bound, Budget, Configuration, Goal, Group, Plan};
+use results::{Bound, Budget, Configuration, Elsewhere, Goal, Group, Plan, Survival};
 
 use super::axes::{LAYOUT, LEVEL};
 use super::document::{Item, Reader, Value, suggestion};
@@ -85,7 +87,7 @@ pub(super) fn must(plan: &mut Plan, list: &Item) -> Result<(), Error> {
             ["survives", number, "member" | "members"] => {
                 let wanted: u32 = number.parse().map_err(|_| item.error(MUSTS))?;
                 let survives = |one: &Configuration| {
-                    let members = survives(one)?;
+                    let members = one.survives.as_ref().map_or(0, Survival::losses);
                     let plural = if members == 1 { "" } else { "s" };
                     Ok((members < wanted).then(|| match members {
                         0 => "survives no member's loss".to_owned(),
@@ -210,14 +212,22 @@ fn rule_out(
     Ok(())
 }
 
-/// How many members a configuration may lose, whichever they are.
-fn survives(configuration: &Configuration) -> Result<u32, Error> {
-    let value = |axis: &str| configuration.settings.get(axis).map_or("", String::as_str);
-    let members = match array(&stacks::parse(&configuration.stack)?, value(LEVEL)) {
-        Some(Node::Layer { children, .. }) => u32::try_from(children.len()).unwrap_or(u32::MAX),
-        _ => return Ok(0),
+/// What a stack may lose without losing data: members of its array, or copies in the pool of a
+/// single image.
+pub(super) fn survives(
+    node: &Node,
+    settings: &BTreeMap<String, String>,
+    pool: Option<&Survival>,
+) -> Option<Survival> {
+    let value = |axis: &str| settings.get(axis).map_or("", String::as_str);
+    let Some(Node::Layer { children, .. }) = array(node, value(LEVEL)) else {
+        if is_image(node) {
+            return pool.cloned();
+        }
+        return Some(Survival::Members { count: 0, elsewhere: elsewhere(&[node], 0) });
     };
-    Ok(match value(LEVEL) {
+    let members = u32::try_from(children.len()).unwrap_or(u32::MAX);
+    let count = match value(LEVEL) {
         "raid1" => members.saturating_sub(1),
         "raid4" | "raid5" => 1,
         "raid6" => 2,
@@ -227,7 +237,72 @@ fn survives(configuration: &Configuration) -> Result<u32, Error> {
             copies.parse::<u32>().unwrap_or(2).saturating_sub(1)
         }
         _ => 0,
-    })
+    };
+    let children: Vec<&Node> = children.iter().collect();
+    Some(Survival::Members { count, elsewhere: elsewhere(&children, count) })
+}
+
+/// Where a leaf lies.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Site<'a> {
+    /// In this machine.
+    Here,
+    /// In the host of an NBD server.
+    Host(&'a str),
+    /// In a Ceph cluster.
+    Cluster,
+}
+
+fn site(leaf: &Node) -> Site<'_> {
+    let Node::Leaf { scheme, address, .. } = leaf else { return Site::Here };
+    match scheme.as_str() {
+        "nbd" | "nbds" => {
+            let place = address.trim_start_matches('/');
+            let place = place.split('/').next().unwrap_or(place);
+            Site::Host(match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+                Some((host, _)) => host,
+                None => place.split_once(':').map_or(place, |(host, _)| host),
+            })
+        }
+        "rbd" => Site::Cluster,
+        _ => Site::Here,
+    }
+}
+
+/// How many of the machines with members, other than this one, may be lost where so many members
+/// may; nothing where there are none.
+fn elsewhere(members: &[&Node], count: u32) -> Option<Elsewhere> {
+    // Site -> members that are gone without it.
+    let mut sites: BTreeMap<Site<'_>, u32> = BTreeMap::new();
+    for member in members {
+        let distinct: BTreeSet<Site<'_>> = member.leaves().into_iter().map(site).collect();
+        for site in distinct {
+            *sites.entry(site).or_default() += 1;
+        }
+    }
+    let all = sites.remove(&Site::Here).is_none();
+    let of_cluster = sites.contains_key(&Site::Cluster);
+    let mut lost: Vec<u32> = sites.into_values().collect();
+    if lost.is_empty() {
+        return None;
+    }
+    // The worst: those with the most members go first.
+    lost.sort_unstable_by(|a, b| b.cmp(a));
+    let sums = lost.iter().scan(0, |sum, members| {
+        *sum += members;
+        Some(*sum)
+    });
+    let hosts = sums.take_while(|sum| *sum <= count).count();
+    let hosts = (!of_cluster).then(|| u32::try_from(hosts).unwrap_or(u32::MAX));
+    Some(Elsewhere { hosts, all })
+}
+
+/// Whether all data are in an image of a Ceph cluster.
+fn is_image(node: &Node) -> bool {
+    let is_store = |leaf: &&Node| matches!(leaf, Node::Leaf { scheme, .. } if scheme == "ram");
+    let mut leaves = node.leaves().into_iter().filter(|leaf| !is_store(leaf)).peekable();
+    leaves.peek().is_some()
+        && leaves.all(|leaf| matches!(leaf, Node::Leaf { scheme, .. } if scheme == "rbd"))
 }
 
 /// The part of its members that a configuration's device offers.
@@ -248,4 +323,46 @@ fn capacity(configuration: &Configuration) -> Result<f64, Error> {
 fn array<'a>(node: &'a Node, level: &str) -> Option<&'a Node> {
     let Node::Layer { name, children, .. } = node else { return None };
     if name == level { Some(node) } else { children.iter().find_map(|child| array(child, level)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(level: &str, text: &str) -> Option<Survival> {
+        let settings = BTreeMap::from([(LEVEL.to_owned(), level.to_owned())]);
+        let pool = Survival::Pool { size: 3, min_size: 2, needed: 1, apart: Some("host".into()) };
+        survives(&stacks::parse(text).unwrap(), &settings, Some(&pool))
+    }
+
+    fn array(level: &str, text: &str) -> (u32, Option<(Option<u32>, bool)>) {
+        match of(level, text) {
+            Some(Survival::Members { count, elsewhere }) => {
+                (count, elsewhere.map(|found| (found.hosts, found.all)))
+            }
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_an_array_survives_depends_on_where_its_members_are() {
+        assert_eq!(array("raid1", "raid1(ram:1MiB, ram:1MiB, ram:1MiB)"), (2, None));
+        assert_eq!(array("single", "ram:1MiB"), (0, None));
+        assert_eq!(array("single", "nbd://a/x"), (0, Some((Some(0), true))));
+        let three = "raid5(chunk=4KiB, nbd://a/x, nbds://b:7/x, nbd://[fe80::1]:7/x)";
+        assert_eq!(array("raid5", three), (1, Some((Some(1), true))));
+        // Two of three are in one host.
+        let two = "raid5(chunk=4KiB, nbd://a/x, nbd://a:7/y, nbd://b/x)";
+        assert_eq!(array("raid5", two), (1, Some((Some(0), true))));
+        let six = "raid6(chunk=4KiB, nbd://a/x, nbd://a:7/y, nbd://b/x, nbd://c/x)";
+        assert_eq!(array("raid6", six), (2, Some((Some(1), true))));
+        let mixed = "raid1(ram:1MiB, nbd://a/x)";
+        assert_eq!(array("raid1", mixed), (1, Some((Some(1), false))));
+        // A server on this machine is no other machine.
+        assert_eq!(array("raid1", "raid1(ram:1MiB, nbd+unix:///x?socket=/s)"), (1, None));
+        // Of images of a cluster it is for their pool to say.
+        assert_eq!(array("raid1", "raid1(rbd:p/a, rbd:p/b)"), (1, Some((None, true))));
+        let pool = of("single", "rbd:p/a").unwrap();
+        assert_eq!((pool.losses(), matches!(pool, Survival::Pool { .. })), (1, true));
+    }
 }

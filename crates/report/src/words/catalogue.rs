@@ -207,6 +207,8 @@ catalogue! {
     // How figures were made.
     METHOD_BLOCKS: "A block is every configuration with every workload once, in a fresh random order. Each figure is compared with the baseline's of the same block, as a ratio, so what the machine did meanwhile cancels out.",
         "ブロックとは、全構成と全ワークロードを 1 回ずつ、毎回新しい無作為な順序で測る組です。各値は同じブロックの基準との比で比べるため、その間のマシンの変化は打ち消されます。";
+    METHOD_MACHINES: "The run is joined from {machines} machines. Each has one say, the mean of its blocks' differences, so intervals and words are drawn over {machines} machines and not over blocks: those of one machine share what is peculiar to it.",
+        "この結果は {machines} 台のマシンの測定を結合したものです。各マシンはそのブロックの差の平均として 1 票を持つため、区間と判定の標本はブロックではなく {machines} 台のマシンです。同じマシンのブロックはそのマシン固有の性質を共有するためです。";
     METHOD_RATIOS: "The ratio is the geometric mean of the ratios within blocks. Its interval is Student's t, with a variance drawn towards those of the row (4 degrees of freedom of their median in rows of 8 and more, fewer in shorter ones). Medians carry order-statistic intervals.",
         "比は、対ごとの対数比の平均を元に戻したものです。信頼区間は、行内の分散に寄せた分散(8 構成以上の行では中央値に自由度 4、少ない行ではそれ未満)による Student の t 区間です。中央値の区間は順序統計量によります。";
     METHOD_WORDS: "Ahead and behind: the interval excludes 1. All such words in one row of a table hold together at 95 %, and so do all that the headlines and scores of one report say (Bonferroni). Same: two one-sided tests at 5 % put the ratio within {margin}; in tables each such word stands for itself, and its interval is the 90 % one that it rests on. What is both is called the same. Otherwise there is no answer, and beside it stands how many more blocks would settle most such questions.",
@@ -352,6 +354,36 @@ catalogue! {
     FIGURE: "figure", "指標";
     ROLE: "role", "役割";
     STACK: "stack", "スタック";
+    SURVIVES: "survives", "耐える故障";
+    SURVIVES_UNKNOWN: "not known", "不明";
+    SURVIVES_NOTHING: "no member's loss", "メンバーの喪失に耐えない";
+    SURVIVES_ONE: "the loss of 1 member", "メンバー 1 台の喪失";
+    SURVIVES_MEMBERS: "the loss of {count} members", "メンバー {count} 台の喪失";
+    SURVIVES_COPIES: "goes on without {losses}, keeps its data without {kept} of {size} copies",
+        "{size} 個の複製のうち {losses} 個の喪失まで動作し、{kept} 個の喪失までデータを保つ";
+    SURVIVES_PARTS: "goes on without {losses}, keeps its data without {kept} of {size} parts",
+        "{size} 個の断片のうち {losses} 個の喪失まで動作し、{kept} 個の喪失までデータを保つ";
+    WHAT_EACH_SURVIVES: "What each survives", "構成ごとの耐障害性";
+    DRIVES_LOST: "lost drives", "ドライブの喪失";
+    HOST_LOST: "a lost host with members", "メンバーを持つホストの喪失";
+    RUNNER_LOST: "loss of the machine that runs it", "実行マシンの喪失";
+    WRITERS: "written by", "書き込み元";
+    HOST_NONE: "all members are in the machine that runs it", "メンバーはすべて実行マシン内";
+    HOST_OF_CLUSTER: "as the cluster's pool", "クラスタのプールによる";
+    HOSTS_NOT_ONE: "stops", "停止";
+    HOSTS_ONE: "goes on without 1, whichever it is", "任意の 1 台の喪失まで動作";
+    HOSTS_SOME: "goes on without {count}, whichever they are", "任意の {count} 台の喪失まで動作";
+    APART_UNKNOWN: "not known: where copies lie was not asked", "不明(複製の配置は未確認)";
+    APART_OSD: "not certain: copies are on different OSDs, which may be in one host",
+        "保証なし(複製は異なる OSD にあるが、同一ホストの場合がある)";
+    APART_KIND: "as lost drives: at most one copy for each {kind}", "ドライブの喪失と同じ({kind} ごとに複製は 1 個まで)";
+    RUNNER_DOWN: "stops; the data are on its members", "停止(データはメンバー上に残る)";
+    RUNNER_TAKEN_OVER: "stops; another machine can start it over the same members",
+        "停止(他のマシンが同じメンバーで起動可能)";
+    RUNNER_CLIENT: "goes on: any machine can open the image", "動作を継続(どのマシンもイメージを開ける)";
+    WRITERS_ONE: "this machine alone", "このマシンのみ";
+    WRITERS_FENCED: "one machine at a time", "同時に 1 台のマシン";
+    WRITERS_MANY: "many machines; an image by one at a time", "複数のマシン(1 イメージは同時に 1 台)";
     FACT: "fact", "項目";
     VALUE: "value", "値";
     RUN_STARTED: "run started", "開始日時";

@@ -68,6 +68,7 @@ pub(super) fn comparison(
                 ),
                 settings: configuration.settings.clone(),
                 stack: configuration.stack.clone(),
+                survives: configuration.survives.clone(),
                 stage: stage(plan, ballot, &configuration.id),
             })
             .collect(),

@@ -119,8 +119,10 @@ impl Known {
         };
         let mut quantiles = Quantiles::default();
         let mut claims = |asked: &[(usize, usize)]| -> BTreeMap<(usize, usize), Claim> {
-            let pairs: Vec<_> =
-                asked.iter().map(|(own, other)| pair(&voices[*own], &voices[*other])).collect();
+            let pairs: Vec<_> = asked
+                .iter()
+                .map(|(own, other)| pair(&voices[*own], &voices[*other], table.machines))
+                .collect();
             let samples: Vec<Option<Sample>> = pairs
                 .iter()
                 .map(|pairs| {

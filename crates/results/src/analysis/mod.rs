@@ -89,6 +89,7 @@ pub fn analyse(run: &Run) -> Analysis {
     let plan = &run.plan;
     let course = Course::new(plan, &run.steps);
     let (table, ..) = Table::new(plan, &run.trials);
+    let table = table.on(run.host.drawn_machines());
     let members = if plan.workloads.is_empty() { Vec::new() } else { comparison_members(plan) };
     let metrics = judged_metrics(plan, &table);
     let ballot = Ballot::new(plan, &course, run, table);
@@ -117,6 +118,7 @@ pub fn analyse(run: &Run) -> Analysis {
         margin: plan.margin,
         confidence: 1.0 - LEVEL,
         blocks_planned: plan.blocks,
+        machines: table.machines.map(|_| run.host.machine_count()),
         trials_finished: finished,
         trials_planned: planned,
         goal: plan.terms.goal.as_ref().map(|goal| goal.text.clone()),

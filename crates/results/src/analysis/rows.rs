@@ -105,7 +105,11 @@ pub(super) fn make_claims(
                     } else {
                         ballot.shown(*member).voices(*member, index, &name)
                     };
-                    pair(&own, if ballot.is_raced(*member) { &raced_base } else { &base })
+                    pair(
+                        &own,
+                        if ballot.is_raced(*member) { &raced_base } else { &base },
+                        ballot.all.machines,
+                    )
                 })
                 .collect();
             let samples: Vec<Option<Sample>> = pairs
@@ -178,6 +182,10 @@ pub(super) fn claim_of(
     let answer = decision.map_or(Answer::Open, |decision| decision.answer);
     let is_busy = 2 * pairs.busy > voting;
     let open = answer == Answer::Open && question.better.is_some();
+    // Where machines have a say each, more blocks of them would tell little.
+    let blocks = |decision: Option<claim::Decision>| {
+        decision.and_then(|decision| decision.blocks).filter(|_| !pairs.by_machine)
+    };
     Some(Claim {
         subject: plan.configurations[both[0]].id.clone(),
         against: plan.configurations[both[1]].id.clone(),
@@ -198,9 +206,8 @@ pub(super) fn claim_of(
             reason: pairs.reason.clone(),
         }),
         settle: open.then(|| Settle {
-            blocks: decision.and_then(|decision| decision.blocks),
-            more: decision
-                .and_then(|decision| decision.blocks)
+            blocks: blocks(decision),
+            more: blocks(decision)
                 .zip(done)
                 .and_then(|(blocks, done)| claim::more_blocks(blocks, done)),
             quieter_machine: is_busy,

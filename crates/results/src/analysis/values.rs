@@ -9,7 +9,7 @@ use crate::caches::Cached;
 use crate::claim::{Answer, Claim, Invalid, PAIRS_MIN};
 use crate::safety::Safety;
 use crate::statistics::Interval;
-use crate::types::Group;
+use crate::types::{Group, Survival};
 
 /// Everything the reports say, as values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,6 +20,9 @@ pub struct Analysis {
     pub confidence: f64,
     /// Blocks the plan asked for.
     pub blocks_planned: u32,
+    /// Over how many machines the claims are drawn, where each has one say; none where blocks have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machines: Option<usize>,
     /// Trials that were finished and belong to the plan.
     pub trials_finished: usize,
     /// Trials the plan asked for.
@@ -151,6 +154,9 @@ pub struct Member {
     pub settings: BTreeMap<String, String>,
     /// Stack text.
     pub stack: String,
+    /// As [`Configuration::survives`](crate::Configuration::survives).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub survives: Option<Survival>,
     /// What became of it in a race; none where there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<Stage>,

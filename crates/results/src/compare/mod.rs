@@ -25,7 +25,7 @@ use crate::claim::{
 use crate::safety::speeds;
 use crate::statistics;
 use crate::types::{Configuration, Run, settings_text};
-use crate::voices::{Table, Voices};
+use crate::voices::{Machines, Table, Voices, drawn};
 
 /// Fewest voting trials on each side for a word, and for passing a limit.
 pub const TRIALS_MIN: usize = 4;
@@ -235,7 +235,8 @@ pub fn compare(first: &Run, second: &Run, margin: f64) -> Changes {
         Some((_, after)) => after.id.clone(),
         None => first.plan.configurations[own].id.clone(),
     };
-    changes.cells = claims(first, &found, subject, margin);
+    let machines = [first, second].map(|run| run.host.drawn_machines());
+    changes.cells = claims(first, &found, machines, subject, margin);
     if missing > 0 {
         changes.notes.push(format!("{missing} cells of the first run have no figures in both"));
     }
@@ -300,15 +301,20 @@ fn metrics(tables: &[Table<'_>; 2], sides: [(usize, usize); 2], judged: &str) ->
 fn claims(
     run: &Run,
     found: &[Found],
+    machines: [Option<&Machines>; 2],
     subject: impl Fn(usize) -> String,
     margin: f64,
 ) -> Vec<CellChange> {
-    let logarithms = |voices: &Voices| -> Vec<f64> {
-        let voting = voices.values().filter(|voice| voice.silent.is_none());
-        voting.map(|voice| voice.logarithm).collect()
+    let logarithms = |voices: &Voices, machines: Option<&Machines>| -> Vec<f64> {
+        let voting = voices.iter().filter(|(_, voice)| voice.silent.is_none());
+        let voting: Vec<(u32, f64)> =
+            voting.map(|(block, voice)| (*block, voice.logarithm)).collect();
+        drawn(&voting, machines)
     };
-    let sides: Vec<[Vec<f64>; 2]> =
-        found.iter().map(|one| one.voices.each_ref().map(logarithms)).collect();
+    let sides: Vec<[Vec<f64>; 2]> = found
+        .iter()
+        .map(|one| [0, 1].map(|side| logarithms(&one.voices[side], machines[side])))
+        .collect();
     let mut rows: BTreeMap<(usize, &str), Vec<usize>> = BTreeMap::new();
     for (index, one) in found.iter().enumerate() {
         rows.entry((one.workload, one.metric.as_str())).or_default().push(index);

@@ -41,6 +41,7 @@ fn run(source: &str, figures: &[f64], clock: Clock) -> Run {
         clock,
         baseline: id,
         model_error: None,
+        survives: None,
     };
     Run {
         plan: Plan {
@@ -57,7 +58,13 @@ fn run(source: &str, figures: &[f64], clock: Clock) -> Run {
             schedule: Schedule::default(),
         },
         trials: figures.iter().enumerate().map(trial).collect(),
-        host: Host { schema: 1, started: String::new(), facts: Vec::new(), one_disk: Vec::new() },
+        host: Host {
+            schema: 1,
+            started: String::new(),
+            facts: Vec::new(),
+            one_disk: Vec::new(),
+            machines: Default::default(),
+        },
         notes: Vec::new(),
         steps: Vec::new(),
     }
@@ -112,6 +119,16 @@ fn three_trials_a_side_fail_nothing() {
     assert_eq!(changes.cells[0].claim.answer, Answer::Open);
     assert_eq!(changes.passed(&[limit("throughput", true, -0.05)]), (vec![], 1));
     assert!(changes.notes.iter().any(|note| note.contains("cannot fail")), "{:?}", changes.notes);
+}
+
+/// Blocks of one machine have in common what is peculiar to it.
+#[test]
+fn of_runs_on_several_machines_each_machine_is_one_trial() {
+    let figures: Vec<f64> = (0..12).map(|block| 100.0 + f64::from(block % 4)).collect();
+    let [mut before, after] = [&figures, &figures].map(|figures| run("4KiB", figures, Clock::Wall));
+    before.host.machines = (0..12).map(|block| (block, block % 4)).collect();
+    let changes = compare(&before, &after, 0.02);
+    assert_eq!(changes.cells[0].trials, [4, 12]);
 }
 
 /// "A trial that a cache answered where the medium was asked about is shown and does not vote."

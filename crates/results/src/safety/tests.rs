@@ -90,6 +90,7 @@ fn run(blocks: u32) -> Run {
         clock: Clock::Wall,
         baseline: configuration_id(&settings("barrier")),
         model_error: None,
+        survives: None,
     };
     let plan = Plan {
         schema: 1,
@@ -116,6 +117,7 @@ fn run(blocks: u32) -> Run {
         started: "2026-01-01T00:00:00Z".to_owned(),
         facts: Vec::new(),
         one_disk: Vec::new(),
+        machines: Default::default(),
     };
     let mut run = Run { plan, host, trials: Vec::new(), notes: Vec::new(), steps: Vec::new() };
     for block in 0..blocks {

@@ -237,7 +237,23 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "stacks = [\"null:4MiB\", \"null:2MiB\"]",
         "",
-        "plan.toml:5:10: [members.nothing] needs exactly one of files, models, devices, stacks",
+        "plan.toml:5:10: [members.nothing] needs exactly one of files, models, devices, stacks, rbd",
+    ),
+    (
+        "stacks = [\"null:4MiB\", \"null:2MiB\"]",
+        "rbd = \"image\"",
+        "plan.toml:6:7: stack text `rbd:image`, byte 4: found `image`, expected an image \
+        (POOL/IMAGE)",
+    ),
+    (
+        "stacks = [\"null:4MiB\", \"null:2MiB\"]",
+        "rbd = \"pool/image\"\npool_size = 3",
+        "plan.toml:7:13: pool_size and pool_min_size are said together",
+    ),
+    (
+        "stacks = [\"null:4MiB\", \"null:2MiB\"]",
+        "stacks = [\"null:4MiB\", \"null:2MiB\"]\npool_size = 3\npool_min_size = 2",
+        "plan.toml:7:13: this belongs to images of a Ceph cluster (rbd)",
     ),
     (
         "level = \"single\"\nmembers = [\"memory\", \"nothing\"]",

@@ -1,5 +1,6 @@
 //! Runs with known differences, and what must be said about them.
 
+mod machines;
 mod terms;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +30,7 @@ fn configuration(members: &str, chunk: Option<&str>, baseline: &str) -> Configur
         clock,
         baseline,
         model_error: None,
+        survives: None,
     }
 }
 
@@ -89,6 +91,7 @@ fn empty_run(blocks: u32) -> Run {
             started: "2026-11-21T09:00:00Z".into(),
             facts: Vec::new(),
             one_disk: Vec::new(),
+            machines: BTreeMap::new(),
         },
         trials: Vec::new(),
         notes: Vec::new(),
