@@ -109,6 +109,15 @@ impl Ceph {
         self.leaf(&image, "")
     }
 
+    /// Makes an image of what a file holds and returns the leaf of a stack that it is.
+    #[must_use]
+    pub fn import(&self, file: &Path, name: &str) -> String {
+        let (file, conf) = (file.display().to_string(), self.conf().display().to_string());
+        let image = format!("{POOL}/{name}");
+        tool("rbd", &["-c", &conf, "--no-progress", "import", &file, &image], &[]);
+        self.leaf(&image, "")
+    }
+
     /// The leaf of an image, with more options.
     #[must_use]
     pub fn leaf(&self, image: &str, options: &str) -> String {

@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -84,6 +84,8 @@ fn images_of_a_cluster_are_members_and_what_they_are_compared_with() {
     an_image_has_one_writer(&ceph, &image);
     nothing_is_left_of_a_program_that_was_killed(&ceph, &image);
     flushed_data_outlive_the_server(&ceph);
+    two_servers_never_have_the_same_images(&ceph);
+    a_plan_says_what_each_survives(&ceph);
     an_array_over_images_goes_on_without_an_osd(&mut ceph);
     assert!(servers(&ceph).is_empty());
 }
@@ -240,6 +242,127 @@ fn flushed_data_outlive_the_server(ceph: &Ceph) {
     drop(first);
     until_gone(ceph);
     assert!(read(&*device(&format!("{image}&read_only=yes")), data.len()) == data);
+}
+
+/// A host, as far as a server of raidloom can tell: a runtime folder of its own.
+struct Host(PathBuf);
+
+impl Host {
+    fn raidloom(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        let output = Command::new(raidloom())
+            .args(arguments)
+            .env("RAIDLOOM_RUNTIME_DIR", self.0.join("run"))
+            .env("RAIDLOOM_CONFIG_DIR", &self.0)
+            .current_dir(&self.0)
+            .stdin(Stdio::null())
+            .output()
+            .expect("raidloom");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
+    fn start(&self, text: &str) -> (Option<i32>, String) {
+        self.raidloom(&["array", "start", "--name", "tank", "--nbd", "unix", text])
+    }
+
+    fn signal(&self, signal: &str) {
+        let process = fs::read_to_string(self.0.join("run/tank/lock")).expect("its process");
+        let status = Command::new("kill").args([signal, process.trim()]).status();
+        assert!(status.is_ok_and(|status| status.success()));
+    }
+
+    /// The array that it serves.
+    fn array(&self) -> Arc<dyn Device> {
+        let socket = self.0.join("run/tank/nbd");
+        device(&format!("nbd+unix:///tank?socket={}", socket.display()))
+    }
+}
+
+/// "Two raidloom servers try to assemble the same members: the second is refused or fenced by
+/// events, never both", with images as members: refused while the cluster knows of the first one's
+/// server, which goes on while raidloom itself is stopped.
+fn two_servers_never_have_the_same_images(ceph: &Ceph) {
+    let [first, second] = ["first", "second"].map(|name| Host(ceph.folder().join(name)));
+    for host in [&first, &second] {
+        fs::create_dir(&host.0).expect("a folder");
+    }
+    let create = ["array", "create", "tank", "--level", "1", "--size", "16MiB"];
+    let (code, said) = first.raidloom(&[&create[..], &["-m", "m0", "-m", "m1"]].concat());
+    assert_eq!(code, Some(0), "{said}");
+    let [a, b] = ["m0", "m1"].map(|name| ceph.import(&first.0.join(name), name));
+    let text = format!("raid1(metadata=1.2, {a}, {b})");
+    let (code, said) = first.start(&text);
+    assert_eq!(code, Some(0), "{said}");
+    let data = noise(SEED + 2, MIB);
+    {
+        let array = first.array();
+        let mut channel = blocking(&*array);
+        channel.write_slice(0, &data).expect("a write");
+        channel.flush().expect("a flush");
+    }
+    for stopped in [false, true] {
+        if stopped {
+            first.signal("-STOP");
+        }
+        let (code, said) = second.start(&text);
+        assert_eq!((code, said.lines().count()), (Some(4), 1), "{said}");
+        assert!(said.contains(&format!("rbd:{POOL}/m0: in use by 127.0.0.1:")), "{said}");
+    }
+    first.signal("-KILL");
+    until_gone(ceph);
+    let (code, said) = second.start(&text);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(read(&*second.array(), data.len()) == data);
+    let (code, said) = second.raidloom(&["array", "stop", "tank"]);
+    assert_eq!(code, Some(0), "{said}");
+    until_gone(ceph);
+}
+
+/// "`members.ceph = { rbd = "pool/image" }` against arrays over the same disks; the report says
+/// what each survives."
+fn a_plan_says_what_each_survives(ceph: &Ceph) {
+    let _ = ceph.image("plan", 8);
+    let plan = format!(
+        "schema = 1\nname = \"Ceph or a mirror\"\n[members]\n\
+        ceph = {{ rbd = \"{POOL}/plan\", conf = \"{}\" }}\n\
+        files = {{ files = {{ count = 2, size = \"8MiB\", dir = \"{}\" }} }}\n\
+        [[add]]\nmembers = \"files\"\nlevel = [\"raid1\", \"single\"]\n\
+        [[add]]\nmembers = \"ceph\"\nlevel = \"single\"\n\
+        [baseline]\nmembers = \"files\"\nlevel = \"raid1\"\n\
+        [[workload]]\nsuite = \"devtest\"\n\
+        tests = [\"random read 16384\", \"random write 16384\"]\ntime_per_test = \"100ms\"\n\
+        ramp = \"0s\"\n[trials]\nblocks = 2\n",
+        ceph.conf().display(),
+        ceph.folder().display(),
+    );
+    let folder = ceph.folder();
+    fs::write(folder.join("plan.toml"), plan).expect("a plan");
+    let raidloom = |arguments: &[&str]| {
+        let mut command = Command::new(raidloom());
+        command.arg("--quiet").args(arguments).current_dir(folder).output().expect("raidloom")
+    };
+    let output = raidloom(&["run", "plan.toml", "--output", "run"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report = fs::read_to_string(folder.join("run/report.md")).expect("a report");
+    let survives = report.split("## What each survives").nth(1).expect(&report);
+    let row = |words: &[&str]| {
+        let is_it = |line: &&str| words.iter().all(|word| line.contains(word));
+        assert_eq!(survives.lines().filter(is_it).count(), 1, "{words:?}: {report}");
+    };
+    let alone = "stops; the data are on its members | this machine alone";
+    row(&["the loss of 1 member | all members are in the machine", alone]);
+    row(&["no member's loss | all members are in the machine", alone]);
+    row(&[
+        "goes on without 1, keeps its data without 1 of 2 copies",
+        "not certain: copies are on different OSDs",
+        "goes on: any machine can open the image | many machines",
+    ]);
+    // An image that is not there is found before anything is measured.
+    let wrong = fs::read_to_string(folder.join("plan.toml")).expect("the plan");
+    fs::write(folder.join("wrong.toml"), wrong.replace("/plan\"", "/none\"")).expect("a plan");
+    let output = raidloom(&["plan", "check", "wrong.toml"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("the pool pool has no image none"), "{said}");
+    until_gone(ceph);
 }
 
 /// "An array over two images, an OSD is killed, and it goes on."
