@@ -10,6 +10,12 @@ RULES := $(DESTDIR)$(PREFIX)/lib/udev/rules.d
 
 .PHONY: help build demo test bench install uninstall deb clean
 
+# What is built to be used does not tell where its sources and cargo's folder lie.
+CARGO_HOME ?= $(HOME)/.cargo
+REMAPPED := $(CURDIR)=/usr/src/raidloom $(CARGO_HOME)=/usr/src/cargo
+build demo bench: export RUSTFLAGS += $(addprefix --remap-path-prefix=,$(REMAPPED))
+build demo bench: export CFLAGS += $(addprefix -ffile-prefix-map=,$(REMAPPED))
+
 help:
 	@echo "make demo     build raidloom; which chunk size, on modelled disks; what parity costs, on files (2 minutes)"
 	@echo "make test     every check that CI makes"
