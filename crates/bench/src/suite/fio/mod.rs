@@ -576,7 +576,7 @@ mod tests {
         let clients = format!("127.0.0.1:{}, 127.0.0.1:{}", one.port, two.port);
         let error = run_on(&jobs, &clients).unwrap_err().to_string();
         // Its jobs run for the first time when files are laid out, so it may be missed there.
-        let gone = format!("fio: 127.0.0.1:{} ", two.port);
+        let gone = format!("fio: 127.0.0.1:{}", two.port);
         assert!(error.starts_with(&gone), "{error}");
     }
 }
