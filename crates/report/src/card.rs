@@ -58,7 +58,7 @@ fn place(workload: &Workload) -> Option<Place<'_>> {
 /// The card of what a comparison decided on; none where it decided on nothing, or where nothing of
 /// it was measured.
 pub(crate) fn card(run: &Run, comparison: &Comparison) -> Option<Card> {
-    let take = comparison.results().last()?.headline.take.as_ref()?;
+    let take = taken(comparison)?;
     let cells: Vec<(&Workload, &Cell)> = run
         .plan
         .workloads
@@ -95,6 +95,16 @@ pub(crate) fn card(run: &Run, comparison: &Comparison) -> Option<Card> {
         foot.push(say!(CARD_DOUBTFUL));
     }
     Some(Card { title: table::full_label(comparison, take), under, columns, rows, foot })
+}
+
+/// What was decided on, or the only configuration that there is.
+fn taken(comparison: &Comparison) -> Option<&String> {
+    let decided = comparison.results().last().and_then(|result| result.headline.take.as_ref());
+    let only = || {
+        let first = &comparison.cells.first()?.configuration;
+        comparison.cells.iter().all(|cell| cell.configuration == *first).then_some(first)
+    };
+    decided.or_else(only)
 }
 
 fn shown(metric: &Metric, cell: &Cell, buffered: bool, doubtful: &mut bool) -> String {

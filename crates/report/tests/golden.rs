@@ -325,6 +325,19 @@ fn the_card_has_the_figures_of_what_was_decided_on() {
     assert_eq!(report::card_text(&begun, &analyse(&begun)), None, "nothing was decided on");
 }
 
+/// One drive, measured by itself: there is nothing to decide on, and it has a card.
+#[test]
+fn the_only_configuration_has_a_card() {
+    let mut run = crystal();
+    let only = run.plan.configurations[0].settings.clone();
+    run.plan.configurations.truncate(1);
+    run.trials.retain(|trial| trial.settings == only);
+    let analysis = analyse(&run);
+    assert!(analysis.comparisons[0].results().all(|result| result.headline.take.is_none()));
+    let text = report::card_text(&run, &analysis).expect("a card");
+    assert!(text.contains("SEQ1M Q8T1") && text.contains("MB/s"), "{text}");
+}
+
 /// The small run with pull tests beside its speeds: one configuration in two breaks promises, and
 /// one could not be tested.
 fn with_pulls() -> Run {
