@@ -43,8 +43,8 @@ const RETRY_TIME: Duration = Duration::from_millis(200);
 const HELD_TIME: Duration = Duration::from_millis(20);
 /// So many pieces are sent with one system call at most.
 const SEND_PIECES_MAX: usize = 512;
-/// From so many bytes on, data go from the kernel to their place; fewer come with what else is
-/// there, and are copied.
+/// From so many bytes on a read is long, and its data go from the kernel to their place; those of
+/// short reads come with what else is there, and are copied.
 const DIRECT_MIN_BYTES: usize = 16 << 10;
 
 /// Tokens of the operations on a connection; each is under way once at most.
@@ -284,17 +284,18 @@ impl NbdChannel {
     fn receive(&mut self) {
         let State::Connected(connection) = &mut self.state else { return };
         connection.is_receiving = true;
+        let is_long = |bytes: usize| bytes >= DIRECT_MIN_BYTES;
+        let reads_are_long = is_long(self.last_read_bytes);
         if let Receiving::Data { rest, .. } = &mut connection.receiving
-            && rest.as_ref().is_some_and(|rest| rest.len() >= DIRECT_MIN_BYTES)
+            && rest.as_ref().is_some_and(|rest| reads_are_long || is_long(rest.len()))
             && let Some(rest) = rest.take()
         {
             connection.is_direct = true;
             return self.source.receive(&connection.file, rest, true, RECEIVE);
         }
-        // What comes with a head goes through the inbox: of long data that is nothing.
-        let most =
-            if self.last_read_bytes >= DIRECT_MIN_BYTES { DATA_CHUNK_BYTES } else { usize::MAX };
-        let most = most.max(connection.receiving.needed_bytes());
+        // Of what follows a head of a long read as little as possible is to be copied.
+        let needed = connection.receiving.needed_bytes();
+        let most = if reads_are_long { needed.max(DATA_CHUNK_BYTES) } else { usize::MAX };
         connection.is_direct = false;
         let room = connection.inbox.room(most);
         self.source.receive(&connection.file, room, false, RECEIVE);
