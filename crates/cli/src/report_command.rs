@@ -50,8 +50,8 @@ pub(crate) struct ReportArguments {
         default_missing_value = "-")]
     pub fcv_table: Option<PathBuf>,
 
-    /// Write the figures of what was decided on here as a card to post: a picture where the name
-    /// ends in .svg, else text (- for standard output)
+    /// Write the figures of what was decided on, or of the only configuration, here as a card to
+    /// post: a picture where the name ends in .svg, else text (- for standard output)
     #[arg(long, value_name = "FILE")]
     pub card: Option<PathBuf>,
 
@@ -178,7 +178,11 @@ fn card(path: &Path, run: &Run, analysis: &Analysis) -> Result<String, Failure> 
         true => report::card_svg(run, analysis),
         false => report::card_text(run, analysis),
     };
-    card.ok_or_else(|| Failure::invalid_results("there is no card: the run has decided on nothing"))
+    card.ok_or_else(|| {
+        Failure::invalid_results(
+            "there is no card: the run has decided on nothing, or has no figures of it",
+        )
+    })
 }
 
 fn write(output: &Output, path: &Path, text: &str) -> Result<(), Failure> {

@@ -129,7 +129,7 @@ pub fn merge(folders: &[PathBuf], output: &Path) -> Result<Merged, Error> {
     for (folder, shard, machine, read) in parts {
         if is_measured && machines > 1 {
             let number = (0..).zip(&numbers).find(|(_, known)| **known == machine);
-            let number = number.map_or(0, |(number, _)| number);
+            let (number, _) = number.expect("the machine of every part is among them");
             host.machines.extend(read.trials.iter().map(|trial| (trial.block, number)));
         }
         host.started = host.started.min(read.host.started);

@@ -1,5 +1,5 @@
-//! The card: what was decided on, in four rows that people know, to be posted as a picture or
-//! pasted as text. Rows are CrystalDiskMark's where they were measured, direct and through the page
+//! The card: what was decided on, or the only configuration, in four rows that people know, to be
+//! posted as a picture or pasted as text. Rows are CrystalDiskMark's where they were measured, direct and through the page
 //! cache side by side; of other suites one of each kind of work.
 
 use std::fmt::Write as _;
@@ -55,8 +55,8 @@ fn place(workload: &Workload) -> Option<Place<'_>> {
     (is_known && is_way).then_some(Place { row, write: way == "write", buffered })
 }
 
-/// The card of what a comparison decided on; none where it decided on nothing, or where nothing of
-/// it was measured.
+/// The card of what a comparison decided on, or of its only configuration; none where it decided on
+/// nothing, or where nothing of that was measured.
 pub(crate) fn card(run: &Run, comparison: &Comparison) -> Option<Card> {
     let take = taken(comparison)?;
     let cells: Vec<(&Workload, &Cell)> = run
