@@ -1,6 +1,6 @@
 //! The card: what was decided on, or the only configuration, in four rows that people know, to be
-//! posted as a picture or pasted as text. Rows are CrystalDiskMark's where they were measured, direct and through the page
-//! cache side by side; of other suites one of each kind of work.
+//! posted as a picture or pasted as text. Rows are CrystalDiskMark's where they were measured,
+//! direct and through the page cache side by side; of other suites one of each kind of work.
 
 use std::fmt::Write as _;
 

@@ -261,10 +261,8 @@ impl Fio<'_> {
         if self.clients.is_empty() {
             return Ok(self.run("--create_only=1", session)?.is_some());
         }
-        let job = job_file(&format!(
-            "{}create_only=1\n",
-            self.text.replacen('\n', "\ncreate_only=1\n", 1)
-        ))?;
+        // Behind the head of the first section, which holds for all jobs.
+        let job = job_file(&self.text.replacen('\n', "\ncreate_only=1\n", 1))?;
         let path = escape::shell(&job.path().to_string_lossy());
         let mut versions = Vec::new();
         for client in self.clients {
