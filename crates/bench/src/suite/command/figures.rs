@@ -8,6 +8,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use regex_lite::Regex;
 use results::Better;
@@ -101,15 +102,19 @@ impl Wanted {
         self.0.iter().map(of).collect()
     }
 
-    /// All figures of what a program said, name to value.
+    /// All figures of what a program said in the time it took, name to value.
     ///
     /// # Errors
     /// Which figure is not there, or is no number.
-    pub(super) fn read(&self, output: &Output) -> Result<BTreeMap<String, f64>, String> {
+    pub(super) fn read(
+        &self,
+        output: &Output,
+        elapsed: Duration,
+    ) -> Result<BTreeMap<String, f64>, String> {
         let mut figures = BTreeMap::new();
         for entry in &self.0 {
             match entry {
-                Entry::Known(known) => figures.extend((known.read)(output)?),
+                Entry::Known(known) => figures.extend((known.read)(output, elapsed)?),
                 Entry::Own(own) => {
                     let figure = own.read(output)?;
                     figures.insert(own.name.clone(), figure);
@@ -308,7 +313,7 @@ mod tests {
             "average = 9\naverage = 1,250.5 ms\n{ \"jobs\": [{ \"a/b\": { \"rate\": 12 }, \
             \"waste\": \"0.5\" }] }\nbye\n",
         );
-        let figures = wanted.read(&output).unwrap();
+        let figures = wanted.read(&output, Duration::ZERO).unwrap();
         let expected = [("commit_seconds", 1.2505), ("mail_per_second", 12.0), ("waste", 0.5)];
         assert_eq!(figures, expected.map(|(name, figure)| (name.to_owned(), figure)).into());
         let rows: Vec<_> = wanted.rows().into_iter().map(|row| (row.row, row.better)).collect();
@@ -328,7 +333,7 @@ mod tests {
             ("a_seconds json $.a", "{ \"a\": {} }", "/a is no number"),
         ] {
             let wanted = Wanted::parse(wanted).unwrap();
-            let error = wanted.read(&said(output)).unwrap_err();
+            let error = wanted.read(&said(output), Duration::ZERO).unwrap_err();
             assert!(error.contains(words), "{output}: {error}");
         }
     }

@@ -1,6 +1,7 @@
 //! What programs that people use to load disks say, and which figures are in it.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use regex_lite::Regex;
 
@@ -17,8 +18,8 @@ pub(super) struct Known {
     pub(super) row: &'static str,
     /// The metric that the row is judged by, of which more is better.
     pub(super) metric: &'static str,
-    /// All figures in what the program said; that metric is among them.
-    pub(super) read: fn(&Output) -> Result<Figures, String>,
+    /// All figures in what the program said in the time it took; that metric is among them.
+    pub(super) read: fn(&Output, Duration) -> Result<Figures, String>,
 }
 
 type Figures = BTreeMap<String, f64>;
@@ -69,7 +70,7 @@ fn with(figures: Figures, metric: &str, program: &str) -> Result<Figures, String
     }
 }
 
-fn pgbench(output: &Output) -> Result<Figures, String> {
+fn pgbench(output: &Output, _: Duration) -> Result<Figures, String> {
     let (text, mut figures) = (&output.out, Figures::new());
     put(&mut figures, "transactions_per_second", text, r"(?m)^tps = ([0-9.]+)", 1.0);
     put(&mut figures, "latency_mean_seconds", text, r"(?m)^latency average = ([0-9.]+) ms", 1e-3);
@@ -87,7 +88,7 @@ fn pgbench(output: &Output) -> Result<Figures, String> {
     with(figures, "transactions_per_second", "pgbench")
 }
 
-fn sysbench(output: &Output) -> Result<Figures, String> {
+fn sysbench(output: &Output, _: Duration) -> Result<Figures, String> {
     let (text, mut figures) = (&output.out, Figures::new());
     let events = last(text, r"total number of events:\s+([0-9]+)");
     let time = last(text, r"total time:\s+([0-9.]+)s");
@@ -108,7 +109,7 @@ fn sysbench(output: &Output) -> Result<Figures, String> {
     with(figures, "events_per_second", "sysbench")
 }
 
-fn dd(output: &Output) -> Result<Figures, String> {
+fn dd(output: &Output, _: Duration) -> Result<Figures, String> {
     let mut figures = Figures::new();
     let line = r"([0-9]+) bytes .*copied, ([0-9.e+-]+) s,";
     if let Some([bytes, seconds]) = last(&output.err, line).as_deref()
@@ -120,15 +121,22 @@ fn dd(output: &Output) -> Result<Figures, String> {
     with(figures, THROUGHPUT, "dd")
 }
 
-fn rsync(output: &Output) -> Result<Figures, String> {
+/// The rate is made of the bytes that were sent and received: the one that rsync prints counts whole
+/// seconds and adds half of one, whatever was copied in 10 ms.
+fn rsync(output: &Output, elapsed: Duration) -> Result<Figures, String> {
     let (text, mut figures) = (&output.out, Figures::new());
-    put(&mut figures, THROUGHPUT, text, r"(?m)  ([0-9.,]+) bytes/sec$", 1.0);
+    let moved = r"(?m)^sent ([0-9,]+) bytes  received ([0-9,]+) bytes  ";
+    if let Some([sent, received]) = last(text, moved).as_deref()
+        && !elapsed.is_zero()
+    {
+        figures.insert(THROUGHPUT.to_owned(), (sent + received) / elapsed.as_secs_f64());
+    }
     let transferred = r"Total transferred file size: ([0-9,]+) bytes";
     put(&mut figures, "transferred_bytes", text, transferred, 1.0);
     with(figures, THROUGHPUT, "rsync")
 }
 
-fn fio_json(output: &Output) -> Result<Figures, String> {
+fn fio_json(output: &Output, _: Duration) -> Result<Figures, String> {
     let document = document(&output.out)?;
     let jobs = document["jobs"].as_array().map_or(&[][..], Vec::as_slice);
     let mut groups: Vec<u64> = jobs.iter().filter_map(|job| job["groupid"].as_u64()).collect();
@@ -148,28 +156,27 @@ fn fio_json(output: &Output) -> Result<Figures, String> {
 mod tests {
     use super::*;
 
-    /// What the programs say, as far as it is read. `dd` is copied from what it printed; the others
-    /// have the form that their manuals show, and were not run.
-    const PGBENCH: &str = "transaction type: <builtin: TPC-B (sort of)>\nscaling factor: 1\nquery \
-        mode: simple\nnumber of clients: 1\nnumber of transactions actually processed: 100/100\n\
-        number of failed transactions: 0 (0.000%)\nlatency average = 1.500 ms\nlatency stddev = \
-        0.250 ms\ninitial connection time = 2.5 ms\ntps = 612.345678 (without initial connection \
-        time)\n";
-    const SYSBENCH: &str = "File operations:\n    reads/s:                      3000.00\n\n\
-        Throughput:\n    read, MiB/s:                  48.00\n    written, MiB/s:               \
-        32.00\n\nGeneral statistics:\n    total time:                          10.0000s\n    total \
-        number of events:              120000\n\nLatency (ms):\n         min:                      \
-        \x20             0.00\n         avg:                                    0.08\n         \
-        max:                                    5.00\n         95th percentile:                    \
-        \x20   0.40\n";
+    /// What the programs printed, as far as it is read.
+    const PGBENCH: &str = "pgbench (15.20)\ntransaction type: <builtin: TPC-B (sort of)>\nnumber of \
+        clients: 2\nnumber of transactions actually processed: 940\nnumber of failed \
+        transactions: 0 (0.000%)\nlatency average = 4.255 ms\ninitial connection time = 3.638 ms\n\
+        tps = 470.031727 (without initial connection time)\n";
+    const SYSBENCH: &str = "File operations:\n    reads/s:                      30127.26\n    \
+        writes/s:                     20084.84\n    fsyncs/s:                     2009.48\n\n\
+        Throughput:\n    read, MiB/s:                  470.74\n    written, MiB/s:               \
+        313.83\n\nGeneral statistics:\n    total time:                          3.0040s\n    total \
+        number of events:              156935\n\nLatency (ms):\n         min:                      \
+        \x20             0.00\n         avg:                                    0.02\n         \
+        max:                                    8.11\n         95th percentile:                    \
+        \x20   0.01\n         sum:                                 2956.45\n";
     const DD: &str = "256+0 records in\n256+0 records out\n16777216 bytes (17 MB, 16 MiB) copied, \
         0.00838861 s, 2.0 GB/s\n";
-    const RSYNC: &str = "Total transferred file size: 52,428,800 bytes\n\nsent 52,441,693 bytes  \
-        received 35 bytes  34,961,152.00 bytes/sec\ntotal size is 52,428,800  speedup is 1.00\n";
+    const RSYNC: &str = "Total transferred file size: 61,794 bytes\n\nsent 63,500 bytes  received \
+        494 bytes  127,988.00 bytes/sec\ntotal size is 61,794  speedup is 0.97\n";
 
     fn read(name: &str, out: &str, err: &str) -> Result<Figures, String> {
         let output = Output { out: out.to_owned(), err: err.to_owned() };
-        (find(name).unwrap().read)(&output)
+        (find(name).unwrap().read)(&output, Duration::from_millis(500))
     }
 
     #[test]
@@ -179,18 +186,19 @@ mod tests {
             assert!((found / expected - 1.0).abs() < 1e-9, "{name}: {found}, not {expected}");
         };
         let pgbench = read("pgbench", PGBENCH, "").unwrap();
-        near(&pgbench, "transactions_per_second", 612.345_678);
-        near(&pgbench, "latency_mean_seconds", 0.0015);
-        near(&pgbench, "operations_count", 100.0);
+        near(&pgbench, "transactions_per_second", 470.031_727);
+        near(&pgbench, "latency_mean_seconds", 0.004_255);
+        near(&pgbench, "operations_count", 940.0);
         assert_eq!(pgbench["failed_transactions_count"], 0.0);
         let sysbench = read("sysbench", SYSBENCH, "").unwrap();
-        near(&sysbench, "events_per_second", 12_000.0);
-        near(&sysbench, "write_throughput_bytes_per_second", 32.0 * MIB);
-        near(&sysbench, "latency_p95_seconds", 0.0004);
+        near(&sysbench, "events_per_second", 156_935.0 / 3.004);
+        near(&sysbench, "write_throughput_bytes_per_second", 313.83 * MIB);
+        near(&sysbench, "latency_p95_seconds", 0.000_01);
+        near(&sysbench, "latency_max_seconds", 0.008_11);
         near(&read("dd", "", DD).unwrap(), THROUGHPUT, 16_777_216.0 / 0.008_388_61);
         let rsync = read("rsync", RSYNC, "").unwrap();
-        near(&rsync, THROUGHPUT, 34_961_152.0);
-        near(&rsync, "transferred_bytes", 52_428_800.0);
+        near(&rsync, THROUGHPUT, (63_500.0 + 494.0) / 0.5);
+        near(&rsync, "transferred_bytes", 61_794.0);
     }
 
     #[test]

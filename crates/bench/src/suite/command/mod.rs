@@ -286,7 +286,7 @@ impl Commands<'_> {
             return Ok(None);
         };
         let flush = program::sync(place.path(), session)?;
-        let figures = self.wanted.read(&ran.output).map_err(|text| {
+        let figures = self.wanted.read(&ran.output, ran.elapsed).map_err(|text| {
             Error::new(ErrorKind::Other, format!("{text}{}", ran.output.shown()))
         })?;
         let failed = figures.get("failed_transactions_count").filter(|count| **count > 0.0);
