@@ -248,6 +248,7 @@ fn curves(run: &Run, access: &str, points: &[(&str, String, u32, &Cell)]) -> Opt
     if depths.len() < 2 || !timed {
         return None;
     }
+    let called = numbers::workload(access);
     let lines = |metric: &str| {
         let series = names.iter().map(|name| {
             let cells: Vec<Option<&Cell>> = depths
@@ -271,7 +272,7 @@ fn curves(run: &Run, access: &str, points: &[(&str, String, u32, &Cell)]) -> Opt
             Series { name: numbers::spaced_sizes(name), marks: marks.collect() }
         });
         Lines {
-            name: access.to_owned(),
+            name: called.clone(),
             metric: numbers::spoken(metric),
             unit: numbers::unit(metric).name,
             axis: "depth".to_owned(),
@@ -281,7 +282,7 @@ fn curves(run: &Run, access: &str, points: &[(&str, String, u32, &Cell)]) -> Opt
             baseline: None,
         }
     };
-    Some(Load { access: access.to_owned(), rate: lines(rated), latency: lines(LATENCY) })
+    Some(Load { rate: lines(rated), latency: lines(LATENCY), access: called })
 }
 
 /// One configuration in throughput and latency.

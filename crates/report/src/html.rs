@@ -308,6 +308,12 @@ fn grades(analysis: &Analysis) -> Markup {
 }
 
 fn scores(analysis: &Analysis) -> Markup {
+    let forests = |comparison| {
+        let kinds = Comparison::results(comparison).filter(|kind| !kind.scores.is_empty());
+        kinds.map(|kind| (kind, svg::forest(comparison, kind, analysis.margin))).collect()
+    };
+    let found: Vec<(&Comparison, Vec<(&KindResult, Chart)>)> =
+        analysis.comparisons.iter().map(|one| (one, forests(one))).collect();
     html! {
         section aria-labelledby="scores" {
             h2 #scores { (say!(SCORES)) }
@@ -316,19 +322,19 @@ fn scores(analysis: &Analysis) -> Markup {
                 span.key-best { (say!(SCORES_NOTE_MARKED)) }
                 (say!(SCORES_NOTE_AFTER, margin = numbers::percent(analysis.margin)))
             }
-            @for comparison in &analysis.comparisons {
-                h3 { (title(comparison)) }
-                @let forests: Vec<(&KindResult, Chart)> = comparison.results()
-                    .filter(|kind| !kind.scores.is_empty())
-                    .map(|kind| (kind, svg::forest(comparison, kind, analysis.margin)))
-                    .collect();
-                div.forests style=(room(forests.iter().map(|(_, chart)| chart))) {
-                    @for (kind, chart) in &forests {
-                        figure {
-                            figcaption { (numbers::kind(kind.group)) }
-                            (scrolled(&say!(SCORES_OF, kind = numbers::kind(kind.group)),
-                                &chart.svg))
-                            (behind(&table::scores(comparison, kind)))
+            div.places style=(room(found.iter().flat_map(|(_, all)| all).map(|(_, one)| one))) {
+                @for (comparison, forests) in &found {
+                    div.place {
+                        h3 { (title(comparison)) }
+                        div.forests style=(room(forests.iter().map(|(_, chart)| chart))) {
+                            @for (kind, chart) in forests {
+                                figure {
+                                    figcaption { (numbers::kind(kind.group)) }
+                                    (scrolled(&say!(SCORES_OF, kind = numbers::kind(kind.group)),
+                                        &chart.svg))
+                                    (behind(&table::scores(comparison, kind)))
+                                }
+                            }
                         }
                     }
                 }
@@ -362,17 +368,28 @@ fn room<'a>(charts: impl Iterator<Item = &'a Chart>) -> String {
     format!("--wide:{}px", svg::px(charts.map(|chart| chart.width).fold(0.0, f64::max)))
 }
 
-/// Charts beside each other, each with what it shows above it: caption, name, chart.
-fn grid(charts: impl Iterator<Item = (String, String, Chart)>) -> Markup {
-    let charts: Vec<_> = charts.collect();
+/// A chart with its caption and its name.
+type Captioned = (String, String, Chart);
+
+/// Charts beside each other, each with what it shows above it.
+fn grid(charts: &[Captioned]) -> Markup {
     html! {
         div.grid style=(room(charts.iter().map(|(.., chart)| chart))) {
-            @for (caption, name, chart) in &charts {
+            @for (caption, name, chart) in charts {
                 div.small {
                     p.kind { (caption) }
                     (scrolled(name, &chart.svg))
                 }
             }
+        }
+    }
+}
+
+/// What is shown of each comparison, beside each other where each has one chart.
+fn places<'a>(charts: impl Iterator<Item = &'a Captioned>, shown: &[Markup]) -> Markup {
+    html! {
+        div.places style=(room(charts.map(|(.., chart)| chart))) {
+            @for place in shown { div.place { (place) } }
         }
     }
 }
@@ -393,94 +410,115 @@ fn legend(names: &[&str], baseline: Option<String>) -> Markup {
 }
 
 fn units(run: &Run, analysis: &Analysis) -> Markup {
-    let charts: Vec<(&Comparison, Vec<Lines>)> = analysis
-        .comparisons
-        .iter()
-        .map(|comparison| (comparison, charts::by_axis(run, comparison)))
-        .filter(|(_, charts)| !charts.is_empty())
-        .collect();
+    let mut drawn: Vec<Captioned> = Vec::new();
+    let mut each: Vec<Markup> = Vec::new();
+    for comparison in &analysis.comparisons {
+        let charts = charts::by_axis(run, comparison);
+        let Some(first) = charts.first() else { continue };
+        let names: Vec<&str> = first.series.iter().map(|series| series.name.as_str()).collect();
+        let baseline =
+            first.baseline.as_ref().map(|_| table::label(comparison, &comparison.baseline));
+        let place = table::comparison_title(comparison);
+        let these = charts.iter().map(|chart| {
+            let name = say!(
+                BY_AXIS_TITLE,
+                name = chart.name,
+                metric = chart.metric,
+                axis = first.axis,
+                place = place
+            );
+            let drawn = svg::lines(chart, &name);
+            (chart.name.clone(), name, drawn)
+        });
+        let these: Vec<Captioned> = these.collect();
+        each.push(html! {
+            h3 { (title(comparison)) span.against { (say!(BY, axis = first.axis)) } }
+            figure {
+                (legend(&names, baseline))
+                (grid(&these))
+                (behind(&chart_tables::by_axis(&charts, comparison)))
+            }
+        });
+        drawn.extend(these);
+    }
     html! {
-        @if !charts.is_empty() {
+        @if !each.is_empty() {
             section aria-labelledby="units" {
                 h2 #units { (say!(IN_UNITS)) }
                 p.note { (say!(IN_UNITS_NOTE)) }
-                @for (comparison, charts) in &charts {
-                    @let axis = &charts[0].axis;
-                    @let names: Vec<&str> =
-                        charts[0].series.iter().map(|series| series.name.as_str()).collect();
-                    h3 { (title(comparison)) span.against { (say!(BY, axis = axis)) } }
-                    figure {
-                        (legend(&names, charts[0].baseline.as_ref()
-                            .map(|_| table::label(comparison, &comparison.baseline))))
-                        (grid(charts.iter().map(|chart| {
-                            let name = say!(BY_AXIS_TITLE, name = chart.name,
-                                metric = chart.metric, axis = axis,
-                                place = table::comparison_title(comparison));
-                            let drawn = svg::lines(chart, &name);
-                            (chart.name.clone(), name, drawn)
-                        })))
-                        (behind(&chart_tables::by_axis(charts, comparison)))
-                    }
-                }
+                (places(drawn.iter(), &each))
             }
         }
     }
 }
 
 fn latency(run: &Run, analysis: &Analysis) -> Markup {
+    let mut drawn: Vec<Captioned> = Vec::new();
+    let mut each: Vec<Markup> = Vec::new();
+    for comparison in &analysis.comparisons {
+        let fronts = charts::fronts(run, comparison);
+        let place = table::comparison_title(comparison);
+        let these = fronts.iter().map(|front| {
+            let name = say!(FRONT_TITLE, name = front.name, place = place);
+            let drawn = svg::front(front, &name);
+            (front.name.clone(), name, drawn)
+        });
+        let these: Vec<Captioned> = these.collect();
+        each.push(html! {
+            h3 { (title(comparison)) }
+            figure {
+                (grid(&these))
+                (folded(&say!(ALL_RATES), &chart_tables::rates(run, comparison, &fronts)))
+                @if let Some(times) = chart_tables::times(run, comparison) { (shown(&times)) }
+            }
+        });
+        drawn.extend(these);
+    }
     html! {
         section aria-labelledby="latency" {
             h2 #latency { (say!(LATENCY)) }
             p.note { (say!(LATENCY_NOTE)) }
-            @for comparison in &analysis.comparisons {
-                @let fronts = charts::fronts(run, comparison);
-                h3 { (title(comparison)) }
-                figure {
-                    (grid(fronts.iter().map(|front| {
-                        let name = say!(FRONT_TITLE, name = front.name,
-                            place = table::comparison_title(comparison));
-                        let drawn = svg::front(front, &name);
-                        (front.name.clone(), name, drawn)
-                    })))
-                    (folded(&say!(ALL_RATES),
-                        &chart_tables::rates(run, comparison, &fronts)))
-                    @if let Some(times) = chart_tables::times(run, comparison) { (shown(&times)) }
-                }
-            }
+            (places(drawn.iter(), &each))
         }
     }
 }
 
 fn tails(run: &Run, analysis: &Analysis) -> Markup {
-    let found: Vec<_> = analysis
-        .comparisons
-        .iter()
-        .map(|comparison| (comparison, charts::tails(run, comparison)))
-        .filter(|(_, tails)| !tails.is_empty())
-        .collect();
+    let mut drawn: Vec<Captioned> = Vec::new();
+    let mut each: Vec<Markup> = Vec::new();
+    for comparison in &analysis.comparisons {
+        let tails = charts::tails(run, comparison);
+        if tails.is_empty() {
+            continue;
+        }
+        let others =
+            comparison.configurations.iter().filter(|member| member.id != comparison.baseline);
+        let names: Vec<String> =
+            others.map(|member| table::label(comparison, &member.id)).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let place = table::comparison_title(comparison);
+        let these = tails.iter().map(|one| {
+            let name = say!(TAILS_TITLE, name = one.name, place = place);
+            let drawn = svg::tails(one, &names, &name);
+            (one.name.clone(), name, drawn)
+        });
+        let these: Vec<Captioned> = these.collect();
+        each.push(html! {
+            h3 { (title(comparison)) }
+            figure {
+                (legend(&names, Some(table::label(comparison, &comparison.baseline))))
+                (grid(&these))
+                (behind(&chart_tables::tails(&tails, comparison)))
+            }
+        });
+        drawn.extend(these);
+    }
     html! {
-        @if !found.is_empty() {
+        @if !each.is_empty() {
             section aria-labelledby="tails" {
                 h2 #tails { (say!(TAILS)) }
                 p.note { (say!(TAILS_NOTE)) }
-                @for (comparison, tails) in &found {
-                    @let others = comparison.configurations.iter()
-                        .filter(|member| member.id != comparison.baseline)
-                        .map(|member| table::label(comparison, &member.id));
-                    @let names: Vec<String> = others.collect();
-                    @let names: Vec<&str> = names.iter().map(String::as_str).collect();
-                    h3 { (title(comparison)) }
-                    figure {
-                        (legend(&names, Some(table::label(comparison, &comparison.baseline))))
-                        (grid(tails.iter().map(|one| {
-                            let name = say!(TAILS_TITLE, name = one.name,
-                                place = table::comparison_title(comparison));
-                            let drawn = svg::tails(one, &names, &name);
-                            (one.name.clone(), name, drawn)
-                        })))
-                        (behind(&chart_tables::tails(tails, comparison)))
-                    }
-                }
+                (places(drawn.iter(), &each))
             }
         }
     }
@@ -499,7 +537,7 @@ fn load(run: &Run, analysis: &Analysis) -> Markup {
                     figure {
                         figcaption { (load.access) }
                         (legend(&names, None))
-                        (grid([&load.rate, &load.latency].into_iter().map(|chart| {
+                        (grid(&[&load.rate, &load.latency].map(|chart| {
                             let name = say!(LOAD_TITLE, name = load.access, metric = chart.metric);
                             let drawn = svg::lines(chart, &name);
                             (chart.metric.clone(), name, drawn)
@@ -527,12 +565,12 @@ fn effects(run: &Run, analysis: &Analysis) -> Markup {
                 @for (comparison, effects) in &found {
                     h3 { (title(comparison)) }
                     figure {
-                        (grid(effects.iter().map(|effect| {
+                        (grid(&effects.iter().map(|effect| {
                             let name = say!(EFFECTS_TITLE, axis = effect.axis,
                                 place = table::comparison_title(comparison));
                             let drawn = svg::effects(effect, effects, &name);
                             (effect.axis.clone(), name, drawn)
-                        })))
+                        }).collect::<Vec<_>>()))
                         (behind(&chart_tables::effects(effects, comparison)))
                     }
                 }

@@ -18,9 +18,10 @@ use testkit::{Browser, Kept, chromium};
 const WIDTHS: [u32; 3] = [380, 1024, 1920];
 
 /// Parts that are pictured.
-const PARTS: [(&str, &str); 4] = [
+const PARTS: [(&str, &str); 5] = [
     ("decision", ".verdict"),
     ("card", ".to-post svg"),
+    ("scores", "[aria-labelledby=scores]"),
     ("ratios", "[aria-labelledby=ratios]"),
     ("trials", "[aria-labelledby=trials]"),
 ];
