@@ -406,3 +406,69 @@ fn what_a_guest_cannot_do_is_said_in_one_line() {
     assert_eq!((code, said.as_str()), (Some(1), "a\n"), "{errors}");
     assert!(errors.contains("ended with 9"), "{errors}");
 }
+
+const WITH_FIO: &str = r#"
+schema = 1
+name = "fio in a guest"
+[members.disk]
+models = ["st340015a"]
+[matrix]
+level = "single"
+place = "guest"
+memory = "320MiB"
+disk_size = "256MiB"
+file_system = "none"
+WORK
+[trials]
+blocks = 1
+"#;
+
+/// fio reads the processor's counter unless it is told not to, and that runs in real time: a disk
+/// of a hundred requests a second had 300,000 of them. The suite tells it; figures of a command
+/// that does not are shown, and say nothing.
+#[test]
+fn what_fio_measures_in_a_guest_is_modelled_or_has_no_say() {
+    if !is_built() {
+        return;
+    }
+    if Command::new("fio").arg("--version").output().is_err() {
+        testkit::missing!("fio is not installed");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let job = "[seek]\nrw=randread\nbs=4k\nsize=64m\nio_size=256k\ndirect=1\n";
+    std::fs::write(at("seek.fio"), job).unwrap();
+    let by_hand = "fio --name=seek --filename={device} --rw=randread --bs=4k --size=64m --io_size=256k \
+        --direct=1 \
+        --output-format=json";
+    let trials = |name: &str, work: &str| {
+        let plan = at(&format!("{name}.toml"));
+        std::fs::write(&plan, WITH_FIO.replace("WORK", &format!("[[workload]]\n{work}"))).unwrap();
+        let (_, said, errors) = raidloom(&["run", &plan, "--output", &at(name)]);
+        let trials = std::fs::read_to_string(at(&format!("{name}/trials.jsonl")))
+            .unwrap_or_else(|error| panic!("{name}: {error}: {errors}"));
+        let trials: Vec<Value> =
+            trials.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(trials.len(), 1, "{name}: {errors}");
+        (trials, said)
+    };
+    let command = |run: &str| format!("suite = 'command'\nrun = '{run}'\nfigures = 'fio'\n");
+    let told = format!("{by_hand} --clocksource=clock_gettime");
+    for (name, work) in [
+        ("suite", &*format!("suite = 'fio'\njob = '{}'\n", at("seek.fio"))),
+        ("told", &*command(&told)),
+    ] {
+        for trial in trials(name, work).0 {
+            let rate = trial["metrics"]["throughput_bytes_per_second"].as_f64().unwrap();
+            assert!((40.0..400.0).contains(&(rate / 4096.0)), "{name}: a disk that seeks: {trial}");
+            assert_eq!(trial["flags"], serde_json::json!([]), "{name}: {trial}");
+        }
+    }
+    let (found, said) = trials("by-hand", &command(by_hand));
+    for trial in found {
+        let flag = trial["flags"][0].as_str().unwrap();
+        assert!(flag.starts_with("not in modelled time: fio reads the processor's own"), "{trial}");
+    }
+    assert!(said.contains("without a vote: not in modelled time: fio"), "{said}");
+}

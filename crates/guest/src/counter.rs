@@ -33,9 +33,14 @@ pub fn is_read_in(bytes: &[u8]) -> bool {
 }
 
 /// What is to be said of a command for the shell: a line for each program in it that reads the
-/// counter, and was not told to leave it alone. `folders` is where programs lie, as in `PATH`.
+/// counter, and was not told to leave it alone. Programs are looked for in `PATH`.
 #[must_use]
-pub fn flags(command: &str, folders: &[PathBuf]) -> Vec<String> {
+pub fn flags(command: &str) -> Vec<String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    flags_in(command, &std::env::split_paths(&path).collect::<Vec<_>>())
+}
+
+fn flags_in(command: &str, folders: &[PathBuf]) -> Vec<String> {
     let is_separator = |letter: char| letter.is_whitespace() || ";&|(){}'\"`<>$".contains(letter);
     let mut flags = Vec::new();
     let mut seen = Vec::new();
@@ -90,7 +95,7 @@ mod tests {
         put("timer", &[&READ_IN_ORDER[..], &SHIFT].concat());
         put("copy", &[]);
         let folders = [folder.path().to_owned()];
-        let flagged = |command: &str| flags(command, &folders);
+        let flagged = |command: &str| flags_in(command, &folders);
         assert_eq!(flagged("copy a b; nothing here"), [""; 0]);
         assert_eq!(flagged("fio --clocksource=clock_gettime --name=a"), [""; 0]);
         let found = flagged("cd x && (timer 3; timer 4)|fio --name=a");

@@ -112,7 +112,7 @@ fn shown(metric: &Metric, cell: &Cell, buffered: bool, doubtful: &mut bool) -> S
     let counts = |flag: &str| match doubt(flag) {
         // That a cache answers is what is asked for there.
         Doubt::NotTheMedium => !buffered,
-        Doubt::NotSteady | Doubt::Busy => true,
+        Doubt::NotSteady | Doubt::NotItsClock | Doubt::Busy => true,
         Doubt::Note => false,
     };
     let is_doubtful = cell.flags.iter().any(|flag| counts(&flag.text));

@@ -8,7 +8,7 @@ use results::types::{Configuration, Run};
 use serde_json::{Value, json};
 
 use crate::card::{Card, card};
-use crate::charts::{self, Lines};
+use crate::charts;
 use crate::decision::decision;
 use crate::svg::Chart;
 use crate::table::{self, Table};

@@ -197,7 +197,7 @@ impl<'a> Table<'a> {
     ) -> Option<String> {
         let asks_a_cache = self.asks_a_cache(configuration, workload);
         let is_silent = |flag: &&String| match claim::doubt(flag) {
-            Doubt::NotSteady => true,
+            Doubt::NotSteady | Doubt::NotItsClock => true,
             Doubt::NotTheMedium => !asks_a_cache,
             Doubt::Busy | Doubt::Note => false,
         };

@@ -162,6 +162,9 @@ pub struct Session<'a> {
     pub files: &'a dyn OpenFile,
     /// Where other programs find the target, if it is a device that they can open.
     pub device_path: Option<PathBuf>,
+    /// Whether the clock is modelled, as in a guest: the processor's own counter shows another
+    /// time.
+    pub modelled_clock: bool,
     /// The names of the phases that are wanted; the others are passed over without a row. For
     /// suites whose rows stand alone ([`super::Rows::Alone`]); `None` is all of them.
     pub only: Option<Vec<String>>,
@@ -190,6 +193,7 @@ impl<'a> Session<'a> {
             ticker,
             files: &NoFiles,
             device_path: None,
+            modelled_clock: false,
             only: None,
             meter,
             observer,

@@ -106,6 +106,7 @@ pub(super) fn run(
     let files = Files(processor);
     session.files = &files;
     session.device_path = device_path;
+    session.modelled_clock = arguments.in_guest;
     session.seed = arguments.seed;
     // What the data say of themselves differs from run to run, or a lost write could find the last
     // run's equal data.

@@ -190,10 +190,7 @@ pub(super) fn run(
         words => words.iter().map(|word| escape::shell(word)).collect::<Vec<_>>().join(" "),
     };
     let memory = &arguments.memory;
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> = std::env::split_paths(&folders).collect();
-    let flags = guest::counter::flags(&work, &folders);
-    flags.iter().for_each(|flag| output.note(flag));
+    let flags = note_counters(output, &work);
     if arguments.guest.processor.is_some() {
         return Err(Failure::usage(
             "--processor is for bench --guest: what calls of other programs cost is not known",
@@ -237,6 +234,9 @@ pub(crate) fn bench(
         (None, None) => "--allow-device /dev/vda /dev/vda",
     };
     let words = inside(std::env::args_os().skip(1))?;
+    if words.iter().any(|word| word == bench::suite::command::NAME) {
+        note_counters(output, &words.join(" "));
+    }
     let words: Vec<String> = words.iter().map(|word| escape::shell(word)).collect();
     let work = format!("{} {} --in-guest {target}", escape::shell(&program), words.join(" "));
     let ran = Ran::new(output, guest, memory.unwrap_or(MEMORY), seed, &work, &How::new(), &stop)?;
@@ -254,6 +254,13 @@ pub(crate) fn bench(
         ran.tell(output);
     }
     ran.judge(output)
+}
+
+/// Says which programs of a command read the processor's own counter.
+fn note_counters(output: &Output, work: &str) -> Vec<String> {
+    let flags = guest::counter::flags(work);
+    flags.iter().for_each(|flag| output.note(flag));
+    flags
 }
 
 /// What the suite inside is told: what was said, but for what the guest is.

@@ -29,7 +29,7 @@ use guest::setup::WITH_LOG;
 use guest::{Boot, Drive, Format, Kernel, Processor, Setup, State};
 use host::Error;
 use host::guard::{Consent, Guard};
-use results::{Configuration, MemberTraffic, Plan};
+use results::{Configuration, MemberTraffic, Plan, claim};
 use serde::{Deserialize, Serialize};
 use serve::Opened;
 use stack::Models;
@@ -138,6 +138,8 @@ pub(super) struct Job {
     /// Bytes that the disks write for one that is asked for, by the layout.
     copies: f64,
     seed: u64,
+    /// What is to be said of every row.
+    flags: Vec<String>,
 }
 
 impl Job {
@@ -204,6 +206,7 @@ impl Job {
             write_cache: setting(WRITE_CACHE) != Some(OFF),
             copies,
             seed,
+            flags: clock_flags(plan, group, configuration)?,
         })
     }
 
@@ -273,6 +276,7 @@ impl Job {
         let members = moved_until(end);
         let returned = said.returned.map(|date| moved_until(guest::modelled(date)));
         let mut found = Found { metrics: said.metrics, members, flags: said.flags };
+        found.flags.extend(self.flags.iter().cloned());
         if said.elapsed_nanoseconds > 0 {
             let sum = |of: fn(&MemberTraffic) -> u64| found.members.iter().map(of).sum::<u64>();
             let [read, written] = [sum(|one| one.read_bytes), sum(|one| one.written_bytes)];
@@ -316,6 +320,28 @@ pub(super) fn run_all(jobs: &[Job], kernel: &Kernel, stop: &AtomicBool) -> Vec<G
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         ended.collect()
     })
+}
+
+/// What is to be said of figures that come from a command's own output: a line for each program
+/// that may have taken its time from the processor's counter. How long a command took is the
+/// guest's time.
+fn clock_flags(
+    plan: &Plan,
+    group: &[usize],
+    configuration: &Configuration,
+) -> Result<Vec<String>, Error> {
+    let Some(workload) = group.first().and_then(|place| plan.workloads.get(*place)) else {
+        return Ok(Vec::new());
+    };
+    if workload.suite != bench::suite::command::NAME {
+        return Ok(Vec::new());
+    }
+    let settings = suite::settings(plan, workload, configuration)?;
+    if settings.text("figures").is_empty() {
+        return Ok(Vec::new());
+    }
+    let flags = guest::counter::flags(settings.text("run"));
+    Ok(flags.into_iter().map(|flag| format!("{}{flag}", claim::NOT_ITS_CLOCK)).collect())
 }
 
 /// A file system as a guest makes and mounts it.
@@ -438,6 +464,7 @@ pub fn work(
     let mut session = Session::new(&reactor, stop, &ticker, &mut meter, &mut teller);
     session.files = &files;
     session.device_path = path;
+    session.modelled_clock = true;
     session.only = only;
     (session.seed, session.data_seed) = (seed, data_seed);
     (its.run)(target, &settings, &mut session)?;

@@ -101,8 +101,7 @@ pub(super) fn of_trials(table: &Table<'_>, metrics: &[String]) -> Vec<Warning> {
         for trial in trials.values() {
             let silent = table.silent(*place, trial).is_some();
             for text in &trial.flags {
-                let silent =
-                    silent && matches!(claim::doubt(text), Doubt::NotTheMedium | Doubt::NotSteady);
+                let silent = silent && !matches!(claim::doubt(text), Doubt::Busy | Doubt::Note);
                 flags.entry(text).or_default().push((*place, silent));
             }
             match trial.metrics.get(metric) {

@@ -455,11 +455,17 @@ pub enum Doubt {
     NotTheMedium,
     /// The load was still changing when it was measured: the trial is shown and does not vote.
     NotSteady,
+    /// The program that gave the figures took them from another clock than the one that drives are
+    /// modelled on: the trial is shown and does not vote.
+    NotItsClock,
     /// The machine did something else too: noise, which the intervals show by themselves.
     Busy,
     /// Worth knowing, and no reason to leave the trial out.
     Note,
 }
+
+/// How a flag begins that says of which program's figures that is so.
+pub const NOT_ITS_CLOCK: &str = "not in modelled time: ";
 
 /// What a flag means. Flags are words, since a run's folder outlives the program that wrote it.
 #[must_use]
@@ -475,6 +481,8 @@ pub fn doubt(flag: &str) -> Doubt {
         Doubt::NotTheMedium
     } else if flag.starts_with("not steady") {
         Doubt::NotSteady
+    } else if flag.starts_with(NOT_ITS_CLOCK) {
+        Doubt::NotItsClock
     } else if flag.starts_with("machine not quiet") || flag.starts_with("not-quiet") {
         Doubt::Busy
     } else {

@@ -153,6 +153,7 @@ fn flags_mean_what_the_audit_says() {
         ("written but compressed, or still dirty in memory: …", Doubt::NotTheMedium),
         ("impossible: faster than the members together", Doubt::NotTheMedium),
         (crate::steady::NOT_STEADY, Doubt::NotSteady),
+        ("not in modelled time: fio reads the processor's own counter", Doubt::NotItsClock),
         ("machine not quiet: other work took more than 10 %", Doubt::Busy),
         ("write amplification: the members wrote much more", Doubt::Note),
         ("verification was off", Doubt::Note),

@@ -121,8 +121,8 @@ fn dd(output: &Output, _: Duration) -> Result<Figures, String> {
     with(figures, THROUGHPUT, "dd")
 }
 
-/// The rate is made of the bytes that were sent and received: the one that rsync prints counts whole
-/// seconds and adds half of one, whatever was copied in 10 ms.
+/// The rate is made of the bytes that were sent and received: the one that rsync prints counts
+/// whole seconds and adds half of one, whatever was copied in 10 ms.
 fn rsync(output: &Output, elapsed: Duration) -> Result<Figures, String> {
     let (text, mut figures) = (&output.out, Figures::new());
     let moved = r"(?m)^sent ([0-9,]+) bytes  received ([0-9,]+) bytes  ";

@@ -249,8 +249,13 @@ struct Fio<'a> {
 impl Fio<'_> {
     /// fio's version here; nothing where the session was stopped.
     fn version(&self, session: &Session<'_>) -> Result<Option<String>, Error> {
-        let said = self.shell("exec fio --version", session).map_err(|_| {
-            Error::new(ErrorKind::Unsupported, "fio is not installed here (package fio)")
+        let said = self.shell("exec fio --version", session).map_err(|error| {
+            match error.to_string().contains("fio: not found") {
+                true => {
+                    Error::new(ErrorKind::Unsupported, "fio is not installed here (package fio)")
+                }
+                false => error,
+            }
         })?;
         Ok(said.map(|ran| ran.output.out.trim().to_owned()))
     }
@@ -293,8 +298,10 @@ impl Fio<'_> {
     fn run(&self, options: &str, session: &Session<'_>) -> Result<Option<Ran>, Error> {
         const FIO: &str = "fio --output-format=json";
         if self.clients.is_empty() {
+            // By itself it reads the processor's counter where that runs evenly.
+            let clock = if session.modelled_clock { "--clocksource=clock_gettime" } else { "" };
             return self.shell(
-                &format!("exec {FIO} {options} - <<'{END}'\n{}{END}\n", self.text),
+                &format!("exec {FIO} {clock} {options} - <<'{END}'\n{}{END}\n", self.text),
                 session,
             );
         }
