@@ -7,20 +7,23 @@ RAIDLOOM := target/release/raidloom
 SHARE := $(DESTDIR)$(PREFIX)/share
 UNITS := $(DESTDIR)$(PREFIX)/lib/systemd/system
 RULES := $(DESTDIR)$(PREFIX)/lib/udev/rules.d
+MUSL := $(shell uname -m)-unknown-linux-musl
 
-.PHONY: help build demo test bench install uninstall deb clean
+.PHONY: help build demo static reproducible test bench install uninstall deb clean
 
-# What is built to be used does not tell where its sources and cargo's folder lie.
+# What is built to be used does not tell where its sources and cargo's folder lie: built anywhere else, it is the same to the byte.
 CARGO_HOME ?= $(HOME)/.cargo
 REMAPPED := $(CURDIR)=/usr/src/raidloom $(CARGO_HOME)=/usr/src/cargo
-build demo bench: export RUSTFLAGS += $(addprefix --remap-path-prefix=,$(REMAPPED))
-build demo bench: export CFLAGS += $(addprefix -ffile-prefix-map=,$(REMAPPED))
+build demo static bench: export RUSTFLAGS += $(addprefix --remap-path-prefix=,$(REMAPPED))
+build demo static bench: export CFLAGS += $(addprefix -ffile-prefix-map=,$(REMAPPED))
 
 help:
 	@echo "make demo     build raidloom; which chunk size, on modelled disks; what parity costs, on files (2 minutes)"
 	@echo "make test     every check that CI makes"
 	@echo "make bench    speed against fio and against itself; writes docs/benchmarks.md"
 	@echo "make build    build raidloom: $(RAIDLOOM)"
+	@echo "make static   the same as one file that needs no library: target/$(MUSL)/release/raidloom"
+	@echo "make reproducible  build program and package twice, in two folders, and compare them byte by byte"
 	@echo "make install  put what was built, its manual pages, completions, plans, systemd units and udev rule under $(PREFIX) (PREFIX=, DESTDIR=)"
 	@echo "make uninstall  take all of it away again"
 	@echo "make deb      a Debian package, in target/debian (needs cargo-deb)"
@@ -35,6 +38,15 @@ demo:
 	cargo build --release --locked --package raidloom
 	cargo run --release --locked --quiet --package raidloom -- run plans/chunk-and-depth.toml
 	cargo run --release --locked --quiet --package raidloom -- run plans/small-writes.toml
+
+# Linked with musl, for any Linux with io_uring on this kind of processor.
+static:
+	@tools/need static
+	cargo build --release --locked --package raidloom --target $(MUSL)
+
+reproducible:
+	@tools/need install
+	@tools/reproducible
 
 test:
 	@tools/need test

@@ -101,6 +101,7 @@ const STEPS: &[(&str, Step)] = &[
     ("miri", Ci::miri),
     ("fuzz", Ci::fuzz),
     ("package", Ci::package),
+    ("static", Ci::r#static),
 ];
 
 /// Runs the steps named, or all of them; whether all of them passed or were skipped with a reason.
@@ -302,6 +303,25 @@ impl Ci {
             );
         }
         ended(Command::new("packaging/try-package").current_dir(&self.root).stdin(Stdio::null()))
+    }
+
+    /// The static program, built and tried.
+    fn r#static(&mut self) -> Ending {
+        if !in_ci() {
+            return Ending::Skipped(
+                "it takes minutes and root: CI=true cargo xtask ci package static".to_owned(),
+            );
+        }
+        let need = Command::new("tools/need").arg("static").current_dir(&self.root).output();
+        match need {
+            Ok(need) if need.status.success() => ended(
+                Command::new("packaging/try-static").current_dir(&self.root).stdin(Stdio::null()),
+            ),
+            Ok(need) => {
+                Ending::Skipped(String::from_utf8_lossy(&need.stdout).trim().replace('\n', "; "))
+            }
+            Err(error) => Ending::Skipped(format!("tools/need cannot be started: {error}")),
+        }
     }
 }
 

@@ -119,6 +119,28 @@ fn systemd_understands_the_units() {
     assert!(verify().contains("'Typ'"), "{}", verify());
 }
 
+/// What `make reproducible` says of two programs: equal, or where they differ.
+#[test]
+fn programs_that_differ_are_told_apart_by_section() {
+    let there = tempfile::tempdir().unwrap();
+    let [one, other] = ["one", "other"].map(|name| there.path().join(name));
+    let mut bytes = fs::read("/bin/sh").unwrap();
+    fs::write(&one, &bytes).unwrap();
+    let compare = || {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/reproducible");
+        let output = Command::new(script).args([&one, &other]).output().unwrap();
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    fs::write(&other, &bytes).unwrap();
+    let (is_equal, said) = compare();
+    assert!(is_equal && said.starts_with(&format!("equal: {} bytes", bytes.len())), "{said}");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&other, &bytes).unwrap();
+    let (is_equal, said) = compare();
+    assert!(!is_equal && said.contains("    section ."), "{said}");
+}
+
 /// Arrays of image files, their configurations and their servers, in a folder of its own.
 struct Arrays {
     folder: tempfile::TempDir,
