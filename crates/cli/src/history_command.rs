@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use results::history::{Series, Wanted, history};
-use results::statistics::STEP_VALUES_MIN;
+use results::history::{Wanted, history};
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::output::{Output, figure, table};
+use crate::output::{Output, table};
 
 /// `history`.
 #[derive(Args, Debug)]
@@ -74,34 +73,7 @@ pub(crate) fn show(output: &Output, arguments: &HistoryArguments) -> Result<(), 
         output.progress(&format!("wrote {}", path.display()));
         return Ok(());
     }
-    let head = ["workload", "configuration", "metric", "runs", "first", "last", "change"];
-    let rows: Vec<Vec<String>> = series.iter().map(row).collect();
-    output.result(&table(&head, &rows, &[3, 4, 5]))
-}
-
-fn row(series: &Series) -> Vec<String> {
-    let shown = |point: Option<&results::history::Point>| {
-        point.map_or_else(|| "-".to_owned(), |point| figure(point.median))
-    };
-    let change = match &series.change {
-        Some(change) => format!(
-            "{:+.1} % from {} on (p = {:.3})",
-            (change.ratio - 1.0) * 100.0,
-            series.points[change.from].run,
-            change.p
-        ),
-        None if series.points.len() < STEP_VALUES_MIN => {
-            format!("not asked: {STEP_VALUES_MIN} runs are the fewest")
-        }
-        None => "none that is sure".to_owned(),
-    };
-    vec![
-        series.workload.clone(),
-        series.configuration.clone(),
-        series.metric.clone(),
-        series.points.len().to_string(),
-        shown(series.points.first()),
-        shown(series.points.last()),
-        change,
-    ]
+    let rows: Vec<Vec<String>> =
+        series.iter().map(|one| report::history_row(one).to_vec()).collect();
+    output.result(&table(&report::HISTORY_HEAD, &rows, &[3, 4, 5]))
 }

@@ -1,7 +1,8 @@
-//! One figure over many runs, as a picture.
+//! One figure over many runs, as a picture and as the cells of a table.
 
 use maud::{Markup, PreEscaped, html};
-use results::history::Series;
+use results::history::{Point, Series};
+use results::statistics::STEP_VALUES_MIN;
 
 use crate::measure::{Face, fitted};
 use crate::numbers;
@@ -19,6 +20,46 @@ const STYLE: &str = "svg { background: #fff; font: 11px sans-serif } text { fill
     .told { fill: #b35900 } @media (prefers-color-scheme: dark) { svg { background: #1c2126 } text { \
     fill: #a6b0b9 } .head { fill: #e8ebee } .grid { stroke: #313940 } .line { stroke: #5cb8ee } .dot \
     { fill: #5cb8ee } .change { stroke: #f0a54a } .told { fill: #f0a54a } }";
+
+/// The heads of the cells of [`history_row`]; those at 3, 4 and 5 are numbers.
+pub const HISTORY_HEAD: [&str; 7] =
+    ["workload", "configuration", "metric", "runs", "first", "last", "change"];
+
+/// A series in words: the medians of its first and last run in units, and where it changed.
+#[must_use]
+pub fn history_row(series: &Series) -> [String; 7] {
+    let unit = numbers::unit(&series.metric);
+    let shown = |point: Option<&Point>| {
+        point.map_or_else(
+            || "-".to_owned(),
+            |point| {
+                let figure = numbers::figure(point.median, point.interval, unit);
+                format!("{figure} {}", unit.name)
+            },
+        )
+    };
+    let change = match &series.change {
+        Some(change) => format!(
+            "{:+.1} % from {} on (p = {:.3})",
+            (change.ratio - 1.0) * 100.0,
+            series.points[change.from].run,
+            change.p
+        ),
+        None if series.points.len() < STEP_VALUES_MIN => {
+            format!("too few runs to tell: {STEP_VALUES_MIN} are needed")
+        }
+        None => "none that is sure".to_owned(),
+    };
+    [
+        numbers::workload(&series.workload),
+        numbers::spaced_sizes(&series.configuration),
+        numbers::spoken(&series.metric),
+        series.points.len().to_string(),
+        shown(series.points.first()),
+        shown(series.points.last()),
+        change,
+    ]
+}
 
 /// A panel for each series, the oldest run on the left, on a logarithmic axis; a broken line stands
 /// where it changed.
@@ -51,7 +92,7 @@ fn panel(series: &Series, top: f64) -> Markup {
     let name = format!(
         "{}, {}: {}, {}",
         numbers::spaced_sizes(&series.configuration),
-        series.workload,
+        numbers::workload(&series.workload),
         numbers::spoken(&series.metric),
         unit.name
     );

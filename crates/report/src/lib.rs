@@ -40,7 +40,7 @@ mod words;
 pub use badge::{badge_svg, summary};
 pub use card::{card_svg, card_text};
 pub use csv::csv;
-pub use history::history_svg;
+pub use history::{HISTORY_HEAD, history_row, history_svg};
 pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
