@@ -18,7 +18,7 @@ impl Programs {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).expect("a folder for programs");
-        let helpers = ["dirname", "sed", "grep", "cut", "tr", "sort", "head"];
+        let helpers = ["dirname", "sed", "grep", "cut", "tr", "sort", "head", "uname"];
         for program in helpers {
             let found = std::env::split_paths(&std::env::var_os("PATH").expect("PATH is set"))
                 .map(|place| place.join(program))
@@ -84,6 +84,19 @@ fn what_tests_can_do_without_is_named_and_no_failure() {
     let (text, success) = programs.need("test");
     assert!(success, "{text}");
     assert!(text.contains("not there, tests that use it are skipped: chromium: "), "{text}");
+}
+
+/// A Rust that has no standard library for musl, and no compiler for the C code.
+#[test]
+fn what_the_static_program_is_linked_with_is_told() {
+    let programs = Programs::new("no-musl", &["cc", "git"]);
+    programs.add_rust("1.999.0");
+    let (text, success) = programs.need("static");
+    assert!(!success);
+    let lines: Vec<&str> = text.lines().collect();
+    let [library, compiler] = lines[..] else { panic!("{text}") };
+    assert!(library.contains("rustup target add ") && library.ends_with("-linux-musl"), "{text}");
+    assert!(compiler.ends_with("apt-get install musl-tools"), "{text}");
 }
 
 #[test]
