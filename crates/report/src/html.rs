@@ -385,11 +385,14 @@ fn grid(charts: &[Captioned]) -> Markup {
     }
 }
 
+/// The charts of one comparison, and how they are shown.
+type Place = (Vec<Captioned>, Markup);
+
 /// What is shown of each comparison, beside each other where each has one chart.
-fn places<'a>(charts: impl Iterator<Item = &'a Captioned>, shown: &[Markup]) -> Markup {
+fn places(places: &[Place]) -> Markup {
     html! {
-        div.places style=(room(charts.map(|(.., chart)| chart))) {
-            @for place in shown { div.place { (place) } }
+        div.places style=(room(places.iter().flat_map(|(charts, _)| charts).map(|(.., one)| one))) {
+            @for (_, shown) in places { div.place { (shown) } }
         }
     }
 }
@@ -410,8 +413,7 @@ fn legend(names: &[&str], baseline: Option<String>) -> Markup {
 }
 
 fn units(run: &Run, analysis: &Analysis) -> Markup {
-    let mut drawn: Vec<Captioned> = Vec::new();
-    let mut each: Vec<Markup> = Vec::new();
+    let mut each: Vec<Place> = Vec::new();
     for comparison in &analysis.comparisons {
         let charts = charts::by_axis(run, comparison);
         let Some(first) = charts.first() else { continue };
@@ -431,30 +433,29 @@ fn units(run: &Run, analysis: &Analysis) -> Markup {
             (chart.name.clone(), name, drawn)
         });
         let these: Vec<Captioned> = these.collect();
-        each.push(html! {
+        let markup = html! {
             h3 { (title(comparison)) span.against { (say!(BY, axis = first.axis)) } }
             figure {
                 (legend(&names, baseline))
                 (grid(&these))
                 (behind(&chart_tables::by_axis(&charts, comparison)))
             }
-        });
-        drawn.extend(these);
+        };
+        each.push((these, markup));
     }
     html! {
         @if !each.is_empty() {
             section aria-labelledby="units" {
                 h2 #units { (say!(IN_UNITS)) }
                 p.note { (say!(IN_UNITS_NOTE)) }
-                (places(drawn.iter(), &each))
+                (places(&each))
             }
         }
     }
 }
 
 fn latency(run: &Run, analysis: &Analysis) -> Markup {
-    let mut drawn: Vec<Captioned> = Vec::new();
-    let mut each: Vec<Markup> = Vec::new();
+    let mut each: Vec<Place> = Vec::new();
     for comparison in &analysis.comparisons {
         let fronts = charts::fronts(run, comparison);
         let place = table::comparison_title(comparison);
@@ -464,28 +465,27 @@ fn latency(run: &Run, analysis: &Analysis) -> Markup {
             (front.name.clone(), name, drawn)
         });
         let these: Vec<Captioned> = these.collect();
-        each.push(html! {
+        let markup = html! {
             h3 { (title(comparison)) }
             figure {
                 (grid(&these))
                 (folded(&say!(ALL_RATES), &chart_tables::rates(run, comparison, &fronts)))
                 @if let Some(times) = chart_tables::times(run, comparison) { (shown(&times)) }
             }
-        });
-        drawn.extend(these);
+        };
+        each.push((these, markup));
     }
     html! {
         section aria-labelledby="latency" {
             h2 #latency { (say!(LATENCY)) }
             p.note { (say!(LATENCY_NOTE)) }
-            (places(drawn.iter(), &each))
+            (places(&each))
         }
     }
 }
 
 fn tails(run: &Run, analysis: &Analysis) -> Markup {
-    let mut drawn: Vec<Captioned> = Vec::new();
-    let mut each: Vec<Markup> = Vec::new();
+    let mut each: Vec<Place> = Vec::new();
     for comparison in &analysis.comparisons {
         let tails = charts::tails(run, comparison);
         if tails.is_empty() {
@@ -503,22 +503,22 @@ fn tails(run: &Run, analysis: &Analysis) -> Markup {
             (one.name.clone(), name, drawn)
         });
         let these: Vec<Captioned> = these.collect();
-        each.push(html! {
+        let markup = html! {
             h3 { (title(comparison)) }
             figure {
                 (legend(&names, Some(table::label(comparison, &comparison.baseline))))
                 (grid(&these))
                 (behind(&chart_tables::tails(&tails, comparison)))
             }
-        });
-        drawn.extend(these);
+        };
+        each.push((these, markup));
     }
     html! {
         @if !each.is_empty() {
             section aria-labelledby="tails" {
                 h2 #tails { (say!(TAILS)) }
                 p.note { (say!(TAILS_NOTE)) }
-                (places(drawn.iter(), &each))
+                (places(&each))
             }
         }
     }

@@ -5,7 +5,7 @@
 use std::io::{self, Stderr};
 use std::time::{Duration, Instant};
 
-use lab::watch::{Best, RunState, Scored, ShardState, Stage};
+use lab::watch::{RunState, Scored, ShardState, Stage};
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::execute;
@@ -130,7 +130,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &RunState, top: &mut usize) {
         said(&format!("now: {}  {}", now.configuration, now.workload), Style::new());
     }
     shards(&state.shards).iter().for_each(|line| said(line, Style::new()));
-    best(&state.best).iter().for_each(|line| said(line, Style::new()));
+    state.best.iter().for_each(|best| said(&ahead(best), Style::new()));
     let parts = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(above.len() as u16),
@@ -186,11 +186,6 @@ fn shards(shards: &[ShardState]) -> Vec<String> {
     }
     let head = ["SHARD", "TRIALS", "LEFT", "NOW"].map(str::to_owned).to_vec();
     escape::columns(&[vec![head], rows].concat(), &[1, 2])
-}
-
-/// What is ahead so far, a line a comparison and kind of work.
-fn best(best: &[Best]) -> Vec<String> {
-    best.iter().map(ahead).collect()
 }
 
 /// The configurations from `top` on, in the room there is: how many rows that holds.
