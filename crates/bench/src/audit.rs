@@ -12,11 +12,10 @@
 //! the counters of its own stacks. This module says what they mean, in the same words for every
 //! suite.
 
-use std::fmt;
 use std::time::Duration;
 
 use block::Traffic;
-use serde::{Serialize, Serializer};
+use results::Doubt;
 
 /// What the machine and the devices had done at one moment, counted since some moment before all of
 /// them.
@@ -126,122 +125,6 @@ impl Fastest {
     }
 }
 
-/// What is doubtful about a figure.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Flag {
-    /// The devices read less than was asked for: a cache had it.
-    ReadFromCache {
-        /// Bytes that the devices read, of one that was asked for.
-        share: f64,
-    },
-    /// The devices wrote less than was asked for: it was compressed or joined, or it still lies in
-    /// memory.
-    CompressedOrStillDirty {
-        /// Bytes that the devices wrote, of one that was asked for.
-        share: f64,
-    },
-    /// The devices wrote more than was asked for.
-    WriteAmplification {
-        /// Bytes that the devices wrote, of one that was asked for.
-        factor: f64,
-    },
-    /// A hypervisor gave the processors to others.
-    Stolen {
-        /// Share of all processor time.
-        share: f64,
-    },
-    /// Other processes worked.
-    OtherWork {
-        /// Share of all processor time.
-        share: f64,
-    },
-    /// Faster than the devices together have ever been.
-    Impossible {
-        /// The rate, of the devices' highest.
-        factor: f64,
-    },
-}
-
-impl Flag {
-    /// Short name, as it stands beside a figure.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Flag::ReadFromCache { .. } => "read-from-cache",
-            Flag::CompressedOrStillDirty { .. } => "compressed-or-still-dirty",
-            Flag::WriteAmplification { .. } => "write-amplification",
-            Flag::Stolen { .. } | Flag::OtherWork { .. } => "not-quiet",
-            Flag::Impossible { .. } => "impossible",
-        }
-    }
-
-    /// The short name and the figure behind it:
-    /// `read-from-cache: the devices read 6 % of the bytes asked for`.
-    #[must_use]
-    pub fn sentence(&self) -> String {
-        let words = self.to_string();
-        // In words it begins with what the name says.
-        let figure = words.split_once(": ").map_or(words.as_str(), |(_, figure)| figure);
-        format!("{}: {figure}", self.name())
-    }
-}
-
-/// A share as a percentage that a person can use; one of less than half a per cent is not nothing.
-fn percent(share: f64) -> String {
-    if share > 0.0 && share < 0.005 {
-        "less than 1 %".to_owned()
-    } else {
-        format!("{:.0} %", 100.0 * share)
-    }
-}
-
-impl fmt::Display for Flag {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Flag::ReadFromCache { share } => {
-                write!(
-                    f,
-                    "read from a cache: the devices read {} of the bytes asked for",
-                    percent(*share)
-                )
-            }
-            Flag::CompressedOrStillDirty { share } => {
-                write!(
-                    f,
-                    "written but compressed, or still dirty in memory: the devices wrote {} of the \
-                    bytes",
-                    percent(*share)
-                )
-            }
-            Flag::WriteAmplification { factor } => {
-                write!(
-                    f,
-                    "write amplification: the devices wrote {factor:.1} times the bytes asked for"
-                )
-            }
-            Flag::Stolen { .. } => {
-                write!(f, "machine not quiet: the hypervisor took more than 2 % of the processors")
-            }
-            Flag::OtherWork { .. } => {
-                write!(f, "machine not quiet: other work took more than 10 % of the processors")
-            }
-            Flag::Impossible { factor } => {
-                write!(
-                    f,
-                    "impossible: {factor:.1} times as fast as the devices together were at their \
-                    best, so something else answered"
-                )
-            }
-        }
-    }
-}
-
-impl Serialize for Flag {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.sentence())
-    }
-}
-
 /// Below this share of what was asked for, devices are said to have moved too little. Metadata and
 /// readahead blur the rest.
 const TOO_LITTLE: f64 = 0.9;
@@ -260,7 +143,7 @@ const CHANCE_TICKS: f64 = 3.0;
 
 /// What is doubtful about a test of which these are the facts.
 #[must_use]
-pub fn judge(facts: &Facts) -> Vec<Flag> {
+pub fn judge(facts: &Facts) -> Vec<Doubt> {
     let mut flags = judge_traffic(facts);
     if let Some(machine) = facts.machine {
         flags.extend(judge_machine(
@@ -271,7 +154,7 @@ pub fn judge(facts: &Facts) -> Vec<Flag> {
     flags
 }
 
-fn judge_traffic(facts: &Facts) -> Vec<Flag> {
+fn judge_traffic(facts: &Facts) -> Vec<Doubt> {
     let mut flags = Vec::new();
     let seconds = facts.elapsed.as_secs_f64();
     if let Some(moved) = facts.moved {
@@ -279,15 +162,15 @@ fn judge_traffic(facts: &Facts) -> Vec<Flag> {
         if read >= JUDGED_BYTES {
             let share = moved.read_bytes as f64 / read as f64;
             if share < TOO_LITTLE {
-                flags.push(Flag::ReadFromCache { share });
+                flags.push(Doubt::ReadFromCache { share: Some(share) });
             }
         }
         if written >= JUDGED_BYTES {
             let factor = moved.written_bytes as f64 / written as f64;
             if factor < TOO_LITTLE * facts.copies {
-                flags.push(Flag::CompressedOrStillDirty { share: factor });
+                flags.push(Doubt::CompressedOrStillDirty { share: Some(factor) });
             } else if factor > TOO_MUCH * facts.copies {
-                flags.push(Flag::WriteAmplification { factor });
+                flags.push(Doubt::WriteAmplification { factor: Some(factor) });
             }
         }
     }
@@ -295,7 +178,7 @@ fn judge_traffic(facts: &Facts) -> Vec<Flag> {
         let bytes = facts.asked.read_bytes + facts.asked.written_bytes;
         let factor = bytes as f64 / seconds / fastest;
         if bytes >= JUDGED_BYTES && factor > CHANCE {
-            flags.push(Flag::Impossible { factor });
+            flags.push(Doubt::Impossible { factor: Some(factor) });
         }
     }
     flags
@@ -303,17 +186,17 @@ fn judge_traffic(facts: &Facts) -> Vec<Flag> {
 
 /// Whether the machine was quiet, given how much of its work was the test's own.
 #[must_use]
-pub fn judge_machine(machine: Machine, own: Duration) -> Vec<Flag> {
+pub fn judge_machine(machine: Machine, own: Duration) -> Vec<Doubt> {
     let total = machine.total.as_secs_f64();
     let chance = CHANCE_TICKS * machine.tick.as_secs_f64();
     let stolen = machine.stolen.as_secs_f64();
     let others = machine.busy.saturating_sub(own).as_secs_f64();
     let mut flags = Vec::new();
     if stolen > STOLEN_SHARE * total + chance {
-        flags.push(Flag::Stolen { share: stolen / total });
+        flags.push(Doubt::Stolen { share: Some(stolen / total) });
     }
     if others > OTHERS_SHARE * total + chance {
-        flags.push(Flag::OtherWork { share: others / total });
+        flags.push(Doubt::OtherWork { share: Some(others / total) });
     }
     flags
 }
@@ -343,7 +226,7 @@ mod tests {
     }
 
     fn names(facts: &Facts) -> Vec<&'static str> {
-        judge(facts).iter().map(Flag::name).collect()
+        judge(facts).iter().map(Doubt::mark).collect()
     }
 
     #[test]
@@ -394,9 +277,9 @@ mod tests {
         let own = Duration::from_secs(1);
         assert_eq!(judge_machine(machine(1000, 100, 0), own), []);
         assert!(matches!(judge_machine(machine(1000, 100, 40), own)[..],
-                [Flag::Stolen { share }] if (share - 0.04).abs() < 1e-9));
+                [Doubt::Stolen { share: Some(share) }] if (share - 0.04).abs() < 1e-9));
         assert!(matches!(judge_machine(machine(1000, 300, 0), own)[..],
-                [Flag::OtherWork { share }] if (share - 0.2).abs() < 1e-9));
+                [Doubt::OtherWork { share: Some(share) }] if (share - 0.2).abs() < 1e-9));
         assert_eq!(
             judge_machine(machine(10, 6, 3), Duration::from_millis(40)),
             [],
@@ -418,22 +301,5 @@ mod tests {
         assert_eq!(facts.own_cpu, Some(Duration::from_secs(3)));
         assert_eq!((facts.kernel_cpu, facts.io_pressure), (None, Some(Duration::from_secs(3))));
         assert_eq!(facts.machine, Some(machine(300, 150, 3)));
-    }
-
-    #[test]
-    fn a_flag_says_its_figure_in_words() {
-        let flag = Flag::ReadFromCache { share: 0.062 };
-        assert_eq!(
-            flag.to_string(),
-            "read from a cache: the devices read 6 % of the bytes asked for"
-        );
-        assert_eq!(
-            Flag::ReadFromCache { share: 0.062 }.sentence(),
-            "read-from-cache: the devices read 6 % of the bytes asked for"
-        );
-        assert_eq!(
-            Flag::ReadFromCache { share: 0.001 }.to_string(),
-            "read from a cache: the devices read less than 1 % of the bytes asked for"
-        );
     }
 }

@@ -230,8 +230,7 @@ fn word(cell: &CellChange) -> String {
         (Answer::Behind, _) => "slower".into(),
         (Answer::Same, _) => "same".into(),
         (Answer::Open, Some(Invalid::TooFew { reason: Some(reason), .. })) => {
-            let reason = reason.split_once(": ").map_or(reason.as_str(), |(name, _)| name);
-            format!("no answer ({reason})")
+            format!("no answer ({})", report::silence_name(reason))
         }
         (Answer::Open, Some(Invalid::TooFew { reason: None, .. })) => {
             "no answer (too few trials)".into()

@@ -130,10 +130,9 @@ fn what_does_not_vote_has_no_result_and_other_settings_are_not_compared() {
     );
 
     let trials = folder.path().join("one/trials.jsonl");
-    let flagged = fs::read_to_string(&trials).unwrap().replace(
-        "\"flags\":[]",
-        "\"flags\":[\"read from a cache: the members read less than was asked for\"]",
-    );
+    let flagged = fs::read_to_string(&trials)
+        .unwrap()
+        .replace("\"flags\":[]", "\"flags\":[{\"code\":\"read-from-cache\",\"share\":0.0}]");
     fs::write(&trials, flagged).unwrap();
     let report = raidloom(folder.path(), &["report", "one"]);
     assert_eq!(report.status.code(), Some(5), "{}", text(&report.stderr));

@@ -6,6 +6,7 @@
 //! looked at: for the instruction, and close behind it the shift with which a compiler makes one
 //! number of the two halves that it gives.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// `rdtsc`.
@@ -32,17 +33,38 @@ pub fn is_read_in(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\x7fELF") && (reads(&READ) || reads(&READ_IN_ORDER))
 }
 
-/// What is to be said of a command for the shell: a line for each program in it that reads the
-/// counter, and was not told to leave it alone. Programs are looked for in `PATH`.
-#[must_use]
-pub fn flags(command: &str) -> Vec<String> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    flags_in(command, &std::env::split_paths(&path).collect::<Vec<_>>())
+/// A program of a command that reads the processor's counter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CounterReader {
+    /// As the command names it.
+    pub program: String,
+    /// The option with which it would leave the counter alone, where there is one.
+    pub remedy: Option<&'static str>,
 }
 
-fn flags_in(command: &str, folders: &[PathBuf]) -> Vec<String> {
+impl fmt::Display for CounterReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let program = &self.program;
+        write!(
+            f,
+            "{program} reads the processor's own counter, which shows real time: figures that it \
+            takes from there are not modelled"
+        )?;
+        self.remedy.map_or(Ok(()), |remedy| write!(f, "; give it {remedy}"))
+    }
+}
+
+/// The programs in a command for the shell that read the counter, and were not told to leave it
+/// alone. Programs are looked for in `PATH`.
+#[must_use]
+pub fn readers(command: &str) -> Vec<CounterReader> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    readers_in(command, &std::env::split_paths(&path).collect::<Vec<_>>())
+}
+
+fn readers_in(command: &str, folders: &[PathBuf]) -> Vec<CounterReader> {
     let is_separator = |letter: char| letter.is_whitespace() || ";&|(){}'\"`<>$".contains(letter);
-    let mut flags = Vec::new();
+    let mut readers = Vec::new();
     let mut seen = Vec::new();
     for word in command.split(is_separator).filter(|word| !word.is_empty()) {
         if seen.contains(&word) {
@@ -59,14 +81,11 @@ fn flags_in(command: &str, folders: &[PathBuf]) -> Vec<String> {
         };
         let Some(program) = paths.iter().find(|path| path.is_file()) else { continue };
         if std::fs::read(program).is_ok_and(|bytes| is_read_in(&bytes)) {
-            let told = told.map_or(String::new(), |(_, how)| format!("; give it {how}"));
-            flags.push(format!(
-                "{word} reads the processor's own counter, which shows real time: figures that it \
-                takes from there are not modelled{told}"
-            ));
+            let remedy = told.map(|(_, how)| *how);
+            readers.push(CounterReader { program: word.to_owned(), remedy });
         }
     }
-    flags
+    readers
 }
 
 #[cfg(test)]
@@ -95,13 +114,13 @@ mod tests {
         put("timer", &[&READ_IN_ORDER[..], &SHIFT].concat());
         put("copy", &[]);
         let folders = [folder.path().to_owned()];
-        let flagged = |command: &str| flags_in(command, &folders);
-        assert_eq!(flagged("copy a b; nothing here"), [""; 0]);
-        assert_eq!(flagged("fio --clocksource=clock_gettime --name=a"), [""; 0]);
+        let flagged = |command: &str| readers_in(command, &folders);
+        assert_eq!(flagged("copy a b; nothing here"), []);
+        assert_eq!(flagged("fio --clocksource=clock_gettime --name=a"), []);
         let found = flagged("cd x && (timer 3; timer 4)|fio --name=a");
         assert_eq!(found.len(), 2, "{found:?}");
-        assert!(found[0].starts_with("timer reads"), "{found:?}");
-        assert!(found[1].ends_with("give it --clocksource=clock_gettime"), "{found:?}");
+        assert_eq!((found[0].program.as_str(), found[0].remedy), ("timer", None));
+        assert_eq!(found[1].remedy, Some("--clocksource=clock_gettime"));
         let path = folder.path().join("timer");
         assert_eq!(flagged(&format!("'{}' 3", path.display())).len(), 1);
     }

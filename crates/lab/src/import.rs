@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use bench::format::{self, Imported};
 use results::{
-    Axis, Clock, Configuration, Fact, Host, IMPORTED, Plan, Run, Trial, Workload, cell_id,
+    Axis, Clock, Configuration, Doubt, Fact, Host, Plan, Run, Trial, Workload, cell_id,
     configuration_id,
 };
 
@@ -123,7 +123,7 @@ pub fn run_of(files: &[ImportedFile]) -> Run {
                 clock: file.imported.clock,
                 metrics: row.metrics.clone(),
                 members: Vec::new(),
-                flags: vec![IMPORTED.to_owned()],
+                flags: vec![Doubt::Imported],
             });
         }
     }

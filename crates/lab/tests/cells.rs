@@ -154,7 +154,7 @@ fn suites_run_in_folders_and_what_cannot_be_had_says_why() {
     assert_eq!(run.trials.len(), 4 * (3 + 8) * 2);
     for trial in of(&run.trials, "defaults") {
         assert!(trial.metrics["operations_count"] > 0.0 && trial.members.len() == 2, "{trial:?}");
-        assert!(!trial.flags.iter().any(|flag| flag.starts_with("not measured")), "{trial:?}");
+        assert!(!trial.flags.iter().any(|doubt| doubt.why_not_measured().is_some()), "{trial:?}");
     }
     let direct: Vec<&Trial> = of(&run.trials, "defaults")
         .into_iter()
@@ -175,16 +175,13 @@ fn suites_run_in_folders_and_what_cannot_be_had_says_why() {
         .filter(|trial| trial.workload == "crystal: RND4K Q32T1 read buffered")
         .collect();
     let is_flagged =
-        |trial: &Trial| trial.flags.iter().any(|flag| flag.starts_with("read from a cache"));
+        |trial: &Trial| trial.flags.iter().any(|doubt| doubt.code() == "read-from-cache");
     for &trial in &buffered {
         assert!(is_flagged(trial) || trial.metrics["member_read_ratio"] > 0.9, "{trial:?}");
     }
     assert!(buffered.iter().any(|trial| is_flagged(trial)), "{buffered:?}");
     for trial in of(&run.trials, "no-such-option") {
-        assert!(
-            trial.metrics.is_empty() && trial.flags[0].starts_with("not measured: mount: "),
-            "{trial:?}"
-        );
+        assert!(trial.metrics.is_empty() && why(trial).starts_with("mount: "), "{trial:?}");
     }
     assert!(
         run.notes
@@ -203,9 +200,16 @@ fn without_a_program_that_serves_nothing_is_mounted_and_all_is_said() {
     let options = RunOptions { serve_with: None, ..options(place.0.path(), Some(place.run())) };
     let run = lab::start(&resolved, &options, &never(), &mut Silent).unwrap().run;
     assert_eq!(run.trials.len(), 4 * 11);
-    assert!(run.trials.iter().all(|trial| trial.metrics.is_empty()
-        && trial.flags[0].contains("nothing was named that serves")));
+    assert!(
+        run.trials.iter().all(|trial| trial.metrics.is_empty()
+            && why(trial).contains("nothing was named that serves"))
+    );
     place.assert_nothing_left_behind();
+}
+
+/// Why a trial was not measured.
+fn why(trial: &Trial) -> &str {
+    trial.flags[0].why_not_measured().expect("it was not measured")
 }
 
 /// Sets the flag at the first trial that was measured.
@@ -453,8 +457,8 @@ fn an_image_that_does_not_fit_is_not_measured() {
     let overrides = [&ONE[..], &["trials.blocks=1"]].concat();
     let run = place.start(&overrides, &never(), &mut Silent).run;
     for trial in &run.trials {
-        let why = "not measured: an image of 60MiB does not fit into the file system";
-        assert!(trial.metrics.is_empty() && trial.flags[0].starts_with(why), "{trial:?}");
+        let said = "an image of 60MiB does not fit into the file system";
+        assert!(trial.metrics.is_empty() && why(trial).starts_with(said), "{trial:?}");
     }
     place.assert_nothing_left_behind();
 }

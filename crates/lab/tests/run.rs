@@ -547,7 +547,7 @@ fn a_changed_machine_is_refused_or_flagged() {
     let flagged = run
         .trials
         .iter()
-        .filter(|trial| trial.flags.iter().any(|flag| flag.contains("the machine had changed")))
+        .filter(|trial| trial.flags.iter().any(|doubt| doubt.code() == "machine-changed"))
         .count();
     assert_eq!(flagged, run.trials.len() - 5);
 }

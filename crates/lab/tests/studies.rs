@@ -75,7 +75,7 @@ fn run_as(name: &str, overrides: &[&str]) -> Run {
     assert_eq!(run.trials.len(), cells * run.plan.blocks as usize);
     for trial in &run.trials {
         let measured = trial.metrics.contains_key("operations_count");
-        let says_why = trial.flags.iter().any(|flag| flag.starts_with("not measured: "));
+        let says_why = trial.flags.iter().any(|doubt| doubt.why_not_measured().is_some());
         assert!(measured != says_why, "a trial has figures or a reason: {trial:?}");
     }
     if let Some(note) = run.notes.first() {

@@ -5,8 +5,9 @@
 use std::fmt::Write as _;
 
 use maud::{Markup, PreEscaped, html};
+use results::Doubt;
 use results::analysis::{Analysis, Cell, Comparison, Metric};
-use results::claim::{Doubt, doubt};
+use results::doubt::Bearing;
 use results::types::{Run, Workload};
 
 use crate::measure::{self, Face, fitted};
@@ -109,13 +110,13 @@ fn taken(comparison: &Comparison) -> Option<&String> {
 
 fn shown(metric: &Metric, cell: &Cell, buffered: bool, doubtful: &mut bool) -> String {
     let unit = numbers::unit(&metric.name);
-    let counts = |flag: &str| match doubt(flag) {
+    let counts = |doubt: &Doubt| match doubt.bearing() {
         // That a cache answers is what is asked for there.
-        Doubt::NotTheMedium => !buffered,
-        Doubt::NotSteady | Doubt::NotItsClock | Doubt::Busy => true,
-        Doubt::Note => false,
+        Bearing::NotTheMedium => !buffered,
+        Bearing::NoVote | Bearing::Busy => true,
+        Bearing::Note => false,
     };
-    let is_doubtful = cell.flags.iter().any(|flag| counts(&flag.text));
+    let is_doubtful = cell.flags.iter().any(|counted| counts(&counted.doubt));
     *doubtful |= is_doubtful;
     let mark = if is_doubtful { "!" } else { "" };
     format!("{}{mark}", numbers::figure(metric.median, metric.interval, unit))

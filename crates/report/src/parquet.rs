@@ -105,7 +105,7 @@ fn columns(run: &Run, name: &str) -> Vec<Column> {
         let figures = run.trials.iter().map(|trial| trial.metrics.get(metric).copied());
         add(metric, Values::Figure(figures.collect()));
     }
-    let flags = |trial: &Trial| trial.flags.iter().map(|flag| shown(flag)).collect();
+    let flags = |trial: &Trial| trial.flags.iter().map(|doubt| doubt.code().to_owned()).collect();
     add("flags", Values::Texts(run.trials.iter().map(flags).collect()));
     let bytes = |of: fn(&results::MemberTraffic) -> u64| {
         let bytes = |trial: &Trial| {

@@ -8,13 +8,13 @@ use results::claim::{Answer as Word, PAIRS_MIN};
 use results::course::LOOKS;
 use results::types::Run;
 
-use crate::numbers;
 use crate::table::{comparison_title, label};
 use crate::words::catalogue::{
     NOT_COMPARED, NOT_TO_BE_TAKEN, SAME_AS, SAME_AS_SEVERAL, SAYS_NOTHING_OF, TIED_WITH,
     TIED_WITH_SEVERAL,
 };
 use crate::words::{self, Language, Message, say};
+use crate::{doubts, numbers};
 
 /// Blocks of the first look.
 const LOOK: u32 = LOOKS[0];
@@ -292,26 +292,40 @@ fn no_answer(analysis: &Analysis, comparison: &Comparison, kind: &KindResult) ->
     details
 }
 
+/// What something is so for, by reason, in the order in which reasons come up: the same in every
+/// language.
+#[derive(Default)]
+struct NamesByReason(Vec<(String, Vec<String>)>);
+
+impl NamesByReason {
+    fn add(&mut self, reason: String, name: String) {
+        match self.0.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(name),
+            None => self.0.push((reason, vec![name])),
+        }
+    }
+}
+
 /// What a headline does not say, or not surely, and why.
 fn reservations(comparison: &Comparison, headline: &Headline) -> Vec<String> {
     // Reason -> what it is about.
-    let mut left_out: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    let too_few = say!(TOO_FEW_TRIALS);
-    let mut not_compared: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    let mut ruled_out: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut left_out = NamesByReason::default();
+    let mut not_compared = NamesByReason::default();
+    let mut ruled_out = NamesByReason::default();
     let mut details = Vec::new();
     for reservation in &headline.reservations {
         match reservation {
             Reservation::LeftOut(out) => {
-                let names = left_out.entry(short(&out.reason)).or_default();
-                names.push(numbers::workload(&out.workload));
+                let reason = doubts::silence_name(&out.reason);
+                left_out.add(reason, numbers::workload(&out.workload));
             }
-            Reservation::NotCompared { configuration, reason } => not_compared
-                .entry(reason.as_deref().map_or(too_few.as_str(), short))
-                .or_default()
-                .push(label(comparison, configuration)),
+            Reservation::NotCompared { configuration, reason } => {
+                let too_few = || say!(TOO_FEW_TRIALS);
+                let reason = reason.as_ref().map_or_else(too_few, doubts::silence_name);
+                not_compared.add(reason, label(comparison, configuration));
+            }
             Reservation::RuledOut { configuration, reason } => {
-                ruled_out.entry(reason).or_default().push(label(comparison, configuration));
+                ruled_out.add(reason.clone(), label(comparison, configuration));
             }
             Reservation::MayNotHold { bound, workload, metric, figure, high } => {
                 let unit = numbers::unit(metric);
@@ -341,7 +355,7 @@ fn reservations(comparison: &Comparison, headline: &Headline) -> Vec<String> {
     for (reasons, message) in
         [(left_out, SAYS_NOTHING_OF), (not_compared, NOT_COMPARED), (ruled_out, NOT_TO_BE_TAKEN)]
     {
-        details.extend(reasons.into_iter().map(|(reason, mut names)| {
+        details.extend(reasons.0.into_iter().map(|(reason, mut names)| {
             let more = names.len().saturating_sub(LIST_LENGTH_MAX);
             names.truncate(LIST_LENGTH_MAX);
             if more > 0 {
@@ -351,15 +365,6 @@ fn reservations(comparison: &Comparison, headline: &Headline) -> Vec<String> {
         }));
     }
     details
-}
-
-/// A flag without what follows its name.
-fn short(flag: &str) -> &str {
-    match flag.split_once(": ") {
-        Some(("not measured", reason)) => reason.trim_end_matches('.'),
-        Some((name, _)) => name,
-        None => flag,
-    }
 }
 
 /// Whether anything has a score.
@@ -576,9 +581,9 @@ fn warning(analysis: &Analysis, warning: &Warning) -> String {
                 advice = advice,
             )
         }
-        Warning::Flagged { text, trials: count, cells, silent } => {
+        Warning::Flagged { doubt, trials: count, cells, silent } => {
             let cells = if *cells == 1 { say!(ONE_CELL) } else { say!(CELLS, count = cells) };
-            match text.strip_prefix("not measured: ") {
+            match doubt.why_not_measured() {
                 Some(reason) => say!(
                     TRIALS_NOT_MEASURED,
                     trials = trials(*count),
@@ -592,6 +597,7 @@ fn warning(analysis: &Analysis, warning: &Warning) -> String {
                         _ => say!(MOST_WITHOUT_VOTE),
                     };
                     let trials = trials(*count);
+                    let text = doubts::doubt_sentence(doubt);
                     say!(TRIALS_MARKED, trials = trials, cells = cells, what = what, text = text)
                 }
             }

@@ -4,7 +4,7 @@ use results::analysis::{Analysis, Comparison, KindResult, Score, Stage};
 use results::types::{Run, Workload};
 
 use crate::words::say;
-use crate::{charts, numbers, survival};
+use crate::{charts, doubts, numbers, survival};
 
 /// A table of text with one head row.
 pub(crate) struct Table {
@@ -262,12 +262,12 @@ pub(crate) fn cells(run: &Run, comparison: &Comparison) -> Table {
             let versus = metric.and_then(|metric| metric.versus_baseline.as_ref());
             let trials = metric.map_or(0, |metric| metric.trials + metric.silent);
             let voting = metric.map_or(0, |metric| metric.trials);
-            let flags = cell.flags.iter().map(|flag| match trials {
-                0 => match flag.text.strip_prefix("not measured: ") {
-                    Some(reason) => format!("{}: {reason}", say!(NOT_MEASURED)),
-                    None => flag.text.clone(),
-                },
-                _ => say!(FLAG_OF, flag = flag.text, count = flag.trials, trials = trials),
+            let flags = cell.flags.iter().map(|counted| {
+                let flag = doubts::doubt_sentence(&counted.doubt);
+                match trials {
+                    0 => flag,
+                    _ => say!(FLAG_OF, flag = flag, count = counted.trials, trials = trials),
+                }
             });
             rows.push(vec![
                 numbers::workload(&workload.name),

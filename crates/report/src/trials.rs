@@ -7,7 +7,7 @@ use results::analysis::{Analysis, Metric};
 use results::types::Run;
 use serde_json::{Value, json};
 
-use crate::{csv, numbers};
+use crate::{csv, doubts, numbers};
 
 /// The most trials that a page holds; the first ones, and all are in `trials.jsonl`.
 pub(crate) const HELD: usize = 50_000;
@@ -60,7 +60,7 @@ pub(crate) fn data(run: &Run, analysis: &Analysis) -> Value {
         .collect();
     let [mut configuration, mut workload, mut figure, mut tail] = [const { Vec::new() }; 4];
     let mut blocks: Vec<(u32, usize)> = Vec::new();
-    let mut texts: Vec<&str> = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
     let mut flags: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, trial) in trials.iter().enumerate() {
         let at = settings.get(&trial.settings).copied();
@@ -76,9 +76,10 @@ pub(crate) fn data(run: &Run, analysis: &Analysis) -> Value {
             Some((block, count)) if *block == trial.block => *count += 1,
             _ => blocks.push((trial.block, 1)),
         }
-        for flag in &trial.flags {
-            let known = texts.iter().position(|text| text == flag).unwrap_or_else(|| {
-                texts.push(flag);
+        for doubt in &trial.flags {
+            let text = doubts::doubt_sentence(&doubt.without_figures());
+            let known = texts.iter().position(|known| *known == text).unwrap_or_else(|| {
+                texts.push(text);
                 texts.len() - 1
             });
             flags.entry(index).or_default().push(known);

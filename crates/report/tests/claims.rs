@@ -7,14 +7,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+use results::Doubt;
 use results::claim::Answer;
 use results::compare::{Limit, compare};
 use results::types::{Group, Run};
 use serde_json::Value;
 use testkit::made_up::{LATENCY, MadeUp, Noise, THROUGHPUT};
 
-const CACHED: &str = "read from a cache: the members read less than was asked for";
-const BUSY: &str = "machine not quiet: other work took more than 10 % of the processors";
+const CACHED: Doubt = Doubt::ReadFromCache { share: None };
+const BUSY: Doubt = Doubt::OtherWork { share: None };
 
 /// How many runs a test takes.
 fn rounds(few: u32) -> u32 {
@@ -424,9 +425,9 @@ fn equal_runs_pass_no_limit() {
 }
 
 /// Puts a flag on the trials of some configurations.
-fn flag(run: &mut Run, text: &str, wanted: impl Fn(&str) -> bool) {
+fn flag(run: &mut Run, doubt: &Doubt, wanted: impl Fn(&str) -> bool) {
     for trial in run.trials.iter_mut().filter(|trial| wanted(&trial.settings["made"])) {
-        trial.flags.push(text.to_owned());
+        trial.flags.push(doubt.clone());
     }
 }
 
@@ -450,7 +451,7 @@ fn what_is_planted_is_found_and_said() {
 
     // The same, but a cache made it.
     let mut cached = better.clone();
-    flag(&mut cached, CACHED, |made| made == "2");
+    flag(&mut cached, &CACHED, |made| made == "2");
     let said = headline(&cached);
     assert!(take(&said) == "0" && said["sure"] == false, "{said}");
     assert!(
@@ -459,14 +460,14 @@ fn what_is_planted_is_found_and_said() {
 
     // The machine was never quiet.
     let mut busy = better.clone();
-    flag(&mut busy, BUSY, |_| true);
+    flag(&mut busy, &BUSY, |_| true);
     let said = headline(&busy);
     assert!(take(&said) == "2" && said["sure"] == false, "{said}");
     assert!(said["sentence"].as_str().unwrap().contains("busy machine"), "{said}");
 
     // A cache answered everybody: no answer, and the run is not valid.
     let mut all = better.clone();
-    flag(&mut all, CACHED, |_| true);
+    flag(&mut all, &CACHED, |_| true);
     let document = report(&all);
     assert_eq!(document["valid"], false);
     assert!(list(&document["headlines"]).all(|headline| headline["take"].is_null()));

@@ -19,7 +19,7 @@ const HOSTILE: &str = "\u{1b}]0;owned\u{7}\u{1b}]52;c;b3duZWQ=\u{7}\u{1b}[2J\u{9
 /// after it.
 fn poison(value: &mut Value, key: &str, hostile: &str) {
     // Words of a fixed set, and a time that is read.
-    const KNOWN: &[&str] = &["schema", "clock", "group", "better", "metric", "started"];
+    const KNOWN: &[&str] = &["schema", "clock", "code", "group", "better", "metric", "started"];
     match value {
         Value::String(text) if !KNOWN.contains(&key) => *text = format!("{hostile}{text}{hostile}"),
         Value::Array(items) => items.iter_mut().for_each(|item| poison(item, key, hostile)),
@@ -39,7 +39,7 @@ fn poison(value: &mut Value, key: &str, hostile: &str) {
 /// alike.
 fn poisoned(hostile: &str) -> Run {
     let mut run = fixture::small();
-    run.trials[7].flags.push("a flag".into());
+    run.trials[7].flags.push(results::Doubt::Note { text: "a flag".into() });
     run.notes.push("a note".into());
     let mut document =
         serde_json::json!({ "plan": run.plan, "host": run.host, "trials": run.trials });

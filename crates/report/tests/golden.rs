@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use report::{Language, Style, in_language};
-use results::analyse;
 use results::safety::{Grade, LeastGrade, Tally};
 use results::types::{Group, Run, Trial, Workload};
+use results::{Doubt, analyse};
 
 fn check(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
@@ -119,10 +119,10 @@ fn a_doubtful_figure_is_marked_and_one_that_is_missing_says_why() {
     let [first, second] = [0, 1].map(|index| run.plan.workloads[index].name.clone());
     for trial in run.trials.iter_mut().filter(|trial| trial.settings == other.settings) {
         if trial.workload == first {
-            trial.flags = vec!["read from a cache".into()];
+            trial.flags = vec![Doubt::ReadFromCache { share: Some(0.1) }];
         } else if trial.workload == second {
             trial.metrics.clear();
-            trial.flags = vec!["not measured: no such file system".into()];
+            trial.flags = vec![Doubt::NotMeasured { reason: "no such file system".into() }];
         }
     }
     let analysis = analyse(&run);
@@ -153,7 +153,10 @@ fn a_doubtful_figure_is_marked_and_one_that_is_missing_says_why() {
         );
     }
     let page = report::html(&run, &analysis);
-    assert!(page.contains("read from a cache ("), "the table of cells names the flag");
+    assert!(
+        page.contains("read from a cache: the members read less than was asked for ("),
+        "the table of cells names the flag"
+    );
     assert!(page.contains(">not measured: no such file system</td>"), "and the reason");
 }
 
@@ -272,7 +275,7 @@ fn foreign_text_stays_text_everywhere() {
     }
     for trial in &mut run.trials {
         trial.workload.push_str(evil);
-        trial.flags.push(evil.into());
+        trial.flags.push(Doubt::Note { text: evil.into() });
     }
     let analysis = analyse(&run);
     assert_eq!(analysis.trials_finished, analysis.trials_planned);
@@ -383,7 +386,7 @@ fn with_pulls() -> Run {
                 metrics: if is_last { BTreeMap::new() } else { tally.metrics() },
                 members: Vec::new(),
                 flags: match is_last {
-                    true => vec!["not measured: only root may mount".to_owned()],
+                    true => vec![Doubt::NotMeasured { reason: "only root may mount".to_owned() }],
                     false => Vec::new(),
                 },
             });

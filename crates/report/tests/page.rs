@@ -336,7 +336,7 @@ fn page_bears_awkward_runs() {
     }
     for trial in &mut run.trials {
         trial.workload.push_str(long);
-        trial.flags.push("machine not quiet".into());
+        trial.flags.push(results::Doubt::OtherWork { share: None });
     }
     let page = report::html(&run, &analyse(&run));
     for width in [1080, 360] {

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use parquet::basic::Type as Physical;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, RowAccessor};
+use results::Doubt;
 use results::types::Run;
 
 fn reader(file: Vec<u8>) -> SerializedFileReader<Bytes> {
@@ -22,7 +23,7 @@ fn reader(file: Vec<u8>) -> SerializedFileReader<Bytes> {
 fn every_trial_is_a_row_and_every_column_has_its_type() {
     let mut run = fixture::small();
     run.trials[2].metrics.remove("latency_p99_seconds");
-    run.trials[3].flags = vec!["one".into(), "another".into()];
+    run.trials[3].flags = vec![Doubt::NotSteady, Doubt::OtherWork { share: Some(0.2) }];
     let file = reader(report::parquet(&run, "monday"));
     let schema = file.metadata().file_metadata().schema_descr();
     let of = |name: &str| {
@@ -64,7 +65,8 @@ fn every_trial_is_a_row_and_every_column_has_its_type() {
             };
             list.elements().iter().map(text).collect()
         };
-        assert_eq!(texts(row.get_list(place("flags")).unwrap()), trial.flags);
+        let codes: Vec<&str> = trial.flags.iter().map(Doubt::code).collect();
+        assert_eq!(texts(row.get_list(place("flags")).unwrap()), codes);
         let bytes = row.get_list(place("members_read_bytes")).unwrap().elements();
         let own = trial.members.iter().map(|member| Field::Long(member.read_bytes as i64));
         assert_eq!(*bytes, own.collect::<Vec<_>>());
@@ -124,7 +126,7 @@ fn many_runs_are_one_query() {
     };
     let mut run = fixture::small();
     let is_read = |trial: &results::Trial| trial.workload.starts_with("random read");
-    run.trials.iter_mut().find(|trial| is_read(trial)).unwrap().flags.push("doubtful".into());
+    run.trials.iter_mut().find(|trial| is_read(trial)).unwrap().flags.push(Doubt::NotSteady);
     written("monday", &run);
     written("tuesday", &run);
     let mut later = run.clone();

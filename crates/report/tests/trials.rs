@@ -8,8 +8,8 @@
 
 mod fixture;
 
-use results::analyse;
 use results::types::{Group, Run};
+use results::{Doubt, analyse};
 use serde_json::json;
 use testkit::made_up::{MadeUp, Noise};
 use testkit::{Browser, chromium};
@@ -40,7 +40,7 @@ fn sort_by(browser: &mut Browser, key: &str) {
 fn every_trial_is_there_and_can_be_sorted_and_filtered() {
     let Some(chromium) = chromium() else { return };
     let mut run = fixture::small();
-    run.trials[3].flags.push("<b>a flag</b>".into());
+    run.trials[3].flags.push(Doubt::Note { text: "<b>a flag</b>".into() });
     run.trials[5].metrics.clear();
     let mut browser = Browser::start(&chromium);
     browser.resize(1024, false);
@@ -94,7 +94,7 @@ fn every_trial_is_there_and_can_be_sorted_and_filtered() {
             "{} {} {}",
             label.replace("KiB", " KiB"),
             trial.workload,
-            trial.flags.join("; ")
+            trial.flags.iter().map(report::doubt_sentence).collect::<Vec<_>>().join("; ")
         );
         ["random", "write", "64"].iter().all(|word| text.contains(word))
     };
@@ -137,7 +137,7 @@ fn long() -> Run {
         trial.metrics.insert("io_per_second".to_owned(), 1.0 / mean);
         trial.metrics.insert("cpu_ratio".to_owned(), 0.1 + 0.0007 * (index % 97) as f64);
         if index % 50 == 7 {
-            trial.flags.push("machine not quiet".to_owned());
+            trial.flags.push(Doubt::OtherWork { share: None });
         }
     }
     run

@@ -17,6 +17,7 @@ pub mod caches;
 pub mod claim;
 pub mod compare;
 pub mod course;
+pub mod doubt;
 pub mod history;
 pub mod safety;
 pub mod shape;
@@ -29,4 +30,5 @@ mod voices;
 mod random;
 
 pub use analysis::{Analysis, analyse};
+pub use doubt::Doubt;
 pub use types::*;

@@ -13,10 +13,6 @@ pub const RANGE_MAX: f64 = 0.20;
 /// of their mean.
 pub const SLOPE_MAX: f64 = 0.10;
 
-/// How a trial flags that its load was not steady; its figures do not vote.
-pub const NOT_STEADY: &str = "not steady: the last five of 25 rounds still spread by more than 20 %, \
-     or rose or fell by more than 10 %";
-
 /// How the last rounds of a load looked.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Steadiness {

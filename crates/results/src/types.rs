@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::course::Step;
+use crate::doubt::{self, Doubt};
 use crate::safety::LeastGrade;
 
 /// Which clock a trial's times come from.
@@ -45,8 +46,9 @@ pub struct Trial {
     pub metrics: BTreeMap<String, f64>,
     /// What each member moved, in member order.
     pub members: Vec<MemberTraffic>,
-    /// What is doubtful about the trial, in words; empty when nothing is.
-    pub flags: Vec<String>,
+    /// What is doubtful about the trial; empty when nothing is.
+    #[serde(deserialize_with = "doubt::read_flags")]
+    pub flags: Vec<Doubt>,
 }
 
 /// What kind of access a workload makes; the verdict gives one answer for each.
@@ -459,16 +461,12 @@ pub struct Run {
     pub steps: Vec<Step>,
 }
 
-/// The flag of every trial that was read from a file of another tool, or of another run.
-pub const IMPORTED: &str =
-    "imported: measured apart from the others, so that a drift of the machine cannot be excluded";
-
 impl Run {
     /// Whether it was made of files, so that there was never a plan to fulfil.
     #[must_use]
     pub fn is_imported(&self) -> bool {
         !self.trials.is_empty()
-            && self.trials.iter().all(|trial| trial.flags.iter().any(|flag| flag == IMPORTED))
+            && self.trials.iter().all(|trial| trial.flags.contains(&Doubt::Imported))
     }
 }
 

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, btree_map::Entry};
 
 use crate::analysis::better_of;
-use crate::claim::{self, Doubt};
+use crate::doubt::{Bearing, Doubt, Silence};
 use crate::statistics;
 use crate::types::{Better, Plan, Trial, Workload};
 
@@ -23,7 +23,7 @@ pub(crate) struct Voice {
     /// How much of it was measured while the machine was busy, from 0 to 1.
     pub(crate) busy: f64,
     /// Why it does not vote.
-    pub(crate) silent: Option<String>,
+    pub(crate) silent: Option<Silence>,
 }
 
 /// Block -> machine.
@@ -42,7 +42,7 @@ pub(crate) struct Pairs {
     /// Voting blocks that were measured on a busy machine, on either side.
     pub(crate) busy: usize,
     /// The commonest reason for not voting.
-    pub(crate) reason: Option<String>,
+    pub(crate) reason: Option<Silence>,
     /// The differences are those of machines, each the mean of its blocks'.
     pub(crate) by_machine: bool,
 }
@@ -55,13 +55,13 @@ pub(crate) fn pair(own: &Voices, other: &Voices, machines: Option<&Machines>) ->
     let mut pairs = Pairs { by_machine: machines.is_some(), ..Pairs::default() };
     // Differences that vote, and how many of them are busy.
     let mut voting: BTreeMap<u32, (Vec<f64>, usize)> = BTreeMap::new();
-    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut reasons: Vec<(Silence, usize)> = Vec::new();
     for (block, mine) in own {
         let Some(theirs) = other.get(block) else { continue };
         let difference = mine.logarithm - theirs.logarithm;
         match mine.silent.as_ref().or(theirs.silent.as_ref()) {
             Some(reason) => {
-                *reasons.entry(reason).or_default() += 1;
+                count(&mut reasons, reason.without_figures());
                 pairs.silent.push(difference);
             }
             None => {
@@ -77,8 +77,16 @@ pub(crate) fn pair(own: &Voices, other: &Voices, machines: Option<&Machines>) ->
         pairs.busy += usize::from(2 * busy > differences.len());
     }
     let commonest = reasons.into_iter().max_by_key(|(_, count)| *count);
-    pairs.reason = commonest.map(|(reason, _)| reason.to_owned());
+    pairs.reason = commonest.map(|(reason, _)| reason);
     pairs
+}
+
+/// Counts a reason among those that were found, in the order in which they were.
+fn count(reasons: &mut Vec<(Silence, usize)>, reason: Silence) {
+    match reasons.iter_mut().find(|(known, _)| *known == reason) {
+        Some((_, count)) => *count += 1,
+        None => reasons.push((reason, 1)),
+    }
 }
 
 /// What is drawn anew with a block: the block, or its machine.
@@ -194,14 +202,14 @@ impl<'a> Table<'a> {
         &self,
         (configuration, workload): (usize, usize),
         trial: &Trial,
-    ) -> Option<String> {
+    ) -> Option<Silence> {
         let asks_a_cache = self.asks_a_cache(configuration, workload);
-        let is_silent = |flag: &&String| match claim::doubt(flag) {
-            Doubt::NotSteady | Doubt::NotItsClock => true,
-            Doubt::NotTheMedium => !asks_a_cache,
-            Doubt::Busy | Doubt::Note => false,
+        let is_silent = |doubt: &&Doubt| match doubt.bearing() {
+            Bearing::NoVote => true,
+            Bearing::NotTheMedium => !asks_a_cache,
+            Bearing::Busy | Bearing::Note => false,
         };
-        trial.flags.iter().find(is_silent).cloned()
+        trial.flags.iter().find(is_silent).cloned().map(Silence::Doubtful)
     }
 
     /// Block -> voice of one metric, where it has a figure above 0.
@@ -209,7 +217,7 @@ impl<'a> Table<'a> {
         let voice = |(block, trial): (u32, &Trial)| {
             let figure = trial.metrics.get(metric).copied()?;
             let logarithm = (figure.is_finite() && figure > 0.0).then(|| figure.ln())?;
-            let is_busy = trial.flags.iter().any(|flag| claim::doubt(flag) == Doubt::Busy);
+            let is_busy = trial.flags.iter().any(|doubt| doubt.bearing() == Bearing::Busy);
             let silent = self
                 .silent((configuration, workload), trial)
                 .or_else(|| too_few_requests(trial, metric));
@@ -259,12 +267,11 @@ pub(crate) fn better_in(workload: &Workload, metric: &str) -> Better {
 
 /// Why a percentile is too much to ask of a trial: below [`REQUESTS_BEYOND_MIN`] requests beyond
 /// it. A trial that does not say how many requests it made is believed.
-fn too_few_requests(trial: &Trial, metric: &str) -> Option<String> {
+fn too_few_requests(trial: &Trial, metric: &str) -> Option<Silence> {
     let part = ["read_", "write_"].into_iter().find(|part| metric.starts_with(part)).unwrap_or("");
     let name = metric.strip_prefix(part)?.strip_prefix("latency_p")?.strip_suffix("_seconds")?;
     let percentile: f64 = name.replace('_', ".").parse().ok()?;
     let requests = trial.metrics.get(&format!("{part}operations_count"))?;
     let needed = REQUESTS_BEYOND_MIN / (1.0 - percentile / 100.0);
-    (*requests < needed * (1.0 - 1e-9))
-        .then(|| format!("fewer than {needed:.0} requests, too few for this percentile"))
+    (*requests < needed * (1.0 - 1e-9)).then_some(Silence::TooFewRequests { needed })
 }

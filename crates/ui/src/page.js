@@ -350,7 +350,7 @@ function figureOf(row, way, view) {
   const found = measured.get(`${row} ${way} ${job.target}`)?.[view];
   if (!found) return h("td", {}, "-");
   const best = found.best_bytes_per_second, audit = found.audit ?? t("not known whether it was cached");
-  const flags = (found.flags ?? []).map((flag) => flag.split(":")[0]).join(", ");
+  const flags = (found.flags ?? []).map((flag) => flag.mark).join(", ");
   const calm = audit.startsWith("no:");
   return h("td", {}, h("span", { class: "figure" }, best === null ? "-" : digits(best / 1e6)),
     found.median_bytes_per_second === null ? null : h("span", { class: "word" }, t("median {rate}", { rate: digits(found.median_bytes_per_second / 1e6) })),
@@ -361,7 +361,7 @@ function figureOf(row, way, view) {
 function flagsOf(rows) {
   const views = { direct: "", buffered: ", cached" };
   const lines = rows.flatMap((row) => ["read", "write"].flatMap((way) => Object.entries(views).flatMap(([view, word]) =>
-    (measured.get(`${row} ${way} ${job.target}`)?.[view]?.flags ?? []).map((flag) => h("li", {}, `${row} ${t(way)}${word && t(word)}: ${flag}`)))));
+    (measured.get(`${row} ${way} ${job.target}`)?.[view]?.flags ?? []).map((flag) => h("li", {}, `${row} ${t(way)}${word && t(word)}: ${flag.text}`)))));
   return lines.length ? h("details", { "data-key": "flags" }, h("summary", {}, t("What is doubtful about the figures")), h("ul", {}, lines)) : null;
 }
 function showBoard() {

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use block::{Device, Error, ErrorKind, Traffic};
-use results::{Better, Group};
+use results::{Better, Doubt, Group};
 
 use super::access;
 use super::folder::{Needs, WorkFolder};
@@ -201,7 +201,7 @@ fn read(
     let notes = if length == REQUEST_BYTES {
         Vec::new()
     } else {
-        vec![format!("the target takes at most {length} bytes in one request")]
+        vec![Doubt::RequestsLimited { bytes: length.into() }]
     };
     Ok(Some(Done {
         operations: sample.operations(),
@@ -276,6 +276,6 @@ mod tests {
         let rows = rows(&Memory::new(1 << 20).with(|info| info.max_request_bytes = 128 << 10));
         let done = &rows[1].measured().expect("measured").done;
         assert_eq!((done.operations, done.read_bytes), (8, 1 << 20));
-        assert_eq!(done.notes, ["the target takes at most 131072 bytes in one request"]);
+        assert_eq!(done.notes, [Doubt::RequestsLimited { bytes: 131_072 }]);
     }
 }

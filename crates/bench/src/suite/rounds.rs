@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use block::Error;
+use results::Doubt;
 use results::steady::{self, Steadiness};
 
 use super::definition::{Kind, Setting, Value};
@@ -39,7 +40,7 @@ pub(crate) fn is_asked(text: &str) -> bool {
 /// That of a round.
 pub(crate) fn until_steady(
     operations_max: u64,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Doubt>,
     mut round: impl FnMut(u64, u64) -> Result<(Sample, Duration), Error>,
 ) -> Result<(Sample, Option<Duration>), Error> {
     let mut rounds: Vec<(Sample, Duration)> = Vec::new();
@@ -58,7 +59,7 @@ pub(crate) fn until_steady(
             break found;
         }
         if rounds.len() == steady::ROUNDS_MAX || done >= operations_max {
-            notes.push(steady::NOT_STEADY.to_owned());
+            notes.push(Doubt::NotSteady);
             break found;
         }
     };

@@ -7,7 +7,9 @@ use std::time::Duration;
 use block::Traffic;
 use serde::Serialize;
 
-use crate::audit::{Facts, Flag};
+use results::Doubt;
+
+use crate::audit::Facts;
 use crate::latency::Latency;
 use crate::load::{Ramp, Sides};
 
@@ -45,8 +47,8 @@ pub struct Done {
     /// Where a program of the user's did it: the figures that it gave, name to value. Nothing is
     /// known of its operations then.
     pub told: Option<BTreeMap<String, f64>>,
-    /// What its reader should know, in words.
-    pub notes: Vec<String>,
+    /// What its reader should know.
+    pub notes: Vec<Doubt>,
 }
 
 /// The figures of one phase.
@@ -57,7 +59,7 @@ pub struct Measured {
     /// What the devices and the machine did meanwhile.
     pub facts: Facts,
     /// What is doubtful.
-    pub flags: Vec<Flag>,
+    pub flags: Vec<Doubt>,
 }
 
 impl Done {
@@ -305,9 +307,9 @@ pub struct RowDocument {
     /// Time in which some task of the machine waited for I/O.
     pub io_pressure_seconds: Option<f64>,
     /// What is doubtful.
-    pub flags: Vec<Flag>,
+    pub flags: Vec<Doubt>,
     /// What its reader should know.
-    pub notes: Vec<String>,
+    pub notes: Vec<Doubt>,
     /// Why it was not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,

@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use bench::audit::Flag;
 use bench::format::crystal::{Heading, Line};
 use bench::format::{self, fio};
 use bench::suite::crystal::{self, Job, Options, Row as Access, SUITE, Way, options};
@@ -11,6 +10,7 @@ use bench::suite::{Measured, Row};
 use block::Clock;
 use clap::Args;
 use host::system;
+use results::Doubt;
 use results::statistics::{self, Median};
 use serde_json::json;
 
@@ -433,9 +433,14 @@ fn summary(rows: &[Row], options: &Options) -> serde_json::Value {
     let view = |way: Way, runs: &[&Measured]| {
         let audit = if way == Way::Write { write_words(runs) } else { read_words(runs) };
         // Each once, with the first figure that it was raised about.
-        let mut flags: Vec<&Flag> = runs.iter().flat_map(|run| &run.flags).collect();
-        flags.sort_by_key(|flag| flag.name());
-        flags.dedup_by_key(|flag| flag.name());
+        let mut flags: Vec<&Doubt> = runs.iter().flat_map(|run| &run.flags).collect();
+        flags.sort_by_key(|doubt| doubt.mark());
+        flags.dedup_by_key(|doubt| doubt.mark());
+        let flag = |doubt: &&Doubt| {
+            json!({
+                "code": doubt.code(), "mark": doubt.mark(), "text": report::doubt_sentence(doubt),
+            })
+        };
         let (rates, durable) = (rates(runs), durable_rates(runs));
         let (middle, durable_middle) = (statistics::median(&rates), statistics::median(&durable));
         json!({
@@ -448,7 +453,7 @@ fn summary(rows: &[Row], options: &Options) -> serde_json::Value {
             "write_deferred_ratio": deferred(runs),
             "write_absorbed_ratio": absorbed(runs),
             "audit": audit,
-            "flags": flags,
+            "flags": flags.iter().map(flag).collect::<Vec<_>>(),
         })
     };
     let row = |row: &Access| {

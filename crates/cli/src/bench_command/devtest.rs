@@ -46,7 +46,7 @@ fn text(rows: &[Row]) -> String {
     let cells: Vec<Vec<String>> = rows
         .iter()
         .map(|row| {
-            let mut flags: Vec<&str> = row.flags.iter().map(bench::audit::Flag::name).collect();
+            let mut flags: Vec<&str> = row.flags.iter().map(results::Doubt::mark).collect();
             flags.dedup();
             vec![
                 row.test.clone(),

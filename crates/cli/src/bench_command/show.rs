@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use bench::audit::Flag;
 use bench::suite::{Measured, Phase, Row};
-use results::statistics;
+use results::{Doubt, statistics};
 use serde_json::json;
 
 use super::run::{Finished, limits_note};
@@ -39,7 +38,9 @@ pub(super) fn notes(output: &Output, rows: &[Row]) {
     let mut said: Vec<(String, Vec<&str>)> = Vec::new();
     for row in rows {
         let texts = match &row.result {
-            bench::suite::row::Result::Measured(measured) => measured.done.notes.clone(),
+            bench::suite::row::Result::Measured(measured) => {
+                measured.done.notes.iter().map(report::doubt_sentence).collect()
+            }
             bench::suite::row::Result::Skipped(reason) => vec![format!("not run: {reason}")],
         };
         for text in texts {
@@ -185,7 +186,7 @@ fn line(phase: &str, runs: &[&Measured], moves: bool, repeated: bool) -> Vec<Str
 /// The names of all flags of a phase, each once.
 pub(super) fn flags(runs: &[&Measured]) -> String {
     let mut names: Vec<&str> =
-        runs.iter().flat_map(|run| run.flags.iter().map(Flag::name)).collect();
+        runs.iter().flat_map(|run| run.flags.iter().map(Doubt::mark)).collect();
     names.sort_unstable();
     names.dedup();
     names.join(" ")
@@ -197,9 +198,9 @@ pub(super) fn flag_words(rows: &[Row]) -> String {
     let mut text = String::new();
     for row in rows {
         for flag in row.measured().map_or(&[][..], |measured| &measured.flags) {
-            if !seen.contains(&flag.name()) {
-                seen.push(flag.name());
-                text += &format!("{} ({})\n", flag.sentence(), row.phase);
+            if !seen.contains(&flag.mark()) {
+                seen.push(flag.mark());
+                text += &format!("{} ({})\n", report::doubt_legend(flag), row.phase);
             }
         }
     }

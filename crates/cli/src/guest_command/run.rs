@@ -258,9 +258,8 @@ pub(crate) fn bench(
 
 /// Says which programs of a command read the processor's own counter.
 fn note_counters(output: &Output, work: &str) -> Vec<String> {
-    let flags = guest::counter::flags(work);
-    flags.iter().for_each(|flag| output.note(flag));
-    flags
+    let flags = guest::counter::readers(work).into_iter().map(|reader| reader.to_string());
+    flags.inspect(|flag| output.note(flag)).collect()
 }
 
 /// What the suite inside is told: what was said, but for what the guest is.

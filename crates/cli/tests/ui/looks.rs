@@ -39,7 +39,8 @@ fn told() -> Value {
         json!({
             "row": row, "direct": figure(direct, "no: 0 % of the bytes came from a cache", json!([])),
             "buffered": figure(buffered, "yes: 100 % of the bytes came from a cache",
-                json!(["machine not quiet: 31 % of the processors' time went to others"])),
+                json!([{"mark": "not-quiet",
+                    "text": "machine not quiet: 31 % of the processors' time went to others"}])),
         })
     };
     let scored = |name: &str, ratio: f64, is_baseline: bool| {

@@ -1,7 +1,6 @@
-//! What the audit says of a trial, in words that are the same for every trial with the same doubt,
-//! so that a report can count them; the figures behind it are metrics.
+//! What the audit says of a trial, as figures.
 
-use bench::audit::{Facts, Flag};
+use bench::audit::Facts;
 use block::Node;
 
 /// Bytes that members read for one that was asked for.
@@ -12,32 +11,6 @@ pub(super) const WRITE_RATIO: &str = results::caches::WRITTEN;
 /// Of what the layout makes of the bytes that were written, the share that members had when the
 /// calls had returned: what is missing lay in a cache, and is lost with the power.
 pub(super) const ACKNOWLEDGED_RATIO: &str = results::caches::ACKNOWLEDGED;
-
-/// A flag without its figure.
-pub(super) fn words(flag: &Flag) -> String {
-    match flag {
-        Flag::ReadFromCache { .. } => {
-            "read from a cache: the members read less than was asked for".to_owned()
-        }
-        Flag::CompressedOrStillDirty { .. } => {
-            "written but compressed, or still dirty in memory: the members wrote less than was \
-            asked for"
-                .to_owned()
-        }
-        Flag::WriteAmplification { .. } => "write amplification: the members wrote much more than \
-            was asked for"
-            .to_owned(),
-        Flag::Impossible { .. } => "impossible: faster than the members together, so something \
-            else answered"
-            .to_owned(),
-        other => other.to_string(),
-    }
-}
-
-/// The flag of a trial that has no figures.
-pub(super) fn not_measured(reason: &str) -> String {
-    format!("not measured: {reason}")
-}
 
 /// What the members moved for each byte asked for.
 pub(super) fn ratios(facts: &Facts) -> Vec<(String, f64)> {
@@ -131,12 +104,5 @@ mod tests {
         let store = Node::layer("cache", vec![Node::leaf("ram", "1MiB"), plain]);
         assert_eq!(without_stores(&store, &[0, 1, 2], |leaf| *leaf), [1, 2]);
         assert_eq!(copies(&store), 1.0);
-    }
-
-    #[test]
-    fn flags_of_many_trials_are_the_same_words() {
-        let shares = [0.1, 0.4].map(|share| words(&Flag::ReadFromCache { share }));
-        assert_eq!(shares[0], shares[1]);
-        assert!(words(&Flag::Stolen { share: 0.3 }).starts_with("machine not quiet"));
     }
 }

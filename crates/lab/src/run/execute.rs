@@ -11,7 +11,7 @@ use guest::Kernel;
 use reactor::{Reactor, derive_seed};
 use results::course::{self, Course, Step};
 use results::safety;
-use results::{Clock, Configuration, Host, MemberTraffic, Plan, Run, Trial, cell_id};
+use results::{Clock, Configuration, Doubt, Host, MemberTraffic, Plan, Run, Trial, cell_id};
 use serve::{Opened, ServeWith};
 
 use super::attached::{self, Attached, Wanted};
@@ -20,7 +20,7 @@ use super::in_guest::{self, GuestRows, Job, Worker};
 use super::members::{Members, empty_stores, put_in_place};
 use super::rows::{self, Ground as RowGround};
 use super::written::{add_written, prepared_for};
-use super::{Ended, Observer, Progress, audited, pulled};
+use super::{Ended, Observer, Progress, pulled};
 use crate::cell;
 use crate::estimate::{Estimate, Kind};
 use crate::order::Turn;
@@ -63,7 +63,7 @@ pub(super) struct Execution<'a> {
     /// Whether the budget was spent when the last trial was recorded.
     is_spent: bool,
     /// Flags for every trial from now on.
-    flags: Vec<String>,
+    flags: Vec<Doubt>,
     /// When the run was started first. It goes into the seed of the data on real devices, so that
     /// what an earlier run of the same plan has left there cannot pass for this one's.
     started: String,
@@ -98,7 +98,7 @@ pub(super) struct Execution<'a> {
 pub(super) struct Found {
     pub(super) metrics: BTreeMap<String, f64>,
     pub(super) members: Vec<MemberTraffic>,
-    pub(super) flags: Vec<String>,
+    pub(super) flags: Vec<Doubt>,
 }
 
 /// One visit of a configuration in a block.
@@ -202,7 +202,7 @@ impl<'a> Execution<'a> {
     }
 
     /// Marks every trial from now on.
-    pub(super) fn flag_all(&mut self, flag: String) {
+    pub(super) fn flag_all(&mut self, flag: Doubt) {
         self.flags.push(flag);
     }
 
@@ -866,15 +866,12 @@ impl<'a> Execution<'a> {
     }
 
     /// What is to be known of every trial of a visit in real time.
-    fn notes(&self, visit: &Visit<'_>, of_stack: &[String]) -> Result<Vec<String>, Error> {
+    fn notes(&self, visit: &Visit<'_>, of_stack: &[String]) -> Result<Vec<Doubt>, Error> {
         let own = format!("{}/", self.own_members().display());
-        let mut notes: Vec<String> = of_stack.iter().map(|note| note.replace(&own, "")).collect();
+        let note = |text: &String| Doubt::Note { text: text.replace(&own, "") };
+        let mut notes: Vec<Doubt> = of_stack.iter().map(note).collect();
         if stacks::has_model(&stacks::parse(&visit.configuration.stack)?) {
-            notes.push(
-                "modelled disks, paced in real time: the figures are a prediction, with \
-                this machine's own times in it"
-                    .to_owned(),
-            );
+            notes.push(Doubt::PacedModel);
         }
         Ok(notes)
     }
@@ -917,7 +914,8 @@ impl<'a> Execution<'a> {
         observer: &mut dyn Observer,
     ) -> Result<(), Broken> {
         for workload in self.missing(visit, group) {
-            let found = Found { flags: vec![audited::not_measured(reason)], ..Found::default() };
+            let flags = vec![Doubt::NotMeasured { reason: reason.to_owned() }];
+            let found = Found { flags, ..Found::default() };
             self.trial_found(visit, workload, found, observer)?;
         }
         Ok(())

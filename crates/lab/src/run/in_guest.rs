@@ -25,11 +25,12 @@ use bench::suite::{
 use block::{Device, Node, Reactor, Time, Traffic};
 use export::vhost_user::Done;
 use export::vhost_user::request::Ask;
+use guest::counter::CounterReader;
 use guest::setup::WITH_LOG;
 use guest::{Boot, Drive, Format, Kernel, Processor, Setup, State};
 use host::Error;
 use host::guard::{Consent, Guard};
-use results::{Configuration, MemberTraffic, Plan, claim};
+use results::{Configuration, Doubt, MemberTraffic, Plan};
 use serde::{Deserialize, Serialize};
 use serve::Opened;
 use stack::Models;
@@ -119,7 +120,7 @@ struct Said {
     /// The date when its calls had returned and its flush was to come, if it has one.
     returned: Option<u64>,
     metrics: BTreeMap<String, f64>,
-    flags: Vec<String>,
+    flags: Vec<Doubt>,
     /// Bytes read and written that were asked for, and those that the suite moved beside.
     asked: [u64; 2],
     beside: [u64; 2],
@@ -139,7 +140,7 @@ pub(super) struct Job {
     copies: f64,
     seed: u64,
     /// What is to be said of every row.
-    flags: Vec<String>,
+    flags: Vec<Doubt>,
 }
 
 impl Job {
@@ -299,7 +300,7 @@ impl Job {
                 ..Facts::default()
             };
             found.metrics.extend(audited::ratios(&facts));
-            found.flags.extend(audit::judge(&facts).iter().map(audited::words));
+            found.flags.extend(audit::judge(&facts));
         }
         (said.phase, found)
     }
@@ -329,7 +330,7 @@ fn clock_flags(
     plan: &Plan,
     group: &[usize],
     configuration: &Configuration,
-) -> Result<Vec<String>, Error> {
+) -> Result<Vec<Doubt>, Error> {
     let Some(workload) = group.first().and_then(|place| plan.workloads.get(*place)) else {
         return Ok(Vec::new());
     };
@@ -340,8 +341,13 @@ fn clock_flags(
     if settings.text("figures").is_empty() {
         return Ok(Vec::new());
     }
-    let flags = guest::counter::flags(settings.text("run"));
-    Ok(flags.into_iter().map(|flag| format!("{}{flag}", claim::NOT_ITS_CLOCK)).collect())
+    let readers = guest::counter::readers(settings.text("run")).into_iter();
+    Ok(readers
+        .map(|CounterReader { program, remedy }| Doubt::NotModelledTime {
+            program,
+            remedy: remedy.map(str::to_owned),
+        })
+        .collect())
 }
 
 /// A file system as a guest makes and mounts it.

@@ -36,7 +36,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use results::course::{self, Course, Step};
-use results::{Configuration, Plan, Run, Trial};
+use results::{Configuration, Doubt, Plan, Run, Trial};
 
 use crate::estimate::TimeLeft;
 use crate::plan::{Resolved, terms};
@@ -353,7 +353,7 @@ pub fn resume(
             format!("the machine had changed when the run was resumed: {}", changes.join("; "));
         folder::add_note(&folder, &text)?;
         observer.note(&text);
-        execution.flag_all(text);
+        execution.flag_all(Doubt::MachineChanged { changes });
     }
     let ended = execution.run(&members, observer);
     drop(execution);

@@ -16,7 +16,7 @@ use bench::suite::{
     Meter, Observer as SuiteObserver, OpenFile, Phase, Row, Rows, Session, Target, Ticker,
 };
 use block::{Channel, Device, Error, ErrorKind, Extents, Info, Node, Reactor, Traffic};
-use results::{Clock, MemberTraffic};
+use results::{Clock, Doubt, MemberTraffic};
 use stack::{BuildContext, OpenFiles, Stack};
 
 use super::attached::Attached;
@@ -25,9 +25,6 @@ use super::execute::{Broken, Execution, Found, Visit};
 use crate::audit::TargetMeter;
 use crate::plan::suite;
 use crate::{Observer, stacks};
-
-/// How the note of a suite ends that could not check what it read.
-const UNVERIFIED: &str = "nothing was verified";
 
 /// What a suite is run on, and what its members say of themselves.
 pub(super) enum Ground<'a> {
@@ -150,7 +147,7 @@ pub(super) fn run(
     visit: &Visit<'_>,
     group: &[usize],
     ground: &Ground<'_>,
-    notes: &[String],
+    notes: &[Doubt],
     reactor: &Reactor,
     observer: &mut dyn Observer,
 ) -> Result<(), Broken> {
@@ -236,7 +233,7 @@ struct Recorder<'a, 'b, 'c> {
     visit: &'a Visit<'c>,
     group: &'a [usize],
     ground: &'a Ground<'a>,
-    notes: &'a [String],
+    notes: &'a [Doubt],
     observer: &'a mut dyn Observer,
     before: Vec<MemberTraffic>,
     /// Rows that come several times, by workload.
@@ -304,12 +301,13 @@ pub(super) fn found_of(row: &Row, modelled: bool) -> Found {
         RowResult::Measured(measured) => {
             found.metrics = measured.metrics();
             found.metrics.extend(audited::ratios(&measured.facts));
-            let notes =
-                measured.done.notes.iter().filter(|note| !modelled || !note.ends_with(UNVERIFIED));
-            found.flags.extend(notes.cloned());
-            found.flags.extend(measured.flags.iter().map(audited::words));
+            let is_said = |doubt: &&Doubt| !modelled || !matches!(doubt, Doubt::Unverified { .. });
+            found.flags.extend(measured.done.notes.iter().filter(is_said).cloned());
+            found.flags.extend(measured.flags.iter().cloned());
         }
-        RowResult::Skipped(reason) => found.flags.push(audited::not_measured(reason)),
+        RowResult::Skipped(reason) => {
+            found.flags.push(Doubt::NotMeasured { reason: reason.clone() });
+        }
     }
     found
 }
@@ -333,9 +331,10 @@ pub(super) fn median(all: &[Found]) -> Found {
             sum.read_bytes += one.read_bytes;
             sum.written_bytes += one.written_bytes;
         }
-        for flag in &found.flags {
-            if !whole.flags.contains(flag) {
-                whole.flags.push(flag.clone());
+        for doubt in &found.flags {
+            let is_same = |known: &Doubt| known.without_figures() == doubt.without_figures();
+            if !whole.flags.iter().any(is_same) {
+                whole.flags.push(doubt.clone());
             }
         }
     }
@@ -348,14 +347,16 @@ mod tests {
 
     #[test]
     fn several_runs_of_a_row_are_one_trial() {
-        let found = |rate: f64, flag: &str| Found {
+        let found = |rate: f64, doubt: Doubt| Found {
             metrics: BTreeMap::from([("throughput_bytes_per_second".to_owned(), rate)]),
             members: vec![MemberTraffic { read_bytes: 10, written_bytes: 1 }],
-            flags: vec![flag.to_owned()],
+            flags: vec![doubt],
         };
-        let whole = median(&[found(1.0, "a"), found(5.0, "b"), found(2.0, "a")]);
+        let cached = |share| Doubt::ReadFromCache { share: Some(share) };
+        let all = [found(1.0, cached(0.1)), found(5.0, Doubt::NotSteady), found(2.0, cached(0.2))];
+        let whole = median(&all);
         assert_eq!(whole.metrics["throughput_bytes_per_second"], 2.0);
         assert_eq!(whole.members, [MemberTraffic { read_bytes: 30, written_bytes: 3 }]);
-        assert_eq!(whole.flags, ["a", "b"]);
+        assert_eq!(whole.flags, [cached(0.1), Doubt::NotSteady]);
     }
 }

@@ -432,6 +432,52 @@ catalogue! {
     CARD_CACHED: "cached, MB/s", "キャッシュ、MB/s";
     CARD_DIRECT: "direct, MB/s", "直接、MB/s";
 
+    // What is doubtful about trials: a name, and what it is.
+    DOUBT_WITH_DETAIL: "{name}: {detail}", "{name}: {detail}";
+    READ_FROM_CACHE: "read from a cache", "キャッシュから読み込み";
+    MEMBERS_READ_LESS: "the members read less than was asked for", "メンバーの読み込みが要求より少ない";
+    DEVICES_READ: "the devices read {share} of the bytes asked for", "装置が読んだのは要求バイト数の {share}";
+    WRITTEN_BUT_NOT_THERE: "written but compressed, or still dirty in memory", "書き込みは圧縮済みか、まだメモリー内";
+    MEMBERS_WROTE_LESS: "the members wrote less than was asked for", "メンバーの書き込みが要求より少ない";
+    DEVICES_WROTE: "the devices wrote {share} of the bytes", "装置が書いたのは要求バイト数の {share}";
+    WROTE_MORE: "write amplification", "書き込み増幅";
+    MEMBERS_WROTE_MORE: "the members wrote much more than was asked for", "メンバーの書き込みが要求より大幅に多い";
+    DEVICES_WROTE_TIMES: "the devices wrote {factor} times the bytes asked for", "装置が書いたのは要求バイト数の {factor} 倍";
+    IMPOSSIBLE: "impossible", "ありえない速度";
+    FASTER_THAN_MEMBERS: "faster than the members together, so something else answered", "全メンバーの合計より速く、別のものが応答";
+    FASTER_THAN_DEVICES: "{factor} times as fast as the devices together were at their best, so something else answered", "全装置の最高速度の {factor} 倍で、別のものが応答";
+    MACHINE_NOT_QUIET: "machine not quiet", "マシンに他の負荷";
+    PROCESSORS_STOLEN: "the hypervisor took more than 2 % of the processors", "ハイパーバイザーが CPU の 2 % 超を使用";
+    PROCESSORS_BUSY: "other work took more than 10 % of the processors", "他の処理が CPU の 10 % 超を使用";
+    NOT_STEADY: "not steady", "定常でない";
+    NOT_STEADY_AFTER: "the last five of 25 rounds still spread by more than 20 %, or rose or fell by more than 10 %", "25 ラウンドの最後の 5 つで、ばらつきが 20 % 超、または増減が 10 % 超";
+    NOT_MODELLED_TIME: "not in modelled time", "モデル時間でない";
+    READS_THE_COUNTER: "{program} reads the processor's own counter, which shows real time: figures that it takes from there are not modelled", "{program} は CPU のカウンター(実時間)を読むため、その値はモデルの時間ではない";
+    READS_UNLESS_TOLD: "{program} reads the processor's own counter, which shows real time: figures that it takes from there are not modelled; give it {remedy}", "{program} は CPU のカウンター(実時間)を読むため、その値はモデルの時間ではない。{remedy} を指定する";
+    IMPORTED: "imported", "取り込み";
+    MEASURED_APART: "measured apart from the others, so that a drift of the machine cannot be excluded", "他とは別に測定したため、マシンの変化を排除できない";
+    MACHINE_CHANGED: "the machine had changed when the run was resumed", "再開時にマシンが変わっていた";
+    PACED_MODEL: "modelled disks, paced in real time", "モデルのディスクを実時間で動作";
+    PACED_MODEL_IS: "the figures are a prediction, with this machine's own times in it", "値は予測で、このマシン自身の時間を含む";
+    BECAUSE_TURNED_OFF: "verification was off", "検証は無効";
+    BECAUSE_OF_SUITE: "data were not verified", "データは検証していない";
+    BECAUSE_NO_DATA: "the target keeps no data: nothing was verified", "対象がデータを保持しないため検証なし";
+    BECAUSE_MODELLED: "a modelled disk keeps no data: nothing was verified", "モデルのディスクはデータを保持しないため検証なし";
+    BECAUSE_UNKNOWN: "the target is read-only, and what is on it is not known: nothing was verified", "対象は読み込み専用で内容が不明なため検証なし";
+    BECAUSE_PARTLY_PREPARED: "the target is larger than `prepare`: nothing was verified", "対象が `prepare` より大きいため検証なし";
+    PARTLY_UNVERIFIED: "{share} % of the bytes read were not checked: nobody knew what was there", "読み込みの {share} % は内容が不明なため未検証";
+    SIZES_ROUNDED: "sizes are rounded up to the device's block of {bytes} bytes", "サイズは装置のブロック {bytes} バイトに切り上げ";
+    ENDED_EARLY: "ended after {requests} requests: no more writes can be kept track of", "{requests} 要求で終了(これ以上の書き込みは追跡できない)";
+    RATE_NOT_REACHED: "the target cannot do this rate: {requests} requests were never submitted", "対象はこの速度に届かず、{requests} 要求が未発行";
+    WAKING_COUNTS: "waking up late for a moment counts as latency too", "起床の遅れもレイテンシに含む";
+    ONE_OWNER: "one owner kept {outstanding} requests outstanding instead of {threads} threads", "{threads} スレッドの代わりに 1 つで {outstanding} 要求を発行";
+    REQUESTS_LIMITED: "the target takes at most {bytes} bytes in one request", "対象の要求は最大 {bytes} バイト";
+    CACHE_NOT_EMPTIED: "the page cache was not emptied", "ページキャッシュを空にできなかった";
+    CLIENTS_ENDED: "{clients} clients: {first} was the first to finish, after {first_seconds} s, and {last} the last, after {last_seconds} s", "クライアント {clients} 台: 最初は {first}({first_seconds} 秒)、最後は {last}({last_seconds} 秒)";
+    TRANSACTIONS_FAILED: "{count} transactions failed", "失敗したトランザクション {count} 件";
+    TOO_FEW_REQUESTS: "fewer than {needed} requests, too few for this percentile", "要求が {needed} 未満で、このパーセンタイルには少なすぎる";
+    NO_SUCH_FIGURE: "it has no {metric}", "{metric} がない";
+
     // Texts.
     WARNINGS: "Warnings", "警告";
     SCORES_SHORT: "Scores", "スコア";

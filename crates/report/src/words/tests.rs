@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use results::analyse;
+use results::doubt::UnverifiedReason;
 use results::types::Run;
+use results::{Doubt, analyse};
 
 use super::catalogue::ALL;
 use super::*;
@@ -48,6 +49,49 @@ fn every_message_is_there_in_every_language() {
     }
 }
 
+/// All that a suite or the audit may say of a trial.
+fn doubts() -> Vec<Doubt> {
+    let because = [
+        UnverifiedReason::TurnedOff,
+        UnverifiedReason::BySuite,
+        UnverifiedReason::NoData,
+        UnverifiedReason::Modelled,
+        UnverifiedReason::UnknownContent,
+        UnverifiedReason::PartlyPrepared,
+    ];
+    let mut doubts = vec![
+        Doubt::ReadFromCache { share: None },
+        Doubt::CompressedOrStillDirty { share: None },
+        Doubt::Impossible { factor: None },
+        Doubt::WriteAmplification { factor: None },
+        Doubt::Stolen { share: None },
+        Doubt::NotSteady,
+        Doubt::NotModelledTime { program: "fio".into(), remedy: None },
+        Doubt::NotModelledTime { program: "fio".into(), remedy: Some("--x".into()) },
+        Doubt::Imported,
+        Doubt::MachineChanged { changes: vec!["5.1".into()] },
+        Doubt::PacedModel,
+        Doubt::PartlyUnverified { share: 0.5 },
+        Doubt::SizesRounded { block_bytes: 4096 },
+        Doubt::EndedEarly { requests: 1 },
+        Doubt::RateNotReached { requests: 1 },
+        Doubt::WakingCounts,
+        Doubt::OneOwner { outstanding: 512, threads: 16 },
+        Doubt::RequestsLimited { bytes: 4096 },
+        Doubt::CacheNotEmptied { reason: "EACCES".into() },
+        Doubt::ClientsEnded {
+            clients: 2,
+            first: "a".into(),
+            first_seconds: 1.0,
+            last: "b".into(),
+            last_seconds: 2.0,
+        },
+        Doubt::TransactionsFailed { count: 1 },
+    ];
+    doubts.extend(because.map(|because| Doubt::Unverified { because }));
+    doubts
+}
+
 /// Runs that bring up most of what can be said: whole, begun, interrupted, doubtful.
 fn runs() -> Vec<Run> {
     let small = || fixture::run(1, &[64, 256], &[16384], 6);
@@ -56,8 +100,8 @@ fn runs() -> Vec<Run> {
     let mut few = small();
     few.trials.retain(|trial| trial.block < 2);
     let mut doubtful = small();
-    for trial in &mut doubtful.trials {
-        trial.flags.push("machine not quiet".into());
+    for (trial, doubt) in doubtful.trials.iter_mut().zip(doubts().into_iter().cycle()) {
+        trial.flags.extend([Doubt::OtherWork { share: None }, doubt]);
         trial.metrics.insert("member_write_ratio".into(), 1.5);
         trial.metrics.insert("cpu_ratio".into(), 0.1);
     }
@@ -65,7 +109,7 @@ fn runs() -> Vec<Run> {
     let first = unmeasured.plan.workloads[0].name.clone();
     for trial in unmeasured.trials.iter_mut().filter(|trial| trial.workload == first) {
         trial.metrics.clear();
-        trial.flags = vec!["not measured: no such file system".into()];
+        trial.flags = vec![Doubt::NotMeasured { reason: "no such file system".into() }];
     }
     vec![small(), begun, few, doubtful, unmeasured]
 }

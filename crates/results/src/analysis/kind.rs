@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::claim::{
     self, Answer, Claim, Family, LEVEL, Over, PAIRS_MIN, Quantiles, Question, Sample,
 };
+use crate::doubt::Silence;
 use crate::types::{Better, Group, Plan, Workload};
 use crate::{bounds, course};
 
@@ -352,9 +353,9 @@ fn counted<'w>(
                 let silent = voices.values().find_map(|voice| voice.silent.clone());
                 let unmeasured = || {
                     let trials = table.cell(configuration, *index);
-                    let flag =
-                        |flag: &String| flag.starts_with("not measured").then(|| flag.clone());
-                    trials.flat_map(|(_, trial)| &trial.flags).find_map(flag)
+                    let mut flags = trials.flat_map(|(_, trial)| &trial.flags);
+                    let found = flags.find(|doubt| doubt.why_not_measured().is_some());
+                    found.cloned().map(Silence::Doubtful)
                 };
                 let why = silent.or_else(|| voices.is_empty().then(unmeasured).flatten());
                 let voting = voices.values().filter(|voice| voice.silent.is_none()).count();
@@ -369,7 +370,7 @@ fn counted<'w>(
                 && members.iter().all(|member| table.voices(*member, *index, metric).is_empty())
                 && members.iter().any(|member| table.cell(*member, *index).next().is_some())
             {
-                reason = Some(format!("it has no {metric}"));
+                reason = Some(Silence::NoSuchFigure { metric: (*metric).to_owned() });
             }
             // Without a reason the trials are simply not there yet.
             let Some(reason) = reason.filter(|_| !enough) else { return true };

@@ -1,18 +1,19 @@
 //! Cells, and the claims of each row of a table: all configurations against one baseline, in one
 //! workload and metric.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::claim::{
     self, Answer, Claim, Family, Invalid, LEVEL, Over, PAIRS_MIN, Quantiles, Question, Sample,
     Settle,
 };
+use crate::doubt;
 use crate::statistics;
 use crate::types::Plan;
 use crate::voices::{Pairs, Table, Voices, better_in, pair};
 
 use super::ballot::Ballot;
-use super::{Cell, Flag, Metric, better_of, model_error};
+use super::{Cell, DoubtCount, Metric, better_of, model_error};
 
 pub(super) fn cell(
     plan: &Plan,
@@ -23,12 +24,8 @@ pub(super) fn cell(
 ) -> Cell {
     let named = &plan.workloads[workload];
     let mut names: BTreeSet<&str> = BTreeSet::new();
-    let mut flags: BTreeMap<&str, usize> = BTreeMap::new();
     for (_, trial) in table.cell(configuration, workload) {
         names.extend(trial.metrics.keys().map(String::as_str));
-        for text in &trial.flags {
-            *flags.entry(text).or_default() += 1;
-        }
     }
     // By a goal that the workload does not have it is not judged, and shown by its own metric.
     let own = names.take(judged).or_else(|| names.take(named.metric.as_str()));
@@ -67,10 +64,12 @@ pub(super) fn cell(
         configuration: plan.configurations[configuration].id.clone(),
         workload: named.name.clone(),
         metrics,
-        flags: flags
-            .into_iter()
-            .map(|(text, trials)| Flag { text: text.to_string(), trials })
-            .collect(),
+        flags: doubt::counted(
+            table.cell(configuration, workload).flat_map(|(_, trial)| &trial.flags),
+        )
+        .into_iter()
+        .map(|(doubt, trials)| DoubtCount { doubt, trials })
+        .collect(),
     }
 }
 

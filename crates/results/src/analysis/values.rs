@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::{Autocorrelation, CarryOver};
 use crate::caches::Cached;
 use crate::claim::{Answer, Claim, Invalid, PAIRS_MIN};
+use crate::doubt::{Doubt, Silence};
 use crate::safety::Safety;
 use crate::statistics::Interval;
 use crate::types::{Group, Survival};
@@ -172,7 +173,7 @@ pub struct Cell {
     /// The workload's own metric first, then the others by name; empty when no trial finished.
     pub metrics: Vec<Metric>,
     /// What is doubtful about its trials.
-    pub flags: Vec<Flag>,
+    pub flags: Vec<DoubtCount>,
 }
 
 /// One metric of a cell.
@@ -194,10 +195,11 @@ pub struct Metric {
 }
 
 /// A doubt about a cell, and how many of its trials have it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Flag {
-    /// In words, as the trial carries it.
-    pub text: String,
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DoubtCount {
+    /// What is doubtful, without the figures of single trials.
+    #[serde(flatten)]
+    pub doubt: Doubt,
     /// Number of the cell's trials.
     pub trials: usize,
 }
@@ -278,12 +280,12 @@ pub struct Headline {
 }
 
 /// A workload that a score leaves out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LeftOut {
     /// Name of the workload.
     pub workload: String,
     /// Why its trials do not vote.
-    pub reason: String,
+    pub reason: Silence,
 }
 
 /// What a headline does not say, or not surely.
@@ -297,7 +299,7 @@ pub enum Reservation {
         /// Its identity.
         configuration: String,
         /// Why its trials do not vote; none when they are not there.
-        reason: Option<String>,
+        reason: Option<Silence>,
     },
     /// A configuration does not meet what the plan asks for.
     RuledOut {
@@ -441,10 +443,10 @@ pub enum Warning {
         /// Number of cells where it is so.
         cells: usize,
     },
-    /// Trials that carry a flag.
+    /// Trials that are doubtful.
     Flagged {
-        /// The flag.
-        text: String,
+        /// What is doubtful, without the figures of single trials.
+        doubt: Doubt,
         /// Number of trials.
         trials: usize,
         /// Number of cells they belong to.

@@ -1,8 +1,9 @@
 //! What the reader should know before believing the figures.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use crate::claim::{self, Doubt, LEVEL, tail_of};
+use crate::claim::{LEVEL, tail_of};
+use crate::doubt::{self, Bearing, Doubt};
 use crate::statistics;
 use crate::voices::Table;
 
@@ -93,16 +94,20 @@ fn course_of_machine(comparison: &Comparison) -> Option<Warning> {
 pub(super) fn of_trials(table: &Table<'_>, metrics: &[String]) -> Vec<Warning> {
     // One entry a trial: the cell it belongs to, and whether the flag keeps it from voting.
     type Bearer = ((usize, usize), bool);
-    let mut flags: BTreeMap<&str, Vec<Bearer>> = BTreeMap::new();
+    let mut flags: Vec<(Doubt, Vec<Bearer>)> = Vec::new();
     let (mut no_ratio, mut outliers) = (0, 0);
     for (place, trials) in &table.trials {
         let metric = &metrics[place.1];
         let mut logarithms = Vec::new();
         for trial in trials.values() {
             let silent = table.silent(*place, trial).is_some();
-            for text in &trial.flags {
-                let silent = silent && !matches!(claim::doubt(text), Doubt::Busy | Doubt::Note);
-                flags.entry(text).or_default().push((*place, silent));
+            for doubt in &trial.flags {
+                let silent = silent && !matches!(doubt.bearing(), Bearing::Busy | Bearing::Note);
+                let doubt = doubt.without_figures();
+                match flags.iter_mut().find(|(known, _)| *known == doubt) {
+                    Some((_, bearers)) => bearers.push((*place, silent)),
+                    None => flags.push((doubt, vec![(*place, silent)])),
+                }
             }
             match trial.metrics.get(metric) {
                 Some(figure) if figure.is_finite() && *figure > 0.0 => logarithms.push(figure.ln()),
@@ -115,12 +120,13 @@ pub(super) fn of_trials(table: &Table<'_>, metrics: &[String]) -> Vec<Warning> {
             outliers += statistics::outliers(&logarithms).len();
         }
     }
+    flags.sort_by(|one, other| doubt::by_code(&one.0, &other.0));
     let mut warnings: Vec<Warning> = flags
         .into_iter()
-        .map(|(text, places)| {
+        .map(|(doubt, places)| {
             let cells: BTreeSet<_> = places.iter().map(|(place, _)| place).collect();
             Warning::Flagged {
-                text: text.to_string(),
+                doubt,
                 trials: places.len(),
                 cells: cells.len(),
                 silent: places.iter().filter(|(_, silent)| *silent).count(),

@@ -25,6 +25,7 @@ use serde::Serialize;
 use statrs::distribution::{ChiSquared, ContinuousCDF, StudentsT};
 
 use crate::course::look_after;
+use crate::doubt::Silence;
 use crate::statistics::{self, Interval};
 use crate::types::Better;
 
@@ -136,7 +137,7 @@ pub struct Settle {
 }
 
 /// Why there is no answer although one was asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Invalid {
     /// Fewer than [`PAIRS_MIN`] blocks in which both sides vote.
@@ -146,7 +147,7 @@ pub enum Invalid {
         /// Blocks in which a trial of either side does not vote.
         silent: usize,
         /// The commonest reason of these.
-        reason: Option<String>,
+        reason: Option<Silence>,
     },
     /// Its trials were a race's, and a race claims nothing.
     Raced {
@@ -445,49 +446,6 @@ pub fn decide(estimate: &Estimate, question: &Question, quantiles: &mut Quantile
 /// The probability that Student's t with `freedom` exceeds `value`.
 pub(crate) fn tail_of(value: f64, freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).map_or(1.0, |distribution| distribution.cdf(-value))
-}
-
-/// What a flag of a trial means for the claims that rest on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doubt {
-    /// Something else than the medium answered: the trial is shown and does not vote, unless it was
-    /// the cache that was asked about.
-    NotTheMedium,
-    /// The load was still changing when it was measured: the trial is shown and does not vote.
-    NotSteady,
-    /// The program that gave the figures took them from another clock than the one that drives are
-    /// modelled on: the trial is shown and does not vote.
-    NotItsClock,
-    /// The machine did something else too: noise, which the intervals show by themselves.
-    Busy,
-    /// Worth knowing, and no reason to leave the trial out.
-    Note,
-}
-
-/// How a flag begins that says of which program's figures that is so.
-pub const NOT_ITS_CLOCK: &str = "not in modelled time: ";
-
-/// What a flag means. Flags are words, since a run's folder outlives the program that wrote it.
-#[must_use]
-pub fn doubt(flag: &str) -> Doubt {
-    const NOT_THE_MEDIUM: [&str; 5] = [
-        "read from a cache",
-        "read-from-cache",
-        "written but compressed, or still dirty",
-        "compressed-or-still-dirty",
-        "impossible",
-    ];
-    if NOT_THE_MEDIUM.iter().any(|start| flag.starts_with(start)) {
-        Doubt::NotTheMedium
-    } else if flag.starts_with("not steady") {
-        Doubt::NotSteady
-    } else if flag.starts_with(NOT_ITS_CLOCK) {
-        Doubt::NotItsClock
-    } else if flag.starts_with("machine not quiet") || flag.starts_with("not-quiet") {
-        Doubt::Busy
-    } else {
-        Doubt::Note
-    }
 }
 
 #[cfg(test)]

@@ -145,19 +145,3 @@ fn small_tails_keep_their_quantiles() {
         assert!((found / point - 1.0).abs() < 1e-3, "{freedom}, {tail}: {found}");
     }
 }
-
-#[test]
-fn flags_mean_what_the_audit_says() {
-    for (flag, meaning) in [
-        ("read from a cache: the members read less than was asked for", Doubt::NotTheMedium),
-        ("written but compressed, or still dirty in memory: …", Doubt::NotTheMedium),
-        ("impossible: faster than the members together", Doubt::NotTheMedium),
-        (crate::steady::NOT_STEADY, Doubt::NotSteady),
-        ("not in modelled time: fio reads the processor's own counter", Doubt::NotItsClock),
-        ("machine not quiet: other work took more than 10 %", Doubt::Busy),
-        ("write amplification: the members wrote much more", Doubt::Note),
-        ("verification was off", Doubt::Note),
-    ] {
-        assert_eq!(doubt(flag), meaning, "{flag}");
-    }
-}

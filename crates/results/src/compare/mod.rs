@@ -22,6 +22,7 @@ use crate::claim::{
     self, Answer, Claim, Estimate, Family, Invalid, LEVEL, Over, Quantiles, Question, Sample,
     Settle,
 };
+use crate::doubt::Silence;
 use crate::safety::speeds;
 use crate::statistics;
 use crate::types::{Configuration, Run, settings_text};
@@ -353,7 +354,7 @@ fn claims(
             Question { better, margin, level: family.level(), same_level: LEVEL, model_error: 0.0 };
         let decision = estimate.map(|estimate| claim::decide(&estimate, &question, &mut quantiles));
         let answer = decision.map_or(Answer::Open, |decision| decision.answer);
-        let silent = |side: usize| -> Vec<&String> {
+        let silent = |side: usize| -> Vec<&Silence> {
             one.voices[side].values().filter_map(|voice| voice.silent.as_ref()).collect()
         };
         let medians = [0, 1].map(|side| {
@@ -391,7 +392,10 @@ fn claims(
                 invalid: decision.is_none().then(|| Invalid::TooFew {
                     voting,
                     silent: silent(0).len().max(silent(1).len()),
-                    reason: silent(0).first().or(silent(1).first()).map(|text| (*text).clone()),
+                    reason: silent(0)
+                        .first()
+                        .or(silent(1).first())
+                        .map(|reason| reason.without_figures()),
                 }),
                 settle: (answer == Answer::Open && better.is_some()).then(|| Settle {
                     blocks: decision.and_then(|decision| decision.blocks).map(|blocks| 2 * blocks),

@@ -1,4 +1,5 @@
 use super::*;
+use crate::doubt::Doubt;
 use crate::random::Random;
 use crate::types::{
     Axis, Better, Clock, Fact, Group, Host, Plan, Schedule, Trial, Workload, cell_id,
@@ -137,7 +138,7 @@ fn what_a_cache_answered_does_not_vote() {
     let before = run("4KiB", &[100.0, 101.0, 99.0, 100.5, 100.2], Clock::Wall);
     let mut after = run("4KiB", &[270.0, 271.0, 269.0, 270.5, 270.2], Clock::Wall);
     for trial in &mut after.trials {
-        trial.flags.push("read from a cache: the members read less than was asked for".into());
+        trial.flags.push(Doubt::ReadFromCache { share: Some(0.0) });
     }
     let changes = compare(&before, &after, 0.02);
     let cell = &changes.cells[0];

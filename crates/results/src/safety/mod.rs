@@ -17,6 +17,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::doubt::Doubt;
 use crate::types::{Configuration, Group, Plan, Run, Terms, Trial, Workload, settings_text};
 
 /// Grades, from best to worst.
@@ -389,7 +390,7 @@ fn row<'a>(workload: &Workload, trials: impl Iterator<Item = &'a Trial>) -> Row 
                 row.trials += 1;
             }
             None if row.unmeasured.is_none() => {
-                let reason = trial.flags.iter().find_map(|flag| flag.strip_prefix(NOT_MEASURED));
+                let reason = trial.flags.iter().find_map(Doubt::why_not_measured);
                 row.unmeasured = Some(reason.unwrap_or("it has no figures").to_owned());
             }
             None => (),
@@ -399,9 +400,6 @@ fn row<'a>(workload: &Workload, trials: impl Iterator<Item = &'a Trial>) -> Row 
     row.hunt = (hunted.pulls > 0).then(|| Whole::of(hunted.grade(), hunted));
     row
 }
-
-/// How the flag of a trial begins that has no figures.
-const NOT_MEASURED: &str = "not measured: ";
 
 fn whole(rows: &[Row]) -> Option<Whole> {
     let all: Vec<&Whole> = rows.iter().filter_map(|row| row.whole.as_ref()).collect();

@@ -17,6 +17,7 @@
 //! otherwise ([`Verify`]); behind the last row all of it is read once more and every byte compared.
 
 use block::{BufMut, Error, ErrorKind};
+use results::doubt::UnverifiedReason;
 
 use crate::load::{Access, Content};
 use crate::pattern::{self, Mark, SECTOR_BYTES};
@@ -89,7 +90,7 @@ pub struct Filled {
     /// Bytes read so far that were checked.
     pub checked_bytes: u64,
     /// Why nothing is verified, if nothing is.
-    pub(in crate::suite) unverified: Option<&'static str>,
+    pub(in crate::suite) unverified: Option<UnverifiedReason>,
 }
 
 impl Filled {
@@ -107,8 +108,8 @@ impl Filled {
     }
 
     /// Content that is not written first and not checked.
-    pub(in crate::suite) fn unverified(why: &'static str) -> Filled {
-        Filled { unverified: Some(why), ..Filled::nothing(0, Data::Random, 0) }
+    pub(in crate::suite) fn unverified(because: UnverifiedReason) -> Filled {
+        Filled { unverified: Some(because), ..Filled::nothing(0, Data::Random, 0) }
     }
 
     /// Something was written that cannot be checked.

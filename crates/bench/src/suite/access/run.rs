@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use block::{Clock, Device, Error, ErrorKind, Reactor, Traffic};
 use reactor::{Random, derive_seed};
+use results::Doubt;
+use results::doubt::UnverifiedReason;
 
 use super::content::{BLOCK_BYTES, Filled, Stamped};
 use super::{Options, Order, Row, Verify, Way};
@@ -36,7 +38,7 @@ pub fn prepare(
     hooks: &mut Hooks<'_>,
 ) -> Result<Filled, Error> {
     if !device.info().stores_data {
-        return Ok(Filled::unverified("the target keeps no data"));
+        return Ok(Filled::unverified(UnverifiedReason::NoData));
     }
     let mut filled = Filled::nothing(options.size_bytes, options.data, options.data_seed);
     let mut content = whole(&mut filled);
@@ -191,11 +193,8 @@ impl One<'_> {
             // What an earlier run left to be written is not this one's.
             steps::flush(self.device, reactor, "flush before the run")?;
         }
-        let mut notes: Vec<String> = filled
-            .unverified
-            .map(|why| format!("{why}: nothing was verified"))
-            .into_iter()
-            .collect();
+        let unverified = filled.unverified.map(|because| Doubt::Unverified { because });
+        let mut notes: Vec<Doubt> = unverified.into_iter().collect();
         let writes = self.row.way.writes();
         let is_warm_up = self.number == 0;
         let (sample, flush) = if self.options.steady && writes && !is_warm_up {
@@ -218,11 +217,10 @@ impl One<'_> {
             known => known,
         };
         if self.row.threads > 1 && !self.has_threads(filled, reactor) {
-            notes.push(format!(
-                "one owner kept {} requests outstanding instead of {} threads",
-                self.row.queues * self.row.threads,
-                self.row.threads
-            ));
+            notes.push(Doubt::OneOwner {
+                outstanding: self.row.queues * self.row.threads,
+                threads: self.row.threads,
+            });
         }
         Ok(Some(Done {
             operations: sample.operations(),

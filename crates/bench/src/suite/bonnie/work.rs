@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use block::{Error, Reactor, Time, Traffic};
 use reactor::derive_seed;
+use results::Doubt;
 
 use super::bulk::Changes;
 use super::options::Options;
@@ -108,7 +109,11 @@ impl Tally {
             sides: None,
             service: None,
             told: None,
-            notes: self.note.map(str::to_owned).into_iter().collect(),
+            notes: self
+                .note
+                .map(|note| Doubt::Note { text: note.to_owned() })
+                .into_iter()
+                .collect(),
         }
     }
 }

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use block::{Error, ErrorKind, Traffic};
-use results::{Better, Group};
+use results::{Better, Doubt, Group};
 
 use self::figures::Wanted;
 pub(super) use self::figures::document;
@@ -267,7 +267,7 @@ impl Commands<'_> {
         if self.settings.switch("drop_caches")
             && let Err(error) = std::fs::write(DROP_CACHES, "3")
         {
-            notes.push(format!("the page cache was not emptied ({DROP_CACHES}: {error})"));
+            notes.push(Doubt::CacheNotEmptied { reason: format!("{DROP_CACHES}: {error}") });
         }
         session.measure_together(&phases(self.wanted), run, |session| {
             self.measured(place, session).map(|done| {
@@ -290,7 +290,7 @@ impl Commands<'_> {
             Error::new(ErrorKind::Other, format!("{text}{}", ran.output.shown()))
         })?;
         let failed = figures.get("failed_transactions_count").filter(|count| **count > 0.0);
-        let notes = failed.map(|count| format!("{count} transactions failed"));
+        let notes = failed.map(|count| Doubt::TransactionsFailed { count: *count as u64 });
         let mut latency = Latency::new();
         latency.record_duration(ran.elapsed);
         Ok(Some(Done {

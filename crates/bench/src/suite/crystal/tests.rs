@@ -1,3 +1,5 @@
+use results::Doubt;
+use results::doubt::UnverifiedReason;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -438,8 +440,8 @@ fn a_target_without_content_is_only_measured() {
     assert_eq!(
         notes[..],
         [
-            "the target keeps no data: nothing was verified",
-            "one owner kept 512 requests outstanding instead of 16 threads"
+            Doubt::Unverified { because: UnverifiedReason::NoData },
+            Doubt::OneOwner { outstanding: 512, threads: 16 },
         ]
     );
 }

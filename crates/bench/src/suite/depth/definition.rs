@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use block::{Device, Error, ErrorKind, Traffic, size_text};
 use reactor::{Clock, derive_seed};
-use results::{Better, Group};
+use results::doubt::UnverifiedReason;
+use results::{Better, Doubt, Group};
 
 use super::open::{self, OpenLoad};
 use super::{NAME, curves};
@@ -293,9 +294,9 @@ fn measure(
     let halt = session.stop;
     let stop = || halt.load(std::sync::atomic::Ordering::Relaxed);
     let mut filled = if info.read_only {
-        Filled::unverified("the target is read-only, and what is on it is not known")
+        Filled::unverified(UnverifiedReason::UnknownContent)
     } else if size_bytes > settings.bytes("prepare") && info.stores_data {
-        Filled::unverified("the target is larger than `prepare`")
+        Filled::unverified(UnverifiedReason::PartlyPrepared)
     } else {
         access::prepare(
             device,
@@ -399,15 +400,12 @@ fn open_loop(
     if series.way.writes() {
         flush = Some(steps::flush(device, session.reactor, "flush")?);
     }
-    let mut notes = vec!["data were not verified".to_owned()];
+    let mut notes = vec![Doubt::Unverified { because: UnverifiedReason::BySuite }];
     if sample.left_over > 0 {
-        notes.push(format!(
-            "the target cannot do this rate: {} requests were never submitted",
-            sample.left_over
-        ));
+        notes.push(Doubt::RateNotReached { requests: sample.left_over });
     }
     if session.reactor.clock() == Clock::Wall {
-        notes.push("waking up late for a moment counts as latency too".to_owned());
+        notes.push(Doubt::WakingCounts);
     }
     Ok(Some(Done {
         operations: sample.operations,

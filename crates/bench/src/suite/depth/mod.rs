@@ -28,7 +28,7 @@ pub mod open;
 pub use definition::SUITE;
 
 use super::Row;
-use crate::audit::Flag;
+use results::Doubt;
 
 /// Name of the suite.
 pub const NAME: &str = "depth";
@@ -89,7 +89,7 @@ pub fn curves(rows: &[Row]) -> Vec<Curve> {
             durable_throughput_bytes_per_second: measured.durable_bytes_per_second(),
             latency_mean_seconds: figure("latency_mean_seconds"),
             latency_p99_seconds: figure("latency_p99_seconds"),
-            flags: measured.flags.iter().map(Flag::name).collect(),
+            flags: measured.flags.iter().map(Doubt::mark).collect(),
         };
         match curves.iter_mut().find(|curve| curve.access == access) {
             Some(curve) => curve.points.push(point),

@@ -37,7 +37,8 @@ use std::time::Duration;
 
 use block::{Clock, Device, Error, Info, Reactor, SECTOR_BYTES};
 use reactor::derive_seed;
-use results::{Better, Group};
+use results::doubt::UnverifiedReason;
+use results::{Better, Doubt, Group};
 use serde::{Serialize, Serializer};
 
 use crate::known::{Known, Verified, joined};
@@ -470,8 +471,8 @@ pub struct Measured {
     pub checked_bytes: u64,
     /// Bytes read back after the test and checked.
     pub read_back_bytes: u64,
-    /// What its reader should know, in words.
-    pub notes: Vec<String>,
+    /// What its reader should know.
+    pub notes: Vec<Doubt>,
 }
 
 /// A test and what came of it.
@@ -543,7 +544,7 @@ struct Running<'a> {
     info: &'a Info,
     test: &'a Test,
     settings: &'a Settings,
-    notes: Vec<String>,
+    notes: Vec<Doubt>,
 }
 
 impl Running<'_> {
@@ -574,9 +575,7 @@ impl Running<'_> {
             self.note_unchecked(content.checked_bytes, content.unknown_bytes);
             let before = &sample.ramp.moved;
             if writes && sample.operations() + before.reads + before.writes >= writes_left {
-                self.notes.push(format!(
-                    "ended after {writes_left} requests: no more writes can be kept track of"
-                ));
+                self.notes.push(Doubt::EndedEarly { requests: writes_left });
             }
             (sample, flush)
         };
@@ -615,31 +614,29 @@ impl Running<'_> {
         if let Kind::Mixed { .. } = self.test.kind
             && u64::from(self.info.block_bytes) > SECTOR_BYTES
         {
-            self.notes.push(format!(
-                "sizes are rounded up to the device's block of {} bytes",
-                self.info.block_bytes
-            ));
+            self.notes.push(Doubt::SizesRounded { block_bytes: self.info.block_bytes });
         }
         if self.settings.verify == Verify::Off {
             if self.reactor.clock() == Clock::Wall {
-                self.notes.push("verification was off".to_owned());
+                self.notes.push(Doubt::Unverified { because: UnverifiedReason::TurnedOff });
             }
             return Verify::Off;
         }
         if self.info.stores_data {
             return self.settings.verify;
         }
-        let who = if self.info.modelled { "a modelled disk" } else { "the device" };
-        self.notes.push(format!("{who} keeps no data: nothing was verified"));
+        let because = match self.info.modelled {
+            true => UnverifiedReason::Modelled,
+            false => UnverifiedReason::NoData,
+        };
+        self.notes.push(Doubt::Unverified { because });
         Verify::Off
     }
 
     fn note_unchecked(&mut self, checked_bytes: u64, unknown_bytes: u64) {
         if unknown_bytes > 0 {
-            let share = 100.0 * unknown_bytes as f64 / (checked_bytes + unknown_bytes) as f64;
-            self.notes.push(format!(
-                "{share:.1} % of the bytes read were not checked: nobody knew what was there"
-            ));
+            let share = unknown_bytes as f64 / (checked_bytes + unknown_bytes) as f64;
+            self.notes.push(Doubt::PartlyUnverified { share });
         }
     }
 

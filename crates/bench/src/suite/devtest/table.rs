@@ -1,12 +1,13 @@
 //! The suite's rows as the table of 2004 has them: one line for each test and request size, mixed
 //! tests in two directions.
 
+use results::Doubt;
 use serde::Serialize;
 
 use super::super::row::{self, Measured};
 use super::super::steps::per_second;
 use super::{Kind, RequestBytes, Test, tests};
-use crate::audit::Flag;
+
 use crate::latency::Latency;
 
 /// A line of the output, named as in the figures of 2004. KiB are 1024 bytes.
@@ -29,7 +30,7 @@ pub struct Row {
     /// 99th percentile of the latency in seconds.
     pub latency_p99_seconds: f64,
     /// What the audit of the test says is doubtful.
-    pub flags: Vec<Flag>,
+    pub flags: Vec<Doubt>,
 }
 
 /// The lines of all tests that were measured, in order.

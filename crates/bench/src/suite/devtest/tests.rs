@@ -1,3 +1,5 @@
+use results::Doubt;
+use results::doubt::UnverifiedReason;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -406,10 +408,7 @@ fn off_checks_nothing_and_reads_nothing_back() {
     let measured = result.measured().unwrap();
     // Only where the lost write left what had been prepared is there a mark.
     assert_eq!(measured.checked_bytes, 512);
-    assert_eq!(
-        measured.notes,
-        ["80.0 % of the bytes read were not checked: nobody knew what was there"]
-    );
+    assert_eq!(measured.notes, [Doubt::PartlyUnverified { share: 0.8 }]);
 }
 
 #[test]
@@ -448,10 +447,7 @@ fn read_only_checks_what_carries_our_marks() {
     let result = bench.measured("sequential read at start 512");
     let measured = result.measured().unwrap();
     assert_eq!(measured.checked_bytes, 32 * 512 - 8192);
-    assert_eq!(
-        measured.notes,
-        ["50.0 % of the bytes read were not checked: nobody knew what was there"]
-    );
+    assert_eq!(measured.notes, [Doubt::PartlyUnverified { share: 0.5 }]);
     // Behind a right mark every byte has to be right.
     bench.settings.verify = Verify::Full;
     memory.change(|bytes| bytes[8192 + 100] ^= 1);
@@ -477,7 +473,9 @@ fn devices_that_cannot_be_written_are_only_read() {
 
 #[test]
 fn devices_without_content_are_measured_and_say_so() {
-    for (modelled, who) in [(true, "a modelled disk"), (false, "the device")] {
+    for (modelled, because) in
+        [(true, UnverifiedReason::Modelled), (false, UnverifiedReason::NoData)]
+    {
         let memory = Memory::new(64 * MEBIBYTE)
             .with(|info| (info.stores_data, info.modelled) = (false, modelled));
         let mut bench = Bench::new(memory, settings());
@@ -485,7 +483,7 @@ fn devices_without_content_are_measured_and_say_so() {
         for workload in ["random write 512", "random read 512", "mixed 50:50"] {
             let result = bench.measured(workload);
             let measured = result.measured().unwrap();
-            assert_eq!(measured.notes, [format!("{who} keeps no data: nothing was verified")]);
+            assert_eq!(measured.notes, [Doubt::Unverified { because }]);
             assert_eq!(measured.read_back_bytes + measured.checked_bytes, 0);
         }
     }
@@ -501,10 +499,7 @@ fn large_blocks_leave_the_small_tests_out() {
     assert_eq!(reason, "not possible on this device: its block is 4096 bytes");
     bench.measured("random read 16384");
     let result = bench.measured("mixed 50:50");
-    assert_eq!(
-        result.measured().unwrap().notes,
-        ["sizes are rounded up to the device's block of 4096 bytes"]
-    );
+    assert_eq!(result.measured().unwrap().notes, [Doubt::SizesRounded { block_bytes: 4096 }]);
 }
 
 #[test]
@@ -541,7 +536,7 @@ fn of_a_large_device_the_regions_and_the_first_places_are_prepared() {
     bench.settings.max_operations_per_test = Some(200);
     let result = bench.measured("random read 512");
     assert!(
-        result.measured().unwrap().notes[0].contains("were not checked"),
+        matches!(result.measured().unwrap().notes[0], Doubt::PartlyUnverified { .. }),
         "{:?}",
         result.outcome
     );
@@ -656,7 +651,7 @@ fn what_never_becomes_steady_is_given_up_and_says_so() {
     let mut bench = Bench::new(memory, steady_settings());
     let result = bench.measured("random write 512");
     let notes = result.measured().unwrap().notes.clone();
-    assert_eq!(notes, [results::steady::NOT_STEADY]);
+    assert_eq!(notes, [Doubt::NotSteady]);
     let metrics = metrics(result);
     assert_eq!(metrics["steady_rounds_count"], 25.0);
     assert!(metrics["throughput_bytes_per_second"] > 0.0, "the figures are shown");

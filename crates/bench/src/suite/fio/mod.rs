@@ -16,7 +16,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use block::{Error, ErrorKind, Traffic};
-use results::{Better, Group};
+use results::{Better, Doubt, Group};
 use serde_json::Value as Json;
 
 use super::command::{Place, document};
@@ -344,14 +344,13 @@ fn of_clients(output: &Output, clients: &[Client]) -> Result<Done, String> {
     let told = done.told.get_or_insert_default();
     told.insert("first_client_seconds".to_owned(), first.1.as_secs_f64());
     told.insert("last_client_seconds".to_owned(), last.1.as_secs_f64());
-    done.notes.push(format!(
-        "{} clients: {} was the first to finish, after {:.1} s, and {} the last, after {:.1} s",
-        clients.len(),
-        first.0,
-        first.1.as_secs_f64(),
-        last.0,
-        last.1.as_secs_f64()
-    ));
+    done.notes.push(Doubt::ClientsEnded {
+        clients: clients.len(),
+        first: first.0.to_string(),
+        first_seconds: first.1.as_secs_f64(),
+        last: last.0.to_string(),
+        last_seconds: last.1.as_secs_f64(),
+    });
     Ok(done)
 }
 
@@ -556,7 +555,11 @@ mod tests {
         assert_eq!(names, ["log", "back"]);
         let measured = rows[0].measured().unwrap();
         assert_eq!(measured.done.written_bytes, 4 << 20, "two jobs on each of two clients");
-        assert!(measured.done.notes[0].starts_with("2 clients: 127.0.0.1:"), "{measured:?}");
+        assert!(
+            matches!(&measured.done.notes[0], Doubt::ClientsEnded { clients: 2, first, .. }
+                if first.starts_with("127.0.0.1:")),
+            "{measured:?}"
+        );
         let metrics = measured.metrics();
         assert!(metrics["first_client_seconds"] <= metrics["last_client_seconds"], "{metrics:?}");
         assert!(!metrics.contains_key("durable_throughput_bytes_per_second"));

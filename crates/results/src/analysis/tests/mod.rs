@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::claim::{Answer, Claim, Invalid};
+use crate::doubt::{Doubt, Silence};
 use crate::random::Random;
 use crate::types::{
     Axis, Clock, Configuration, Group, Host, OneDisk, Schedule, Trial, cell_id, configuration_id,
@@ -442,9 +443,8 @@ fn tests_that_begin_otherwise_than_they_go_on_are_named() {
 #[test]
 fn doubtful_trials_are_counted_and_kept() {
     let mut run = noisy(9, 0.002);
-    let cached = "read from a cache, not from the members";
     for index in [0, 30] {
-        run.trials[index].flags.push(cached.into());
+        run.trials[index].flags.push(CACHED);
     }
     run.trials[1].metrics.insert(THROUGHPUT.into(), 0.0);
     let mut repeated = run.trials[40].clone();
@@ -457,7 +457,7 @@ fn doubtful_trials_are_counted_and_kept() {
     let analysis = analyse(&run);
     for warning in [
         Warning::Note { text: "a torn last line was dropped".into() },
-        Warning::Flagged { text: cached.into(), trials: 2, cells: 2, silent: 2 },
+        Warning::Flagged { doubt: CACHED, trials: 2, cells: 2, silent: 2 },
         Warning::NoRatio { trials: 1 },
         Warning::Repeated { trials: 1 },
         Warning::Unknown { trials: 1 },
@@ -467,7 +467,7 @@ fn doubtful_trials_are_counted_and_kept() {
     let cell = analysis.comparisons[0]
         .cell(&run.plan.configurations[0].id, "sequential read 512")
         .unwrap();
-    assert_eq!(cell.flags, [Flag { text: cached.into(), trials: 1 }]);
+    assert_eq!(cell.flags, [DoubtCount { doubt: CACHED, trials: 1 }]);
 }
 
 /// A machine that becomes slower at once is no drift, and one that drifts makes no step.
@@ -592,11 +592,11 @@ fn equal_configurations_are_rarely_called_surely_different() {
     );
 }
 
-const CACHED: &str = "read from a cache: the members read less than was asked for";
-const BUSY: &str = "machine not quiet: other work took more than 10 % of the processors";
+const CACHED: Doubt = Doubt::ReadFromCache { share: None };
+const BUSY: Doubt = Doubt::OtherWork { share: None };
 
 /// Puts a flag on every trial that `wanted` is about: by index of the configuration and workload.
-fn flag(run: &mut Run, text: &str, wanted: impl Fn(usize, usize) -> bool) {
+fn flag(run: &mut Run, doubt: &Doubt, wanted: impl Fn(usize, usize) -> bool) {
     let plan = &run.plan;
     for trial in &mut run.trials {
         let place = |settings| {
@@ -606,7 +606,7 @@ fn flag(run: &mut Run, text: &str, wanted: impl Fn(usize, usize) -> bool) {
         let workload =
             plan.workloads.iter().position(|known| known.name == trial.workload).unwrap();
         if wanted(configuration, workload) {
-            trial.flags.push(text.into());
+            trial.flags.push(doubt.clone());
         }
     }
 }
@@ -619,7 +619,7 @@ fn a_winner_that_a_cache_made_is_shown_and_wins_nothing() {
         let factor = if c == 3 { 2.71 } else { 1.0 };
         planted(c, w) * factor * (1.0 + 0.001 * f64::from(block))
     });
-    flag(&mut cached, CACHED, |c, _| c == 3);
+    flag(&mut cached, &CACHED, |c, _| c == 3);
     let analysis = analyse(&cached);
     let comparison = &analysis.comparisons[0];
     let ids: Vec<String> = comparison.configurations.iter().map(|one| one.id.clone()).collect();
@@ -627,17 +627,20 @@ fn a_winner_that_a_cache_made_is_shown_and_wins_nothing() {
     assert!((versus.ratio - 1.49 * 2.71).abs() < 0.01 && versus.interval.is_none(), "{versus:?}");
     assert_eq!(
         (versus.answer, versus.invalid),
-        (Answer::Open, Some(Invalid::TooFew { voting: 0, silent: 6, reason: Some(CACHED.into()) }))
+        (
+            Answer::Open,
+            Some(Invalid::TooFew { voting: 0, silent: 6, reason: Some(Silence::Doubtful(CACHED)) })
+        )
     );
     let headline = &comparison.kinds[0].headline;
     assert_eq!((headline.take.as_ref(), headline.sure), (Some(&ids[2]), true));
     assert!(headline.reservations.contains(&Reservation::NotCompared {
         configuration: ids[3].clone(),
-        reason: Some(CACHED.into())
+        reason: Some(Silence::Doubtful(CACHED))
     }));
 
     // With all flagged there is nothing to take, and the run has no result.
-    flag(&mut cached, CACHED, |c, _| c != 3);
+    flag(&mut cached, &CACHED, |c, _| c != 3);
     let analysis = analyse(&cached);
     assert!(analysis.asks_for_headlines() && !analysis.has_valid_headline());
 
@@ -654,14 +657,14 @@ fn a_winner_that_a_cache_made_is_shown_and_wins_nothing() {
 #[test]
 fn a_workload_that_hardly_votes_is_left_out_and_named() {
     let mut run = noisy(21, 0.002);
-    flag(&mut run, CACHED, |_, w| w == 1);
+    flag(&mut run, &CACHED, |_, w| w == 1);
     let headline = analyse(&run).comparisons[0].kinds[0].headline.clone();
     assert!(headline.sure);
     assert_eq!(
         headline.reservations,
         [Reservation::LeftOut(LeftOut {
             workload: "sequential read 65536".into(),
-            reason: CACHED.into()
+            reason: Silence::Doubtful(CACHED)
         })]
     );
 }
@@ -670,7 +673,7 @@ fn a_workload_that_hardly_votes_is_left_out_and_named() {
 #[test]
 fn a_busy_machine_votes_and_is_not_called_sure() {
     let mut run = noisy(22, 0.002);
-    flag(&mut run, BUSY, |_, _| true);
+    flag(&mut run, &BUSY, |_, _| true);
     let headline = analyse(&run).comparisons[0].kinds[0].headline.clone();
     let claim = headline.claim.unwrap();
     assert_eq!((claim.answer, claim.busy, headline.sure), (Answer::Ahead, 6, false));
@@ -794,5 +797,6 @@ fn the_headline_is_the_goals_and_obeys_what_must_hold() {
     let Some(Reservation::LeftOut(out)) = whole.headline.reservations.first() else {
         panic!("{:?}", whole.headline.reservations)
     };
-    assert_eq!(out.reason, "it has no latency_p99_seconds");
+    let lacking = Silence::NoSuchFigure { metric: "latency_p99_seconds".into() };
+    assert_eq!(out.reason, lacking);
 }
