@@ -9,7 +9,7 @@ UNITS := $(DESTDIR)$(PREFIX)/lib/systemd/system
 RULES := $(DESTDIR)$(PREFIX)/lib/udev/rules.d
 MUSL := $(shell uname -m)-unknown-linux-musl
 
-.PHONY: help build demo static reproducible test bench install uninstall deb clean
+.PHONY: help build demo static reproducible test test-all bench install uninstall deb clean
 
 # What is built to be used does not tell where its sources and cargo's folder lie: built anywhere else, it is the same to the byte.
 CARGO_HOME ?= $(HOME)/.cargo
@@ -19,7 +19,8 @@ build demo static bench: export CFLAGS += $(addprefix -ffile-prefix-map=,$(REMAP
 
 help:
 	@echo "make demo     build raidloom; which chunk size, on modelled disks; what parity costs, on files (2 minutes)"
-	@echo "make test     every check that CI makes"
+	@echo "make test     the checks that a change needs, in minutes: format, rules, lints, tests without kernels and browsers"
+	@echo "make test-all what CI makes besides: documentation, all other tests, Miri; with CI=true fuzzing, package, static program"
 	@echo "make bench    speed against fio and against itself; writes docs/benchmarks.md"
 	@echo "make build    build raidloom: $(RAIDLOOM)"
 	@echo "make static   the same as one file that needs no library: target/$(MUSL)/release/raidloom"
@@ -50,7 +51,11 @@ reproducible:
 
 test:
 	@tools/need test
-	cargo xtask ci
+	cargo xtask ci format tidy clippy test
+
+test-all:
+	@tools/need test
+	cargo xtask ci docs rest miri fuzz package static
 
 bench:
 	@tools/need bench

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::{fuzz, programs, tidy};
+use crate::nextest::{self, Part};
+use crate::{fuzz, tidy};
 
 /// How a step ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,69 +17,24 @@ enum Ending {
     Skipped(String),
 }
 
-/// Tests counted over all crates.
+/// Tests of all steps.
 #[derive(Debug, Default, PartialEq, Eq, Clone, Copy)]
 struct Counts {
     passed: u64,
     failed: u64,
-    ignored: u64,
 }
 
-/// What the test runner prints, read line by line.
-#[derive(Default)]
-struct TestLog {
-    counts: Counts,
-    /// Tests that passed without doing all they could, each with what it said.
-    skipped: Vec<String>,
-    /// Within the output of tests that passed.
-    in_successes: bool,
-    test: String,
-}
-
-impl TestLog {
-    /// Takes a line; whether people should see it.
-    ///
-    /// A test that cannot do its work here prints a line that begins with `skipped` and passes. The
-    /// runner would keep that to itself; so it is told to show everything, and of what tests say
-    /// that passed only those lines are let through.
-    fn take(&mut self, line: &str) -> bool {
-        match line {
-            "successes:" => self.in_successes = true,
-            "failures:" => self.in_successes = false,
-            _ if line.starts_with("test result: ") => {
-                self.in_successes = false;
-                self.count(line);
-            }
-            _ => (),
-        }
-        if self.in_successes {
-            if let Some(name) =
-                line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"))
-            {
-                name.clone_into(&mut self.test);
-            } else if line.starts_with("skipped") {
-                self.skipped.push(format!("{}: {line}", self.test));
-            }
-        }
-        !self.in_successes
-    }
-
-    /// Adds the closing line of one test program: after `ok.` or `FAILED.` come the parts
-    /// `12 passed; 0 failed; 1 ignored; …`.
-    fn count(&mut self, line: &str) {
-        let Some((_, parts)) = line.trim_start_matches("test result: ").split_once(". ") else {
-            return;
-        };
+impl Counts {
+    /// Adds the closing line of one program of documentation tests: after `ok.` or `FAILED.` come
+    /// the parts `12 passed; 0 failed; 1 ignored; …`.
+    fn add_line(&mut self, line: &str) {
+        let Some(rest) = line.strip_prefix("test result: ") else { return };
+        let Some((_, parts)) = rest.split_once(". ") else { return };
         for part in parts.split(';') {
             let mut words = part.split_whitespace();
-            let (Some(Ok(count)), Some(what)) = (words.next().map(str::parse::<u64>), words.next())
-            else {
-                continue;
-            };
-            match what {
-                "passed" => self.counts.passed += count,
-                "failed" => self.counts.failed += count,
-                "ignored" => self.counts.ignored += count,
+            match (words.next().map(str::parse::<u64>), words.next()) {
+                (Some(Ok(count)), Some("passed")) => self.passed += count,
+                (Some(Ok(count)), Some("failed")) => self.failed += count,
                 _ => (),
             }
         }
@@ -87,17 +43,21 @@ impl TestLog {
 
 struct Ci {
     root: PathBuf,
-    log: TestLog,
+    /// None while no tests were run.
+    counts: Option<Counts>,
+    /// What tests that passed could not do, a line each.
+    skipped: Vec<String>,
 }
 
 type Step = fn(&mut Ci) -> Ending;
 
 const STEPS: &[(&str, Step)] = &[
     ("format", Ci::format),
-    ("clippy", Ci::clippy),
-    ("test", Ci::test),
-    ("docs", Ci::docs),
     ("tidy", Ci::tidy),
+    ("clippy", Ci::clippy),
+    ("test", Ci::quick_tests),
+    ("docs", Ci::docs),
+    ("rest", Ci::other_tests),
     ("miri", Ci::miri),
     ("fuzz", Ci::fuzz),
     ("package", Ci::package),
@@ -113,7 +73,7 @@ pub(crate) fn run(root: &Path, only: &[String]) -> Result<bool, String> {
         let known: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
         return Err(format!("no such step: {unknown}; the steps are {}", known.join(", ")));
     }
-    let mut ci = Ci { root: root.to_path_buf(), log: TestLog::default() };
+    let mut ci = Ci { root: root.to_path_buf(), counts: None, skipped: Vec::new() };
     let mut endings = Vec::new();
     for (name, step) in
         STEPS.iter().filter(|(name, _)| only.is_empty() || only.iter().any(|wanted| wanted == name))
@@ -129,16 +89,14 @@ pub(crate) fn run(root: &Path, only: &[String]) -> Result<bool, String> {
     for (name, ending, seconds) in &endings {
         println!("{name:<8} {seconds:>8.1}  {}", describe(ending));
     }
-    let tests_ran = endings.iter().any(|(name, ..)| *name == "test");
-    if tests_ran {
-        if !ci.log.skipped.is_empty() {
+    if let Some(Counts { passed, failed }) = ci.counts {
+        if !ci.skipped.is_empty() {
             println!("\npassed, but could not do all they test:");
         }
-        for line in &ci.log.skipped {
+        for line in &ci.skipped {
             println!("  {line}");
         }
-        let Counts { passed, failed, ignored } = ci.log.counts;
-        println!("\n{passed} passed, {failed} failed, {ignored} skipped");
+        println!("\n{passed} passed, {failed} failed");
     }
     Ok(!endings.iter().any(|(_, ending, _)| matches!(ending, Ending::Failed(_))))
 }
@@ -179,26 +137,36 @@ impl Ci {
         ]))
     }
 
-    fn test(&mut self) -> Ending {
-        let log = &mut self.log;
-        let ran = programs::run(&self.root, |ended| {
-            println!("     Running {} ({:.1} s)", ended.name, ended.elapsed.as_secs_f64());
-            for line in ended.log.lines().filter(|line| log.take(line)) {
-                println!("{line}");
-            }
-        });
-        let failed = match ran {
-            Ok(failed) => failed,
+    fn quick_tests(&mut self) -> Ending {
+        self.tests(Part::Quick)
+    }
+
+    /// What the step `test` leaves, and the examples in the documentation.
+    fn other_tests(&mut self) -> Ending {
+        match self.tests(Part::Rest) {
+            Ending::Passed => self.doc_tests(),
+            other => other,
+        }
+    }
+
+    fn tests(&mut self, part: Part) -> Ending {
+        let outcome = match nextest::run(&self.root, part) {
+            Ok(outcome) => outcome,
             Err(message) => return Ending::Failed(message),
         };
-        let docs = self.doc_tests();
-        match self.log.counts {
-            Counts { failed: 0, passed: 0, .. } => Ending::Failed("no test ran".to_owned()),
-            Counts { failed: 0, .. } if failed.is_empty() => docs,
-            Counts { failed: 0, .. } => {
-                Ending::Failed(format!("ended badly: {}", failed.join(", ")))
-            }
-            counts => Ending::Failed(format!("{} tests in {}", counts.failed, failed.join(", "))),
+        let counts = self.counts.get_or_insert_default();
+        counts.passed += outcome.passed;
+        counts.failed += outcome.failed;
+        self.skipped.extend(outcome.skipped);
+        println!("the slowest:");
+        for (name, time) in &outcome.slowest {
+            println!("  {:>7.1} s  {name}", time.as_secs_f64());
+        }
+        match outcome.failed {
+            0 if outcome.passed == 0 => Ending::Failed("no test ran".to_owned()),
+            0 if outcome.is_well => Ending::Passed,
+            0 => Ending::Failed("nextest did not end well, see above".to_owned()),
+            failed => Ending::Failed(format!("{failed} tests")),
         }
     }
 
@@ -209,12 +177,12 @@ impl Ci {
             Err(error) => return Ending::Failed(format!("cargo cannot be started: {error}")),
         };
         let text = String::from_utf8_lossy(&output.stdout);
-        for line in text.lines().filter(|line| self.log.take(line)) {
-            println!("{line}");
-        }
+        let counts = self.counts.get_or_insert_default();
+        text.lines().for_each(|line| counts.add_line(line));
         if output.status.success() {
             return Ending::Passed;
         }
+        print!("{text}");
         eprint!("{}", String::from_utf8_lossy(&output.stderr));
         Ending::Failed(format!("cargo test --doc: {}", output.status))
     }
@@ -342,8 +310,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_summed_over_crates() {
-        let mut log = TestLog::default();
+    fn counts_are_summed_over_programs() {
+        let mut counts = Counts::default();
         for line in [
             "running 3 tests",
             "test buffer::splits ... ok",
@@ -352,21 +320,9 @@ mod tests {
             "test result: FAILED. 10 passed; 2 failed; 0 ignored; 0 measured; 5 filtered out; \
             finished in 1.20s",
         ] {
-            assert!(log.take(line));
+            counts.add_line(line);
         }
-        assert_eq!(log.counts, Counts { passed: 13, failed: 2, ignored: 1 });
-    }
-
-    #[test]
-    fn what_a_test_that_passed_could_not_do_is_kept_and_the_rest_of_its_output_is_not_shown() {
-        let output = "test a ... ok\n\nsuccesses:\n\n---- a::b stdout ----\nchatter\nskipped: no \
-            loop device here\n\n\nsuccesses:\n    a::b\n\nfailures:\n\n---- c stdout ----\nwhy it \
-            failed\ntest result: FAILED. 1 passed; 1 failed; 0 ignored";
-        let mut log = TestLog::default();
-        let shown: Vec<&str> = output.lines().filter(|line| log.take(line)).collect();
-        assert_eq!(log.skipped, ["a::b: skipped: no loop device here"]);
-        assert!(!shown.contains(&"chatter") && shown.contains(&"why it failed"), "{shown:?}");
-        assert_eq!(log.counts, Counts { passed: 1, failed: 1, ignored: 0 });
+        assert_eq!(counts, Counts { passed: 13, failed: 2 });
     }
 
     #[test]

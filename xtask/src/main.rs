@@ -4,7 +4,7 @@
 mod bench;
 mod ci;
 mod fuzz;
-mod programs;
+mod nextest;
 mod tidy;
 
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
 Commands:
-  ci [STEP…]     everything CI runs: format, clippy, test, docs, tidy, miri, fuzz; or only the steps named
+  ci [STEP…]     everything CI runs: format, tidy, clippy, test, docs, rest, miri, fuzz, package, static; or only the steps named
   tidy           the rules of the project that no compiler knows
   fuzz [--seconds N] [--seed N] [TARGET…]
                  bytes from strangers: 60 s each, two at a time; an input that breaks something is named

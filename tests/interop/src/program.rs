@@ -16,7 +16,8 @@ pub fn raidloom() -> &'static Path {
         // target/debug/deps/attach-0123456789abcdef
         let own = std::env::current_exe().expect("this program has a path");
         let folder = own.ancestors().nth(2).expect("it lies in a target folder");
-        if !std::env::var("CI").is_ok_and(|ci| ci == "true") {
+        let built = Built::of(folder);
+        if !std::env::var("CI").is_ok_and(|ci| ci == "true") && !built.is_known() {
             let target = folder.parent().expect("profiles lie in a target folder");
             let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
             let mut build = Command::new(cargo);
@@ -25,9 +26,37 @@ pub fn raidloom() -> &'static Path {
                 .current_dir(env!("CARGO_MANIFEST_DIR"));
             let status = build.env("CARGO_TARGET_DIR", target).status().expect("cargo runs");
             assert!(status.success(), "raidloom could not be built");
+            built.remember();
         }
         let program = folder.join("raidloom");
         assert!(program.exists(), "{}: cargo build --package raidloom makes it", program.display());
         program
     })
+}
+
+/// That the program was built in this run of the tests, which nextest gives each test a process of
+/// its own for.
+struct Built {
+    file: PathBuf,
+    run: Option<String>,
+}
+
+impl Built {
+    fn of(folder: &Path) -> Built {
+        Built {
+            file: folder.join(".raidloom-built-for"),
+            run: std::env::var("NEXTEST_RUN_ID").ok(),
+        }
+    }
+
+    fn is_known(&self) -> bool {
+        let known = std::fs::read_to_string(&self.file).ok();
+        self.run.is_some() && known == self.run
+    }
+
+    fn remember(&self) {
+        if let Some(run) = &self.run {
+            let _ = std::fs::write(&self.file, run);
+        }
+    }
 }

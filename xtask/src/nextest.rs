@@ -1,0 +1,158 @@
+//! All tests, run by cargo-nextest: each in a process of its own, as many at a time as there is
+//! room for, long ones under their own limits (`.config/nextest.toml`).
+//!
+//! ```text
+//!   cargo nextest run --profile NAME ──> junit.xml ──> counts, the slowest
+//!          └── each test ── RAIDLOOM_SKIPPED=FILE ──> what it could not do here
+//! ```
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// The file to which tests append what they could not do; the name is `testkit`'s too.
+const SKIPPED: &str = "RAIDLOOM_SKIPPED";
+
+/// Tests that are shown at the end, the slowest first.
+const SLOWEST: usize = 10;
+
+/// What a run of tests came to.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) passed: u64,
+    pub(crate) failed: u64,
+    /// Name and time of the tests that took longest.
+    pub(crate) slowest: Vec<(String, Duration)>,
+    /// What tests that passed could not do, a line each.
+    pub(crate) skipped: Vec<String>,
+    /// Whether nextest itself ended well: it does not when a test fails.
+    pub(crate) is_well: bool,
+}
+
+/// Which tests of `.config/nextest.toml` are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Those that need no kernel, browser or other program, and little time.
+    Quick,
+    /// All others.
+    Rest,
+}
+
+impl Part {
+    /// The profile under which it is run.
+    fn profile(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Rest => "rest",
+        }
+    }
+
+    /// What is said to nextest besides. The profile `rest` inherits the filter of `quick`, and takes
+    /// what that leaves.
+    fn filter(self) -> &'static [&'static str] {
+        match self {
+            Self::Quick => &[],
+            Self::Rest => &["--ignore-default-filter", "-E", "not default()"],
+        }
+    }
+}
+
+/// Builds and runs a part of the tests.
+///
+/// # Errors
+/// When nextest is not there, or left no results.
+pub(crate) fn run(root: &Path, part: Part) -> Result<Outcome, String> {
+    let profile = part.profile();
+    let logs = root.join("target/ci");
+    fs::create_dir_all(&logs).map_err(|error| format!("{}: {error}", logs.display()))?;
+    let skipped = logs.join(format!("skipped-{profile}.txt"));
+    let junit = root.join("target/nextest").join(profile).join("junit.xml");
+    for old in [&skipped, &junit] {
+        let _ = fs::remove_file(old);
+    }
+    let status = Command::new("cargo")
+        .args(["nextest", "run", "--workspace", "--locked", "--profile", profile])
+        .args(["--test-threads", &at_a_time().to_string()])
+        .args(part.filter())
+        .env(SKIPPED, &skipped)
+        .env("PATH", with_python_programs(root))
+        .current_dir(root)
+        .stdin(Stdio::null())
+        .status()
+        .map_err(|error| format!("cargo cannot be started: {error}"))?;
+    let text = fs::read_to_string(&junit)
+        .map_err(|error| format!("no tests ran ({status}; {}: {error})", junit.display()))?;
+    let mut outcome = results(&text)?;
+    outcome.skipped =
+        fs::read_to_string(&skipped).unwrap_or_default().lines().map(str::to_owned).collect();
+    outcome.is_well = status.success();
+    Ok(outcome)
+}
+
+/// Where programs are looked for, and behind that where those of `tools/python-packages.txt` lie.
+fn with_python_programs(root: &Path) -> OsString {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain([target.join("python/bin")]);
+    std::env::join_paths(folders).unwrap_or(path)
+}
+
+/// Twice as many as there are processors: many tests wait for a kernel that boots, for a disk or
+/// for another program.
+fn at_a_time() -> usize {
+    2 * std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Counts and times of a JUnit file.
+fn results(text: &str) -> Result<Outcome, String> {
+    let document = roxmltree::Document::parse(text)
+        .map_err(|error| format!("the tests' results cannot be read: {error}"))?;
+    let mut outcome = Outcome::default();
+    let mut times = Vec::new();
+    for test in document.descendants().filter(|node| node.has_tag_name("testcase")) {
+        let fails = |node: roxmltree::Node<'_, '_>| {
+            node.has_tag_name("failure") || node.has_tag_name("error")
+        };
+        if test.children().any(fails) {
+            outcome.failed += 1;
+        } else {
+            outcome.passed += 1;
+        }
+        let named = |name| test.attribute(name).unwrap_or("?");
+        let seconds = named("time").parse::<f64>().unwrap_or(0.0);
+        let name = format!("{} {}", named("classname"), named("name"));
+        times.push((name, Duration::try_from_secs_f64(seconds).unwrap_or_default()));
+    }
+    times.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+    times.truncate(SLOWEST);
+    outcome.slowest = times;
+    Ok(outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_times_are_read_and_the_slowest_come_first() {
+        let text = r#"<?xml version="1.0" encoding="UTF-8"?>
+            <testsuites name="quick" tests="3" failures="1" errors="0">
+              <testsuite name="array" tests="2">
+                <testcase name="rows::a" classname="array" time="0.250"/>
+                <testcase name="rows::b" classname="array" time="2.5"><system-out>x</system-out></testcase>
+              </testsuite>
+              <testsuite name="raidloom::serve" tests="1">
+                <testcase name="c" classname="raidloom::serve" time="1.0">
+                  <failure type="test failure">it panicked</failure>
+                </testcase>
+              </testsuite>
+            </testsuites>"#;
+        let outcome = results(text).expect("it is read");
+        assert_eq!((outcome.passed, outcome.failed), (2, 1));
+        let names: Vec<&str> = outcome.slowest.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["array rows::b", "raidloom::serve c", "array rows::a"]);
+        assert!(results("<testsuites>").is_err());
+    }
+}
