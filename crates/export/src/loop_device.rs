@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use block::{Error, ErrorKind};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use crate::users;
+use crate::users::{self, User};
 
 const TOOL: &str = "losetup";
 
@@ -38,6 +38,12 @@ pub struct LoopDevice {
     /// process that asks.
     sequence: Option<String>,
     attached: bool,
+    /// Who had it open when it was to be taken away, and how many others before. One that has it
+    /// open for a moment only, to look at it, is gone the next time.
+    user: Option<User>,
+    looks: u32,
+    /// Whether the kernel takes it away with its last user.
+    goes: bool,
     /// Whether the kernel was told something that it keeps for the next use of the device.
     told: bool,
 }
@@ -72,18 +78,21 @@ impl LoopDevice {
             );
             return Err(Error::new(ErrorKind::NotFound, text));
         }
-        let mut command = Command::new(TOOL);
         let flag = |set: bool, flag: &'static str| set.then_some(flag);
-        command
-            .args(["--find", "--show"])
-            .args(flag(options.direct, "--direct-io=on"))
-            .args(flag(options.read_only, "--read-only"))
-            .args(options.block_bytes.map(|bytes| format!("--sector-size={bytes}")))
-            .args(options.size_bytes.map(|bytes| format!("--sizelimit={bytes}")))
-            .arg("--")
-            .arg(file);
-        command.stdin(Stdio::null());
-        let output = run(command).map_err(|error| error.at(place()))?;
+        let command = || {
+            let mut command = Command::new(TOOL);
+            command
+                .args(["--find", "--show"])
+                .args(flag(options.direct, "--direct-io=on"))
+                .args(flag(options.read_only, "--read-only"))
+                .args(options.block_bytes.map(|bytes| format!("--sector-size={bytes}")))
+                .args(options.size_bytes.map(|bytes| format!("--sizelimit={bytes}")))
+                .arg("--")
+                .arg(file)
+                .stdin(Stdio::null());
+            command
+        };
+        let output = attach_patiently(command).map_err(|error| error.at(place()))?;
         let path = PathBuf::from(output.trim());
         if !path.starts_with("/dev") {
             return Err(Error::new(
@@ -91,9 +100,9 @@ impl LoopDevice {
                 format!("{}: {TOOL} names no device: {output:?}", place()),
             ));
         }
-        let mut device = LoopDevice { path, sequence: None, attached: true, told: false };
-        device.sequence = sequence(&device.path);
-        Ok(device)
+        let sequence = sequence(&path);
+        let (user, looks, goes, told) = (None, 0, false, false);
+        Ok(LoopDevice { path, sequence, attached: true, user, looks, goes, told })
     }
 
     /// The device's path.
@@ -125,26 +134,22 @@ impl LoopDevice {
         self.setting("loop/backing_file").is_some() && sequence(&self.path) == self.sequence
     }
 
-    /// Takes the device away.
+    /// Takes the device away. To be tried again while it is busy: programs that look at every
+    /// device (udev, `blkid`) have it open for a moment, and where there are many of them one
+    /// always has. So when several that had it open are gone again, the kernel is told to take it
+    /// away with its last user.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`] when a program has it open, or a file system on it is mounted. A program
-    /// that this user may not look at is found only after the kernel was told: then the device goes
-    /// with its last user.
+    /// [`ErrorKind::Busy`] when a program has it open, or a file system on it is mounted.
     pub fn detach(&mut self) -> Result<(), Error> {
         if self.attached && self.is_ours() {
-            let busy = |user: &str| {
-                Error::new(
-                    ErrorKind::Busy,
-                    format!("{}: {user} still has it open", self.path.display()),
-                )
-            };
-            if let Some(user) = users::of(&self.path) {
-                return Err(busy(&user.to_string()));
+            if let Some(user) = self.user_before_it_goes() {
+                return Err(self.busy(&user));
             }
-            detach_if(&self.path, || self.is_ours())?;
+            self.let_go()?;
             if self.is_ours() {
-                return Err(busy("a program"));
+                let user = users::of(&self.path);
+                return Err(self.busy(&user.map_or("a program".to_owned(), |it| it.to_string())));
             }
         } else if self.attached && self.told {
             // Somebody else has taken it away.
@@ -153,15 +158,63 @@ impl LoopDevice {
         self.attached = false;
         Ok(())
     }
+
+    /// Who has it open for longer than a look, as far as that is known by now.
+    fn user_before_it_goes(&mut self) -> Option<String> {
+        if self.goes {
+            return None;
+        }
+        if !self.user.as_ref().is_some_and(|user| user.has_open(&self.path)) {
+            self.user = users::of(&self.path);
+            self.looks += u32::from(self.user.is_some());
+        }
+        self.user.as_ref().filter(|_| self.looks <= LOOKS_MAX).map(ToString::to_string)
+    }
+
+    fn busy(&self, user: &str) -> Error {
+        Error::new(ErrorKind::Busy, format!("{}: {user} still has it open", self.path.display()))
+    }
+
+    /// Tells the kernel to take the device away with its last user, whoever that is. Until then it
+    /// is there, over whatever its file still is.
+    ///
+    /// # Errors
+    /// What `losetup` says.
+    pub fn let_go(&mut self) -> Result<(), Error> {
+        if !self.goes {
+            detach_if(&self.path, || self.is_ours())?;
+            self.goes = true;
+        }
+        Ok(())
+    }
 }
 
 impl Drop for LoopDevice {
     fn drop(&mut self) {
         if self.attached {
-            // It goes by itself with its last user.
-            let _ = detach_if(&self.path, || self.is_ours());
+            // An error has no taker any more.
+            let _ = self.let_go();
         }
     }
+}
+
+/// So many programs may have a device open one after the other before all of them are taken for
+/// ones that only look.
+const LOOKS_MAX: u32 = 3;
+/// How often a device is asked for that others had first, or were looking at.
+const ATTACH_ATTEMPTS: u32 = 20;
+const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+fn attach_patiently(command: impl Fn() -> Command) -> Result<String, Error> {
+    for _ in 1..ATTACH_ATTEMPTS {
+        match run(command()) {
+            Err(error) if error.kind() == ErrorKind::Busy => {
+                let _ = rustix::event::poll(&mut [], Some(&PAUSE));
+            }
+            result => return result,
+        }
+    }
+    run(command())
 }
 
 fn setting(device: &Path, name: &str) -> Option<String> {
@@ -308,7 +361,9 @@ fn run(mut command: Command) -> Result<String, Error> {
         said if said.contains("Permission denied") || said.contains("not permitted") => {
             ErrorKind::Permission
         }
-        said if said.contains("busy") => ErrorKind::Busy,
+        said if said.contains("busy") || said.contains("temporarily unavailable") => {
+            ErrorKind::Busy
+        }
         _ => ErrorKind::Other,
     };
     Err(Error::new(kind, said))
