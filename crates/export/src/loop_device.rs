@@ -9,6 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use block::{Error, ErrorKind};
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -244,21 +245,42 @@ pub fn backing_files() -> Vec<(PathBuf, u64, u64)> {
     command
         .args(["--list", "--raw", "--noheadings", "--output", "NAME,BACK-INO,BACK-MAJ:MIN"])
         .stdin(Stdio::null());
-    bounded(command).map(|text| parse_backing_files(&text)).unwrap_or_default()
+    let hangs = LIST_HANGS.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(lives);
+    if hangs {
+        return Vec::new();
+    }
+    match bounded(command, LIST_TIME) {
+        Ok(text) => text.map(|text| parse_backing_files(&text)).unwrap_or_default(),
+        Err(process) => {
+            *LIST_HANGS.lock().unwrap_or_else(PoisonError::into_inner) = Some(process);
+            Vec::new()
+        }
+    }
 }
 
 /// How long the tool may take to list what there is.
-const LIST_TIME: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
+const LIST_TIME: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
+/// The process of the tool that has not come to its end: another would hang as well.
+static LIST_HANGS: Mutex<Option<u32>> = Mutex::new(None);
 
-/// What a command says, if it comes to its end in time.
-fn bounded(mut command: Command) -> Option<String> {
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
-    let mut said = child.stdout.take()?;
+fn lives(process: u32) -> bool {
+    Path::new("/proc").join(process.to_string()).exists()
+}
+
+/// What a command says, if it succeeds.
+///
+/// # Errors
+/// The number of its process, which does not come to its end in time. It is told to, and left
+/// behind: it may wait for what hangs, where no signal reaches it.
+pub fn bounded(mut command: Command, time: Timespec) -> Result<Option<String>, u32> {
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let Ok(mut child) = child else { return Ok(None) };
+    let Some(mut said) = child.stdout.take() else { return Ok(None) };
     let mut text = Vec::new();
     let mut buffer = [0; 4096];
     let ended = loop {
         let mut ready = [PollFd::new(&said, PollFlags::IN)];
-        match rustix::event::poll(&mut ready, Some(&LIST_TIME)) {
+        match rustix::event::poll(&mut ready, Some(&time)) {
             Err(rustix::io::Errno::INTR) => continue,
             Ok(1..) => (),
             _ => break false,
@@ -270,10 +292,13 @@ fn bounded(mut command: Command) -> Option<String> {
         }
     };
     if !ended {
+        let process = child.id();
         let _ = child.kill();
+        std::thread::spawn(move || child.wait());
+        return Err(process);
     }
     let succeeded = child.wait().is_ok_and(|status| status.success());
-    (ended && succeeded).then(|| String::from_utf8_lossy(&text).into_owned())
+    Ok(succeeded.then(|| String::from_utf8_lossy(&text).into_owned()))
 }
 
 /// `/dev/loop0 9994354 \x20\x20254:0\x20`: blanks within a column are escaped, and a column may be
@@ -390,10 +415,17 @@ mod tests {
 
     #[test]
     fn a_tool_that_fails_or_is_not_there_has_said_nothing() {
-        assert_eq!(bounded(Command::new("no-tool-of-that-name")), None);
-        assert_eq!(bounded(Command::new("false")), None);
+        assert_eq!(bounded(Command::new("no-tool-of-that-name"), LIST_TIME), Ok(None));
+        assert_eq!(bounded(Command::new("false"), LIST_TIME), Ok(None));
         let mut command = Command::new("echo");
         command.arg("a word");
-        assert_eq!(bounded(command).as_deref(), Some("a word\n"));
+        assert_eq!(bounded(command, LIST_TIME), Ok(Some("a word\n".to_owned())));
+        let mut command = Command::new("sleep");
+        command.arg("600");
+        let process = bounded(command, Timespec::default()).unwrap_err();
+        // Its end is waited for by a thread.
+        while lives(process) {
+            std::thread::yield_now();
+        }
     }
 }

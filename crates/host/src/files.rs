@@ -28,7 +28,8 @@ pub fn open_untrusted(path: &Path) -> io::Result<File> {
     plain_file::open(path, Links::Refused)
 }
 
-/// Reads a file of a folder that somebody else may have made, whole, as [`open_untrusted`] opens it.
+/// Reads a file of a folder that somebody else may have made, whole, as [`open_untrusted`] opens
+/// it.
 ///
 /// # Errors
 /// As [`open_untrusted`], and [`io::ErrorKind::FileTooLarge`] for one of more than `most_bytes`.

@@ -13,7 +13,7 @@ use rustix::fs::OFlags;
 pub enum Links {
     /// Folders of one's own may have them.
     Followed,
-    /// In a folder that somebody else may have made.
+    /// In a folder that a stranger may have made.
     Refused,
 }
 

@@ -1,7 +1,7 @@
 //! HTTP for what this machine alone may ask: connections that are limited in number and in time.
 //!
 //! ```text
-//!   accept ──> no seat free: the oldest connection goes of whose requests none was let in
+//!   accept ──> no room left: the oldest connection goes of whose requests none was let in
 //!      └─────> a request's head has to be there in its time, or the connection ends
 //! ```
 //!
@@ -17,7 +17,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Extension;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::StatusCode;
+use axum::http::header::{CONNECTION, CONTENT_TYPE};
 use axum::routing::get;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -42,10 +43,10 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The connection that a request came over.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Seat(Arc<AtomicBool>);
+pub(crate) struct Admission(Arc<AtomicBool>);
 
-impl Seat {
-    /// Somebody sits there who may ask: the connection is not taken from him for another.
+impl Admission {
+    /// Who asks may ask: the connection is not ended for another.
     pub(crate) fn keep(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -61,7 +62,7 @@ pub(crate) async fn serve(listener: TcpListener, router: Router) -> Infallible {
 }
 
 async fn serve_within(limits: Limits, listener: TcpListener, router: Router) -> Infallible {
-    let mut open: VecDeque<(Seat, AbortHandle)> = VecDeque::new();
+    let mut open: VecDeque<(Admission, AbortHandle)> = VecDeque::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -69,14 +70,14 @@ async fn serve_within(limits: Limits, listener: TcpListener, router: Router) -> 
         };
         open.retain(|(_, task)| !task.is_finished());
         if open.len() >= limits.connections {
-            let idle = open.iter().position(|(seat, _)| !seat.is_kept());
+            let idle = open.iter().position(|(admission, _)| !admission.is_kept());
             match idle.and_then(|idle| open.remove(idle)) {
                 Some((_, task)) => task.abort(),
                 None => continue,
             }
         }
-        let seat = Seat::default();
-        let service = TowerToHyperService::new(router.clone().layer(Extension(seat.clone())));
+        let admission = Admission::default();
+        let service = TowerToHyperService::new(router.clone().layer(Extension(admission.clone())));
         let answered = async move {
             // Who hangs up early, or too late, gets nothing.
             let _ = http1::Builder::new()
@@ -85,7 +86,7 @@ async fn serve_within(limits: Limits, listener: TcpListener, router: Router) -> 
                 .serve_connection(TokioIo::new(stream), service)
                 .await;
         };
-        open.push_back((seat, tokio::spawn(answered).abort_handle()));
+        open.push_back((admission, tokio::spawn(answered).abort_handle()));
     }
 }
 
@@ -98,11 +99,11 @@ pub fn serve_text(
 ) -> io::Error {
     let answer = move || {
         let text = text();
-        async move { ([(CONTENT_TYPE, content_type)], text) }
+        async move { ([(CONTENT_TYPE, content_type), (CONNECTION, "close")], text) }
     };
     let unknown = move || async move {
         let text = format!("only GET {path} is answered\n");
-        (axum::http::StatusCode::NOT_FOUND, text)
+        (StatusCode::NOT_FOUND, [(CONNECTION, "close")], text)
     };
     let router = Router::new()
         .route(path, get(answer))
@@ -134,8 +135,8 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         std::thread::spawn(move || {
-            let kept = |Extension(seat): Extension<Seat>| async move {
-                seat.keep();
+            let kept = |Extension(admission): Extension<Admission>| async move {
+                admission.keep();
                 "kept"
             };
             let router =

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use crate::access::Asked;
 use crate::board::Board;
 use crate::changes::Refusal;
-use crate::http::Seat;
+use crate::http::Admission;
 use crate::verbs::{Measure, SavedPlan, Verb};
 use crate::{Shared, events, looking, words};
 
@@ -64,8 +64,8 @@ pub(crate) fn router(app: Shared) -> Router {
 async fn gate(State(app): State<Shared>, request: Request, next: Next) -> Response {
     let mut answer = match judge(&app, &request) {
         Ok(()) => {
-            if let Some(seat) = request.extensions().get::<Seat>() {
-                seat.keep();
+            if let Some(admission) = request.extensions().get::<Admission>() {
+                admission.keep();
             }
             next.run(request).await
         }

@@ -9,12 +9,15 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use block::{Error, ErrorKind};
+use export::loop_device::bounded;
+use rustix::event::Timespec;
 use serde::Serialize;
 
 use super::{Consent, Guard, by_id_name, serial};
@@ -75,7 +78,9 @@ pub fn drives() -> Vec<Drive> {
     let drives: Vec<Drive> = names.iter().filter_map(|name| drive(name)).collect();
     let look = |drive: &Drive| {
         let (path, serial) = (drive.path.clone(), drive.serial.clone());
-        move || ask(&path, serial.as_ref())
+        move || {
+            if answers(&path) { ask(&path, serial.as_ref()) } else { (Answer::NotKnown, silent()) }
+        }
     };
     let looks = drives.iter().map(|drive| (drive.name.clone(), look(drive))).collect();
     let answers = looks_within(LOOK_TIME, looks);
@@ -86,6 +91,21 @@ pub fn drives() -> Vec<Drive> {
         drive
     };
     drives.into_iter().zip(answers).map(with_answer).collect()
+}
+
+fn silent() -> String {
+    format!("it does not answer: a look at it has not ended in {} s", LOOK_TIME.as_secs())
+}
+
+/// Whether a drive answers a read, asked by a process of its own: one that waits for a drive where
+/// no signal reaches it cannot end before the drive answers, and is left behind.
+fn answers(path: &Path) -> bool {
+    let mut read = Command::new("dd");
+    read.arg(format!("if={}", path.display()))
+        .args(["of=/dev/null", "bs=4096", "count=1", "iflag=direct", "status=none"])
+        .stdin(Stdio::null());
+    let time = Timespec { tv_sec: 3, tv_nsec: 0 };
+    bounded(read, time).is_ok()
 }
 
 /// Drives at which a look has not come to its end yet, and since when: after its time another would
@@ -144,10 +164,7 @@ fn drive(name: &str) -> Option<Drive> {
         path,
         serial,
         answer: Answer::NotKnown,
-        reason: format!(
-            "it does not answer: a look at it has not ended in {} s",
-            LOOK_TIME.as_secs()
-        ),
+        reason: silent(),
     })
 }
 

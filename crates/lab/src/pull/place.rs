@@ -195,7 +195,7 @@ mod tests {
             found.into_iter().map(|mount| mount.point.display().to_string()).collect()
         };
         assert_eq!(
-            points(&["/home/me", "/snap/tool/bin"]),
+            points(&["/srv/own", "/snap/tool/bin"]),
             ["/mnt/image", "/run/raidloom/a/disk", "/media/stick"]
         );
         assert_eq!(points(&["/media/stick/kept", "/mnt/image", "/snap/tool"])[..].len(), 1);
