@@ -1,6 +1,5 @@
 //! `raidloom model`: disks that are described instead of owned.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use device::model::Parameters;
@@ -132,7 +131,7 @@ fn figures_and_facts(figures: &str, facts: Option<&Path>) -> Result<(String, Str
     let facts =
         facts.map_or_else(|| Path::new(figures).with_extension("facts.toml"), PathBuf::from);
     let read = |path: &Path, what: &str| {
-        fs::read_to_string(path)
+        host::files::read_named_text(path)
             .map_err(|error| Failure::usage(format!("{what} {}: {error}", path.display())))
     };
     Ok((read(Path::new(figures), "figures")?, read(&facts, "facts")?))

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal};
 use std::os::fd::AsFd;
 
+use escape::{Paint, Painted};
+
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 
@@ -51,8 +53,9 @@ impl Output {
     }
 
     /// The same of a text that carries colour of ours.
-    pub(crate) fn painted(&self, text: &str) -> Result<(), Failure> {
-        written(escape::out_painted(&ended(text)))
+    pub(crate) fn painted(&self, text: Painted) -> Result<(), Failure> {
+        let text = if text.ends_with('\n') { text } else { text.and("\n") };
+        written(escape::out_painted(&text))
     }
 
     /// Writes a file's content to standard output, byte for byte: a report that `-` was named for.
@@ -97,12 +100,9 @@ impl Output {
     /// What went wrong, on standard error.
     pub(crate) fn error(&self, text: &str) {
         let colored = !self.no_color && std::io::stderr().is_terminal();
-        let label = if colored {
-            escape::paint(escape::Paint::Alarm, "raidloom:")
-        } else {
-            "raidloom:".to_owned()
-        };
-        escape::err(&format!("{label} {text}"));
+        let label = "raidloom:";
+        let label = if colored { Painted::of(Paint::Alarm, label) } else { Painted::from(label) };
+        escape::err_from(&label.and(" "), text);
     }
 }
 

@@ -206,7 +206,7 @@ pub(crate) fn has_result(analysis: &Analysis) -> Result<(), Failure> {
 
 /// The report as text for the terminal.
 pub(crate) fn terminal(output: &Output, run: &Run, analysis: &Analysis) -> Result<(), Failure> {
-    output.painted(&report::text(
+    output.painted(report::text(
         run,
         analysis,
         report::Style { color: output.color(), width: output.width() },

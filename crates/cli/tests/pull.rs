@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use export::RemovalPolicy;
@@ -370,7 +370,7 @@ fn a_guest_that_hangs_is_given_up_and_the_state_is_lost() {
         let state_time = Duration::from_secs(3);
         let program = Program { path, arguments: vec!["pull-worker".to_owned()], state_time };
         let ground = Ground::new(options.guest_memory_bytes).unwrap();
-        let stop = AtomicBool::new(false);
+        let stop = Arc::default();
         let outcome = lab::pull::run(&options, &ground, &program, &mut |_| (), &stop).unwrap();
         let figure = serde_json::to_value(&outcome.figure).unwrap();
         let card = &figure["card"];

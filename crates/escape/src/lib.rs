@@ -2,8 +2,8 @@
 //! steer what shows them.
 //!
 //! ```text
-//!   a value within a line   line, Lines, paint     nothing of it ends the line or is unseen
-//!   a whole text            text, painted          the last thing before a terminal, a file or a page: [`out`] and [`err`] do it by themselves
+//!   a value within a line   line, Lines            nothing of it ends the line or is unseen
+//!   a whole text            text, Painted          the last thing before a terminal, a file or a page: [`out`] and [`err`] do it by themselves
 //!   rows of values          columns                aligned, each value within its line
 //!   a format of its own     csv, markdown, json, markup
 //! ```
@@ -85,8 +85,6 @@ pub enum Paint {
 const PLAIN: &str = "\x1b[0m";
 
 impl Paint {
-    const ALL: [Paint; 5] = [Paint::Bold, Paint::Alarm, Paint::Green, Paint::Red, Paint::Yellow];
-
     fn sequence(self) -> &'static str {
         match self {
             Paint::Bold => "\x1b[1m",
@@ -98,35 +96,64 @@ impl Paint {
     }
 }
 
-/// A value within a line, painted.
-#[must_use]
-pub fn paint(paint: Paint, text: &str) -> String {
-    format!("{}{}{PLAIN}", paint.sequence(), line(text))
+/// A text for a terminal, with colour of ours in it. All that is put in is escaped, whatever it
+/// looks like: colour is what was put in as that, and nothing else is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Painted(String);
+
+impl Painted {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new() -> Painted {
+        Painted::default()
+    }
+
+    /// A value within a line, in a colour.
+    #[must_use]
+    pub fn of(paint: Paint, value: &str) -> Painted {
+        Painted(format!("{}{}{PLAIN}", paint.sequence(), line(value)))
+    }
+
+    /// The same with a text behind it, which is without colour.
+    #[must_use]
+    pub fn and(mut self, whole: &str) -> Painted {
+        self.0 += &text(whole);
+        self
+    }
+
+    /// The same with another behind it.
+    #[must_use]
+    pub fn with(mut self, other: &Painted) -> Painted {
+        self.0 += &other.0;
+        self
+    }
 }
 
-/// A whole text, [`text`] except for what [`paint`] has put into it.
-#[must_use]
-pub fn painted(painted: &str) -> String {
-    let mut shown = String::with_capacity(painted.len());
-    for (place, part) in painted.split('\x1b').enumerate() {
-        let own = Paint::ALL
-            .map(Paint::sequence)
-            .into_iter()
-            .chain([PLAIN])
-            .map(|sequence| &sequence[1..]);
-        match own.into_iter().find_map(|sequence| Some((sequence, part.strip_prefix(sequence)?))) {
-            Some((sequence, rest)) if place > 0 => {
-                shown.push('\x1b');
-                shown += sequence;
-                shown += &text(rest);
-            }
-            _ => {
-                shown += if place > 0 { "\\u{1b}" } else { "" };
-                shown += &text(part);
-            }
-        }
+impl From<&str> for Painted {
+    fn from(whole: &str) -> Painted {
+        Painted::new().and(whole)
     }
-    shown
+}
+
+impl From<&String> for Painted {
+    fn from(whole: &String) -> Painted {
+        Painted::from(whole.as_str())
+    }
+}
+
+/// As it is written to a terminal.
+impl std::ops::Deref for Painted {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for Painted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 /// Lines for people. What is put into one cannot make another.
@@ -263,12 +290,12 @@ pub fn out(whole: &str) -> io::Result<()> {
     write(io::stdout().lock(), &text(whole))
 }
 
-/// Writes a text with what [`paint`] has put into it to standard output.
+/// Writes a text with colour of ours to standard output.
 ///
 /// # Errors
 /// As [`out`].
-pub fn out_painted(whole: &str) -> io::Result<()> {
-    write(io::stdout().lock(), &painted(whole))
+pub fn out_painted(whole: &Painted) -> io::Result<()> {
+    write(io::stdout().lock(), whole)
 }
 
 /// Writes a file's content to standard output as it is: what was asked for is the file, made by
@@ -284,15 +311,19 @@ pub fn out_file(content: &str) -> io::Result<()> {
 /// that does not begin with a space is put in, so that no name with an end of line in it can look
 /// like another message.
 pub fn err(message: &str) {
+    err_from(&Painted::new(), message);
+}
+
+/// The same behind what says whose message it is.
+pub fn err_from(label: &Painted, message: &str) {
     let mut lines = message.trim_end().split('\n');
-    let mut whole = painted(lines.next().unwrap_or_default());
+    let mut whole = label.clone().and(lines.next().unwrap_or_default());
     for further in lines {
-        whole += if further.starts_with(' ') || further.is_empty() { "\n" } else { "\n  " };
-        whole += &text(further);
+        let is_apart = further.starts_with(' ') || further.is_empty();
+        whole = whole.and(if is_apart { "\n" } else { "\n  " }).and(further);
     }
-    whole.push('\n');
     // There is no other place for a message when standard error is gone.
-    let _ = write(io::stderr().lock(), &whole);
+    let _ = write(io::stderr().lock(), &whole.and("\n"));
 }
 
 #[cfg(test)]
@@ -324,14 +355,14 @@ mod tests {
     }
 
     #[test]
-    fn only_our_own_paint_comes_through() {
-        let whole =
-            format!("{} {}", paint(Paint::Red, "a\x1b[31mb"), "\x1b[8mhidden\x1b]0;title\x07");
-        assert_eq!(
-            painted(&whole),
-            "\x1b[31ma\\u{1b}[31mb\x1b[0m \\u{1b}[8mhidden\\u{1b}]0;title\\u{7}"
-        );
-        assert_eq!(painted("\x1b\x1b[1mx"), "\\u{1b}\x1b[1mx");
+    fn colour_is_what_was_put_in_as_that_and_nothing_else() {
+        let hostile = "\x1b[31ma\x1b[0m\x1b[1mb";
+        let shown = "\\u{1b}[31ma\\u{1b}[0m\\u{1b}[1mb";
+        let red = Painted::of(Paint::Red, hostile);
+        assert_eq!(&*red, format!("\x1b[31m{shown}\x1b[0m"));
+        assert_eq!(&*Painted::from(hostile), shown);
+        assert_eq!(&*red.clone().and(hostile).with(&red), format!("{red}{shown}{red}"));
+        assert_eq!(&*Painted::new().and("two\nlines\x07"), "two\nlines\\u{7}");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! that write so are rare, and ordinary writes pay for this with one uncontended lock. All exports
 //! of a device share one gate: what comes as a file and what comes over NBD change the same blocks.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use reactor::Ringer;
 
@@ -32,13 +32,29 @@ struct State {
 #[derive(Debug, Default)]
 pub struct Gate {
     state: Mutex<State>,
-    bells: Mutex<Vec<Ringer>>,
+    bells: Mutex<Vec<(Arc<()>, Ringer)>>,
+}
+
+/// A worker that is told when it may try again, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Served {
+    gate: Arc<Gate>,
+    mark: Arc<()>,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.gate.bells().retain(|(mark, _)| !Arc::ptr_eq(mark, &self.mark));
+    }
 }
 
 impl Gate {
     /// Names a worker, which tries again when its bell rings.
-    pub(crate) fn serve(&self, bell: Ringer) {
-        self.bells().push(bell);
+    #[must_use]
+    pub(crate) fn serve(self: &Arc<Gate>, bell: Ringer) -> Served {
+        let mark = Arc::new(());
+        self.bells().push((Arc::clone(&mark), bell));
+        Served { gate: Arc::clone(self), mark }
     }
 
     /// Asks to pass; `again` when this one has been turned away before.
@@ -73,7 +89,7 @@ impl Gate {
         let ring = changed && std::mem::take(&mut state.parked);
         drop(state);
         if ring {
-            self.bells().iter().for_each(Ringer::ring);
+            self.bells().iter().for_each(|(_, bell)| bell.ring());
         }
     }
 
@@ -84,11 +100,11 @@ impl Gate {
         let ring = std::mem::take(&mut state.parked);
         drop(state);
         if ring {
-            self.bells().iter().for_each(Ringer::ring);
+            self.bells().iter().for_each(|(_, bell)| bell.ring());
         }
     }
 
-    fn bells(&self) -> MutexGuard<'_, Vec<Ringer>> {
+    fn bells(&self) -> MutexGuard<'_, Vec<(Arc<()>, Ringer)>> {
         self.bells.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -124,8 +140,10 @@ mod tests {
     #[test]
     fn whoever_was_turned_away_is_told() {
         let reactor = reactor::Reactor::wall().unwrap();
-        let gate = Gate::default();
-        gate.serve(reactor.ringer().unwrap());
+        let gate = Arc::<Gate>::default();
+        let served = gate.serve(reactor.ringer().unwrap());
+        drop(gate.serve(reactor.ringer().unwrap()));
+        assert_eq!(gate.bells().len(), 1, "a worker that has ended is forgotten");
         let rings = || {
             let woken =
                 reactor.wait(Some(reactor.now() + std::time::Duration::from_millis(1))).unwrap();
@@ -144,5 +162,7 @@ mod tests {
         );
         gate.give_up(Way::Alone);
         assert!(rings() && gate.enter(Way::Together, true), "nobody waits any more");
+        drop(served);
+        assert!(gate.bells().is_empty());
     }
 }

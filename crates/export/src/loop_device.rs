@@ -9,11 +9,12 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use block::{Error, ErrorKind};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use crate::users;
+use crate::users::{self, User};
 
 const TOOL: &str = "losetup";
 
@@ -38,6 +39,12 @@ pub struct LoopDevice {
     /// process that asks.
     sequence: Option<String>,
     attached: bool,
+    /// Who had it open when it was to be taken away, and how many others before. One that has it
+    /// open for a moment only, to look at it, is gone the next time.
+    user: Option<User>,
+    looks: u32,
+    /// Whether the kernel takes it away with its last user.
+    goes: bool,
     /// Whether the kernel was told something that it keeps for the next use of the device.
     told: bool,
 }
@@ -72,18 +79,21 @@ impl LoopDevice {
             );
             return Err(Error::new(ErrorKind::NotFound, text));
         }
-        let mut command = Command::new(TOOL);
         let flag = |set: bool, flag: &'static str| set.then_some(flag);
-        command
-            .args(["--find", "--show"])
-            .args(flag(options.direct, "--direct-io=on"))
-            .args(flag(options.read_only, "--read-only"))
-            .args(options.block_bytes.map(|bytes| format!("--sector-size={bytes}")))
-            .args(options.size_bytes.map(|bytes| format!("--sizelimit={bytes}")))
-            .arg("--")
-            .arg(file);
-        command.stdin(Stdio::null());
-        let output = run(command).map_err(|error| error.at(place()))?;
+        let command = || {
+            let mut command = Command::new(TOOL);
+            command
+                .args(["--find", "--show"])
+                .args(flag(options.direct, "--direct-io=on"))
+                .args(flag(options.read_only, "--read-only"))
+                .args(options.block_bytes.map(|bytes| format!("--sector-size={bytes}")))
+                .args(options.size_bytes.map(|bytes| format!("--sizelimit={bytes}")))
+                .arg("--")
+                .arg(file)
+                .stdin(Stdio::null());
+            command
+        };
+        let output = attach_patiently(command).map_err(|error| error.at(place()))?;
         let path = PathBuf::from(output.trim());
         if !path.starts_with("/dev") {
             return Err(Error::new(
@@ -91,9 +101,9 @@ impl LoopDevice {
                 format!("{}: {TOOL} names no device: {output:?}", place()),
             ));
         }
-        let mut device = LoopDevice { path, sequence: None, attached: true, told: false };
-        device.sequence = sequence(&device.path);
-        Ok(device)
+        let sequence = sequence(&path);
+        let (user, looks, goes, told) = (None, 0, false, false);
+        Ok(LoopDevice { path, sequence, attached: true, user, looks, goes, told })
     }
 
     /// The device's path.
@@ -125,26 +135,22 @@ impl LoopDevice {
         self.setting("loop/backing_file").is_some() && sequence(&self.path) == self.sequence
     }
 
-    /// Takes the device away.
+    /// Takes the device away. To be tried again while it is busy: programs that look at every
+    /// device (udev, `blkid`) have it open for a moment, and where there are many of them one
+    /// always has. So when several that had it open are gone again, the kernel is told to take it
+    /// away with its last user.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`] when a program has it open, or a file system on it is mounted. A program
-    /// that this user may not look at is found only after the kernel was told: then the device goes
-    /// with its last user.
+    /// [`ErrorKind::Busy`] when a program has it open, or a file system on it is mounted.
     pub fn detach(&mut self) -> Result<(), Error> {
         if self.attached && self.is_ours() {
-            let busy = |user: &str| {
-                Error::new(
-                    ErrorKind::Busy,
-                    format!("{}: {user} still has it open", self.path.display()),
-                )
-            };
-            if let Some(user) = users::of(&self.path) {
-                return Err(busy(&user.to_string()));
+            if let Some(user) = self.user_before_it_goes() {
+                return Err(self.busy(&user));
             }
-            detach_if(&self.path, || self.is_ours())?;
+            self.let_go()?;
             if self.is_ours() {
-                return Err(busy("a program"));
+                let user = users::of(&self.path);
+                return Err(self.busy(&user.map_or("a program".to_owned(), |it| it.to_string())));
             }
         } else if self.attached && self.told {
             // Somebody else has taken it away.
@@ -153,15 +159,63 @@ impl LoopDevice {
         self.attached = false;
         Ok(())
     }
+
+    /// Who has it open for longer than a look, as far as that is known by now.
+    fn user_before_it_goes(&mut self) -> Option<String> {
+        if self.goes {
+            return None;
+        }
+        if !self.user.as_ref().is_some_and(|user| user.has_open(&self.path)) {
+            self.user = users::of(&self.path);
+            self.looks += u32::from(self.user.is_some());
+        }
+        self.user.as_ref().filter(|_| self.looks <= LOOKS_MAX).map(ToString::to_string)
+    }
+
+    fn busy(&self, user: &str) -> Error {
+        Error::new(ErrorKind::Busy, format!("{}: {user} still has it open", self.path.display()))
+    }
+
+    /// Tells the kernel to take the device away with its last user, whoever that is. Until then it
+    /// is there, over whatever its file still is.
+    ///
+    /// # Errors
+    /// What `losetup` says.
+    pub fn let_go(&mut self) -> Result<(), Error> {
+        if !self.goes {
+            detach_if(&self.path, || self.is_ours())?;
+            self.goes = true;
+        }
+        Ok(())
+    }
 }
 
 impl Drop for LoopDevice {
     fn drop(&mut self) {
         if self.attached {
-            // It goes by itself with its last user.
-            let _ = detach_if(&self.path, || self.is_ours());
+            // An error has no taker any more.
+            let _ = self.let_go();
         }
     }
+}
+
+/// So many programs may have a device open one after the other before all of them are taken for
+/// ones that only look.
+const LOOKS_MAX: u32 = 3;
+/// How often a device is asked for that others had first, or were looking at.
+const ATTACH_ATTEMPTS: u32 = 20;
+const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+fn attach_patiently(command: impl Fn() -> Command) -> Result<String, Error> {
+    for _ in 1..ATTACH_ATTEMPTS {
+        match run(command()) {
+            Err(error) if error.kind() == ErrorKind::Busy => {
+                let _ = rustix::event::poll(&mut [], Some(&PAUSE));
+            }
+            result => return result,
+        }
+    }
+    run(command())
 }
 
 fn setting(device: &Path, name: &str) -> Option<String> {
@@ -191,21 +245,42 @@ pub fn backing_files() -> Vec<(PathBuf, u64, u64)> {
     command
         .args(["--list", "--raw", "--noheadings", "--output", "NAME,BACK-INO,BACK-MAJ:MIN"])
         .stdin(Stdio::null());
-    bounded(command).map(|text| parse_backing_files(&text)).unwrap_or_default()
+    let hangs = LIST_HANGS.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(lives);
+    if hangs {
+        return Vec::new();
+    }
+    match bounded(command, LIST_TIME) {
+        Ok(text) => text.map(|text| parse_backing_files(&text)).unwrap_or_default(),
+        Err(process) => {
+            *LIST_HANGS.lock().unwrap_or_else(PoisonError::into_inner) = Some(process);
+            Vec::new()
+        }
+    }
 }
 
 /// How long the tool may take to list what there is.
-const LIST_TIME: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
+const LIST_TIME: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
+/// The process of the tool that has not come to its end: another would hang as well.
+static LIST_HANGS: Mutex<Option<u32>> = Mutex::new(None);
 
-/// What a command says, if it comes to its end in time.
-fn bounded(mut command: Command) -> Option<String> {
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
-    let mut said = child.stdout.take()?;
+fn lives(process: u32) -> bool {
+    Path::new("/proc").join(process.to_string()).exists()
+}
+
+/// What a command says, if it succeeds.
+///
+/// # Errors
+/// The number of its process, which does not come to its end in time. It is told to, and left
+/// behind: it may wait for what hangs, where no signal reaches it.
+pub fn bounded(mut command: Command, time: Timespec) -> Result<Option<String>, u32> {
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let Ok(mut child) = child else { return Ok(None) };
+    let Some(mut said) = child.stdout.take() else { return Ok(None) };
     let mut text = Vec::new();
     let mut buffer = [0; 4096];
     let ended = loop {
         let mut ready = [PollFd::new(&said, PollFlags::IN)];
-        match rustix::event::poll(&mut ready, Some(&LIST_TIME)) {
+        match rustix::event::poll(&mut ready, Some(&time)) {
             Err(rustix::io::Errno::INTR) => continue,
             Ok(1..) => (),
             _ => break false,
@@ -217,10 +292,13 @@ fn bounded(mut command: Command) -> Option<String> {
         }
     };
     if !ended {
+        let process = child.id();
         let _ = child.kill();
+        std::thread::spawn(move || child.wait());
+        return Err(process);
     }
     let succeeded = child.wait().is_ok_and(|status| status.success());
-    (ended && succeeded).then(|| String::from_utf8_lossy(&text).into_owned())
+    Ok(succeeded.then(|| String::from_utf8_lossy(&text).into_owned()))
 }
 
 /// `/dev/loop0 9994354 \x20\x20254:0\x20`: blanks within a column are escaped, and a column may be
@@ -308,7 +386,9 @@ fn run(mut command: Command) -> Result<String, Error> {
         said if said.contains("Permission denied") || said.contains("not permitted") => {
             ErrorKind::Permission
         }
-        said if said.contains("busy") => ErrorKind::Busy,
+        said if said.contains("busy") || said.contains("temporarily unavailable") => {
+            ErrorKind::Busy
+        }
         _ => ErrorKind::Other,
     };
     Err(Error::new(kind, said))
@@ -335,10 +415,17 @@ mod tests {
 
     #[test]
     fn a_tool_that_fails_or_is_not_there_has_said_nothing() {
-        assert_eq!(bounded(Command::new("no-tool-of-that-name")), None);
-        assert_eq!(bounded(Command::new("false")), None);
+        assert_eq!(bounded(Command::new("no-tool-of-that-name"), LIST_TIME), Ok(None));
+        assert_eq!(bounded(Command::new("false"), LIST_TIME), Ok(None));
         let mut command = Command::new("echo");
         command.arg("a word");
-        assert_eq!(bounded(command).as_deref(), Some("a word\n"));
+        assert_eq!(bounded(command, LIST_TIME), Ok(Some("a word\n".to_owned())));
+        let mut command = Command::new("sleep");
+        command.arg("600");
+        let process = bounded(command, Timespec::default()).unwrap_err();
+        // Its end is waited for by a thread.
+        while lives(process) {
+            std::thread::yield_now();
+        }
     }
 }

@@ -21,7 +21,7 @@ use block::{
 };
 use reactor::{Clock, Slots};
 
-use crate::gate::{Gate, Way};
+use crate::gate::{Gate, Served, Way};
 use crate::odd::Odd;
 use crate::{RemovalPolicy, odd};
 
@@ -93,6 +93,8 @@ pub struct OrderQueue {
     /// Requests that the channel has no room for yet: job, part, request.
     waiting: VecDeque<(u32, u32, Op)>,
     gate: Arc<Gate>,
+    /// Has it told when those that wait there may try again.
+    _served: Option<Served>,
     /// Jobs that wait at the gate, with what they are to do.
     parked: VecDeque<(u32, Order)>,
     answered: Vec<Answer>,
@@ -137,11 +139,14 @@ impl OrderQueue {
         reactor: &Reactor,
     ) -> Result<OrderQueue, Error> {
         let channel = device.open(depth, reactor)?;
-        if reactor.clock() == Clock::Wall {
-            gate.serve(reactor.ringer().map_err(|error| {
-                Error::from_io("a bell for writes that wait for others", error)
-            })?);
-        }
+        let served = match reactor.clock() {
+            Clock::Wall => {
+                let failed =
+                    |error| Error::from_io("a bell for writes that wait for others", error);
+                Some(gate.serve(reactor.ringer().map_err(failed)?))
+            }
+            Clock::Virtual => None,
+        };
         Ok(OrderQueue {
             channel,
             info: device.info().clone(),
@@ -150,6 +155,7 @@ impl OrderQueue {
             jobs: Slots::default(),
             waiting: VecDeque::new(),
             gate: Arc::clone(gate),
+            _served: served,
             parked: VecDeque::new(),
             answered: Vec::new(),
             done: Vec::new(),

@@ -18,6 +18,13 @@ impl fmt::Display for User {
     }
 }
 
+impl User {
+    /// Whether the process still has `path` open under this name.
+    pub(crate) fn has_open(&self, path: &Path) -> bool {
+        open_in(self.process).any(|target| target == path)
+    }
+}
+
 /// A process that has `path` open under this name.
 #[must_use]
 pub fn of(path: &Path) -> Option<User> {

@@ -358,7 +358,7 @@ fn a_stopped_ring_says_how_far_it_has_come_and_another_client_goes_on() {
 #[test]
 fn a_hostile_client_is_cut_off_with_one_line_and_another_does_not_notice() {
     type Attack = fn(&mut Client);
-    let attacks: [(&str, Attack); 9] = [
+    let attacks: [(&str, Attack); 11] = [
         ("claims", |client| {
             client.put(0x1002, &1000_u16.to_le_bytes());
             client.kick(0);
@@ -375,6 +375,16 @@ fn a_hostile_client_is_cut_off_with_one_line_and_another_does_not_notice() {
         ("came with", |client| {
             let words = [1_u64, 0, 4096, USER, 0].map(u64::to_ne_bytes).concat();
             client.send(5, 1, &words, &[]);
+        }),
+        ("no eventfd", |client| {
+            // A pipe that is full, and would be waited for.
+            let (_reader, writer) = std::io::pipe().unwrap();
+            client.send(13, 1, &0_u64.to_ne_bytes(), &[writer.as_fd()]);
+        }),
+        ("no eventfd", |client| {
+            // Always readable: it would be read for ever.
+            let zeroes = std::fs::File::open("/dev/zero").unwrap();
+            client.send(12, 1, &0_u64.to_ne_bytes(), &[zeroes.as_fd()]);
         }),
         ("version", |client| client.send(1, 2, &[], &[])),
         ("not offered", |client| client.send(33, 1, &[], &[])),
@@ -402,6 +412,54 @@ fn a_hostile_client_is_cut_off_with_one_line_and_another_does_not_notice() {
         );
         assert_eq!(other.run(0, READ, 0, 512), (513, 0), "{expected}");
     }
+}
+
+/// Eventfds that this process has open, other tests' included.
+fn eventfds() -> usize {
+    let links = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+    let links = links.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+    links.filter(|link| link.as_os_str() == "anon_inode:[eventfd]").count()
+}
+
+/// How many other tests have at a time, at most.
+const EVENTFDS_OF_OTHERS: usize = 100;
+
+#[test]
+fn a_client_that_has_gone_leaves_no_descriptor_behind() {
+    let place = Place::new();
+    let server = place.serve(false);
+    let before = eventfds();
+    for _ in 0..2 * EVENTFDS_OF_OTHERS {
+        let mut client = Client::ready(&place.path, 1);
+        assert_eq!(client.run(0, READ, 0, 512), (513, 0));
+    }
+    // Its thread sees the end of the last client.
+    while server.status().clients > 0 {
+        std::thread::yield_now();
+    }
+    let after = eventfds();
+    assert!(after < before + EVENTFDS_OF_OTHERS, "{before} -> {after}");
+}
+
+/// A call that has been told as often as it can be is not waited for.
+#[test]
+fn a_client_that_never_takes_its_calls_does_not_keep_the_server() {
+    let place = Place::new();
+    let server = place.serve(false);
+    let mut client = Client::ready(&place.path, 1);
+    let full = u64::MAX - 1;
+    rustix::io::write(&client.rings[0].call, &full.to_ne_bytes()).unwrap();
+    for _ in 0..3 {
+        client.offer(0, 0, (READ, 0), DATA, 512);
+        client.kick(0);
+        client.rings[0].used = client.rings[0].available;
+        while client.get(0x2002, 2) != client.rings[0].used.to_le_bytes() {
+            std::thread::yield_now();
+        }
+    }
+    // It joins the thread of the client.
+    drop(server);
+    assert_eq!(rustix::io::read(&client.rings[0].call, &mut [0_u8; 8]), Ok(8));
 }
 
 /// What the machine in [`a_machine_boots_from_it`] does: reads four sectors at 64 and writes them

@@ -1,15 +1,71 @@
 //! Files that are written whole or not at all: beside, then renamed. A full disk or a kill leaves
 //! what was there before.
+//!
+//! And files that a stranger may have made: a pipe would be waited for, a link leads anywhere, and
+//! `/dev/zero` has no end.
 
-use std::fs::{self, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+use reactor::plain_file::{self, Links};
 
 use crate::{Error, journal};
 
 /// How the name of a file begins that is not whole yet; one of a process that was killed may stay.
 pub const PART: &str = ".part-";
+
+/// The most that is read of a file that was named, in bytes: plans and results are texts.
+const NAMED_MAX_BYTES: u64 = 64 << 20;
+
+/// Opens a file of a folder that somebody else may have made, for reading: a plain file and no link
+/// to one. Nothing is waited for.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidInput`] for anything but a plain file; what the system says.
+pub fn open_untrusted(path: &Path) -> io::Result<File> {
+    plain_file::open(path, Links::Refused)
+}
+
+/// Reads a file of a folder that somebody else may have made, whole, as [`open_untrusted`] opens
+/// it.
+///
+/// # Errors
+/// As [`open_untrusted`], and [`io::ErrorKind::FileTooLarge`] for one of more than `most_bytes`.
+pub fn read_untrusted(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
+    plain_file::read_bounded(open_untrusted(path)?, most_bytes)
+}
+
+/// Reads what a user has named and a stranger may have made: a plan, results. It may be a link, or
+/// a pipe (`/dev/stdin`), which is waited for; it may not be without an end.
+///
+/// # Errors
+/// As [`read_untrusted`].
+pub fn read_named(path: &Path) -> io::Result<Vec<u8>> {
+    plain_file::read_bounded(File::open(path)?, NAMED_MAX_BYTES)
+}
+
+/// The same for a text.
+///
+/// # Errors
+/// As [`read_named`], and [`io::ErrorKind::InvalidData`] for what is not UTF-8.
+pub fn read_named_text(path: &Path) -> io::Result<String> {
+    plain_file::text(read_named(path)?)
+}
+
+/// A link on the way to a path that belongs neither to this user nor to root: where somebody else
+/// may make links, any name leads anywhere.
+#[must_use]
+pub fn link_of_another(path: &Path) -> Option<PathBuf> {
+    let own = rustix::process::geteuid().as_raw();
+    let path = std::path::absolute(path).ok()?;
+    let is_anothers = |path: &&Path| {
+        fs::symlink_metadata(path)
+            .is_ok_and(|data| data.is_symlink() && data.uid() != own && data.uid() != 0)
+    };
+    path.ancestors().find(is_anothers).map(Path::to_owned)
+}
 
 /// Writes a file of a folder of ours so that after a crash it is whole or as it was. Whatever has
 /// its name is replaced, and no link is followed.
@@ -26,6 +82,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 /// # Errors
 /// As [`write_whole`].
 pub fn write_named(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    refuse_link_of_another(path)?;
     let written = match fs::metadata(path) {
         Ok(data) if data.is_file() => fs::canonicalize(path).and_then(|real| replace(&real, bytes)),
         Ok(_) => {
@@ -34,6 +91,22 @@ pub fn write_named(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         Err(_) => replace(path, bytes),
     };
     written.map_err(|error| failed(path, &error))
+}
+
+/// Refuses to write behind a link of another user's.
+///
+/// # Errors
+/// A refusal with the link.
+pub fn refuse_link_of_another(path: &Path) -> Result<(), Error> {
+    match link_of_another(path) {
+        None => Ok(()),
+        Some(link) => Err(Error::refused(format!(
+            "{}: {} is a link of another user's, and nothing is written where it leads; choose a \
+            place of your own",
+            path.display(),
+            link.display()
+        ))),
+    }
 }
 
 fn failed(path: &Path, error: &io::Error) -> Error {
@@ -74,6 +147,49 @@ mod tests {
             .collect();
         names.sort();
         names
+    }
+
+    #[test]
+    fn what_is_no_plain_file_is_not_waited_for_and_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("plain"), b"12345").unwrap();
+        std::os::unix::fs::symlink("plain", path("link")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", path("zeroes")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, path("pipe"), 0o600.into()).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
+        let kind = |result: io::Result<Vec<u8>>| result.unwrap_err().kind();
+        for name in ["link", "zeroes", "pipe", "socket", "."] {
+            let read = read_untrusted(&path(name), 1 << 20);
+            assert_eq!(kind(read), io::ErrorKind::InvalidInput, "{name}");
+        }
+        assert_eq!(read_untrusted(&path("plain"), 5).unwrap(), b"12345");
+        assert_eq!(kind(read_untrusted(&path("plain"), 4)), io::ErrorKind::FileTooLarge);
+        assert_eq!(kind(read_untrusted(&path("none"), 4)), io::ErrorKind::NotFound);
+        assert_eq!(kind(read_named(&path("zeroes"))), io::ErrorKind::FileTooLarge);
+        assert_eq!(read_named_text(&path("link")).unwrap(), "12345");
+    }
+
+    #[test]
+    fn nothing_is_written_behind_a_link_of_another_user() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir(path("real")).unwrap();
+        fs::write(path("real/file"), b"as it was").unwrap();
+        for link in ["folder", "file"] {
+            let to = if link == "folder" { "real" } else { "real/file" };
+            std::os::unix::fs::symlink(to, path(link)).unwrap();
+        }
+        write_named(&path("folder/file"), b"one's own").unwrap();
+        if !rustix::process::geteuid().is_root() {
+            return testkit::missing!("only root can make links of another user's");
+        }
+        for (link, written) in [("folder", "folder/file"), ("file", "file")] {
+            std::os::unix::fs::lchown(path(link), Some(65534), None).unwrap();
+            let error = write_named(&path(written), b"away").unwrap_err();
+            assert!(error.to_string().contains("a link of another user's"), "{error}");
+        }
+        assert_eq!(fs::read(path("real/file")).unwrap(), b"one's own");
     }
 
     #[test]

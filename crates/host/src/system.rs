@@ -245,9 +245,23 @@ pub fn queue_setting(number: DeviceNumber, setting: &str) -> Option<String> {
     Some(fs::read_to_string(folder.join(setting)).ok()?.trim().to_owned())
 }
 
-/// The process that holds a lock on an open file, as `/proc/locks` tells:
-/// `n: FLOCK ADVISORY WRITE pid major:minor:inode …`.
+/// A lock on an open file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lock {
+    /// The process that holds it.
+    pub process: u32,
+    /// Whether others may hold it too: who only reads.
+    pub is_shared: bool,
+}
+
+/// The process that holds a lock on an open file.
 pub fn lock_holder(file: &fs::File) -> Option<u32> {
+    lock_on(file).map(|lock| lock.process)
+}
+
+/// The lock on an open file, as `/proc/locks` tells:
+/// `n: FLOCK ADVISORY WRITE pid major:minor:inode …`.
+pub fn lock_on(file: &fs::File) -> Option<Lock> {
     let data = file.metadata().ok()?;
     let inode = data.ino().to_string();
     let device = DeviceNumber::from_raw(data.dev());
@@ -258,8 +272,10 @@ pub fn lock_holder(file: &fs::File) -> Option<u32> {
         let (place, number) = fields.get(5)?.rsplit_once(':')?;
         // A lock that is waited for has `->` in front, which moves the fields: it is not the
         // holder's.
-        (place == device && number == inode && fields.get(1) != Some(&"->"))
-            .then(|| fields[4].parse().ok())?
+        if place != device || number != inode || fields.get(1) == Some(&"->") {
+            return None;
+        }
+        Some(Lock { process: fields[4].parse().ok()?, is_shared: fields[3] == "READ" })
     })
 }
 

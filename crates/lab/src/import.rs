@@ -46,7 +46,8 @@ pub fn read_files(paths: &[PathBuf]) -> Result<Vec<ImportedFile>, Error> {
     let mut files: Vec<ImportedFile> = Vec::new();
     for path in paths {
         let at = |text: String| Error::usage(format!("{}: {text}", path.display()));
-        let bytes = std::fs::read(path).map_err(|error| at(format!("reading it: {error}")))?;
+        let bytes =
+            host::files::read_named(path).map_err(|error| at(format!("reading it: {error}")))?;
         let imported = format::import(&decoded(&bytes)).map_err(at)?;
         let stem = path
             .file_stem()

@@ -20,7 +20,7 @@ use results::{cell_id, configuration_id};
 use serde_json::Value;
 use stack::table::Takes;
 
-use crate::run::{COURSE, HOST, NOTES, PLAN, PLAN_TEXT, SHARD, SUMS, TRIALS};
+use crate::run::{self, COURSE, HOST, NOTES, PLAN, PLAN_TEXT, SHARD, SUMS, TRIALS};
 
 /// What a packed run consists of. Reports are made anew from it, and what pulls have kept is large.
 const FILES: [&str; 8] = [PLAN_TEXT, PLAN, SUMS, COURSE, SHARD, HOST, TRIALS, NOTES];
@@ -32,8 +32,17 @@ const TELLING: [&str; 3] = [PLAN_TEXT, SUMS, SHARD];
 /// How the name of a packed run ends.
 pub const ENDING: &str = ".run.tar.gz";
 
-/// The most that is unpacked: no archive fills a disk.
+/// The most that is unpacked: no archive fills a disk, and all of a run is read into memory.
 const UNPACKED_BYTES_MAX: u64 = 4 << 30;
+const FILE_BYTES_MAX: u64 = 128 << 20;
+
+/// The most that a file of a packed run has, in bytes.
+fn most_bytes(name: &str) -> u64 {
+    run::most_bytes(name).min(FILE_BYTES_MAX)
+}
+
+/// How long the name of the folder in it may be: of longer ones tar makes entries of their own.
+const NAME_MAX_BYTES: usize = 100;
 
 /// What becomes of names on the way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,7 +77,15 @@ pub fn pack(folder: &Path, output: &Path, names: &Names) -> Result<Packed, Error
     };
     let mut files = Vec::new();
     for name in FILES {
-        match fs::read(folder.join(name)) {
+        match run::read_file(folder, name) {
+            Ok(bytes) if bytes.len() as u64 > most_bytes(name) => {
+                return Err(Error::usage(format!(
+                    "{}: it has {} bytes, and a packed run has {} at most there; send the folder",
+                    folder.join(name).display(),
+                    bytes.len(),
+                    most_bytes(name)
+                )));
+            }
             Ok(bytes) => files.push((name, bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => (),
             Err(error) => return Err(Error::from_io(folder.join(name).display(), &error)),
@@ -81,6 +98,9 @@ pub fn pack(folder: &Path, output: &Path, names: &Names) -> Result<Packed, Error
             *bytes = scrub.file(name, bytes)?;
         }
         name = format!("run-{}", run.host.started.replace(':', ""));
+    }
+    while name.len() > NAME_MAX_BYTES {
+        name.pop();
     }
     let failed = |error: &io::Error| Error::from_io(output.display(), error);
     let file =
@@ -171,10 +191,15 @@ pub fn open(path: &Path) -> Result<Opened, Error> {
         ))
     };
     let file = File::open(path).map_err(|error| failed(&error))?;
+    let too_long = |name: &str| {
+        let most = block::size_text(most_bytes(name));
+        strange(&format!("{name} in it has more than {most}, and that of no run has"))
+    };
     let place = tempfile::tempdir().map_err(|error| failed(&error))?;
     let mut archive = tar::Archive::new(GzDecoder::new(file).take(UNPACKED_BYTES_MAX));
     let mut found = 0;
-    for entry in archive.entries().map_err(|_| strange("it is no packed run"))? {
+    // Raw: else a name of any length is read into memory first.
+    for entry in archive.entries().map_err(|_| strange("it is no packed run"))?.raw(true) {
         let mut entry = entry.map_err(|_| strange("it is no packed run, or not all of it"))?;
         let inside = entry.path().map_err(|error| failed(&error))?.into_owned();
         if entry.header().entry_type() == tar::EntryType::Directory {
@@ -192,6 +217,9 @@ pub fn open(path: &Path) -> Result<Opened, Error> {
         }
         let mut to = File::create_new(place.path().join(name))
             .map_err(|_| strange("it has more than one run in it"))?;
+        if entry.size() > most_bytes(name) {
+            return Err(too_long(name));
+        }
         io::copy(&mut entry, &mut to).map_err(|_| strange("not all of it is there"))?;
         found += 1;
     }
@@ -377,6 +405,46 @@ mod tests {
 
     fn scrubbed(scrub: &mut Scrub, text: &str) -> String {
         scrub.text(text)
+    }
+
+    /// A packed run of these entries: kind, name, the length that is told, and the bytes.
+    fn packed(folder: &Path, entries: &[(tar::EntryType, &str, u64, &[u8])]) -> PathBuf {
+        let path = folder.join("a.run.tar.gz");
+        let mut bytes = GzEncoder::new(File::create(&path).unwrap(), Compression::fast());
+        for (kind, name, told, data) in entries {
+            let mut head = tar::Header::new_gnu();
+            head.set_path(format!("run/{name}")).unwrap();
+            head.set_entry_type(*kind);
+            head.set_size(*told);
+            head.set_cksum();
+            bytes.write_all(head.as_bytes()).unwrap();
+            bytes.write_all(data).unwrap();
+            bytes.write_all(&vec![0; data.len().next_multiple_of(512) - data.len()]).unwrap();
+        }
+        bytes.write_all(&[0; 1024]).unwrap();
+        bytes.finish().unwrap();
+        path
+    }
+
+    #[test]
+    fn what_no_run_has_is_not_unpacked() {
+        use tar::EntryType::{GNULongName, Regular, Symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let error = |entries: &[_]| open(&packed(folder.path(), entries)).unwrap_err().to_string();
+        let said = error(&[(Regular, TRIALS, FILE_BYTES_MAX + 1, b"")]);
+        assert!(said.contains("trials.jsonl in it has more than 128MiB"), "{said}");
+        let said = error(&[(Regular, SHARD, 1 << 30, b"")]);
+        assert!(said.contains("shard.json in it has more than 4MiB"), "{said}");
+        let said = error(&[(Symlink, TRIALS, 0, b"")]);
+        assert!(said.contains("it has links in it"), "{said}");
+        let said = error(&[(Regular, "x", 0, b"")]);
+        assert!(said.contains("there is no run in it"), "{said}");
+        // A name of any length is not read into memory, and means nothing.
+        let name = vec![b'x'; 1 << 20];
+        let entries: [(_, _, _, &[u8]); 2] =
+            [(GNULongName, "long", 1 << 20, &name), (Regular, PLAN, 2, b"{}")];
+        let opened = open(&packed(folder.path(), &entries)).unwrap();
+        assert_eq!(fs::read(opened.folder().join(PLAN)).unwrap(), b"{}");
     }
 
     #[test]

@@ -107,6 +107,10 @@ impl Record {
             .custom_flags(NO_LINK)
             .open(path)
             .map_err(failed)?;
+        // A pipe that is opened so has no end either.
+        if !file.metadata().map_err(failed)?.is_file() {
+            return Err(Error::refused(format!("{}: it is no plain file", path.display())));
+        }
         lock(&file, path)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;

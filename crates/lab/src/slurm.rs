@@ -180,7 +180,7 @@ pub fn resubmit(folder: &Path) -> Result<(Job, Vec<u32>), Error> {
 /// Where it cannot be read.
 pub(crate) fn read(folder: &Path) -> Result<Option<Job>, Error> {
     let path = folder.join(JOB);
-    match fs::read(&path) {
+    match run::read_file(folder, JOB) {
         Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| {
             Error::failed(format!("{}: {error}; the file was changed or damaged", path.display()))
         }),

@@ -7,7 +7,7 @@
 //!   shards of a run in one folder (whole.rs), and squeue   ────────┘
 //! ```
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -235,7 +235,7 @@ fn flagged(run: &Run) -> usize {
 /// system's locks cannot be seen (btrfs, a network), the one that says so.
 #[must_use]
 pub fn worker(folder: &Path) -> Option<u32> {
-    let record = File::open(folder.join(TRIALS)).ok()?;
+    let record = files::open_untrusted(&folder.join(TRIALS)).ok()?;
     system::lock_holder(&record)
         .or_else(|| told(folder).map(|now| now.process))
         .filter(|process| facts::lives(*process))
@@ -293,7 +293,7 @@ pub fn tell_no_more(folder: &Path) {
 
 /// What a process has said. One that was killed has left it behind.
 pub(crate) fn told(folder: &Path) -> Option<Now> {
-    serde_json::from_slice(&fs::read(folder.join(PROGRESS)).ok()?).ok()
+    serde_json::from_slice(&run::read_file(folder, PROGRESS).ok()?).ok()
 }
 
 fn whole_blocks(course: &Course<'_>, run: &Run) -> u32 {

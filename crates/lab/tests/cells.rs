@@ -3,12 +3,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use lab::{Ended, Observer, Outcome, Progress, RunOptions, Silent};
@@ -139,6 +140,66 @@ fn possible() -> bool {
 
 fn of<'a>(trials: &'a [Trial], options: &str) -> Vec<&'a Trial> {
     trials.iter().filter(|trial| trial.settings["mount_options"] == options).collect()
+}
+
+/// Loop devices over files of a place.
+fn loop_devices(place: &Path) -> Vec<PathBuf> {
+    let own = place.to_string_lossy().into_owned();
+    let over_own = |folder: &PathBuf| {
+        fs::read_to_string(folder.join("loop/backing_file")).is_ok_and(|over| over.contains(&own))
+    };
+    let folders = fs::read_dir("/sys/block").unwrap().map(|entry| entry.unwrap().path());
+    let devices = folders.filter(over_own);
+    devices.map(|folder| Path::new("/dev").join(folder.file_name().unwrap())).collect()
+}
+
+/// Somebody opens every device of the run and keeps it open, and another process has all that is
+/// mounted in a namespace of its own: as programs that look at drives do, for longer.
+#[test]
+fn who_looks_at_a_device_does_not_end_the_run() {
+    if !possible() {
+        return;
+    }
+    let place = Place::new(&PLAN.replace("[\"defaults\", \"no-such-option\"]", "\"defaults\""));
+    let path = place.0.path().to_owned();
+    let is_over = std::sync::Arc::new(AtomicBool::new(false));
+    let looks = std::sync::Arc::clone(&is_over);
+    let looker = std::thread::spawn(move || {
+        let (mut held, mut spaces) = (BTreeMap::new(), Vec::new());
+        while !looks.load(Ordering::Relaxed) {
+            for device in loop_devices(&path) {
+                let sequence = export::loop_device::sequence(&device);
+                if held.contains_key(&sequence) || held.len() > 1 {
+                    continue;
+                }
+                if let Ok(file) = fs::File::open(&device) {
+                    held.insert(sequence, file);
+                    let mut space = Command::new("unshare");
+                    space.args(["--mount", "--propagation", "private", "sleep", "600"]);
+                    spaces.push(space.spawn().unwrap());
+                }
+            }
+            std::thread::yield_now();
+        }
+        (held, spaces)
+    });
+    let outcome = place.start(&[], &never(), &mut Silent);
+    is_over.store(true, Ordering::Relaxed);
+    let (held, spaces) = looker.join().unwrap();
+    assert_eq!(outcome.ended, Ended::Complete, "{:?}", outcome.run.notes);
+    assert!(!held.is_empty(), "nothing was looked at");
+    assert!(outcome.run.trials.iter().all(|trial| !trial.metrics.is_empty()));
+    drop(held);
+    for mut space in spaces {
+        space.kill().unwrap();
+        space.wait().unwrap();
+    }
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !loop_devices(place.0.path()).is_empty() {
+        assert!(Instant::now() < deadline, "a device is there without a user");
+        std::thread::yield_now();
+    }
+    place.assert_nothing_left_behind();
 }
 
 #[test]

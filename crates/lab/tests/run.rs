@@ -754,6 +754,68 @@ blocks = 2
     assert!(run(43, usize::MAX) != whole, "another seed");
 }
 
+/// Stops after the first trial, and keeps what stood where a member's superblock is.
+struct KeepSuperblock<'a> {
+    member: &'a Path,
+    stop: &'a AtomicBool,
+    kept: Vec<u8>,
+}
+
+impl Observer for KeepSuperblock<'_> {
+    fn trial_recorded(&mut self, _: &Plan, _: &Progress<'_>, _: &Trial) {
+        self.kept = fs::read(self.member).unwrap()[4096..8192].to_vec();
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// "`--resume` asks for no second consent for them": superblocks that a killed run has left.
+#[test]
+fn a_resumed_run_needs_no_consent_to_its_own_superblocks() {
+    let place = Place::new();
+    let members = ["a.img", "b.img"].map(|name| place.folder.path().join(name));
+    for member in &members {
+        fs::File::create(member).unwrap().set_len(4 << 20).unwrap();
+    }
+    let [a, b] = members.each_ref().map(|member| member.display());
+    let plan = format!(
+        r#"schema = 1
+name = "superblocks"
+[members.own]
+stacks = ["file:{a}", "file:{b}"]
+[matrix]
+level = "raid1"
+metadata = "1.2"
+[baseline]
+level = "raid1"
+[[workload]]
+suite = "devtest"
+tests = ["random write 16384"]
+max_operations = 8
+[trials]
+blocks = 2
+"#
+    );
+    fs::write(place.plan(), plan).unwrap();
+    let stop = never();
+    let mut observer = KeepSuperblock { member: &members[0], stop: &stop, kept: Vec::new() };
+    let ended = place.start(&[], &stop, &mut observer).unwrap().ended;
+    assert_eq!(ended, Ended::Interrupted);
+    let superblock = observer.kept;
+    assert_eq!(superblock[..4], [0xfc, 0x4e, 0x2b, 0xa9], "the magic of md");
+    let plant = |superblock: &[u8]| {
+        let file = fs::OpenOptions::new().write(true).open(&members[0]).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, superblock, 4096).unwrap();
+    };
+    // Somebody else's, as far as its identity tells.
+    let mut foreign = superblock.clone();
+    foreign[16] ^= 1;
+    plant(&foreign);
+    let error = place.resume().unwrap_err().to_string();
+    assert!(error.contains("carries a signature: md array member"), "{error}");
+    plant(&superblock);
+    assert_eq!(place.resume().unwrap().ended, Ended::Complete);
+}
+
 /// "The run stops at its budget in an orderly way and the report says so."
 #[test]
 fn a_run_ends_when_its_budget_is_spent() {

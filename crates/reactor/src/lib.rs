@@ -19,6 +19,7 @@
 
 mod bell;
 mod buffer;
+pub mod plain_file;
 mod ring;
 mod slots;
 

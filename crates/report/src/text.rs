@@ -1,7 +1,7 @@
 //! The report for a terminal: the decision first, then warnings, and one table of configurations
 //! for each comparison, with a small forest plot where there is room for it.
 
-use escape::{Paint, line as printable, width};
+use escape::{Paint, Painted, line as printable, width};
 use results::analysis::{Analysis, Comparison, KindResult, Score};
 use results::claim::Answer;
 use results::safety::speeds;
@@ -36,21 +36,20 @@ const LABEL_MIN: usize = 16;
 const KIND_WIDTH: usize = 11;
 
 impl Style {
-    fn paint(self, paint: Paint, text: &str) -> String {
-        if self.color && !text.trim().is_empty() {
-            escape::paint(paint, text)
-        } else {
-            printable(text).into_owned()
+    fn paint(self, paint: Paint, text: &str) -> Painted {
+        match self.color && !text.trim().is_empty() {
+            true => Painted::of(paint, text),
+            false => Painted::from(&*printable(text)),
         }
     }
 }
 
 /// The report as text, lines ended by `\n`.
 #[must_use]
-pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
+pub fn text(run: &Run, analysis: &Analysis, style: Style) -> Painted {
     let style = Style { width: style.width.max(WIDTH_MIN), ..style };
-    let mut out = Out { style, text: String::new() };
-    out.line(&style.paint(Paint::Bold, &run.plan.name));
+    let mut out = Out { style, text: Painted::new() };
+    out.line(style.paint(Paint::Bold, &run.plan.name));
     out.wrapped(0, &sentences::scope(run, analysis).join(" · "));
     let run = &*speeds(run);
     out.heading(&say!(DECISION));
@@ -60,21 +59,21 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
             table::comparison_title(comparison),
             table::comparison_subject(comparison)
         );
-        out.line(&style.paint(Paint::Bold, &title));
+        out.line(style.paint(Paint::Bold, &title));
         if let Some(banner) = sentences::one_disk(comparison) {
             out.wrapped(2, &banner);
         }
         let Some(decision) = decision(analysis, comparison) else { continue };
         let lead = match decision.is_sure {
             true => style.paint(Paint::Bold, &decision.lead),
-            false => printable(&decision.lead).into_owned(),
+            false => Painted::from(&*printable(&decision.lead)),
         };
-        let lead = format!("  {lead}  {}  {}", decision.score, decision.sure);
-        out.line(lead.trim_end());
+        let score = format!("  {}  {}", decision.score, decision.sure);
+        out.line(Painted::from("  ").with(&lead).and(score.trim_end()));
         out.wrapped(2, &decision.rest);
         if let Some(start) = decision.start {
             // Not wrapped: it is to be copied.
-            out.line(&format!("    {}", printable(&start.command)));
+            out.line(&*format!("    {}", printable(&start.command)));
         }
         if !decision.open.is_empty() {
             out.wrapped(2, &say!(NOT_KNOWN_TEXT, open = decision.open));
@@ -82,24 +81,23 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
         let kinds = decision.kinds.iter().map(|answer| width(&answer.kind));
         let across = kinds.max().unwrap_or(0).max(KIND_WIDTH);
         for answer in &decision.kinds {
-            let pick = if answer.is_sure {
-                style.paint(Paint::Bold, &answer.pick)
-            } else {
-                printable(&answer.pick).into_owned()
+            let pick = match answer.is_sure {
+                true => style.paint(Paint::Bold, &answer.pick),
+                false => Painted::from(&*printable(&answer.pick)),
             };
             let kind = escape::padded(&answer.kind, across);
-            let lead = format!("  {kind} {pick}  {}  {}", answer.score, answer.sure);
-            let lead = lead.trim_end();
-            let between = say!(BETWEEN_TIES);
-            let ties = answer.ties.join(&between);
-            let whole = format!("{lead}{between}{ties}");
+            let score = format!("  {}  {}", answer.score, answer.sure);
+            let score = score.trim_end();
+            let lead = Painted::from(&format!("  {kind} ")).with(&pick).and(score);
+            let ties = answer.ties.join(&say!(BETWEEN_TIES));
+            let tied = format!("{score}{}{ties}", say!(BETWEEN_TIES));
             // Colour takes no room.
-            let painted = width(&pick) - width(&printable(&answer.pick));
-            if ties.is_empty() || width(&whole) - painted > style.width {
+            let columns = width(&format!("  {kind} {}{tied}", printable(&answer.pick)));
+            if ties.is_empty() || columns > style.width {
                 out.line(lead);
                 out.wrapped(across + 3, &ties);
             } else {
-                out.line(&whole);
+                out.line(lead.and(&say!(BETWEEN_TIES)).and(&ties));
             }
             // How it stands among them is in the table of scores.
             out.wrapped(across + 3, &sentences::join(answer.open.iter().map(String::as_str)));
@@ -115,9 +113,7 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
     if !analysis.warnings.is_empty() {
         out.heading(&say!(READ_THIS_FIRST));
         for warning in sentences::warnings(analysis) {
-            let start = out.text.len();
-            out.wrapped(2, &warning);
-            out.text.replace_range(start..=start, &style.paint(Paint::Yellow, "!"));
+            out.wrapped_behind(&style.paint(Paint::Yellow, "!"), 2, &warning);
         }
     }
     if sentences::has_scores(analysis) {
@@ -145,24 +141,24 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
         out.heading(&say!(WITHOUT_SHORT));
     }
     for start in others() {
-        out.line(&style.paint(Paint::Bold, &start.label));
+        out.line(style.paint(Paint::Bold, &start.label));
         // Not wrapped: they are to be copied.
-        start.without_raidloom.iter().for_each(|line| out.line(&format!("  {}", printable(line))));
+        let line = |line: &String| format!("  {}", printable(line));
+        start.without_raidloom.iter().map(line).for_each(|line| out.line(&line));
     }
-    // Each value was escaped where it was put in, so that columns are counted as they are seen;
-    // this is for one that was forgotten.
-    escape::painted(&out.text)
+    out.text
 }
 
+/// Values are escaped where they are put into a line too, so that columns are counted as they are
+/// seen.
 struct Out {
     style: Style,
-    text: String,
+    text: Painted,
 }
 
 impl Out {
-    fn line(&mut self, line: &str) {
-        self.text.push_str(line);
-        self.text.push('\n');
+    fn line(&mut self, line: impl Into<Painted>) {
+        self.text = std::mem::take(&mut self.text).with(&line.into()).and("\n");
     }
 
     fn heading(&mut self, heading: &str) {
@@ -170,17 +166,32 @@ impl Out {
         if !self.text.ends_with("\n\n") {
             self.line("");
         }
-        let heading = self.style.paint(Paint::Bold, &heading);
-        self.line(&heading);
+        self.line(self.style.paint(Paint::Bold, &heading));
     }
 
     /// A paragraph, indented, broken at spaces.
     fn wrapped(&mut self, indent: usize, paragraph: &str) {
+        self.broken(indent, paragraph).iter().for_each(|line| self.line(line));
+    }
+
+    /// The same with a mark of one column in the place of its first blank.
+    fn wrapped_behind(&mut self, mark: &Painted, indent: usize, paragraph: &str) {
+        for (place, line) in self.broken(indent, paragraph).iter().enumerate() {
+            match line.strip_prefix(' ').filter(|_| place == 0) {
+                Some(rest) => self.line(mark.clone().and(rest)),
+                None => self.line(line),
+            }
+        }
+    }
+
+    /// Its lines.
+    fn broken(&self, indent: usize, paragraph: &str) -> Vec<String> {
+        let mut lines = Vec::new();
         let mut line = " ".repeat(indent);
         for (has_blank, word) in escape::words(&printable(paragraph)) {
             let blank = usize::from(has_blank);
             if width(&line) > indent && width(&line) + blank + width(word) > self.style.width {
-                self.line(line.trim_end());
+                lines.push(line.trim_end().to_owned());
                 line = " ".repeat(indent);
             }
             if width(&line) > indent && has_blank {
@@ -189,8 +200,9 @@ impl Out {
             line.push_str(word);
         }
         if width(&line) > indent {
-            self.line(&line);
+            lines.push(line);
         }
+        lines
     }
 
     /// One row a configuration: its score in each kind of work, then in all of it with the
@@ -276,18 +288,18 @@ impl Out {
                 _ => None,
             };
             let line = escape::padded(line, used);
-            let drawn = match plot < PLOT_MIN {
-                true => String::new(),
-                false => format!("  {}", drawn(&scale, score, plot)),
+            let line = match plot < PLOT_MIN {
+                true => line,
+                false => format!("{line}  {}", drawn(&scale, score, plot)),
             };
-            let answer = match room < width(answer) {
-                true => String::new(),
-                false => {
-                    let painted = paint.map(|paint| self.style.paint(paint, answer));
-                    format!("  {}", painted.unwrap_or_else(|| answer.clone()))
+            match (room < width(answer), paint) {
+                (true, _) => self.line(line.trim_end()),
+                (false, None) => self.line(format!("{line}  {answer}").trim_end()),
+                (false, Some(paint)) => {
+                    let answer = self.style.paint(paint, answer);
+                    self.line(Painted::from(&format!("{line}  ")).with(&answer));
                 }
-            };
-            self.line(format!("{line}{drawn}{answer}").trim_end());
+            }
         }
         self.line("");
     }
@@ -399,20 +411,20 @@ mod tests {
 
     #[test]
     fn paragraphs_break_at_the_width() {
-        let mut out = Out { style: Style { color: false, width: 20 }, text: String::new() };
+        let mut out = Out { style: Style { color: false, width: 20 }, text: Painted::new() };
         out.wrapped(2, "one two three four five \x1b[31msix");
-        assert_eq!(out.text, "  one two three four\n  five \\u{1b}[31msix\n");
+        assert_eq!(&*out.text, "  one two three four\n  five \\u{1b}[31msix\n");
     }
 
     #[test]
     fn wide_tables_are_continued_below() {
-        let mut out = Out { style: Style { color: false, width: 12 }, text: String::new() };
+        let mut out = Out { style: Style { color: false, width: 12 }, text: Painted::new() };
         let column = |name: &str, number| table::Column { name: name.into(), number };
         out.table(&Table {
             caption: String::new(),
             columns: vec![column("name", false), column("a", true), column("bb", true)],
             rows: vec![vec!["x".into(), "1.25".into(), "2".into()]],
         });
-        assert_eq!(out.text, "name     a\nx     1.25\n\nname  bb\nx      2\n\n");
+        assert_eq!(&*out.text, "name     a\nx     1.25\n\nname  bb\nx      2\n\n");
     }
 }

@@ -107,7 +107,7 @@ fn names_do_not_steer_the_terminal_the_markdown_the_page_or_the_table() {
     let own = ["\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m"];
     assert_harmless(
         "the coloured text",
-        &own.iter().fold(colored, |text, sequence| text.replace(sequence, "")),
+        &own.iter().fold(colored.to_string(), |text, sequence| text.replace(sequence, "")),
     );
 }
 

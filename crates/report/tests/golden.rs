@@ -143,7 +143,7 @@ fn a_doubtful_figure_is_marked_and_one_that_is_missing_says_why() {
     for workload in [first, second] {
         marked(&markdown, workload.trim_end_matches(" 16384"));
     }
-    for text in [report::text(&run, &analysis, plain(100)), markdown] {
+    for text in [report::text(&run, &analysis, plain(100)).to_string(), markdown] {
         assert!(
             text.split_whitespace()
                 .collect::<Vec<_>>()
@@ -184,7 +184,7 @@ fn text_keeps_to_its_width_and_color_only_adds_escapes() {
             part.split_once('m').map_or("", |(_, rest)| rest)
         });
     }
-    assert_eq!(stripped, report::text(&run, &analysis, plain(80)));
+    assert_eq!(stripped, *report::text(&run, &analysis, plain(80)));
 }
 
 #[test]
@@ -404,7 +404,8 @@ fn grades_stand_beside_speeds_in_the_decision_and_in_a_section() {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let broken = "Grade D: loses at most 35 s of copies, 61 of 6,400 acknowledged, up to 153 ms of \
                   it (in 28 of 297 pulls, at most 12.7 %).";
-    for text in [report::text(&run, &analysis, plain(100)), report::markdown(&run, &analysis)] {
+    let text = report::text(&run, &analysis, plain(100)).to_string();
+    for text in [text, report::markdown(&run, &analysis)] {
         assert!(words(&text).contains(broken), "{text}");
         assert!(text.contains("only root may mount"), "{text}");
     }
@@ -531,7 +532,7 @@ fn which_accesses_are_cached_stands_in_every_form_of_the_report() {
     let left = "still has up to 75 % of what was written through the page cache in memory when the \
         calls have returned: who pulls it then loses that. Measure what is lost with";
     let english = || {
-        let text = report::text(&run, &analysis, plain(200));
+        let text = report::text(&run, &analysis, plain(200)).to_string();
         [text, report::markdown(&run, &analysis), report::html(&run, &analysis)]
     };
     for text in english() {

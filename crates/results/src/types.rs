@@ -377,6 +377,10 @@ pub struct Schedule {
     /// Time in seconds for which the members rest before each visit in real time.
     #[serde(default)]
     pub rest_seconds: f64,
+    /// The time in seconds that a suite of a visit may take in real time; by what is planned for it
+    /// without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_seconds: Option<f64>,
 }
 
 impl Schedule {

@@ -3,11 +3,13 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::Duration;
 
 use host::Error;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::protocol::{Answer, Command, Request, VERSION};
@@ -17,6 +19,9 @@ use crate::status::Status;
 /// How long a server that has hung up may take to be gone: what it has in memory is given back
 /// first.
 const END_TIME: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
+
+/// How long a server may take to say how it fares. It asks no device for that.
+const STATUS_TIME: Duration = Duration::from_secs(10);
 
 /// A connection to the server of one array.
 #[derive(Debug)]
@@ -43,7 +48,9 @@ impl Client {
             }
         };
         let path = runtime.folder_of(name)?.join(SOCKET);
-        let stream = UnixStream::connect(&path).map_err(|error| match error.kind() {
+        let stream = connect(&path).map_err(|error| match error.kind() {
+            // Nobody takes what waits there already.
+            io::ErrorKind::WouldBlock => hangs(name),
             io::ErrorKind::ConnectionRefused if process.ends(Some(&END_TIME)) => has_died(name),
             _ => Error::from_io(path.display(), &error),
         })?;
@@ -65,10 +72,13 @@ impl Client {
         let heard = self.stream.read_line(&mut answer);
         if !answer.ends_with('\n') {
             // It may have been killed, and its sockets are closed before its process has ended.
-            if self.process.ends(Some(&END_TIME)) {
+            let is_silent =
+                heard.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
+            if !is_silent && self.process.ends(Some(&END_TIME)) {
                 return Err(has_died(&self.name));
             }
             return Err(match said.and(heard) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => hangs(&self.name),
                 Ok(_) => Error::failed(format!(
                     "{}: its server has hung up without an answer",
                     self.name
@@ -93,7 +103,14 @@ impl Client {
     /// # Errors
     /// As [`Client::ask`].
     pub fn status(&mut self) -> Result<Status, Error> {
+        let limit = |stream: &UnixStream, time| {
+            stream.set_read_timeout(time).and_then(|()| stream.set_write_timeout(time))
+        };
+        let failed = |error| Error::from_io(format_args!("{}: a time limit", self.name), &error);
+        limit(self.stream.get_ref(), Some(STATUS_TIME)).map_err(failed)?;
         let value = self.ask(Command::Status)?;
+        limit(self.stream.get_ref(), None)
+            .map_err(|error| Error::from_io(format_args!("{}: a time limit", self.name), &error))?;
         serde_json::from_value(value).map_err(|error| {
             Error::failed(format!("{}: its status cannot be read: {error}", self.name))
         })
@@ -130,6 +147,22 @@ pub fn statuses(runtime: &Runtime) -> Vec<(Entry, Result<Status, Error>)> {
         (entry, status)
     };
     runtime.entries().into_iter().map(ask).collect()
+}
+
+/// Without waiting for a server that takes no connections.
+fn connect(path: &Path) -> io::Result<UnixStream> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+    let stream = UnixStream::from(socket);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
+}
+
+fn hangs(name: &str) -> Error {
+    Error::failed(format!(
+        "{name}: its server does not answer; `raidloom array status {name}` asks again"
+    ))
 }
 
 fn has_died(name: &str) -> Error {

@@ -14,6 +14,7 @@ use export::vhost_user;
 use host::Error;
 use host::guard::patiently;
 use host::journal::Journal;
+use tracing::warn;
 
 use crate::runtime::{Claim, DISK, NBD};
 use crate::settings::{Attach, Settings};
@@ -175,13 +176,33 @@ impl Exports {
 
     /// Takes everything away, unless it is in use on this machine. NBD clients are sent home last
     /// of all. Programs that look at every drive that changes (udev, file managers) have it open
-    /// for a moment, so that this is tried for a while.
+    /// for a moment, so that this is tried for a while. With `in_any_case` whoever has it open
+    /// after that is left with errors, and the kernel takes the drive away when the last closes it.
     ///
     /// # Errors
     /// What is in use; it and what it stands on stay.
-    pub(crate) fn end(exports: &Mutex<Exports>) -> Result<(), block::Error> {
-        let end = || exports.lock().unwrap_or_else(PoisonError::into_inner).try_end();
-        patiently(BUSY_ATTEMPTS, end, |error| error.kind() == ErrorKind::Busy)
+    pub(crate) fn end(exports: &Mutex<Exports>, in_any_case: bool) -> Result<(), block::Error> {
+        let exports = || exports.lock().unwrap_or_else(PoisonError::into_inner);
+        let ended = patiently(
+            BUSY_ATTEMPTS,
+            || exports().try_end(),
+            |error| error.kind() == ErrorKind::Busy,
+        );
+        match ended {
+            Err(error) if in_any_case && error.kind() == ErrorKind::Busy => {
+                warn!("{error}: it goes with its last user");
+                exports().let_go()
+            }
+            other => other,
+        }
+    }
+
+    fn let_go(&mut self) -> Result<(), block::Error> {
+        if let Some(device) = &mut self.block_device {
+            device.let_go()?;
+        }
+        *self = Exports::default();
+        Ok(())
     }
 
     fn try_end(&mut self) -> Result<(), block::Error> {
@@ -203,8 +224,11 @@ impl Exports {
 ///
 /// # Errors
 /// What still uses it.
-pub(crate) fn detach(device: &mut LoopDevice) -> Result<(), block::Error> {
-    patiently(BUSY_ATTEMPTS, || device.detach(), |error| error.kind() == ErrorKind::Busy)
+pub(crate) fn detach(device: &mut LoopDevice, in_any_case: bool) -> Result<(), block::Error> {
+    match patiently(BUSY_ATTEMPTS, || device.detach(), |error| error.kind() == ErrorKind::Busy) {
+        Err(error) if in_any_case && error.kind() == ErrorKind::Busy => device.let_go(),
+        other => other,
+    }
 }
 
 fn serve_nbd(

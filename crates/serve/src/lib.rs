@@ -35,7 +35,7 @@ mod watch;
 pub use client::{Client, statuses};
 pub use incremental::{Configured, Readiness, configured};
 pub use launch::{Fresh, Launch, Launched, ServeWith, serve, serve_until_end};
-pub use open::{MEMBER_TIME, OpenOptions, Opened, array_with_metadata};
+pub use open::{MEMBER_TIME, OpenOptions, Opened, array_with_metadata, new_array_uuid};
 pub use protocol::{Answer, Command, GivenConsent, Refusal, Request, ScrubAction, VERSION};
 pub use runtime::{Claim, Entry, Runtime};
 pub use serve::{Server, mount_options};

@@ -224,6 +224,22 @@ pub fn array_with_metadata(node: &Node) -> Option<&Node> {
     children.iter().find_map(array_with_metadata)
 }
 
+/// The identity of the array that [`OpenOptions::new_array`] makes of the members of a layer.
+///
+/// # Errors
+/// What makes no array.
+pub fn new_array_uuid(
+    settings: &NewArraySettings,
+    layer: &Node,
+    seed: u64,
+) -> Result<[u8; 16], block::Error> {
+    let Node::Layer { children, .. } = layer else {
+        return Err(block::Error::new(block::ErrorKind::Invalid, "a leaf is no array"));
+    };
+    let (sizes, seed) = (vec![0; children.len()], derive_seed(seed, "uuid", 0));
+    Ok(settings.array(layer, &sizes, seed, TimeStamp::default())?.set_uuid)
+}
+
 /// Zeroes where the superblock of version 1.2 is.
 fn erase(member: &dyn Device, reactor: &Reactor) -> Result<(), block::Error> {
     let mut channel = Blocking::open(member, reactor)?;

@@ -308,6 +308,12 @@ impl Server {
         }
     }
 
+    /// Whether it serves a run: what is served is made anew for it, and nobody else has anything in
+    /// it.
+    fn serves_a_run(&self) -> bool {
+        self.starter.is_some()
+    }
+
     fn is_read_only(&self) -> bool {
         self.device.info().read_only || self.settings.read_only
     }
@@ -483,8 +489,15 @@ impl Server {
                 point.display()
             )));
         }
-        Exports::end(&self.exports).map_err(|error| Error::from(error).at(name))?;
+        Exports::end(&self.exports, self.serves_a_run())
+            .map_err(|error| Error::from(error).at(name))?;
         self.watch.end();
+        let mut problems: Vec<String> = Vec::new();
+        if self.serves_a_run() && !self.is_read_only() {
+            step("wiping what the run has made");
+            let wiped = wipe(&*self.device);
+            problems.extend(wiped.err().map(|error| format!("{name}: {error}")));
+        }
         step("ending the upkeep");
         if let Some(upkeep) = lock(&self.upkeep).take() {
             upkeep.end();
@@ -497,12 +510,11 @@ impl Server {
             reactor: None,
         };
         let ended = ended.end(&mut |doing| step(doing));
-        let mut problems: Vec<String> =
-            ended.into_iter().map(|problem| format!("{name}: {problem}")).collect();
+        problems.extend(ended.into_iter().map(|problem| format!("{name}: {problem}")));
         let journal = std::mem::replace(&mut *lock(&self.journal), Journal::new(&self.folder));
         problems.extend(journal.undo());
         // A run's members stay locked: they are its own.
-        if problems.is_empty() && self.starter.is_none() {
+        if problems.is_empty() && !self.serves_a_run() {
             self.members.let_go();
         }
         drop(lock(&self.claim).take());
@@ -624,7 +636,8 @@ impl Server {
         let points = mount::points_of(device.path());
         let own = points.iter().rev().filter(|point| own.contains(point));
         own.cloned().try_for_each(|point| unmount(&point))?;
-        exports::detach(device).map_err(|error| Error::from(error).at(&self.name))?;
+        exports::detach(device, self.serves_a_run())
+            .map_err(|error| Error::from(error).at(&self.name))?;
         *image = None;
         Ok(())
     }
@@ -634,12 +647,18 @@ impl Server {
         if mounts.is_empty() {
             return Err(Error::usage(format!("{}: nothing is mounted from it", self.name)));
         }
-        self.take_image(mount::unmount_patiently)?;
+        let unmount = if self.serves_a_run() { end_mount } else { mount::unmount_patiently };
+        self.take_image(unmount)?;
         // What was mounted over another goes first.
-        self.mounts().iter().rev().try_for_each(|point| mount::unmount_patiently(point))?;
+        self.mounts().iter().rev().try_for_each(|point| unmount(point))?;
         lock(&self.mounted).clear();
         Ok(json!({ "points": mounts }))
     }
+}
+
+/// Unmounts what a run has mounted: somebody who has a look at it does not end the run.
+fn end_mount(point: &Path) -> Result<(), Error> {
+    mount::unmount_patiently(point).or_else(|_| mount::unmount_by_force(point))
 }
 
 /// A file system keeps what is written to it for itself for a while, whatever is below. On a drive
@@ -686,7 +705,8 @@ fn processor_seconds() -> f64 {
 const START_BYTES: u64 = 1 << 20;
 const END_BYTES: u64 = 256 << 10;
 
-/// Zeroes over what an earlier file system has left: one is made only where nothing known is.
+/// Zeroes over what a file system has left: one is made only where nothing known is, and what a run
+/// has made is of no use to anybody.
 fn wipe(device: &dyn Device) -> Result<(), Error> {
     let size_bytes = device.info().size_bytes;
     let reactor =

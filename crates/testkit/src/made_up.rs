@@ -250,7 +250,7 @@ impl MadeUp {
                 .collect(),
             suite_settings: BTreeMap::new(),
             terms: self.terms.clone(),
-            schedule: Schedule { interleaved: self.interleaved, rest_seconds: 0.0 },
+            schedule: Schedule { interleaved: self.interleaved, ..Schedule::default() },
         }
     }
 }

@@ -16,6 +16,7 @@ mod access;
 mod board;
 mod changes;
 mod events;
+mod http;
 mod looking;
 mod routes;
 mod verbs;
@@ -34,6 +35,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use access::Access;
 use changes::Changes;
 use looking::Runs;
+
+pub use http::serve_text;
 
 /// What the page is started with.
 #[derive(Clone, Debug)]
@@ -81,7 +84,7 @@ pub fn serve(
     let failed = |error: io::Error| Error::from_io("the page's server", &error);
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-    runtime.block_on(async {
+    let result = runtime.block_on(async {
         // Before anything is printed: a signal must not find it half ready.
         let end = end(signals).map_err(failed)?;
         let listener = TcpListener::bind(options.listen)
@@ -98,14 +101,17 @@ pub fn serve(
             language: options.language,
         });
         ready(&page)?;
-        let served = axum::serve(listener, routes::router(Arc::clone(&app))).into_future();
-        let result = tokio::select! {
-            served = served => served.map_err(failed),
-            () = end => Ok(()),
-        };
+        let router = routes::router(Arc::clone(&app));
+        tokio::select! {
+            never = http::serve(listener, router) => match never {},
+            () = end => (),
+        }
         app.changes.end().await;
-        result
-    })
+        Ok(())
+    });
+    // A look at a drive that does not answer is not waited for.
+    runtime.shutdown_background();
+    result
 }
 
 /// Ends with the first of the signals.

@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use crate::access::Asked;
 use crate::board::Board;
 use crate::changes::Refusal;
+use crate::http::Admission;
 use crate::verbs::{Measure, SavedPlan, Verb};
 use crate::{Shared, events, looking, words};
 
@@ -62,7 +63,12 @@ pub(crate) fn router(app: Shared) -> Router {
 /// Answers what may be asked, and says in every answer how little may be done with it.
 async fn gate(State(app): State<Shared>, request: Request, next: Next) -> Response {
     let mut answer = match judge(&app, &request) {
-        Ok(()) => next.run(request).await,
+        Ok(()) => {
+            if let Some(admission) = request.extensions().get::<Admission>() {
+                admission.keep();
+            }
+            next.run(request).await
+        }
         Err(why) => Refusal::forbidden(why).into_response(),
     };
     let headers = answer.headers_mut();

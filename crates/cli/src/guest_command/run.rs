@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use block::{Device, Error, ErrorKind, Node, Reactor, Time, Traffic};
 use clap::Args;
@@ -27,7 +28,7 @@ use crate::signals;
 const MEMORY: &str = "512MiB";
 /// What `bench SUITE --guest` takes for itself, and the suite inside does not see: flags that have
 /// a value.
-const OUTSIDE: [&str; 18] = [
+const OUTSIDE: [&str; 19] = [
     "--stack",
     "--fs",
     "--make-options",
@@ -45,6 +46,7 @@ const OUTSIDE: [&str; 18] = [
     "--read-ahead",
     "--max-request",
     "--queue-depth",
+    "--time-limit",
     "--memory",
 ];
 
@@ -148,6 +150,10 @@ pub(crate) struct GuestArguments {
         num_args = 0..=1, require_equals = true,
         default_missing_value = "true", action = clap::ArgAction::Set)]
     pub write_cache: bool,
+
+    /// How long a guest may take in real time; one that takes longer is ended
+    #[arg(long, help_heading = "Guest", value_name = "TIME", default_value = "2h")]
+    pub time_limit: String,
 }
 
 /// `guest run`.
@@ -418,6 +424,9 @@ impl<'a> Ran<'a> {
             text.as_ref().map(|text| output.size(flag, text)).transpose()
         };
         let memory_bytes = output.size("--memory", memory)?;
+        let limit = stack::size::parse_duration(&arguments.time_limit).map_err(|error| {
+            Failure::usage(format!("--time-limit {}: {error}", arguments.time_limit))
+        })?;
         let size_bytes = size("--disk-size", &arguments.disk_size)?;
         let format = match &arguments.fs {
             Some(name) => Some(format(
@@ -476,7 +485,16 @@ impl<'a> Ran<'a> {
             cut: how.cut,
             before: how.before.as_deref(),
         };
-        let outcome = boot.run(&|| go_on(stop)).map_err(|error| ended(error.into(), stop))?;
+        let begun = Instant::now();
+        let is_over = || begun.elapsed() >= limit;
+        let outcome = boot.run(&|| go_on(stop) && !is_over());
+        let outcome = outcome.map_err(|error| match go_on(stop) && is_over() {
+            true => Failure::failed(format!(
+                "the guest was ended after {} of real time; --time-limit says how long it may take",
+                arguments.time_limit
+            )),
+            false => ended(error.into(), stop),
+        })?;
         let version = kernel.version().to_owned();
         let moved = |member: &Member| {
             let Traffic { read_bytes, written_bytes, .. } = member.counters.read();

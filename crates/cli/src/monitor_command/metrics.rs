@@ -1,43 +1,14 @@
 //! Figures of running arrays as Prometheus reads them (text format 0.0.4).
 
 use std::fmt::{Display, Write as _};
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::time::Duration;
 
 use mdtools::State;
 use serve::Status;
 
 use crate::array_command::worst;
 
-/// How long somebody who asks may take, and how long the question may be.
-const PATIENCE: Duration = Duration::from_secs(2);
-const QUESTION_MAX_BYTES: u64 = 8 << 10;
-
-/// Answers one question: `GET /metrics`, and nothing else.
-pub(super) fn answer(mut stream: &TcpStream, latest: &Latest) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut reader = BufReader::new(stream.take(QUESTION_MAX_BYTES));
-    let mut question = String::new();
-    reader.read_line(&mut question)?;
-    let mut line = String::new();
-    // What else the question says; hanging up before it is read would lose the answer.
-    while reader.read_line(&mut line)? > 2 {
-        line.clear();
-    }
-    let is_known = question.starts_with("GET /metrics ");
-    let (code, body) = match is_known {
-        true => ("200 OK", text(latest)),
-        false => ("404 Not Found", "only GET /metrics is answered\n".to_owned()),
-    };
-    write!(
-        stream,
-        "HTTP/1.1 {code}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\n\
-        Connection: close\r\n\r\n{body}",
-        body.len()
-    )
-}
+/// Where they are, and of which type.
+pub(super) const PLACE: (&str, &str) = ("/metrics", "text/plain; version=0.0.4");
 
 /// What servers said when they were last asked.
 #[derive(Clone, Default)]
@@ -49,7 +20,7 @@ pub(super) struct Latest {
 }
 
 /// All figures of all servers.
-fn text(Latest { statuses, silent }: &Latest) -> String {
+pub(super) fn text(Latest { statuses, silent }: &Latest) -> String {
     let mut page = Page::default();
     page.family("raidloom_up", "gauge", "whether the server answers");
     for one in statuses {

@@ -112,11 +112,12 @@ fn serve_metrics(
     output.note(&format!("figures: http://{}/metrics", listener.local_addr().map_err(failed)?));
     let latest = Arc::clone(latest);
     thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
+        let text = move || {
             let latest = latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            // Who hangs up early gets nothing.
-            let _ = metrics::answer(&stream, &latest);
-        }
+            metrics::text(&latest)
+        };
+        let error = ui::serve_text(listener, metrics::PLACE, text);
+        escape::err(&format!("raidloom: --metrics {address}: {error}"));
     });
     Ok(())
 }

@@ -10,9 +10,9 @@
 //! `model show` follow from that list. A key that is not in it is refused.
 
 use std::fmt;
-use std::fs;
 use std::path::Path;
 
+use reactor::plain_file::{self, Links};
 use serde::Deserialize;
 
 /// Where a value comes from.
@@ -397,6 +397,8 @@ const BUILT_IN: [(&str, &str); 6] = [
 
 /// The folder, under the current one, whose models are found by name before the built-in ones.
 pub const MODELS_FOLDER: &str = "models";
+/// The most that is read of a model's file, which a plan of a stranger's may name, in bytes.
+const MODEL_MAX_BYTES: u64 = 4 << 20;
 
 impl Parameters {
     /// Whether the media turns; flash does not.
@@ -438,8 +440,11 @@ impl Parameters {
     }
 
     fn read(path: &Path) -> Result<Self, ModelError> {
-        let text = fs::read_to_string(path)
-            .map_err(|error| ModelError(format!("model file {}: {error}", path.display())))?;
+        let text = plain_file::open(path, Links::Followed)
+            .and_then(|file| plain_file::read_bounded(file, MODEL_MAX_BYTES))
+            .and_then(plain_file::text);
+        let text =
+            text.map_err(|error| ModelError(format!("model file {}: {error}", path.display())))?;
         Self::parse(&text)
             .map_err(|error| ModelError(format!("model file {}: {error}", path.display())))
     }

@@ -16,7 +16,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
-use block::{Buf, BufMut, Channel, Completion, Error, ErrorKind, Op, Reactor, Request};
+use block::{Buf, BufMut, Channel, Completion, Error, ErrorKind, Op, Reactor, Request, Time};
 use nbd_wire::{
     CHUNK_BYTES, CHUNK_MAGIC, Cursor, DATA_CHUNK_BYTES, REQUEST_BYTES, RequestHead,
     SIMPLE_REPLY_BYTES, SIMPLE_REPLY_MAGIC, chunk, command,
@@ -38,6 +38,14 @@ const ERROR_MAX_BYTES: u32 = 4096 + 6;
 const HOLE_BYTES: usize = 12;
 /// Between two attempts to connect again.
 const RETRY_TIME: Duration = Duration::from_millis(200);
+/// The longest wait before a connection is made again that was lost again and again.
+const RETRY_MAX_TIME: Duration = Duration::from_secs(2);
+/// A connection that has stood so long without a request was not lost for one of them: servers
+/// close idle ones.
+const IDLE_TIME: Duration = Duration::from_secs(5);
+/// After so many losses in the time for connecting again, without an answer between them, there
+/// is no other.
+const LOSSES_MAX: u32 = 3;
 
 /// Between two looks whether what is held back may be sent.
 const HELD_TIME: Duration = Duration::from_millis(20);
@@ -68,6 +76,10 @@ pub(super) struct NbdChannel {
     state: State,
     /// How often another connection was needed.
     losses: u64,
+    /// Losses since the server has answered anything.
+    fruitless: Losses,
+    /// When the connection was made.
+    connected_at: Time,
     /// A look at what is held back is set.
     is_looking: bool,
     /// Length of the read submitted last.
@@ -119,8 +131,39 @@ struct Reconnecting {
 struct Running {
     tag: u64,
     work: Work,
+    /// Connections that were lost while it was under way.
+    losses: Losses,
     /// In chunks: what the server said so far.
     failed: Option<Error>,
+}
+
+/// Connections that were lost, of which none brought what was waited for.
+#[derive(Clone, Copy, Default)]
+struct Losses {
+    count: u32,
+    /// When the first was lost.
+    since: Option<Time>,
+}
+
+impl Losses {
+    fn add(&mut self, now: Time) {
+        self.count += 1;
+        self.since.get_or_insert(now);
+    }
+
+    /// Whether another connection would bring no more than those before it did, in the time that
+    /// there is for connecting again.
+    fn are_enough(&self, now: Time, time: Duration) -> bool {
+        self.count >= LOSSES_MAX && self.since.is_some_and(|since| now >= since + time)
+    }
+
+    /// What is waited before the next connection.
+    fn pause(&self) -> Duration {
+        match self.count {
+            0 | 1 => Duration::ZERO,
+            count => RETRY_TIME.saturating_mul(1 << (count - 2).min(10)).min(RETRY_MAX_TIME),
+        }
+    }
 }
 
 /// What comes next from the server.
@@ -188,6 +231,8 @@ impl NbdChannel {
             answered: Vec::new(),
             state: State::Connected(connection),
             losses: 0,
+            fruitless: Losses::default(),
+            connected_at: reactor.now(),
             is_looking: false,
             last_read_bytes: 0,
         };
@@ -592,6 +637,7 @@ impl NbdChannel {
             }
             let running = self.running.take(key)?;
             self.running.remove(key);
+            self.fruitless = Losses::default();
             if let State::Connected(Connection { gate: Some(gate), .. }) = &self.state
                 && running.work.may_be_lost()
                 && !self.running.iter().any(|(_, running)| running.work.may_be_lost())
@@ -605,7 +651,7 @@ impl NbdChannel {
 
     /// What a request that the server has answered comes to.
     fn finish(&self, running: Running) -> Completion {
-        let Running { tag, work, failed } = running;
+        let Running { tag, work, failed, .. } = running;
         let shared = &self.shared;
         let result = match (&work, failed) {
             (Work::Flush { .. }, Some(error)) => {
@@ -657,10 +703,38 @@ impl NbdChannel {
         match std::mem::replace(&mut self.state, State::Gone) {
             State::Connected(old) => {
                 let _ = shutdown(old.socket.as_fd(), Shutdown::Both);
+                self.count_loss();
                 self.state = State::Closing { old, reason };
             }
             other => self.state = other,
         }
+    }
+
+    /// Whether connecting again would be for ever: each connection is lost before the server has
+    /// answered anything, or before it has answered one and the same request.
+    fn losses_are_enough(&self) -> bool {
+        let (now, time) = (self.source.reactor().now(), self.shared.options.reconnect);
+        let is_enough = |losses: Losses| losses.are_enough(now, time);
+        is_enough(self.fruitless) || self.running.iter().any(|(_, one)| is_enough(one.losses))
+    }
+
+    fn count_loss(&mut self) {
+        let now = self.source.reactor().now();
+        if now.since(self.connected_at) >= IDLE_TIME {
+            self.fruitless = Losses::default();
+        }
+        self.fruitless.add(now);
+        for key in self.running.keys() {
+            if let Some(running) = self.running.get_mut(key) {
+                running.losses.add(now);
+            }
+        }
+    }
+
+    /// The request or the connection that fared worst.
+    fn worst_losses(&self) -> Losses {
+        let of_requests = self.running.iter().map(|(_, running)| running.losses);
+        of_requests.chain([self.fruitless]).max_by_key(|losses| losses.count).unwrap_or_default()
     }
 
     /// Puts the parts of a read's buffer together again.
@@ -689,6 +763,12 @@ impl NbdChannel {
             Some(reason.repeat().retold(format!("{reason}, after writes that were not flushed")))
         } else if self.shared.options.reconnect.is_zero() {
             Some(reason)
+        } else if self.losses_are_enough() {
+            let count = self.worst_losses().count;
+            Some(reason.repeat().retold(format!(
+                "{reason}, {count} times in a row: the server agrees to everything and then \
+                hangs up or talks nonsense"
+            )))
         } else {
             match self.reconnect() {
                 Ok(reconnecting) => {
@@ -710,11 +790,14 @@ impl NbdChannel {
         let bell = self.source.reactor().register(Arc::new(OwnedFd::from(ours))).map_err(failed)?;
         let (answer_to, answer) = mpsc::channel();
         let (stop, stopped) = mpsc::channel::<()>();
-        let shared = Arc::clone(&self.shared);
+        let (shared, pause) = (Arc::clone(&self.shared), self.worst_losses().pause());
         let connecting = thread::Builder::new().name("nbd-reconnect".to_owned());
         connecting
             .spawn(move || {
-                loop {
+                let mut pause = pause;
+                // Dropped is ended: nothing is ever sent.
+                while let Err(mpsc::RecvTimeoutError::Timeout) = stopped.recv_timeout(pause) {
+                    pause = RETRY_TIME;
                     let connected = shared.connect();
                     let is_over = connected.is_ok();
                     // Without a channel that waits for it, a connection ends here.
@@ -723,16 +806,12 @@ impl NbdChannel {
                         drop(theirs);
                         return;
                     }
-                    match stopped.recv_timeout(RETRY_TIME) {
-                        Err(mpsc::RecvTimeoutError::Timeout) => {}
-                        _ => return,
-                    }
                 }
             })
             .map_err(failed)?;
         self.source.readable(&bell, CONNECTED);
         self.losses += 1;
-        let end = self.source.reactor().now() + self.shared.options.reconnect;
+        let end = self.source.reactor().now() + pause + self.shared.options.reconnect;
         self.source.at(end, GIVE_UP | self.losses << 8);
         Ok(Reconnecting { _bell: bell, answer, _stop: stop })
     }
@@ -762,6 +841,7 @@ impl NbdChannel {
         match connected {
             Ok(connection) => {
                 self.state = State::Connected(connection);
+                self.connected_at = self.source.reactor().now();
                 // What was not answered is asked again, from the beginning.
                 self.queued = self.running.keys().into();
                 for key in &self.queued {
@@ -832,7 +912,12 @@ impl Channel for NbdChannel {
             }
             Op::Flush => Work::Flush { answered: shared.answered.load(Ordering::Acquire) },
         };
-        let key = self.running.insert(Running { tag: request.tag, work, failed: None });
+        let key = self.running.insert(Running {
+            tag: request.tag,
+            work,
+            losses: Losses::default(),
+            failed: None,
+        });
         self.queued.push_back(key);
         self.send();
     }

@@ -7,10 +7,10 @@ use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use block::{Error, ErrorKind, Lease};
 use nbd_wire::{
@@ -18,13 +18,15 @@ use nbd_wire::{
     STRING_MAX_BYTES, info, option, reply, server_flags,
 };
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 
+use super::limited::Limited;
 use super::tls::{self, Secure};
 
 /// The port that the protocol's description names.
 const PORT: u16 = 10809;
-/// A server answers each step of the handshake in this time.
-const STEP_TIME: Duration = Duration::from_secs(10);
+/// A connection is made, and all of its handshake is over, in this time.
+const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 /// What a host has not taken for so long is not sent any more, where others may write to the same
 /// medium: the connection ends.
 pub(super) const UNSENT_TIME: Duration = Duration::from_secs(10);
@@ -198,13 +200,14 @@ pub(super) fn connect(
     is_shared: bool,
 ) -> Result<Connected, Error> {
     let failed = |error| lost(address, error);
+    let end = Instant::now() + HANDSHAKE_TIME;
     match &address.place {
         Place::Unix(path) | Place::Own { socket: path, .. } => {
-            let stream = UnixStream::connect(path).map_err(failed)?;
-            talk(stream, address, secure)
+            let stream = connect_unix(path, end).map_err(failed)?;
+            talk(stream, address, secure, end)
         }
         Place::Tcp { host, port } => {
-            let stream = connect_tcp(host, *port).map_err(failed)?;
+            let stream = connect_tcp(host, *port, end).map_err(failed)?;
             stream.set_nodelay(true).map_err(failed)?;
             // A host that is gone without a word is noticed although nothing is asked of it.
             let _ = rustix::net::sockopt::set_socket_keepalive(stream.as_fd(), true);
@@ -213,29 +216,32 @@ pub(super) fn connect(
                 rustix::net::sockopt::set_tcp_user_timeout(stream.as_fd(), time)
                     .map_err(|error| failed(error.into()))?;
             }
-            talk(stream, address, secure)
+            talk(stream, address, secure, end)
         }
     }
 }
 
-/// The handshake; each step of it has its time.
-fn talk<S>(mut stream: S, address: &NbdAddress, secure: Option<&Secure>) -> Result<Connected, Error>
+/// What is left of the time.
+fn left(end: Instant) -> Duration {
+    end.saturating_duration_since(Instant::now())
+}
+
+/// The handshake, which is over at `end`.
+fn talk<S>(
+    stream: S,
+    address: &NbdAddress,
+    secure: Option<&Secure>,
+    end: Instant,
+) -> Result<Connected, Error>
 where
     S: Read + Write + AsFd + Into<OwnedFd> + Send + 'static,
 {
     let failed = |error| lost(address, error);
-    let limit = |stream: &S, time| {
-        for direction in [Timeout::Recv, Timeout::Send] {
-            set_socket_timeout(stream.as_fd(), direction, time)
-                .map_err(|error| lost(address, error.into()))?;
-        }
-        Ok(())
-    };
-    limit(&stream, Some(STEP_TIME))?;
+    let mut stream = Limited::new(stream, left(end));
     greet(&mut stream, address)?;
     let Some(secure) = secure else {
         let export = choose(&mut stream, address)?;
-        limit(&stream, None)?;
+        stream.lift().map_err(failed)?;
         return Ok(Connected { socket: stream.into(), export, gate: None });
     };
     ask(&mut stream, address, option::STARTTLS, &[], |_, _| false)?.map_err(|_| {
@@ -261,16 +267,29 @@ where
             return Err(text.map_or(error, told));
         }
     };
-    limit(&stream.sock, None)?;
+    stream.sock.lift().map_err(failed)?;
     let gate = Arc::<Gate>::default();
     let socket = tls::relay(stream, Arc::clone(&gate)).map_err(failed)?;
     Ok(Connected { socket, export, gate: Some(gate) })
 }
 
-fn connect_tcp(host: &str, port: u16) -> io::Result<TcpStream> {
+/// A server that has stopped does not take connections: then connecting takes its time too.
+fn connect_unix(path: &Path, end: Instant) -> io::Result<UnixStream> {
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    set_socket_timeout(&socket, Timeout::Send, Some(left(end).max(Duration::from_millis(1))))?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+    set_socket_timeout(&socket, Timeout::Send, None)?;
+    Ok(socket.into())
+}
+
+fn connect_tcp(host: &str, port: u16, end: Instant) -> io::Result<TcpStream> {
     let mut last = None;
     for address in (host, port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, STEP_TIME) {
+        let left = left(end);
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        match TcpStream::connect_timeout(&address, left) {
             Ok(stream) => return Ok(stream),
             Err(error) => last = Some(error),
         }
@@ -280,7 +299,11 @@ fn connect_tcp(host: &str, port: u16) -> io::Result<TcpStream> {
 
 fn lost(address: &NbdAddress, error: io::Error) -> Error {
     let kind = match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => ErrorKind::TimedOut,
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            let time = block::duration_text(HANDSHAKE_TIME);
+            let text = format!("{address}: connecting: the handshake is not over after {time}");
+            return Error::new(ErrorKind::TimedOut, text);
+        }
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => ErrorKind::NotFound,
         io::ErrorKind::PermissionDenied => ErrorKind::Permission,
         _ => ErrorKind::Gone,

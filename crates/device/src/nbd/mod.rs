@@ -18,6 +18,7 @@
 mod channel;
 mod greet;
 mod inbox;
+mod limited;
 mod several;
 mod status;
 #[cfg(test)]

@@ -3,14 +3,13 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
 use std::time::Duration;
 
 use block::{Error, ErrorKind, Extents};
 use nbd_wire::{CHUNK_BYTES, CHUNK_MAGIC, Cursor, RequestHead, allocation, chunk, command};
-use rustix::net::sockopt::{Timeout, set_socket_timeout};
 
 use super::greet::{NbdAddress, connect};
+use super::limited::Limited;
 use super::tls::Secure;
 
 /// What is asked at once, at most, in bytes.
@@ -22,7 +21,7 @@ const ANSWER_TIME: Duration = Duration::from_secs(5);
 
 /// The connection, once something was asked.
 pub(super) struct Status {
-    stream: Option<File>,
+    stream: Option<Limited<File>>,
     cookie: u64,
 }
 
@@ -45,14 +44,10 @@ impl Status {
             Some(stream) => stream,
             None => {
                 let socket = connect(address, secure, false)?.socket;
-                for direction in [Timeout::Recv, Timeout::Send] {
-                    set_socket_timeout(socket.as_fd(), direction, Some(ANSWER_TIME)).map_err(
-                        |error| Error::from_io(format!("{address}: time limits"), error.into()),
-                    )?;
-                }
-                File::from(socket)
+                Limited::new(File::from(socket), ANSWER_TIME)
             }
         };
+        stream.renew(ANSWER_TIME);
         self.cookie += 1;
         let length = length.min(RANGE_MAX_BYTES);
         let payload = exchange(&mut stream, self.cookie, offset, length)
@@ -67,7 +62,12 @@ impl Status {
 }
 
 /// Asks once; the payload of the block status chunk.
-fn exchange(stream: &mut File, cookie: u64, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+fn exchange(
+    stream: &mut Limited<File>,
+    cookie: u64,
+    offset: u64,
+    length: u64,
+) -> io::Result<Vec<u8>> {
     let nonsense = || io::Error::new(io::ErrorKind::InvalidData, "a reply to something else");
     let length = u32::try_from(length).map_err(io::Error::other)?;
     let command = command::BLOCK_STATUS;

@@ -2,6 +2,8 @@
 
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::atomic::AtomicUsize;
 use std::thread;
 
 use block::{Blocking, BufMut, Device, ErrorKind, Node, Op, Reactor, Request};
@@ -172,6 +174,57 @@ fn nonsense_ends_the_device_and_every_request_with_it() {
         drop((channel, device));
         server.join().expect("the server");
     }
+}
+
+/// A device of a server that hangs up at so many requests and then answers, and how many
+/// connections there were.
+fn hangs_up(folder: &Path, times: usize, reconnect: Duration) -> (NbdDevice, Arc<AtomicUsize>) {
+    let path = folder.join(times.to_string());
+    let listener = UnixListener::bind(&path).expect("a socket");
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&asked);
+    // It ends with the test's process.
+    thread::spawn(move || {
+        serve(&listener, usize::MAX, |cookie, offset, length| {
+            if counted.fetch_add(1, Ordering::AcqRel) < times {
+                return None;
+            }
+            let parts = [
+                &CHUNK_MAGIC.to_be_bytes()[..],
+                &1_u16.to_be_bytes(),
+                &1_u16.to_be_bytes(),
+                &cookie.to_be_bytes(),
+                &(length + 8).to_be_bytes(),
+                &offset.to_be_bytes(),
+                &vec![7; length as usize],
+            ];
+            Some(parts.concat())
+        });
+    });
+    let address = NbdAddress::unix("///x", path).expect("an address");
+    let options = NbdOptions { reconnect, ..NbdOptions::default() };
+    let node = Node::leaf("nbd+unix", "///x");
+    (NbdDevice::connect(address, None, options, node).expect("a device"), asked)
+}
+
+#[test]
+fn a_server_that_greets_well_and_hangs_up_at_each_request_is_given_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let reactor = Reactor::wall().expect("a reactor");
+    let (device, asked) = hangs_up(folder.path(), usize::MAX, Duration::from_millis(100));
+    let mut channel = Blocking::open(&device, &reactor).expect("a channel");
+    let mut bytes = [0; 512];
+    let error = channel.read_slice(0, &mut bytes).expect_err("it never answers");
+    assert_eq!(error.kind(), ErrorKind::Gone, "{error}");
+    assert!(error.to_string().contains("times in a row"), "{error}");
+    // The first, the second at once, and one or two behind pauses.
+    let count = asked.load(Ordering::Acquire);
+    assert!(count <= 4, "asked {count} times");
+    // Planted: one that answers at last.
+    let (device, asked) = hangs_up(folder.path(), 2, Duration::from_secs(60));
+    let mut channel = Blocking::open(&device, &reactor).expect("a channel");
+    channel.read_slice(0, &mut bytes).expect("the third time");
+    assert_eq!((bytes, asked.load(Ordering::Acquire)), ([7; 512], 3));
 }
 
 #[test]

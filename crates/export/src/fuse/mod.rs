@@ -31,7 +31,7 @@ use block::{Device, Emulated, Error, ErrorKind};
 use reactor::Ringer;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use crate::gate::Gate;
+use crate::gate::{Gate, Served};
 use crate::policy::RemovalPolicy;
 use crate::users;
 use protocol::{Attributes, Handshake};
@@ -66,6 +66,7 @@ pub struct FuseFile {
     path: PathBuf,
     shared: Arc<Shared>,
     workers: Vec<(Ringer, JoinHandle<()>)>,
+    _served: Vec<Served>,
     ended: mpsc::Receiver<Result<(), Error>>,
     mounted: bool,
 }
@@ -123,14 +124,22 @@ impl FuseFile {
         });
         let (ended_sender, ended) = mpsc::channel();
         // From here on whatever goes wrong takes the mount away again.
-        let mut file = FuseFile { path, shared, workers: Vec::new(), ended, mounted: true };
+        let mut file = FuseFile {
+            path,
+            shared,
+            workers: Vec::new(),
+            _served: Vec::new(),
+            ended,
+            mounted: true,
+        };
         shake_hands(&file.shared.fuse, max_bytes)?;
         let count = if options.workers == 0 { default_workers() } else { options.workers };
         for number in 0..count {
             let started = start_worker(number, Arc::clone(&file.shared), ended_sender.clone())?;
             file.workers.push(started);
         }
-        file.workers.iter().for_each(|(ringer, _)| file.shared.gate.serve(ringer.clone()));
+        let serve = |(ringer, _): &(Ringer, _)| file.shared.gate.serve(ringer.clone());
+        file._served = file.workers.iter().map(serve).collect();
         // Until a process asks for it the kernel takes the size for 0, and older ones (6.1) make
         // empty loop devices of that.
         fs::metadata(&file.path).map_err(failed)?;

@@ -4,10 +4,12 @@ use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-use block::{Buf, BufMut, Device, Emulated, Error};
+use block::{Device, Emulated, Error};
 use reactor::{Reactor, RingFile, Source};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 use rustix::io::{Errno, ReadWriteFlags};
@@ -28,7 +30,9 @@ const RINGS: u16 = 64;
 /// Pieces of memory of a request: what a ring of 128 entries holds besides header and answer.
 const SEGMENTS: u32 = 126;
 /// How long the rest of a message may take, and how long a client may leave its answers unread.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long clients may take to end once the server stops.
+const STOP_PATIENCE: Duration = Duration::from_secs(10);
 /// How long the listener rests after it could not take a client.
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
@@ -70,6 +74,8 @@ struct Shared {
 struct Client {
     socket: Arc<OwnedFd>,
     thread: JoinHandle<()>,
+    /// Closed when the thread ends.
+    ended: Receiver<()>,
 }
 
 impl Shared {
@@ -151,8 +157,13 @@ impl Drop for Server {
         for client in &clients {
             let _ = rustix::net::shutdown(&client.socket, Shutdown::Both);
         }
+        let end = Instant::now() + STOP_PATIENCE;
         for client in clients {
-            let _ = client.thread.join();
+            let left = end.saturating_duration_since(Instant::now());
+            // One whose client or device keeps it waiting is left to the end of the process.
+            if client.ended.recv_timeout(left) == Err(RecvTimeoutError::Disconnected) {
+                let _ = client.thread.join();
+            }
         }
     }
 }
@@ -189,7 +200,9 @@ fn welcome(shared: &Arc<Shared>, socket: OwnedFd) {
     }
     let socket = Arc::new(socket);
     let (serving, shared) = (Arc::clone(&socket), Arc::clone(shared));
+    let (ends, ended) = mpsc::channel();
     let serve = move || {
+        let _ends = ends;
         if let Err(error) = serve(&shared, &serving)
             && !shared.stop.load(Ordering::Acquire)
         {
@@ -198,7 +211,7 @@ fn welcome(shared: &Arc<Shared>, socket: OwnedFd) {
         let _ = rustix::net::shutdown(&serving, Shutdown::Both);
     };
     if let Ok(thread) = std::thread::Builder::new().name("vhost-client".to_owned()).spawn(serve) {
-        clients.push(Client { socket, thread });
+        clients.push(Client { socket, thread, ended });
     }
 }
 
@@ -217,13 +230,8 @@ fn serve(shared: &Shared, socket: &Arc<OwnedFd>) -> Result<(), Error> {
     )?;
     let source = reactor.source();
     let session = Session::new(shared.offer.clone());
-    let mut one = BufMut::zeroed(8);
-    one.copy_from_slice(&1_u64.to_ne_bytes());
-    let one = one.freeze();
     let mut client = Serving {
         kicks: (0..session.rings()).map(|_| Bell::default()).collect(),
-        calls: (0..session.rings()).map(|_| Bell::default()).collect(),
-        one,
         session,
         disk,
         listening: reactor.register(Arc::clone(socket)).map_err(failed)?,
@@ -271,9 +279,6 @@ struct Serving {
     source: Source,
     listening: RingFile,
     kicks: Vec<Bell>,
-    calls: Vec<Bell>,
-    /// What a call writes.
-    one: Buf,
     /// Rings whose stop is to be answered.
     stopping: Vec<usize>,
     reactor: Reactor,
@@ -281,8 +286,6 @@ struct Serving {
 
 /// The token of the socket; rings have others.
 const SOCKET: u64 = u64::MAX;
-/// The token of a call, whose end is of no interest.
-const CALL: u64 = u64::MAX - 1;
 
 impl Serving {
     fn run(&mut self, shared: &Shared, socket: &OwnedFd) -> Result<(), Error> {
@@ -307,7 +310,7 @@ impl Serving {
                         send_all(socket, &reply).map_err(failed)?;
                     }
                     self.source.readable(&self.listening, SOCKET);
-                } else if event.token != CALL {
+                } else {
                     self.kicked(event.token)?;
                 }
             }
@@ -330,7 +333,6 @@ impl Serving {
 
     /// Takes the descriptors that a ring has now.
     fn listen(&mut self, ring: usize) -> Result<(), Error> {
-        self.calls[ring].renew(self.session.call(ring), &self.reactor)?;
         let kick = &mut self.kicks[ring];
         if kick.renew(self.session.kick(ring), &self.reactor)?
             && let Some((file, _)) = &kick.file
@@ -364,11 +366,14 @@ impl Serving {
         self.disk.look(&mut self.session, ring)
     }
 
-    /// Tells the client that requests of a ring are given back. The kernel does it when it can: a
-    /// descriptor that takes no more would make this thread wait, for as long as the client likes.
+    /// Tells the client that requests of a ring are given back. An eventfd that takes no more tells
+    /// it already, and writing to it would wait for as long as the client likes.
     fn call(&self, ring: usize) {
-        if let Some((file, _)) = &self.calls[ring].file {
-            self.source.write(file, 0, self.one.clone(), false, CALL);
+        let Some(descriptor) = self.session.call(ring) else { return };
+        let mut call = [PollFd::new(descriptor, PollFlags::OUT)];
+        let polled = rustix::event::poll(&mut call, Some(&Timespec::default()));
+        if polled.is_ok() && call[0].revents().contains(PollFlags::OUT) {
+            let _ = rustix::io::write(descriptor, &1_u64.to_ne_bytes());
         }
     }
 

@@ -1,6 +1,6 @@
 //! What one client has set up: features, memory, rings.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 
 use block::{DiscardSupport, Error, Info, SECTOR_BYTES};
@@ -208,7 +208,7 @@ impl Session {
             }
             Request::SetRingKick(ring, comes) => {
                 let in_band = self.protocol & PROTOCOL_IN_BAND != 0;
-                let kick = one(&mut descriptors, comes)?;
+                let kick = event(&mut descriptors, comes)?;
                 if kick.is_none() && !in_band {
                     return Err(broken("a ring without a descriptor for its kicks"));
                 }
@@ -218,7 +218,7 @@ impl Session {
                 reaction.then = Then::Look(ring as usize);
             }
             Request::SetRingCall(ring, comes) => {
-                let call = one(&mut descriptors, comes)?;
+                let call = event(&mut descriptors, comes)?;
                 self.setup(ring)?.call = call.map(Arc::new);
                 reaction.then = Then::Look(ring as usize);
             }
@@ -357,6 +357,23 @@ fn subset(bits: u64, offered: u64, what: &str) -> Result<u64, Error> {
 }
 
 /// The one descriptor that comes with a message.
+/// A descriptor for kicks or calls. Only an eventfd is read and written without a wait that its
+/// owner alone can end, as one for a full pipe would be.
+fn event(descriptors: &mut Vec<OwnedFd>, comes: bool) -> Result<Option<OwnedFd>, Error> {
+    let descriptor = one(descriptors, comes)?;
+    if let Some(descriptor) = &descriptor {
+        let link = format!("/proc/self/fd/{}", descriptor.as_raw_fd());
+        let kind = std::fs::read_link(&link).map_err(|error| Error::from_io(link, error))?;
+        if kind.as_os_str() != "anon_inode:[eventfd]" {
+            return Err(broken(format!(
+                "a descriptor of a ring that is no eventfd: {}",
+                kind.display()
+            )));
+        }
+    }
+    Ok(descriptor)
+}
+
 fn one(descriptors: &mut Vec<OwnedFd>, comes: bool) -> Result<Option<OwnedFd>, Error> {
     if !comes {
         return Ok(None);

@@ -1,14 +1,23 @@
 //! The drives of this machine, and what the guard says of each. Nothing is opened for writing.
 //!
 //! ```text
-//!   /sys/block ──> whole drives ──> Guard::check without consent   why not, and which consent there is
-//!                                   Guard::check with every one    whether any consent would do
+//!   /sys/block ──> whole drives ──> a thread each ──> Guard::check without consent   why not, and which consent there is
+//!                       ^                             Guard::check with every one    whether any consent would do
+//!                       └── after 5 s without it: it does not answer
 //! ```
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use block::{Error, ErrorKind};
+use export::loop_device::bounded;
+use rustix::event::Timespec;
 use serde::Serialize;
 
 use super::{Consent, Guard, by_id_name, serial};
@@ -51,8 +60,11 @@ pub struct Drive {
     pub reason: String,
 }
 
+/// How long a drive may take to be looked at.
+const LOOK_TIME: Duration = Duration::from_secs(5);
+
 /// Drives that have a size, by the kernel's names. Loop devices without a file and RAM disks of the
-/// kernel are none.
+/// kernel are none. One that does not answer is told as that after five seconds.
 #[must_use]
 pub fn drives() -> Vec<Drive> {
     let mut names: Vec<String> = fs::read_dir("/sys/block")
@@ -63,7 +75,68 @@ pub fn drives() -> Vec<Drive> {
         .filter(|name| !["ram", "fd"].iter().any(|kind| name.starts_with(kind)))
         .collect();
     names.sort();
-    names.iter().filter_map(|name| drive(name)).collect()
+    let drives: Vec<Drive> = names.iter().filter_map(|name| drive(name)).collect();
+    let look = |drive: &Drive| {
+        let (path, serial) = (drive.path.clone(), drive.serial.clone());
+        move || {
+            if answers(&path) { ask(&path, serial.as_ref()) } else { (Answer::NotKnown, silent()) }
+        }
+    };
+    let looks = drives.iter().map(|drive| (drive.name.clone(), look(drive))).collect();
+    let answers = looks_within(LOOK_TIME, looks);
+    let with_answer = |(mut drive, answer): (Drive, Option<(Answer, String)>)| {
+        if let Some(answer) = answer {
+            (drive.answer, drive.reason) = answer;
+        }
+        drive
+    };
+    drives.into_iter().zip(answers).map(with_answer).collect()
+}
+
+fn silent() -> String {
+    format!("it does not answer: a look at it has not ended in {} s", LOOK_TIME.as_secs())
+}
+
+/// Whether a drive answers a read, asked by a process of its own: one that waits for a drive where
+/// no signal reaches it cannot end before the drive answers, and is left behind.
+fn answers(path: &Path) -> bool {
+    let mut read = Command::new("dd");
+    read.arg(format!("if={}", path.display()))
+        .args(["of=/dev/null", "bs=4096", "count=1", "iflag=direct", "status=none"])
+        .stdin(Stdio::null());
+    let time = Timespec { tv_sec: 3, tv_nsec: 0 };
+    bounded(read, time).is_ok()
+}
+
+/// Drives at which a look has not come to its end yet, and since when: after its time another would
+/// hang as well.
+static LOOKED_AT: Mutex<BTreeMap<String, Instant>> = Mutex::new(BTreeMap::new());
+
+/// Looks at all at once, each in a thread of its own. One that does not come to its end is left
+/// behind, and ends with the process at the latest.
+fn looks_within<T: Send + 'static, L: FnOnce() -> T + Send + 'static>(
+    time: Duration,
+    looks: Vec<(String, L)>,
+) -> Vec<Option<T>> {
+    let looked_at = || LOOKED_AT.lock().unwrap_or_else(PoisonError::into_inner);
+    let end = Instant::now() + time;
+    let start = |(name, look): (String, L)| {
+        if looked_at().entry(name.clone()).or_insert_with(Instant::now).elapsed() >= time {
+            return None;
+        }
+        let (sender, answer) = mpsc::channel();
+        let thread_name = format!("look-{name}");
+        let looking = move || {
+            let found = look();
+            looked_at().remove(&name);
+            let _ = sender.send(found);
+        };
+        thread::Builder::new().name(thread_name).spawn(looking).ok().map(|_| answer)
+    };
+    let started: Vec<_> = looks.into_iter().map(start).collect();
+    let left = || end.saturating_duration_since(Instant::now());
+    let wait = |answer: Option<mpsc::Receiver<T>>| answer?.recv_timeout(left()).ok();
+    started.into_iter().map(wait).collect()
 }
 
 fn drive(name: &str) -> Option<Drive> {
@@ -81,7 +154,6 @@ fn drive(name: &str) -> Option<Drive> {
     let number = system::block_number(&node);
     let path = number.and_then(by_id_name).unwrap_or(node);
     let serial = number.and_then(serial);
-    let (answer, reason) = ask(&path, serial.as_ref());
     Some(Drive {
         name: name.to_owned(),
         size_bytes,
@@ -91,8 +163,8 @@ fn drive(name: &str) -> Option<Drive> {
         partitions: number.map_or(0, |number| system::partitions(number).len()),
         path,
         serial,
-        answer,
-        reason,
+        answer: Answer::NotKnown,
+        reason: silent(),
     })
 }
 
@@ -162,6 +234,26 @@ mod tests {
             judge(path, unreadable(), unreadable()),
             (Answer::NotKnown, "looking at it".to_owned())
         );
+    }
+
+    #[test]
+    fn a_drive_that_does_not_answer_keeps_no_other_waiting() {
+        type Look = Box<dyn FnOnce() -> u32 + Send>;
+        let (let_go, held) = mpsc::channel::<()>();
+        let hangs = move || {
+            let _ = held.recv();
+            1
+        };
+        let name = |name: &str| format!("test-{name}");
+        let looks: Vec<(String, Look)> =
+            vec![(name("hangs"), Box::new(hangs)), (name("answers"), Box::new(|| 2))];
+        assert_eq!(looks_within(Duration::from_millis(500), looks), [None, Some(2)]);
+        // As long as the first look at it goes on there is no second.
+        let again = || vec![(name("hangs"), || 3)];
+        assert_eq!(looks_within(Duration::from_millis(500), again()), [None]);
+        drop(let_go);
+        let looked = || looks_within(Duration::from_millis(500), again());
+        assert!((0..100_000).any(|_| looked() == [Some(3)]), "it was let go");
     }
 
     #[test]

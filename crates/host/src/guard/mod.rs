@@ -12,7 +12,8 @@ mod drives;
 mod signature;
 mod users;
 
-use std::collections::HashMap;
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -121,6 +122,8 @@ pub struct Guard {
     consent: Consent,
     /// Folders whose disk must not be written to as a device.
     protected: Vec<(PathBuf, &'static str)>,
+    /// Identities of arrays that this very run has made, of members that it had the consent for.
+    own_arrays: HashSet<[u8; 16]>,
     /// Files made by this process, by device and inode: no other's data is in them.
     made: Mutex<HashMap<(u64, u64), PathBuf>>,
     /// Block devices that were looked at for writing, as they were named, and their serial numbers.
@@ -164,6 +167,7 @@ impl Guard {
         Guard {
             consent,
             protected,
+            own_arrays: HashSet::new(),
             made: Mutex::default(),
             seen: Mutex::default(),
             held: Mutex::default(),
@@ -176,6 +180,14 @@ impl Guard {
     pub fn protecting(mut self, folder: &Path) -> Guard {
         let folder = folder.ancestors().find_map(|above| fs::canonicalize(above).ok());
         self.protected.extend(folder.map(|folder| (folder, "the run's folder")));
+        self
+    }
+
+    /// The same, and the superblocks of these arrays are no signatures: a run that goes on has made
+    /// them itself, where it may write.
+    #[must_use]
+    pub fn owning(mut self, arrays: HashSet<[u8; 16]>) -> Guard {
+        self.own_arrays = arrays;
         self
     }
 
@@ -444,11 +456,19 @@ impl Guard {
     fn lock(&self, path: &Path, file: &File, access: Access) -> Result<(), Error> {
         let try_lock =
             || if access == Access::Write { file.try_lock() } else { file.try_lock_shared() };
-        // The ring of a process that has ended holds its files for a moment longer than the process
-        // lives.
-        let holder_is_gone = || !system::lock_holder(file).is_some_and(crate::facts::lives);
+        let looks = Cell::new(0);
+        let passes = || match system::lock_on(file) {
+            // udev locks a drive that it looks at.
+            Some(lock) if lock.is_shared && lock.process != std::process::id() => {
+                looks.set(looks.get() + 1);
+                looks.get() < OPEN_ATTEMPTS
+            }
+            // The ring of a process that has ended holds its files for a moment longer than the
+            // process lives.
+            lock => !lock.is_some_and(|lock| crate::facts::lives(lock.process)),
+        };
         let locked = patiently(LOCK_ATTEMPTS, try_lock, |error| {
-            matches!(error, TryLockError::WouldBlock) && holder_is_gone()
+            matches!(error, TryLockError::WouldBlock) && passes()
         });
         match locked {
             Ok(()) => Ok(()),
@@ -505,7 +525,7 @@ impl Guard {
                 }
                 findings.used_by(users::of(&data, real, &system::mounts()));
                 findings.read_only = data.mode() & 0o222 == 0;
-                findings.signature = signature::find(file, data.len())?;
+                findings.signature = self.signature_in(file, data.len())?;
             }
             Kind::Device(number) => {
                 let mounts = system::mounts();
@@ -543,8 +563,17 @@ impl Guard {
         findings.serial = serial(whole);
         findings.by_id = by_id_name(number);
         let size_bytes = (&*file).seek(io::SeekFrom::End(0))?;
-        findings.signature = signature::find(file, size_bytes)?;
+        findings.signature = self.signature_in(file, size_bytes)?;
         Ok(())
+    }
+
+    /// What it holds, but for superblocks of the run's own.
+    fn signature_in(&self, file: &File, size_bytes: u64) -> io::Result<Option<&'static str>> {
+        if self.own_arrays.is_empty() {
+            return signature::find(file, size_bytes);
+        }
+        let without = signature::WithoutArray::of(file, &self.own_arrays)?;
+        signature::find(&without, size_bytes)
     }
 
     /// Whether what was found may be opened. Pure.

@@ -5,6 +5,8 @@
 //! A mark is a few bytes; where they are so few that random data carry them now and then, more of
 //! the structure is checked.
 
+use std::collections::HashSet;
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
@@ -89,6 +91,49 @@ const SWAP_PAGES_BYTES: [u64; 4] = [4096, 8192, 16384, 65536];
 const ZFS_MAGIC: [[u8; 8]; 2] =
     [[0x0c, 0xb1, 0xba, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0xba, 0xb1, 0x0c]];
 const ZFS_LABEL_BYTES: u64 = 256 << 10;
+
+/// Where the superblock of version 1.2 is, how much it takes up, and where in it its array's
+/// identity is, in bytes.
+const MD_1_2_AT: u64 = 4096;
+const MD_1_2_BYTES: u64 = 4096;
+const MD_UUID_AT: usize = 16;
+
+/// A file or device as it would be without a superblock of one of these arrays.
+pub(super) struct WithoutArray<'a> {
+    file: &'a File,
+    is_member: bool,
+}
+
+impl WithoutArray<'_> {
+    /// # Errors
+    /// What the system says about reading.
+    pub(super) fn of<'a>(
+        file: &'a File,
+        arrays: &HashSet<[u8; 16]>,
+    ) -> io::Result<WithoutArray<'a>> {
+        let start = read_up_to(file, MD_1_2_AT, MD_UUID_AT + 16)?;
+        let uuid = start.get(MD_UUID_AT..).and_then(|uuid| uuid.first_chunk());
+        let is_member =
+            start.starts_with(&MD_MAGIC) && uuid.is_some_and(|uuid| arrays.contains(uuid));
+        Ok(WithoutArray { file, is_member })
+    }
+}
+
+impl FileExt for WithoutArray<'_> {
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        let count = self.file.read_at(bytes, offset)?;
+        for (at, byte) in (offset..).zip(&mut bytes[..count]) {
+            if self.is_member && (MD_1_2_AT..MD_1_2_AT + MD_1_2_BYTES).contains(&at) {
+                *byte = 0;
+            }
+        }
+        Ok(count)
+    }
+
+    fn write_at(&self, _: &[u8], _: u64) -> io::Result<usize> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
 
 /// Reads as much of `length` bytes at `offset` as there is.
 pub fn read_up_to(file: &impl FileExt, offset: u64, length: usize) -> io::Result<Vec<u8>> {
@@ -260,8 +305,6 @@ fn is_zfs(file: &impl FileExt, size_bytes: u64) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
-
     use super::*;
 
     const SIZE: u64 = 4 << 20;
@@ -282,6 +325,23 @@ mod tests {
         let bytes: Vec<u8> = (0..SIZE).map(|_| random.u8(..)).collect();
         assert_eq!(find(&planted(&[(0, &bytes)]), SIZE).unwrap(), None, "seed 7");
         assert_eq!(find(&tempfile::tempfile().unwrap(), 0).unwrap(), None);
+    }
+
+    #[test]
+    fn an_array_of_our_own_hides_itself_and_nothing_else() {
+        let superblock = |uuid: [u8; 16]| [&MD_MAGIC[..], &[0; 12], &uuid].concat();
+        let own = HashSet::from([[7; 16]]);
+        let found = |marks: &[(u64, &[u8])]| {
+            let file = planted(marks);
+            find(&WithoutArray::of(&file, &own).unwrap(), SIZE).unwrap()
+        };
+        assert_eq!(found(&[(4096, &superblock([7; 16]))]), None);
+        assert_eq!(
+            found(&[(4096, &superblock([8; 16]))]),
+            Some("md array member (version 1.2)"),
+            "another's"
+        );
+        assert_eq!(found(&[(4096, &superblock([7; 16])), (0, b"XFSB")]), Some("XFS"));
     }
 
     #[test]

@@ -79,7 +79,7 @@ pub fn load(path: &Path, overrides: &[String]) -> Result<Resolved, Error> {
 /// A usage error when it cannot be read.
 pub fn read(path: &Path) -> Result<(String, String), Error> {
     let path = &shipped::find(path)?;
-    let text = fs::read_to_string(path)
+    let text = host::files::read_named_text(path)
         .map_err(|error| Error::usage(format!("reading the plan {}: {error}", path.display())))?;
     Ok((path.to_string_lossy().into_owned(), text))
 }
@@ -160,7 +160,11 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
         workloads: work.workloads,
         suite_settings: work.settings,
         terms: Terms::default(),
-        schedule: Schedule { interleaved: false, rest_seconds: said.rest_seconds },
+        schedule: Schedule {
+            interleaved: false,
+            rest_seconds: said.rest_seconds,
+            limit_seconds: said.limit_seconds,
+        },
     };
     let mut plan = schedule::with_design(plan, said.design)?;
     plan.schedule.interleaved = schedule::interleaved(&plan, said.interleave)?;

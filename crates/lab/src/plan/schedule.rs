@@ -26,6 +26,7 @@ pub(super) struct Trials<'a> {
     pub(super) blocks: u32,
     pub(super) seed: u64,
     pub(super) rest_seconds: f64,
+    pub(super) limit_seconds: Option<f64>,
     /// How its trials are spent, where the plan says.
     pub(super) design: Option<&'a Item>,
     /// `None` where the plan leaves it to what preparing costs.
@@ -37,6 +38,7 @@ pub(super) fn trials(section: Option<Reader<'_>>) -> Result<Trials<'_>, Error> {
         blocks: BLOCKS_DEFAULT,
         seed: SEED_DEFAULT,
         rest_seconds: 0.0,
+        limit_seconds: None,
         design: None,
         interleave: None,
     };
@@ -44,6 +46,7 @@ pub(super) fn trials(section: Option<Reader<'_>>) -> Result<Trials<'_>, Error> {
     let (blocks, seed) = (section.get("blocks"), section.get("seed"));
     said.design = section.get("design");
     let (rest, interleave) = (section.get("rest"), section.get("interleave"));
+    let limit = section.get("limit");
     section.finish()?;
     if let Some(item) = blocks {
         said.blocks = u32::try_from(item.whole(1, BLOCKS_MAX)?).expect("at most BLOCKS_MAX");
@@ -54,6 +57,14 @@ pub(super) fn trials(section: Option<Reader<'_>>) -> Result<Trials<'_>, Error> {
     if let Some(item) = rest {
         let rest = stack::size::parse_duration(&item.scalar()?);
         said.rest_seconds = rest.map_err(|error| item.error(error))?.as_secs_f64();
+    }
+    if let Some(item) = limit {
+        let limit = stack::size::parse_duration(&item.scalar()?);
+        let limit = limit.map_err(|error| item.error(error))?;
+        if limit.is_zero() {
+            return Err(item.error("expected a time, such as 2h: how long a suite may take"));
+        }
+        said.limit_seconds = Some(limit.as_secs_f64());
     }
     if let Some(item) = interleave {
         let Value::Boolean(value) = item.value else {
@@ -194,6 +205,20 @@ time = "1s"
         assert!(error.contains("has a file system, which is made once"), "{error}");
         let error = interleaved(RAW, &["trials.interleave=3"]).unwrap_err();
         assert_eq!(error, "-s trials.interleave=3: expected true or false");
+    }
+
+    #[test]
+    fn a_limit_is_a_time() {
+        let limit = |said: &str| {
+            let said = [format!("trials.limit={said}")];
+            let resolved = resolve("plan.toml", RAW, &said).map_err(|error| error.to_string());
+            resolved.map(|resolved| resolved.plan.schedule.limit_seconds)
+        };
+        assert_eq!(limit("90min"), Ok(Some(5400.0)));
+        assert!(limit("soon").unwrap_err().starts_with("-s trials.limit=soon: "));
+        assert!(limit("0s").unwrap_err().contains("such as 2h"));
+        let plan = resolve("plan.toml", RAW, &[]).unwrap().plan;
+        assert_eq!(plan.schedule.limit_seconds, None);
     }
 
     #[test]

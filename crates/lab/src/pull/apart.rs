@@ -8,6 +8,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -15,6 +16,7 @@ use std::time::Duration;
 use host::Error;
 use serde::{Deserialize, Serialize};
 
+use super::place::KEEPS;
 use super::worker::Output;
 use super::{Ground, Options, Outcome, Program, enter, run};
 
@@ -87,6 +89,7 @@ fn start(options: &Options, program: &Program) -> Result<Test, Error> {
     if options.guest_memory_bytes.is_some() {
         command.arg(IN_GUEST);
     }
+    command.envs(options.keep_failing.iter().map(|folder| (KEEPS, folder)));
     let mut child = command.spawn().map_err(|error| failed(&error))?;
     let mut input = child.stdin.take().expect("it was piped");
     let output = BufReader::new(child.stdout.take().expect("it was piped"));
@@ -148,7 +151,7 @@ fn test(worker: &Program, in_guest: bool, output: &mut Output<'_>) -> Result<Out
             gone = Some(error);
         }
     };
-    let outcome = run(&options, &ground, worker, &mut tell, &AtomicBool::new(false))?;
+    let outcome = run(&options, &ground, worker, &mut tell, &Arc::default())?;
     match gone {
         Some(error) => Err(Error::from_io("the pull test", &error)),
         None => Ok(outcome),

@@ -81,6 +81,7 @@ impl Guests {
         disks: impl Iterator<Item = Arc<dyn Device>>,
         write_cache: bool,
         seed: u64,
+        stop: &Arc<AtomicBool>,
     ) -> Result<Worker, Error> {
         let (to_guest, tasks) = mpsc::channel();
         let (to_host, said) = mpsc::channel();
@@ -110,7 +111,7 @@ impl Guests {
             boot.run(&|| !gives_up.load(Ordering::Relaxed))
         });
         let life = Living { to_guest: Some(to_guest), thread: Some(thread), given_up };
-        Ok(Worker::new(Box::new(life), said, program.state_time))
+        Ok(Worker::new(Box::new(life), said, program.state_time, stop))
     }
 }
 

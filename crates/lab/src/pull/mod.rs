@@ -444,6 +444,7 @@ impl Ground {
         disks: &[Arc<dyn Device>],
         program: &Program,
         seed: u64,
+        stop: &Arc<AtomicBool>,
     ) -> Result<Stage, Error> {
         match self {
             Ground::Host(place) => {
@@ -459,7 +460,7 @@ impl Ground {
                 let held = std::fs::File::open(device.path())
                     .map_err(|error| Error::from_io(device.path().display(), &error))?;
                 Ok(Stage {
-                    worker: program.start()?,
+                    worker: program.start(stop)?,
                     device: device.path().to_owned(),
                     point: place.point(),
                     _held: Some((held, file)),
@@ -468,7 +469,13 @@ impl Ground {
             Ground::Guest(guests) => {
                 let write_cache = !options.removal.writes_durably();
                 Ok(Stage {
-                    worker: guests.start(program, disks.iter().cloned(), write_cache, seed)?,
+                    worker: guests.start(
+                        program,
+                        disks.iter().cloned(),
+                        write_cache,
+                        seed,
+                        stop,
+                    )?,
                     device: Guests::device(options),
                     point: Guests::point(),
                     _held: None,
@@ -541,7 +548,7 @@ fn clock() -> u64 {
     u64::try_from(BEGUN.get_or_init(Instant::now).elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Runs the test.
+/// Runs the test until its end, or until `stop` is set: then what is under way is given up.
 ///
 /// # Errors
 /// What kept it from being recorded, or a state from being made. What a state showed is no error.
@@ -550,7 +557,7 @@ pub fn run(
     ground: &Ground,
     program: &Program,
     tell: &mut dyn FnMut(&str),
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> Result<Outcome, Error> {
     if matches!(ground, Ground::Host(_)) {
         options.file_system.check_mountable()?;
@@ -573,7 +580,10 @@ pub fn run(
             break;
         }
         tell(&format!("recording {} of {count}", number + 1));
-        let recording = record(options, ground, program, number)?;
+        let recording = match record(options, (ground, stop), program, number) {
+            Err(_) if stop.load(Ordering::Relaxed) => break,
+            recording => recording?,
+        };
         outcome.add(&recording);
         if let (0, Some(path)) = (number, &options.log_writes) {
             write_log_writes(&recording.log, path)?;
@@ -583,9 +593,12 @@ pub fn run(
         let seed = derive_seed(options.seed, "cuts", number);
         let figure = uniform_cuts(&recording.log, recording.between, share(options.pulls), seed);
         let hunt = hot_cuts(&recording.log, recording.between, share(options.hunt), seed);
-        let mut states = state::States::new(options, ground, program, &recording, number);
+        let mut states = state::States::new(options, (ground, stop), program, &recording, number);
         for ((sample, cuts), is_hunt) in samples.iter_mut().zip([figure, hunt]).zip([false, true]) {
-            states.pull(&cuts, is_hunt, sample, &mut outcome.kept, tell, stop)?;
+            match states.pull(&cuts, is_hunt, sample, &mut outcome.kept, tell) {
+                Err(_) if stop.load(Ordering::Relaxed) => break,
+                pulled => pulled?,
+            }
         }
         states.end_worker();
     }
@@ -631,7 +644,7 @@ impl Outcome {
 /// Serves the stack over fresh drives, makes the file system, works on it, and records all of it.
 fn record(
     options: &Options,
-    ground: &Ground,
+    (ground, stop): (&Ground, &Arc<AtomicBool>),
     program: &Program,
     number: u64,
 ) -> Result<Recording, Error> {
@@ -649,7 +662,7 @@ fn record(
     }
     let disks = opened.as_ref().map_or(drives, |opened| vec![Arc::clone(&opened.device)]);
     let seed = derive_seed(options.seed, "guest", number);
-    let mut stage = ground.stage(options, &disks, program, seed)?;
+    let mut stage = ground.stage(options, &disks, program, seed, stop)?;
     let run = derive_seed(options.seed, "run", number);
     let (worker, point) = (&mut stage.worker, &stage.point);
     for command in Guests::commands(options)? {

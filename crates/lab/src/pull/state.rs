@@ -84,6 +84,7 @@ pub struct Failing {
 pub(super) struct States<'a> {
     options: &'a Options,
     ground: &'a Ground,
+    stop: &'a Arc<AtomicBool>,
     program: &'a Program,
     recording: &'a Recording,
     /// The recording's number.
@@ -120,14 +121,14 @@ struct Made {
 impl<'a> States<'a> {
     pub(super) fn new(
         options: &'a Options,
-        ground: &'a Ground,
+        (ground, stop): (&'a Ground, &'a Arc<AtomicBool>),
         program: &'a Program,
         recording: &'a Recording,
         number: u64,
     ) -> States<'a> {
         let run = derive_seed(options.seed, "run", number);
         let (worker, slots, in_slots) = (None, Vec::new(), None);
-        States { options, ground, program, recording, number, worker, slots, in_slots, run }
+        States { options, ground, stop, program, recording, number, worker, slots, in_slots, run }
     }
 
     /// Judges a state at each of the cuts, which are in order.
@@ -138,7 +139,6 @@ impl<'a> States<'a> {
         sample: &mut Samples,
         kept: &mut Vec<PathBuf>,
         tell: &mut dyn FnMut(&str),
-        stop: &AtomicBool,
     ) -> Result<(), Error> {
         let label = if is_hunt { "hunt" } else { "figure" };
         let hunt = Policy::hunt();
@@ -147,7 +147,7 @@ impl<'a> States<'a> {
         let log = Arc::clone(&self.recording.log);
         let mut history = History::new(log, self.options.fault(), Some(unit));
         for (&cut, index) in cuts.iter().zip(1_u64..) {
-            if stop.load(Ordering::Relaxed) {
+            if self.stop.load(Ordering::Relaxed) {
                 break;
             }
             let policy = match is_hunt {
@@ -329,9 +329,10 @@ impl<'a> States<'a> {
             (Some(worker), _) => worker,
             (None, Ground::Guest(guests)) => {
                 let disk = |slot: &Slot| Arc::new(slot.clone()) as Arc<dyn Device>;
-                guests.start(self.program, self.slots.iter().map(disk), true, JUDGE_SEED)?
+                let disks = self.slots.iter().map(disk);
+                guests.start(self.program, disks, true, JUDGE_SEED, self.stop)?
             }
-            (None, Ground::Host(_)) => self.program.start()?,
+            (None, Ground::Host(_)) => self.program.start(self.stop)?,
         };
         Ok(self.worker.insert(worker))
     }
@@ -422,7 +423,7 @@ pub struct Kept {
 /// A file that is none or has gone, a log that is damaged or another's.
 pub fn kept(path: &Path) -> Result<Kept, Error> {
     let wrong = |text: String| Error::usage(format!("{}: {text}", path.display()));
-    let text = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    let text = host::files::read_named(path).map_err(|error| wrong(error.to_string()))?;
     let failing: Failing = serde_json::from_slice(&text)
         .map_err(|error| wrong(format!("no state that pull has kept: {error}")))?;
     // What lies elsewhere has not been kept with it.
@@ -485,7 +486,8 @@ pub fn replay(kept: &Kept, ground: &Ground, program: &Program) -> Result<Replaye
     let unit = failing.unit_bytes;
     let made = Made { cut, policy, seed: failing.seed, unit };
     let mut history = History::new(Arc::clone(&recording.log), options.fault(), Some(unit));
-    let mut states = States::new(options, ground, program, &recording, 0);
+    let stop = Arc::default();
+    let mut states = States::new(options, (ground, &stop), program, &recording, 0);
     states.run = failing.run;
     let judgement = states.judge(&mut history, made)?;
     states.end_worker();

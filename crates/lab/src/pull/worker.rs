@@ -7,6 +7,8 @@
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -19,6 +21,8 @@ use serde::{Deserialize, Serialize};
 pub const STATE_TIME: Duration = Duration::from_secs(60);
 /// How long everything else may take.
 const TASK_TIME: Duration = Duration::from_secs(600);
+/// How long the wish to stop may go unnoticed.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// What is to be done.
 #[derive(Debug, Serialize, Deserialize)]
@@ -157,7 +161,7 @@ impl Drop for Process {
 }
 
 impl Program {
-    pub(super) fn start(&self) -> Result<Worker, Error> {
+    pub(super) fn start(&self, stop: &Arc<AtomicBool>) -> Result<Worker, Error> {
         let failed = |error: &io::Error| Error::from_io("starting what mounts and works", error);
         let mut command = Command::new(&self.path);
         command.args(&self.arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -173,7 +177,7 @@ impl Program {
             }
         });
         let life = Process { child, input: Some(input) };
-        Ok(Worker::new(Box::new(life), said, self.state_time))
+        Ok(Worker::new(Box::new(life), said, self.state_time, stop))
     }
 }
 
@@ -183,6 +187,8 @@ pub(super) struct Worker {
     said: Receiver<Line>,
     /// How long a state may take, in real time.
     state_time: Duration,
+    /// Nothing is waited for any more.
+    stop: Arc<AtomicBool>,
 }
 
 /// How waiting for the worker ended.
@@ -198,11 +204,18 @@ pub(super) enum Waited {
 enum NoAnswer {
     Late,
     Ended,
+    /// The user has asked for the end.
+    Interrupted,
 }
 
 impl Worker {
-    pub(super) fn new(life: Box<dyn Life>, said: Receiver<Line>, state_time: Duration) -> Worker {
-        Worker { life, said, state_time }
+    pub(super) fn new(
+        life: Box<dyn Life>,
+        said: Receiver<Line>,
+        state_time: Duration,
+        stop: &Arc<AtomicBool>,
+    ) -> Worker {
+        Worker { life, said, state_time, stop: Arc::clone(stop) }
     }
 
     fn send_task(&mut self, task: &Task) -> Result<(), Error> {
@@ -212,15 +225,24 @@ impl Worker {
     }
 
     fn hear(&mut self, time: Duration) -> Result<Result<(Said, Option<u64>), NoAnswer>, Error> {
-        match self.said.recv_timeout(time) {
-            Ok(line) => match serde_json::from_str(&line.text) {
-                Ok(said) => Ok(Ok((said, line.time_nanoseconds))),
-                Err(error) => {
-                    Err(Error::failed(format!("what the worker says makes no sense: {error}")))
+        let end = Instant::now() + time;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            match self.said.recv_timeout(left.min(LOOK)) {
+                Ok(line) => {
+                    let said = serde_json::from_str(&line.text).map_err(|error| {
+                        Error::failed(format!("what the worker says makes no sense: {error}"))
+                    })?;
+                    return Ok(Ok((said, line.time_nanoseconds)));
                 }
-            },
-            Err(RecvTimeoutError::Timeout) => Ok(Err(NoAnswer::Late)),
-            Err(RecvTimeoutError::Disconnected) => Ok(Err(NoAnswer::Ended)),
+                // The signal that asks for the end may have reached the worker too.
+                Err(_) if self.stop.load(Ordering::Relaxed) => {
+                    return Ok(Err(NoAnswer::Interrupted));
+                }
+                Err(RecvTimeoutError::Timeout) if left.is_zero() => return Ok(Err(NoAnswer::Late)),
+                Err(RecvTimeoutError::Timeout) => (),
+                Err(RecvTimeoutError::Disconnected) => return Ok(Err(NoAnswer::Ended)),
+            }
         }
     }
 
@@ -244,6 +266,7 @@ impl Worker {
                 }
                 Ok((Said::Done | Said::Judged(_), time)) => return Ok(time),
                 Ok((Said::Failed(text), _)) => return Err(Error::failed(text)),
+                Err(NoAnswer::Interrupted) => return Err(interrupted()),
                 Err(NoAnswer::Late) => {
                     return Err(Error::failed("the work on the file system hangs"));
                 }
@@ -264,6 +287,7 @@ impl Worker {
             Ok((Said::Judged(judgement), _)) => Ok(Waited::Judged(*judgement)),
             Ok((Said::Failed(text), _)) => Err(Error::failed(text)),
             Ok((Said::Mark(_) | Said::Done, _)) => Err(Error::failed("the worker makes no sense")),
+            Err(NoAnswer::Interrupted) => Err(interrupted()),
             Err(NoAnswer::Late) => Ok(Waited::Hangs),
             Err(NoAnswer::Ended) => match self.life.last_words() {
                 Some(why) => Ok(Waited::Stopped(why)),
@@ -276,6 +300,10 @@ impl Worker {
     pub(super) fn end(mut self) {
         self.life.end();
     }
+}
+
+fn interrupted() -> Error {
+    Error::interrupted("it was asked to end")
 }
 
 /// Writes a whole line at once.
@@ -469,7 +497,8 @@ mod tests {
 
     fn shell(script: &str, state_time: Duration) -> Worker {
         let arguments = ["-c", script].map(str::to_owned).to_vec();
-        Program { path: PathBuf::from("/bin/sh"), arguments, state_time }.start().unwrap()
+        let program = Program { path: PathBuf::from("/bin/sh"), arguments, state_time };
+        program.start(&Arc::default()).unwrap()
     }
 
     /// A kernel that hangs in a mount: what waits for it says nothing any more, and is killed.
@@ -479,6 +508,17 @@ mod tests {
         assert!(matches!(worker.judge(state()), Ok(Waited::Hangs)));
         // It waits for the process, which ends only because it is killed.
         drop(worker);
+    }
+
+    #[test]
+    fn nothing_is_waited_for_once_the_end_is_asked_for() {
+        let mut worker = shell("while read -r task; do :; done", Duration::from_secs(600));
+        worker.stop.store(true, Ordering::Relaxed);
+        let Err(error) = worker.judge(state()) else { panic!("it never answers") };
+        assert_eq!(error.exit_code(), Error::interrupted("").exit_code(), "{error}");
+        let task = Task::Run { command: String::new() };
+        let error = worker.carry_out(&task).unwrap_err();
+        assert_eq!(error.exit_code(), Error::interrupted("").exit_code(), "{error}");
     }
 
     #[test]
@@ -510,7 +550,7 @@ mod tests {
     #[test]
     fn a_kernel_that_stops_is_what_a_state_showed() {
         let (_, said) = mpsc::channel();
-        let mut worker = Worker::new(Box::new(Stopped), said, STATE_TIME);
+        let mut worker = Worker::new(Box::new(Stopped), said, STATE_TIME, &Arc::default());
         let Ok(Waited::Stopped(why)) = worker.judge(state()) else { panic!("it has stopped") };
         assert_eq!(why, "Kernel panic - not syncing");
     }

@@ -17,6 +17,7 @@ use serve::{Opened, ServeWith};
 use super::attached::{self, Attached, Wanted};
 use super::folder::MEMBERS;
 use super::in_guest::{self, GuestRows, Job, Worker};
+use super::limit;
 use super::members::{Members, empty_stores, put_in_place};
 use super::rows::{self, Ground as RowGround};
 use super::written::{add_written, prepared_for};
@@ -86,7 +87,7 @@ pub(super) struct Execution<'a> {
     kernel: Option<Kernel>,
     /// What guests found that were booted together with earlier ones, by block, position and first
     /// workload.
-    ahead: BTreeMap<(u32, usize, usize), GuestRows>,
+    ahead: BTreeMap<(u32, usize, usize), GuestBooted>,
     /// Where file systems appear, once there was one.
     point: Option<PathBuf>,
     /// Configurations that this machine cannot have, by identity, with the reason.
@@ -99,6 +100,13 @@ pub(super) struct Found {
     pub(super) metrics: BTreeMap<String, f64>,
     pub(super) members: Vec<MemberTraffic>,
     pub(super) flags: Vec<Doubt>,
+}
+
+/// A guest that was booted.
+enum GuestBooted {
+    Ended(GuestRows),
+    /// It had not ended after so much real time.
+    Over(Duration),
 }
 
 /// One visit of a configuration in a block.
@@ -671,12 +679,16 @@ impl<'a> Execution<'a> {
             }
             self.tell(visit, first, observer);
             let key = (visit.block, visit.position, group[0]);
+            if !self.ahead.contains_key(&key) {
+                self.boot(visit.block, &turns[visit.position..], visit.position)?;
+            }
             let rows = match self.ahead.remove(&key) {
-                Some(rows) => rows,
-                None => {
-                    self.boot(visit.block, &turns[visit.position..], visit.position)?;
-                    self.ahead.remove(&key).unwrap_or_else(|| Ok(Vec::new()))
+                Some(GuestBooted::Ended(rows)) => rows,
+                Some(GuestBooted::Over(limit)) => {
+                    self.skip(visit, &group, &limit::over(limit), observer)?;
+                    continue;
                 }
+                None => Ok(Vec::new()),
             };
             if self.stop.load(Ordering::Relaxed) {
                 return Err(Broken::Stopped);
@@ -707,7 +719,7 @@ impl<'a> Execution<'a> {
             return Err(Error::failed("nothing was named that measures inside a guest"));
         };
         let most = std::thread::available_parallelism().map_or(1, usize::from);
-        let (mut keys, mut jobs) = (Vec::new(), Vec::new());
+        let (mut keys, mut jobs, mut limit) = (Vec::new(), Vec::new(), Duration::ZERO);
         'all: for (turn, position) in turns.iter().zip(first..) {
             let configuration = &self.plan.configurations[turn.configuration];
             let visit = Visit { block, position, turn, configuration };
@@ -728,12 +740,19 @@ impl<'a> Execution<'a> {
                     order::places_seed(self.plan, block),
                     order::visit_seed(self.plan, configuration, block),
                 );
+                limit = limit.max(limit::limit_of(self.plan, &group, configuration));
                 jobs.push(Job::new((self.plan, &group), configuration, worker, seeds)?);
                 keys.push(key);
             }
         }
         let begun = Instant::now();
-        self.ahead.extend(keys.into_iter().zip(in_guest::run_all(&jobs, kernel, self.stop)));
+        let (rows, is_over) =
+            limit::within(limit, self.stop, |halt| in_guest::run_all(&jobs, kernel, halt));
+        let rows = rows.into_iter().map(|rows| match rows {
+            Err(_) if is_over => GuestBooted::Over(limit),
+            rows => GuestBooted::Ended(rows),
+        });
+        self.ahead.extend(keys.into_iter().zip(rows));
         let guests = u32::try_from(jobs.len().max(1)).unwrap_or(u32::MAX);
         self.boot_took = begun.elapsed() / guests;
         Ok(())
@@ -811,8 +830,14 @@ impl<'a> Execution<'a> {
                     return Err(Error::failed("nothing was named that makes power cuts"));
                 };
                 let mut tell = |text: &str| tracing::debug!("{text}");
-                let outcome = run_apart(&options, program, &mut tell, self.stop)?;
-                Ok(outcome.map(|outcome| pulled::found(&options, &outcome)))
+                let limit = limit::limit_of(plan, &[workload], configuration);
+                let (outcome, is_over) = limit::within(limit, self.stop, |halt| {
+                    run_apart(&options, program, &mut tell, halt)
+                });
+                if is_over {
+                    return Err(Error::failed(limit::over(limit)));
+                }
+                Ok(outcome?.map(|outcome| pulled::found(&options, &outcome)))
             });
             match pulled {
                 Ok(Some(found)) => self.trial_found(visit, workload, found, observer)?,

@@ -32,6 +32,21 @@ pub(crate) const TRIALS: &str = "trials.jsonl";
 pub(crate) const PROGRESS: &str = "progress.json";
 pub(crate) const NOTES: &str = "notes.txt";
 pub(super) const MEMBERS: &str = "members";
+/// The most that is read of a file of a run, in bytes: somebody else may have made it.
+pub(crate) fn most_bytes(name: &str) -> u64 {
+    match name {
+        TRIALS => 1 << 30,
+        PLAN => 256 << 20,
+        PLAN_TEXT | COURSE | NOTES => 16 << 20,
+        _ => 4 << 20,
+    }
+}
+
+/// Reads a file of a run.
+pub(crate) fn read_file(folder: &Path, name: &str) -> io::Result<Vec<u8>> {
+    files::read_untrusted(&folder.join(name), most_bytes(name))
+}
+
 /// The folder of runs below the current one.
 pub(crate) const RUNS: &str = "raidloom-runs";
 
@@ -58,6 +73,7 @@ pub(crate) fn make(folder: &Path) -> Result<(), Error> {
             _ => Error::usage(text),
         }
     };
+    files::refuse_link_of_another(folder)?;
     // Whatever the umask: a journal is obeyed only where no other user may write.
     DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(|error| refuse(&error))?;
     let mut entries = fs::read_dir(folder).map_err(|error| refuse(&error))?;
@@ -171,7 +187,7 @@ pub(super) fn edited(folder: &Path) -> Result<(bool, bool), Error> {
     }
     let sums: Sums = read_json(folder, SUMS)?;
     let is_other = |name: &str, sum: &Sum| {
-        fs::read(folder.join(name)).map_or(true, |bytes| Sum::of(&bytes) != *sum)
+        read_file(folder, name).map_or(true, |bytes| Sum::of(&bytes) != *sum)
     };
     Ok((is_other(PLAN_TEXT, &sums.plan), is_other(PLAN, &sums.resolved)))
 }
@@ -220,8 +236,10 @@ pub(crate) fn read_part(folder: &Path) -> Result<Option<Part>, Error> {
 
 /// The plan as it was said.
 pub(crate) fn read_text(folder: &Path) -> Result<String, Error> {
-    let path = folder.join(PLAN_TEXT);
-    fs::read_to_string(&path).map_err(|error| Error::from_io(path.display(), &error))
+    let failed = |error| Error::from_io(folder.join(PLAN_TEXT).display(), &error);
+    let bytes = read_file(folder, PLAN_TEXT).map_err(failed)?;
+    let not_text = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+    String::from_utf8(bytes).map_err(|error| failed(not_text(error)))
 }
 
 pub(super) fn read_host(folder: &Path) -> Result<Host, Error> {
@@ -230,7 +248,7 @@ pub(super) fn read_host(folder: &Path) -> Result<Host, Error> {
 
 fn read_json<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<T, Error> {
     let path = folder.join(name);
-    let bytes = fs::read(&path).map_err(|error| match error.kind() {
+    let bytes = read_file(folder, name).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound if !folder.is_dir() => {
             Error::usage(format!("there is no run at {}", folder.display()))
         }

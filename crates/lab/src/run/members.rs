@@ -1,17 +1,18 @@
 //! The files and devices that a run stands on: checked, made, and put into the place of their names
 //! in stacks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use block::Node;
 use reactor::derive_seed;
-use results::{OneDisk, Plan};
+use results::{OneDisk, Plan, course};
 
 use super::fill::fill;
+use crate::cell::CellSettings;
 use crate::plan::{Leaf, MadeFile, leaves};
-use crate::stacks;
+use crate::{order, stacks};
 use host::Error;
 use host::facts;
 use host::guard::{Access, Guard};
@@ -44,6 +45,30 @@ impl Members {
     /// Asks the guard about everything that is there already, before anything is written.
     pub(super) fn check(&self, guard: &Guard) -> Result<(), Error> {
         Ok(self.existing.iter().try_for_each(|path| guard.check(path))?)
+    }
+
+    /// The arrays that a run of the plan makes of files and devices that were there before: each
+    /// visit makes its own, by its seed.
+    pub(super) fn own_arrays(&self, plan: &Plan) -> Result<HashSet<[u8; 16]>, Error> {
+        let mut own = HashSet::new();
+        if self.existing.is_empty() {
+            return Ok(own);
+        }
+        let [.., last_look] = course::LOOKS;
+        for configuration in &plan.configurations {
+            let node = stacks::parse(&configuration.stack)?;
+            let new_array = CellSettings::of(&configuration.settings)?.new_array;
+            let Some((new_array, layer)) = new_array.zip(serve::array_with_metadata(&node)) else {
+                continue;
+            };
+            let visits = (0..plan.blocks.max(last_look) + course::RACE_BLOCKS_MIN)
+                .map(|block| order::visit_seed(plan, configuration, block));
+            // The first is that with which it is tried whether the stack can be opened.
+            for seed in std::iter::once(0).chain(visits) {
+                own.insert(serve::new_array_uuid(&new_array, layer, seed)?);
+            }
+        }
+        Ok(own)
     }
 
     /// The folders and devices whose storage the figures depend on.

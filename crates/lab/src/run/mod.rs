@@ -26,6 +26,7 @@ mod execute;
 mod fill;
 mod folder;
 pub(crate) mod in_guest;
+mod limit;
 mod members;
 mod pulled;
 mod rows;
@@ -47,7 +48,8 @@ use execute::Execution;
 use folder::MEMBERS;
 pub(crate) use folder::{
     COURSE, HOST, NOTES, PLAN, PLAN_TEXT, PROGRESS, RUNS, SHARD, SUMS, TRIALS,
-    by_default as folder_by_default, json, make as make_folder, read_part, read_text,
+    by_default as folder_by_default, json, make as make_folder, most_bytes, read_file, read_part,
+    read_text,
 };
 use host::guard::{Consent, Guard};
 use host::{Error, facts, journal};
@@ -321,7 +323,9 @@ pub fn resume(
         observer.note(&note);
     }
     let members = Members::of(&plan)?;
-    let guard = Guard::new(options.consent.clone()).protecting(&folder);
+    // What a killed run has left on its members, it had the consent for.
+    let guard =
+        Guard::new(options.consent.clone()).protecting(&folder).owning(members.own_arrays(&plan)?);
     members.check(&guard)?;
     guard.refuse_stray_consent()?;
     crate::plan::room(&plan, &folder)?;
@@ -428,18 +432,16 @@ pub fn read(folder: &Path) -> Result<Run, Error> {
     let plan = folder::read_plan(folder)?;
     let host = folder::read_host(folder)?;
     let path = folder.join(TRIALS);
-    let bytes = match std::fs::read(&path) {
+    let bytes = match folder::read_file(folder, TRIALS) {
         Ok(bytes) => bytes,
         // The run was killed before it came so far.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(Error::from_io(path.display(), &error)),
     };
     let lines = record::read_lines(&path, &bytes)?;
-    let mut notes: Vec<String> = std::fs::read_to_string(folder.join(NOTES))
-        .unwrap_or_default()
-        .lines()
-        .map(str::to_owned)
-        .collect();
+    let bytes = folder::read_file(folder, NOTES).unwrap_or_default();
+    let mut notes: Vec<String> =
+        String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect();
     notes.extend(lines.note);
     notes.extend(folder::read_part(folder)?.map(|part| part.shard.note()));
     if folder::edited(folder)?.1 {

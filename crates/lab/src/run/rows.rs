@@ -22,6 +22,7 @@ use stack::{BuildContext, OpenFiles, Stack};
 use super::attached::Attached;
 use super::audited;
 use super::execute::{Broken, Execution, Found, Visit};
+use super::limit;
 use crate::audit::TargetMeter;
 use crate::plan::suite;
 use crate::{Observer, stacks};
@@ -182,6 +183,7 @@ pub(super) fn run(
         (Ground::Folder(_), None) => unreachable!("a folder was found above"),
     };
     let stop = execution.stop();
+    let limit = limit::limit_of(execution.plan(), group, visit.configuration);
     let ticker = Ticker::new();
     execution.preparing();
     let mut recorder = Recorder {
@@ -196,12 +198,13 @@ pub(super) fn run(
         prepared: false,
         broken: None,
     };
-    let mut session = Session::new(reactor, stop, &ticker, &mut meter, &mut recorder);
-    session.files = &Files;
-    session.only = only;
-    (session.seed, session.data_seed) = (seed, data_seed);
-    let result = (its.run)(target, &settings, &mut session);
-    drop(session);
+    let (result, is_over) = limit::within(limit, stop, |halt| {
+        let mut session = Session::new(reactor, halt, &ticker, &mut meter, &mut recorder);
+        session.files = &Files;
+        session.only = only;
+        (session.seed, session.data_seed) = (seed, data_seed);
+        (its.run)(target, &settings, &mut session)
+    });
     let Recorder { execution, observer, rows, broken, .. } = recorder;
     if let Some(broken) = broken {
         return Err(broken);
@@ -211,6 +214,8 @@ pub(super) fn run(
         execution.trial_found(visit, workload, median(&found), observer)?;
     }
     match result {
+        // Whatever it made of that.
+        _ if is_over => execution.skip(visit, group, &limit::over(limit), observer),
         Err(error) if cannot(&error) => execution.skip(visit, group, &error.to_string(), observer),
         Err(error) => Err(error.into()),
         Ok(()) if stop.load(std::sync::atomic::Ordering::Relaxed) => Err(Broken::Stopped),
