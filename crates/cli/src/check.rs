@@ -163,6 +163,16 @@ fn findings() -> Vec<Finding> {
             remedy: host::rbd::remedy(),
         },
         Finding {
+            name: "Landlock",
+            needed: false,
+            found: confine::supported()
+                .map(|()| "the kernel has it".to_owned())
+                .map_err(|_| "this kernel has none, or it is switched off".to_owned()),
+            purpose: "programs started on a target (mkfs, fio, a guest's kernel) write nowhere \
+                else; without it root starts no guest",
+            remedy: "Linux 5.13 or newer with landlock among the modules of `lsm=`".to_owned(),
+        },
+        Finding {
             name: "kernel of guests",
             needed: false,
             found: guest::Kernel::find()

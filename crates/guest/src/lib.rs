@@ -17,6 +17,7 @@ pub mod counter;
 mod kernel;
 mod machine;
 mod message;
+mod public;
 mod scheduler;
 pub mod setup;
 

@@ -8,17 +8,23 @@
 //!     time, d0, d1 …   sockets, which we listen on
 //!     own/             job, power-off, status
 //!     out/             what the job leaves behind     (writable, /mnt/out inside)
+//!     uml/             the kernel's own
+//!     memory           where its memory is kept       (link to a folder of its own)
 //!     before           what another guest has left    (link, /mnt/before inside)
 //!     console          what the kernel says
 //! ```
+//!
+//! Root in a guest is not held back by it: `mount -o remount,rw /` works there. What holds is that
+//! the host's kernel lets the guest's processes write to `own`, `out` and `uml`, and nowhere else
+//! ([`Confinement`]). Where root has started it, they also read only what [`public`] says.
 //!
 //! Two processes belong to a guest: the kernel, which leads a process group of its own, and a
 //! watchdog that waits for the end of a pipe of ours. Whichever way we end, `kill -9` included, the
 //! pipe ends, and the watchdog kills the group and removes the folder.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
@@ -27,20 +33,21 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use block::{Error, ErrorKind, Reactor, Time};
+use confine::{Confinement, Teller, Watchdog};
 use export::vhost_user::Done;
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::fs::StatVfsMountFlags;
+use rustix::fs::{OFlags, StatVfsMountFlags};
 use rustix::process::{Pid, Signal};
 use rustix::thread::CpuSet;
+use tempfile::TempDir;
 
 use crate::scheduler::DATE;
-use crate::{Cut, Disk, Drive, Kernel, Scheduler};
+use crate::{Cut, Disk, Drive, Kernel, Scheduler, public};
 
 /// What is run first inside.
 const INIT: &str = include_str!("inside/init.sh");
-/// Waits until its input ends, then clears up: `$1` is the process group, `$2` the folder. A line
-/// says that the group is gone, whose number may be another's from then on.
-const WATCHDOG: &str = r#"read -r gone || kill -KILL -- "-$1"; read -r _; rm -rf -- "$2""#;
+/// The most that is taken of a file that a guest has left.
+const LEFT_BYTES_MAX: u64 = 64 << 20;
 /// How long a kernel may take until it calls for the first time, in real time.
 const FIRST_CALL_MAX: Duration = Duration::from_secs(60);
 /// The least memory that a guest starts with.
@@ -123,13 +130,13 @@ impl Outcome {
     /// Whether the work of a [`Setup`](crate::Setup) has begun: all is made and mounted.
     #[must_use]
     pub fn has_begun(&self) -> bool {
-        self.folder.0.join("out/begun").exists()
+        self.folder.path.join("out/begun").exists()
     }
 
     /// The folder that was `$OUT`.
     #[must_use]
     pub fn folder(&self) -> PathBuf {
-        self.folder.0.join("out")
+        self.folder.path.join("out")
     }
 }
 
@@ -159,6 +166,7 @@ impl Boot<'_> {
     /// that it said; a device that fails to open.
     pub fn run(&self, go_on: &(dyn Fn() -> bool + Sync)) -> Result<Outcome, Error> {
         check_memory(self.memory_bytes)?;
+        check_confined(rustix::process::geteuid().is_root(), confine::supported().is_ok())?;
         // A thread of its own, for it takes its processor with it.
         std::thread::scope(|scope| {
             let thread = scope.spawn(|| {
@@ -221,11 +229,12 @@ impl Boot<'_> {
             .prefix("raidloom-guest-")
             .tempdir()
             .map_err(|error| failed("making a folder for the guest", error))?;
-        let folder = Folder(path.keep(), None);
-        let at = |name: &str| folder.0.join(name);
+        let folder = Folder { path: path.keep(), memory: None, watchdog: None };
+        let at = |name: &str| folder.path.join(name);
         let make = || -> io::Result<()> {
             fs::create_dir(at("own"))?;
             fs::create_dir(at("out"))?;
+            fs::create_dir(at("uml"))?;
             symlink(self.kernel.linux(), at("linux"))?;
             if let Some(before) = self.before {
                 symlink(before, at("before"))?;
@@ -236,7 +245,7 @@ impl Boot<'_> {
             fs::write(at("init"), INIT)?;
             fs::set_permissions(at("init"), fs::Permissions::from_mode(0o755))
         };
-        make().map_err(|error| failed(&folder.0.display().to_string(), error))?;
+        make().map_err(|error| failed(&folder.path.display().to_string(), error))?;
         Ok(folder)
     }
 
@@ -245,7 +254,7 @@ impl Boot<'_> {
             .write(true)
             .create_new(true)
             .mode(0o600)
-            .open(folder.0.join("console"))
+            .open(folder.path.join("console"))
             .map_err(|error| failed("the guest's console", error))?;
         let errors = console.try_clone().map_err(|error| failed("the guest's console", error))?;
         let mut command = Command::new("setarch");
@@ -260,56 +269,93 @@ impl Boot<'_> {
         command.args(self.parameters.split_whitespace());
         let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
         command.env_clear().env("PATH", path).env("HOME", ".");
-        command.env("TMPDIR", memory_folder(self.memory_bytes)?);
+        let memory = tempfile::Builder::new()
+            .prefix("raidloom-guest-memory-")
+            .tempdir_in(memory_folder(self.memory_bytes)?)
+            .map_err(|error| failed("a folder for the guest's memory", error))?;
+        symlink(memory.path(), folder.path.join("memory"))
+            .map_err(|error| failed("a folder for the guest's memory", error))?;
+        command.env("TMPDIR", "./memory");
         command.env("LD_PRELOAD", "./random.so");
         command.env("RAIDLOOM_GUEST_SEED", self.seed.to_string());
-        command.current_dir(&folder.0).process_group(0);
+        command.current_dir(&folder.path).process_group(0);
         command.stdin(Stdio::null()).stdout(console).stderr(errors);
-        let kernel = command.spawn().map_err(|error| match error.kind() {
+        let confinement = self.confinement(folder, memory.path());
+        let mut watchdog = Watchdog::start([folder.path.as_path(), memory.path()])
+            .map_err(|error| failed("starting the guest's watchdog", error))?;
+        folder.memory = Some(memory);
+        let kernel = confinement.spawn(&mut command).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Error::new(
                 ErrorKind::NotFound,
                 "setarch is not on the PATH: apt-get install util-linux",
             ),
             _ => failed("starting the guest", error),
         })?;
-        let group = kernel.id();
         let mut processes = Processes { kernel, gone: None };
-        let watchdog = Command::new("sh")
-            .args(["-c", WATCHDOG, "watchdog", &group.to_string()])
-            .arg(&folder.0)
-            .process_group(0)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| failed("starting the guest's watchdog", error))?;
-        let input = watchdog.stdin.as_ref().map(|input| input.as_fd().try_clone_to_owned());
-        folder.1 = Some(watchdog);
-        processes.gone = input
-            .transpose()
-            .map_err(|error| failed("starting the guest's watchdog", error))?
-            .map(File::from);
+        let teller = watchdog.watch(&processes.kernel);
+        folder.watchdog = Some(watchdog);
+        processes.gone =
+            Some(teller.map_err(|error| failed("starting the guest's watchdog", error))?);
         Ok(processes)
+    }
+
+    /// What the guest's processes may do on the host.
+    fn confinement(&self, folder: &Folder, memory: &Path) -> Confinement {
+        let own = ["own", "out", "uml"].map(|name| folder.path.join(name));
+        let confinement = Confinement::writing_to(own.into_iter().chain([memory.to_owned()]));
+        if !rustix::process::geteuid().is_root() {
+            return confinement;
+        }
+        let kernel = [folder.path.clone(), self.kernel.linux().to_owned()];
+        let before = self.before.map(Path::to_owned);
+        let work = public::of_system().into_iter().chain(public::named_in(self.job));
+        confinement.reading(kernel.into_iter().chain(before).chain(work))
     }
 }
 
-/// A guest's own folder, removed with this value, and the watchdog, which removes it where this
+/// Whether a guest may be started: with root's rights on a kernel that holds it to nothing, root in
+/// the guest could write to any file of the host.
+fn check_confined(is_root: bool, is_held: bool) -> Result<(), Error> {
+    if is_root && !is_held {
+        return Err(Error::new(
+            ErrorKind::Refused,
+            "this kernel has no Landlock, which alone keeps a guest that root starts from the \
+            host's files: start it as another user, which a guest needs no root for",
+        ));
+    }
+    Ok(())
+}
+
+/// A guest's own folders, removed with this value, and the watchdog, which removes them where this
 /// process does not come to it.
 #[derive(Debug)]
-struct Folder(PathBuf, Option<Child>);
+struct Folder {
+    path: PathBuf,
+    /// Where the kernel keeps the guest's memory.
+    memory: Option<TempDir>,
+    watchdog: Option<Watchdog>,
+}
 
 impl Folder {
     fn listen(&self, name: &str) -> Result<UnixListener, Error> {
         // A socket's path is at most 107 bytes, which this folder's may be longer than.
-        let folder = File::open(&self.0).map_err(|error| failed("the guest's folder", error))?;
+        let folder = File::open(&self.path).map_err(|error| failed("the guest's folder", error))?;
         let path = format!("/proc/self/fd/{}/{name}", folder.as_raw_fd());
         UnixListener::bind(path).map_err(|error| failed("a socket for the guest", error))
     }
 
-    /// What a file holds, as text; nothing where there is none.
+    /// What a file holds, as text; nothing where there is none. The guest may have put anything in
+    /// its place: no link is followed, and nothing but a file is read.
     fn read(&self, name: &str) -> String {
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let opened =
+            File::options().read(true).custom_flags(flags.bits() as i32).open(self.path.join(name));
         let mut bytes = Vec::new();
-        let _ = File::open(self.0.join(name)).and_then(|mut file| file.read_to_end(&mut bytes));
+        if let Ok(file) = opened
+            && file.metadata().is_ok_and(|data| data.is_file())
+        {
+            let _ = file.take(LEFT_BYTES_MAX).read_to_end(&mut bytes);
+        }
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
@@ -322,11 +368,9 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         // What cannot be removed is in the system's folder for such things, with a telling name.
-        let _ = fs::remove_dir_all(&self.0);
-        if let Some(mut watchdog) = self.1.take() {
-            let _ = watchdog.kill();
-            let _ = watchdog.wait();
-        }
+        let _ = fs::remove_dir_all(&self.path);
+        drop(self.memory.take());
+        // And the watchdog, which has nothing to remove any more.
     }
 }
 
@@ -350,7 +394,7 @@ fn last_words(console: &str) -> String {
 struct Processes {
     kernel: Child,
     /// Where the watchdog is told that they are gone.
-    gone: Option<File>,
+    gone: Option<Teller>,
 }
 
 impl Processes {
@@ -402,8 +446,8 @@ impl Drop for Processes {
             let _ = rustix::process::kill_process_group(group, Signal::KILL);
         }
         let _ = self.kernel.wait();
-        if let Some(mut gone) = self.gone.take() {
-            let _ = gone.write_all(b"gone\n");
+        if let Some(teller) = self.gone.take() {
+            teller.gone();
         }
     }
 }
@@ -481,6 +525,28 @@ mod tests {
     fn how_a_job_ended_is_read_or_it_has_not() {
         assert_eq!(parse_status("3 1136073600000000256\n"), Some((3, DATE + 256)));
         assert_eq!([parse_status(""), parse_status("0"), parse_status("x 1")], [None; 3]);
+    }
+
+    #[test]
+    fn root_starts_no_guest_that_nothing_holds() {
+        let refused = check_confined(true, false).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Refused);
+        assert!(refused.to_string().contains("no Landlock"), "{refused}");
+        for (is_root, is_held) in [(true, true), (false, true), (false, false)] {
+            assert!(check_confined(is_root, is_held).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_guest_leaves_nothing_that_leads_elsewhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("file"), "text").unwrap();
+        symlink(at("file"), at("link")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), rustix::fs::Mode::RWXU).unwrap();
+        let folder = Folder { path: folder.keep(), memory: None, watchdog: None };
+        let read = ["file", "link", "pipe", "none"].map(|name| folder.read(name));
+        assert_eq!(read, ["text", "", "", ""]);
     }
 
     #[test]

@@ -5,6 +5,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +18,7 @@ use block::{
 use export::vhost_user::Done;
 use export::vhost_user::request::{Ask, Status};
 use guest::{Boot, Cut, Kernel, Outcome, Processor};
+use rustix::process::{Pid, Signal};
 use testkit::{Fault, Memory};
 
 const MEBIBYTE: u64 = 1 << 20;
@@ -98,6 +101,20 @@ fn a_guest_that_does_not_end() {
 /// The same: `kill -9` included.
 #[test]
 fn nothing_is_left_of_a_guest_whose_owner_was_killed() {
+    nothing_is_left_after(&[Signal::KILL]);
+}
+
+/// "A guest outlives a parent that was stopped before it was killed (5 of 5)": what else ends a
+/// guest, the hangup of a group without owner that has stopped, must not hide that the watchdog
+/// does nothing.
+#[test]
+fn nothing_is_left_of_a_guest_whose_owner_was_stopped_and_killed() {
+    for _ in 0..3 {
+        nothing_is_left_after(&[Signal::STOP, Signal::KILL]);
+    }
+}
+
+fn nothing_is_left_after(signals: &[Signal]) {
     if kernel().is_none() {
         return;
     }
@@ -109,8 +126,9 @@ fn nothing_is_left_of_a_guest_whose_owner_was_killed() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let made =
-        || std::fs::read_dir(folder.path()).unwrap().next().map(|entry| entry.unwrap().path());
+    let all = || std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    // Its memory is beside it where there is no file system in memory.
+    let made = || all().find(|path| path.join("own").exists());
     // Inside the guest, that is after its kernel has begun.
     wait_for("the guest", || made().is_some_and(|path| path.join("out/output").exists()));
     let path = made().unwrap();
@@ -121,10 +139,12 @@ fn nothing_is_left_of_a_guest_whose_owner_was_killed() {
             .count()
     };
     assert!(mine() > 0);
-    owner.kill().unwrap();
+    for signal in signals {
+        rustix::process::kill_process(Pid::from_child(&owner), *signal).unwrap();
+    }
     owner.wait().unwrap();
     wait_for("the end of its processes", || mine() == 0);
-    wait_for("the end of its folder", || made().is_none());
+    wait_for("the end of its folders", || all().next().is_none());
 }
 
 fn wait_for(what: &str, is_so: impl Fn() -> bool) {
@@ -132,6 +152,50 @@ fn wait_for(what: &str, is_so: impl Fn() -> bool) {
     while !is_so() {
         assert!(wall.now().nanoseconds() < 60_000_000_000, "no sign of {what}");
         wall.wait(Some(wall.now() + Duration::from_millis(5))).unwrap();
+    }
+}
+
+/// "root in the guest does `mount -o remount,rw /` and a file is on the host; a root-only file is
+/// read".
+#[test]
+fn root_in_a_guest_writes_nothing_on_the_host_and_reads_what_everybody_may() {
+    let Some(kernel) = kernel() else { return };
+    if let Err(error) = confine::supported() {
+        testkit::skipped!("no Landlock: {error}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir(at("writable")).unwrap();
+    std::fs::write(at("secret"), "known").unwrap();
+    for (name, mode) in [("", 0o755), ("writable", 0o777), ("secret", 0o600)] {
+        std::fs::set_permissions(at(name), Permissions::from_mode(mode)).unwrap();
+    }
+    let (writable, secret) = (at("writable"), at("secret"));
+    let job = format!(
+        "mount -o remount,rw / && mkdir /mnt/shm && mount -t hostfs -o /dev/shm none /mnt/shm\n\
+        for folder in {0} /tmp /var/tmp /etc /mnt/shm; do\n\
+            if (: >$folder/raidloom-made-by-a-guest) 2>/dev/null; then echo made $folder; fi\n\
+            if mknod $folder/raidloom-made-by-a-guest b 7 0 2>/dev/null; then echo made $folder; fi\n\
+        done\n\
+        if (: >>{1}) 2>/dev/null; then echo written to; fi\n\
+        if mknod $OUT/device b 7 0 2>/dev/null; then echo a device; fi\n\
+        if cat {1} 2>/dev/null; then echo read; fi\n\
+        if cat /etc/shadow 2>/dev/null; then echo read; fi\n\
+        head -c 4 /etc/passwd >/dev/null; echo done >$OUT/own\n\
+        ln -s {1} $OUT/link; mv $OUT/link $OUT/begun; echo end",
+        writable.display(),
+        secret.display()
+    );
+    let outcome = run(&kernel, Vec::new(), &job);
+    let is_root = rustix::process::geteuid().is_root();
+    let own = if is_root { "" } else { "knownread\n" };
+    assert_eq!(outcome.output, format!("{own}end\n"), "{}", outcome.errors);
+    assert_eq!(std::fs::read_to_string(outcome.folder().join("own")).unwrap(), "done\n");
+    assert_eq!(std::fs::read_dir(&writable).unwrap().count(), 0);
+    assert_eq!(std::fs::read(&secret).unwrap(), b"known");
+    for folder in ["/tmp", "/var/tmp", "/etc", "/dev/shm"] {
+        assert!(!std::path::Path::new(folder).join("raidloom-made-by-a-guest").exists());
     }
 }
 

@@ -10,6 +10,7 @@
 
 mod error;
 pub mod facts;
+mod file_system_options;
 pub mod files;
 pub mod guard;
 pub mod journal;

@@ -2,18 +2,20 @@
 //! system's own tools.
 //!
 //! A file system is made only where nothing known is: whatever carries a mark is mounted as it is,
-//! or not at all.
+//! or not at all. The programs that make and check them are told nothing that leads elsewhere
+//! ([`FileSystem::make_words`], [`check_mount_options`]), and can write to nothing but the device.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
+use confine::Confinement;
 use export::users;
 use tracing::debug;
 
 use crate::guard::{find_signature, patiently};
-use crate::{Error, system};
+use crate::{Error, file_system_options, system};
 
 /// A kind of file system, and the tools for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,12 +172,22 @@ impl FileSystem {
             )));
         }
         self.check_mountable()?;
+        let own = self.make_words(options.unwrap_or_default())?;
+        let device = std::path::absolute(device)
+            .map_err(|error| Error::from_io(device.display(), &error))?;
         let mut command = Command::new(self.maker[0]);
-        command
-            .args(&self.maker[1..])
-            .args(options.into_iter().flat_map(str::split_ascii_whitespace))
-            .arg(device);
-        run(&mut command, self.package)
+        command.args(&self.maker[1..]).args(own).arg(&device).current_dir("/");
+        run_confined(&mut command, self.package, &Confinement::writing_to([device]))
+    }
+
+    /// The words of options for the program that makes one, all of which are on the list of what
+    /// is passed on to it.
+    ///
+    /// # Errors
+    /// The first that is not.
+    pub fn make_words(&self, options: &str) -> Result<Vec<String>, Error> {
+        file_system_options::make_words(self.name, options)
+            .map_err(|refused| Error::usage(format!("options for {}: {refused}", self.maker())))
     }
 
     /// Mounts the one on `device`; `options` as `mount -o` takes them.
@@ -183,6 +195,7 @@ impl FileSystem {
     /// # Errors
     /// What `mount` says.
     pub fn mount(&self, device: &Path, point: &Path, options: Option<&str>) -> Result<(), Error> {
+        check_mount_options(Some(self), options)?;
         let mut command = Command::new("mount");
         command
             .args(["-t", self.kind])
@@ -192,6 +205,19 @@ impl FileSystem {
             .arg(point);
         run(&mut command, self.package)
     }
+}
+
+/// Whether all options for `mount -o` are on the list of what is passed on, for a kind of file
+/// system or for whatever is found.
+///
+/// # Errors
+/// The first that is not.
+pub fn check_mount_options(kind: Option<&FileSystem>, options: Option<&str>) -> Result<(), Error> {
+    let text = options.unwrap_or_default();
+    file_system_options::check_mount(kind.map(|kind| kind.name), text).map_err(|refused| {
+        let of = kind.map_or(String::new(), |kind| format!(" of {}", kind.name));
+        Error::usage(format!("mount options{of}: {refused}"))
+    })
 }
 
 /// Whether `mount` finds a driver for a kind of file system: `filesystems` is `/proc/filesystems`,
@@ -214,6 +240,7 @@ fn can_mount(kind: &str, filesystems: &str, modules: &str, has_helper: bool) -> 
 /// # Errors
 /// What `mount` says.
 pub fn mount_found(device: &Path, point: &Path, options: Option<&str>) -> Result<String, Error> {
+    check_mount_options(None, options)?;
     let mut command = Command::new("mount");
     command.args(options.map(|options| format!("-o{options}"))).arg("--").arg(device).arg(point);
     run(&mut command, "mount")?;
@@ -297,9 +324,25 @@ pub fn unmount_by_force(point: &Path) -> Result<(), Error> {
 }
 
 fn run(command: &mut Command, package: &str) -> Result<(), Error> {
+    ran(package, command, |command| command.stdin(Stdio::null()).output())
+}
+
+fn run_confined(
+    command: &mut Command,
+    package: &str,
+    confinement: &Confinement,
+) -> Result<(), Error> {
+    ran(package, command, |command| confinement.output(command))
+}
+
+fn ran(
+    package: &str,
+    command: &mut Command,
+    output: impl FnOnce(&mut Command) -> io::Result<Output>,
+) -> Result<(), Error> {
     debug!(?command, "run");
     let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.stdin(Stdio::null()).output().map_err(|error| match error.kind() {
+    let output = output(command).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
             Error::failed(format!("{name} is not there: apt-get install {package}"))
         }

@@ -36,6 +36,7 @@ pub use cell::open as open_cell;
 pub use estimate::TimeLeft;
 pub use merge::{Merged, merge};
 pub use run::{
-    Ended, More, Observer, Outcome, Progress, RunOptions, Silent, Worker, read, resume, start, work,
+    Ended, More, Observer, Outcome, Progress, RunOptions, Silent, Worker, guest_format, read,
+    resume, start, work,
 };
 pub use shard::Shard;

@@ -562,6 +562,7 @@ impl Server {
         options: Option<&str>,
         make_options: Option<&str>,
     ) -> Result<(String, bool), Error> {
+        mount::check_mount_options(kind.as_ref(), options)?;
         let found = mount::holds(device)?;
         if found.is_none() {
             if self.is_read_only() {

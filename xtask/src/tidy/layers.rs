@@ -15,6 +15,7 @@ const RULE: &str = "layers";
 /// Crate and the crates of this workspace that it may depend on.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("reactor", &[]),
+    ("confine", &[]),
     ("escape", &[]),
     ("block", &["reactor"]),
     ("nbd-wire", &[]),
@@ -24,16 +25,16 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("stack", &["array", "block", "cache", "device", "reactor"]),
     ("pull", &["block", "reactor", "results"]),
     ("export", &["block", "nbd-wire", "reactor"]),
-    ("guest", &["block", "escape", "export", "reactor"]),
+    ("guest", &["block", "confine", "escape", "export", "reactor"]),
     ("results", &[]),
-    ("bench", &["block", "escape", "reactor", "results"]),
-    ("host", &["array", "block", "export", "reactor", "results", "stack"]),
+    ("bench", &["block", "confine", "escape", "reactor", "results"]),
+    ("host", &["array", "block", "confine", "export", "reactor", "results", "stack"]),
     ("mdtools", &["array", "block", "escape", "host", "reactor", "stack"]),
     (
         "lab",
         &[
-            "array", "bench", "block", "escape", "export", "guest", "host", "mdtools", "pull",
-            "reactor", "results", "serve", "stack",
+            "array", "bench", "block", "confine", "escape", "export", "guest", "host", "mdtools",
+            "pull", "reactor", "results", "serve", "stack",
         ],
     ),
     ("report", &["escape", "results"]),
@@ -45,8 +46,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "array", "bench", "block", "cache", "device", "escape", "export", "guest", "host",
-            "lab", "mdtools", "pull", "reactor", "report", "results", "serve", "stack", "ui",
+            "array", "bench", "block", "cache", "confine", "device", "escape", "export", "guest",
+            "host", "lab", "mdtools", "pull", "reactor", "report", "results", "serve", "stack",
+            "ui",
         ],
     ),
     ("testkit", &["block", "reactor", "results"]),

@@ -4,7 +4,8 @@
 //! ```text
 //!   sh -c TEXT ── stdout, stderr ──> kept          the wait ends with the program, at its limit,
 //!      │                                           or when the session is stopped
-//!   pidfd ── poll ──────────────────> elapsed      whatever is left of its group is killed
+//!   pidfd ── poll ──────────────────> elapsed      whatever is left of its group is killed, by a
+//!                                                  watchdog where this process was killed
 //! ```
 
 use std::fs::File;
@@ -16,6 +17,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use block::{Error, ErrorKind, duration_text};
+use confine::{Confinement, Teller, Watchdog};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, PidfdFlags, Signal};
@@ -46,6 +48,8 @@ pub(super) struct Program<'a> {
     pub(super) limit: Duration,
     /// Whether it is run to its end although the session is stopped.
     pub(super) to_the_end: bool,
+    /// What it is held to; a program of the user's own is held to nothing.
+    pub(super) confinement: Option<&'a Confinement>,
 }
 
 /// What came of it.
@@ -87,12 +91,20 @@ impl Output {
 
 /// A process group. Dropping it kills what is left of it.
 #[derive(Debug)]
-pub(super) struct Group(Pid);
+pub(super) struct Group {
+    leader: Pid,
+    gone: Option<Teller>,
+    /// It ends after the group.
+    _watchdog: Watchdog,
+}
 
 impl Drop for Group {
     fn drop(&mut self) {
         // There may be none of it left.
-        let _ = rustix::process::kill_process_group(self.0, Signal::KILL);
+        let _ = rustix::process::kill_process_group(self.leader, Signal::KILL);
+        if let Some(teller) = self.gone.take() {
+            teller.gone();
+        }
     }
 }
 
@@ -152,12 +164,18 @@ pub(super) fn run(program: &Program<'_>, session: &Session<'_>) -> Result<Option
     if let Some(folder) = program.folder {
         command.current_dir(folder);
     }
+    let failed_to_start = |error| Error::from_io(format!("{}: starting sh", program.what), error);
+    // Before the time begins.
+    let mut watchdog = Watchdog::start([]).map_err(failed_to_start)?;
     let start = session.reactor.now();
-    let mut child = command
-        .spawn()
-        .map_err(|error| Error::from_io(format!("{}: starting sh", program.what), error))?;
+    let spawned = match program.confinement {
+        Some(confinement) => confinement.spawn(&mut command),
+        None => command.spawn(),
+    };
+    let mut child = spawned.map_err(failed_to_start)?;
     let pid = Pid::from_child(&child);
-    let group = Group(pid);
+    let gone = watchdog.watch(&child).ok();
+    let group = Group { leader: pid, gone, _watchdog: watchdog };
     let ended = wait(program, session, &mut child, pid);
     if !matches!(ended, Ok(Some(_))) {
         // Its group is killed below; this takes away what is left of the process itself.
@@ -264,6 +282,7 @@ mod tests {
             environment: &environment,
             limit,
             to_the_end: false,
+            confinement: None,
         };
         run(&program, &session)
     }

@@ -13,6 +13,7 @@ use export::image::{Image, ImageKind};
 use guest::setup::SETUP_FAILED;
 use guest::{Boot, Cut, Drive, Format, Kernel, Outcome, Processor, Setup, State};
 use host::mount::FileSystem;
+use lab::guest_format;
 use mdtools::NewArraySettings;
 use serde_json::{Value, json};
 use serve::{OpenOptions, Opened};
@@ -429,11 +430,11 @@ impl<'a> Ran<'a> {
         })?;
         let size_bytes = size("--disk-size", &arguments.disk_size)?;
         let format = match &arguments.fs {
-            Some(name) => Some(format(
+            Some(name) => Some(guest_format(
                 &FileSystem::named(name)?,
                 arguments.make_options.as_deref(),
-                arguments.mount_options.as_deref(),
-            )),
+                arguments.mount_options.clone(),
+            )?),
             None => None,
         };
         let image = match (&arguments.image, size("--image-size", &arguments.image_size)?) {
@@ -646,16 +647,6 @@ fn traffic_between(
     traffic
 }
 
-fn format(kind: &FileSystem, make_options: Option<&str>, mount_options: Option<&str>) -> Format {
-    let options = make_options.into_iter().flat_map(str::split_whitespace);
-    let make = kind.make_command().iter().copied().chain(options).map(str::to_owned);
-    Format {
-        make: make.collect(),
-        kind: kind.kind().to_owned(),
-        mount_options: mount_options.map(str::to_owned),
-    }
-}
-
 /// The image that the file system lies in, and what that is a file of.
 fn image(
     arguments: &GuestArguments,
@@ -669,11 +660,11 @@ fn image(
     };
     image.check().map_err(|error| Failure::usage(format!("--image-size: {error}")))?;
     let outer = FileSystem::named(arguments.outer_fs.as_deref().unwrap_or_default())?;
-    let format = format(
+    let format = guest_format(
         &outer,
         arguments.outer_make_options.as_deref(),
-        arguments.outer_mount_options.as_deref(),
-    );
+        arguments.outer_mount_options.clone(),
+    )?;
     Ok((image, format))
 }
 

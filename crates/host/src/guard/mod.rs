@@ -289,6 +289,20 @@ impl Guard {
     /// [`ErrorKind::Refused`] with the reason and what to do, [`ErrorKind::NotFound`],
     /// [`ErrorKind::Permission`], or what the system says.
     pub fn open(&self, path: &Path, access: Access) -> Result<File, Error> {
+        self.open_with(path, access, |_| false)
+    }
+
+    /// The same, where some signatures are of what is opened to be used on.
+    fn open_with(
+        &self,
+        path: &Path,
+        access: Access,
+        is_used_on: fn(&str) -> bool,
+    ) -> Result<File, Error> {
+        let judge = |mut findings: Findings| {
+            findings.signature = findings.signature.filter(|signature| !is_used_on(signature));
+            self.judge(&findings, access).map(|()| findings.kind)
+        };
         let failed = |error: io::Error| {
             let hint = match error.kind() {
                 io::ErrorKind::PermissionDenied => " (you have no permission for it)",
@@ -307,8 +321,7 @@ impl Guard {
         if let Some(file) = lock_of(&self.held).get(&held) {
             return file.try_clone().map_err(failed);
         }
-        let findings = self.look(path, &real, access).map_err(failed)?;
-        self.judge(&findings, access)?;
+        let kind = judge(self.look(path, &real, access).map_err(failed)?)?;
         let mut options = OpenOptions::new();
         options.read(true);
         // Whatever stood here a moment ago: no link is followed now, and a pipe does not make us
@@ -316,7 +329,7 @@ impl Guard {
         let mut flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         if access == Access::Write {
             options.write(true);
-            if matches!(findings.kind, Kind::Device(_)) {
+            if matches!(kind, Kind::Device(_)) {
                 flags |= OFlags::EXCL;
             }
         }
@@ -328,15 +341,13 @@ impl Guard {
         );
         let file = file.map_err(failed)?;
         self.lock(path, &file, access)?;
-        if access == Access::Write {
-            let opened = self.look_at(path, &real, &file).map_err(failed)?;
-            self.judge(&opened, access)?;
-            if opened.kind != findings.kind {
-                return Err(refused(format!(
-                    "{}: it was replaced while it was being opened",
-                    path.display()
-                )));
-            }
+        if access == Access::Write
+            && judge(self.look_at(path, &real, &file).map_err(failed)?)? != kind
+        {
+            return Err(refused(format!(
+                "{}: it was replaced while it was being opened",
+                path.display()
+            )));
         }
         let opened = Held::of(&file.metadata().map_err(failed)?, access);
         let duplicate = file.try_clone().map_err(failed)?;
@@ -768,7 +779,7 @@ impl stack::OpenFiles for Guard {
 
     fn open_kept(&self, path: &Path, size_bytes: u64) -> Result<File, Error> {
         self.make_kept_file(path, size_bytes)?;
-        Guard::open(self, path, Access::Write)
+        self.open_with(path, Access::Write, signature::is_kept)
     }
 
     fn serve_image(&self, image: &RbdImage) -> Result<ImageServer, Error> {

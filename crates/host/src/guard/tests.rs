@@ -183,6 +183,13 @@ fn a_kept_file_is_sparse_stays_and_is_left_as_it_is_when_it_is_there() {
         stack::OpenFiles::open_kept(&guard, &signed, 0).unwrap_err().kind(),
         ErrorKind::Refused
     );
+    // A store that raidloom has kept is gone on with there, and is somebody's elsewhere.
+    for mark in ["raidloom cache\0\0", "raidloom overlay"] {
+        std::fs::write(&signed, mark).unwrap();
+        assert_refused(&guard, &signed, "of raidloom");
+        stack::OpenFiles::open_kept(&guard, &signed, 0).unwrap();
+        guard.let_go();
+    }
 }
 
 #[test]

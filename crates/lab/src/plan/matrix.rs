@@ -7,8 +7,10 @@ use results::{Clock, Configuration, configuration_id};
 
 use super::Skipped;
 use super::axes::{
-    ARRAY, AXES, At, CACHE, CHUNK, FILE_SYSTEM, GUEST, LAYOUT, LEVEL, Level, MD, MEMBERS, METADATA,
-    NONE, Names, PLACE, PROCESSORS, SINGLE, Selection, TEXT_AXES, VERSION, WITH_BITMAP,
+    ARRAY, AXES, At, CACHE, CHUNK, DEFAULTS, FILE_SYSTEM, GUEST, LAYOUT, LEVEL, Level,
+    MAKE_OPTIONS, MD, MEMBERS, METADATA, MOUNT_OPTIONS, NONE, Names, OUTER_FILE_SYSTEM,
+    OUTER_MAKE_OPTIONS, OUTER_MOUNT_OPTIONS, PLACE, PROCESSORS, SINGLE, Selection, TEXT_AXES,
+    VERSION, WITH_BITMAP,
 };
 use super::axes::{read_size, text_of, values};
 use super::document::{Item, Place, Reader};
@@ -20,6 +22,7 @@ use crate::image::Nested;
 use crate::run::in_guest;
 use crate::stacks;
 use host::Error;
+use host::mount::{FileSystem, check_mount_options};
 
 /// More configurations than this are a slip, not a plan.
 const CONFIGURATIONS_MAX: u64 = 10_000;
@@ -87,7 +90,36 @@ pub(super) fn read(
     if found.cells.is_empty() {
         return Err(document.error("every configuration is skipped"));
     }
+    let all: Vec<&Selection<'_>> = selections.iter().map(|(_, selection)| selection).collect();
+    found.cells.iter().try_for_each(|cell| check_options(cell, &all))?;
     Ok(found)
+}
+
+/// Whether the options of a configuration's file systems are such that are passed on.
+fn check_options(cell: &Cell, selections: &[&Selection<'_>]) -> Result<(), Error> {
+    let settings = &cell.configuration.settings;
+    let of = |axis: &str| settings.get(axis).map(String::as_str);
+    for (kind, make, mount) in [
+        (FILE_SYSTEM, MAKE_OPTIONS, MOUNT_OPTIONS),
+        (OUTER_FILE_SYSTEM, OUTER_MAKE_OPTIONS, OUTER_MOUNT_OPTIONS),
+    ] {
+        let Some(name) = of(kind).filter(|name| *name != NONE) else { continue };
+        let kind = FileSystem::named(name)?;
+        for axis in [make, mount] {
+            let Some(text) = of(axis).filter(|text| *text != DEFAULTS) else { continue };
+            let checked = match axis == make {
+                true => kind.make_words(text).map(|_| ()),
+                false => check_mount_options(Some(&kind), Some(text)),
+            };
+            checked.map_err(|error| {
+                // It was given in one of these, and where does not change what is wrong with it.
+                let given = selections.iter().flat_map(|selection| selection.texts(axis));
+                let place = given.into_iter().find(|at| at.value == text);
+                place.map_or(&cell.place, |at| &at.place).error(error.to_string())
+            })?;
+        }
+    }
+    Ok(())
 }
 
 /// `members = …, level = …`, for people.

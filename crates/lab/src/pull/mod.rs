@@ -36,7 +36,7 @@ use export::RemovalPolicy;
 use export::fuse::{FuseFile, FuseOptions};
 use export::loop_device::LoopDevice;
 use host::Error;
-use host::mount::FileSystem;
+use host::mount::{FileSystem, check_mount_options};
 use mdtools::NewArraySettings;
 use pull::{
     Advertised, Arrived, Cut, DriveFault, Extent, Judgement, Log, Mark, Media, Policy, Recorder,
@@ -562,6 +562,8 @@ pub fn run(
     if matches!(ground, Ground::Host(_)) {
         options.file_system.check_mountable()?;
     }
+    options.file_system.make_words(options.make_options.as_deref().unwrap_or_default())?;
+    check_mount_options(Some(&options.file_system), options.mount_options.as_deref())?;
     let mut outcome = Outcome {
         figure: None,
         hunt: None,

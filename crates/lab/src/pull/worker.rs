@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use confine::Confinement;
 use host::Error;
 use host::mount::{FileSystem, unmount_patiently};
 use pull::{Expected, Extent, Judgement, Mark, Work, judge};
@@ -403,9 +404,8 @@ fn passes(tool: &[&str], state: &State, codes: std::ops::RangeInclusive<i32>) ->
     // What tells a tool that an image is a file.
     let words = tool[1..].iter().filter(|word| !(state.is_device && **word == "-f"));
     command.args(words).arg(&state.image);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let status = command.status().ok()?;
-    Some(status.code().is_some_and(|code| codes.contains(&code)))
+    let ran = Confinement::writing_to([&state.image]).output(&mut command).ok()?;
+    Some(ran.status.code().is_some_and(|code| codes.contains(&code)))
 }
 
 fn shell(command: &str) -> Result<(), Error> {

@@ -49,7 +49,7 @@ use crate::plan::axes::{
 use crate::plan::suite;
 use crate::processor;
 use crate::stacks;
-use host::mount::FileSystem;
+use host::mount::{FileSystem, check_mount_options};
 
 /// A guest's memory where nothing is said, in bytes.
 pub(super) const MEMORY_BYTES: u64 = 512 << 20;
@@ -169,15 +169,17 @@ impl Job {
         };
         let wanted = Wanted::of(configuration)?;
         let format = wanted.as_ref().map(|wanted| {
-            let own = wanted.own_make_options().unwrap_or_default();
             let options = serve::mount_options(wanted.policy, false, wanted.mount_options);
-            guest_format(&wanted.file_system, &own, options)
+            guest_format(&wanted.file_system, wanted.own_make_options().as_deref(), options)
         });
+        let format = format.transpose()?;
         let image = wanted.and_then(|wanted| Some((wanted.nested?, wanted.policy)));
         let image = image.map(|(nested, policy)| {
             let options = nested.options_to_mount(policy);
-            (nested.image, guest_format(&nested.outer, nested.own_make_options(), options))
+            let outer = guest_format(&nested.outer, Some(nested.own_make_options()), options)?;
+            Ok::<_, Error>((nested.image, outer))
         });
+        let image = image.transpose()?;
         let setup = Setup {
             disks: disks.len(),
             md,
@@ -351,10 +353,19 @@ fn clock_flags(
 }
 
 /// A file system as a guest makes and mounts it.
-fn guest_format(kind: &FileSystem, make_options: &str, mount_options: Option<String>) -> Format {
-    let make = kind.make_command().iter().copied().chain(make_options.split_whitespace());
-    let make = make.map(str::to_owned).collect();
-    Format { make, kind: kind.kind().to_owned(), mount_options }
+///
+/// # Errors
+/// Options that are not passed on.
+pub fn guest_format(
+    kind: &FileSystem,
+    make_options: Option<&str>,
+    mount_options: Option<String>,
+) -> Result<Format, Error> {
+    check_mount_options(Some(kind), mount_options.as_deref())?;
+    let fixed = kind.make_command().iter().map(|word| (*word).to_owned());
+    let own = kind.make_words(make_options.unwrap_or_default())?;
+    let make = fixed.chain(own).collect();
+    Ok(Format { make, kind: kind.kind().to_owned(), mount_options })
 }
 
 /// The stack of a guest's configuration on modelled disks that are no larger than its settings say.

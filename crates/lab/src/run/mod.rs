@@ -56,7 +56,7 @@ use host::{Error, facts, journal};
 use members::Members;
 use serve::ServeWith;
 
-pub use in_guest::{Worker, work};
+pub use in_guest::{Worker, guest_format, work};
 
 /// What a run needs besides its plan.
 #[derive(Clone, Debug, Default)]

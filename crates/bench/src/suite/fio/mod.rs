@@ -1,21 +1,24 @@
 //! `fio`: a job file of the user's, run by fio itself; every group of its jobs is a row.
 //!
 //! ```text
+//!   text ── job.rs: every line is on the list, or refused
 //!   [global] …                  fio --create_only        the files are laid out, and not counted
 //!   [a] [b]        group a      fio --section=a --section=b ── JSON ──> row `a`
 //!   [c] stonewall  group c      fio --section=c             ── JSON ──> row `c`
 //! ```
 //!
-//! fio waits between groups itself (`stonewall`), so each runs as it would have, with the audit
+//! fio can write to the target alone ([`Confinement`]), and waits between groups itself (`stonewall`), so each runs as it would have, with the audit
 //! around it alone.
 
 mod clients;
+mod job;
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
+use std::fs;
 use std::time::Duration;
 
 use block::{Error, ErrorKind, Traffic};
+use confine::Confinement;
 use results::{Better, Doubt, Group};
 use serde_json::Value as Json;
 
@@ -27,6 +30,7 @@ use super::{
 use crate::format::fio;
 use crate::latency::Latency;
 use clients::{Client, Joined};
+use job::Line;
 
 /// Name of the suite.
 pub const NAME: &str = "fio";
@@ -34,8 +38,6 @@ pub const NAME: &str = "fio";
 const GLOBAL: &str = "global";
 /// Options that end a group: the job behind them waits for all before it.
 const WAITS: [&str; 2] = ["stonewall", "wait_for_previous"];
-/// The line behind a job file in the shell's words.
-const END: &str = "END OF JOB FILE";
 
 /// `fio`.
 pub static SUITE: Suite = Suite {
@@ -43,13 +45,14 @@ pub static SUITE: Suite = Suite {
     summary: "A job file of fio's, run by fio: every group of its jobs is a row.",
     about: "The job file is taken as it is, but for {dir} or {device} in it, where the target's \
         path is put, and group_reporting, which is on. Jobs that name no file work in a fresh \
-        folder of the target, or on the device. Groups end where fio waits (stonewall); a row has \
+        folder of the target, or on the device, and files that they name begin with {dir}/. What \
+        would reach anything else is refused with its line: other paths, commands, logs, engines \
+        with a place or a program of their own, variables of the environment. Groups end where fio waits (stonewall); a row has \
         the name of its group's first job. Files are laid out before the first row. Figures are \
         fio's own; the durable rate counts the time that writing everything out takes afterwards. \
         fio has to be installed. With `clients` the jobs run on each of these machines, all at the \
         same time, where `fio --server` has to run with the version of this machine, and the \
-        target to be reached by the same path (a shared file system, or an ioengine of the job \
-        that goes over the network); the rates of all are added, and how long the first and the \
+        target to be reached by the same path (a shared file system); the rates of all are added, and how long the first and the \
         last of them took is said. There is no durable rate then: what a client still holds is \
         its own business (end_fsync=1 in the job).",
     targets: &[TargetKind::Folder, TargetKind::Device],
@@ -145,29 +148,19 @@ fn groups(text: &str) -> Result<Vec<Jobs>, String> {
             group.ways.push(way);
         }
     };
-    for (line, number) in text.lines().map(str::trim).zip(1..) {
-        let at = |text: &str| format!("line {number}: {text}");
-        if line.is_empty() || line.starts_with([';', '#']) {
-            continue;
+    for line in job::lines(text) {
+        match line? {
+            (_, Line::Section(name)) => {
+                close(section.replace(name.to_owned()), &mut own, &mut global);
+            }
+            (number, Line::Option(..)) if section.is_none() => {
+                let expected = "expected [global] or the [name] of a job first";
+                return Err(format!("line {number}: {expected}"));
+            }
+            (_, Line::Option(name, value)) => {
+                own.insert(name.to_owned(), value.to_owned());
+            }
         }
-        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            close(section.replace(name.to_owned()), &mut own, &mut global);
-            continue;
-        }
-        if line.split_whitespace().next() == Some("include") {
-            return Err(at("`include` is not followed: put the file's text here"));
-        }
-        let (name, value) = line.split_once('=').unwrap_or((line, "1"));
-        let (name, value) = (name.trim(), value.trim());
-        if section.is_none() {
-            return Err(at("expected [global] or the [name] of a job first"));
-        }
-        if name == "new_group" {
-            return Err(at(
-                "`new_group` makes groups that run at the same time: use stonewall, or one group",
-            ));
-        }
-        own.insert(name.to_owned(), value.to_owned());
     }
     close(section, &mut own, &mut global);
     let mut sections: Vec<&String> = groups.iter().flat_map(|group| &group.sections).collect();
@@ -202,12 +195,8 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
             // A server works in a folder of its own.
             begin += &place.put_in("directory={dir}\n", |path| path.replace(':', "\\:"))?;
         }
-        let fio = Fio {
-            place: &place,
-            text: format!("{begin}{text}\n"),
-            clients: &clients,
-            limit: settings.time("time_limit"),
-        };
+        let text = format!("{begin}{text}\n");
+        let fio = Fio::new(&place, text, &clients, settings.time("time_limit"))?;
         let Some(own) = fio.version(session)? else { return Ok(()) };
         if !fio.lay_out(&own, session)? {
             return Ok(());
@@ -244,9 +233,24 @@ struct Fio<'a> {
     text: String,
     clients: &'a [Client],
     limit: Duration,
+    /// Job files, and what fio leaves where it works.
+    own: tempfile::TempDir,
+    confinement: Confinement,
 }
 
-impl Fio<'_> {
+impl<'a> Fio<'a> {
+    fn new(
+        place: &'a Place,
+        text: String,
+        clients: &'a [Client],
+        limit: Duration,
+    ) -> Result<Fio<'a>, Error> {
+        let own = tempfile::Builder::new().prefix("raidloom-fio-").tempdir();
+        let own = own.map_err(|error| Error::from_io("a folder for fio's jobs", error))?;
+        let confinement = Confinement::writing_to([place.path(), own.path()]);
+        Ok(Fio { place, text, clients, limit, own, confinement })
+    }
+
     /// fio's version here; nothing where the session was stopped.
     fn version(&self, session: &Session<'_>) -> Result<Option<String>, Error> {
         let said = self.shell("exec fio --version", session).map_err(|error| {
@@ -267,8 +271,7 @@ impl Fio<'_> {
             return Ok(self.run("--create_only=1", session)?.is_some());
         }
         // Behind the head of the first section, which holds for all jobs.
-        let job = job_file(&self.text.replacen('\n', "\ncreate_only=1\n", 1))?;
-        let path = escape::shell(&job.path().to_string_lossy());
+        let path = self.job_file(&self.text.replacen('\n', "\ncreate_only=1\n", 1))?;
         let mut versions = Vec::new();
         for client in self.clients {
             let text = format!("exec fio --output-format=normal {} {path}", client.option());
@@ -297,16 +300,12 @@ impl Fio<'_> {
     /// Runs the job file, on every client if there are any.
     fn run(&self, options: &str, session: &Session<'_>) -> Result<Option<Ran>, Error> {
         const FIO: &str = "fio --output-format=json";
+        let path = self.job_file(&self.text)?;
         if self.clients.is_empty() {
             // By itself it reads the processor's counter where that runs evenly.
             let clock = if session.modelled_clock { "--clocksource=clock_gettime" } else { "" };
-            return self.shell(
-                &format!("exec {FIO} {clock} {options} - <<'{END}'\n{}{END}\n", self.text),
-                session,
-            );
+            return self.shell(&format!("exec {FIO} {clock} {options} {path}"), session);
         }
-        let job = job_file(&self.text)?;
-        let path = escape::shell(&job.path().to_string_lossy());
         // What is chosen belongs to the client named before it.
         let on = |client: &Client| format!(" {} {options} {path}", client.option());
         let clients: String = self.clients.iter().map(on).collect();
@@ -318,22 +317,21 @@ impl Fio<'_> {
         let program = Program {
             what: NAME,
             text,
-            folder: self.place.folder(),
+            folder: Some(self.place.folder().unwrap_or(self.own.path())),
             environment: &[],
             limit: self.limit,
             to_the_end: false,
+            confinement: Some(&self.confinement),
         };
         program::run(&program, session)
     }
-}
 
-/// fio sends a client what is in a file of this machine.
-fn job_file(text: &str) -> Result<tempfile::NamedTempFile, Error> {
-    let made = tempfile::NamedTempFile::with_prefix("raidloom-").and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        Ok(file)
-    });
-    made.map_err(|error| Error::from_io("a file for fio's jobs", error))
+    /// Writes a job file, and how a shell is told its path.
+    fn job_file(&self, text: &str) -> Result<String, Error> {
+        let path = self.own.path().join("jobs.fio");
+        fs::write(&path, text).map_err(|error| Error::from_io("a file for fio's jobs", error))?;
+        Ok(escape::shell(&path.to_string_lossy()))
+    }
 }
 
 /// What fio says that its clients did.
@@ -400,6 +398,7 @@ fn done_of(jobs: &[Json], flush: Option<Duration>) -> Result<Done, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::CommandExt;
     use std::sync::atomic::AtomicBool;
 
     use block::{Clock, Reactor};
@@ -447,6 +446,7 @@ mod tests {
             ("[a]\nnew_group\n", "line 2: `new_group`"),
             ("include x.fio\n", "line 1: `include`"),
             ("[a]\n[b]\n[a]\n", "two jobs are called [a]"),
+            ("[a]\nrw=read\nexec_prerun=id\n", "line 3: `exec_prerun`"),
         ] {
             let error = groups(text).unwrap_err();
             assert!(error.contains(words), "{text:?}: {error}");
@@ -458,7 +458,10 @@ mod tests {
     }
 
     fn run_on(text: &str, clients: &str) -> Result<Vec<Row>, Error> {
-        let folder = tempfile::tempdir().unwrap();
+        run_in(tempfile::tempdir().unwrap().path(), text, clients)
+    }
+
+    fn run_in(folder: &std::path::Path, text: &str, clients: &str) -> Result<Vec<Row>, Error> {
         let reactor = Reactor::wall().unwrap();
         let (stop, ticker, mut meter, mut observer) =
             (AtomicBool::new(false), Ticker::new(), Blind, Silent);
@@ -466,8 +469,8 @@ mod tests {
         let mut settings = SUITE.defaults(Clock::Wall);
         settings.set(&SUITE, "job", Value::from(text.to_owned())).unwrap();
         settings.set(&SUITE, "clients", Value::from(clients.to_owned())).unwrap();
-        let result = (SUITE.run)(Target::Folder(folder.path()), &settings, &mut session);
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "something is left");
+        let result = (SUITE.run)(Target::Folder(folder), &settings, &mut session);
+        assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0, "something is left");
         result.map(|()| session.into_rows())
     }
 
@@ -498,6 +501,39 @@ mod tests {
         assert!(error.kind() == ErrorKind::Other && error.to_string().contains("sideways"));
     }
 
+    /// The list of what a job may have is not all that keeps fio in its place.
+    #[test]
+    fn fio_writes_to_its_target_and_nowhere_else() {
+        if !is_installed() {
+            return;
+        }
+        if let Err(error) = confine::supported() {
+            testkit::skipped!("no Landlock: {error}");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("precious"), "x".repeat(16384)).unwrap();
+        fs::create_dir(at("target")).unwrap();
+        let reactor = Reactor::wall().unwrap();
+        let (stop, ticker, mut meter, mut observer) =
+            (AtomicBool::new(false), Ticker::new(), Blind, Silent);
+        let session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut observer);
+        let place = Place::new(Target::Folder(&at("target")), NAME, &session).unwrap();
+        let run = |confinement: Option<Confinement>| {
+            let precious = at("precious");
+            let text = format!("[a]\nfilename={}\nsize=16k\nbs=4k\nrw=write\n", precious.display());
+            let mut fio = Fio::new(&place, text, &[], Duration::from_secs(60)).unwrap();
+            fio.confinement = confinement.unwrap_or(fio.confinement);
+            fio.run("", &session).map(|_| ())
+        };
+        run(None).unwrap_err();
+        assert_eq!(fs::read_to_string(at("precious")).unwrap(), "x".repeat(16384));
+        // The same job does what it says where it is held to another place.
+        run(Some(Confinement::writing_to([folder.path()]))).unwrap();
+        assert_ne!(fs::read(at("precious")).unwrap(), "x".repeat(16384).into_bytes());
+    }
+
     /// `fio --server` on a port of its own; it ends with this.
     struct Server {
         process: std::process::Child,
@@ -514,6 +550,7 @@ mod tests {
             let process = std::process::Command::new("fio")
                 .arg(format!("--server=127.0.0.1,{port}"))
                 .current_dir(folder.path())
+                .process_group(0)
                 .stdout(std::process::Stdio::null())
                 .stderr(std::process::Stdio::null())
                 .spawn()
@@ -525,11 +562,17 @@ mod tests {
             }
             Server { process, port, _folder: folder }
         }
+
+        /// Kills it with what it has begun.
+        fn kill(&self) {
+            let group = rustix::process::Pid::from_child(&self.process);
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
     }
 
     impl Drop for Server {
         fn drop(&mut self) {
-            let _ = self.process.kill();
+            self.kill();
             let _ = self.process.wait();
         }
     }
@@ -575,15 +618,21 @@ mod tests {
         let error = run_on(JOBS, &format!("127.0.0.1:{}, 127.0.0.1:1", one.port)).unwrap_err();
         let expected = "fio: 127.0.0.1:1: no `fio --server` answers there";
         assert_eq!(error.to_string(), expected);
-        // The second goes with all that it has begun: a command of its own jobs ends it, which
-        // does not name itself.
-        let jobs = format!(
-            "[long]\nsize=1m\nrw=write\nexec_prerun=pkill -9 -f server=127.0.0.[1],{}; true\n",
-            two.port
-        );
+        // The second goes with all that it has begun, once there are files of the jobs.
+        let jobs = "[long]\nsize=1m\nrw=write\nrate=128k\n";
         let clients = format!("127.0.0.1:{}, 127.0.0.1:{}", one.port, two.port);
-        let error = run_on(&jobs, &clients).unwrap_err().to_string();
-        // Its jobs run for the first time when files are laid out, so it may be missed there.
+        let folder = tempfile::tempdir().unwrap();
+        let holds = |folder: &std::path::Path| {
+            std::fs::read_dir(folder).unwrap().next().map(|entry| entry.unwrap().path())
+        };
+        let error = std::thread::scope(|scope| {
+            let run = scope.spawn(|| run_in(folder.path(), jobs, &clients));
+            while !run.is_finished() && holds(folder.path()).and_then(|own| holds(&own)).is_none() {
+                std::thread::yield_now();
+            }
+            two.kill();
+            run.join().unwrap().unwrap_err().to_string()
+        });
         let gone = format!("fio: 127.0.0.1:{}", two.port);
         assert!(error.starts_with(&gone), "{error}");
     }

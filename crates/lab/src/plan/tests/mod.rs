@@ -997,3 +997,66 @@ fn a_plan_in_guests_takes_about_what_it_took() {
         assert!((1.0 / 1.5..1.5).contains(&ratio), "{name}: {ratio:.2} of what it took");
     }
 }
+
+/// "a plan's `make_options` write anywhere, and `plan show` says 'will be written to: nothing'":
+/// what leads elsewhere is refused when the plan is read, with its line and key.
+#[test]
+fn options_that_lead_elsewhere_are_refused_with_their_line() {
+    let of = |lines: &str| {
+        format!(
+            "schema = 1\nname = \"t\"\n[members.m]\nstacks = [\"ram:400MiB\"]\n[matrix]\n\
+            level = \"single\"\n{lines}\n[baseline]\nlevel = \"single\"\n[[workload]]\n\
+            suite = \"copy\"\nfiles = 5\n[trials]\nblocks = 3\n"
+        )
+    };
+    let read = |lines: &str| resolve("plan.toml", &of(lines), &[]).map(|_| ());
+    let error = |lines: &str| read(lines).expect_err(lines).to_string();
+    for (lines, place, expected) in [
+        ("file_system = \"btrfs\"\nmake_options = \"/dev/loop5\"", "8:16", "/dev/loop5"),
+        ("file_system = \"xfs\"\nmake_options = \"-l logdev=/dev/x\"", "8:16", "logdev"),
+        ("file_system = \"ext4\"\nmake_options = \"-z /var/tmp/undo\"", "8:16", "-z"),
+        ("file_system = \"xfs\"\nmake_options = [\"-K\", \"-p x\"]", "8:23", "-p"),
+        ("file_system = \"ext4\"\nmount_options = \"journal_path=/x\"", "8:17", "journal_path"),
+        (
+            "file_system = \"ext4\"\nimage = \"raw\"\nimage_size = \"64MiB\"\n\
+            outer_file_system = \"xfs\"\nouter_make_options = \"-r rtdev=x\"",
+            "11:22",
+            "-r",
+        ),
+    ] {
+        let error = error(lines);
+        assert!(error.starts_with(&format!("plan.toml:{place}: ")), "{lines}: {error}");
+        assert!(error.contains(&format!("`{expected}`")), "{lines}: {error}");
+    }
+    read("file_system = \"ext4\"\nmake_options = [\"defaults\", \"-m 0\"]").unwrap();
+    // What is left out is not made: only what fits its own kind has to be.
+    let both = "file_system = [\"ext4\", \"xfs\"]\nmake_options = [\"defaults\", \"-m 0\"]";
+    assert!(error(both).contains("`0` of `-m`"), "{}", error(both));
+    let skip = "[[skip]]\nfile_system = \"xfs\"\nmake_options = \"-m 0\"\nwhy = \"other\"";
+    read(&format!("{both}\n{skip}")).unwrap();
+}
+
+/// "a job's `filename` … refused by `plan check` too, with line and key".
+#[test]
+fn a_job_file_that_leads_elsewhere_is_refused_when_the_plan_is_read() {
+    let of = |job: &str| {
+        let suite = format!("suite = \"fio\"\njob = \"\"\"\n{job}\"\"\"");
+        SUITES_OF_ONE.replace("SUITE", &suite)
+    };
+    let sound = "[w]\nrw=read\nsize=1m\n";
+    resolve("plan.toml", &of(sound), &[]).unwrap();
+    for (line, key) in [
+        ("filename=/dev/sda", "filename"),
+        ("exec_prerun=touch x", "exec_prerun"),
+        ("write_bw_log=x", "write_bw_log"),
+    ] {
+        let error = resolve("plan.toml", &of(&format!("{sound}{line}\n")), &[]);
+        let error = error.expect_err(line).to_string();
+        assert!(error.contains("job: line 4: ") && error.contains(key), "{error}");
+    }
+}
+
+/// A plan of one suite on a file system.
+const SUITES_OF_ONE: &str = "schema = 1\nname = \"t\"\n[members.m]\nstacks = [\"ram:400MiB\"]\n\
+    [matrix]\nlevel = \"single\"\nfile_system = \"ext4\"\n[baseline]\nlevel = \"single\"\n\
+    [[workload]]\nSUITE\n[trials]\nblocks = 3\n";
