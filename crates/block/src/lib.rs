@@ -22,11 +22,11 @@ mod wait;
 use std::fmt;
 
 pub use adapter::{Blocking, Checked, Counted, Counters, Emulated, Traffic};
-pub use error::{Error, ErrorKind};
+pub use error::{Error, ErrorKind, io_text};
 pub use extents::{Extent, Extents};
 pub use lease::Lease;
 pub use node::Node;
-pub use reactor::{ALIGNMENT_BYTES, Buf, BufMut, Clock, Reactor, Slots, Time};
+pub use reactor::{ALIGNMENT_BYTES, Buf, BufMut, Clock, Reactor, RingMissing, Slots, Time};
 pub use trace::Traced;
 pub use units::{duration_text, size_text};
 pub use wait::{Claim, OthersWoken, WaitQueue, Waiter};

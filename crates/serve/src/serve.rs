@@ -689,8 +689,7 @@ const END_BYTES: u64 = 256 << 10;
 /// Zeroes over what an earlier file system has left: one is made only where nothing known is.
 fn wipe(device: &dyn Device) -> Result<(), Error> {
     let size_bytes = device.info().size_bytes;
-    let reactor =
-        Reactor::wall().map_err(|error| Error::from_io("a reactor to wipe on", &error))?;
+    let reactor = Reactor::wall()?;
     let mut device = Blocking::open(device, &reactor)?;
     let start = START_BYTES.min(size_bytes);
     for (from, to) in [(0, start), (size_bytes.saturating_sub(END_BYTES).max(start), size_bytes)] {
