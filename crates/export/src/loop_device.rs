@@ -1,9 +1,14 @@
 //! A loop device over a served file, so that it is a block device to the kernel: partitions, file
 //! systems, anything.
 //!
-//! Loop devices are made and taken away by `losetup` of util-linux, which every Linux has. Direct
-//! I/O keeps the kernel from caching the blocks a second time, and lets many requests be under way
-//! at once.
+//! Loop devices are made and taken away by `losetup` of util-linux, which every Linux has: whoever
+//! asks the kernel for it waits until the partitions are read, or what was written is, and that
+//! must not be the process that serves the file. What came of it is asked of the kernel and not
+//! read from what the tool says.
+//!
+//! Direct I/O keeps the kernel from caching the blocks a second time, and lets many requests be
+//! under way at once. Of its geometry a loop device takes the logical block size alone: smallest
+//! and best access, which tell makers of file systems the stripes of an array, cannot be set.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -13,9 +18,10 @@ use std::process::{Command, Stdio};
 use block::{Error, ErrorKind};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use crate::users;
+use crate::{tool, users};
 
 const TOOL: &str = "losetup";
+const CONTROL: &str = "/dev/loop-control";
 
 /// How a loop device stands on its file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +34,8 @@ pub struct LoopOptions {
     pub direct: bool,
     /// The device ends after so many bytes of the file: what lies behind them is not its own.
     pub size_bytes: Option<u64>,
+    /// The kernel looks for a partition table and makes devices of what it finds.
+    pub partitions: bool,
 }
 
 /// A loop device. Dropping it takes it away, as soon as nothing uses it any more.
@@ -43,7 +51,8 @@ pub struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// Makes a loop device over `file` with the logical block size of what is served.
+    /// Makes a loop device over `file` with the logical block size of what is served, and devices
+    /// for its partitions.
     ///
     /// # Errors
     /// As [`LoopDevice::attach_with`].
@@ -53,6 +62,7 @@ impl LoopDevice {
             read_only,
             direct: true,
             size_bytes: None,
+            partitions: true,
         };
         LoopDevice::attach_with(file, &options)
     }
@@ -64,25 +74,31 @@ impl LoopDevice {
     /// [`ErrorKind::Permission`] without the right to them, or what `losetup` says.
     pub fn attach_with(file: &Path, options: &LoopOptions) -> Result<LoopDevice, Error> {
         let place = || format!("a loop device over {}", file.display());
-        if !Path::new("/dev/loop-control").exists() {
-            let text = format!(
-                "{}: the kernel has no loop devices here (/dev/loop-control); the file itself \
-                works without them",
-                place()
-            );
-            return Err(Error::new(ErrorKind::NotFound, text));
+        match File::options().read(true).write(true).open(CONTROL) {
+            Ok(_) => (),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let text = format!(
+                    "{}: the kernel has no loop devices here ({CONTROL}); the file itself works \
+                    without them",
+                    place()
+                );
+                return Err(Error::with_source(ErrorKind::NotFound, "", error).retold(text));
+            }
+            Err(error) => {
+                return Err(Error::from_io(format!("{}: {CONTROL}", place()), error));
+            }
         }
-        let mut command = Command::new(TOOL);
+        let mut command = tool::command(TOOL);
         let flag = |set: bool, flag: &'static str| set.then_some(flag);
         command
             .args(["--find", "--show"])
             .args(flag(options.direct, "--direct-io=on"))
             .args(flag(options.read_only, "--read-only"))
+            .args(flag(options.partitions, "--partscan"))
             .args(options.block_bytes.map(|bytes| format!("--sector-size={bytes}")))
             .args(options.size_bytes.map(|bytes| format!("--sizelimit={bytes}")))
             .arg("--")
             .arg(file);
-        command.stdin(Stdio::null());
         let output = run(command).map_err(|error| error.at(place()))?;
         let path = PathBuf::from(output.trim());
         if !path.starts_with("/dev") {
@@ -139,7 +155,7 @@ impl LoopDevice {
                     format!("{}: {user} still has it open", self.path.display()),
                 )
             };
-            if let Some(user) = users::of(&self.path) {
+            if let Some(user) = users::of_disk(&self.path) {
                 return Err(busy(&user.to_string()));
             }
             detach_if(&self.path, || self.is_ours())?;
@@ -187,10 +203,8 @@ fn set_write_cache(device: &Path, mode: &str) {
 /// tool is missing or waits for a file system that hangs.
 #[must_use]
 pub fn backing_files() -> Vec<(PathBuf, u64, u64)> {
-    let mut command = Command::new(TOOL);
-    command
-        .args(["--list", "--raw", "--noheadings", "--output", "NAME,BACK-INO,BACK-MAJ:MIN"])
-        .stdin(Stdio::null());
+    let mut command = tool::command(TOOL);
+    command.args(["--list", "--raw", "--noheadings", "--output", "NAME,BACK-INO,BACK-MAJ:MIN"]);
     bounded(command).map(|text| parse_backing_files(&text)).unwrap_or_default()
 }
 
@@ -278,10 +292,11 @@ fn detach_if(path: &Path, is_meant: impl Fn() -> bool) -> Result<(), Error> {
         return Ok(());
     }
     write_back(path);
-    let mut command = Command::new(TOOL);
+    let mut command = tool::command(TOOL);
     command.arg("--detach").arg(path).stdin(held);
     match run(command) {
-        Err(error) if error.kind() == ErrorKind::Gone => Ok(()),
+        // Somebody else was quicker.
+        Err(_) if !is_meant() => Ok(()),
         other => other.map(drop),
     }
 }
@@ -302,16 +317,7 @@ fn run(mut command: Command) -> Result<String, Error> {
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let said = said.lines().next().unwrap_or("failed and said nothing").to_owned();
-    // The tool tells errors apart only in words.
-    let kind = match &said {
-        said if said.contains("No such device") => ErrorKind::Gone,
-        said if said.contains("Permission denied") || said.contains("not permitted") => {
-            ErrorKind::Permission
-        }
-        said if said.contains("busy") => ErrorKind::Busy,
-        _ => ErrorKind::Other,
-    };
-    Err(Error::new(kind, said))
+    Err(Error::new(ErrorKind::Other, said))
 }
 
 #[cfg(test)]

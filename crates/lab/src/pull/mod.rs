@@ -645,6 +645,7 @@ fn record(
         let rebuild = options.state == guest::State::Rebuilding;
         opened.degrade(rebuild, options.seed)?;
     }
+    let stripe = opened.as_ref().and_then(|opened| opened.device.info().stripe);
     let disks = opened.as_ref().map_or(drives, |opened| vec![Arc::clone(&opened.device)]);
     let seed = derive_seed(options.seed, "guest", number);
     let mut stage = ground.stage(options, &disks, program, seed)?;
@@ -658,6 +659,7 @@ fn record(
         device: stage.device.clone(),
         file_system: file_system.clone(),
         options: options.make_options.clone(),
+        stripe: stripe.map(|stripe| (stripe.chunk_bytes, stripe.width_chunks)),
     })?;
     worker.carry_out(&Task::Mount {
         device: stage.device.clone(),
