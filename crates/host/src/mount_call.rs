@@ -1,5 +1,5 @@
-//! What the kernel is asked about mounts besides `mount` and `umount` themselves: which option a file
-//! system does not know, and whether a mount is in use, are numbers and no sentences.
+//! What the kernel is asked about mounts besides `mount` and `umount` themselves: which option a
+//! file system does not know, and whether a mount is in use, are numbers and no sentences.
 //!
 //! The two programs do the mounting, for it waits for the device: a server that was killed while it
 //! waited for a device that it serves itself would wait for ever. Nothing here waits.
@@ -106,8 +106,8 @@ fn told(context: &OwnedFd) -> Option<String> {
 }
 
 /// Why a mount cannot be taken away now: [`Errno::BUSY`] where something uses it, [`Errno::AGAIN`]
-/// where nothing does any more. The kernel marks such a mount, and any use takes the mark off again;
-/// only a mount that is marked already is taken away by this (umount(2), MNT_EXPIRE).
+/// where nothing does any more. The kernel marks such a mount, and any use takes the mark off
+/// again; only a mount that is marked already is taken away by this (umount(2), MNT_EXPIRE).
 ///
 /// # Errors
 /// As said.
