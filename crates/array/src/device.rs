@@ -554,6 +554,7 @@ fn combine(members: &[Arc<dyn Device>], block_bytes: u64, size_bytes: u64) -> In
     let mut info = infos.next().expect("at least one member").clone();
     for other in infos {
         info.optimal_bytes = info.optimal_bytes.max(other.optimal_bytes);
+        info.stripe = info.stripe.filter(|stripe| other.stripe == Some(*stripe));
         // A member's part of a request is never longer than the request.
         info.max_request_bytes = info.max_request_bytes.min(other.max_request_bytes);
         info.read_only |= other.read_only;

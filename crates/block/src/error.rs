@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+use reactor::RingMissing;
 use rustix::io::Errno;
 
 /// What went wrong, as far as a caller may have to tell cases apart.
@@ -75,7 +76,8 @@ impl Error {
     /// From an error of the system, with the place where it came up.
     #[must_use]
     pub fn from_io(context: impl Into<String>, error: io::Error) -> Error {
-        Error::with_source(kind_of(&error), context, error)
+        let text = format!("{}: {}", context.into(), io_text(&error));
+        Error::with_source(kind_of(&error), "", error).retold(text)
     }
 
     /// What kind of error it is.
@@ -111,6 +113,24 @@ impl Error {
     }
 }
 
+/// An error of the system in words: its own, and what is meant by them where they alone tell a
+/// person nothing.
+#[must_use]
+pub fn io_text(error: &io::Error) -> String {
+    let meant = match Errno::from_io_error(error) {
+        // A socket's time is over, or a process could not be started.
+        Some(Errno::AGAIN) => {
+            "no answer in time, or no more processes and threads are allowed (ulimit -u)"
+        }
+        Some(Errno::MFILE) => "raise the limit of open files (ulimit -n)",
+        None if error.kind() == io::ErrorKind::UnexpectedEof && error.get_ref().is_none() => {
+            return "it ends too early".to_owned();
+        }
+        _ => return error.to_string(),
+    };
+    format!("{error}: {meant}")
+}
+
 /// Which kind an error of the system is.
 fn kind_of(error: &io::Error) -> ErrorKind {
     // What the standard library has no stable kind for.
@@ -130,6 +150,12 @@ fn kind_of(error: &io::Error) -> ErrorKind {
         io::ErrorKind::ReadOnlyFilesystem => ErrorKind::ReadOnly,
         io::ErrorKind::ResourceBusy | io::ErrorKind::WouldBlock => ErrorKind::Busy,
         _ => ErrorKind::Other,
+    }
+}
+
+impl From<RingMissing> for Error {
+    fn from(missing: RingMissing) -> Error {
+        Error::with_source(ErrorKind::Other, "", missing).retold(missing.to_string())
     }
 }
 

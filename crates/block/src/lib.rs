@@ -22,11 +22,11 @@ mod wait;
 use std::fmt;
 
 pub use adapter::{Blocking, Checked, Counted, Counters, Emulated, Traffic};
-pub use error::{Error, ErrorKind};
+pub use error::{Error, ErrorKind, io_text};
 pub use extents::{Extent, Extents};
 pub use lease::Lease;
 pub use node::Node;
-pub use reactor::{ALIGNMENT_BYTES, Buf, BufMut, Clock, Reactor, Slots, Time};
+pub use reactor::{ALIGNMENT_BYTES, Buf, BufMut, Clock, Reactor, RingMissing, Slots, Time};
 pub use trace::Traced;
 pub use units::{duration_text, size_text};
 pub use wait::{Claim, OthersWoken, WaitQueue, Waiter};
@@ -77,6 +77,30 @@ impl fmt::Display for DiscardSupport {
     }
 }
 
+/// How an array deals out its data: what makers of file systems align to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Stripe {
+    /// What lies on one member before the next one has its turn, in bytes.
+    pub chunk_bytes: u32,
+    /// So many chunks of data lie side by side, parity and copies left out.
+    pub width_chunks: u32,
+}
+
+impl Stripe {
+    /// None where that is no stripe: nothing in it, or a chunk that takes more than 32 bits.
+    #[must_use]
+    pub fn new(chunk_bytes: u64, width_chunks: u64) -> Option<Stripe> {
+        let number = |count: u64| u32::try_from(count).ok().filter(|count| *count > 0);
+        Some(Stripe { chunk_bytes: number(chunk_bytes)?, width_chunks: number(width_chunks)? })
+    }
+
+    /// A whole stripe, in bytes.
+    #[must_use]
+    pub fn width_bytes(&self) -> u64 {
+        u64::from(self.chunk_bytes) * u64::from(self.width_chunks)
+    }
+}
+
 /// What a device is and can do; fixed for its life.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
@@ -87,6 +111,8 @@ pub struct Info {
     /// The size of access it serves best, in bytes (a whole stripe of an array); at least
     /// `block_bytes`.
     pub optimal_bytes: u32,
+    /// How data are dealt out among members, where they are.
+    pub stripe: Option<Stripe>,
     /// The longest read or write one request may carry, in bytes.
     pub max_request_bytes: u32,
     /// Whether writes are refused.
@@ -116,6 +142,7 @@ impl Info {
             size_bytes,
             block_bytes: 512,
             optimal_bytes: 4096,
+            stripe: None,
             max_request_bytes: 64 << 20,
             read_only: false,
             rotational: false,

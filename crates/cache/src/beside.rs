@@ -11,9 +11,7 @@ const PIECE_BYTES: u64 = 1 << 20;
 pub(crate) fn open_beside(device: &dyn Device) -> Result<Blocking, Error> {
     match Blocking::open(device, &Reactor::virtual_clock()) {
         Err(error) if error.kind() == ErrorKind::Unsupported => {
-            let reactor = Reactor::wall()
-                .map_err(|error| Error::from_io("an io_uring for the metadata", error))?;
-            Blocking::open(device, &reactor)
+            Blocking::open(device, &Reactor::wall()?)
         }
         opened => opened,
     }

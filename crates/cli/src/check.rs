@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 use device::{Direct, FileDevice, FileOptions};
-use host::mount::{FILE_SYSTEMS, FileSystem};
+use host::mount::{FILE_SYSTEMS, FileSystem, MissingDriver};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -71,18 +71,7 @@ pub(crate) fn check(output: &Output) -> Result<(), Failure> {
 /// What a user may need, looked for.
 fn findings() -> Vec<Finding> {
     let findings = vec![
-        Finding {
-            name: "io_uring",
-            needed: true,
-            found: reactor::Reactor::wall()
-                .map(|_| "works".to_owned())
-                .map_err(|error| error.to_string()),
-            purpose: "all work on files and disks",
-            remedy:
-                "needs Linux 5.19 or newer; sysctl kernel.io_uring_disabled=0; in a container, \
-                a profile that allows it"
-                    .to_owned(),
-        },
+        io_uring(),
         Finding {
             name: "direct I/O here",
             needed: false,
@@ -103,22 +92,13 @@ fn findings() -> Vec<Finding> {
                 --attach=file need no root",
             remedy: "sudo raidloom ...".to_owned(),
         },
-        Finding {
-            name: "FUSE",
-            needed: false,
-            found: fuse(),
-            purpose: "arrays as files and block devices (--attach)",
-            remedy: "modprobe fuse; apt-get install fuse3; in a container, --device /dev/fuse \
-                --cap-add SYS_ADMIN"
-                .to_owned(),
-        },
-        Finding {
-            name: "loop devices",
-            needed: false,
-            found: opens(Path::new("/dev/loop-control")),
-            purpose: "arrays as block devices (--attach); without them --attach=file",
-            remedy: "modprobe loop; as root".to_owned(),
-        },
+        fuse(),
+        kernel_device(
+            "loop devices",
+            "/dev/loop-control",
+            "loop",
+            "arrays as block devices (--attach); without them --attach=file",
+        ),
         Finding {
             name: "free space here",
             needed: false,
@@ -148,12 +128,7 @@ fn findings() -> Vec<Finding> {
             "apt-get install \
             libnbd-bin",
         ),
-        tool(
-            "nbd-client",
-            "NBD exports as block devices",
-            "apt-get install nbd-client; modprobe \
-            nbd",
-        ),
+        nbd_client(host::mount::has_module("nbd") || Path::new("/dev/nbd0").exists()),
         tool("qemu-img", "NBD exports as images: convert, compare", "apt-get install qemu-utils"),
         Finding {
             name: "Ceph's images",
@@ -195,15 +170,70 @@ fn tool(name: &'static str, purpose: &'static str, remedy: &str) -> Finding {
     Finding { name, needed: false, found: program(name), purpose, remedy: remedy.to_owned() }
 }
 
+fn io_uring() -> Finding {
+    let missing = reactor::Reactor::wall().err();
+    Finding {
+        name: "io_uring",
+        needed: true,
+        found: missing.map_or_else(
+            || Ok("works".to_owned()),
+            |missing| Err(std::io::Error::from(missing.errno()).to_string()),
+        ),
+        purpose: "all work on files and disks",
+        remedy: missing.map_or("nothing is missing", block::RingMissing::remedy).to_owned(),
+    }
+}
+
+/// A client for NBD needs its program and the kernel's driver.
+fn nbd_client(has_driver: bool) -> Finding {
+    let found = program("nbd-client");
+    let driver = "this kernel has no module nbd";
+    let (found, remedy) = match (found, has_driver) {
+        (Ok(program), true) => (Ok(program), "modprobe nbd"),
+        (Err(missing), true) => (Err(missing), "apt-get install nbd-client"),
+        (Ok(_), false) => (Err(driver.to_owned()), "a kernel with its module nbd"),
+        (Err(missing), false) => (
+            Err(format!("{missing}; {driver}")),
+            "apt-get install nbd-client, and a kernel with its module nbd",
+        ),
+    };
+    Finding {
+        name: "nbd-client",
+        needed: false,
+        found,
+        purpose: "NBD exports as block devices",
+        remedy: remedy.to_owned(),
+    }
+}
+
 /// A file system that arrays can be given: the program that makes it, and whether the kernel mounts
 /// it.
 fn file_system(kind: &FileSystem) -> Finding {
-    let found = match (program(kind.maker()), kind.check_mountable()) {
-        (Ok(maker), Ok(())) => Ok(maker),
-        (Err(missing), Ok(())) => Err(missing),
-        (_, Err(_)) => Err("this kernel does not mount it".to_owned()),
+    made_and_mounted(kind, program(kind.maker()), kind.missing_driver())
+}
+
+fn made_and_mounted(
+    kind: &FileSystem,
+    maker: Result<String, String>,
+    driver: Option<MissingDriver>,
+) -> Finding {
+    let install = format!("apt-get install {}", kind.package());
+    let mends = driver.as_ref().map(|driver| driver.remedy(kind.package()));
+    let (found, remedy) = match (maker, driver) {
+        (Ok(maker), None) => (Ok(maker), install),
+        (Err(missing), None) => (Err(missing), install),
+        (Ok(maker), Some(driver)) => {
+            (Err(format!("{driver} ({maker} is there)")), mends.unwrap_or_default())
+        }
+        // What brings one program brings the other.
+        (Err(missing), Some(driver @ MissingDriver::Program(_))) => {
+            (Err(format!("{missing}; {driver}")), install)
+        }
+        (Err(missing), Some(driver)) => (
+            Err(format!("{missing}; {driver}")),
+            format!("{install}, and {}", mends.unwrap_or_default()),
+        ),
     };
-    let remedy = format!("apt-get install {}, and a kernel that has it", kind.package());
     Finding {
         name: kind.name,
         needed: false,
@@ -213,19 +243,27 @@ fn file_system(kind: &FileSystem) -> Finding {
     }
 }
 
-fn opens(path: &Path) -> Result<String, String> {
+/// A driver of the kernel by the file that it is asked through.
+fn kernel_device(name: &'static str, path: &str, module: &str, purpose: &'static str) -> Finding {
     let opened = std::fs::File::options().read(true).write(true).open(path);
-    opened
-        .map(|_| path.display().to_string())
-        .map_err(|error| format!("{}: {error}", path.display()))
+    let remedy = match opened.as_ref().map_err(std::io::Error::kind) {
+        Err(std::io::ErrorKind::PermissionDenied) => "as root".to_owned(),
+        _ => format!("modprobe {module}; in a container, --device {path} --cap-add SYS_ADMIN"),
+    };
+    let found = opened.map(|_| path.to_owned()).map_err(|error| format!("{path}: {error}"));
+    Finding { name, needed: false, found, purpose, remedy }
 }
 
-fn fuse() -> Result<String, String> {
-    let device = opens(Path::new("/dev/fuse"))?;
-    if rustix::process::geteuid().is_root() {
-        Ok(device)
-    } else {
-        program("fusermount3").map(|helper| format!("{device}, {helper}"))
+fn fuse() -> Finding {
+    let purpose = "arrays as files and block devices (--attach)";
+    let device = kernel_device("FUSE", "/dev/fuse", "fuse", purpose);
+    match (&device.found, rustix::process::geteuid().is_root()) {
+        (Ok(path), false) => Finding {
+            found: program("fusermount3").map(|helper| format!("{path}, {helper}")),
+            remedy: "apt-get install fuse3".to_owned(),
+            ..device
+        },
+        _ => device,
     }
 }
 
@@ -299,5 +337,33 @@ mod tests {
         );
         // What is for those who work on raidloom stands in tools/packages.txt.
         assert!(!findings.iter().any(|finding| ["fio", "chromium"].contains(&finding.name)));
+    }
+
+    /// Issue 29, number 30: "`check` says what is really missing (kernel or program)".
+    #[test]
+    fn what_is_missing_is_the_program_or_the_kernel_and_so_is_the_remedy() {
+        let exfat = FileSystem::named("exfat").unwrap();
+        let look = |maker: bool, driver: Option<MissingDriver>| {
+            let maker = match maker {
+                true => Ok("/sbin/mkfs.exfat".to_owned()),
+                false => Err("mkfs.exfat is not on the PATH".to_owned()),
+            };
+            let finding = made_and_mounted(&exfat, maker, driver);
+            (finding.found.err().unwrap_or_default(), finding.remedy)
+        };
+        let kernel = || Some(MissingDriver::Kernel("exfat".to_owned()));
+        let (found, remedy) = look(true, kernel());
+        assert!(found.starts_with("this kernel has neither exfat nor a module"), "{found}");
+        assert!(remedy.contains("kernel") && !remedy.contains("apt-get"), "{remedy}");
+        let (found, remedy) = look(false, None);
+        assert_eq!(
+            (&*found, &*remedy),
+            ("mkfs.exfat is not on the PATH", "apt-get install exfatprogs")
+        );
+        let (found, remedy) = look(false, kernel());
+        assert!(found.contains("PATH") && found.contains("kernel"), "{found}");
+        assert!(remedy.contains("apt-get") && remedy.contains("a kernel with exfat"), "{remedy}");
+        let found = |has_driver: bool| nbd_client(has_driver).found.err().unwrap_or_default();
+        assert!(found(false).contains("no module nbd") && !found(true).contains("module"));
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn model(output: &Output, verb: &ModelVerb) -> Result<(), Failure> {
 }
 
 fn load(name: &str) -> Result<Parameters, Failure> {
-    Parameters::load(name).map_err(|error| Failure::usage(error.to_string()))
+    Parameters::load(name).map_err(|error| Failure::usage(error.to_string()).because(error))
 }
 
 fn list(output: &Output) -> Result<(), Failure> {
@@ -40,8 +40,8 @@ fn list(output: &Output) -> Result<(), Failure> {
 
 fn show(output: &Output, name: &str) -> Result<(), Failure> {
     let model = load(name)?;
-    let errors =
-        fit::errors_built_in(&model).map_err(|error| Failure::failed(error.to_string()))?;
+    let errors = fit::errors_built_in(&model)
+        .map_err(|error| Failure::failed(error.to_string()).because(error))?;
     if output.json {
         let parameters: Vec<Value> = model
             .rows()

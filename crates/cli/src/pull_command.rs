@@ -413,7 +413,7 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
         drive_models: found.drive_models,
         md: match arguments.array {
             ArrayName::Raidloom => None,
-            ArrayName::Md => Some(md_text(&node, &arguments.consistency)?),
+            ArrayName::Md => Some(md_text(&node, &arguments.consistency, "--array md")?),
         },
         starter: match arguments.start_with {
             StarterName::Same => Starter::Same,
@@ -493,9 +493,7 @@ fn refuse_unfit(arguments: &PullArguments, node: &Node, in_guest: bool) -> Resul
     }
     if arguments.start_with == StarterName::Md {
         // Whatever it is that stands on the drives, md has to know it.
-        md_text(node, &arguments.consistency).map_err(|error| {
-            Failure::usage(error.to_string().replace("--array md", "--start-with md"))
-        })?;
+        md_text(node, &arguments.consistency, "--start-with md")?;
     }
     let has_superblocks = arguments.array == ArrayName::Md
         || matches!(node, Node::Layer { options, .. }
@@ -517,8 +515,8 @@ fn refuse_unfit(arguments: &PullArguments, node: &Node, in_guest: bool) -> Resul
 }
 
 /// The array of a stack as the guest's md makes it: `raid5 chunk=64KiB`.
-fn md_text(stack: &Node, consistency: &str) -> Result<String, Failure> {
-    let failed = |text: &str| Err(Failure::usage(format!("--array md: {text}")));
+fn md_text(stack: &Node, consistency: &str, flag: &str) -> Result<String, Failure> {
+    let failed = |text: &str| Err(Failure::usage(format!("{flag}: {text}")));
     let Node::Layer { name, options, children } = stack else {
         return failed("the target is a drive, and no array");
     };
@@ -837,7 +835,8 @@ mod tests {
     #[test]
     fn a_stack_is_an_array_of_md_where_md_has_it() {
         let of = |text: &str, consistency: &str| {
-            md_text(&stack::parse(text).unwrap(), consistency).map_err(|error| error.to_string())
+            md_text(&stack::parse(text).unwrap(), consistency, "--array md")
+                .map_err(|error| error.to_string())
         };
         let five = "raid5(metadata=1.2, chunk=64KiB, ram:1MiB, ram:1MiB, ram:1MiB)";
         assert_eq!(of(five, "bitmap").unwrap(), "raid5 chunk=64KiB bitmap=internal");

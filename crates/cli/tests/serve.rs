@@ -268,6 +268,45 @@ fn a_mounted_array_is_not_stopped() {
     assert!(bench.is_clean());
 }
 
+/// Issue 29, number 27: "tell mkfs chunk and width"; number 30: "'wrong fs type' for a mount option
+/// that ext4 does not know".
+#[test]
+fn a_file_system_knows_the_stripes_of_its_array_and_names_options_that_it_does_not_know() {
+    let Some(bench) = bench() else { return };
+    let point = bench.path("mnt");
+    fs::create_dir(&point).unwrap();
+    // Stride and stripe width in blocks of 1 KiB; linux/fs/ext4/ext4.h, struct ext4_super_block.
+    let told = |name: &str| {
+        let mut block = [0; 1024];
+        File::open(bench.device(name)).unwrap().read_exact_at(&mut block, 1024).unwrap();
+        let stride = u16::from_le_bytes(block[0x164..0x166].try_into().unwrap());
+        (stride, u32::from_le_bytes(block[0x170..0x174].try_into().unwrap()))
+    };
+    let ram = "ram:32MiB, ram:32MiB, ram:32MiB, ram:32MiB";
+    for (name, stack, expected) in [
+        ("raid5", format!("raid5(chunk=64KiB, {ram})"), (64, 192)),
+        ("raid0", format!("raid0(chunk=16KiB, {ram})"), (16, 64)),
+        ("raid10", format!("raid10(chunk=16KiB, {ram})"), (16, 32)),
+        ("over", format!("raid1(raid0(chunk=16KiB, {ram}), raid0(chunk=16KiB, {ram}))"), (16, 64)),
+        // Planted: nothing is dealt out here, and nothing is told.
+        ("raid1", "raid1(ram:32MiB, ram:32MiB)".to_owned(), (0, 0)),
+    ] {
+        bench.ok(&["array", "start", "--attach", "--name", name, &stack]);
+        let mount = ["array", "mount", name, "mnt", "--fs", "ext4"];
+        let said = bench.fails(2, &[&mount[..], &["-o", "noatime,bogus=3"]].concat());
+        assert!(said.contains("ext4 does not take the mount option bogus=3: "), "{said}");
+        assert_eq!(told(name), (0, 0), "nothing is made before its options are known");
+        bench.ok(&[&mount[..], &["-o", "noatime,commit=30"]].concat());
+        assert_eq!(told(name), expected, "{stack}");
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+        let line = mounts.lines().find(|line| line.contains(point.to_str().unwrap())).unwrap();
+        assert!(line.contains("noatime") && line.contains("commit=30"), "{line}");
+        bench.ok(&["array", "umount", name]);
+        bench.ok(&["array", "stop", name]);
+    }
+    assert!(bench.is_clean());
+}
+
 #[test]
 fn members_are_failed_rebuilt_replaced_and_come_back() {
     let Some(bench) = bench() else { return };

@@ -26,6 +26,7 @@ impl NullDevice {
         let info = Info {
             block_bytes,
             optimal_bytes: block_bytes.max(4096),
+            stripe: None,
             stores_data: false,
             fua: Support::Native,
             zeroes: Support::Native,

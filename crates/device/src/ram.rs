@@ -40,6 +40,7 @@ impl RamDevice {
         let info = Info {
             block_bytes,
             optimal_bytes: block_bytes.max(4096),
+            stripe: None,
             fua: Support::Native,
             zeroes: Support::Native,
             discard: DiscardSupport::ReadsZero,

@@ -9,6 +9,7 @@ pub mod nbd;
 mod odd;
 mod policy;
 pub mod serve;
+pub mod tool;
 pub mod users;
 pub mod vhost_user;
 

@@ -1,9 +1,14 @@
 //! A loop device over a served file, so that it is a block device to the kernel: partitions, file
 //! systems, anything.
 //!
-//! Loop devices are made and taken away by `losetup` of util-linux, which every Linux has. Direct
-//! I/O keeps the kernel from caching the blocks a second time, and lets many requests be under way
-//! at once.
+//! Loop devices are made and taken away by `losetup` of util-linux, which every Linux has: whoever
+//! asks the kernel for it waits until the partitions are read, or what was written is, and that
+//! must not be the process that serves the file. What came of it is asked of the kernel and not
+//! read from what the tool says.
+//!
+//! Direct I/O keeps the kernel from caching the blocks a second time, and lets many requests be
+//! under way at once. Of its geometry a loop device takes the logical block size alone: smallest
+//! and best access, which tell makers of file systems the stripes of an array, cannot be set.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -14,9 +19,11 @@ use std::sync::{Mutex, PoisonError};
 use block::{Error, ErrorKind};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
+use crate::tool;
 use crate::users::{self, User};
 
 const TOOL: &str = "losetup";
+const CONTROL: &str = "/dev/loop-control";
 
 /// How a loop device stands on its file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +36,8 @@ pub struct LoopOptions {
     pub direct: bool,
     /// The device ends after so many bytes of the file: what lies behind them is not its own.
     pub size_bytes: Option<u64>,
+    /// The kernel looks for a partition table and makes devices of what it finds.
+    pub partitions: bool,
 }
 
 /// A loop device. Dropping it takes it away, as soon as nothing uses it any more.
@@ -50,7 +59,8 @@ pub struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// Makes a loop device over `file` with the logical block size of what is served.
+    /// Makes a loop device over `file` with the logical block size of what is served, and devices
+    /// for its partitions.
     ///
     /// # Errors
     /// As [`LoopDevice::attach_with`].
@@ -60,6 +70,7 @@ impl LoopDevice {
             read_only,
             direct: true,
             size_bytes: None,
+            partitions: true,
         };
         LoopDevice::attach_with(file, &options)
     }
@@ -71,26 +82,32 @@ impl LoopDevice {
     /// [`ErrorKind::Permission`] without the right to them, or what `losetup` says.
     pub fn attach_with(file: &Path, options: &LoopOptions) -> Result<LoopDevice, Error> {
         let place = || format!("a loop device over {}", file.display());
-        if !Path::new("/dev/loop-control").exists() {
-            let text = format!(
-                "{}: the kernel has no loop devices here (/dev/loop-control); the file itself \
-                works without them",
-                place()
-            );
-            return Err(Error::new(ErrorKind::NotFound, text));
+        match File::options().read(true).write(true).open(CONTROL) {
+            Ok(_) => (),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let text = format!(
+                    "{}: the kernel has no loop devices here ({CONTROL}); the file itself works \
+                    without them",
+                    place()
+                );
+                return Err(Error::with_source(ErrorKind::NotFound, "", error).retold(text));
+            }
+            Err(error) => {
+                return Err(Error::from_io(format!("{}: {CONTROL}", place()), error));
+            }
         }
         let flag = |set: bool, flag: &'static str| set.then_some(flag);
         let command = || {
-            let mut command = Command::new(TOOL);
+            let mut command = tool::command(TOOL);
             command
                 .args(["--find", "--show"])
                 .args(flag(options.direct, "--direct-io=on"))
                 .args(flag(options.read_only, "--read-only"))
+                .args(flag(options.partitions, "--partscan"))
                 .args(options.block_bytes.map(|bytes| format!("--sector-size={bytes}")))
                 .args(options.size_bytes.map(|bytes| format!("--sizelimit={bytes}")))
                 .arg("--")
-                .arg(file)
-                .stdin(Stdio::null());
+                .arg(file);
             command
         };
         let output = attach_patiently(command).map_err(|error| error.at(place()))?;
@@ -149,7 +166,7 @@ impl LoopDevice {
             }
             self.let_go()?;
             if self.is_ours() {
-                let user = users::of(&self.path);
+                let user = users::of_disk(&self.path);
                 return Err(self.busy(&user.map_or("a program".to_owned(), |it| it.to_string())));
             }
         } else if self.attached && self.told {
@@ -166,7 +183,7 @@ impl LoopDevice {
             return None;
         }
         if !self.user.as_ref().is_some_and(|user| user.has_open(&self.path)) {
-            self.user = users::of(&self.path);
+            self.user = users::of_disk(&self.path);
             self.looks += u32::from(self.user.is_some());
         }
         self.user.as_ref().filter(|_| self.looks <= LOOKS_MAX).map(ToString::to_string)
@@ -206,10 +223,12 @@ const LOOKS_MAX: u32 = 3;
 const ATTACH_ATTEMPTS: u32 = 20;
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
+/// The tool has one exit code for all that fails, so that whatever does is tried again: whether this
+/// user may is known by now, and what else is wrong stays so for the second that this takes.
 fn attach_patiently(command: impl Fn() -> Command) -> Result<String, Error> {
     for _ in 1..ATTACH_ATTEMPTS {
         match run(command()) {
-            Err(error) if error.kind() == ErrorKind::Busy => {
+            Err(error) if error.kind() == ErrorKind::Other => {
                 let _ = rustix::event::poll(&mut [], Some(&PAUSE));
             }
             result => return result,
@@ -241,10 +260,8 @@ fn set_write_cache(device: &Path, mode: &str) {
 /// tool is missing or waits for a file system that hangs.
 #[must_use]
 pub fn backing_files() -> Vec<(PathBuf, u64, u64)> {
-    let mut command = Command::new(TOOL);
-    command
-        .args(["--list", "--raw", "--noheadings", "--output", "NAME,BACK-INO,BACK-MAJ:MIN"])
-        .stdin(Stdio::null());
+    let mut command = tool::command(TOOL);
+    command.args(["--list", "--raw", "--noheadings", "--output", "NAME,BACK-INO,BACK-MAJ:MIN"]);
     let hangs = LIST_HANGS.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(lives);
     if hangs {
         return Vec::new();
@@ -356,10 +373,11 @@ fn detach_if(path: &Path, is_meant: impl Fn() -> bool) -> Result<(), Error> {
         return Ok(());
     }
     write_back(path);
-    let mut command = Command::new(TOOL);
+    let mut command = tool::command(TOOL);
     command.arg("--detach").arg(path).stdin(held);
     match run(command) {
-        Err(error) if error.kind() == ErrorKind::Gone => Ok(()),
+        // Somebody else was quicker.
+        Err(_) if !is_meant() => Ok(()),
         other => other.map(drop),
     }
 }
@@ -380,18 +398,7 @@ fn run(mut command: Command) -> Result<String, Error> {
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let said = said.lines().next().unwrap_or("failed and said nothing").to_owned();
-    // The tool tells errors apart only in words.
-    let kind = match &said {
-        said if said.contains("No such device") => ErrorKind::Gone,
-        said if said.contains("Permission denied") || said.contains("not permitted") => {
-            ErrorKind::Permission
-        }
-        said if said.contains("busy") || said.contains("temporarily unavailable") => {
-            ErrorKind::Busy
-        }
-        _ => ErrorKind::Other,
-    };
-    Err(Error::new(kind, said))
+    Err(Error::new(ErrorKind::Other, said))
 }
 
 #[cfg(test)]

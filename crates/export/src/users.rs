@@ -31,6 +31,25 @@ pub fn of(path: &Path) -> Option<User> {
     find(|process| open_in(process).any(|target| target == path))
 }
 
+/// A process that has a disk open, or a partition of it.
+#[must_use]
+pub fn of_disk(disk: &Path) -> Option<User> {
+    find(|process| open_in(process).any(|target| target == disk || is_partition(&target, disk)))
+}
+
+/// Whether `path` is how the kernel calls a partition of `disk`: `/dev/loop0p1`, `/dev/sda1`.
+fn is_partition(path: &Path, disk: &Path) -> bool {
+    let rest =
+        path.as_os_str().as_encoded_bytes().strip_prefix(disk.as_os_str().as_encoded_bytes());
+    let Some(rest) = rest else { return false };
+    let digits = match disk.as_os_str().as_encoded_bytes().last() {
+        // Where the disk's own name ends with a digit, a letter parts the two.
+        Some(last) if last.is_ascii_digit() => rest.strip_prefix(b"p"),
+        _ => Some(rest),
+    };
+    digits.is_some_and(|digits| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
+}
+
 /// A process that works in `folder`, or has something in it open.
 #[must_use]
 pub fn below(folder: &Path) -> Option<User> {
@@ -61,6 +80,21 @@ fn open_in(process: u32) -> impl Iterator<Item = PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn partitions_are_told_from_other_disks() {
+        let is = |path: &str, disk: &str| is_partition(Path::new(path), Path::new(disk));
+        assert!(is("/dev/loop1p2", "/dev/loop1") && is("/dev/sda12", "/dev/sda"));
+        for (path, disk) in [
+            ("/dev/loop12", "/dev/loop1"),
+            ("/dev/loop1", "/dev/loop1"),
+            ("/dev/loop1p", "/dev/loop1"),
+            ("/dev/sdab", "/dev/sda"),
+            ("/dev/loop1p2", "/dev/loop2"),
+        ] {
+            assert!(!is(path, disk), "{path} {disk}");
+        }
+    }
 
     #[test]
     fn whoever_has_a_file_open_is_found_until_it_is_closed() {

@@ -244,6 +244,49 @@ fn a_loop_device_ends_where_the_disk_of_an_image_does() {
     assert!(fs::read(&image).unwrap() == before, "the footer is as it was");
 }
 
+/// Issue 29, number 27: "the loop device shows partitions".
+#[test]
+fn partitions_are_devices_and_whoever_uses_one_is_named() {
+    let _alone = alone();
+    if skipped() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("disk");
+    let file = File::create(&path).unwrap();
+    file.set_len(4 << 20).unwrap();
+    // One partition of Linux: 1 MiB from 1 MiB on.
+    let mut entry = [0; 16];
+    entry[4] = 0x83;
+    entry[8..12].copy_from_slice(&2048_u32.to_le_bytes());
+    entry[12..].copy_from_slice(&2048_u32.to_le_bytes());
+    file.write_all_at(&entry, 446).unwrap();
+    file.write_all_at(&[0x55, 0xaa], 510).unwrap();
+    let mut device = LoopDevice::attach(&path, 512, false).unwrap();
+    let name = format!("{}p1", device.path().file_name().unwrap().to_str().unwrap());
+    assert_eq!(setting(device.path(), &format!("{name}/size")), "2048");
+    let partition = Path::new("/dev").join(name);
+    let own = format!("process {} (", std::process::id());
+    match File::open(&partition) {
+        Ok(user) => {
+            assert!(soon(|| {
+                let error = device.detach().unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Busy);
+                error.to_string().contains(&own)
+            }));
+            drop(user);
+        }
+        // Nothing makes files for devices here.
+        Err(error) => println!("{}: {error}", partition.display()),
+    }
+    take_away(&mut device);
+    // Planted: without it nothing is looked for.
+    let mut plain = LoopDevice::attach_with(&path, &LoopOptions::default()).unwrap();
+    let name = plain.path().file_name().unwrap().to_str().unwrap().to_owned();
+    assert!(!Path::new(&format!("/sys/block/{name}/{name}p1")).exists());
+    take_away(&mut plain);
+}
+
 /// What the kernel is told of one use of a loop device ends with it.
 #[test]
 fn the_next_use_of_a_loop_device_is_flushed_again() {

@@ -178,7 +178,7 @@ impl Boot<'_> {
     }
 
     fn run_here(&self, go_on: &dyn Fn() -> bool) -> Result<Outcome, Error> {
-        let wall = Reactor::wall().map_err(|error| failed("io_uring", error))?;
+        let wall = Reactor::wall()?;
         let mut folder = self.make_folder()?;
         let call = folder.listen("time")?;
         let reactor = Reactor::virtual_clock();

@@ -10,6 +10,8 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::io;
 
+use rustix::io::Errno;
+
 /// What kind of end an error is, as far as the command line has to tell cases apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -90,7 +92,10 @@ impl Error {
     pub fn from_io(place: impl fmt::Display, error: &io::Error) -> Error {
         // The number is all that an error of the kernel consists of.
         let source = error.raw_os_error().map(io::Error::from_raw_os_error);
-        Error { source: source.map(Into::into), ..Error::failed(format!("{place}: {error}")) }
+        Error {
+            source: source.map(Into::into),
+            ..Error::failed(format!("{place}: {}", block::io_text(error)))
+        }
     }
 
     /// The same error with what was behind it. The text has told of it already.
@@ -98,6 +103,19 @@ impl Error {
     pub fn because(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
         self.source = Some(source.into());
         self
+    }
+
+    /// The number that the kernel gave, where one is behind it.
+    #[must_use]
+    pub fn errno(&self) -> Option<Errno> {
+        let mut source = self.source();
+        while let Some(error) = source {
+            if let Some(number) = error.downcast_ref().and_then(Errno::from_io_error) {
+                return Some(number);
+            }
+            source = error.source();
+        }
+        None
     }
 
     /// How it ends the command.
@@ -134,6 +152,13 @@ impl Error {
         self
     }
 
+    /// The same error in other words, which tell what there is to tell of its source.
+    #[must_use]
+    pub fn retold(mut self, text: impl Into<String>) -> Error {
+        self.text = text.into();
+        self
+    }
+
     /// The same error with the place in front: `place: what it was`.
     #[must_use]
     pub fn at(mut self, place: impl fmt::Display) -> Error {
@@ -161,6 +186,12 @@ impl StdError for Error {
     }
 }
 
+impl From<block::RingMissing> for Error {
+    fn from(missing: block::RingMissing) -> Error {
+        Error::failed(missing.to_string()).because(missing)
+    }
+}
+
 impl From<block::Error> for Error {
     fn from(error: block::Error) -> Error {
         use block::ErrorKind as Kind;
@@ -177,33 +208,63 @@ impl From<block::Error> for Error {
 mod tests {
     use super::*;
 
-    fn errno(error: &(dyn StdError + 'static)) -> Option<i32> {
-        let kernel = error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
-        kernel.or_else(|| errno(error.source()?))
-    }
-
     /// Issue 12: "One error type from the device to the exit code, source kept."
     #[test]
     fn the_kernels_number_is_found_behind_the_last_line() {
         let leaf = || {
-            let kernel = io::Error::from(rustix::io::Errno::IO);
+            let kernel = io::Error::from(Errno::IO);
             block::Error::from_io("b.img: read of 4096 bytes at 8192", kernel)
         };
         let line = "raid0: member 1: b.img: read of 4096 bytes at 8192: Input/output error \
             (os error 5)";
-        let number = Some(rustix::io::Errno::IO.raw_os_error());
+        let number = Some(Errno::IO);
         for below in [leaf(), leaf().repeat()] {
             let error = Error::from(below.at("member 1").at("raid0"));
             assert_eq!((error.to_string().as_str(), error.exit_code()), (line, 1));
-            assert_eq!(errno(&error), number);
+            assert_eq!(error.errno(), number);
         }
         let error = leaf().retold("the cache's device has failed");
         assert_eq!(error.to_string(), "the cache's device has failed");
-        assert_eq!(errno(&Error::from(error).then("give it another").with_code(9)), number);
-        let place = Error::from_io("making a.sock", &io::Error::from(rustix::io::Errno::IO));
+        assert_eq!(Error::from(error).then("give it another").with_code(9).errno(), number);
+        let place = Error::from_io("making a.sock", &io::Error::from(Errno::IO));
         assert_eq!(place.to_string(), "making a.sock: Input/output error (os error 5)");
-        assert_eq!(errno(&place), number);
-        assert_eq!(errno(&Error::failed("nothing was asked of the kernel")), None);
+        assert_eq!(place.errno(), number);
+        assert_eq!(Error::failed("nothing was asked of the kernel").errno(), None);
+    }
+
+    /// Issue 29, number 30: "an errno alone is no message".
+    #[test]
+    fn what_the_systems_words_do_not_tell_is_said() {
+        let texts = |error: fn() -> io::Error| {
+            let below = Error::from(block::Error::from_io("a.sock", error()));
+            assert_eq!(below.to_string(), Error::from_io("a.sock", &error()).to_string());
+            below.to_string()
+        };
+        let again = texts(|| Errno::AGAIN.into());
+        assert!(again.contains("(os error 11): no answer in time, or "), "{again}");
+        // As the standard library has it of a file that ends, and as it would show it.
+        let short = || io::Read::read_exact(&mut &b"x"[..], &mut [0; 2]).unwrap_err();
+        assert_eq!(short().to_string(), "failed to fill whole buffer");
+        assert_eq!(texts(short), "a.sock: it ends too early");
+        assert_eq!(texts(|| Errno::IO.into()), "a.sock: Input/output error (os error 5)");
+    }
+
+    /// Issue 29, number 30: "one exit code everywhere": a filter answers EPERM and an old kernel
+    /// ENOSYS, which are refusals and usage errors where a file is meant.
+    #[test]
+    fn no_io_uring_is_a_failure_of_the_machine_on_every_way_up() {
+        let planted = Error::from(block::Error::from_io("io_uring", Errno::PERM.into()));
+        assert_eq!(planted.exit_code(), 4, "the errno alone, as it was");
+        let missing = reactor::RingMissing::from(Errno::PERM);
+        let text = missing.to_string();
+        for error in [
+            Error::from(missing),
+            Error::from(block::Error::from(missing)),
+            Error::from_io("x", &io::Error::from(missing)),
+        ] {
+            assert_eq!(error.exit_code(), 1);
+            assert!(error.to_string().ends_with(&text), "{error}");
+        }
     }
 
     #[test]

@@ -8,14 +8,16 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
+use block::Stripe;
 use confine::Confinement;
-use export::users;
+use export::{tool, users};
+use rustix::io::Errno;
 use tracing::debug;
 
 use crate::guard::{find_signature, patiently};
-use crate::{Error, file_system_options, system};
+use crate::{Error, file_system_options, make, mount_call, system};
 
 /// A kind of file system, and the tools for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +30,8 @@ pub struct FileSystem {
     kind: &'static str,
     /// The Debian package with the tools.
     package: &'static str,
+    /// Whether a program serves it, and no kernel does.
+    served: bool,
 }
 
 /// What can be made and mounted.
@@ -37,40 +41,70 @@ pub const FILE_SYSTEMS: &[FileSystem] = &[
         maker: &["mkfs.ext4", "-q", "-F"],
         kind: "ext4",
         package: "e2fsprogs",
+        served: false,
     },
     FileSystem {
         name: "ext3",
         maker: &["mkfs.ext3", "-q", "-F"],
         kind: "ext3",
         package: "e2fsprogs",
+        served: false,
     },
     FileSystem {
         name: "ext2",
         maker: &["mkfs.ext2", "-q", "-F"],
         kind: "ext2",
         package: "e2fsprogs",
+        served: false,
     },
-    FileSystem { name: "xfs", maker: &["mkfs.xfs", "-q", "-f"], kind: "xfs", package: "xfsprogs" },
+    FileSystem {
+        name: "xfs",
+        maker: &["mkfs.xfs", "-q", "-f"],
+        kind: "xfs",
+        package: "xfsprogs",
+        served: false,
+    },
     FileSystem {
         name: "btrfs",
         maker: &["mkfs.btrfs", "-q", "-f"],
         kind: "btrfs",
         package: "btrfs-progs",
+        served: false,
     },
     FileSystem {
         name: "ntfs",
         maker: &["mkfs.ntfs", "-Q", "-q", "-F"],
         kind: "ntfs-3g",
         package: "ntfs-3g",
+        served: true,
     },
-    FileSystem { name: "vfat", maker: &["mkfs.vfat"], kind: "vfat", package: "dosfstools" },
-    FileSystem { name: "exfat", maker: &["mkfs.exfat"], kind: "exfat", package: "exfatprogs" },
-    FileSystem { name: "udf", maker: &["mkfs.udf"], kind: "udf", package: "udftools" },
+    FileSystem {
+        name: "vfat",
+        maker: &["mkfs.vfat"],
+        kind: "vfat",
+        package: "dosfstools",
+        served: false,
+    },
+    FileSystem {
+        name: "exfat",
+        maker: &["mkfs.exfat"],
+        kind: "exfat",
+        package: "exfatprogs",
+        served: false,
+    },
+    FileSystem {
+        name: "udf",
+        maker: &["mkfs.udf"],
+        kind: "udf",
+        package: "udftools",
+        served: false,
+    },
     FileSystem {
         name: "f2fs",
         maker: &["mkfs.f2fs", "-q", "-f"],
         kind: "f2fs",
         package: "f2fs-tools",
+        served: false,
     },
 ];
 
@@ -123,33 +157,23 @@ impl FileSystem {
         })
     }
 
-    /// Whether one can be mounted here: the kernel has it, or a module for it, or there is a
-    /// program that serves it.
+    /// What is missing for mounting one here, if anything is: the kernel has it, or a module for
+    /// it, or there is a program that serves it.
+    #[must_use]
+    pub fn missing_driver(&self) -> Option<MissingDriver> {
+        let known = read(Path::new("/proc/filesystems"));
+        missing_driver(self.kind, self.served, &known, &modules(), has_helper(self.kind))
+    }
+
+    /// Whether one can be mounted here.
     ///
     /// # Errors
     /// That it cannot, and what would help.
     pub fn check_mountable(&self) -> Result<(), Error> {
-        let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
-        let release = rustix::system::uname().release().to_string_lossy().into_owned();
-        let modules = Path::new("/lib/modules").join(release);
-        let helper = format!("mount.{}", self.kind);
-        let has_helper =
-            ["/sbin", "/usr/sbin"].iter().any(|folder| Path::new(folder).join(&helper).exists());
-        let known = read(Path::new("/proc/filesystems"));
-        let modules = read(&modules.join("modules.dep")) + &read(&modules.join("modules.builtin"));
-        if can_mount(self.kind, &known, &modules, has_helper) {
-            return Ok(());
-        }
-        let text = format!(
-            "{}: this kernel has neither this file system nor a module for it, and {helper} is not \
-            there",
-            self.name
-        );
-        Err(Error::refused(text).then(format!(
-            "nothing was changed; `apt-get install {}` or a kernel with it helps, or another file \
-            system (raidloom check)",
-            self.package
-        )))
+        let Some(missing) = self.missing_driver() else { return Ok(()) };
+        let advice = format!("nothing was changed; {}", missing.remedy(self.package));
+        let advice = advice + ", or take another file system (raidloom check)";
+        Err(Error::refused(format!("{}: {missing}", self.name)).then(advice))
     }
 
     /// Makes one on `device`, which holds nothing, if it can be mounted then.
@@ -157,14 +181,20 @@ impl FileSystem {
     /// # Errors
     /// When something is there already, when it could not be mounted, or what the program says.
     pub fn make(&self, device: &Path) -> Result<(), Error> {
-        self.make_with(device, None)
+        self.make_with(device, None, None)
     }
 
-    /// The same with further options, as the program that makes it takes them, separated by blanks.
+    /// The same with further options, as the program that makes it takes them, separated by blanks,
+    /// and the stripes of the array below, which it is told of.
     ///
     /// # Errors
     /// As [`FileSystem::make`].
-    pub fn make_with(&self, device: &Path, options: Option<&str>) -> Result<(), Error> {
+    pub fn make_with(
+        &self,
+        device: &Path,
+        options: Option<&str>,
+        stripe: Option<Stripe>,
+    ) -> Result<(), Error> {
         if let Some(found) = holds(device)? {
             return Err(Error::refused(format!(
                 "{}: it holds something already: {found}",
@@ -172,12 +202,17 @@ impl FileSystem {
             )));
         }
         self.check_mountable()?;
-        let own = self.make_words(options.unwrap_or_default())?;
+        let given = self.make_words(options.unwrap_or_default())?.join(" ");
         let device = std::path::absolute(device)
             .map_err(|error| Error::from_io(device.display(), &error))?;
-        let mut command = Command::new(self.maker[0]);
-        command.args(&self.maker[1..]).args(own).arg(&device).current_dir("/");
-        run_confined(&mut command, self.package, &Confinement::writing_to([device]))
+        let make = |stripe: Option<Stripe>| {
+            let words = make::words(self, &given, stripe, size_of(&device)?);
+            let mut command = tool::command(self.maker[0]);
+            command.args(&self.maker[1..]).args(words).arg(&device).current_dir("/");
+            run_confined(&mut command, self.package, &Confinement::writing_to([device.clone()]))
+        };
+        // Hints are no conditions: what they make impossible on a small device is made without.
+        make(stripe).or_else(|error| if stripe.is_some() { make(None) } else { Err(error) })
     }
 
     /// The words of options for the program that makes one, all of which are on the list of what
@@ -190,20 +225,30 @@ impl FileSystem {
             .map_err(|refused| Error::usage(format!("options for {}: {refused}", self.maker())))
     }
 
+    /// Whether one can be mounted with these options, as `mount -o` takes them: asked before one is
+    /// made.
+    ///
+    /// # Errors
+    /// The option that is not passed on, or that the kernel does not know.
+    pub fn check_options(&self, options: Option<&str>) -> Result<(), Error> {
+        check_mount_options(Some(self), options)?;
+        match options {
+            Some(options) if !has_helper(self.kind) => {
+                mount_call::check_options(self.kind, options)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Mounts the one on `device`; `options` as `mount -o` takes them.
     ///
     /// # Errors
-    /// What `mount` says.
+    /// The option that it does not know, or what `mount` says.
     pub fn mount(&self, device: &Path, point: &Path, options: Option<&str>) -> Result<(), Error> {
-        check_mount_options(Some(self), options)?;
-        let mut command = Command::new("mount");
-        command
-            .args(["-t", self.kind])
-            .args(options.map(|options| format!("-o{options}")))
-            .arg("--")
-            .arg(device)
-            .arg(point);
-        run(&mut command, self.package)
+        self.check_options(options)?;
+        let mut command = tool::command("mount");
+        command.args(["-t", self.kind]).args(options.map(|options| format!("-o{options}")));
+        run(command.arg("--").arg(device).arg(point), "mount")
     }
 }
 
@@ -220,28 +265,115 @@ pub fn check_mount_options(kind: Option<&FileSystem>, options: Option<&str>) -> 
     })
 }
 
-/// Whether `mount` finds a driver for a kind of file system: `filesystems` is `/proc/filesystems`,
-/// `modules` lists the kernel's modules, by path. A program that serves it does so through FUSE.
-fn can_mount(kind: &str, filesystems: &str, modules: &str, has_helper: bool) -> bool {
-    let knows = |kind: &str| {
-        let known =
-            filesystems.lines().any(|line| line.split_whitespace().next_back() == Some(kind));
-        let file = format!("/{}.ko", kind.replace("fuseblk", "fuse"));
-        let in_module =
-            |line: &str| line.split(':').next().is_some_and(|path| path.contains(&file));
-        known || modules.lines().any(in_module)
+/// Why a kind of file system cannot be mounted here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MissingDriver {
+    /// The kernel knows no file system of this name, and has no module for it.
+    Kernel(String),
+    /// The program that serves it is not there.
+    Program(String),
+}
+
+impl MissingDriver {
+    /// What helps; `package` has the programs for the file system.
+    #[must_use]
+    pub fn remedy(&self, package: &str) -> String {
+        match self {
+            MissingDriver::Kernel(kind) => {
+                format!("a kernel with {kind} helps, or the package with its modules")
+            }
+            MissingDriver::Program(_) => format!("`apt-get install {package}` helps"),
+        }
+    }
+}
+
+impl std::fmt::Display for MissingDriver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            MissingDriver::Kernel(kind) => {
+                write!(f, "this kernel has neither {kind} nor a module for it")
+            }
+            MissingDriver::Program(program) => write!(f, "{program} is not there"),
+        }
+    }
+}
+
+/// Whether the kernel has a driver as a module, loaded or not.
+#[must_use]
+pub fn has_module(name: &str) -> bool {
+    Path::new("/sys/module").join(name).exists() || is_module(name, &modules())
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+/// The kernel's modules, by path, a line each.
+fn modules() -> String {
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let folder = Path::new("/lib/modules").join(release);
+    read(&folder.join("modules.dep")) + &read(&folder.join("modules.builtin"))
+}
+
+fn is_module(name: &str, modules: &str) -> bool {
+    let file = format!("/{name}.ko");
+    modules.lines().any(|line| line.split(':').next().is_some_and(|path| path.contains(&file)))
+}
+
+/// Whether there is a program that mounts a kind of file system, as `mount` looks for it.
+fn has_helper(kind: &str) -> bool {
+    let helper = format!("mount.{kind}");
+    ["/sbin", "/usr/sbin"].iter().any(|folder| Path::new(folder).join(&helper).exists())
+}
+
+/// Size and sector size of a device or a file, in bytes.
+fn size_of(device: &Path) -> Result<(u64, u32), Error> {
+    let failed = |error: io::Error| Error::from_io(device.display(), &error);
+    let mut file = File::open(device).map_err(failed)?;
+    let size_bytes = io::Seek::seek(&mut file, io::SeekFrom::End(0)).map_err(failed)?;
+    Ok((size_bytes, rustix::fs::ioctl_blksszget(&file).unwrap_or(512)))
+}
+
+/// What `mount` does not find for a kind of file system: `filesystems` is `/proc/filesystems`. A
+/// program that serves it does so through FUSE; some are `served` by one only.
+fn missing_driver(
+    kind: &str,
+    served: bool,
+    filesystems: &str,
+    modules: &str,
+    has_helper: bool,
+) -> Option<MissingDriver> {
+    let knows = |kind: &str, module: &str| {
+        let mut known = filesystems.lines().filter_map(|line| line.split_whitespace().next_back());
+        known.any(|known| known == kind) || is_module(module, modules)
     };
-    knows(kind) || (has_helper && knows("fuseblk"))
+    match (served, has_helper) {
+        (false, _) if knows(kind, kind) => None,
+        (_, true) if knows("fuseblk", "fuse") => None,
+        (true, false) => Some(MissingDriver::Program(format!("mount.{kind}"))),
+        (true, true) => Some(MissingDriver::Kernel("fuseblk".to_owned())),
+        (false, _) => Some(MissingDriver::Kernel(kind.to_owned())),
+    }
 }
 
 /// Mounts whatever file system is on `device`, an image of a disc included, and says which that is;
 /// `options` as `mount -o` takes them.
 ///
 /// # Errors
-/// What `mount` says.
+/// The option that it does not know, or what `mount` says.
 pub fn mount_found(device: &Path, point: &Path, options: Option<&str>) -> Result<String, Error> {
     check_mount_options(None, options)?;
-    let mut command = Command::new("mount");
+    if let Some(options) = options {
+        let mut command = tool::command("blkid");
+        // Read from the device now, and not from what it has kept of another time.
+        command.args(["--probe", "--usages", "filesystem", "--match-tag", "TYPE"]);
+        // Where it finds none, `mount` says so.
+        let found = answer(command.args(["--output", "value"]).arg(device), "util-linux");
+        if let Some(kind) = found.ok().as_deref().map(str::trim).filter(|kind| !has_helper(kind)) {
+            mount_call::check_options(kind, options)?;
+        }
+    }
+    let mut command = tool::command("mount");
     command.args(options.map(|options| format!("-o{options}"))).arg("--").arg(device).arg(point);
     run(&mut command, "mount")?;
     // What was mounted last lies on top.
@@ -289,13 +421,28 @@ pub fn points_of(device: &Path) -> Vec<PathBuf> {
 /// What `umount` says, and a program that still uses it.
 pub fn unmount(point: &Path) -> Result<(), Error> {
     try_unmount(point).map_err(|error| match users::below(point) {
-        Some(user) => error.then(format!("{user} uses it")),
-        None => error,
+        Some(user) if is_busy(&error) => error.then(format!("{user} uses it")),
+        _ => error,
     })
 }
 
 fn try_unmount(point: &Path) -> Result<(), Error> {
-    run(Command::new("umount").arg("--").arg(point), "mount")
+    let Err(error) = run(tool::command("umount").arg("--").arg(point), "mount") else {
+        return Ok(());
+    };
+    // The program keeps the kernel's number to itself.
+    match mount_call::expire(point) {
+        Ok(()) => Ok(()),
+        Err(Errno::BUSY | Errno::AGAIN) => Err(Error::from_io(
+            format_args!("unmounting {}", point.display()),
+            &io::Error::from(Errno::BUSY),
+        )),
+        Err(_) => Err(error),
+    }
+}
+
+fn is_busy(error: &Error) -> bool {
+    error.errno() == Some(Errno::BUSY)
 }
 
 /// How often a file system may be found busy with what has just been closed on it.
@@ -307,7 +454,6 @@ const BUSY_ATTEMPTS: u32 = 100;
 /// # Errors
 /// As [`unmount`], after five seconds.
 pub fn unmount_patiently(point: &Path) -> Result<(), Error> {
-    let is_busy = |error: &Error| error.to_string().contains("busy");
     // The last attempt says what it is.
     patiently(BUSY_ATTEMPTS, || try_unmount(point), is_busy)
         .or_else(|error| if is_busy(&error) { unmount(point) } else { Err(error) })
@@ -320,11 +466,11 @@ pub fn unmount_patiently(point: &Path) -> Result<(), Error> {
 /// What `umount` says.
 pub fn unmount_by_force(point: &Path) -> Result<(), Error> {
     try_unmount(point)
-        .or_else(|_| run(Command::new("umount").arg("--lazy").arg("--").arg(point), "mount"))
+        .or_else(|_| run(tool::command("umount").arg("--lazy").arg("--").arg(point), "mount"))
 }
 
 fn run(command: &mut Command, package: &str) -> Result<(), Error> {
-    ran(package, command, |command| command.stdin(Stdio::null()).output())
+    answer(command, package).map(drop)
 }
 
 fn run_confined(
@@ -332,14 +478,19 @@ fn run_confined(
     package: &str,
     confinement: &Confinement,
 ) -> Result<(), Error> {
-    ran(package, command, |command| confinement.output(command))
+    said(package, command, |command| confinement.output(command)).map(drop)
 }
 
-fn ran(
+/// What a program of the system prints.
+fn answer(command: &mut Command, package: &str) -> Result<String, Error> {
+    said(package, command, Command::output)
+}
+
+fn said(
     package: &str,
     command: &mut Command,
     output: impl FnOnce(&mut Command) -> io::Result<Output>,
-) -> Result<(), Error> {
+) -> Result<String, Error> {
     debug!(?command, "run");
     let name = command.get_program().to_string_lossy().into_owned();
     let output = output(command).map_err(|error| match error.kind() {
@@ -349,7 +500,7 @@ fn ran(
         _ => Error::from_io(&name, &error),
     })?;
     if output.status.success() {
-        return Ok(());
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let said = [output.stderr, output.stdout].concat();
     let said = String::from_utf8_lossy(&said);
@@ -390,10 +541,11 @@ mod tests {
             maker: &["sh", "-c", "echo made > \"$0\""],
             kind: "none-such",
             package: "none",
+            served: false,
         };
         let error = none.make(&path).unwrap_err().to_string();
         assert!(
-            error.contains("neither this file system nor a module")
+            error.contains("neither none-such nor a module")
                 && error.contains("nothing was changed"),
             "{error}"
         );
@@ -401,26 +553,41 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_a_module_or_a_helper_can_mount() {
+    fn what_is_missing_for_a_mount_is_named_as_kernel_or_program() {
         let filesystems = "nodev\tproc\n\text4\n\tfuseblk\n";
         let modules = "kernel/fs/fat/vfat.ko.xz: kernel/fs/fat/fat.ko.xz\nkernel/fs/xfs/xfs.ko:\n";
+        let kernel = |kind: &str| Some(MissingDriver::Kernel(kind.to_owned()));
+        let program = Some(MissingDriver::Program("mount.ntfs-3g".to_owned()));
         for (kind, filesystems, modules, has_helper, expected) in [
-            ("ext4", filesystems, "", false, true),
-            ("ext", filesystems, "", false, false),
-            ("vfat", filesystems, "", false, false),
-            ("vfat", filesystems, modules, false, true),
-            ("fat", filesystems, "kernel/fs/fat/vfat.ko: kernel/fs/fat/fat.ko\n", false, false),
-            ("xfs", "", modules, false, true),
-            ("ntfs-3g", filesystems, "", true, true),
-            ("ntfs-3g", "", "kernel/fs/fuse/fuse.ko:\n", true, true),
-            ("ntfs-3g", "\text4\n", "", true, false),
+            ("ext4", filesystems, "", false, None),
+            ("ext", filesystems, "", false, kernel("ext")),
+            ("vfat", filesystems, "", false, kernel("vfat")),
+            ("vfat", filesystems, modules, false, None),
+            (
+                "fat",
+                filesystems,
+                "kernel/fs/fat/vfat.ko: kernel/fs/fat/fat.ko\n",
+                false,
+                kernel("fat"),
+            ),
+            ("xfs", "", modules, false, None),
+            ("exfat", filesystems, "", true, None),
+            ("ntfs-3g", filesystems, "", true, None),
+            ("ntfs-3g", "", "kernel/fs/fuse/fuse.ko:\n", true, None),
+            ("ntfs-3g", filesystems, "", false, program),
+            ("ntfs-3g", "\text4\n", "", true, kernel("fuseblk")),
         ] {
+            let served = kind == "ntfs-3g";
             assert_eq!(
-                can_mount(kind, filesystems, modules, has_helper),
+                missing_driver(kind, served, filesystems, modules, has_helper),
                 expected,
                 "{kind} {filesystems:?} {modules:?}"
             );
         }
+        let advice = |missing: MissingDriver| missing.remedy("exfatprogs");
+        let module = advice(MissingDriver::Kernel("exfat".to_owned()));
+        assert!(module.contains("a kernel with exfat") && !module.contains("apt-get"), "{module}");
+        assert!(advice(MissingDriver::Program("mount.x".to_owned())).contains("apt-get install"));
     }
 
     #[test]
@@ -432,10 +599,10 @@ mod tests {
     #[test]
     fn a_tool_that_is_missing_names_its_package_and_one_that_fails_says_why() {
         let missing =
-            run(&mut Command::new("mkfs.nothing-of-that-name"), "some-package").unwrap_err();
+            run(&mut tool::command("mkfs.nothing-of-that-name"), "some-package").unwrap_err();
         assert!(missing.to_string().ends_with("apt-get install some-package"), "{missing}");
         let failed =
-            run(Command::new("sh").args(["-c", "echo; echo sh: no luck >&2; exit 3"]), "dash")
+            run(tool::command("sh").args(["-c", "echo; echo sh: no luck >&2; exit 3"]), "dash")
                 .unwrap_err();
         assert_eq!(failed.to_string(), "sh: no luck");
     }

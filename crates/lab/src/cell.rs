@@ -76,9 +76,8 @@ pub fn open(
     seed: u64,
     reactor: Option<&Reactor>,
     models: Option<&Models>,
-) -> Result<Opened, block::Error> {
-    let invalid = |error: Error| block::Error::new(block::ErrorKind::Invalid, error.to_string());
-    let cell = CellSettings::of(settings).map_err(invalid)?;
+) -> Result<Opened, Error> {
+    let cell = CellSettings::of(settings)?;
     let options = OpenOptions {
         files,
         seed,
@@ -93,7 +92,7 @@ pub fn open(
         reactor,
         models,
     };
-    Opened::open(node, &options)
+    Ok(Opened::open(node, &options)?)
 }
 
 /// Keeps this thread and what it starts to the processors that a configuration names, if it names

@@ -58,7 +58,7 @@ impl<'a> Nested<'a> {
             size_bytes: stacks::parse_size(size).map_err(said)?,
             direct: setting(IMAGE_IO) == Some(DIRECT),
         };
-        image.check().map_err(|error| Error::usage(error.to_string()))?;
+        image.check()?;
         Ok(Some(Nested {
             image,
             outer: FileSystem::named(outer)?,

@@ -76,8 +76,7 @@ pub(crate) fn dry(node: &Node, new_array: Option<&NewArraySettings>) -> Result<I
         create_bytes: None,
         emulate: true,
     };
-    let stack =
-        stack::build(&stand_in, &context).map_err(|error| Error::usage(error.to_string()))?;
+    let stack = stack::build(&stand_in, &context)?;
     Ok(stack.device.info().clone())
 }
 
@@ -100,7 +99,7 @@ fn image_bytes(leaf: &Node) -> Result<u64, Error> {
         create_bytes: None,
         emulate: false,
     };
-    let stack = stack::build(leaf, &context).map_err(|error| Error::usage(error.to_string()))?;
+    let stack = stack::build(leaf, &context)?;
     let size_bytes = stack.device.info().size_bytes;
     known.insert(text, size_bytes);
     Ok(size_bytes)
@@ -122,10 +121,7 @@ fn superblocks(array: &Node, settings: &NewArraySettings) -> Result<Vec<Superblo
         .iter()
         .map(|child| dry(child, None).map(|info| info.size_bytes))
         .collect::<Result<Vec<u64>, Error>>()?;
-    settings
-        .array(array, &sizes, 0, TimeStamp::default())
-        .and_then(|array| array.superblocks())
-        .map_err(|error| Error::usage(error.to_string()))
+    Ok(settings.array(array, &sizes, 0, TimeStamp::default())?.superblocks()?)
 }
 
 /// How much of each member's start md needs itself, in bytes.

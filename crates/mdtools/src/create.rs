@@ -122,7 +122,7 @@ fn write_superblocks(
         consistency: wanted.consistency,
         in_sync,
     };
-    let (superblocks, images) = images(&array).map_err(|error| Error::usage(error.to_string()))?;
+    let (superblocks, images) = images(&array)?;
     for ((file, image), (path, _)) in files.iter().zip(&images).zip(present) {
         let failed = |error: io::Error| {
             Error::from_io(format_args!("{}: writing its superblock", path.display()), &error)

@@ -19,6 +19,7 @@
 
 mod bell;
 mod buffer;
+mod missing;
 pub mod plain_file;
 mod ring;
 mod slots;
@@ -36,6 +37,7 @@ use std::time::{Duration, Instant};
 
 pub use bell::Bell;
 pub use buffer::{ALIGNMENT_BYTES, Buf, BufMut};
+pub use missing::RingMissing;
 use ring::Operation;
 pub use ring::RingFile;
 pub use slots::Slots;
@@ -244,10 +246,11 @@ impl Reactor {
     /// A reactor on real time with an io_uring of its own.
     ///
     /// # Errors
-    /// What the kernel says where io_uring is missing or forbidden (`kernel.io_uring_disabled`, a
-    /// container's filter).
-    pub fn wall() -> io::Result<Reactor> {
-        let ring = RefCell::new(ring::Ring::new()?);
+    /// Where io_uring is missing or forbidden (`kernel.io_uring_disabled`, a container's filter),
+    /// or there is no room for another.
+    pub fn wall() -> Result<Reactor, RingMissing> {
+        let ring = ring::Ring::new().map_err(|error| RingMissing::new(&error))?;
+        let ring = RefCell::new(ring);
         let wall = Wall {
             start: Instant::now(),
             ahead: Cell::new(0),

@@ -245,8 +245,7 @@ impl MemberTable {
         };
         let stack = stack::build(&node, &context)?;
         own.as_ref().map_or(Ok(()), Guard::refuse_stray_consent)?;
-        let reactor = Reactor::wall()
-            .map_err(|error| Error::from_io("a reactor for a new member", &error))?;
+        let reactor = Reactor::wall()?;
         let mut device_uuid = [0; 16];
         Random::new().fill(&mut device_uuid);
         Ok(Newcomer {

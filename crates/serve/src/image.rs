@@ -77,5 +77,6 @@ pub(crate) fn loop_options(image: &Image, read_only: bool) -> LoopOptions {
         read_only,
         direct: image.direct,
         size_bytes: Some(image.size_bytes),
+        partitions: false,
     }
 }

@@ -211,7 +211,7 @@ impl Ending<'_> {
 }
 
 fn wall() -> Result<Reactor, block::Error> {
-    Reactor::wall().map_err(|error| block::Error::from_io("a reactor for the end", error))
+    Ok(Reactor::wall()?)
 }
 
 /// The first layer from the outside that has superblocks on its members.

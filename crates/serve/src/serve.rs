@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use block::{Blocking, Clock, Device, Node};
+use block::{Blocking, Clock, Device, Node, Stripe};
 use cache::CacheHandle;
 use export::RemovalPolicy;
 use export::loop_device::LoopDevice;
@@ -544,11 +544,13 @@ impl Server {
             return Err(Error::usage(format!("{}: it is no folder to mount on", point.display())));
         }
         let image = self.settings.mount.as_ref().and_then(|wanted| wanted.image.as_ref());
-        let device = match image {
-            Some(image) => self.attach_image(device, image)?,
-            None => device.clone(),
+        // A file of another file system lies on no stripes that this one could align to.
+        let (device, stripe) = match image {
+            Some(image) => (self.attach_image(device, image)?, None),
+            None => (device.clone(), self.device.info().stripe),
         };
-        let (file_system, made) = self.mount_on(&device, point, kind, options, make_options)?;
+        let (file_system, made) =
+            self.mount_on(&device, point, kind, options, (make_options, stripe))?;
         Ok(json!({ "device": device, "point": point, "file_system": file_system, "made": made }))
     }
 
@@ -560,9 +562,10 @@ impl Server {
         point: &Path,
         kind: Option<FileSystem>,
         options: Option<&str>,
-        make_options: Option<&str>,
+        (make_options, stripe): (Option<&str>, Option<Stripe>),
     ) -> Result<(String, bool), Error> {
-        mount::check_mount_options(kind.as_ref(), options)?;
+        let options = mount_options(self.settings.policy, self.is_read_only(), options);
+        let options = options.as_deref();
         let found = mount::holds(device)?;
         if found.is_none() {
             if self.is_read_only() {
@@ -578,14 +581,13 @@ impl Server {
                 );
                 return Err(Error::usage(text));
             };
-            kind.make_with(device, make_options)?;
+            kind.check_options(options)?;
+            kind.make_with(device, make_options, stripe)?;
         }
         // The kernel's table names the real path.
         let point =
             point.canonicalize().map_err(|error| Error::from_io(point.display(), &error))?;
         lock(&self.journal).note_mount(&point, device)?;
-        let options = mount_options(self.settings.policy, self.is_read_only(), options);
-        let options = options.as_deref();
         let mounted = match kind {
             Some(kind) => kind.mount(device, &point, options).map(|()| kind.name.to_owned()),
             None => mount::mount_found(device, &point, options),
@@ -612,7 +614,8 @@ impl Server {
         let outer =
             outer.canonicalize().map_err(|error| Error::from_io(outer.display(), &error))?;
         let (options, make) = (&wanted.outer_options, &wanted.outer_make_options);
-        self.mount_on(device, &outer, Some(kind), options.as_deref(), make.as_deref())?;
+        let make = (make.as_deref(), self.device.info().stripe);
+        self.mount_on(device, &outer, Some(kind), options.as_deref(), make)?;
         let file = outer.join(wanted_image.file_name());
         image::make(&wanted_image, &file)?;
         lock(&self.journal).note_loop(&file)?;
@@ -710,8 +713,7 @@ const END_BYTES: u64 = 256 << 10;
 /// has made is of no use to anybody.
 fn wipe(device: &dyn Device) -> Result<(), Error> {
     let size_bytes = device.info().size_bytes;
-    let reactor =
-        Reactor::wall().map_err(|error| Error::from_io("a reactor to wipe on", &error))?;
+    let reactor = Reactor::wall()?;
     let mut device = Blocking::open(device, &reactor)?;
     let start = START_BYTES.min(size_bytes);
     for (from, to) in [(0, start), (size_bytes.saturating_sub(END_BYTES).max(start), size_bytes)] {

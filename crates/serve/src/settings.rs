@@ -76,7 +76,7 @@ impl ImageSettings {
         let size = stack::size::parse(&self.size)
             .map_err(|error| Error::usage(format!("the size of the image: {error}")))?;
         let image = Image { kind, size_bytes: size.bytes, direct: self.direct };
-        image.check().map_err(|error| Error::usage(error.to_string()))?;
+        image.check()?;
         Ok(image)
     }
 }

@@ -123,8 +123,8 @@ impl Upkeep {
         let (arrays, caches, shared) = (arrays.to_vec(), caches.to_vec(), Arc::clone(&board));
         // The reactor belongs to this thread, so it is made here.
         let open = move || {
-            let failed = |error| Error::from_io("a reactor for the upkeep of the arrays", error);
-            let reactor = Reactor::wall().map_err(failed)?;
+            let reactor = Reactor::wall()?;
+            let failed = |error| Error::from_io("a bell for the upkeep of the arrays", error);
             let ringer = reactor.ringer().map_err(failed)?;
             StackUpkeep::open(&arrays, &caches, shared, &reactor).map(|open| (open, ringer))
         };

@@ -568,9 +568,7 @@ impl Builder<'_> {
             read_only: self.read_only,
             time: self.context.files.time(),
         };
-        let reactor = self.context.files.reactor().map_or_else(Reactor::wall, Ok);
-        let reactor =
-            reactor.map_err(|error| Error::from_io("a reactor to read superblocks on", error))?;
+        let reactor = self.context.files.reactor().map_or_else(Reactor::wall, Ok)?;
         self.context.files.make_array(layer, members, &reactor).map_err(|error| error.at(name))?;
         let (running, notes) =
             superblocks::run(&said, members, &reactor).map_err(|error| error.at(name))?;
@@ -779,7 +777,7 @@ impl Builder<'_> {
     ) -> Result<KeepingOptions, Error> {
         let idle = settings.get("writeback_idle").map(size::parse_duration).transpose();
         let idle = idle.map_err(|error| {
-            Error::new(ErrorKind::Invalid, error.to_string()).at("cache: writeback_idle")
+            Error::with_source(ErrorKind::Invalid, "cache: writeback_idle", error)
         })?;
         Ok(KeepingOptions {
             idle: idle.map_or(plain.idle, |idle| (!idle.is_zero()).then_some(idle)),
@@ -936,7 +934,7 @@ impl Builder<'_> {
                 .map(|(offset, length)| BadRange { offset, length })
                 .collect(),
             delay: delay
-                .map_err(|error| Error::new(ErrorKind::Invalid, format!("delay: {error}")))?
+                .map_err(|error| Error::with_source(ErrorKind::Invalid, "delay", error))?
                 .unwrap_or(plain.delay),
             delay_probability: settings
                 .number("delay_probability")?
@@ -969,7 +967,7 @@ impl Builder<'_> {
 
     fn parse_size(&mut self, place: &str, text: &str) -> Result<u64, Error> {
         let size = size::parse(text)
-            .map_err(|error| Error::new(ErrorKind::Invalid, error.to_string()).at(place))?;
+            .map_err(|error| Error::with_source(ErrorKind::Invalid, place, error))?;
         if let Some(note) = size.note
             && !self.notes.contains(&note)
         {

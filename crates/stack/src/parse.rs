@@ -65,7 +65,8 @@ impl std::error::Error for ParseError {}
 
 impl From<ParseError> for Error {
     fn from(error: ParseError) -> Error {
-        Error::new(ErrorKind::Invalid, error.to_string())
+        let text = error.to_string();
+        Error::with_source(ErrorKind::Invalid, "", error).retold(text)
     }
 }
 

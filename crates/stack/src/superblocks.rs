@@ -120,9 +120,7 @@ impl Arrays {
         if self.running.is_empty() {
             return self.end_with(None);
         }
-        let reactor =
-            Reactor::wall().map_err(|error| Error::from_io("a reactor to end arrays on", error))?;
-        self.end_with(Some(&reactor))
+        self.end_with(Some(&Reactor::wall()?))
     }
 
     /// The same on a reactor that nothing else is under way on: that of the virtual clock, on which
@@ -380,7 +378,7 @@ pub(crate) fn mark(mut file: &File) -> Option<(Version, String)> {
 
 /// The same of a device that is no file here, on the wall clock.
 pub(crate) fn mark_of(device: &dyn Device) -> Result<Option<(Version, String)>, Error> {
-    let reactor = Reactor::wall().map_err(|error| Error::from_io("io_uring", error))?;
+    let reactor = Reactor::wall()?;
     let mut channel = Blocking::open(device, &reactor)?;
     let read = |offset: u64, bytes: &mut [u8]| channel.read_slice(offset, bytes).ok();
     Ok(mark_in(device.info().size_bytes, read))

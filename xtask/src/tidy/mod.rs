@@ -10,6 +10,7 @@
 mod cycles;
 mod glossary;
 mod layers;
+mod messages;
 mod names;
 mod scrub;
 mod source;
@@ -146,6 +147,7 @@ const RULES: &[Rule] = &[
     glossary::replaced,
     layers::dependencies,
     layers::documented,
+    messages::decisions,
     names::exist,
     source::words,
     source::opening,

@@ -237,7 +237,7 @@ fn misplaced(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-fn is_test_file(path: &str) -> bool {
+pub(super) fn is_test_file(path: &str) -> bool {
     path.starts_with("tests/") || path.contains("/tests/") || path.ends_with("/tests.rs")
 }
 

@@ -34,7 +34,10 @@ impl Level for LinearLevel {
         self.geometry.size_bytes()
     }
 
-    fn refine(&self, _info: &mut Info) {}
+    fn refine(&self, info: &mut Info) {
+        // Members' stripes begin anew at borders that are no multiples of them.
+        info.stripe = None;
+    }
 
     #[inline]
     fn whole(&self, part: Part, _missing: &MemberSet, _queues: &Queues) -> Option<Spot> {

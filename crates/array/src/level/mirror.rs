@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use block::{Info, size_text};
+use block::{Info, Stripe, size_text};
 
 use super::{
     Action, Faults, Level, Lost, Part, SYNC_PLAN_BYTES, Spot, SyncRange, SyncTask, content_of,
@@ -191,10 +191,14 @@ impl Level for MirrorLevel {
     fn refine(&self, info: &mut Info) {
         if !self.is_raid1() {
             // What can be read side by side, in whole chunks.
-            let columns =
-                self.geometry.member_count() as u64 / u64::from(self.geometry.layout().near);
-            let stripe = self.geometry.chunk_bytes() * columns;
+            let (members, near) =
+                (self.geometry.member_count() as u64, u64::from(self.geometry.layout().near));
+            let stripe = self.geometry.chunk_bytes() * (members / near);
             info.optimal_bytes = super::optimal_bytes(stripe, info.block_bytes);
+            // Where copies do not fill whole rows, the pattern comes again after a row of each
+            // member, as md tells makers of file systems too.
+            let width = if members.is_multiple_of(near) { members / near } else { members };
+            info.stripe = Stripe::new(self.geometry.chunk_bytes(), width);
         }
     }
 

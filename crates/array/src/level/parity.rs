@@ -24,7 +24,7 @@
 //! A discard is a write of zeroes here, and only to be had if all members' discarded blocks read as
 //! zeroes: nothing else would leave parity true.
 
-use block::{DiscardSupport, Info, size_text};
+use block::{DiscardSupport, Info, Stripe, size_text};
 
 use super::{
     Action, Faults, Level, Lost, Part, SYNC_PLAN_BYTES, Spot, SyncRange, SyncTask, content_of,
@@ -534,7 +534,9 @@ impl Level for ParityLevel {
     }
 
     fn refine(&self, info: &mut Info) {
-        info.optimal_bytes = super::optimal_bytes(self.geometry.row_bytes(), info.block_bytes);
+        let (chunk, row) = (self.geometry.chunk_bytes(), self.geometry.row_bytes());
+        info.optimal_bytes = super::optimal_bytes(row, info.block_bytes);
+        info.stripe = Stripe::new(chunk, row / chunk);
         if info.discard == DiscardSupport::Indeterminate {
             info.discard = DiscardSupport::None;
         }

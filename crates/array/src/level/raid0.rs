@@ -1,6 +1,6 @@
 //! Chunks dealt out in turn.
 
-use block::Info;
+use block::{Info, Stripe};
 
 use super::{Action, Faults, Level, Lost, Part, Spot, content_of};
 use crate::geometry::{Raid0, Raid0Layout};
@@ -44,6 +44,7 @@ impl Level for Raid0Level {
     fn refine(&self, info: &mut Info) {
         let stripe = self.geometry.chunk_bytes().saturating_mul(self.member_count as u64);
         info.optimal_bytes = super::optimal_bytes(stripe, info.block_bytes);
+        info.stripe = Stripe::new(self.geometry.chunk_bytes(), self.member_count as u64);
     }
 
     #[inline]

@@ -78,8 +78,7 @@ impl CacheHandle {
         let shared = self.shared.upgrade().ok_or_else(gone)?;
         let written = || shared.state().counts.written_out * shared.shape.block_bytes;
         let before = written();
-        let reactor = Reactor::wall()
-            .map_err(|error| Error::from_io("an io_uring for the write-out", error))?;
+        let reactor = Reactor::wall()?;
         let mut channel = CacheChannel::open(&shared, 1, &reactor)?;
         channel.start_writing_dirty_out(0, most_bytes, Purpose::Flush);
         wait_for(&mut channel, &reactor)?;

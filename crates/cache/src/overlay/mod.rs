@@ -168,6 +168,8 @@ fn info(delta: &Info, lower: &Info, shape: Shape, keep: bool) -> Info {
         size_bytes: shape.size_bytes,
         block_bytes: shape.block_bytes,
         optimal_bytes: lower.optimal_bytes.next_multiple_of(shape.block_bytes),
+        // What is written goes to the delta.
+        stripe: delta.stripe,
         max_request_bytes: delta.max_request_bytes.min(lower.max_request_bytes) / shape.block_bytes
             * shape.block_bytes,
         read_only: delta.read_only,

@@ -95,9 +95,7 @@ pub(super) fn run(
             meter = meter.without_machine();
             Reactor::virtual_clock()
         }
-        Clock::Wall => Reactor::wall().map_err(|error| {
-            Failure::failed(format!("io_uring: {error}; `raidloom check` says what it needs"))
-        })?,
+        Clock::Wall => Reactor::wall()?,
     };
     let ticker = Ticker::new();
     let watch = Watch::new(output, suite, &settings, &ticker);

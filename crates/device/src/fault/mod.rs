@@ -404,10 +404,7 @@ impl FaultControl {
 fn open_beside(below: &dyn Device) -> Result<Blocking, Error> {
     match Blocking::open(below, &Reactor::virtual_clock()) {
         Err(error) if error.kind() == ErrorKind::Unsupported => {
-            let reactor = Reactor::wall().map_err(|error| {
-                Error::from_io("fault: an io_uring to settle the crash with", error)
-            })?;
-            Blocking::open(below, &reactor)
+            Blocking::open(below, &Reactor::wall()?)
         }
         opened => opened,
     }

@@ -126,6 +126,7 @@ impl FileDevice {
                 .optimal_bytes
                 .clamp(block_bytes, 1 << 30)
                 .next_multiple_of(block_bytes),
+            stripe: target.stripe,
             max_request_bytes: MAX_REQUEST_BYTES.max(block_bytes),
             read_only: options.read_only,
             rotational: target.rotational,

@@ -5,7 +5,7 @@ use std::io::{self, Seek, SeekFrom};
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use block::{BufMut, Error, ErrorKind};
+use block::{BufMut, Error, ErrorKind, Stripe};
 use rustix::fs::{AtFlags, FileType, OFlags, Statx, StatxFlags};
 
 /// What stands behind a path; two paths with equal identities are the same bytes.
@@ -34,6 +34,8 @@ pub(super) struct Target {
     /// The smallest block that can be addressed whatever the kind of I/O.
     pub(super) logical_bytes: u32,
     pub(super) optimal_bytes: u32,
+    /// What the kernel says of an array's stripes.
+    pub(super) stripe: Option<Stripe>,
     pub(super) rotational: bool,
     /// Whether the drive itself may lose what it has completed.
     pub(super) drive_cache: bool,
@@ -83,6 +85,7 @@ impl Target {
             size_bytes: stat.stx_size,
             logical_bytes: 512,
             optimal_bytes: stat.stx_blksize,
+            stripe: None,
             rotational: queue_number(file_system, "rotational") == Some(1),
             drive_cache: true,
             clears: false,
@@ -102,14 +105,19 @@ impl Target {
         let number = (stat.stx_rdev_major, stat.stx_rdev_minor);
         let logical_bytes = rustix::fs::ioctl_blksszget(file)
             .map_err(|error| failed("block size", error.into()))?;
-        let optimal = queue_number(number, "optimal_io_size")
-            .filter(|&bytes| bytes > 0)
-            .or_else(|| queue_number(number, "physical_block_size"));
+        let physical = queue_number(number, "physical_block_size");
+        let best = queue_number(number, "optimal_io_size").filter(|&bytes| bytes > 0);
+        let optimal = best.or(physical);
+        // Documentation/ABI/stable/sysfs-block: an array's smallest access without a penalty is a
+        // chunk, its best a whole stripe. Other disks have their physical block there.
+        let chunk = queue_number(number, "minimum_io_size").filter(|&bytes| Some(bytes) > physical);
+        let stripe = chunk.zip(best).filter(|(chunk, best)| best.is_multiple_of(*chunk));
         Ok(Target {
             identity: Identity::BlockDevice { major: number.0, minor: number.1 },
             size_bytes: file.seek(SeekFrom::End(0)).map_err(|error| failed("size", error))?,
             logical_bytes,
             optimal_bytes: optimal.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(4096),
+            stripe: stripe.and_then(|(chunk, best)| Stripe::new(chunk, best / chunk)),
             rotational: queue_number(number, "rotational") == Some(1),
             drive_cache: queue_attribute(number, "write_cache")
                 .is_none_or(|mode| mode != "write through"),

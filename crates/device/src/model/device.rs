@@ -179,8 +179,10 @@ impl ModelDevice {
         seed: u64,
         links: &Links,
     ) -> Result<ModelDevice, Error> {
-        let parameters = Parameters::load(address)
-            .map_err(|error| Error::new(ErrorKind::Invalid, error.to_string()))?;
+        let parameters = Parameters::load(address).map_err(|error| {
+            let text = error.to_string();
+            Error::with_source(ErrorKind::Invalid, "", error).retold(text)
+        })?;
         Self::new(address, &parameters, options, seed, links)
     }
 

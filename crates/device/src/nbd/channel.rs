@@ -695,11 +695,12 @@ impl NbdChannel {
 
     /// The connection is lost: it is closed, and what is under way on it ends first.
     fn lose(&mut self, error: io::Error) {
-        let reason = Error::with_source(
-            ErrorKind::Gone,
-            format!("{}: the connection is lost", self.shared.address),
-            error,
-        );
+        let text = match error.kind() {
+            io::ErrorKind::UnexpectedEof => "the server has hung up".to_owned(),
+            _ => error.to_string(),
+        };
+        let text = format!("{}: the connection is lost: {text}", self.shared.address);
+        let reason = Error::with_source(ErrorKind::Gone, "", error).retold(text);
         match std::mem::replace(&mut self.state, State::Gone) {
             State::Connected(old) => {
                 let _ = shutdown(old.socket.as_fd(), Shutdown::Both);

@@ -308,7 +308,13 @@ fn lost(address: &NbdAddress, error: io::Error) -> Error {
         io::ErrorKind::PermissionDenied => ErrorKind::Permission,
         _ => ErrorKind::Gone,
     };
-    Error::with_source(kind, format!("{address}: connecting"), error)
+    let text = match (kind, error.kind()) {
+        (ErrorKind::TimedOut, _) => "no answer in time".to_owned(),
+        (_, io::ErrorKind::UnexpectedEof) => "the server hangs up in the middle".to_owned(),
+        _ => error.to_string(),
+    };
+    let text = format!("{address}: connecting: {text}");
+    Error::with_source(kind, "", error).retold(text)
 }
 
 /// The greeting, on any stream of bytes. The layouts are those of [`nbd_wire`].

@@ -244,6 +244,8 @@ fn info(address: &NbdAddress, options: NbdOptions, export: &Export) -> Result<In
         size_bytes,
         block_bytes,
         optimal_bytes: best.clamp(block_bytes, 1 << 30).next_multiple_of(block_bytes),
+        // The protocol knows no chunks.
+        stripe: None,
         max_request_bytes: most.min(MAX_REQUEST_BYTES) / block_bytes * block_bytes,
         read_only,
         rotational: can(can::ROTATIONAL),

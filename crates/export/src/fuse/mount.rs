@@ -9,14 +9,17 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use block::{Error, ErrorKind};
+use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags};
 use rustix::io::{Errno, FdFlags};
 use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType,
 };
+
+use crate::tool;
 
 const DEVICE: &str = "/dev/fuse";
 const HELPER: &str = "fusermount3";
@@ -72,12 +75,12 @@ fn ask_helper(target: &Path, read_only: bool, max_bytes: u32) -> Result<OwnedFd,
     let access = if read_only { "ro" } else { "rw" };
     let options =
         format!("{access},nosuid,nodev,fsname=raidloom,subtype=raidloom,max_read={max_bytes}");
-    let mut command = Command::new(HELPER);
+    let mut command = tool::command(HELPER);
     command
         .args(["-o", &options, "--"])
         .arg(target)
         .env("_FUSE_COMMFD", theirs.as_raw_fd().to_string());
-    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
     let child = child.map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => Error::new(
             ErrorKind::NotFound,
@@ -128,20 +131,28 @@ pub(super) fn unmount(target: &Path, lazily: bool) -> io::Result<()> {
     let flags = if lazily { UnmountFlags::DETACH } else { UnmountFlags::empty() };
     match rustix::mount::unmount(target, flags | UnmountFlags::NOFOLLOW) {
         Err(Errno::PERM) => {
-            let mut command = Command::new(HELPER);
-            command.arg("-u").args(lazily.then_some("-z")).arg("--").arg(target);
-            let output = command.stdin(Stdio::null()).output()?;
+            let mut command = tool::command(HELPER);
+            let output =
+                command.arg("-u").args(lazily.then_some("-z")).arg("--").arg(target).output()?;
             if output.status.success() {
                 return Ok(());
             }
             let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            let kind = if said.contains("busy") {
-                io::ErrorKind::ResourceBusy
-            } else {
-                io::ErrorKind::Other
+            // The helper keeps the kernel's number to itself. What we have mounted ourselves and
+            // is mounted still is in use.
+            let kind = match is_mounted(target) {
+                true => io::ErrorKind::ResourceBusy,
+                false => io::ErrorKind::Other,
             };
             Err(io::Error::new(kind, said))
         }
         other => Ok(other?),
     }
+}
+
+/// Whether something is mounted at a path, without asking whoever serves it.
+fn is_mounted(target: &Path) -> bool {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
+    rustix::fs::statx(CWD, target, flags, StatxFlags::empty())
+        .is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }

@@ -103,7 +103,7 @@ impl Worker {
     /// Opens the device on a reactor of this thread.
     pub(super) fn new(shared: Arc<Shared>) -> Result<Worker, Error> {
         let failed = |error| Error::from_io("serving a mount", error);
-        let reactor = Reactor::wall().map_err(failed)?;
+        let reactor = Reactor::wall()?;
         let channel = shared.device.open(DEPTH, &reactor)?;
         let fuse = reactor.register(Arc::clone(&shared.fuse)).map_err(failed)?;
         Ok(Worker {

@@ -18,6 +18,9 @@ use nbd_wire::{
 
 /// The most data of one option that are looked at, in bytes.
 pub const OPTION_MAX_BYTES: usize = 64 << 10;
+/// The shortest request that is served, and what offsets are multiples of: any are, whatever the
+/// device's block is.
+const MINIMUM_BYTES: u32 = 1;
 
 /// What the protocol has to know of an export.
 #[derive(Clone, Debug)]
@@ -298,7 +301,7 @@ impl Handshake {
         }
         // Also to clients that have not asked: it is binding for the server either way.
         let sizes =
-            [export.block_bytes, export.preferred_bytes(), REQUEST_MAX_BYTES].map(u32::to_be_bytes);
+            [MINIMUM_BYTES, export.preferred_bytes(), REQUEST_MAX_BYTES].map(u32::to_be_bytes);
         send(info::BLOCK_SIZE, &[&sizes.concat()]);
         put_reply(out, option, reply::ACK, &[]);
         if option == option::INFO {
@@ -462,7 +465,7 @@ mod tests {
         assert_eq!(flags & transmission_flags::READ_ONLY, transmission_flags::READ_ONLY);
         assert_eq!(
             replies[3].1[2..],
-            [512_u32, 65536, REQUEST_MAX_BYTES].map(u32::to_be_bytes).concat(),
+            [1_u32, 65536, REQUEST_MAX_BYTES].map(u32::to_be_bytes).concat(),
             "powers of two"
         );
         let (_, verdict) = ask(&mut handshake, option::GO, &wanted);

@@ -253,7 +253,7 @@ impl Server {
         };
         let mut handles = Vec::new();
         for number in 0..workers {
-            let (handle, thread) = start_worker(&shared, number).map_err(failed)?;
+            let (handle, thread) = start_worker(&shared, number)?;
             handles.push(handle);
             server.threads.push(thread);
         }
@@ -376,14 +376,22 @@ fn prepare(exports: Vec<Export>, workers: usize) -> Result<(Vec<Exported>, Vec<S
     Ok((prepared, shapes))
 }
 
-fn start_worker(shared: &Arc<Shared>, number: usize) -> io::Result<(WorkerHandle, JoinHandle<()>)> {
+fn start_worker(
+    shared: &Arc<Shared>,
+    number: usize,
+) -> Result<(WorkerHandle, JoinHandle<()>), Error> {
+    let failed = |error: io::Error| Error::from_io("starting a worker for NBD", error);
     let (mail, inbox) = mpsc::channel();
     let (ready, made) = mpsc::channel();
     let shared = Arc::clone(shared);
     // A reactor stays on the thread that made it.
     let serve = move || {
-        let opened =
-            Reactor::wall().and_then(|reactor| reactor.ringer().map(|ringer| (reactor, ringer)));
+        let open = || {
+            let reactor = Reactor::wall()?;
+            let ringer = reactor.ringer().map_err(failed)?;
+            Ok((reactor, ringer))
+        };
+        let opened: Result<_, Error> = open();
         let (reactor, ringer) = match opened {
             Ok(opened) => opened,
             Err(error) => {
@@ -400,8 +408,10 @@ fn start_worker(shared: &Arc<Shared>, number: usize) -> io::Result<(WorkerHandle
                 Some(format!("worker {number}: {error}"));
         }
     };
-    let thread = std::thread::Builder::new().name(format!("nbd-{number}")).spawn(serve)?;
-    let ringer = made.recv().map_err(|_| io::Error::other("a worker ended before it began"))??;
+    let thread = std::thread::Builder::new().name(format!("nbd-{number}")).spawn(serve);
+    let thread = thread.map_err(failed)?;
+    let ended = |_| Error::new(ErrorKind::Other, "a worker for NBD ended before it began");
+    let ringer = made.recv().map_err(ended)??;
     Ok((WorkerHandle { mail, ringer }, thread))
 }
 

@@ -175,7 +175,11 @@ fn understand(
             return Err((Errno::Invalid, "the request asks for nothing"));
         }
         if offset.checked_add(u64::from(length)).is_none_or(|end| end > shape.size_bytes) {
-            let errno = if changes { Errno::NoSpace } else { Errno::Invalid };
+            // What brings data finds no room for them; a trim brings none and asks for nonsense.
+            let errno = match kind {
+                command::WRITE | command::WRITE_ZEROES => Errno::NoSpace,
+                _ => Errno::Invalid,
+            };
             return Err((errno, "the request reaches past the end"));
         }
     }
@@ -408,7 +412,8 @@ mod tests {
             (READ, 0, longest + 512, Errno::Overflow),
             (WRITE, SIZE - 512, 1024, Errno::NoSpace),
             (WRITE, u64::MAX - 511, 1024, Errno::NoSpace),
-            (TRIM, SIZE, 512, Errno::NoSpace),
+            (TRIM, SIZE, 512, Errno::Invalid),
+            (TRIM, SIZE - 512, 1024, Errno::Invalid),
             (WRITE_ZEROES, SIZE, 512, Errno::NoSpace),
             (BLOCK_STATUS, SIZE, 512, Errno::Invalid),
         ];

@@ -218,7 +218,7 @@ fn welcome(shared: &Arc<Shared>, socket: OwnedFd) {
 /// Serves one client until it hangs up, the server stops, or it breaks the protocol.
 fn serve(shared: &Shared, socket: &Arc<OwnedFd>) -> Result<(), Error> {
     let failed = |error: io::Error| Error::from_io("serving a client of vhost-user", error);
-    let reactor = Reactor::wall().map_err(failed)?;
+    let reactor = Reactor::wall()?;
     let options = &shared.options;
     let disk = Disk::open(
         &*shared.device,

@@ -76,10 +76,12 @@ impl Offer {
         let mut config = [0; CONFIG_BYTES];
         let mut put = |at: usize, bytes: &[u8]| config[at..at + bytes.len()].copy_from_slice(bytes);
         let optimal = info.optimal_bytes / info.block_bytes;
+        let chunk = info.stripe.map_or(1, |stripe| stripe.chunk_bytes / info.block_bytes);
+        let chunk = u16::try_from(chunk).unwrap_or(1).max(1);
         put(0, &(info.size_bytes / SECTOR_BYTES).to_le_bytes());
         put(12, &segments.to_le_bytes());
         put(20, &info.block_bytes.to_le_bytes());
-        put(26, &1_u16.to_le_bytes());
+        put(26, &chunk.to_le_bytes());
         put(28, &(if optimal > 1 { optimal } else { 0 }).to_le_bytes());
         put(32, &[u8::from(cache)]);
         put(34, &rings.to_le_bytes());

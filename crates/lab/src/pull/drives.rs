@@ -164,7 +164,7 @@ fn built_among(leaf: &Node, seed: u64, models: Option<&Models>) -> Result<Arc<dy
         create_bytes: None,
         emulate: false,
     };
-    let built = stack::build(leaf, &context).map_err(|error| Error::usage(error.to_string()))?;
+    let built = stack::build(leaf, &context)?;
     Ok(built.device)
 }
 

@@ -339,7 +339,7 @@ impl Options {
             reactor,
             models: None,
         };
-        Opened::open(stack, &options).map_err(|error| Error::failed(error.to_string()))
+        Ok(Opened::open(stack, &options)?)
     }
 
     /// The model of a drive that has one, and the seed of its spindle.
@@ -449,13 +449,12 @@ impl Ground {
         match self {
             Ground::Host(place) => {
                 let [device] = disks else { return Err(md_on_host()) };
-                let failed = |error: block::Error| Error::failed(error.to_string());
                 let fuse =
                     FuseOptions { workers: 1, policy: options.removal, ..FuseOptions::default() };
                 let block_bytes = device.info().block_bytes;
                 let device = Arc::clone(device);
-                let file = FuseFile::mount(device, &place.disk(), &fuse).map_err(failed)?;
-                let device = LoopDevice::attach(file.path(), block_bytes, false).map_err(failed)?;
+                let file = FuseFile::mount(device, &place.disk(), &fuse)?;
+                let device = LoopDevice::attach(file.path(), block_bytes, false)?;
                 // With its last user it goes by itself, and that is this process or the mount.
                 let held = std::fs::File::open(device.path())
                     .map_err(|error| Error::from_io(device.path().display(), &error))?;
@@ -650,7 +649,6 @@ fn record(
     program: &Program,
     number: u64,
 ) -> Result<Recording, Error> {
-    let failed = |error: block::Error| Error::failed(error.to_string());
     let recorder = Recorder::in_memory(ground.clock());
     let reactor = ground.reactor();
     let RecordedDrives { drives, models, modelled } = options.drives(&recorder)?;
@@ -660,8 +658,9 @@ fn record(
     };
     if let Some(opened) = opened.as_ref().filter(|_| options.state != guest::State::Whole) {
         let rebuild = options.state == guest::State::Rebuilding;
-        opened.degrade(rebuild, options.seed).map_err(failed)?;
+        opened.degrade(rebuild, options.seed)?;
     }
+    let stripe = opened.as_ref().and_then(|opened| opened.device.info().stripe);
     let disks = opened.as_ref().map_or(drives, |opened| vec![Arc::clone(&opened.device)]);
     let seed = derive_seed(options.seed, "guest", number);
     let mut stage = ground.stage(options, &disks, program, seed, stop)?;
@@ -675,6 +674,7 @@ fn record(
         device: stage.device.clone(),
         file_system: file_system.clone(),
         options: options.make_options.clone(),
+        stripe: stripe.map(|stripe| (stripe.chunk_bytes, stripe.width_chunks)),
     })?;
     worker.carry_out(&Task::Mount {
         device: stage.device.clone(),
@@ -712,7 +712,7 @@ fn record(
             recorder.mark(media.mark(number).as_bytes());
         }
     }
-    let log = Arc::new(recorder.finish().map_err(failed)?);
+    let log = Arc::new(recorder.finish()?);
     Ok(Recording { marks: marks(&log)?, log, between: (begin + 1, end) })
 }
 
@@ -721,13 +721,13 @@ const END: &[u8] = b"end";
 
 /// The marks of the work in a log.
 fn marks(log: &Log) -> Result<Vec<(u32, u64, Mark)>, Error> {
-    let failed = |error: block::Error| Error::failed(error.to_string());
-    let all = log.marks().map_err(failed)?.into_iter();
+    let all = log.marks()?.into_iter();
     let is_ours = |text: &[u8]| text != BEGIN && text != END && !Media::is_mark(text);
     let ours = all.filter(|(.., text)| is_ours(text));
     ours.map(|(event, time, text)| {
-        let mark = serde_json::from_slice(&text)
-            .map_err(|error| Error::failed(format!("a mark of the pull log: {error}")))?;
+        let mark = serde_json::from_slice(&text).map_err(|error| {
+            Error::failed(format!("a mark of the pull log: {error}")).because(error)
+        })?;
         Ok((event, time, mark))
     })
     .collect()
@@ -740,8 +740,7 @@ fn write_log_writes(log: &Log, path: &std::path::Path) -> Result<(), Error> {
             number => PathBuf::from(format!("{}.{number}", path.display())),
         };
         let mut bytes = Vec::new();
-        pull::write_log_writes(log, number, &mut bytes)
-            .map_err(|error| Error::failed(error.to_string()))?;
+        pull::write_log_writes(log, number, &mut bytes)?;
         host::files::write_named(&path, &bytes)?;
     }
     Ok(())

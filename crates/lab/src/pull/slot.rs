@@ -27,6 +27,7 @@ impl Slot {
         let info = Info {
             block_bytes: info.block_bytes,
             optimal_bytes: info.optimal_bytes,
+            stripe: info.stripe,
             max_request_bytes: info.max_request_bytes,
             volatile_cache: true,
             ..Info::plain(info.size_bytes)

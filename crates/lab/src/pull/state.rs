@@ -185,9 +185,8 @@ impl<'a> States<'a> {
     }
 
     fn judge(&mut self, history: &mut History, made: Made) -> Result<Judgement, Error> {
-        let failed = |error: block::Error| Error::failed(error.to_string());
-        history.advance(made.cut).map_err(failed)?;
-        let crash = history.crash(made.cut, made.policy, made.seed).map_err(failed)?;
+        history.advance(made.cut)?;
+        let crash = history.crash(made.cut, made.policy, made.seed)?;
         let begun = super::clock();
         let (served, mut refused) = self.start(&crash, made.seed)?;
         let mut started_milliseconds = (super::clock() - begun) / 1_000_000;
@@ -279,13 +278,12 @@ impl<'a> States<'a> {
 
     /// Lets the worker look at a state that was started.
     fn look(&mut self, served: &Served, cut: Cut, repair_first: bool) -> Result<Waited, Error> {
-        let failed = |error: block::Error| Error::failed(error.to_string());
         let (image, point, file) = match self.ground {
             Ground::Host(place) => {
                 let [device] = &served.disks[..] else { return Err(super::md_on_host()) };
                 let options = FuseOptions { workers: 1, ..FuseOptions::default() };
                 let device = Arc::clone(device);
-                let file = FuseFile::mount(device, &place.image(), &options).map_err(failed)?;
+                let file = FuseFile::mount(device, &place.image(), &options)?;
                 (file.path().to_owned(), place.point(), Some(file))
             }
             Ground::Guest(_) => {
@@ -345,10 +343,9 @@ impl<'a> States<'a> {
         judgement: &Judgement,
     ) -> Result<Option<PathBuf>, Error> {
         let Some(folder) = &self.options.keep_failing else { return Ok(None) };
-        let failed = |error: block::Error| Error::failed(error.to_string());
         std::fs::create_dir_all(folder)
             .map_err(|error| Error::from_io(folder.display(), &error))?;
-        let crash = history.crash(made.cut, made.policy, made.seed).map_err(failed)?;
+        let crash = history.crash(made.cut, made.policy, made.seed)?;
         let log = format!("recording-{}.pulllog", self.number + 1);
         let log_path = folder.join(&log);
         if !log_path.exists()
@@ -433,7 +430,7 @@ pub fn kept(path: &Path) -> Result<Kept, Error> {
         return Err(wrong(text));
     }
     let log_path = path.parent().unwrap_or(Path::new(".")).join(&failing.log);
-    let log = Log::open(&log_path).map_err(|error| Error::usage(error.to_string()))?;
+    let log = Log::open(&log_path)?;
     let policy: Policy = failing.policy.parse().map_err(wrong)?;
     check(&failing, &log).map_err(wrong)?;
     let options = super::options_of(&failing).map_err(|error| wrong(error.to_string()))?;
@@ -491,8 +488,7 @@ pub fn replay(kept: &Kept, ground: &Ground, program: &Program) -> Result<Replaye
     states.run = failing.run;
     let judgement = states.judge(&mut history, made)?;
     states.end_worker();
-    let failed = |error: block::Error| Error::failed(error.to_string());
-    let crash = history.crash(made.cut, made.policy, made.seed).map_err(failed)?;
+    let crash = history.crash(made.cut, made.policy, made.seed)?;
     Ok(Replayed {
         is_same_state: crash.checksum() == failing.checksum,
         is_same_judgement: what(&judgement) == what(&failing.judgement),

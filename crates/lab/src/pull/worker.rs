@@ -12,7 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use block::Stripe;
 use confine::Confinement;
+use export::tool;
 use host::Error;
 use host::mount::{FileSystem, unmount_patiently};
 use pull::{Expected, Extent, Judgement, Mark, Work, judge};
@@ -36,6 +38,8 @@ pub(super) enum Task {
         device: PathBuf,
         file_system: String,
         options: Option<String>,
+        /// Chunk in bytes and chunks in a row, of an array of ours.
+        stripe: Option<(u32, u32)>,
     },
     Mount {
         device: PathBuf,
@@ -348,8 +352,9 @@ fn carry_out(task: Task, input: &mut dyn BufRead, output: &mut Output<'_>) -> Re
     };
     match task {
         Task::Run { command } => shell(&command)?,
-        Task::Make { device, file_system, options } => {
-            FileSystem::named(&file_system)?.make_with(&device, options.as_deref())?;
+        Task::Make { device, file_system, options, stripe } => {
+            let stripe = stripe.and_then(|(chunk, width)| Stripe::new(chunk.into(), width.into()));
+            FileSystem::named(&file_system)?.make_with(&device, options.as_deref(), stripe)?;
         }
         Task::Mount { device, point, file_system, options } => {
             let options = mount_options(options.as_deref(), false);
@@ -399,18 +404,17 @@ fn tools(file_system: &str) -> Option<Tools> {
 }
 
 /// Whether a tool finds nothing to say about an image; nothing where there is no tool.
-fn passes(tool: &[&str], state: &State, codes: std::ops::RangeInclusive<i32>) -> Option<bool> {
-    let mut command = Command::new(tool[0]);
+fn passes(words: &[&str], state: &State, codes: std::ops::RangeInclusive<i32>) -> Option<bool> {
+    let mut command = tool::command(words[0]);
     // What tells a tool that an image is a file.
-    let words = tool[1..].iter().filter(|word| !(state.is_device && **word == "-f"));
+    let words = words[1..].iter().filter(|word| !(state.is_device && **word == "-f"));
     command.args(words).arg(&state.image);
     let ran = Confinement::writing_to([&state.image]).output(&mut command).ok()?;
     Some(ran.status.code().is_some_and(|code| codes.contains(&code)))
 }
 
 fn shell(command: &str) -> Result<(), Error> {
-    let mut shell = Command::new("sh");
-    let output = shell.args(["-c", command]).stdin(Stdio::null()).output();
+    let output = tool::command("sh").args(["-c", command]).output();
     let output = output.map_err(|error| Error::from_io("sh", &error))?;
     if output.status.success() {
         return Ok(());

@@ -158,7 +158,7 @@ impl Attached {
             // Where the run's folder lies says nothing about why.
             let places = [format!("{name}: "), format!("{}: ", point.display())];
             let text = places.iter().fold(error.to_string(), |text, place| text.replace(place, ""));
-            Error::failed(text)
+            error.retold(text)
         })?;
         Ok(Attached { served, point: point.to_owned() })
     }

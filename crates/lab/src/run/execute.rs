@@ -431,7 +431,7 @@ impl<'a> Execution<'a> {
             }
             let opened = self.build(configuration, 0, reactor.as_ref());
             let at = |error: Error| error.at(&configuration.stack);
-            opened.map_err(Error::from).and_then(Opened::end).map_err(at)?;
+            opened.and_then(Opened::end).map_err(at)?;
             if Wanted::of(configuration)?.is_none() {
                 continue;
             }
@@ -611,10 +611,8 @@ impl<'a> Execution<'a> {
         configuration: &Configuration,
         seed: u64,
         reactor: Option<&Reactor>,
-    ) -> Result<Opened, block::Error> {
-        let node = self
-            .node(configuration)
-            .map_err(|error| block::Error::new(block::ErrorKind::Invalid, error.to_string()))?;
+    ) -> Result<Opened, Error> {
+        let node = self.node(configuration)?;
         cell::open(&node, &configuration.settings, self.guard, seed, reactor, None)
     }
 
@@ -764,7 +762,7 @@ impl<'a> Execution<'a> {
         visit: &Visit<'_>,
         observer: &mut dyn Observer,
     ) -> Result<(), Broken> {
-        let reactor = wall_reactor()?;
+        let reactor = Reactor::wall()?;
         self.rest(&reactor)?;
         let stack = self.build(
             visit.configuration,
@@ -868,7 +866,7 @@ impl<'a> Execution<'a> {
         }
         let seed = order::visit_seed(self.plan, visit.configuration, visit.block);
         let attached = self.attach(visit.configuration, seed, journal)?;
-        let reactor = wall_reactor()?;
+        let reactor = Reactor::wall()?;
         self.rest(&reactor)?;
         let notes = self.notes(visit, &attached.notes())?;
         for group in groups {
@@ -1002,13 +1000,4 @@ impl<'a> Execution<'a> {
             left: self.estimate.left(),
         }
     }
-}
-
-pub(super) fn wall_reactor() -> Result<Reactor, Error> {
-    Reactor::wall().map_err(|error| {
-        Error::failed(format!(
-            "io_uring cannot be used here: {error}; `raidloom check` tells more \
-            (kernel.io_uring_disabled, a container's filter)"
-        ))
-    })
 }

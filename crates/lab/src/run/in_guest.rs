@@ -37,7 +37,7 @@ use stack::Models;
 
 use super::attached::Wanted;
 use super::audited;
-use super::execute::{Found, wall_reactor};
+use super::execute::Found;
 use super::rows::{Files, found_of};
 use crate::audit::TargetMeter;
 use crate::cell;
@@ -233,8 +233,7 @@ impl Job {
             }
             Ok(opened)
         };
-        let opened: Vec<Opened> =
-            self.disks.iter().map(open).collect::<Result<_, block::Error>>()?;
+        let opened: Vec<Opened> = self.disks.iter().map(open).collect::<Result<_, Error>>()?;
         // Making superblocks has kept some of them turning longer than others.
         models.align();
         let drive = |opened: &Opened| Drive {
@@ -464,7 +463,7 @@ pub fn work(
     };
     let its = suite::suite_of(workload)?;
     let settings = suite::settings(&plan, workload, configuration)?;
-    let reactor = wall_reactor()?;
+    let reactor = Reactor::wall()?;
     let ticker = Ticker::new();
     // The disks are looked at from outside, and a guest's processor takes no time.
     let mut meter = TargetMeter::machine_only().without_machine();

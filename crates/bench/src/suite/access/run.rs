@@ -348,9 +348,7 @@ impl One<'_> {
                 .map(|(part, content)| {
                     let halt = &halt;
                     scope.spawn(move || {
-                        let reactor = Reactor::wall().map_err(|error| {
-                            Error::from_io("io_uring for another thread", error)
-                        })?;
+                        let reactor = Reactor::wall()?;
                         let stop = || halt.load(Ordering::Relaxed);
                         let mut hooks = Hooks { stop: Some(&stop), progress: None };
                         load_part(device, &reactor, row, options, part, content, &mut hooks)

@@ -326,8 +326,7 @@ where
     thread::scope(|scope| {
         let spawn = |job: J| {
             scope.spawn(move || {
-                let reactor =
-                    Reactor::wall().map_err(|error| Error::from_io("a clock for a thread", error));
+                let reactor = Reactor::wall().map_err(Error::from);
                 start.wait();
                 let result = reactor.and_then(|reactor| job(&reactor));
                 if result.is_err() {

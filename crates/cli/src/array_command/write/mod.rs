@@ -101,9 +101,7 @@ pub(super) fn write(output: &Output, arguments: &WriteArguments) -> Result<(), F
         return Err(Failure::usage(text));
     }
     let data = image::data_of(&image.file, image.whole_bytes);
-    let reactor = Reactor::wall().map_err(|error| {
-        Failure::failed(format!("io_uring: {error}; `raidloom check` says what it needs"))
-    })?;
+    let reactor = Reactor::wall()?;
     let mut transfer =
         Transfer { output, image: &image, target: &target, reactor: &reactor, stop: &stop };
     let written = transfer.write(&image::pieces(&data, image.whole_bytes, cut(&info, true)))?;
