@@ -26,6 +26,7 @@ use rustix::fs::OFlags;
 use stack::{ImageServer, RbdImage};
 use tracing::debug;
 
+use crate::limits;
 use crate::rbd;
 use crate::system::{self, DeviceNumber};
 pub use drives::{Answer, Drive, drives};
@@ -744,6 +745,10 @@ impl stack::OpenFiles for Guard {
 
     fn serve_image(&self, image: &RbdImage) -> Result<ImageServer, Error> {
         rbd::serve(image)
+    }
+
+    fn promise_memory(&self, bytes: u64) -> Result<(), Error> {
+        limits::promise_memory("ram: and caches in memory", bytes)
     }
 }
 

@@ -22,7 +22,7 @@ use crate::stacks;
 use host::Error;
 
 /// More configurations than this are a slip, not a plan.
-const CONFIGURATIONS_MAX: u64 = 10_000;
+pub(super) const CONFIGURATIONS_MAX: u64 = 10_000;
 
 /// A configuration that has no baseline yet.
 pub(super) struct Cell {
