@@ -149,6 +149,8 @@ catalogue! {
     LIST_WITH_SCORES: "{names} ({low} to {high})", "{names}({low}〜{high})";
     ONE_DISK: "All members are on the same {disk}: this shows what a layout costs there, not what more disks would bring.",
         "全メンバーが同一の {disk} 上にあります。示されるのはそこでのレイアウトのコストであり、ディスクを増やした効果ではありません。";
+    SHARED_DISK: "The sets of members {sets} lie on the same disk, {disk}: what tells them apart is not their disks.",
+        "メンバーの組 {sets} は同一のディスク {disk} 上にあります。両者の違いはディスクの違いではありません。";
     PAIRING_GAIN: "Comparing within blocks made variances {gain} times smaller.",
         "ブロック内で比較することで、分散は {gain} 分の 1 になります。";
     PAIRING_NO_GAIN: "Comparing within blocks made variances no smaller here.",
