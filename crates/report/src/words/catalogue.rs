@@ -439,6 +439,9 @@ catalogue! {
     READ_FROM_CACHE: "read from a cache", "キャッシュから読み込み";
     MEMBERS_READ_LESS: "the members read less than was asked for", "メンバーの読み込みが要求より少ない";
     DEVICES_READ: "the devices read {share} of the bytes asked for", "装置が読んだのは要求バイト数の {share}";
+    NEVER_WRITTEN: "never written", "未書き込みの領域";
+    READ_HOLES: "what was read lies in holes of files, which no disk answers for", "読み込んだ箇所はファイルの穴で、ディスクは応答していません";
+    READ_SHARE_OF_HOLES: "{share} of what was read lies in holes, which no disk answers for", "読み込みの {share} はファイルの穴で、ディスクは応答していません";
     WRITTEN_BUT_NOT_THERE: "written but compressed, or still dirty in memory", "書き込みは圧縮済みか、まだメモリー内";
     MEMBERS_WROTE_LESS: "the members wrote less than was asked for", "メンバーの書き込みが要求より少ない";
     DEVICES_WROTE: "the devices wrote {share} of the bytes", "装置が書いたのは要求バイト数の {share}";
