@@ -214,7 +214,9 @@ fn blind_words(why: &Blind) -> String {
             or a lower percentile wants fewer"
         ),
         Blind::FewTrials { voting, reason } => {
-            let reason = reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
+            let reason = reason
+                .as_ref()
+                .map_or(String::new(), |reason| format!(" ({})", report::silence_name(reason)));
             format!(
                 "{voting} trials vote on one side{reason}, and {TRIALS_MIN} are the fewest; more \
                 blocks have them"
