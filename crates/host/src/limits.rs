@@ -108,12 +108,12 @@ impl Room {
                 group.display()
             ),
         };
-        // Figures for people: whole MiB, and not more than is there.
-        let shown = size_text(self.bytes >> 20 << 20);
+        // Figures for people are whole MiB: not more than is there, not less than is asked for.
+        let there = size_text(self.bytes >> 20 << 20);
+        let asked = size_text(bytes.div_ceil(1 << 20).saturating_mul(1 << 20));
         let text = format!(
-            "{what}: {} of memory are asked for, and {shown} {whose}, of which nine tenths can be \
-            had; make it smaller",
-            size_text(bytes)
+            "{what}: {asked} of memory are asked for, and {there} {whose}, of which nine tenths can \
+            be had; make it smaller"
         );
         Err(block::Error::new(block::ErrorKind::Invalid, text))
     }

@@ -120,7 +120,7 @@ fn memory_is_not_promised_beyond_the_limit_of_the_cgroup() {
         return;
     }
     assert!(
-        said.contains("129.5MiB of memory are asked for")
+        said.contains("130MiB of memory are asked for")
             && said.contains("of the 64MiB that the cgroup")
             && said.lines().count() == 1,
         "{said}"

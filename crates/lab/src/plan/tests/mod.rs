@@ -800,7 +800,7 @@ fn an_axis_of_a_million_values_and_memory_that_is_not_there_are_refused_first() 
     let text = "schema = 1\nname = \"f\"\n[members.m]\nstacks = [\"ram:8000000TiB\"]\n[[add]]\n\
         level = \"single\"\n[baseline]\nlevel = \"single\"\n[[workload]]\nsuite = \"devtest\"";
     let error = resolve("plan.toml", text, &[]).expect_err("nobody has it").to_string();
-    assert!(error.starts_with("plan.toml, line 4") && error.contains("8000000TiB"), "{error}");
+    assert!(error.starts_with("plan.toml:4:") && error.contains("8000000TiB"), "{error}");
     assert_eq!(error.lines().count(), 1, "{error}");
 }
 
