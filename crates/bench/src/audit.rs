@@ -24,6 +24,9 @@ pub struct Reading {
     /// Bytes that the devices under the target have moved; `None` where nothing counts them (tmpfs,
     /// a network).
     pub moved: Option<Traffic>,
+    /// Bytes that were read of the devices where nothing was ever written: holes of files, which no
+    /// disk answers.
+    pub hole_bytes: u64,
     /// Processor time of this process and its threads.
     pub own_cpu: Option<Duration>,
     /// Processor time of the kernel's own threads: writeback, loop devices, md, journals.
@@ -57,6 +60,8 @@ pub struct Facts {
     /// What they had moved of it when the calls had returned, before the flush; `None` where that
     /// was not looked at.
     pub acknowledged: Option<Traffic>,
+    /// Bytes that were read where nothing was ever written.
+    pub hole_bytes: u64,
     /// How long it took, the flush at its end included.
     pub elapsed: Duration,
     /// How many bytes a device writes for one that is asked for when all is as planned: 2 for two
@@ -91,6 +96,7 @@ impl Facts {
             asked,
             moved: before.moved.zip(after.moved).map(|(before, after)| after.since(&before)),
             acknowledged: None,
+            hole_bytes: after.hole_bytes.saturating_sub(before.hole_bytes),
             elapsed,
             copies: 1.0,
             fastest_bytes_per_second: None,
@@ -163,6 +169,10 @@ fn judge_traffic(facts: &Facts) -> Vec<Doubt> {
             let share = moved.read_bytes as f64 / read as f64;
             if share < TOO_LITTLE {
                 flags.push(Doubt::ReadFromCache { share: Some(share) });
+            }
+            let share = facts.hole_bytes as f64 / moved.read_bytes.max(1) as f64;
+            if share > 1.0 - TOO_LITTLE {
+                flags.push(Doubt::NeverWritten { share: Some(share) });
             }
         }
         if written >= JUDGED_BYTES {
@@ -247,6 +257,13 @@ mod tests {
     }
 
     #[test]
+    fn what_lies_in_holes_is_told_from_a_little_of_it() {
+        let of = |hole_bytes| Facts { hole_bytes, ..facts(traffic(64, 0), traffic(64, 0)) };
+        assert_eq!(names(&of(64 * MIB)), ["never-written"]);
+        assert_eq!(names(&of(6 * MIB)), [""; 0]);
+    }
+
+    #[test]
     fn mirrors_are_expected_to_write_twice() {
         let mirrored = Facts { copies: 2.0, ..facts(traffic(0, 64), traffic(0, 128)) };
         assert_eq!(names(&mirrored), [""; 0]);
@@ -291,13 +308,14 @@ mod tests {
     fn readings_become_facts_by_difference() {
         let at = |mib: u64, seconds: u64| Reading {
             moved: Some(traffic(mib, 2 * mib)),
+            hole_bytes: mib * MIB,
             own_cpu: Some(Duration::from_secs(seconds)),
             kernel_cpu: None,
             machine: Some(machine(100 * seconds, 50 * seconds, seconds)),
             io_pressure: Some(Duration::from_secs(seconds)),
         };
         let facts = Facts::between(&at(10, 1), &at(15, 4), traffic(5, 10), Duration::from_secs(3));
-        assert_eq!(facts.moved, Some(traffic(5, 10)));
+        assert_eq!((facts.moved, facts.hole_bytes), (Some(traffic(5, 10)), 5 * MIB));
         assert_eq!(facts.own_cpu, Some(Duration::from_secs(3)));
         assert_eq!((facts.kernel_cpu, facts.io_pressure), (None, Some(Duration::from_secs(3))));
         assert_eq!(facts.machine, Some(machine(300, 150, 3)));

@@ -196,8 +196,10 @@ Examples:
   raidloom history raidloom-runs
   raidloom history raidloom-runs --metric latency_p99 --only raid5 --svg p99.svg
   raidloom history /srv/nightly --json | jq '.series[] | select(.change)'
+  raidloom history /srv/nightly --allow version
 
-Runs are put in the order in which they began. A change is marked where the order of at least 8
+Runs are put in the order in which they began; those that `compare` refuses to compare are series
+of their own. A change is marked where the order of at least 8
 runs surely means something: at most 5 % of histories in which nothing changed have any mark. What
 changed, figures do not tell; to decide something, put both into one plan.")]
     History(HistoryArguments),
@@ -928,11 +930,11 @@ pub(crate) struct RunArguments {
 
 /// Where a run is measured, if not here.
 #[derive(Args, Debug)]
+#[group(conflicts_with_all = ["shard", "more", "until", "print_plan", "allow_change"])]
 pub(crate) struct ClusterArguments {
     /// Submit the run as an array job, a task for each shard, and return; the output folder lies on
     /// storage that all nodes see
-    #[arg(long, value_name = "SCHEDULER", help_heading = CLUSTER,
-        conflicts_with_all = ["shard", "more", "until", "print_plan", "allow_change"])]
+    #[arg(long, value_name = "SCHEDULER", help_heading = CLUSTER)]
     pub on: Option<Scheduler>,
 
     /// The partition whose nodes do it [default: Slurm's]
@@ -980,10 +982,10 @@ const EVERY_VERB: &str = "With every verb";
 
 /// A plan of one line.
 #[derive(Args, Debug)]
+#[group(conflicts_with_all = ["plan", "resume", "more"])]
 pub(crate) struct LineArguments {
     /// Compare layouts by this command of your own, as sh reads it; {dir} is its fresh folder
-    #[arg(long, value_name = "TEXT", conflicts_with_all = ["plan", "resume", "more"],
-        help_heading = LINE)]
+    #[arg(long, value_name = "TEXT", help_heading = LINE)]
     pub command: Option<String>,
 
     /// What is run before it, and not counted
@@ -1028,7 +1030,8 @@ pub(crate) struct LineArguments {
     pub member_dir: Option<PathBuf>,
 
     /// Print the plan that this comes to, and run nothing
-    #[arg(long, requires = "command", help_heading = LINE)]
+    #[arg(long, requires = "command", help_heading = LINE, conflicts_with_all = ["set", "output",
+        "shard", "until", "budget", "erase", "erase_signature", "allow_device"])]
     pub print_plan: bool,
 }
 

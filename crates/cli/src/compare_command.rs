@@ -1,11 +1,11 @@
 //! `raidloom compare RUN RUN`: the same cells of two runs, and limits that a change must not pass.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use results::claim::{Answer, Invalid};
-use results::compare::{Aspect, CellChange, Changes, Differing, Limit, compare};
+use results::compare::{Aspect, Blind, CellChange, Changes, Differing, Limit, TRIALS_MIN, compare};
 use results::types::Better;
 use serde_json::json;
 
@@ -22,7 +22,8 @@ pub(crate) struct CompareArguments {
     pub second: PathBuf,
 
     /// Exit with 3 when a metric of a cell surely passes this limit: 'throughput < -5%',
-    /// 'latency_p99 > 10%' (may be repeated). Of equal runs at most 5 % pass any
+    /// 'latency_p99 > 10%' (may be repeated). Of equal runs at most 5 % pass any; where such a
+    /// change could not be seen, the exit code is 5
     #[arg(long, value_name = "LIMIT")]
     pub fail_if: Vec<String>,
 
@@ -46,12 +47,13 @@ pub(crate) enum Allowed {
     Version,
 }
 
-impl From<Aspect> for Allowed {
-    fn from(aspect: Aspect) -> Self {
-        match aspect {
-            Aspect::Settings => Self::Settings,
-            Aspect::Machine => Self::Machine,
-            Aspect::Version => Self::Version,
+impl Allowed {
+    /// What is allowed to differ.
+    pub(crate) fn aspect(self) -> Aspect {
+        match self {
+            Allowed::Settings => Aspect::Settings,
+            Allowed::Machine => Aspect::Machine,
+            Allowed::Version => Aspect::Version,
         }
     }
 }
@@ -128,9 +130,15 @@ pub(crate) fn compare_runs(output: &Output, arguments: &CompareArguments) -> Res
         return Err(said.matches_nothing(&metrics));
     }
     let limits: Vec<Limit> = said.iter().map(|said| said.limit.clone()).collect();
-    let (passed, too_few) = changes.passed(&limits);
+    let judged = changes.judge(&limits);
+    let at = |limit: usize, cell: usize| (&said[limit], &changes.cells[cell]);
     let passed: Vec<(&Said<'_>, &CellChange)> =
-        passed.into_iter().map(|(limit, cell)| (&said[limit], &changes.cells[cell])).collect();
+        judged.passed.iter().map(|(limit, cell)| at(*limit, *cell)).collect();
+    let blind: Vec<(&Said<'_>, &CellChange, &Blind)> = judged
+        .blind
+        .iter()
+        .map(|(limit, cell, why)| (at(*limit, *cell).0, at(*limit, *cell).1, why))
+        .collect();
     if output.json {
         let passed: Vec<_> = passed
             .iter()
@@ -154,68 +162,117 @@ pub(crate) fn compare_runs(output: &Output, arguments: &CompareArguments) -> Res
             "differing": changes.differing,
             "notes": changes.notes,
             "limits_passed": passed,
-            "limits_without_trials": too_few,
+            "limits_blind": blind.iter().map(|(said, cell, why)| json!({
+                "limit": said.text,
+                "settings": cell.settings,
+                "workload": cell.workload,
+                "metric": cell.claim.metric,
+                "blind": why,
+            })).collect::<Vec<_>>(),
+            "limits_unseen": judged.unseen,
         }))?;
     } else {
         changes.notes.iter().for_each(|note| output.note(note));
-        if too_few > 0 {
+        if judged.unseen > 0 {
             output.note(&format!(
-                "{too_few} figures that --fail-if is about have too few trials to fail"
+                "{} further figures that --fail-if is about cannot tell; others of the same cells can",
+                judged.unseen
             ));
         }
         output.result(&text(&changes))?;
     }
-    match passed.first() {
-        None => Ok(()),
-        Some((said, cell)) => {
-            let more = if passed.len() > 1 {
-                format!(" and {} more", passed.len() - 1)
-            } else {
-                String::new()
-            };
-            Err(Failure::limit_passed(format!(
-                "--fail-if {}: {}, {} x {:.3}{more}",
-                said.text,
-                name(cell),
-                cell.claim.metric,
-                cell.claim.ratio
-            )))
+    match (passed.first(), blind.first()) {
+        (Some((said, cell)), _) => Err(Failure::limit_passed(format!(
+            "--fail-if {}: {}, {} x {:.3}{}",
+            said.text,
+            name(cell),
+            cell.claim.metric,
+            cell.claim.ratio,
+            more(passed.len())
+        ))),
+        (None, Some((said, cell, why))) => Err(Failure::invalid_results(format!(
+            "--fail-if {}: blind: {}, {}: {}{}",
+            said.text,
+            name(cell),
+            cell.claim.metric,
+            blind_words(why),
+            more(blind.len())
+        ))),
+        (None, None) => Ok(()),
+    }
+}
+
+fn more(count: usize) -> String {
+    if count > 1 { format!(" and {} more", count - 1) } else { String::new() }
+}
+
+/// Why such a change would not be seen, and what would see it.
+fn blind_words(why: &Blind) -> String {
+    match why {
+        Blind::FewRequests { needed } => format!(
+            "this percentile wants {needed} requests in every trial; longer trials have them (time), \
+            or a lower percentile wants fewer"
+        ),
+        Blind::FewTrials { voting, reason } => {
+            let reason = reason
+                .as_ref()
+                .map_or(String::new(), |reason| format!(" ({})", report::silence_name(reason)));
+            format!(
+                "{voting} trials vote on one side{reason}, and {TRIALS_MIN} are the fewest; more \
+                blocks have them"
+            )
         }
+        Blind::Wide { interval, trials } => format!(
+            "the ratio may be {:.2} to {:.2}, which is wider than the limit; about {trials} trials a \
+            side would see it",
+            interval.low, interval.high
+        ),
     }
 }
 
 /// Figures taken under other conditions are compared only when the command says so.
 fn refuse_unless_allowed(differing: &[Differing], allowed: &[Allowed]) -> Result<(), Failure> {
-    let refused: Vec<&Differing> = differing
+    let refused: Vec<Differing> = differing
         .iter()
-        .filter(|differing| !allowed.contains(&Allowed::from(differing.aspect)))
+        .filter(|one| !allowed.iter().any(|allowed| allowed.aspect() == one.aspect))
+        .cloned()
         .collect();
     if refused.is_empty() {
         return Ok(());
     }
-    let shown = refused.iter().take(5).map(|one| {
+    Err(Failure::usage(format!(
+        "the runs were made under different conditions: {}",
+        different(&refused)
+    )))
+}
+
+/// What differs, and the flag that passes over it.
+pub(crate) fn different(all: &[Differing]) -> String {
+    let mut names: Vec<&Differing> = Vec::new();
+    for one in all {
+        if !names.iter().any(|known| known.name == one.name) {
+            names.push(one);
+        }
+    }
+    let shown = names.iter().take(5).map(|one| {
         let value =
             |text: &str| if text.is_empty() { "not said".into() } else { format!("`{text}`") };
         format!("{} ({} and {})", one.name, value(&one.first), value(&one.second))
     });
     let mut shown: Vec<String> = shown.collect();
-    if refused.len() > shown.len() {
-        shown.push(format!("{} more", refused.len() - shown.len()));
+    if names.len() > shown.len() {
+        shown.push(format!("{} more", names.len() - shown.len()));
     }
-    let mut words: Vec<&str> = refused
+    let words: BTreeMap<Aspect, &str> = names
         .iter()
         .map(|one| match one.aspect {
-            Aspect::Settings => "settings",
-            Aspect::Machine => "machine",
-            Aspect::Version => "version",
+            Aspect::Settings => (one.aspect, "settings"),
+            Aspect::Machine => (one.aspect, "machine"),
+            Aspect::Version => (one.aspect, "version"),
         })
         .collect();
-    words.dedup();
-    Err(Failure::usage(format!(
-        "the runs were made under different conditions: {}; to compare them all the same: --allow {}",
-        shown.join(", "),
-        words.join(",")
-    )))
+    let words: Vec<&str> = words.into_values().collect();
+    format!("{}; to compare them all the same: --allow {}", shown.join(", "), words.join(","))
 }
 
 fn name(cell: &CellChange) -> String {

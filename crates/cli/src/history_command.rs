@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use results::compare::Differing;
 use results::history::{Wanted, history};
 use serde_json::json;
 
+use crate::compare_command::{Allowed, different};
 use crate::failure::Failure;
 use crate::output::{Output, table};
 
@@ -24,6 +26,10 @@ pub(crate) struct HistoryArguments {
     /// Only cells with this word in their configuration or workload (may be repeated)
     #[arg(long, value_name = "WORD")]
     pub only: Vec<String>,
+
+    /// Take runs for one series although these differ between them (may be repeated)
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    pub allow: Vec<Allowed>,
 
     /// Draw it (- for standard output)
     #[arg(long, value_name = "FILE")]
@@ -47,8 +53,20 @@ pub(crate) fn show(output: &Output, arguments: &HistoryArguments) -> Result<(), 
         runs.push((lab::pack::name_of(&folder), run, analysis));
     }
     let count = runs.len();
-    let wanted = Wanted { metric: arguments.metric.clone(), words: arguments.only.clone() };
+    let wanted = Wanted {
+        metric: arguments.metric.clone(),
+        words: arguments.only.clone(),
+        allowed: arguments.allow.iter().map(|allowed| allowed.aspect()).collect(),
+    };
     let series = history(&runs, &wanted);
+    let apart: Vec<Differing> =
+        series.iter().flat_map(|one| one.differing.iter().cloned()).collect();
+    if !apart.is_empty() {
+        output.note(&format!(
+            "runs under different conditions are series of their own: {}",
+            different(&apart)
+        ));
+    }
     if series.is_empty() {
         let metrics: std::collections::BTreeSet<&str> = runs
             .iter()

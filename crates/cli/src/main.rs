@@ -9,6 +9,7 @@ mod bench_command;
 mod cache_command;
 mod check;
 mod compare_command;
+mod contexts;
 mod drives;
 mod export_command;
 mod failure;
@@ -31,7 +32,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
 use arguments::{Arguments, Bench, BenchArguments, Command};
 use failure::Failure;
@@ -39,8 +40,9 @@ use output::Output;
 
 fn main() -> ExitCode {
     signals::fail_at_file_limit();
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
+    let mut command = Arguments::command();
+    let (arguments, matches) = match parse(&mut command, std::env::args_os()) {
+        Ok(parsed) => parsed,
         // Its message quotes what was typed, which a shell may have made from files' names.
         Err(error)
             if error.use_stderr() && std::env::args_os().any(|argument| is_foreign(&argument)) =>
@@ -51,6 +53,9 @@ fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     let output = Output::new(&arguments);
+    if let Err(failure) = contexts::check(&command, &matches) {
+        return failure::report(&failure, &output);
+    }
     if let Err(failure) = serve::log::start(arguments.verbose) {
         return failure::report(&failure, &output);
     }
@@ -91,6 +96,17 @@ fn main() -> ExitCode {
     }
 }
 
+/// Reads the command line. What each verb is told stays beside what it means: `contexts` asks what
+/// was typed.
+fn parse(
+    command: &mut clap::Command,
+    words: impl Iterator<Item = std::ffi::OsString>,
+) -> Result<(Arguments, ArgMatches), clap::Error> {
+    let matches = command.try_get_matches_from_mut(words)?;
+    let arguments = Arguments::from_arg_matches(&matches).map_err(|error| error.format(command))?;
+    Ok((arguments, matches))
+}
+
 /// Whether an argument holds what a terminal would obey.
 fn is_foreign(argument: &OsStr) -> bool {
     let text = argument.to_string_lossy();
@@ -99,7 +115,7 @@ fn is_foreign(argument: &OsStr) -> bool {
 
 fn bench(output: &Output, arguments: BenchArguments) -> Result<(), Failure> {
     let target = arguments.suite.as_ref().and_then(Bench::target);
-    if let Some(target) = target.filter(|target| target.is_in_guest()) {
+    if let Some(target) = target.filter(|target| target.guest) {
         target.check_guest()?;
         let memory = target.memory.as_deref();
         return guest_command::bench(output, &target.disks, memory, target.seed);

@@ -7,6 +7,7 @@ use block::Node;
 use clap::{Args, ValueEnum};
 use export::RemovalPolicy;
 use guest::State;
+use host::limits::promise_memory;
 use host::mount::FileSystem;
 use lab::pull::{
     Behaviour, DEFAULT_MODEL, DriveLeaf, Ground, Guests, Happening, LostMember, Options, Outcome,
@@ -174,9 +175,9 @@ pub(crate) struct PullArguments {
     #[arg(long)]
     pub guest: bool,
 
-    /// The guest's memory, its page cache included
-    #[arg(long, value_name = "SIZE", default_value = MEMORY)]
-    pub memory: String,
+    /// The guest's memory, its page cache included [default: 512MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<String>,
 
     /// Files that are there stand for empty drives of their size; they are not opened
     #[arg(long)]
@@ -376,14 +377,17 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
     let create =
         arguments.create.as_deref().map(|text| output.size("--create", text)).transpose()?;
     let in_guest = arguments.guest || (!may_mount() && Guests::are_there());
+    let mut taken = Taken::default();
     let mut drive = |scheme: &str, leaf: &Node| match scheme {
-        "model" => modelled(in_guest, create, leaf),
+        "model" => modelled(in_guest, create, leaf, &mut taken),
         _ => {
-            let bytes = drive_bytes(arguments, create, scheme, leaf)?;
+            let bytes = drive_bytes(arguments, create, (scheme, leaf), &mut taken)?;
             DriveLeaf::of_size(bytes, in_guest)
         }
     };
     let found = leaves(&node, &mut drive)?;
+    taken.refuse_stray(arguments)?;
+    promise_memory("ram: drives", taken.ram_bytes)?;
     let drives = found.drive_bytes.len();
     if let LostMember::Number(number) = arguments.lose_member
         && number as usize >= drives
@@ -423,7 +427,12 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
         state: arguments.state,
         unflushed: arguments.unflushed,
         guest_memory_bytes: match in_guest {
-            true => Some(output.size("--memory", &arguments.memory)?),
+            true => {
+                let memory = arguments.memory.as_deref().unwrap_or(MEMORY);
+                let memory_bytes = output.size("--memory", memory)?;
+                promise_memory("--memory", memory_bytes)?;
+                Some(memory_bytes)
+            }
             false => None,
         },
         new_array: Some(NewArraySettings {
@@ -469,12 +478,51 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
     })
 }
 
+/// Which of the flags about drives had a drive to be about.
+#[derive(Default)]
+struct Taken {
+    create: bool,
+    scratch: bool,
+    /// Drives that are memory by their own words. Those that stand for others hold only what is
+    /// written to them.
+    ram_bytes: u64,
+}
+
+impl Taken {
+    fn refuse_stray(&self, arguments: &PullArguments) -> Result<(), Failure> {
+        if arguments.create.is_some() && !self.create {
+            return Err(Failure::usage("--create: every drive that is named has a size already"));
+        }
+        if arguments.scratch && !self.scratch {
+            return Err(Failure::usage("--scratch: no file or device that holds data is named"));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a stack has an array whose members carry superblocks.
+fn has_superblocks(node: &Node) -> bool {
+    let Node::Layer { options, children, .. } = node else { return false };
+    options.iter().any(|(name, value)| name == "metadata" && value != "none")
+        || children.iter().any(has_superblocks)
+}
+
 /// What only guests have, and what does not go together.
 fn refuse_unfit(arguments: &PullArguments, node: &Node, in_guest: bool) -> Result<(), Failure> {
     let refused = |text: &str| Err(Failure::usage(text));
+    if arguments.consistency != "resync"
+        && arguments.array == ArrayName::Raidloom
+        && !has_superblocks(node)
+    {
+        return refused(&format!(
+            "--consistency {}: no array of the target keeps superblocks; metadata=1.2 does",
+            arguments.consistency
+        ));
+    }
     if !in_guest {
         let md = "it is the md of a guest, which does not touch this machine's";
         return match arguments {
+            _ if arguments.memory.is_some() => refused("--memory: it is a guest's: --guest"),
             _ if arguments.array == ArrayName::Md => refused(&format!("--array md: {md}: --guest")),
             _ if arguments.start_with == StarterName::Md => {
                 refused(&format!("--start-with md: {md}: --guest"))
@@ -495,7 +543,7 @@ fn refuse_unfit(arguments: &PullArguments, node: &Node, in_guest: bool) -> Resul
         // Whatever it is that stands on the drives, md has to know it.
         md_text(node, &arguments.consistency, "--start-with md")?;
     }
-    let has_superblocks = arguments.array == ArrayName::Md
+    let keeps_superblocks = arguments.array == ArrayName::Md
         || matches!(node, Node::Layer { options, .. }
             if options.iter().any(|(name, value)| name == "metadata" && value == "1.2"));
     let is_redundant = matches!(node, Node::Layer { name, .. }
@@ -504,10 +552,10 @@ fn refuse_unfit(arguments: &PullArguments, node: &Node, in_guest: bool) -> Resul
         _ if arguments.state != State::Whole && !is_redundant => {
             refused("--state: there is no array that could do without a member")
         }
-        _ if arguments.start_with == StarterName::Md && !has_superblocks => {
+        _ if arguments.start_with == StarterName::Md && !keeps_superblocks => {
             refused("--start-with md: md knows an array by its superblocks: metadata=1.2")
         }
-        _ if arguments.state != State::Whole && !has_superblocks => {
+        _ if arguments.state != State::Whole && !keeps_superblocks => {
             refused("--state: there is no array that could lack a member: one with metadata=1.2")
         }
         _ => Ok(()),
@@ -541,7 +589,12 @@ fn md_text(stack: &Node, consistency: &str, flag: &str) -> Result<String, Failur
 }
 
 /// A drive that takes modelled time.
-fn modelled(in_guest: bool, create: Option<u64>, leaf: &Node) -> Result<DriveLeaf, Failure> {
+fn modelled(
+    in_guest: bool,
+    create: Option<u64>,
+    leaf: &Node,
+    taken: &mut Taken,
+) -> Result<DriveLeaf, Failure> {
     if !in_guest {
         return Err(Failure::usage(format!(
             "{leaf}: a modelled drive takes modelled time, which passes in a guest: --guest"
@@ -549,6 +602,7 @@ fn modelled(in_guest: bool, create: Option<u64>, leaf: &Node) -> Result<DriveLea
     }
     let lacks_size = matches!(leaf, Node::Leaf { options, .. }
         if !options.iter().any(|(name, _)| name == "size"));
+    taken.create |= lacks_size;
     let leaf = match create.filter(|_| lacks_size) {
         Some(bytes) => leaf.clone().with("size", block::size_text(bytes)),
         None => leaf.clone(),
@@ -568,8 +622,8 @@ fn modelled(in_guest: bool, create: Option<u64>, leaf: &Node) -> Result<DriveLea
 fn drive_bytes(
     arguments: &PullArguments,
     create: Option<u64>,
-    scheme: &str,
-    leaf: &Node,
+    (scheme, leaf): (&str, &Node),
+    taken: &mut Taken,
 ) -> Result<u64, Failure> {
     let Node::Leaf { address, options, .. } = leaf else { unreachable!("a leaf") };
     let said = |text: &str| {
@@ -578,42 +632,56 @@ fn drive_bytes(
             .map_err(|error| Failure::usage(format!("{leaf}: {error}")))
     };
     match scheme {
-        "ram" => said(address),
+        "ram" => {
+            let bytes = said(address)?;
+            taken.ram_bytes = taken.ram_bytes.saturating_add(bytes);
+            Ok(bytes)
+        }
         "file" => {
             let path = Path::new(address);
             let size = options.iter().find(|(name, _)| name == "size");
             let named = size.map(|(_, text)| said(text)).transpose()?;
-            let Ok(data) = std::fs::metadata(path) else {
-                return named.or(create).ok_or_else(|| {
-                    Failure::usage(format!(
-                        "{address}: there is no such file; name the size of the drive that stands \
-                        for it (--create SIZE)"
-                    ))
-                });
-            };
-            if data.is_dir() {
+            if path.is_dir() {
                 return Err(Failure::usage(format!("{address}: it is a folder, and no drive")));
             }
-            let holds = !data.is_file() || data.len() > 0;
-            if holds && !arguments.scratch {
+            let is_device = path.metadata().is_ok_and(|data| !data.is_file());
+            let own = own_bytes(path)?.filter(|bytes| *bytes > 0);
+            if own.is_some() && !arguments.scratch {
                 return Err(Failure::refused(format!(
                     "{address}: it holds data; pull makes a file system anew. --scratch lets an \
                     empty drive in memory of its size stand for it, and leaves it alone"
                 )));
             }
-            match (named, data.is_file() && data.len() > 0, create) {
-                (Some(named), ..) => Ok(named),
-                (None, true, _) => Ok(data.len() / 4096 * 4096),
-                (None, false, Some(create)) => Ok(create),
-                (None, false, None) => Err(Failure::usage(format!(
-                    "{address}: how large is it to be? (--create SIZE)"
-                ))),
-            }
+            taken.scratch |= own.is_some();
+            let takes_create = named.is_none() && (own.is_none() || is_device);
+            taken.create |= takes_create;
+            // A drive is whole blocks.
+            let whole = own.map(|bytes| bytes / 4096 * 4096);
+            named.or(create.filter(|_| takes_create)).or(whole).ok_or_else(|| {
+                Failure::usage(match path.symlink_metadata() {
+                    Ok(_) => format!("{address}: how large is it to be? (--create SIZE)"),
+                    Err(_) => format!(
+                        "{address}: there is no such file; name the size of the drive that stands \
+                        for it (--create SIZE)"
+                    ),
+                })
+            })
         }
         _ => Err(Failure::usage(format!(
             "{leaf}: pull needs drives that keep data; name ram:SIZE or files"
         ))),
     }
+}
+
+/// The size of a file or block device, asked without opening it; `None` where there is none.
+fn own_bytes(path: &Path) -> Result<Option<u64>, Failure> {
+    let Ok(data) = std::fs::metadata(path) else { return Ok(None) };
+    if data.is_file() {
+        return Ok(Some(data.len()));
+    }
+    host::system::block_number(path).and_then(host::system::block_bytes).map(Some).ok_or_else(
+        || Failure::usage(format!("{}: it is no file and no block device", path.display())),
+    )
 }
 
 fn show(
@@ -627,6 +695,8 @@ fn show(
         Ground::Host(_) => None,
     };
     let mounted = arguments.mount_options.as_deref();
+    let stood_for = stood_for(arguments);
+    let simulated = simulated(&stood_for);
     if output.json {
         return output.document(&json!({
             "target": arguments.target,
@@ -636,7 +706,10 @@ fn show(
             "work": options.work,
             "policy": arguments.policy,
             "device": options.behaviour,
-            "is_honest_device": options.behaviour.is_honest(),
+            // What a drive in memory does says nothing of the one that it stands for.
+            "is_honest_device": stood_for.is_empty().then(|| options.behaviour.is_honest()),
+            "simulated": simulated,
+            "stands_for": stood_for,
             "event": options.happening,
             "cache_bytes": options.cache_bytes,
             "cache_milliseconds": options.cache_milliseconds,
@@ -655,7 +728,8 @@ fn show(
         }));
     }
     let of_md = if options.md.is_some() { " of md" } else { "" };
-    let mut text = format!(
+    let mut text = simulated.as_ref().map_or(String::new(), |simulated| format!("{simulated}\n"));
+    text += &format!(
         "{} on {}{of_md}{}, {} {} in {:.1} s of {} recordings\n",
         options.file_system.name,
         arguments.target.as_deref().unwrap_or_default(),
@@ -716,7 +790,7 @@ fn show(
         ("the hunt: hot cuts, hostile losses", &outcome.hunt),
     ] {
         if let Some(sample) = sample {
-            text += &format!("\n{}\n", card(name, sample, guest.is_some()));
+            text += &format!("\n{}\n", card(name, sample, guest.is_some(), simulated.as_deref()));
         }
     }
     if let (Some(first), Some(folder)) = (outcome.kept.first(), &options.keep_failing) {
@@ -727,7 +801,28 @@ fn show(
     output.result(&text)
 }
 
-fn card(name: &str, sample: &Sample, in_guest: bool) -> String {
+/// The files and devices of the target for which drives in memory stand: they are not opened.
+fn stood_for(arguments: &PullArguments) -> Vec<String> {
+    let node = arguments.target.as_deref().and_then(|text| stack::parse(text).ok());
+    let leaves = node.iter().flat_map(Node::leaves);
+    let file = |leaf: &Node| match leaf {
+        Node::Leaf { scheme, address, .. } if scheme == "file" => Some(address.clone()),
+        _ => None,
+    };
+    leaves.filter_map(file).collect()
+}
+
+/// That a grade is of drives in memory and of no drive that was named.
+fn simulated(stood_for: &[String]) -> Option<String> {
+    if stood_for.is_empty() {
+        return None;
+    }
+    let (names, itself) =
+        (stood_for.join(", "), if stood_for.len() == 1 { "itself" } else { "themselves" });
+    Some(format!("simulated: nothing is known of {names} {itself}"))
+}
+
+fn card(name: &str, sample: &Sample, in_guest: bool, simulated: Option<&str>) -> String {
     let ScoreCard { pulls, .. } = sample.card;
     let card = &sample.card;
     let mut rows: Vec<(&str, String)> = vec![
@@ -761,7 +856,8 @@ fn card(name: &str, sample: &Sample, in_guest: bool) -> String {
         rows.push(("not shown twice, not counted", sample.unsteady.to_string()));
     }
     let rows = rows.into_iter().map(|(label, value)| format!("  {label:<30}{value}\n"));
-    format!("{name}, {pulls} pulls\n{}{}", rows.collect::<String>(), card.headline())
+    let simulated = simulated.map_or(String::new(), |simulated| format!(" ({simulated})"));
+    format!("{name}, {pulls} pulls\n{}{}{simulated}", rows.collect::<String>(), card.headline())
 }
 
 fn shown(share: &Share) -> String {
@@ -827,10 +923,29 @@ fn show_replayed(output: &Output, replayed: &Replayed) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use clap::{CommandFactory, Parser};
 
     use super::*;
     use crate::arguments::Arguments;
+
+    /// "Simulated: nothing is known of /dev/X itself": in the first line and in the grade's.
+    #[test]
+    fn a_grade_is_of_the_drive_that_stands_for_a_device_and_says_so() {
+        let of = |words: &[&str]| {
+            let line = ["raidloom", "pull"].iter().chain(words);
+            match Arguments::parse_from(line).command {
+                crate::arguments::Command::Pull(arguments) => *arguments,
+                _ => unreachable!("it was said"),
+            }
+        };
+        let device = of(&["--scratch", "raid1(/dev/sdx, ram:1MiB)"]);
+        assert_eq!(stood_for(&device), ["/dev/sdx"]);
+        let said = simulated(&stood_for(&device)).unwrap();
+        assert_eq!(said, "simulated: nothing is known of /dev/sdx itself");
+        let two = simulated(&["a.img".to_owned(), "b.img".to_owned()]).unwrap();
+        assert!(two.ends_with("a.img, b.img themselves"), "{two}");
+        assert_eq!(simulated(&stood_for(&of(&["ram:1MiB"]))), None);
+    }
 
     #[test]
     fn a_stack_is_an_array_of_md_where_md_has_it() {

@@ -59,7 +59,9 @@ fn the_examples_of_compare_and_report_do_what_they_show() {
     assert!(limits.len() >= 2, "{text}");
     for limit in limits {
         let (code, said) = compare(limit);
-        assert!(matches!(code, Some(0 | 3)), "{limit}: {code:?} {said}");
+        // A limit on a percentile of so few requests is understood, and says that it sees nothing.
+        let is_blind = code == Some(5) && said.contains(": blind: ");
+        assert!(matches!(code, Some(0 | 3)) || is_blind, "{limit}: {code:?} {said}");
     }
     let (code, said) = compare("latency > -50%");
     assert!(code == Some(3) && said.contains("latency_"), "latency did not halve: {code:?} {said}");

@@ -86,3 +86,47 @@ fn a_change_over_many_runs_is_marked_where_it_was_planted() {
         assert_eq!(error.lines().count(), 1, "{error}");
     }
 }
+
+/// What `compare` refuses is no series: the same cell on another machine, or without one, stands
+/// apart, and a jump between the two is no change of it.
+#[test]
+fn runs_that_compare_refuses_are_series_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let plan = "schema = 1\nname = \"nightly\"\n[members.disks]\nmodels = [\"maxtor-6y200p0\"]\n\
+        [[add]]\nlevel = \"single\"\n[baseline]\nlevel = \"single\"\n[[workload]]\n\
+        suite = \"devtest\"\ntests = [\"random read 512\"]\ntime_per_test = \"1s\"\n\
+        [trials]\nblocks = 6\n";
+    fs::write(folder.join("plan.toml"), plan).unwrap();
+    ok(folder, &["run", "plan.toml", "-o", "first"]);
+    for day in 1..=16 {
+        let to = folder.join(format!("runs/2026-10-{day:02}-nightly"));
+        // From the ninth on another disk lies under the members, and all is 28 times as fast.
+        copied(&folder.join("first"), &to, day, if day >= 9 { 28.0 } else { 1.0 });
+        let path = to.join("host.json");
+        let mut host: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        let disk = if day >= 9 { "tmpfs on tmpfs" } else { "ext4 on /dev/vda" };
+        let fact = json!({"name": "member file system", "value": disk, "must_match": true});
+        host["facts"].as_array_mut().unwrap().push(fact);
+        fs::write(&path, host.to_string()).unwrap();
+    }
+    let [before, after] = ["runs/2026-10-08-nightly", "runs/2026-10-09-nightly"];
+    let refused = raidloom(folder, &["compare", before, after]);
+    assert_eq!(refused.status.code(), Some(2), "compare refuses what history keeps apart");
+    let output = raidloom(folder, &["history", "runs", "--json"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("member file system (") && said.contains("--allow machine"), "{said}");
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let series = document["series"].as_array().unwrap();
+    assert_eq!(series.len(), 2, "{document}");
+    for one in series {
+        assert_eq!((one["points"].as_array().unwrap().len(), &one["change"]), (8, &Value::Null));
+    }
+    assert_eq!(series[0]["differing"], json!([]), "the latest runs come first");
+    assert_eq!(series[1]["differing"][0]["name"], "member file system");
+    // Asked for by name they are one, and the jump is seen.
+    let joined = ok(folder, &["history", "runs", "--json", "--allow", "machine"]);
+    let joined: Value = serde_json::from_str(&joined).unwrap();
+    assert_eq!(joined["series"][0]["points"].as_array().unwrap().len(), 16);
+    assert_eq!(joined["series"][0]["change"]["from"], 8);
+}

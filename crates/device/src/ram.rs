@@ -22,6 +22,8 @@ use crate::immediate::{Immediate, ImmediateChannel};
 const PAGE_BYTES: usize = 64 << 10;
 const GROUP_PAGES: usize = 512;
 const GROUP_BYTES: u64 = (PAGE_BYTES * GROUP_PAGES) as u64;
+/// Even what is never written costs a word or so for each group.
+const SIZE_BYTES_MAX: u64 = 64 << 40;
 
 /// A device in memory. Clones hold the same data.
 #[derive(Clone)]
@@ -33,10 +35,15 @@ impl RamDevice {
     /// A device of `size_bytes` in blocks of `block_bytes`, all zeroes.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] when the block is no power of two from 512 on or the size is not
-    /// whole blocks.
+    /// [`ErrorKind::Invalid`] when the block is no power of two from 512 on, the size is not
+    /// whole blocks, or it is more than any machine has.
     pub fn new(size_bytes: u64, block_bytes: u32) -> Result<RamDevice, Error> {
         check_shape("ram", size_bytes, block_bytes)?;
+        if size_bytes > SIZE_BYTES_MAX {
+            let (size, most) = (size_text(size_bytes), size_text(SIZE_BYTES_MAX));
+            let text = format!("ram: {size} are more than a device in memory can have: {most}");
+            return Err(Error::new(ErrorKind::Invalid, text));
+        }
         let info = Info {
             block_bytes,
             optimal_bytes: block_bytes.max(4096),

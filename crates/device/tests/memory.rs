@@ -133,3 +133,12 @@ fn rubbish(length: usize) -> BufMut {
     buffer.fill(0xee);
     buffer
 }
+
+/// A size that no machine has is an error and no abort.
+#[test]
+fn more_memory_than_there_can_be_is_refused() {
+    for size_bytes in [8_000_000 << 40, (64 << 40) + 512, u64::MAX / 512 * 512] {
+        let error = RamDevice::new(size_bytes, 512).err().expect("it is too large");
+        assert!(error.to_string().contains("than a device in memory can have: 64TiB"), "{error}");
+    }
+}

@@ -1,6 +1,7 @@
 //! Facts about the machine: what a figure depends on and a reader would ask for, and what must
 //! still hold when a run is resumed, because figures from two machines are never pooled.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -251,6 +252,7 @@ pub fn facts(members: &[PathBuf]) -> Host {
         started: now(),
         facts: facts.facts,
         one_disk: Vec::new(),
+        shared_disks: Vec::new(),
         machines: Default::default(),
     }
 }
@@ -264,19 +266,27 @@ pub fn disk_under(path: &Path) -> Option<String> {
 }
 
 fn disk_under_of(path: &Path, mounts: &[Mount]) -> Option<String> {
-    let disks = match system::block_number(path) {
-        Some(number) => system::disks_below(number),
-        None => system::disks_under(mounts, path),
-    };
-    if disks.is_empty() {
+    let names = disks_of(path, mounts);
+    if names.is_empty() {
         let mount = system::mount_of(mounts, path)?;
         return Some(format!("file system ({} on {})", mount.kind, mount.point.display()));
     }
-    let mut names: Vec<String> = disks.into_iter().map(disk_name).collect();
-    names.sort();
-    names.dedup();
     let word = if names.len() == 1 { "disk" } else { "disks" };
     Some(format!("{word} {}", names.join(", ")))
+}
+
+/// The names of the disks that a path's data lie on in the end, each once, in order.
+fn disks_of(path: &Path, mounts: &[Mount]) -> Vec<String> {
+    let disks = system::disks_in_the_end(mounts, path);
+    let names: BTreeSet<String> = disks.into_iter().map(disk_name).collect();
+    names.into_iter().collect()
+}
+
+/// The names of the disks under a file or device, through md, dm, partitions and loop devices. A
+/// file need not exist yet: the nearest folder above it counts. None for what has no disk.
+#[must_use]
+pub fn disks_under(path: &Path) -> Vec<String> {
+    disks_of(&nearest_existing(path), &system::mounts())
 }
 
 /// The kernel's name of a disk: `sda`.
@@ -387,6 +397,7 @@ mod tests {
             started: now(),
             facts: facts.iter().map(fact).collect(),
             one_disk: Vec::new(),
+            shared_disks: Vec::new(),
             machines: Default::default(),
         }
     }

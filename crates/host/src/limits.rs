@@ -60,10 +60,71 @@ impl Limits {
 /// Memory of the machine in bytes, as the kernel counts it.
 #[must_use]
 pub fn memory_bytes() -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    let kibibytes: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
-    Some(kibibytes * 1024)
+    counted_in(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:", 1024)
+}
+
+/// A number behind a name at the start of a line, in units of `unit` bytes.
+fn counted_in(text: &str, name: &str, unit: u64) -> Option<u64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+    rest.split_ascii_whitespace().next()?.parse::<u64>().ok()?.checked_mul(unit)
+}
+
+/// How much memory a process can still have, and what says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// In bytes; what the page cache would give back counts as there.
+    pub bytes: u64,
+    /// The cgroup whose limit it is, with that limit in bytes; the machine where there is none.
+    pub cgroup: Option<(PathBuf, u64)>,
+}
+
+impl Room {
+    /// What this process can have now: the least of what the machine and the cgroups that it is in
+    /// have left. `None` where the kernel does not tell.
+    #[must_use]
+    pub fn now() -> Option<Room> {
+        let text = fs::read_to_string("/proc/meminfo").ok()?;
+        let machine = Room { bytes: counted_in(&text, "MemAvailable:", 1024)?, cgroup: None };
+        let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let places = Place::all(&groups, &system::mounts());
+        let left = places.iter().flat_map(Place::rooms);
+        Some(left.fold(machine, |least, one| if one.bytes < least.bytes { one } else { least }))
+    }
+
+    /// Refuses what would take more than nine tenths of it: the rest is for all else that the
+    /// program does.
+    ///
+    /// # Errors
+    /// How much is asked for, and how much is there.
+    pub fn refuse_beyond(&self, what: &str, bytes: u64) -> Result<(), block::Error> {
+        if bytes <= self.bytes - self.bytes / 10 {
+            return Ok(());
+        }
+        let whose = match &self.cgroup {
+            None => "this machine has available".to_owned(),
+            Some((group, limit)) => format!(
+                "are left of the {} that the cgroup {} may have",
+                size_text(*limit),
+                group.display()
+            ),
+        };
+        // Figures for people are whole MiB: not more than is there, not less than is asked for.
+        let there = size_text(self.bytes >> 20 << 20);
+        let asked = size_text(bytes.div_ceil(1 << 20).saturating_mul(1 << 20));
+        let text = format!(
+            "{what}: {asked} of memory are asked for, and {there} {whose}, of which nine tenths can \
+            be had; make it smaller"
+        );
+        Err(block::Error::new(block::ErrorKind::Invalid, text))
+    }
+}
+
+/// Refuses to promise memory that is not there.
+///
+/// # Errors
+/// As [`Room::refuse_beyond`].
+pub fn promise_memory(what: &str, bytes: u64) -> Result<(), block::Error> {
+    Room::now().map_or(Ok(()), |room| room.refuse_beyond(what, bytes))
 }
 
 /// Reads a list of processors: `0`, `0-3`, `0,2,4-5`.
@@ -165,6 +226,22 @@ impl Version {
             Version::Two => "memory.max",
         }
     }
+
+    /// The file that says what is used, the page cache included.
+    fn usage(self) -> &'static str {
+        match self {
+            Version::One => "memory.usage_in_bytes",
+            Version::Two => "memory.current",
+        }
+    }
+
+    /// What of the page cache would be given back first, in `memory.stat`, with all cgroups below.
+    fn reclaimable(self) -> &'static str {
+        match self {
+            Version::One => "total_inactive_file ",
+            Version::Two => "inactive_file ",
+        }
+    }
 }
 
 /// Where this process is in a hierarchy that can limit memory.
@@ -181,6 +258,11 @@ impl Place {
     /// Lines of `/proc/self/cgroup` (cgroups(7)) are `hierarchy:controllers:path`; version 2 is
     /// `0::path`.
     fn find(groups: &str, mounts: &[system::Mount]) -> Option<Place> {
+        Place::all(groups, mounts).into_iter().next()
+    }
+
+    /// In every hierarchy that may limit memory: of both versions where both are mounted.
+    fn all(groups: &str, mounts: &[system::Mount]) -> Vec<Place> {
         let path_of = |wanted: &dyn Fn(&str) -> bool| {
             groups.lines().find_map(|line| {
                 let mut fields = line.splitn(3, ':');
@@ -206,7 +288,25 @@ impl Place {
         };
         let second =
             || Some(place(Version::Two, mounted("cgroup2", &|_| true)?, &path_of(&str::is_empty)?));
-        first().or_else(second)
+        first().into_iter().chain(second()).collect()
+    }
+
+    /// What this cgroup and those above it have left, of those that have a limit.
+    fn rooms(&self) -> Vec<Room> {
+        let above = self.home.ancestors().take_while(|folder| folder.starts_with(&self.root));
+        above.filter_map(|folder| self.room(folder)).collect()
+    }
+
+    fn room(&self, folder: &Path) -> Option<Room> {
+        let read = |name: &str| fs::read_to_string(folder.join(name)).ok();
+        let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
+        // Version 2 says `max` where there is none; version 1 a number near 2^63.
+        let limit = number(self.version.limit()).filter(|limit| *limit < 1 << 62)?;
+        let reclaimable =
+            counted_in(&read("memory.stat").unwrap_or_default(), self.version.reclaimable(), 1);
+        let used = number(self.version.usage())?.saturating_sub(reclaimable.unwrap_or_default());
+        let cgroup = Some((folder.to_owned(), limit));
+        Some(Room { bytes: limit.saturating_sub(used), cgroup })
     }
 
     /// Below which cgroup one with a limit can be made.
@@ -289,6 +389,54 @@ mod tests {
             .unwrap();
         assert_eq!(place.parent().unwrap(), root.path().join("user.slice"));
         assert_eq!(Place { version: Version::One, ..place }.parent().unwrap(), home);
+    }
+
+    /// Made folders stand for cgroups of both versions: the least of all limits counts, also one of
+    /// a cgroup above, and what the page cache would give back is there.
+    #[test]
+    fn what_is_left_of_a_cgroup_is_the_least_of_all_above_it() {
+        let root = tempfile::tempdir().unwrap();
+        let home = root.path().join("slice/scope");
+        fs::create_dir_all(&home).unwrap();
+        let write = |folder: &Path, name: &str, text: &str| {
+            fs::write(folder.join(name), text).unwrap();
+        };
+        for (version, none, stat) in [
+            (Version::One, "9223372036854771712\n", "total_inactive_file 1048576\n"),
+            (Version::Two, "max\n", "anon 5\ninactive_file 1048576\n"),
+        ] {
+            let place = Place { version, root: root.path().to_owned(), home: home.clone() };
+            write(&home, version.limit(), none);
+            write(&home, version.usage(), "5\n");
+            let slice = root.path().join("slice");
+            write(&slice, version.limit(), "16777216\n");
+            write(&slice, version.usage(), "9437184\n");
+            write(&slice, "memory.stat", stat);
+            let rooms = place.rooms();
+            assert_eq!(
+                rooms,
+                [Room { bytes: 8 << 20, cgroup: Some((slice, 16 << 20)) }],
+                "{version:?}"
+            );
+            let room = &rooms[0];
+            assert!(room.refuse_beyond("a", 7 << 20).is_ok());
+            let why = room.refuse_beyond("caches", 8 << 20).unwrap_err().to_string();
+            assert!(
+                why.starts_with(
+                    "caches: 8MiB of memory are asked for, and 8MiB are left of the 16MiB"
+                ),
+                "{why}"
+            );
+        }
+    }
+
+    #[test]
+    fn more_than_the_machine_has_is_refused_with_both_figures() {
+        let room = Room::now().unwrap();
+        assert!(room.bytes > 1 << 20 && room.bytes <= memory_bytes().unwrap());
+        assert!(promise_memory("ram", 4096).is_ok());
+        let why = promise_memory("ram", u64::MAX).unwrap_err().to_string();
+        assert!(why.contains("of memory are asked for") && !why.contains('\n'), "{why}");
     }
 
     #[test]

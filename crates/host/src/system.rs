@@ -131,6 +131,13 @@ pub fn sys_folder(number: DeviceNumber) -> Option<PathBuf> {
     fs::canonicalize(format!("/sys/dev/block/{number}")).ok()
 }
 
+/// The size of a block device in bytes, asked without opening it.
+pub fn block_bytes(number: DeviceNumber) -> Option<u64> {
+    // Whatever its own sectors are, the kernel counts 512 bytes here.
+    let sectors = fs::read_to_string(sys_folder(number)?.join("size")).ok()?;
+    sectors.trim().parse::<u64>().ok()?.checked_mul(512)
+}
+
 fn number_in(folder: &Path) -> Option<DeviceNumber> {
     DeviceNumber::parse(&fs::read_to_string(folder.join("dev")).ok()?)
 }
@@ -191,6 +198,38 @@ pub fn disks_under(mounts: &[Mount], path: &Path) -> Vec<DeviceNumber> {
         .map(|_| mount.number)
         .or_else(|| block_number(Path::new(&mount.source)));
     number.map(disks_below).unwrap_or_default()
+}
+
+/// What a block device stands on by a loop device, which it is or is a partition of: the file or
+/// device behind it, and where the block device begins there, in bytes.
+#[must_use]
+pub fn loop_backing(number: DeviceNumber) -> Option<(PathBuf, u64)> {
+    let whole = sys_folder(whole_disk(number))?;
+    let read = |path: PathBuf| Some(fs::read_to_string(path).ok()?.trim_end().to_owned());
+    let backing = read(whole.join("loop/backing_file"))?;
+    let offset: u64 = read(whole.join("loop/offset"))?.parse().ok()?;
+    // A partition says where it begins in sectors of 512 bytes; a whole disk says nothing.
+    let start: u64 =
+        read(sys_folder(number)?.join("start")).and_then(|text| text.parse().ok()).unwrap_or(0);
+    Some((PathBuf::from(backing), offset + 512 * start))
+}
+
+/// The disks that a path's data lie on in the end, through loop devices as well: one file on
+/// another disk's file system is on that disk, whatever its own device is called.
+#[must_use]
+pub fn disks_in_the_end(mounts: &[Mount], path: &Path) -> Vec<DeviceNumber> {
+    let disks = match block_number(path) {
+        Some(number) => disks_below(number),
+        None => disks_under(mounts, path),
+    };
+    let through = |disk: DeviceNumber| match loop_backing(disk) {
+        Some((backing, _)) if backing != path => {
+            let below = disks_in_the_end(mounts, &backing);
+            if below.is_empty() { vec![disk] } else { below }
+        }
+        _ => vec![disk],
+    };
+    disks.into_iter().flat_map(through).collect()
 }
 
 /// A loop device that is in use, and what it stands on.

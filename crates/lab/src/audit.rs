@@ -9,15 +9,17 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bench::audit::{Machine, Reading};
 use bench::suite::Meter;
-use block::{Counters, Node, Traffic};
+use block::{Counters, Device, Extents, Node, Traffic};
+use rustix::fs::SeekFrom;
 use rustix::time::{ClockId, clock_gettime};
-use stack::Stack;
+use stack::{Member, Stack};
 
 use crate::run::audited;
 use host::system::{self, DeviceNumber};
@@ -31,7 +33,106 @@ enum Source {
     /// The devices under a folder's file system.
     Devices(Vec<DeviceNumber>),
     /// The leaves of a stack of ours.
-    Leaves(Vec<Arc<Counters>>),
+    Leaves(Vec<Leaf>),
+}
+
+/// A leaf of a stack of ours, and what was read of it where nothing was ever written.
+#[derive(Debug)]
+struct Leaf {
+    counters: Arc<Counters>,
+    /// What it stands on, if that can have holes.
+    ground: Option<Ground>,
+    /// Bytes of reads in each region when the facts were read last.
+    seen: Vec<u64>,
+    hole_bytes: u64,
+}
+
+/// What tells of holes.
+#[derive(Debug)]
+enum Ground {
+    /// The device itself.
+    Device(Weak<dyn Device>),
+    /// The file under a loop device, and where the device begins in it, in bytes.
+    Backing(fs::File, u64),
+}
+
+impl Ground {
+    /// What a leaf stands on; `None` for memory and models, which answer the same whether written
+    /// or not.
+    fn of(member: &Member) -> Option<Ground> {
+        let Node::Leaf { scheme, address, .. } = member.device.upgrade()?.describe() else {
+            return None;
+        };
+        if scheme != "file" {
+            return (scheme == "nbd").then(|| Ground::Device(member.device.clone()));
+        }
+        let number = system::block_number(Path::new(&address));
+        let Some((backing, offset)) = number.and_then(system::loop_backing) else {
+            return Some(Ground::Device(member.device.clone()));
+        };
+        // Not everybody may read it; then nothing is known.
+        Some(Ground::Backing(fs::File::open(backing).ok()?, offset))
+    }
+
+    /// How much of a range lies in holes, in bytes.
+    fn holes(&self, range: &Range<u64>) -> u64 {
+        match self {
+            Ground::Device(device) => {
+                let Some(device) = device.upgrade() else { return 0 };
+                let mut found = Extents::new();
+                device.extents(range.start, range.end - range.start, &mut found);
+                found.runs().iter().filter(|run| run.is_hole).map(|run| run.length).sum()
+            }
+            Ground::Backing(file, offset) => holes_of_file(file, range, *offset),
+        }
+    }
+}
+
+/// How many runs of a file are asked for at most.
+const RUNS_MAX: usize = 1024;
+
+/// How much of a range of a file lies in holes, the range moved by `offset`.
+fn holes_of_file(file: &fs::File, range: &Range<u64>, offset: u64) -> u64 {
+    let (mut at, end) = (range.start + offset, range.end + offset);
+    let mut holes = 0;
+    for _ in 0..RUNS_MAX {
+        if at >= end {
+            break;
+        }
+        let data = match rustix::fs::seek(file, SeekFrom::Data(at)) {
+            Ok(data) => data.min(end),
+            Err(rustix::io::Errno::NXIO) => end,
+            Err(_) => break,
+        };
+        holes += data - at;
+        if data == end {
+            break;
+        }
+        at = rustix::fs::seek(file, SeekFrom::Hole(data)).map_or(end, |hole| hole.min(end));
+    }
+    holes
+}
+
+impl Leaf {
+    fn new(member: &Member) -> Leaf {
+        let counters = Arc::clone(&member.counters);
+        let seen = counters.read_at().map(|(_, bytes)| bytes).collect();
+        Leaf { counters, ground: Ground::of(member), seen, hole_bytes: 0 }
+    }
+
+    /// What was read in holes until now. Where a hole is now there was one when it was read.
+    fn hole_bytes(&mut self) -> u64 {
+        let Some(ground) = &self.ground else { return 0 };
+        for ((range, bytes), seen) in self.counters.read_at().zip(&mut self.seen) {
+            let (read, length) = (bytes - *seen, range.end.saturating_sub(range.start));
+            *seen = bytes;
+            if read > 0 && length > 0 {
+                let share = ground.holes(&range) as f64 / length as f64;
+                self.hole_bytes += (read as f64 * share) as u64;
+            }
+        }
+        self.hole_bytes
+    }
 }
 
 /// Reads the facts for one target.
@@ -77,12 +178,8 @@ impl TargetMeter {
     /// copies on, and each byte is written as often as the levels say.
     #[must_use]
     pub fn stack(layout: &Node, stack: &Stack) -> TargetMeter {
-        let counters =
-            audited::without_stores(layout, &stack.members, |member| member.counters.clone());
-        TargetMeter {
-            copies: audited::copies(layout),
-            ..TargetMeter::new(Source::Leaves(counters))
-        }
+        let leaves = audited::without_stores(layout, &stack.members, Leaf::new);
+        TargetMeter { copies: audited::copies(layout), ..TargetMeter::new(Source::Leaves(leaves)) }
     }
 
     /// For whatever is counted elsewhere.
@@ -114,7 +211,14 @@ impl TargetMeter {
             Source::Devices(devices) => {
                 device_traffic(&fs::read_to_string("/proc/diskstats").ok()?, devices)
             }
-            Source::Leaves(counters) => Some(sum(counters.iter().map(|counters| counters.read()))),
+            Source::Leaves(leaves) => Some(sum(leaves.iter().map(|leaf| leaf.counters.read()))),
+        }
+    }
+
+    fn hole_bytes(&mut self) -> u64 {
+        match &mut self.source {
+            Source::Devices(_) => 0,
+            Source::Leaves(leaves) => leaves.iter_mut().map(Leaf::hole_bytes).sum(),
         }
     }
 }
@@ -122,12 +226,14 @@ impl TargetMeter {
 impl Meter for TargetMeter {
     fn read(&mut self) -> Reading {
         if !self.machine {
-            return Reading { moved: self.moved(), ..Reading::default() };
+            let hole_bytes = self.hole_bytes();
+            return Reading { moved: self.moved(), hole_bytes, ..Reading::default() };
         }
         let begun = own_cpu();
         let reading = Reading {
             kernel_cpu: self.kernel.read(),
             moved: self.moved(),
+            hole_bytes: self.hole_bytes(),
             own_cpu: Some(begun.saturating_sub(self.reading_cpu)),
             machine: fs::read_to_string("/proc/stat").ok().and_then(|text| machine(&text)),
             io_pressure: fs::read_to_string("/proc/pressure/io")
@@ -305,6 +411,24 @@ mod tests {
             None,
             "a device that is not there is not zero"
         );
+    }
+
+    /// A file with a hole in its second half: of reads there nothing is the disk's, of reads in the
+    /// first half all is, and what is written is the disk's from then on.
+    #[test]
+    fn reads_of_holes_are_counted_where_the_holes_are() {
+        use std::os::unix::fs::FileExt;
+        const HALF: u64 = 4 << 20;
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(2 * HALF).unwrap();
+        file.write_all_at(&vec![1; HALF as usize], 0).unwrap();
+        file.sync_data().unwrap();
+        let holes = |range: Range<u64>| holes_of_file(&file, &range, 0);
+        assert_eq!([holes(0..HALF), holes(HALF..2 * HALF)], [0, HALF]);
+        assert_eq!(holes(HALF / 2..3 * HALF / 2), HALF / 2);
+        assert_eq!(holes_of_file(&file, &(0..HALF), HALF), HALF, "from where a device begins");
+        file.write_all_at(&vec![1; HALF as usize], HALF).unwrap();
+        assert_eq!(holes(0..2 * HALF), 0);
     }
 
     #[test]

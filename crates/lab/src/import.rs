@@ -158,6 +158,7 @@ pub fn run_of(files: &[ImportedFile]) -> Run {
         started: facts::now(),
         facts: facts.collect(),
         one_disk: Vec::new(),
+        shared_disks: Vec::new(),
         machines: BTreeMap::new(),
     };
     let notes = files

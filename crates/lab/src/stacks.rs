@@ -2,12 +2,15 @@
 //! it stands on.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use array::md::{Superblock, TimeStamp};
-use block::{Info, Node, SECTOR_BYTES};
+use block::{Error as BlockError, Info, Node, SECTOR_BYTES};
 use mdtools::NewArraySettings;
 use results::Configuration;
+use stack::OpenFiles;
 
 use crate::cell::CellSettings;
 use crate::plan::{Leaf, leaves, map_leaves};
@@ -70,7 +73,7 @@ pub(crate) fn dry(node: &Node, new_array: Option<&NewArraySettings>) -> Result<I
         Ok(Node::leaf("null", size_text(size_bytes)))
     })?;
     let context = stack::BuildContext {
-        files: &stack::NoFiles,
+        files: &Dry,
         seed: 0,
         read_only: false,
         create_bytes: None,
@@ -78,6 +81,19 @@ pub(crate) fn dry(node: &Node, new_array: Option<&NewArraySettings>) -> Result<I
     };
     let stack = stack::build(&stand_in, &context)?;
     Ok(stack.device.info().clone())
+}
+
+/// Opens nothing, and promises no memory that is not there.
+struct Dry;
+
+impl OpenFiles for Dry {
+    fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<File, BlockError> {
+        stack::NoFiles.open(path, read_only, create)
+    }
+
+    fn promise_memory(&self, bytes: u64) -> Result<(), BlockError> {
+        Guard::new(Consent::default()).promise_memory(bytes)
+    }
 }
 
 fn is_image(leaf: &Node) -> bool {

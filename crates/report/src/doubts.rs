@@ -53,6 +53,7 @@ pub fn silence_name(silence: &Silence) -> String {
 fn parts(doubt: &Doubt) -> (String, Option<String>) {
     match doubt {
         Doubt::ReadFromCache { .. }
+        | Doubt::NeverWritten { .. }
         | Doubt::CompressedOrStillDirty { .. }
         | Doubt::WriteAmplification { .. }
         | Doubt::Impossible { .. } => {
@@ -87,6 +88,13 @@ fn of_audit(doubt: &Doubt) -> (String, String) {
                 None => say!(MEMBERS_READ_LESS),
             };
             (say!(READ_FROM_CACHE), detail)
+        }
+        Doubt::NeverWritten { share } => {
+            let detail = match share {
+                Some(share) => say!(READ_SHARE_OF_HOLES, share = percent(*share)),
+                None => say!(READ_HOLES),
+            };
+            (say!(NEVER_WRITTEN), detail)
         }
         Doubt::CompressedOrStillDirty { share } => {
             let detail = match share {
@@ -166,6 +174,10 @@ mod tests {
             "read-from-cache: the devices read 6 % of the bytes asked for"
         );
         assert_eq!(name(&read(None)), "read from a cache");
+        assert_eq!(
+            doubt_legend(&Doubt::NeverWritten { share: Some(1.0) }),
+            "never-written: 100 % of what was read lies in holes, which no disk answers for"
+        );
         assert_eq!(
             doubt_legend(&Doubt::OtherWork { share: Some(0.3) }),
             "not-quiet: other work took more than 10 % of the processors"

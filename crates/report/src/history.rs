@@ -52,7 +52,7 @@ pub fn history_row(series: &Series) -> [String; 7] {
     };
     [
         numbers::workload(&series.workload),
-        numbers::spaced_sizes(&series.configuration),
+        named(series),
         numbers::spoken(&series.metric),
         series.points.len().to_string(),
         shown(series.points.first()),
@@ -60,6 +60,32 @@ pub fn history_row(series: &Series) -> [String; 7] {
         change,
     ]
 }
+
+/// The configuration, and what was not as in the latest run.
+fn named(series: &Series) -> String {
+    let configuration = numbers::spaced_sizes(&series.configuration);
+    let mut others: Vec<String> = series
+        .differing
+        .iter()
+        .take(CONDITIONS_SHOWN)
+        .map(|one| match one.second.as_str() {
+            "" => format!("no {}", one.name),
+            value => format!("{} {value}", one.name),
+        })
+        .collect();
+    let rest = series.differing.len() - others.len();
+    if rest > 0 {
+        others.push(format!("{rest} more"));
+    }
+    if others.is_empty() {
+        configuration
+    } else {
+        format!("{configuration} ({})", others.join("; "))
+    }
+}
+
+/// Longest list of conditions beside a name.
+const CONDITIONS_SHOWN: usize = 2;
 
 /// A panel for each series, the oldest run on the left, on a logarithmic axis; a broken line stands
 /// where it changed.
@@ -91,7 +117,7 @@ fn panel(series: &Series, top: f64) -> Markup {
         .collect();
     let name = format!(
         "{}, {}: {}, {}",
-        numbers::spaced_sizes(&series.configuration),
+        named(series),
         numbers::workload(&series.workload),
         numbers::spoken(&series.metric),
         unit.name

@@ -224,7 +224,7 @@ fn verdict(run: &Run, analysis: &Analysis) -> Markup {
                 article {
                     h3 { (title(comparison)) span.against { (table::comparison_subject(comparison))
                         } }
-                    @if let Some(banner) = sentences::one_disk(comparison) {
+                    @for banner in sentences::same_disks(comparison) {
                         p.banner { (banner) }
                     }
                     @if let Some(decision) = decision(analysis, comparison) {

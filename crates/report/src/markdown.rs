@@ -33,7 +33,7 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
             escaped(&table::comparison_title(comparison)),
             escaped(&subject)
         );
-        if let Some(banner) = sentences::one_disk(comparison) {
+        for banner in sentences::same_disks(comparison) {
             let _ = write!(text, "> {}\n\n", escaped(&banner));
         }
         let Some(decision) = decision(analysis, comparison) else { continue };

@@ -13,7 +13,8 @@ const LIST_LENGTH_MAX: usize = 10;
 pub(crate) const NOTE: &str = "Grade A: nothing is lost but the last second of copies; B: nothing \
     acknowledged is lost; C: it takes a repair, or old data come to light; D: acknowledged work is \
     lost; E: all is lost, sometimes. Times are the longest. Of what no pull has shown, so many in a \
-    hundred stay possible (95 %); what was found nowhere has no column. A hunt looks for what may \
+    hundred stay possible (95 %); what was found nowhere has no column. Simulated: drives in memory \
+    stand for all that a configuration names, and nothing is known of the drives themselves. A hunt looks for what may \
     go wrong with cuts and losses as hostile as they are permitted: it counts for no other line.";
 
 /// Some of all pulls.
@@ -21,7 +22,8 @@ fn of_pulls(count: u64, pulls: u64) -> String {
     format!("{} of {} pulls", numbers::grouped(count), numbers::grouped(pulls))
 }
 
-/// `grade B: loses at most 35 s of copies, 0 of 64,000 acknowledged (3,000 pulls, below 0.1 %)`.
+/// `grade B (simulated): loses at most 35 s of copies, 0 of 64,000 acknowledged (3,000 pulls, below
+/// 0.1 %)`.
 pub(crate) fn sentence(whole: &Whole) -> String {
     let tally = &whole.tally;
     let mut parts = Vec::new();
@@ -48,7 +50,7 @@ pub(crate) fn sentence(whole: &Whole) -> String {
         parts.push(format!("{pulls} pulls, in which nothing had been acknowledged"));
     }
     let drives = if tally.is_dishonest() { " on drives that do not do what they say" } else { "" };
-    format!("grade {}{drives}: {}", whole.grade, parts.join(", "))
+    format!("grade {} (simulated){drives}: {}", whole.grade, parts.join(", "))
 }
 
 /// What became of promises; none where nothing had been promised.
@@ -251,8 +253,8 @@ mod tests {
         };
         assert_eq!(
             sentence(&whole(sound.clone())),
-            "grade B: loses at most 35 s of copies, 0 of 64,000 acknowledged (3,000 pulls, below \
-            0.1 %)"
+            "grade B (simulated): loses at most 35 s of copies, 0 of 64,000 acknowledged (3,000 \
+            pulls, below 0.1 %)"
         );
         let broken = Tally {
             promise_broken: 28,
@@ -265,14 +267,14 @@ mod tests {
         };
         assert_eq!(
             sentence(&whole(broken.clone())),
-            "grade D: takes a repair in 3 of 3,300 pulls, loses 61 of 64,000 acknowledged, up to \
+            "grade D (simulated): takes a repair in 3 of 3,300 pulls, loses 61 of 64,000 acknowledged, up to \
             153 ms of it (in 28 of 30 pulls, at most 98.9 %)"
         );
         let gone = Tally { lost_for_good: 3, exposed: 1, dishonest: 1, promising: 0, ..broken };
         assert_eq!(
             sentence(&whole(Tally { promises: 0, ..gone })),
-            "grade E on drives that do not do what they say: all is lost in 3 of 3,300 pulls, \
-            shows old data in 1 of 3,300 pulls, 3,300 pulls, in which nothing had been acknowledged"
+            "grade E (simulated) on drives that do not do what they say: all is lost in 3 of 3,300 \
+            pulls, shows old data in 1 of 3,300 pulls, 3,300 pulls, in which nothing had been acknowledged"
         );
     }
 }

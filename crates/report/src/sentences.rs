@@ -403,10 +403,14 @@ fn list<'a>(
     }
 }
 
-/// That further members are no further disks here.
-pub(crate) fn one_disk(comparison: &Comparison) -> Option<String> {
-    let on = comparison.one_disk.as_ref()?;
-    Some(say!(ONE_DISK, disk = on))
+/// That further members, or other sets of members, are no further disks here.
+pub(crate) fn same_disks(comparison: &Comparison) -> Vec<String> {
+    let one_disk = comparison.one_disk.iter().map(|on| say!(ONE_DISK, disk = on));
+    let shared = comparison
+        .shared_disks
+        .iter()
+        .map(|shared| say!(SHARED_DISK, sets = shared.sets.join(", "), disk = &shared.disk));
+    one_disk.chain(shared).collect()
 }
 
 /// What comparing within blocks was worth, and how much trials knew of each other.

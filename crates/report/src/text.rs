@@ -60,7 +60,7 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> Painted {
             table::comparison_subject(comparison)
         );
         out.line(style.paint(Paint::Bold, &title));
-        if let Some(banner) = sentences::one_disk(comparison) {
+        for banner in sentences::same_disks(comparison) {
             out.wrapped(2, &banner);
         }
         let Some(decision) = decision(analysis, comparison) else { continue };

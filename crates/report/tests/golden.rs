@@ -402,8 +402,8 @@ fn grades_stand_beside_speeds_in_the_decision_and_in_a_section() {
     let analysis = analyse(&run);
     check("safety-100.txt", &report::text(&run, &analysis, plain(100)));
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let broken = "Grade D: loses at most 35 s of copies, 61 of 6,400 acknowledged, up to 153 ms of \
-                  it (in 28 of 297 pulls, at most 12.7 %).";
+    let broken = "Grade D (simulated): loses at most 35 s of copies, 61 of 6,400 acknowledged, up to \
+                  153 ms of it (in 28 of 297 pulls, at most 12.7 %).";
     let text = report::text(&run, &analysis, plain(100)).to_string();
     for text in [text, report::markdown(&run, &analysis)] {
         assert!(words(&text).contains(broken), "{text}");
@@ -422,7 +422,7 @@ fn grades_stand_beside_speeds_in_the_decision_and_in_a_section() {
     let first = one.plan.workloads[0].name.clone();
     one.plan.workloads.retain(|known| known.name == first || known.group == Group::Safety);
     let text = words(&report::text(&one, &analyse(&one), plain(100)));
-    let of_one = "MB/s, grade B: loses at most 35 s of copies, 0 of 6,400 acknowledged (297 pulls, \
+    let of_one = "MB/s, grade B (simulated): loses at most 35 s of copies, 0 of 6,400 acknowledged (297 pulls, \
                   below 1.1 %).";
     assert!(text.contains(of_one), "{text}");
     // Without any, nothing is said of it.
@@ -442,7 +442,7 @@ fn assert_chart_of_grades(analysis: &results::Analysis, page: &str) {
     let members = &analysis.comparisons[0].configurations;
     let graded = members.iter().filter(|member| is_graded(&member.id)).count();
     assert_eq!(chart.matches("class=\"row\"").count(), graded, "{chart}");
-    let first = |grade: &str| chart.find(&format!("×, grade {grade}: ")).unwrap();
+    let first = |grade: &str| chart.find(&format!("×, grade {grade} (simulated): ")).unwrap();
     assert!(first("B") < first("D"), "{chart}");
     assert_eq!(chart.matches("class=\"head\"").count(), 2, "B and D: {chart}");
     // A run without speeds, or without grades, has no such chart.
@@ -572,7 +572,10 @@ fn which_accesses_are_cached_stands_in_every_form_of_the_report() {
         cut.trials.push(trial);
     }
     let text = words(&report::text(&cut, &analyse(&cut), plain(100)));
-    assert!(text.contains("Power cuts of the same configuration: grade B: loses"), "{text}");
+    assert!(
+        text.contains("Power cuts of the same configuration: grade B (simulated): loses"),
+        "{text}"
+    );
     // Without rows both ways nothing is said of it.
     let none = fixture::small();
     assert!(!report::html(&none, &analyse(&none)).contains("Which accesses are cached"));

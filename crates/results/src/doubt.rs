@@ -21,6 +21,12 @@ pub enum Doubt {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         share: Option<f64>,
     },
+    /// What was read was never written: files answer for holes themselves, and no disk is asked.
+    NeverWritten {
+        /// Bytes in holes, of one that the devices read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        share: Option<f64>,
+    },
     /// The devices wrote less than was asked for: it was compressed or joined, or it still lies in
     /// memory.
     CompressedOrStillDirty {
@@ -184,6 +190,7 @@ impl Doubt {
     pub fn bearing(&self) -> Bearing {
         match self {
             Self::ReadFromCache { .. }
+            | Self::NeverWritten { .. }
             | Self::CompressedOrStillDirty { .. }
             | Self::Impossible { .. } => Bearing::NotTheMedium,
             Self::NotSteady | Self::NotModelledTime { .. } => Bearing::NoVote,
@@ -197,6 +204,7 @@ impl Doubt {
     pub fn code(&self) -> &'static str {
         match self {
             Self::ReadFromCache { .. } => "read-from-cache",
+            Self::NeverWritten { .. } => "never-written",
             Self::CompressedOrStillDirty { .. } => "compressed-or-still-dirty",
             Self::Impossible { .. } => "impossible",
             Self::WriteAmplification { .. } => "write-amplification",
@@ -238,6 +246,7 @@ impl Doubt {
     pub fn without_figures(&self) -> Self {
         match self {
             Self::ReadFromCache { .. } => Self::ReadFromCache { share: None },
+            Self::NeverWritten { .. } => Self::NeverWritten { share: None },
             Self::CompressedOrStillDirty { .. } => Self::CompressedOrStillDirty { share: None },
             Self::Impossible { .. } => Self::Impossible { factor: None },
             Self::WriteAmplification { .. } => Self::WriteAmplification { factor: None },

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::analysis::Analysis;
-use crate::compare::Limit;
+use crate::compare::{Aspect, Differing, Limit, differing};
 use crate::statistics::{self, Interval};
 use crate::types::{Better, Clock, Run, cell_id};
 
@@ -53,6 +53,8 @@ pub struct Series {
     pub points: Vec<Point>,
     /// Where it changed, if that is sure.
     pub change: Option<ChangePoint>,
+    /// What is not as in the latest run: figures under other conditions are a series of their own.
+    pub differing: Vec<Differing>,
 }
 
 /// What is asked for.
@@ -63,6 +65,32 @@ pub struct Wanted {
     pub metric: Option<String>,
     /// Words that the configuration and the workload together must all have.
     pub words: Vec<String>,
+    /// What may differ between the runs of one series.
+    pub allowed: Vec<Aspect>,
+}
+
+/// Runs under the same conditions, those of the latest first.
+struct Conditions<'a> {
+    latest: &'a Run,
+    kinds: Vec<(&'a Run, Vec<Differing>)>,
+    allowed: &'a [Aspect],
+}
+
+impl<'a> Conditions<'a> {
+    fn differing(&self, one: &Run, other: &Run) -> Vec<Differing> {
+        let mut found = differing(one, other);
+        found.retain(|differing| !self.allowed.contains(&differing.aspect));
+        found
+    }
+
+    /// The number of the kind that a run is of.
+    fn kind_of(&mut self, run: &'a Run) -> usize {
+        let known = self.kinds.iter().position(|(one, _)| self.differing(one, run).is_empty());
+        known.unwrap_or_else(|| {
+            self.kinds.push((run, self.differing(self.latest, run)));
+            self.kinds.len() - 1
+        })
+    }
 }
 
 /// The series of runs that were analysed, in the order of the latest run's plan.
@@ -71,16 +99,20 @@ pub struct Wanted {
 /// well it is known: the likelihood-ratio statistic for one shift of a normal mean (Sen and
 /// Srivastava 1975), held against 999 permutations ([`statistics::step`]). It is marked where its p
 /// is below 5 % divided by the number of series (Bonferroni), so that of histories in which nothing
-/// changed at most 5 % have any mark. Eight runs are the fewest. Of several changes the largest is
+/// changed at most 5 % have any mark. Runs whose figures [`differing`] says are not comparable are
+/// in series of their own. Eight runs are the fewest. Of several changes the largest is
 /// marked; and what changed, the figures do not say.
 #[must_use]
 pub fn history(runs: &[(String, Run, Analysis)], wanted: &Wanted) -> Vec<Series> {
     let mut order: Vec<&(String, Run, Analysis)> = runs.iter().collect();
     order.sort_by(|one, other| one.1.host.started.cmp(&other.1.host.started));
     let mut found: Vec<Series> = Vec::new();
-    let mut places: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let mut places: BTreeMap<(String, String, usize), usize> = BTreeMap::new();
+    let Some((_, latest, _)) = order.last() else { return found };
+    let mut conditions = Conditions { latest, kinds: Vec::new(), allowed: &wanted.allowed };
     // The latest plan says in which order they are shown.
     for (name, run, analysis) in order.iter().rev() {
+        let kind = conditions.kind_of(run);
         for (workload, cell, member, clock) in cells(run, analysis) {
             let is_meant = |metric: &&crate::analysis::Metric| match &wanted.metric {
                 None => true,
@@ -103,7 +135,8 @@ pub fn history(runs: &[(String, Run, Analysis)], wanted: &Wanted) -> Vec<Series>
                     Clock::Virtual => "-modelled",
                 }
             );
-            let place = *places.entry((id.clone(), metric.name.clone())).or_insert_with(|| {
+            let place = (id.clone(), metric.name.clone(), kind);
+            let place = *places.entry(place).or_insert_with(|| {
                 found.push(Series {
                     cell: id,
                     configuration,
@@ -112,6 +145,7 @@ pub fn history(runs: &[(String, Run, Analysis)], wanted: &Wanted) -> Vec<Series>
                     better: (metric.name == workload.metric).then_some(workload.better),
                     points: Vec::new(),
                     change: None,
+                    differing: conditions.kinds[kind].1.clone(),
                 });
                 found.len() - 1
             });

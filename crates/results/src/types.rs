@@ -415,6 +415,9 @@ pub struct Host {
     /// disks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub one_disk: Vec<OneDisk>,
+    /// Sets of members that share a disk, so that what tells them apart is not their disks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared_disks: Vec<SharedDisk>,
     /// Block -> number of the machine that measured it, of a run that is joined from several
     /// machines.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -447,6 +450,15 @@ pub struct OneDisk {
     pub configuration: String,
     /// What they lie on, for people: `disk sda`.
     pub on: String,
+}
+
+/// A disk on which several sets of members lie.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedDisk {
+    /// Names of the sets: two at least.
+    pub sets: Vec<String>,
+    /// The kernel's name of the disk: `sda`.
+    pub disk: String,
 }
 
 /// A whole run as read back from its folder.

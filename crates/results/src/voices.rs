@@ -16,7 +16,7 @@ use crate::types::{Better, Plan, Trial, Workload};
 const REQUESTS_BEYOND_MIN: f64 = 100.0;
 
 /// What one trial, or one block of a score, has to say.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Voice {
     /// Natural logarithm of the figure.
     pub(crate) logarithm: f64,
@@ -239,9 +239,7 @@ impl<'a> Table<'a> {
             let sign = if better_in(workload, metric) == Better::Lower { -1.0 } else { 1.0 };
             let share = workload.weight / total;
             for (block, voice) in self.voices(configuration, *index, metric) {
-                let (count, sum) = sums
-                    .entry(block)
-                    .or_insert((0, Voice { logarithm: 0.0, busy: 0.0, silent: None }));
+                let (count, sum) = sums.entry(block).or_insert((0, Voice::default()));
                 *count += 1;
                 sum.logarithm += sign * share * voice.logarithm;
                 sum.busy += share * voice.busy;

@@ -2,6 +2,7 @@
 
 use cache::CacheHandle;
 use host::Error;
+use host::limits::promise_memory;
 use serde_json::{Value, json};
 
 use crate::upkeep::Upkeep;
@@ -38,9 +39,10 @@ pub(crate) fn resize(
         );
         return Err(if caches.is_empty() { none(server) } else { Error::usage(text) });
     };
-    upkeep
-        .resize_cache(number, size_bytes)
-        .map_err(|error| Error::from(error).at(format!("{server}: cache {number}")))?;
+    let has = cache.status().map_or(0, |status| status.size_bytes);
+    let at_cache = |error: block::Error| Error::from(error).at(format!("{server}: cache {number}"));
+    promise_memory("the larger size", size_bytes.saturating_sub(has)).map_err(at_cache)?;
+    upkeep.resize_cache(number, size_bytes).map_err(at_cache)?;
     let size_bytes = cache.status().map_or(size_bytes, |status| status.size_bytes);
     Ok(json!({ "cache": number, "size_bytes": size_bytes }))
 }

@@ -277,6 +277,10 @@ impl OpenFiles for Members<'_> {
         self.options.files.serve_image(image)
     }
 
+    fn promise_memory(&self, bytes: u64) -> Result<(), block::Error> {
+        self.options.files.promise_memory(bytes)
+    }
+
     fn time(&self) -> fn() -> Option<TimeStamp> {
         self.options.files.time()
     }

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use array::md::{TimeStamp, Version};
@@ -50,6 +50,15 @@ pub trait OpenFiles {
     /// # Errors
     /// Why not, in one line for the user.
     fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<File, Error>;
+
+    /// Asked before anything is built: whether so many bytes of memory can be had, for all `ram:`
+    /// leaves, the memory of caches among them, and for what caches note of their blocks.
+    ///
+    /// # Errors
+    /// How much there is instead.
+    fn promise_memory(&self, _bytes: u64) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// What tells the time that md's superblocks are given when they are written; without it they
     /// keep what they have.
@@ -250,6 +259,8 @@ pub struct Member {
     pub name: String,
     /// What it moves.
     pub counters: Arc<Counters>,
+    /// The device, as long as the stack has it open.
+    pub device: Weak<dyn Device>,
 }
 
 /// The devices that a tree stands for.
@@ -327,6 +338,7 @@ pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
         exports: Vec::new(),
     };
     refuse_members_named_twice(node)?;
+    context.files.promise_memory(promised_bytes(node))?;
     let device = builder.device(node)?;
     let device = if context.emulate { Emulated::over(device) } else { device };
     builder.notes.extend(builder.exports.iter().filter_map(|export| nbd::note(&**export)));
@@ -350,6 +362,35 @@ pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
     let arrays =
         Arrays::new(running, leaves, seals, deadlines.clone(), context.files.reactor().is_some());
     Ok(Stack { device, members, notes, clock, caches, deadlines, arrays })
+}
+
+/// What a cache notes of each of its blocks, in bytes: more than any policy takes.
+const NOTED_BYTES: u64 = 16;
+
+/// How much memory a tree asks for. What has no size that can be read is refused when it is built.
+fn promised_bytes(node: &Node) -> u64 {
+    let size = |text: &str| size::parse(text).map_or(0, |size| size.bytes);
+    match node {
+        Node::Leaf { scheme, address, .. } if scheme == "ram" => size(address),
+        Node::Leaf { .. } | Node::Missing => 0,
+        Node::Layer { name, options, children } => {
+            let below = children.iter().map(promised_bytes).fold(0, u64::saturating_add);
+            let (Some(Node::Leaf { scheme, address, options: own }), true) =
+                (children.first(), name == "cache")
+            else {
+                return below;
+            };
+            let said = |options: &[(String, String)], wanted: &str| {
+                options.iter().find(|(name, _)| name == wanted).map(|(_, text)| size(text))
+            };
+            let store = match scheme.as_str() {
+                "ram" => Some(size(address)),
+                _ => said(own, "size"),
+            };
+            let block = said(options, "block").unwrap_or(4096).max(512);
+            below.saturating_add((store.unwrap_or(0) / block).saturating_mul(NOTED_BYTES))
+        }
+    }
 }
 
 struct Builder<'a> {
@@ -499,11 +540,11 @@ impl Builder<'_> {
                     self.leaves.push(Leaf::nameless());
                 }
                 let counted = Counted::over(leaf);
-                self.members.push(Member {
-                    name: counted.describe().to_string(),
-                    counters: counted.counters(),
-                });
-                Ok(Arc::new(counted))
+                let (name, counters) = (counted.describe().to_string(), counted.counters());
+                let counted: Arc<dyn Device> = Arc::new(counted);
+                let device = Arc::downgrade(&counted);
+                self.members.push(Member { name, counters, device });
+                Ok(counted)
             }
         }
     }

@@ -103,6 +103,7 @@ impl MadeUp {
             started: "2026-01-01T00:00:00Z".to_owned(),
             facts: Vec::new(),
             one_disk: Vec::new(),
+            shared_disks: Vec::new(),
             machines: BTreeMap::new(),
         };
         let mut run = Run {

@@ -147,6 +147,8 @@ pub struct Setting {
     pub what: &'static str,
     /// Whether a plan may give it another value for some groups of rows.
     pub by_group: bool,
+    /// Where it means something.
+    pub scope: Scope,
     check: Option<Check>,
     /// Whether one more run comes before those that it counts.
     pub warms_up: bool,
@@ -172,6 +174,7 @@ impl Setting {
             kind,
             what,
             by_group: false,
+            scope: Scope::Everywhere,
             check: None,
             warms_up: false,
             default,
@@ -200,6 +203,13 @@ impl Setting {
     #[must_use]
     pub const fn by_group(mut self) -> Setting {
         self.by_group = true;
+        self
+    }
+
+    /// The same; it means something here only.
+    #[must_use]
+    pub const fn only(mut self, scope: Scope) -> Setting {
+        self.scope = scope;
         self
     }
 
@@ -270,6 +280,31 @@ impl Setting {
             words += &format!("; {in_plans} in a plan");
         }
         words
+    }
+}
+
+/// Where a setting means something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// On every target.
+    Everywhere,
+    /// In a folder, where the suite makes a file that stands for the device.
+    Folders,
+    /// Where the suite writes, and does not only read what is there.
+    Writing,
+}
+
+impl Scope {
+    /// Why a setting with this scope means nothing on a target, if it does not.
+    #[must_use]
+    pub fn refusal(self, target: TargetKind, read_only: bool) -> Option<&'static str> {
+        match self {
+            Scope::Folders if target == TargetKind::Device => {
+                Some("it is for a folder, and the target is a device")
+            }
+            Scope::Writing if read_only => Some("it is for what is written, and nothing is here"),
+            _ => None,
+        }
     }
 }
 

@@ -142,6 +142,7 @@ The audit's flags stand beside the figures wherever these are shown:
 | flag | means |
 | --- | --- |
 | `read-from-cache` | the devices read less than nine tenths of the bytes asked for |
+| `never-written` | more than a tenth of what was read lies in holes or unwritten places of files, which no disk answers for |
 | `compressed-or-still-dirty` | the devices wrote less than nine tenths of the bytes: compressed, joined, or still in memory |
 | `write-amplification` | the devices wrote more than one and a half times what the redundancy asks for |
 | `not-quiet` | a hypervisor took more than 2 %, or other work more than 10 %, of the processors |

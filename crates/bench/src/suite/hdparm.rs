@@ -20,7 +20,8 @@ use results::{Better, Doubt, Group};
 use super::access;
 use super::folder::{Needs, WorkFolder};
 use super::{
-    Done, Kind, Next, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value,
+    Done, Kind, Next, Phase, Rows, Scope, Session, Setting, Settings, Suite, Target, TargetKind,
+    Value,
 };
 use crate::load::{self, Direction, Hooks, Load, Sequential, Unverified};
 
@@ -59,13 +60,15 @@ pub static SUITE: Suite = Suite {
             Kind::Switch,
             Value::Switch(false),
             "In a folder: read past the page cache.",
-        ),
+        )
+        .only(Scope::Folders),
         Setting::new(
             "size",
             Kind::Bytes,
             Value::Bytes(1 << 30),
             "In a folder: size of the file, whole MiB.",
-        ),
+        )
+        .only(Scope::Folders),
     ],
     rows: Rows::InOrder,
     phases: |_| vec![phase(CACHED), phase(DEVICE)],

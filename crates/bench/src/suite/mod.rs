@@ -30,7 +30,9 @@ pub mod row;
 pub mod session;
 mod steps;
 
-pub use definition::{Kind, Phase, Rows, Setting, Settings, Suite, Target, TargetKind, Value};
+pub use definition::{
+    Kind, Phase, Rows, Scope, Setting, Settings, Suite, Target, TargetKind, Value,
+};
 pub use row::{Done, Measured, Row};
 pub use session::{Blind, Meter, Next, NoFiles, Observer, OpenFile, Session, Silent, Ticker};
 

@@ -1,5 +1,6 @@
 //! Counts what passes, exactly: what a member moved, for the audit of every trial.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -36,9 +37,15 @@ impl Traffic {
     }
 }
 
+/// Into how many regions of the same length a device is cut, to tell where it was read.
+const REGIONS: usize = 64;
+
 /// The counters of a [`Counted`] device; they go on counting while they are read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Counters {
+    size_bytes: u64,
+    /// Bytes of the reads that begin in each region.
+    read_at: [AtomicU64; REGIONS],
     reads: AtomicU64,
     read_bytes: AtomicU64,
     writes: AtomicU64,
@@ -47,6 +54,32 @@ pub struct Counters {
 }
 
 impl Counters {
+    fn of(size_bytes: u64) -> Counters {
+        Counters {
+            size_bytes,
+            read_at: [const { AtomicU64::new(0) }; REGIONS],
+            reads: AtomicU64::new(0),
+            read_bytes: AtomicU64::new(0),
+            writes: AtomicU64::new(0),
+            written_bytes: AtomicU64::new(0),
+            flushes: AtomicU64::new(0),
+        }
+    }
+
+    /// Length of a region in bytes.
+    fn region_bytes(&self) -> u64 {
+        self.size_bytes.div_ceil(REGIONS as u64).max(1)
+    }
+
+    /// Where was read: ranges of the device, one behind the other, each with the bytes of the reads
+    /// that began in it.
+    pub fn read_at(&self) -> impl Iterator<Item = (Range<u64>, u64)> + '_ {
+        let (length, size) = (self.region_bytes(), self.size_bytes);
+        let range =
+            move |number: u64| (number * length).min(size)..((number + 1) * length).min(size);
+        (0..).map(range).zip(self.read_at.iter().map(|bytes| bytes.load(Ordering::Relaxed)))
+    }
+
     /// The counts now. Requests are counted as they are submitted.
     #[must_use]
     pub fn read(&self) -> Traffic {
@@ -61,7 +94,12 @@ impl Counters {
 
     fn count(&self, op: &Op) {
         let (count, bytes, length) = match op {
-            Op::Read { into, .. } => (&self.reads, &self.read_bytes, into.len()),
+            Op::Read { offset, into, .. } => {
+                // One beyond the end is refused below.
+                let region = (offset / self.region_bytes()).min(REGIONS as u64 - 1);
+                self.read_at[region as usize].fetch_add(into.len() as u64, Ordering::Relaxed);
+                (&self.reads, &self.read_bytes, into.len())
+            }
             Op::Write { from, .. } => (&self.writes, &self.written_bytes, from.len()),
             Op::Flush => {
                 self.flushes.fetch_add(1, Ordering::Relaxed);
@@ -85,7 +123,8 @@ impl Counted {
     /// Puts counters on top of `below`.
     #[must_use]
     pub fn over(below: Arc<dyn Device>) -> Counted {
-        Counted { below, counters: Arc::default() }
+        let counters = Arc::new(Counters::of(below.info().size_bytes));
+        Counted { below, counters }
     }
 
     /// The counters, to be read at any time.

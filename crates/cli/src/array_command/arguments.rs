@@ -183,11 +183,11 @@ pub(crate) struct StartArguments {
     pub force: bool,
 
     /// Make files that are not there; they stay
-    #[arg(long)]
+    #[arg(long, conflicts_with = "read_only")]
     pub create: bool,
 
     /// Their size, unless they name their own (?size=)
-    #[arg(long, value_name = "SIZE", requires = "create")]
+    #[arg(long, value_name = "SIZE", requires = "create", conflicts_with = "read_only")]
     pub size: Option<String>,
 
     /// How long a member of an array may take for an answer before it counts as failed; 0s is for

@@ -84,6 +84,15 @@ pub(super) fn create(output: &Output, arguments: &CreateArguments) -> Result<(),
             return Err(Failure::usage(format!("{flag} {given}: but {counted} are named")));
         }
     }
+    let named = || arguments.member.iter().chain(&arguments.spare);
+    if let Some(text) = arguments.size.as_ref().filter(|_| {
+        named().all(|path| path.as_os_str() == "missing" || path.symlink_metadata().is_ok())
+    }) {
+        return Err(Failure::usage(format!(
+            "--size {text}: it is for files that are made, and all that are named are there; they are \
+            used as they are"
+        )));
+    }
     let members = arguments
         .member
         .iter()

@@ -16,6 +16,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use block::Node;
+use export::nbd;
 use host::Ending;
 use host::guard::{Consent, Guard};
 use lab::alone::{Alone, Ground};
@@ -99,7 +101,44 @@ fn settings(output: &Output, arguments: &StartArguments) -> Result<Settings, Fai
     if arguments.run.is_some() && settings.attach == Attach::No && !exported {
         settings.attach = Attach::Yes;
     }
+    fits(&settings, arguments)?;
     Ok(settings)
+}
+
+/// Refuses what was said of something that is not there: flags only, for a configuration is also
+/// started with other flags than it was written for.
+fn fits(settings: &Settings, arguments: &StartArguments) -> Result<(), Failure> {
+    let over_tcp = settings.nbd.iter().any(|address| {
+        let address = address.parse::<nbd::Address>();
+        matches!(address, Ok(nbd::Address::Tcp(_) | nbd::Address::Inherited))
+    });
+    let is_attached = settings.attach != Attach::No;
+    // Where nothing is named, there is a socket.
+    let has_nbd = !settings.nbd.is_empty() || !is_attached && settings.vhost_user.is_none();
+    let has_array = || stack::parse(&settings.stack).is_ok_and(|node| holds_array(&node));
+    let stray = [
+        ("--page-cache", arguments.page_cache && !is_attached, ATTACHED),
+        ("--workers", arguments.workers.is_some() && !is_attached, ATTACHED),
+        ("--tls-cert", arguments.tls_cert.is_some() && !has_nbd, "it is for NBD: --nbd"),
+        ("--insecure", arguments.insecure && !over_tcp, "it is for NBD over TCP: --nbd HOST:PORT"),
+        (
+            "--member-timeout",
+            arguments.member_timeout.is_some() && !has_array(),
+            "there is no array in the stack, and so no member",
+        ),
+    ];
+    match stray.into_iter().find(|(_, is_stray, _)| *is_stray) {
+        Some((flag, _, why)) => Err(Failure::usage(format!("{flag}: {why}"))),
+        None => Ok(()),
+    }
+}
+
+const ATTACHED: &str = "it is for what appears on this machine: --attach";
+
+/// Whether there is an array in a stack.
+fn holds_array(node: &Node) -> bool {
+    let Node::Layer { name, children, .. } = node else { return false };
+    mdtools::level(name).is_some() || children.iter().any(holds_array)
 }
 
 /// What starts a configuration of a run, and whether its array was made just now.
@@ -119,7 +158,16 @@ fn from_run(
         mount: arguments.mount.as_deref().map(absolute).transpose()?,
     };
     let Alone { settings, create } = lab::alone::alone(configuration, &ground)?;
-    let Some(wanted) = create else { return Ok((settings, false)) };
+    let Some(wanted) = create else {
+        let erase = arguments.erase.first().map(|serial| format!("--erase {serial}"));
+        let signature = arguments.erase_signature.then(|| "--erase-signature".to_owned());
+        return match erase.or(signature) {
+            Some(flag) => Err(Failure::usage(format!(
+                "{flag}: this configuration keeps no superblocks, so nothing is made anew"
+            ))),
+            None => Ok((settings, false)),
+        };
+    };
     let consent = Consent {
         erase_serials: arguments.erase.clone(),
         erase_signature: arguments.erase_signature,

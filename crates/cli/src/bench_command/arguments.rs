@@ -65,25 +65,18 @@ pub(crate) struct TargetArguments {
 }
 
 impl TargetArguments {
-    /// Whether anything was said of a guest.
-    pub(crate) fn is_in_guest(&self) -> bool {
-        let GuestArguments { stack, fs, md, .. } = &self.disks;
-        self.guest || !stack.is_empty() || fs.is_some() || md.is_some()
-    }
-
-    /// Whether what was said of a guest goes together.
+    /// Whether the target of a guest is its own.
     ///
     /// # Errors
-    /// What does not.
+    /// One that is named all the same.
     pub(crate) fn check_guest(&self) -> Result<(), Failure> {
-        match (self.guest, self.target == IN_GUEST) {
-            (false, _) => Err(Failure::usage("--stack, --fs and --md are for --guest")),
-            (true, false) => Err(Failure::usage(format!(
-                "{}: with --guest the target is what --stack names, with --fs a folder in it",
-                self.target
-            ))),
-            (true, true) => Ok(()),
+        if self.target == IN_GUEST {
+            return Ok(());
         }
+        Err(Failure::usage(format!(
+            "{}: with --guest the target is what --stack names, with --fs a folder in it",
+            self.target
+        )))
     }
 }
 

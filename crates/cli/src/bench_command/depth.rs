@@ -28,7 +28,7 @@ pub(crate) struct DepthArguments {
     pub open_loop: bool,
 
     /// Nothing is opened for writing, and nothing verified
-    #[arg(long)]
+    #[arg(long, conflicts_with = "create")]
     pub read_only: bool,
 }
 

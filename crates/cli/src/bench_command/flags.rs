@@ -7,7 +7,7 @@
 
 use std::marker::PhantomData;
 
-use bench::suite::{Kind, Setting, Settings, Suite, Value};
+use bench::suite::{Kind, Scope, Setting, Settings, Suite, TargetKind, Value};
 use block::Clock;
 use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches};
 
@@ -167,6 +167,20 @@ impl Said {
         let mut settings = self.suite.defaults(Clock::Wall);
         settings.set(self.suite, name, value.clone()).map_err(Failure::usage)?;
         self.given.push((name, value));
+        Ok(())
+    }
+
+    /// Refuses what was said of a setting that means nothing on a target.
+    ///
+    /// # Errors
+    /// The flag, and why it means nothing.
+    pub(crate) fn fits(&self, target: TargetKind, read_only: bool) -> Result<(), Failure> {
+        for (name, _) in &self.given {
+            let scope = self.suite.setting(name).map_or(Scope::Everywhere, |setting| setting.scope);
+            if let Some(why) = scope.refusal(target, read_only) {
+                return Err(Failure::usage(format!("--{}: {why}", flag_name(name))));
+            }
+        }
         Ok(())
     }
 

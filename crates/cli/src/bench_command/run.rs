@@ -58,7 +58,7 @@ pub(super) fn run(
     };
     let limits = Limits::apply(memory, arguments.cpus.as_deref())?;
     let processor = processor(suite, arguments)?;
-    let subject = Subject::open(output, suite, arguments)?;
+    let subject = Subject::open(output, said, arguments)?;
     let charged = match &subject {
         Subject::Stack { stack, .. } => {
             processor.map(|one| OnProcessor::new(Arc::clone(&stack.device) as _, one))
@@ -130,11 +130,6 @@ pub(super) fn run(
 /// What the processor is stated to cost that the suite runs on, inside a guest.
 fn processor(suite: &Suite, arguments: &TargetArguments) -> Result<Option<Processor>, Failure> {
     let Some(text) = &arguments.disks.processor else { return Ok(None) };
-    if !arguments.in_guest {
-        return Err(Failure::usage(
-            "--processor is for --guest: on this machine computing takes its own time",
-        ));
-    }
     if !suite::loads_devices(suite) {
         return Err(Failure::usage(format!(
             "--processor: what the calls of {} cost is not known; it is for crystal, depth, devtest \

@@ -4,12 +4,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bench::suite::{Suite, TargetKind, explain, folder};
-use block::{Error, ErrorKind};
+use bench::suite::{TargetKind, explain, folder};
+use block::{Error, ErrorKind, Node};
 use host::guard::{Access, Guard};
 use stack::{BuildContext, ImageServer, OpenFiles, RbdImage, Stack};
 
 use super::arguments::TargetArguments;
+use super::flags::Said;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -60,6 +61,19 @@ impl OpenFiles for Opener {
     fn serve_image(&self, image: &RbdImage) -> Result<ImageServer, Error> {
         self.0.serve_image(image)
     }
+
+    fn promise_memory(&self, bytes: u64) -> Result<(), Error> {
+        self.0.promise_memory(bytes)
+    }
+}
+
+/// Whether a stack lies on a file somewhere.
+fn has_file(node: &Node) -> bool {
+    match node {
+        Node::Leaf { scheme, .. } => scheme == "file",
+        Node::Layer { children, .. } => children.iter().any(has_file),
+        Node::Missing => false,
+    }
 }
 
 /// What is measured.
@@ -79,9 +93,10 @@ impl Subject {
     /// Opens what the text names, if the suite can be run on it.
     pub(super) fn open(
         output: &Output,
-        suite: &Suite,
+        said: &Said,
         arguments: &TargetArguments,
     ) -> Result<Subject, Failure> {
+        let suite = said.suite;
         let create = match &arguments.create {
             Some(text) => Some(output.size("--create", text)?),
             None => None,
@@ -103,8 +118,21 @@ impl Subject {
             );
             return Err(Failure::usage(text));
         }
+        said.fits(kind, arguments.read_only)?;
         if kind == TargetKind::Folder {
+            if let Some(flag) = arguments.consent.flags().first() {
+                return Err(Failure::usage(format!(
+                    "{flag}: {}: in a folder nothing is overwritten",
+                    arguments.target
+                )));
+            }
             return Ok(Subject::Folder(path.to_owned()));
+        }
+        if create.is_some() && !has_file(&stack::parse(&arguments.target).map_err(Error::from)?) {
+            return Err(Failure::usage(format!(
+                "--create: {}: there is no file in it that could be made",
+                arguments.target
+            )));
         }
         let opener = Opener::new(arguments.consent.clone().into());
         let context = BuildContext {

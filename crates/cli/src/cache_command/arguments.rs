@@ -157,27 +157,38 @@ pub(crate) struct SimulateArguments {
         default_value_t = 0.0,
         value_name = "PART",
         requires = "zipf",
+        conflicts_with = "trace",
         help_heading = "Made workload"
     )]
     pub scan: f64,
 
     /// How many blocks a scan reads
-    #[arg(long, default_value_t = 10_000, value_name = "N",
+    #[arg(long, default_value_t = 10_000, value_name = "N", requires = "scan",
+        conflicts_with = "trace",
         value_parser = clap::value_parser!(u64).range(1..=1 << 30), help_heading = "Made workload")]
     pub scan_blocks: u64,
 
     /// How many different blocks, without those of scans
-    #[arg(long, default_value_t = 100_000, value_name = "N",
+    #[arg(long, default_value_t = 100_000, value_name = "N", requires = "zipf",
+        conflicts_with = "trace",
         value_parser = clap::value_parser!(u64).range(1..=1 << 26), help_heading = "Made workload")]
     pub blocks: u64,
 
     /// How many accesses
-    #[arg(long, default_value_t = 1_000_000, value_name = "N",
+    #[arg(long, default_value_t = 1_000_000, value_name = "N", requires = "zipf",
+        conflicts_with = "trace",
         value_parser = clap::value_parser!(u64).range(1..=1 << 28), help_heading = "Made workload")]
     pub accesses: u64,
 
     /// Equal seeds give equal workloads
-    #[arg(long, default_value_t = 1, value_name = "N", help_heading = "Made workload")]
+    #[arg(
+        long,
+        default_value_t = 1,
+        value_name = "N",
+        requires = "zipf",
+        conflicts_with = "trace",
+        help_heading = "Made workload"
+    )]
     pub seed: u64,
 }
 

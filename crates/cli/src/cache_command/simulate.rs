@@ -8,6 +8,7 @@ use block::{SECTOR_BYTES, size_text};
 use cache::simulate::{self, Access, AccessKind, Options, Outcome, ZipfOptions};
 use cache::{AdmissionOptions, PolicyKind};
 use device::{RecordedOp, TraceReader};
+use host::limits::promise_memory;
 use serde_json::json;
 
 use super::arguments::SimulateArguments;
@@ -124,6 +125,9 @@ fn made(
         return Err(Failure::usage(format!("--scan {}: a number from 0 to 1", arguments.scan)));
     }
     let SimulateArguments { blocks, accesses, scan, scan_blocks, seed, .. } = *arguments;
+    // A sum of chances for each block.
+    let bytes = accesses * size_of::<Access>() as u64 + blocks * size_of::<f64>() as u64;
+    promise_memory("--accesses and --blocks", bytes)?;
     Ok(simulate::zipf(&ZipfOptions {
         alpha,
         blocks,

@@ -58,7 +58,7 @@ impl CutArguments {
     /// When the power fails, if it does.
     ///
     /// # Errors
-    /// A time that is none; settings of a cut without one; a folder for images that is not empty.
+    /// A time that is none; a folder for images that is not empty.
     pub(super) fn cut(&self) -> Result<Option<Cut>, Failure> {
         if let Some(folder) = &self.images
             && std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
@@ -75,11 +75,6 @@ impl CutArguments {
         }
         if let Some(count) = self.cut_at_request {
             return Ok(Some(Cut::Request(count)));
-        }
-        if self.then.is_some() || self.images.is_some() {
-            return Err(Failure::usage(
-                "--then and --images are for a power cut: --cut-at or --cut-at-request says when",
-            ));
         }
         Ok(None)
     }

@@ -12,6 +12,7 @@ use clap::Args;
 use export::image::{Image, ImageKind};
 use guest::setup::SETUP_FAILED;
 use guest::{Boot, Cut, Drive, Format, Kernel, Outcome, Processor, Setup, State};
+use host::limits::promise_memory;
 use host::mount::FileSystem;
 use lab::guest_format;
 use mdtools::NewArraySettings;
@@ -198,11 +199,6 @@ pub(super) fn run(
     };
     let memory = &arguments.memory;
     let flags = note_counters(output, &work);
-    if arguments.guest.processor.is_some() {
-        return Err(Failure::usage(
-            "--processor is for bench --guest: what calls of other programs cost is not known",
-        ));
-    }
     let cut = arguments.cut.cut()?;
     // What cannot be is said before anything is booted.
     let then = cut.map(|_| arguments.cut.then(arguments.guest.fs.as_deref())).transpose()?;
@@ -428,6 +424,7 @@ impl<'a> Ran<'a> {
         let limit = stack::size::parse_duration(&arguments.time_limit).map_err(|error| {
             Failure::usage(format!("--time-limit {}: {error}", arguments.time_limit))
         })?;
+        promise_memory("--memory", memory_bytes)?;
         let size_bytes = size("--disk-size", &arguments.disk_size)?;
         let format = match &arguments.fs {
             Some(name) => Some(guest_format(

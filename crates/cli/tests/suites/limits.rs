@@ -105,3 +105,77 @@ fn processors_that_are_not_there_are_said() {
         "{said}"
     );
 }
+
+/// Memory is compared with what the cgroup that the program is in may have, before it is promised.
+#[test]
+fn memory_is_not_promised_beyond_the_limit_of_the_cgroup() {
+    let output = raidloom()
+        .args(["bench", "devtest", "--memory", "64MiB", "cache(ram:128MiB, ram:1MiB)"])
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    if said.contains("no memory cgroup can be made here") {
+        testkit::skipped!("a limit of memory: {}", said.trim());
+        return;
+    }
+    assert!(
+        said.contains("130MiB of memory are asked for")
+            && said.contains("of the 64MiB that the cgroup")
+            && said.lines().count() == 1,
+        "{said}"
+    );
+}
+
+/// "Sparse and unwritten places are read as the disk's": every suite that reads what it did not
+/// write says so and has no figure that votes, on a hole and on what is only allocated, in a file
+/// and under a loop device; on a file that is written nothing is said.
+#[test]
+fn holes_are_not_the_disks_in_any_suite_that_only_reads() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (sparse, allocated, written) = (
+        folder.path().join("sparse.img"),
+        folder.path().join("allocated.img"),
+        folder.path().join("written.img"),
+    );
+    let file = |path: &Path| fs::File::create_new(path).expect("a new file");
+    file(&sparse).set_len(64 << 20).expect("a length");
+    let allocate = rustix::fs::FallocateFlags::empty();
+    rustix::fs::fallocate(&file(&allocated), allocate, 0, 64 << 20).expect("room");
+    fs::write(&written, vec![7; 64 << 20]).expect("room");
+    file_system_sync(&written);
+    let suites: [&[&str]; 3] = [
+        &["depth", "--read-only", "--depth-max", "2", "--time", "50ms"],
+        &["devtest", "--read-only", "--time", "50ms"],
+        &["hdparm", "-x", "1", "--device-time", "50ms", "--cached-time", "50ms"],
+    ];
+    for suite in suites {
+        for (path, is_hole) in [(&sparse, true), (&allocated, true), (&written, false)] {
+            let output = raidloom()
+                .args(["--json", "bench"])
+                .args(suite)
+                .arg(path)
+                .output()
+                .expect("it runs");
+            let said = String::from_utf8_lossy(&output.stderr);
+            let document: Value = serde_json::from_slice(&output.stdout).expect(&said);
+            for (row, figures) in rows(&document) {
+                let flags = figures["flags"].to_string();
+                // A row that asks for little is not judged.
+                let asked = number(&figures["asked_read_bytes"]);
+                if asked >= 256 << 10 {
+                    let path = path.display();
+                    assert_eq!(
+                        flags.contains("never-written"),
+                        is_hole,
+                        "{suite:?} {path} {row}: {figures}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn file_system_sync(path: &Path) {
+    fs::File::open(path).and_then(|file| file.sync_all()).expect("it can be synced");
+}

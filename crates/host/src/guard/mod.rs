@@ -27,6 +27,7 @@ use rustix::fs::OFlags;
 use stack::{ImageServer, RbdImage};
 use tracing::debug;
 
+use crate::limits;
 use crate::rbd;
 use crate::system::{self, DeviceNumber};
 pub use drives::{Answer, Drive, drives};
@@ -784,6 +785,10 @@ impl stack::OpenFiles for Guard {
 
     fn serve_image(&self, image: &RbdImage) -> Result<ImageServer, Error> {
         rbd::serve(image)
+    }
+
+    fn promise_memory(&self, bytes: u64) -> Result<(), Error> {
+        limits::promise_memory("ram: and caches in memory", bytes)
     }
 }
 

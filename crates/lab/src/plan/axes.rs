@@ -1,15 +1,19 @@
 //! What `[matrix]` and each `[[add]]` say for every axis, checked value by value.
 
+use std::collections::HashSet;
+
 use array::md;
 use block::Node;
 use export::RemovalPolicy;
 use export::image::ImageKind;
 
 use super::document::{Item, Place, Reader, suggestion};
+use super::matrix::CONFIGURATIONS_MAX;
 use super::members::{self, MemberSet};
 use super::suite::{SuiteAxis, Workloads, axis_name};
 use crate::{processor, stacks};
 use host::Error;
+use host::limits::promise_memory;
 use host::mount::{FILE_SYSTEMS, FileSystem};
 
 pub(crate) const MEMBERS: &str = "members";
@@ -559,8 +563,13 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
         IMAGE if text == NONE => Ok(text.to_owned()),
         IMAGE => one_of(item, text, &ImageKind::NAMES),
         IMAGE_IO => one_of(item, text, &[BUFFERED, DIRECT]),
-        IMAGE_SIZE | MEMORY | READ_AHEAD | MAX_REQUEST | DISK_SIZE => {
+        IMAGE_SIZE | READ_AHEAD | MAX_REQUEST | DISK_SIZE => {
             Ok(stacks::size_text(read_size(item)?))
+        }
+        MEMORY => {
+            let bytes = read_size(item)?;
+            promise_memory(MEMORY, bytes).map_err(|error| item.error(error))?;
+            Ok(stacks::size_text(bytes))
         }
         PROCESSOR if text == NONE => Ok(text.to_owned()),
         PROCESSOR => processor::parse(text)
@@ -637,16 +646,22 @@ pub(super) fn values<'a>(item: &'a Item, axis: &str) -> Result<&'a [Item], Error
             item.error(format!("the axis `{axis}` is empty: it would leave no configuration"))
         );
     }
+    // Before one of them is read.
+    if items.len() as u64 > CONFIGURATIONS_MAX {
+        return Err(item.error(format!(
+            "the axis `{axis}` has {} values; at most {CONFIGURATIONS_MAX} configurations are taken",
+            items.len()
+        )));
+    }
     Ok(items)
 }
 
 fn twice<'a>(values: impl Iterator<Item = (String, &'a Place)>) -> Result<(), Error> {
-    let mut seen: Vec<String> = Vec::new();
+    let mut seen = HashSet::new();
     for (value, place) in values {
-        if seen.contains(&value) {
+        if let Some(value) = seen.replace(value) {
             return Err(place.error(format!("{value} is given twice")));
         }
-        seen.push(value);
     }
     Ok(())
 }

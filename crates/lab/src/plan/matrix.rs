@@ -25,7 +25,7 @@ use host::Error;
 use host::mount::{FileSystem, check_mount_options};
 
 /// More configurations than this are a slip, not a plan.
-const CONFIGURATIONS_MAX: u64 = 10_000;
+pub(super) const CONFIGURATIONS_MAX: u64 = 10_000;
 
 /// A configuration that has no baseline yet.
 pub(super) struct Cell {

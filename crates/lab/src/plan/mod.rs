@@ -375,7 +375,8 @@ pub fn outline(plan: &Plan) -> Result<Outline, Error> {
             seconds += plan.schedule.rest_seconds * visits as f64 * f64::from(plan.blocks);
         }
         for leaf in &leaves {
-            let share = prepared_bytes / leaves.len() as u64 * u64::from(plan.blocks);
+            let share =
+                (prepared_bytes / leaves.len() as u64).saturating_mul(u64::from(plan.blocks));
             let (path, size_bytes, made) = match leaf {
                 Leaf::Made(file) => (file.address.clone(), file.size_bytes, true),
                 Leaf::Existing { path, size_bytes } => {
@@ -384,7 +385,9 @@ pub fn outline(plan: &Plan) -> Result<Outline, Error> {
                 Leaf::Other => continue,
             };
             match written.iter_mut().find(|seen| seen.path == path) {
-                Some(seen) => seen.prepared_bytes += share,
+                Some(seen) => {
+                    seen.prepared_bytes = seen.prepared_bytes.saturating_add(share);
+                }
                 None => written.push(Written { path, size_bytes, made, prepared_bytes: share }),
             }
         }

@@ -358,6 +358,7 @@ impl<'a> Execution<'a> {
                 started: self.started.clone(),
                 facts: Vec::new(),
                 one_disk: Vec::new(),
+                shared_disks: Vec::new(),
                 machines: BTreeMap::new(),
             },
             trials: std::mem::take(&mut self.trials),

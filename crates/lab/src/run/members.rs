@@ -1,16 +1,17 @@
 //! The files and devices that a run stands on: checked, made, and put into the place of their names
 //! in stacks.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use block::Node;
 use reactor::derive_seed;
-use results::{OneDisk, Plan, course};
+use results::{OneDisk, Plan, SharedDisk, course};
 
 use super::fill::fill;
 use crate::cell::CellSettings;
+use crate::plan::axes::MEMBERS as AXIS;
 use crate::plan::{Leaf, MadeFile, leaves};
 use crate::{order, stacks};
 use host::Error;
@@ -103,6 +104,33 @@ impl Members {
             }
         }
         Ok(found)
+    }
+
+    /// Disks that several sets of members lie on.
+    pub(super) fn shared_disks(plan: &Plan, own: &Path) -> Result<Vec<SharedDisk>, Error> {
+        let mut sets_of: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+        let mut known: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
+        for configuration in &plan.configurations {
+            let Some(set) = configuration.settings.get(AXIS) else { continue };
+            for leaf in leaves(&stacks::parse(&configuration.stack)?)? {
+                let path = match leaf {
+                    Leaf::Made(file) => file.path(own),
+                    Leaf::Existing { path, .. } => path,
+                    Leaf::Other => continue,
+                };
+                let disks = known.entry(path).or_insert_with_key(|path| facts::disks_under(path));
+                for disk in disks {
+                    sets_of.entry(disk.clone()).or_default().insert(set);
+                }
+            }
+        }
+        let shared = sets_of.into_iter().filter(|(_, sets)| sets.len() > 1);
+        Ok(shared
+            .map(|(disk, sets)| SharedDisk {
+                sets: sets.into_iter().map(str::to_owned).collect(),
+                disk,
+            })
+            .collect())
     }
 
     /// Makes the files, and writes them whole unless `stop` is set.

@@ -37,7 +37,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use results::course::{self, Course, Step};
-use results::{Configuration, Doubt, Plan, Run, Trial};
+use results::{Configuration, Doubt, Plan, Run, SharedDisk, Trial};
 
 use crate::estimate::TimeLeft;
 use crate::plan::{Resolved, terms};
@@ -200,6 +200,14 @@ pub fn start(
         let own = folder.join(MEMBERS);
         let mut host = facts::facts(&members.storage(&own));
         host.one_disk = Members::on_one_disk(plan, &own)?;
+        host.shared_disks = Members::shared_disks(plan, &own)?;
+        for SharedDisk { sets, disk } in &host.shared_disks {
+            observer.note(&format!(
+                "the members of {} lie on the same disk, {disk}: what tells them apart is not their \
+                disks",
+                sets.join(" and ")
+            ));
+        }
         folder::write_whole(&folder, HOST, &folder::json(&host))?;
         let steps = match options.more {
             Some(More::UntilDecided) => until_decided(plan, &[])?,

@@ -149,6 +149,8 @@ catalogue! {
     LIST_WITH_SCORES: "{names} ({low} to {high})", "{names}({low}〜{high})";
     ONE_DISK: "All members are on the same {disk}: this shows what a layout costs there, not what more disks would bring.",
         "全メンバーが同一の {disk} 上にあります。示されるのはそこでのレイアウトのコストであり、ディスクを増やした効果ではありません。";
+    SHARED_DISK: "The sets of members {sets} lie on the same disk, {disk}: what tells them apart is not their disks.",
+        "メンバーの組 {sets} は同一のディスク {disk} 上にあります。両者の違いはディスクの違いではありません。";
     PAIRING_GAIN: "Comparing within blocks made variances {gain} times smaller.",
         "ブロック内で比較することで、分散は {gain} 分の 1 になります。";
     PAIRING_NO_GAIN: "Comparing within blocks made variances no smaller here.",
@@ -437,6 +439,9 @@ catalogue! {
     READ_FROM_CACHE: "read from a cache", "キャッシュから読み込み";
     MEMBERS_READ_LESS: "the members read less than was asked for", "メンバーの読み込みが要求より少ない";
     DEVICES_READ: "the devices read {share} of the bytes asked for", "装置が読んだのは要求バイト数の {share}";
+    NEVER_WRITTEN: "never written", "未書き込みの領域";
+    READ_HOLES: "what was read lies in holes of files, which no disk answers for", "読み込んだ箇所はファイルの穴で、ディスクは応答していません";
+    READ_SHARE_OF_HOLES: "{share} of what was read lies in holes, which no disk answers for", "読み込みの {share} はファイルの穴で、ディスクは応答していません";
     WRITTEN_BUT_NOT_THERE: "written but compressed, or still dirty in memory", "書き込みは圧縮済みか、まだメモリー内";
     MEMBERS_WROTE_LESS: "the members wrote less than was asked for", "メンバーの書き込みが要求より少ない";
     DEVICES_WROTE: "the devices wrote {share} of the bytes", "装置が書いたのは要求バイト数の {share}";

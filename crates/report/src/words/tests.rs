@@ -61,6 +61,7 @@ fn doubts() -> Vec<Doubt> {
     ];
     let mut doubts = vec![
         Doubt::ReadFromCache { share: None },
+        Doubt::NeverWritten { share: None },
         Doubt::CompressedOrStillDirty { share: None },
         Doubt::Impossible { factor: None },
         Doubt::WriteAmplification { factor: None },

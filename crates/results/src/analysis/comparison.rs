@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::course;
 use crate::statistics;
 use crate::types::{
-    Better, Clock, Configuration, Group, OneDisk, Plan, setting_text, settings_text,
+    Better, Clock, Configuration, Group, Host, Plan, SharedDisk, setting_text, settings_text,
 };
 use crate::voices::{Table, better_in};
 
@@ -21,7 +21,7 @@ pub(super) fn comparison(
     members: &[usize],
     metrics: &[String],
     headlines: usize,
-    one_disk: &[OneDisk],
+    host: &Host,
 ) -> Comparison {
     let table = &ballot.all;
     let configurations: Vec<&Configuration> =
@@ -53,7 +53,9 @@ pub(super) fn comparison(
         in_guest: configurations
             .iter()
             .any(|known| known.settings.get("place").is_some_and(|place| place == "guest")),
-        one_disk: one_disk
+        shared_disks: shared_disks(&configurations, &host.shared_disks),
+        one_disk: host
+            .one_disk
             .iter()
             .find(|one| configurations.iter().any(|known| known.id == one.configuration))
             .map(|one| one.on.clone()),
@@ -238,4 +240,12 @@ fn course_of_machine(effects: &[BlockEffect]) -> (Option<Drift>, Option<Step>) {
         p: step.p,
     });
     (drift, step)
+}
+
+/// The disks that a set of members here shares with another set of the run.
+fn shared_disks(configurations: &[&Configuration], all: &[SharedDisk]) -> Vec<SharedDisk> {
+    let here = |set: &String| {
+        configurations.iter().any(|known| known.settings.get("members") == Some(set))
+    };
+    all.iter().filter(|shared| shared.sets.iter().any(here)).cloned().collect()
 }

@@ -97,7 +97,7 @@ pub fn analyse(run: &Run) -> Analysis {
     let headlines = members.len() * course::kinds(plan).len();
     let comparisons: Vec<Comparison> = members
         .iter()
-        .map(|members| comparison(plan, &ballot, members, &metrics, headlines, &run.host.one_disk))
+        .map(|members| comparison(plan, &ballot, members, &metrics, headlines, &run.host))
         .collect();
 
     let mut warnings: Vec<Warning> =

@@ -10,7 +10,7 @@ use crate::claim::{Answer, Claim, Invalid, PAIRS_MIN};
 use crate::doubt::{Doubt, Silence};
 use crate::safety::Safety;
 use crate::statistics::Interval;
-use crate::types::{Group, Survival};
+use crate::types::{Group, SharedDisk, Survival};
 
 /// Everything the reports say, as values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -113,6 +113,9 @@ pub struct Comparison {
     /// members are no more disks. None where no configuration's do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_disk: Option<String>,
+    /// Disks that several of its sets of members lie on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shared_disks: Vec<SharedDisk>,
     /// Identity of the baseline.
     pub baseline: String,
     /// The axis values that all but the baseline share, in the plan's order.

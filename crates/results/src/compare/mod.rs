@@ -24,7 +24,7 @@ use crate::claim::{
 };
 use crate::doubt::Silence;
 use crate::safety::speeds;
-use crate::statistics;
+use crate::statistics::{self, Interval};
 use crate::types::{Configuration, Run, settings_text};
 use crate::voices::{Machines, Table, Voices, drawn};
 
@@ -44,6 +44,9 @@ pub struct CellChange {
     pub trials: [usize; 2],
     /// Trials of each that do not vote.
     pub silent: [usize; 2],
+    /// How many requests a trial has to make for this metric, where some made fewer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests_needed: Option<u64>,
     /// Medians in the first run and in the second, of what votes.
     pub medians: [f64; 2],
     /// The second against the first.
@@ -128,14 +131,56 @@ impl Limit {
     }
 }
 
+/// Why a limit cannot be judged by a cell: a change as large as the one that is asked about would
+/// not be seen.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum Blind {
+    /// Fewer than [`TRIALS_MIN`] trials vote on one side, for another reason than the next.
+    FewTrials {
+        /// How many vote, on the side with fewer.
+        voting: usize,
+        /// Why others do not.
+        reason: Option<Silence>,
+    },
+    /// Its trials make too few requests for such a percentile.
+    FewRequests {
+        /// How many each would have to make.
+        needed: u64,
+    },
+    /// The interval of the ratio reaches further to either side than the change that is asked about.
+    Wide {
+        /// The interval.
+        interval: Interval,
+        /// About how many trials on each side would be enough.
+        trials: usize,
+    },
+}
+
+/// What limits say of the cells that they are about, as (limit, cell) by index.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Judged {
+    /// Cells that surely pass a limit.
+    pub passed: Vec<(usize, usize)>,
+    /// Cells of which a limit sees nothing: none of their metrics that it is about can tell.
+    pub blind: Vec<(usize, usize, Blind)>,
+    /// How many further figures cannot tell, beside one of the same cell that can.
+    pub unseen: usize,
+}
+
+/// What one figure says of a limit.
+enum Sight {
+    Passed,
+    Holds,
+    Blind(Blind),
+}
+
 impl Changes {
-    /// The cells that surely pass a limit, as (limit, cell) by index, and how many that limits are
-    /// about have too few trials to pass any.
-    ///
-    /// Each is a one-sided t test at 5 % / (number of cells that the limits are about), so that of
-    /// equal runs at most 5 % pass any.
+    /// What the limits say. A cell passes one surely or not: each is a one-sided t test at 5 % /
+    /// (number of cells that the limits are about), so that of equal runs at most 5 % pass any. One
+    /// that does not pass may be one in which nothing would be seen; that is not to hold.
     #[must_use]
-    pub fn passed(&self, limits: &[Limit]) -> (Vec<(usize, usize)>, usize) {
+    pub fn judge(&self, limits: &[Limit]) -> Judged {
         let asked: Vec<(usize, usize)> = limits
             .iter()
             .enumerate()
@@ -145,20 +190,63 @@ impl Changes {
                 self.cells.iter().enumerate().filter(about).map(move |(cell, _)| (index, cell))
             })
             .collect();
+        let tested = asked.iter().filter(|(_, cell)| self.cells[*cell].estimate.is_some()).count();
+        let level = LEVEL / tested.max(1) as f64;
         let mut quantiles = Quantiles::default();
-        let tested: Vec<((usize, usize), Estimate)> = asked
-            .iter()
-            .filter_map(|place| Some((*place, self.cells[place.1].estimate?)))
-            .collect();
-        let level = LEVEL / tested.len().max(1) as f64;
-        let too_few = asked.len() - tested.len();
-        let passed = tested.into_iter().filter(|((limit, _), estimate)| {
-            let limit = &limits[*limit];
-            let ends = claim::interval(estimate, level, 0.0, &mut quantiles);
-            let bound = 1.0 + limit.change;
-            if limit.below { ends.high < bound } else { ends.low > bound }
-        });
-        (passed.map(|(place, _)| place).collect(), too_few)
+        let mut judged = Judged::default();
+        // By limit, configuration and workload: whether any figure can tell, and those that cannot.
+        type Place<'a> = (usize, &'a BTreeMap<String, String>, &'a str);
+        let mut cells: BTreeMap<Place<'_>, (bool, Vec<(usize, Blind)>)> = BTreeMap::new();
+        for (limit, index) in asked {
+            let cell = &self.cells[index];
+            let (sees, blind) =
+                cells.entry((limit, &cell.settings, cell.workload.as_str())).or_default();
+            match cell.sight(&limits[limit], level, &mut quantiles) {
+                Sight::Passed => {
+                    judged.passed.push((limit, index));
+                    *sees = true;
+                }
+                Sight::Holds => *sees = true,
+                Sight::Blind(why) => blind.push((index, why)),
+            }
+        }
+        for ((limit, ..), (sees, blind)) in cells {
+            let first = if sees { None } else { blind.first().cloned() };
+            judged.unseen += blind.len() - usize::from(first.is_some());
+            judged.blind.extend(first.map(|(cell, why)| (limit, cell, why)));
+        }
+        judged
+    }
+}
+
+impl CellChange {
+    fn sight(&self, limit: &Limit, level: f64, quantiles: &mut Quantiles) -> Sight {
+        let voting = self.trials[0].min(self.trials[1]);
+        let Some(estimate) = &self.estimate else {
+            return Sight::Blind(match (self.requests_needed, &self.claim.invalid) {
+                (Some(needed), _) => Blind::FewRequests { needed },
+                (None, Some(Invalid::TooFew { reason, .. })) => {
+                    Blind::FewTrials { voting, reason: reason.clone() }
+                }
+                (None, _) => Blind::FewTrials { voting, reason: None },
+            });
+        };
+        let interval = claim::interval(estimate, level, 0.0, quantiles);
+        let bound = 1.0 + limit.change;
+        let passes = if limit.below { interval.high < bound } else { interval.low > bound };
+        let holds = if limit.below { interval.low >= bound } else { interval.high <= bound };
+        // With no change at all as the limit there is none that would be too small to be seen.
+        let asked = if limit.change == 0.0 { f64::INFINITY } else { bound.ln().abs() };
+        let reach = (interval.high / interval.low).ln() / 2.0;
+        if passes {
+            Sight::Passed
+        } else if holds || reach <= asked {
+            Sight::Holds
+        } else {
+            // Errors shrink with the root of the number of trials.
+            let trials = (voting as f64 * (reach / asked).powi(2)).ceil() as usize;
+            Sight::Blind(Blind::Wide { interval, trials })
+        }
     }
 }
 
@@ -374,6 +462,14 @@ fn claims(
             judged: one.judged,
             trials: [sides[0].len(), sides[1].len()],
             silent: [0, 1].map(|side| silent(side).len()),
+            requests_needed: one
+                .voices
+                .iter()
+                .flat_map(|voices| voices.values())
+                .find_map(|voice| match voice.silent {
+                    Some(Silence::TooFewRequests { needed }) => Some(needed.round() as u64),
+                    _ => None,
+                }),
             medians,
             claim: Claim {
                 subject: subject(one.configuration),
@@ -408,8 +504,10 @@ fn claims(
     cells
 }
 
-/// What differs between two runs although figures depend on it.
-fn differing(first: &Run, second: &Run) -> Vec<Differing> {
+/// What differs between two runs although figures depend on it: figures of the two are comparable
+/// only where there is nothing, or where somebody says that they are all the same.
+#[must_use]
+pub fn differing(first: &Run, second: &Run) -> Vec<Differing> {
     let mut found = Vec::new();
     let mut put = |aspect: Aspect, name: &str, before: Option<&String>, after: Option<&String>| {
         if before != after {

@@ -64,6 +64,7 @@ fn run(source: &str, figures: &[f64], clock: Clock) -> Run {
             started: String::new(),
             facts: Vec::new(),
             one_disk: Vec::new(),
+            shared_disks: Vec::new(),
             machines: Default::default(),
         },
         notes: Vec::new(),
@@ -107,8 +108,8 @@ fn every_metric_is_compared_and_a_loss_of_latency_is_found_by_its_name() {
     let names: Vec<_> = changes.cells.iter().map(|cell| cell.claim.metric.as_str()).collect();
     assert_eq!(names, [THROUGHPUT, "latency_mean_seconds"]);
     assert_eq!(changes.cells[1].claim.answer, Answer::Behind);
-    assert_eq!(changes.passed(&[limit("latency", false, 0.1)]), (vec![(0, 1)], 0));
-    assert_eq!(changes.passed(&[limit("throughput", true, -0.05)]), (vec![], 0));
+    assert_eq!(changes.judge(&[limit("latency", false, 0.1)]).passed, [(0, 1)]);
+    assert_eq!(changes.judge(&[limit("throughput", true, -0.05)]), Judged::default());
 }
 
 /// "Fewer than four trials a side cannot fail anything and say so."
@@ -118,8 +119,59 @@ fn three_trials_a_side_fail_nothing() {
     let after = run("4KiB", &[50.0, 51.0, 49.0], Clock::Wall);
     let changes = compare(&before, &after, 0.02);
     assert_eq!(changes.cells[0].claim.answer, Answer::Open);
-    assert_eq!(changes.passed(&[limit("throughput", true, -0.05)]), (vec![], 1));
+    let judged = changes.judge(&[limit("throughput", true, -0.05)]);
+    let few = Blind::FewTrials { voting: 3, reason: None };
+    assert_eq!((judged.passed, judged.blind), (vec![], vec![(0, 0, few)]));
     assert!(changes.notes.iter().any(|note| note.contains("cannot fail")), "{:?}", changes.notes);
+}
+
+/// "A blind gate passes": a percentile that wants more requests than trials make says so, and does
+/// not blame their number; enough requests see what was planted.
+#[test]
+fn a_percentile_of_too_few_requests_is_blind_and_says_how_many_it_wants() {
+    const P99: &str = "latency_p99_seconds";
+    let of = |requests: f64, factor: f64| {
+        let mut run = run("4KiB", &[100.0, 101.0, 99.0, 100.5, 100.2], Clock::Wall);
+        for trial in &mut run.trials {
+            let latency = trial.metrics["latency_mean_seconds"];
+            trial.metrics.insert(P99.into(), factor * latency);
+            trial.metrics.insert("operations_count".into(), requests);
+        }
+        run
+    };
+    let judged = |requests: f64| {
+        let changes = compare(&of(requests, 1.0), &of(requests, 1.25), 0.02);
+        changes.judge(&[limit("latency_p99", false, 0.1)])
+    };
+    let few = judged(9_000.0);
+    assert_eq!(few.passed, []);
+    assert!(
+        matches!(few.blind[..], [(0, _, Blind::FewRequests { needed: 10_000 })]),
+        "{:?}",
+        few.blind
+    );
+    let enough = judged(10_000.0);
+    assert_eq!((enough.passed.len(), enough.blind.len()), (1, 0));
+    // A limit on all latencies has the mean to see by.
+    let changes = compare(&of(9_000.0, 1.0), &of(9_000.0, 1.25), 0.02);
+    let all = changes.judge(&[limit("latency", false, 0.1)]);
+    assert_eq!((all.passed.len(), all.blind.len(), all.unseen), (0, 0, 1));
+}
+
+/// An interval from 0.67 to 2.6 around a limit of 10 % sees nothing: it neither passes nor holds.
+#[test]
+fn an_interval_wider_than_the_limit_is_blind_and_says_how_many_trials_would_see() {
+    let noisy = [100.0, 180.0, 70.0, 140.0, 95.0];
+    let (before, after) = (run("4KiB", &noisy, Clock::Wall), run("4KiB", &noisy, Clock::Wall));
+    let changes = compare(&before, &after, 0.02);
+    let judged = changes.judge(&[limit("throughput", true, -0.1)]);
+    let [(0, 0, Blind::Wide { interval, trials })] = &judged.blind[..] else {
+        panic!("{judged:?}");
+    };
+    assert!(interval.low < 0.7 && interval.high > 1.4 && *trials > 50, "{interval:?}, {trials}");
+    // A limit as wide as the interval is seen to hold; so is one that lies beyond its end.
+    assert_eq!(changes.judge(&[limit("throughput", true, -0.6)]), Judged::default());
+    assert_eq!(changes.judge(&[limit("throughput", false, 4.0)]), Judged::default());
 }
 
 /// Blocks of one machine have in common what is peculiar to it.

@@ -117,6 +117,7 @@ fn run(blocks: u32) -> Run {
         started: "2026-01-01T00:00:00Z".to_owned(),
         facts: Vec::new(),
         one_disk: Vec::new(),
+        shared_disks: Vec::new(),
         machines: Default::default(),
     };
     let mut run = Run { plan, host, trials: Vec::new(), notes: Vec::new(), steps: Vec::new() };

@@ -15,7 +15,8 @@ use crate::suite::folder::{Needs, WorkFolder};
 use crate::suite::rounds::{self, STEADY};
 use crate::suite::steps;
 use crate::suite::{
-    Done, Kind, Next, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value,
+    Done, Kind, Next, Phase, Rows, Scope, Session, Setting, Settings, Suite, Target, TargetKind,
+    Value,
 };
 
 const MIB: u64 = 1 << 20;
@@ -104,7 +105,8 @@ pub static SUITE: Suite = Suite {
             Kind::Bytes,
             Value::Bytes(4 << 30),
             "Devices up to this size are filled first; larger ones are not verified.",
-        ),
+        )
+        .only(Scope::Writing),
     ],
     rows: Rows::InOrder,
     phases,

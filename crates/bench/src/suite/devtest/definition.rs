@@ -8,7 +8,8 @@ use block::{Error, ErrorKind, Traffic};
 use results::Group;
 
 use super::super::definition::{
-    Kind as ValueKind, Phase, Rows, Setting, Settings as Values, Suite, Target, TargetKind, Value,
+    Kind as ValueKind, Phase, Rows, Scope, Setting, Settings as Values, Suite, Target, TargetKind,
+    Value,
 };
 use super::super::folder::{Needs, WorkFolder};
 use super::super::rounds::{self, STEADY};
@@ -62,7 +63,8 @@ pub static SUITE: Suite = Suite {
             "Time at the start of tests that write at random which is not counted.",
         )
         .on_virtual(Value::Time(Duration::from_secs(60)))
-        .by_group(),
+        .by_group()
+        .only(Scope::Writing),
         STEADY.by_group(),
         Setting::new(
             "verify",
@@ -72,7 +74,8 @@ pub static SUITE: Suite = Suite {
             512 bytes (32 of them), every byte. What is read back outside of it is compared byte \
             by byte, unless off.",
         )
-        .by_group(),
+        .by_group()
+        .only(Scope::Writing),
         Setting::new(
             "region",
             ValueKind::Bytes,
@@ -84,13 +87,15 @@ pub static SUITE: Suite = Suite {
             ValueKind::Bytes,
             Value::Bytes(1 << 30),
             "Devices up to this size are filled before they are read.",
-        ),
+        )
+        .only(Scope::Writing),
         Setting::new(
             "size",
             ValueKind::Bytes,
             Value::Bytes(256 << 20),
             "In a folder: size of the file that stands for the device, past the page cache.",
-        ),
+        )
+        .only(Scope::Folders),
     ],
     rows: Rows::Alone,
     phases: |_| tests().iter().map(phase).collect(),

@@ -789,6 +789,21 @@ fn a_plan_of_millions_of_cells_is_counted_and_refused() {
     );
 }
 
+/// A million values are refused before one of them is read, whatever they are; so is memory that
+/// nobody has.
+#[test]
+fn an_axis_of_a_million_values_and_memory_that_is_not_there_are_refused_first() {
+    let many = (1..=20_000).map(|number| format!("\"{number}x\"")).collect::<Vec<_>>().join(", ");
+    let text = GOOD.replace("level = [\"raid0\", \"linear\"]", &format!("level = [{many}]"));
+    let error = resolve("plan.toml", &text, &[]).expect_err("it is too large").to_string();
+    assert!(error.contains("the axis `level` has 20000 values; at most 10000"), "{error}");
+    let text = "schema = 1\nname = \"f\"\n[members.m]\nstacks = [\"ram:8000000TiB\"]\n[[add]]\n\
+        level = \"single\"\n[baseline]\nlevel = \"single\"\n[[workload]]\nsuite = \"devtest\"";
+    let error = resolve("plan.toml", text, &[]).expect_err("nobody has it").to_string();
+    assert!(error.starts_with("plan.toml:4:") && error.contains("8000000TiB"), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+}
+
 #[test]
 fn what_is_counted_is_what_is_made() {
     let plan = good();

@@ -10,7 +10,8 @@ use crate::claim::{Answer, Claim, Invalid};
 use crate::doubt::{Doubt, Silence};
 use crate::random::Random;
 use crate::types::{
-    Axis, Clock, Configuration, Group, Host, OneDisk, Schedule, Trial, cell_id, configuration_id,
+    Axis, Clock, Configuration, Group, Host, OneDisk, Schedule, SharedDisk, Trial, cell_id,
+    configuration_id,
 };
 
 const THROUGHPUT: &str = "throughput_bytes_per_second";
@@ -92,6 +93,7 @@ fn empty_run(blocks: u32) -> Run {
             started: "2026-11-21T09:00:00Z".into(),
             facts: Vec::new(),
             one_disk: Vec::new(),
+            shared_disks: Vec::new(),
             machines: BTreeMap::new(),
         },
         trials: Vec::new(),
@@ -224,6 +226,13 @@ fn a_bare_number_in_the_name_of_a_comparison_has_its_axis() {
     let banners: Vec<Option<&str>> =
         comparisons.iter().map(|one| one.one_disk.as_deref()).collect();
     assert_eq!(banners, [None, None, None, Some("disk sda")], "only where members share one");
+    // Two sets on one disk are said with each comparison that has one of them.
+    let shared =
+        |sets: [&str; 2]| SharedDisk { sets: sets.map(str::to_owned).to_vec(), disk: "sda".into() };
+    run.host.shared_disks = vec![shared(["files", "more"]), shared(["other", "more"])];
+    let counts: Vec<usize> =
+        analyse(&run).comparisons.iter().map(|one| one.shared_disks.len()).collect();
+    assert_eq!(counts, [0, 0, 0, 1]);
 }
 
 #[test]

@@ -1,0 +1,300 @@
+//! Which options mean something where. An option that would be passed over in silence is refused,
+//! before anything is looked at.
+//!
+//! What `requires` and `conflicts_with` can say stands with the options. Here is what depends on the
+//! value of another one. clap waives a `requires` when what is required conflicts with something
+//! that is there; such options name what they conflict with as well.
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command};
+
+use crate::failure::Failure;
+
+/// What was typed for one verb.
+struct Given<'a> {
+    /// The words of the verb: `array start`.
+    verb: String,
+    command: &'a Command,
+    matches: &'a ArgMatches,
+}
+
+impl<'a> Given<'a> {
+    /// Goes down to the verb that was named.
+    fn of(mut command: &'a Command, mut matches: &'a ArgMatches) -> Given<'a> {
+        let mut verb = Vec::new();
+        while let Some((name, below)) = matches.subcommand()
+            && let Some(its) = command.find_subcommand(name)
+        {
+            verb.push(name);
+            (command, matches) = (its, below);
+        }
+        Given { verb: verb.join(" "), command, matches }
+    }
+
+    /// Whether an option was typed.
+    fn has(&self, id: &str) -> bool {
+        // Some verbs share a rule and not all of its options.
+        self.matches.ids().any(|known| known == id)
+            && self.matches.value_source(id) == Some(ValueSource::CommandLine)
+    }
+
+    /// The text of an option, typed or by default.
+    fn text(&self, id: &str) -> Option<&str> {
+        self.matches.try_get_raw(id).ok().flatten()?.next()?.to_str()
+    }
+
+    fn is_any(&self, id: &str, values: &[&str]) -> bool {
+        self.text(id).is_some_and(|text| values.contains(&text))
+    }
+}
+
+/// Options of a verb.
+enum Options {
+    /// These.
+    Named(&'static [&'static str]),
+    /// All of its own but these.
+    AllBut(&'static [&'static str]),
+    /// Those with this heading in the help, but for one.
+    Headed(&'static str, &'static str),
+}
+
+impl Options {
+    fn have(&self, argument: &clap::Arg) -> bool {
+        let id = argument.get_id().as_str();
+        match self {
+            Options::Named(ids) => ids.contains(&id),
+            Options::AllBut(ids) => !ids.contains(&id) && !argument.is_global_set(),
+            Options::Headed(heading, without) => {
+                argument.get_help_heading() == Some(*heading) && id != *without
+            }
+        }
+    }
+}
+
+/// Where options mean something.
+struct Rule {
+    /// The verbs, and all below them.
+    verbs: &'static [&'static str],
+    options: Options,
+    mean: fn(&Given<'_>) -> bool,
+    /// Why they mean nothing elsewhere, and what would give them a meaning.
+    why: &'static str,
+}
+
+const CONSENT: &[&str] = &["erase", "erase_signature", "allow_device"];
+
+/// The files that `report` writes.
+const REPORTS: &[&str] = &[
+    "html",
+    "md",
+    "csv",
+    "parquet",
+    "bonnie_csv",
+    "crystal_text",
+    "fcv_table",
+    "card",
+    "badge",
+    "summary",
+];
+
+/// Those of them that are written in a language.
+const REPORTS_IN_WORDS: &[&str] = &["html", "md", "card", "badge", "summary"];
+
+static RULES: &[Rule] = &[
+    Rule {
+        verbs: &["completions", "man", "plan new", "array serve", "guest work"],
+        options: Options::Named(&["json"]),
+        mean: |_| false,
+        why: "what this prints has one form only",
+    },
+    Rule {
+        verbs: &["run"],
+        options: Options::Named(&["json"]),
+        mean: |given| !given.has("print_plan"),
+        why: "a plan is printed as TOML",
+    },
+    Rule {
+        verbs: &["run"],
+        options: Options::Named(&["allow_change"]),
+        mean: |given| given.has("resume") || given.has("more") || given.has("until"),
+        why: "it is for a run that goes on: --resume RUN, or --more or --until with its folder",
+    },
+    Rule {
+        verbs: &["run"],
+        options: Options::Named(&["budget", "erase", "erase_signature", "allow_device"]),
+        mean: |given| !(given.has("on") && given.has("resume")),
+        why: "shards go on with what they were submitted with",
+    },
+    Rule {
+        verbs: &["bench"],
+        options: Options::Headed("Guest", "guest"),
+        // What measures inside a guest is told some of it again.
+        mean: |given| given.has("guest") || given.has("in_guest"),
+        why: "it is for --guest",
+    },
+    Rule {
+        verbs: &["bench"],
+        options: Options::Named(&[
+            "cpus",
+            "clock",
+            "create",
+            "erase",
+            "erase_signature",
+            "allow_device",
+        ]),
+        mean: |given| !given.has("guest"),
+        why: "a guest has disks, a clock and a processor of its own",
+    },
+    Rule {
+        verbs: &["bench depth", "bench devtest", "bench hdparm"],
+        options: Options::Named(CONSENT),
+        mean: |given| {
+            let reads = given.verb == "bench hdparm" || given.has("read_only");
+            !reads || given.has("in_guest")
+        },
+        why: "nothing is opened for writing here",
+    },
+    Rule {
+        verbs: &["bench hdparm"],
+        options: Options::Named(&["create"]),
+        mean: |_| false,
+        why: "it only reads, and what was never written is no figure of the disk's",
+    },
+    Rule {
+        verbs: &["bench bonnie"],
+        options: Options::Named(&["machine"]),
+        mean: |given| given.is_any("format", &["bonnie-csv"]),
+        why: "it stands in the CSV: --format bonnie-csv",
+    },
+    Rule {
+        verbs: &["bench bonnie", "bench crystal"],
+        options: Options::Named(&["format", "machine"]),
+        mean: |given| !given.has("json"),
+        why: "--json is a form of its own",
+    },
+    Rule {
+        verbs: &["bench crystal"],
+        options: Options::Named(&[
+            "format",
+            "guest",
+            "memory",
+            "cpus",
+            "clock",
+            "create",
+            "seed",
+            "erase",
+            "erase_signature",
+            "allow_device",
+        ]),
+        mean: |given| !given.has("show_fio"),
+        why: "--show-fio runs nothing",
+    },
+    Rule {
+        verbs: &["array scrub"],
+        options: Options::Named(&["wait"]),
+        mean: |given| !given.is_any("action", &["pause"]),
+        why: "what is paused does not end",
+    },
+    Rule {
+        verbs: &["cache salvage"],
+        options: Options::Named(&["allow_device", "raw"]),
+        mean: |given| given.has("write"),
+        why: "without --write the device is only read",
+    },
+    Rule {
+        verbs: &["cache flush"],
+        options: Options::Named(&["allow_device", "raw"]),
+        // No array's name has parentheses.
+        mean: |given| given.text("cache").is_none_or(|cache| cache.contains('(')),
+        why: "an array that runs has its devices open already",
+    },
+    Rule {
+        verbs: &["report"],
+        options: Options::Named(REPORTS),
+        mean: |given| !given.has("json"),
+        why: "--json prints the report in a form of its own; leave one of them out",
+    },
+    Rule {
+        verbs: &["report"],
+        options: Options::Named(&["lang"]),
+        mean: |given| {
+            let any = |files: &[&str]| files.iter().any(|file| given.has(file));
+            !given.has("json") && (!any(REPORTS) || any(REPORTS_IN_WORDS))
+        },
+        why: "what programs read is the same in every language",
+    },
+    Rule {
+        verbs: &["history"],
+        options: Options::Named(&["svg"]),
+        mean: |given| !given.has("json"),
+        why: "--json prints the figures in a form of its own; leave one of them out",
+    },
+    Rule {
+        verbs: &["monitor"],
+        options: Options::Named(&["every"]),
+        mean: |given| !given.has("once"),
+        why: "with --once the arrays are asked once",
+    },
+    Rule {
+        verbs: &["pull"],
+        options: Options::AllBut(&["replay", "state_time", "target"]),
+        mean: |given| !given.has("replay"),
+        why: "a state that was kept is made again as it was",
+    },
+    Rule {
+        verbs: &["pull"],
+        options: Options::Named(&["cache", "cache_age"]),
+        mean: |given| {
+            given.is_any("device", &["typical"]) && given.is_any("event", &["power", "yank"])
+        },
+        why: "it is for a cache that is lost: --device typical, --event power or yank",
+    },
+    Rule {
+        verbs: &["pull"],
+        options: Options::Named(&["tear"]),
+        mean: |given| !given.is_any("device", &["model"]),
+        why: "a modelled drive has a unit of its own",
+    },
+    Rule {
+        verbs: &["guest run"],
+        options: Options::Named(&["cut_loses", "then", "images"]),
+        mean: |given| given.has("cut_at") || given.has("cut_at_request"),
+        why: "it is for a power cut: --cut-at or --cut-at-request says when",
+    },
+    Rule {
+        verbs: &["guest run"],
+        options: Options::Named(&["processor"]),
+        mean: |_| false,
+        why: "it is for bench --guest: what calls of other programs cost is not known",
+    },
+];
+
+/// Refuses what was typed and means nothing together with the rest of it.
+///
+/// # Errors
+/// The option, why it means nothing here, and where it would mean something.
+pub(crate) fn check(command: &Command, matches: &ArgMatches) -> Result<(), Failure> {
+    let given = Given::of(command, matches);
+    let here = |verb: &&str| {
+        given.verb.strip_prefix(*verb).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    };
+    for rule in RULES.iter().filter(|rule| rule.verbs.iter().any(here)) {
+        let stray = given
+            .command
+            .get_arguments()
+            .find(|argument| rule.options.have(argument) && given.has(argument.get_id().as_str()));
+        if let Some(option) = stray
+            && !(rule.mean)(&given)
+        {
+            let name = option.get_long().map_or_else(
+                || option.get_short().map_or(String::new(), |letter| format!("-{letter}")),
+                |long| format!("--{long}"),
+            );
+            return Err(Failure::usage(format!("{name}: {}", rule.why)));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,375 @@
+//! All verbs, in the contexts that they have, with each of their options: what means something is
+//! read, and all else is refused.
+
+use clap::{Arg, CommandFactory};
+
+use super::*;
+use crate::arguments::Arguments;
+
+/// Which options of a verb mean something in a context.
+enum Mean {
+    All,
+    AllBut(&'static [&'static [&'static str]]),
+    Only(&'static [&'static [&'static str]]),
+}
+
+use Mean::{All, AllBut, Only};
+
+impl Mean {
+    fn has(&self, id: &str) -> bool {
+        match self {
+            All => true,
+            AllBut(lists) => !lists.iter().any(|ids| ids.contains(&id)),
+            Only(lists) => lists.iter().any(|ids| ids.contains(&id)),
+        }
+    }
+}
+
+const CONSENTS: &[&str] = &["erase", "erase_signature", "allow_device"];
+/// What shapes a plan of one line.
+#[rustfmt::skip]
+const LINE: &[&str] = &["prepare", "cleanup", "figures", "level", "fs", "chunk", "members",
+    "member_size", "member_dir"];
+/// What a run is told that begins.
+#[rustfmt::skip]
+const BEGINS: &[&str] = &["set", "output", "shard", "until", "budget", "on", "partition", "nodes",
+    "shards"];
+/// What says what a guest is.
+#[rustfmt::skip]
+const GUEST: &[&str] = &["stack", "disk_size", "fs", "make_options", "mount_options",
+    "image", "image_size", "image_io", "outer_fs", "outer_make_options", "outer_mount_options", "md",
+    "state", "scheduler", "read_ahead", "max_request", "queue_depth", "processor", "write_cache"];
+/// What a guest has of its own.
+#[rustfmt::skip]
+const MACHINE: &[&str] = &["cpus", "clock", "create", "erase", "erase_signature", "allow_device"];
+/// With these a run's array is made anew.
+const FROM: &[&str] = &["member", "store", "mount", "erase", "erase_signature"];
+/// What makes a workload for a simulation.
+const MADE: &[&str] = &["scan", "scan_blocks", "blocks", "accesses", "seed", "zipf"];
+
+/// Verb, the rest of the line, and what means something there. A verb with one context has a line;
+/// every verb has one.
+#[rustfmt::skip]
+const CONTEXTS: &[(&str, &str, Mean)] = &[
+    ("check", "", All),
+    ("drives", "", All),
+    ("bench", "--import x", All),
+    ("bench list", "", All),
+    ("bench explain", "depth", All),
+    // `--in-guest` is what the program tells itself.
+    ("bench bonnie", "dir", AllBut(&[GUEST, &["machine"]])),
+    ("bench bonnie", "dir --format bonnie-csv --json", Only(&[])),
+    ("bench bonnie", "--guest --stack model:x", AllBut(&[MACHINE, &["machine"]])),
+    ("bench crystal", "file.img", AllBut(&[GUEST])),
+    ("bench crystal", "file.img --format crystal --json", Only(&[])),
+    ("bench crystal", "file.img --show-fio", AllBut(&[GUEST, MACHINE, &["guest", "format",
+        "memory", "seed"]])),
+    ("bench hdparm", "file.img", AllBut(&[GUEST, CONSENTS, &["create"]])),
+    ("bench hdparm", "--guest --stack model:x", AllBut(&[MACHINE])),
+    ("bench depth", "model:x", AllBut(&[GUEST])),
+    ("bench depth", "file.img --read-only", AllBut(&[GUEST, CONSENTS, &["create"]])),
+    ("bench depth", "--guest --stack model:x", AllBut(&[MACHINE])),
+    ("bench devtest", "file.img", AllBut(&[GUEST])),
+    ("bench devtest", "file.img --read-only", AllBut(&[GUEST, CONSENTS, &["create"]])),
+    ("bench devtest", "--guest --stack model:x", AllBut(&[MACHINE])),
+    ("bench copy", "dir", AllBut(&[GUEST])),
+    ("bench copy", "--guest --stack model:x --fs ext4", AllBut(&[MACHINE])),
+    ("bench command", "--guest --stack model:x", AllBut(&[MACHINE])),
+    ("bench fio", "--guest --stack model:x", AllBut(&[MACHINE])),
+    ("plan new", "", All),
+    ("plan list", "", All),
+    ("plan check", "p.toml", All),
+    ("plan show", "p.toml", All),
+    ("array examine", "a", All),
+    ("array scan", "a", All),
+    ("array create", "t --level 5 --member a b c", All),
+    ("array assemble", "a", All),
+    ("array status", "a", All),
+    ("array start", "ram:1MiB", AllBut(&[FROM])),
+    ("array start", "x --read-only", AllBut(&[FROM, &["create", "size"]])),
+    ("array start", "--from RUN", All),
+    ("array start", "x --foreground", AllBut(&[FROM, &["run"]])),
+    ("array incremental", "a", All),
+    ("array serve", "", All),
+    ("array stop", "t", All),
+    ("array list", "", All),
+    ("array mount", "t dir", All),
+    ("array umount", "t", All),
+    ("array fail", "t 1", All),
+    ("array remove", "t 1", All),
+    ("array add", "t a", All),
+    ("array replace", "t 1 a", All),
+    ("array scrub", "t", All),
+    ("array scrub", "t pause", AllBut(&[&["wait"]])),
+    ("array speed", "t", All),
+    ("array log", "t", All),
+    ("array destroy", "a", All),
+    ("array guess", "a b", All),
+    ("array write", "a b", All),
+    ("cache simulate", "run.trace", AllBut(&[MADE])),
+    ("cache simulate", "--zipf 1", AllBut(&[&["scan_blocks"]])),
+    ("cache simulate", "--zipf 1 --scan 0.2", All),
+    ("cache status", "t", All),
+    ("cache resize", "t 1MiB", All),
+    ("cache salvage", "store", AllBut(&[&["write", "allow_device", "raw"]])),
+    ("cache salvage", "store disk --write", AllBut(&[&["file"]])),
+    ("cache flush", "tank", AllBut(&[&["allow_device", "raw"]])),
+    ("cache flush", "cache(a,b)", All),
+    ("overlay show", "d", All),
+    ("overlay commit", "o", All),
+    ("overlay discard", "d", All),
+    // Whether `--more` names a finished run is seen when it is looked at.
+    ("run", "p.toml", Only(&[BEGINS, CONSENTS, &["more"]])),
+    ("run", "--command c", Only(&[LINE, BEGINS, CONSENTS, &["print_plan"]])),
+    ("run", "--command c --print-plan", Only(&[LINE])),
+    ("run", "--resume RUN", Only(&[&["budget", "allow_change", "on", "erase", "erase_signature", "allow_device"]])),
+    ("run", "--on slurm p.toml", Only(&[&["set", "output", "budget", "partition", "nodes", "shards", "erase", "erase_signature", "allow_device"]])),
+    ("run", "--on slurm --resume RUN", Only(&[])),
+    ("run", "--shard 1/2 p.toml", Only(&[&["set", "output", "budget", "erase", "erase_signature", "allow_device"]])),
+    ("run", "--more 8 RUN", Only(&[&["budget", "allow_change", "erase", "erase_signature", "allow_device", "set", "output"]])),
+    ("run", "--until decided RUN", Only(&[&["budget", "allow_change", "erase", "erase_signature", "allow_device", "set", "output"]])),
+    ("watch", "RUN", All),
+    ("merge", "a b --output c", All),
+    ("report", "RUN", All),
+    ("report", "RUN --json", Only(&[])),
+    ("report", "RUN --csv -", All),
+    ("compare", "a b", All),
+    ("history", "dir", All),
+    ("history", "dir --json", AllBut(&[&["svg"]])),
+    ("export", "RUN", AllBut(&[&["hide"]])),
+    ("monitor", "", AllBut(&[&["once"]])),
+    ("monitor", "--once --state f", AllBut(&[&["every", "metrics"]])),
+    ("ui", "", All),
+    ("pull", "ram:1MiB", AllBut(&[&["replay"]])),
+    ("pull", "ram:1MiB --event kill", AllBut(&[&["replay", "cache", "cache_age"]])),
+    ("pull", "ram:1MiB --device strict", AllBut(&[&["replay", "cache", "cache_age"]])),
+    ("pull", "ram:1MiB --device model", AllBut(&[&["replay", "cache", "cache_age", "tear"]])),
+    ("pull", "--replay f", Only(&[&["state_time"]])),
+    ("pull-worker", "", All),
+    ("pull-test", "", All),
+    ("model list", "", All),
+    ("model show", "m", All),
+    ("model fit", "m", All),
+    ("guest build", "", All),
+    ("guest check", "", All),
+    ("guest run", "--stack model:x true", AllBut(&[&["cut_loses", "then", "images", "processor"]])),
+    ("guest run", "--cut-at 1s --fs ext4 true", AllBut(&[&["cut_at_request", "processor"]])),
+    ("guest work", "t", All),
+    ("completions", "bash", All),
+    ("man", "", All),
+];
+
+/// What has one form alone and cannot be JSON.
+const NO_JSON: &[&str] = &["array serve", "guest work", "plan new", "completions", "man"];
+
+/// Words that go with an option that asks for another one.
+const WITH: &[(&str, &str, &str)] = &[
+    ("bench", "output", ""),
+    ("array start", "tls_cert", "--tls-key k"),
+    ("array start", "tls_key", "--tls-cert c"),
+    ("array start", "tls_clients", "--tls-cert c --tls-key k"),
+    ("array start", "size", "--create"),
+    ("cache simulate", "scan_blocks", "--scan 0.2"),
+    ("cache salvage", "write", "disk"),
+    ("run", "partition", "--on slurm"),
+    ("run", "nodes", "--on slurm"),
+    ("run", "shards", "--on slurm"),
+    ("report", "badge_of", "--badge b"),
+    ("report", "lang", "--md -"),
+    ("export", "hide", "--anonymous"),
+    ("monitor", "once", "--state f"),
+    ("bench", "make_options", "--fs ext4"),
+    ("bench", "mount_options", "--fs ext4"),
+    ("bench", "image", "--fs ext4"),
+    ("bench", "image_size", "--fs ext4 --image raw"),
+    ("bench", "image_io", "--fs ext4 --image raw"),
+    ("bench", "outer_fs", "--fs ext4 --image raw"),
+    ("bench", "outer_make_options", "--fs ext4 --image raw"),
+    ("bench", "outer_mount_options", "--fs ext4 --image raw"),
+    ("guest run", "make_options", "--fs ext4"),
+    ("guest run", "mount_options", "--fs ext4"),
+    ("guest run", "image", "--fs ext4"),
+    ("guest run", "image_size", "--fs ext4 --image raw"),
+    ("guest run", "image_io", "--fs ext4 --image raw"),
+    ("guest run", "outer_fs", "--fs ext4 --image raw"),
+    ("guest run", "outer_make_options", "--fs ext4 --image raw"),
+    ("guest run", "outer_mount_options", "--fs ext4 --image raw"),
+];
+
+/// A value that an option takes.
+fn sample(argument: &Arg) -> String {
+    let known = argument.get_possible_values();
+    if let Some(last) = known.last() {
+        return last.get_name().to_owned();
+    }
+    match argument.get_id().as_str() {
+        "shard" => "1/2",
+        "metrics" => "127.0.0.1:0",
+        "lose_member" => "random",
+        "state" => "degraded",
+        "seed" | "margin" | "cache" => "2",
+        "zipf" | "scan" => "0.5",
+        _ => match argument.get_value_names().and_then(|names| names.first()).map(|name| &**name) {
+            Some("N" | "BLOCKS" | "K" | "MIB") => "2",
+            _ => "x",
+        },
+    }
+    .to_owned()
+}
+
+/// The option as it is typed; `None` for what stands in its place without a name.
+fn typed(argument: &Arg) -> Option<Vec<String>> {
+    let name = match (argument.get_long(), argument.get_short()) {
+        (Some(long), _) => format!("--{long}"),
+        (None, Some(letter)) => format!("-{letter}"),
+        (None, None) => return None,
+    };
+    if !argument.get_action().takes_values() {
+        return Some(vec![name]);
+    }
+    let value = sample(argument);
+    Some(match argument.is_require_equals_set() {
+        true => vec![format!("{name}={value}")],
+        false => vec![name, value],
+    })
+}
+
+/// Why a line is refused; `None` when it is not.
+fn refusal(words: &[String]) -> Option<String> {
+    let mut command = Arguments::command();
+    let line = std::iter::once("raidloom".to_owned()).chain(words.iter().cloned());
+    match crate::parse(&mut command, line.map(Into::into)) {
+        Err(error) => Some(error.to_string()),
+        Ok((_, matches)) => check(&command, &matches).err().map(|failure| failure.to_string()),
+    }
+}
+
+fn words(text: &str) -> impl Iterator<Item = String> {
+    text.split_whitespace().map(str::to_owned)
+}
+
+/// The verbs that can be named, hidden ones too, with their options.
+fn verbs(command: &Command, path: &str, found: &mut Vec<(String, Vec<Arg>)>) {
+    for verb in command.get_subcommands().filter(|verb| verb.get_name() != "help") {
+        let path = format!("{path} {}", verb.get_name()).trim().to_owned();
+        let own = |argument: &&Arg| {
+            !argument.is_global_set() && !["help", "version"].contains(&argument.get_id().as_str())
+        };
+        let is_group = verb.has_subcommands();
+        if !is_group || path == "bench" {
+            found.push((path.clone(), verb.get_arguments().filter(own).cloned().collect()));
+        }
+        verbs(verb, &path, found);
+    }
+}
+
+fn all_verbs() -> Vec<(String, Vec<Arg>)> {
+    let mut command = Arguments::command();
+    command.build();
+    let mut found = Vec::new();
+    verbs(&command, "", &mut found);
+    found
+}
+
+/// "An option that means nothing here is refused", each option of each verb in each context.
+#[test]
+fn an_option_means_something_or_is_refused() {
+    let mut wrong = Vec::new();
+    let mut tried = 0;
+    for (verb, options) in all_verbs() {
+        let contexts: Vec<_> = CONTEXTS.iter().filter(|(known, ..)| *known == verb).collect();
+        assert!(!contexts.is_empty(), "{verb}: in which contexts is it used?");
+        for (_, rest, mean) in contexts {
+            let base: Vec<String> = words(&verb).collect();
+            let tail: Vec<String> = words(rest).collect();
+            for option in &options {
+                let id = option.get_id().as_str();
+                let Some(typed) = typed(option) else { continue };
+                // What is there already, and what it is told twice.
+                if tail.iter().any(|word| typed[0].starts_with(word.as_str())) {
+                    continue;
+                }
+                tried += 1;
+                let with = WITH
+                    .iter()
+                    .find(|(of, known, _)| verb.starts_with(of) && *known == id)
+                    .map_or("", |(_, _, with)| *with);
+                let with = if mean.has(id) { with } else { "" };
+                // A flag that is there already is not said twice, nor is its value.
+                let mut is_there = false;
+                let with = words(with).filter(|word| {
+                    is_there = if word.starts_with('-') { tail.contains(word) } else { is_there };
+                    !is_there
+                });
+                let takes_many = option.get_num_args().is_some_and(|count| count.max_values() > 1);
+                let (first, last) = match takes_many {
+                    true => (tail.clone(), typed),
+                    false => (typed, tail.clone()),
+                };
+                let line: Vec<String> =
+                    base.iter().cloned().chain(with).chain(first).chain(last).collect();
+                match (refusal(&line), mean.has(id)) {
+                    (None, false) => wrong.push(format!("{}: passed over", line.join(" "))),
+                    (Some(why), true) => wrong.push(format!("{}: {why}", line.join(" "))),
+                    _ => (),
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(tried > 500, "only {tried} were tried");
+}
+
+/// The table above can be wrong: every line without a further option is one that can be typed.
+#[test]
+fn every_context_is_one_that_can_be_typed() {
+    for (verb, rest, mean) in CONTEXTS {
+        let line: Vec<String> = words(verb).chain(words(rest)).collect();
+        // A context with nothing in it is there for being refused.
+        let is_refused = matches!(mean, Only([])) && !rest.contains("RUN");
+        let why = refusal(&line);
+        assert_eq!(why.is_some(), is_refused, "{}: {why:?}", line.join(" "));
+    }
+}
+
+/// Where there is only one form, `--json` is not passed over.
+#[test]
+fn json_is_refused_where_nothing_is_json() {
+    for (verb, rest, _) in CONTEXTS {
+        let line: Vec<String> = words(verb).chain(words("--json")).chain(words(rest)).collect();
+        if refusal(&words(verb).chain(words(rest)).collect::<Vec<_>>()).is_some()
+            || rest.contains("--json")
+        {
+            continue;
+        }
+        let one_form = NO_JSON.contains(verb)
+            || ["--print-plan", "--csv"].iter().any(|flag| rest.contains(flag));
+        assert_eq!(refusal(&line).is_some(), one_form, "{}", line.join(" "));
+    }
+}
+
+/// A rule that no verb has, or an option that no verb of it has, is a misspelling.
+#[test]
+fn rules_are_about_verbs_and_options_that_there_are() {
+    let all = all_verbs();
+    for rule in RULES {
+        for verb in rule.verbs {
+            let below: Vec<_> = all
+                .iter()
+                .filter(|(name, _)| {
+                    name.strip_prefix(*verb)
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+                })
+                .collect();
+            assert!(!below.is_empty(), "{verb}");
+        }
+        let Options::Named(ids) = &rule.options else { continue };
+        for id in ids.iter().filter(|id| **id != "json") {
+            let is_there = all.iter().any(|(name, options)| {
+                rule.verbs.iter().any(|verb| name.starts_with(verb))
+                    && options.iter().any(|option| option.get_id() == *id)
+            });
+            assert!(is_there, "{:?}: {id}", rule.verbs);
+        }
+    }
+}
