@@ -34,7 +34,7 @@ use document::{Place, Reader};
 use host::Error;
 pub(crate) use members::{Leaf, MadeFile, leaves, map_leaves};
 pub use one_line::OneLine;
-pub use shipped::{Shipped, shipped};
+pub use shipped::{Shipped, shipped, shipped_text};
 pub use suite::setting_value;
 
 /// A plan file with every default filled in, and what it was read from.
@@ -63,8 +63,8 @@ pub fn starter() -> &'static str {
     include_str!("starter.toml")
 }
 
-/// Reads and resolves a plan file, or the shipped plan of that name. `overrides` are
-/// `dotted.key=value` settings from the command line.
+/// Reads and resolves a plan file, or the plan of that name that came with the program. `overrides`
+/// are `dotted.key=value` settings from the command line.
 ///
 /// # Errors
 /// A usage error of one line with file, line and column: what is wrong, and what was expected.
@@ -73,15 +73,12 @@ pub fn load(path: &Path, overrides: &[String]) -> Result<Resolved, Error> {
     resolve(&origin, &text, overrides)
 }
 
-/// What messages call a plan file, and its text.
+/// What messages call a plan file, or a plan that came with the program, and its text.
 ///
 /// # Errors
 /// A usage error when it cannot be read.
 pub fn read(path: &Path) -> Result<(String, String), Error> {
-    let path = &shipped::find(path)?;
-    let text = fs::read_to_string(path)
-        .map_err(|error| Error::usage(format!("reading the plan {}: {error}", path.display())))?;
-    Ok((path.to_string_lossy().into_owned(), text))
+    shipped::read(path)
 }
 
 /// Resolves the text of a plan; `origin` is what messages call it.
