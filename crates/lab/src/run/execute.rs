@@ -25,7 +25,7 @@ use crate::cell;
 use crate::estimate::{Estimate, Kind};
 use crate::order::Turn;
 use crate::plan::{map_leaves, suite};
-use crate::pull::{Program, run_apart};
+use crate::pull::{self, Program, run_apart};
 use crate::record::Record;
 use crate::shard::{self, Shard};
 use crate::{order, processor, stacks};
@@ -273,8 +273,10 @@ impl<'a> Execution<'a> {
                     observer.note(&note);
                     return Ok(Ended::Complete);
                 }
-                if !ready && self.opens_members() {
-                    members.make(self.guard, &self.own_members(), journal, self.stop)?;
+                if !ready {
+                    if self.opens_members() {
+                        members.make(self.guard, &self.own_members(), journal, self.stop)?;
+                    }
                     self.rehearse(journal, observer)?;
                 }
                 ready = true;
@@ -400,43 +402,81 @@ impl<'a> Execution<'a> {
         self.folder.join(MEMBERS)
     }
 
-    /// Opens every configuration once before the first trial: what cannot be opened is found out
+    /// Looks at every configuration once before the first trial: what cannot be opened is found out
     /// now and not in an hour. A file system that cannot be had here is no error: its trials say
     /// so.
+    ///
+    /// # Errors
+    /// What cannot be opened, and when no configuration at all can be measured here.
     fn rehearse(
         &mut self,
         journal: &mut Journal,
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
         let plan = self.plan;
+        let mut left_out: Vec<(&Configuration, String)> = Vec::new();
         for configuration in &plan.configurations {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            tracing::debug!(stack = configuration.stack, "can it be opened");
-            let reactor = (configuration.clock == Clock::Virtual).then(Reactor::virtual_clock);
-            if in_guest::is_wanted(configuration) {
-                if let Err(reason) = self.find_kernel() {
-                    self.leave_out(configuration, reason.to_string(), observer)?;
-                }
-                continue;
-            }
-            let opened = self.build(configuration, 0, reactor.as_ref());
-            let at = |error: Error| error.at(&configuration.stack);
-            opened.map_err(Error::from).and_then(Opened::end).map_err(at)?;
-            if Wanted::of(configuration)?.is_none() {
-                continue;
-            }
-            match self.attach(configuration, 0, journal) {
-                Ok(attached) => attached.take_away().map_err(at)?,
-                // The stack can be opened, so this is about the machine: no right to mount, no loop
-                // devices, no program that makes the file system, not in its kernel.
-                Err(reason) => {
-                    self.leave_out(configuration, reason.to_string(), observer)?;
-                }
+            tracing::debug!(stack = configuration.stack, "can it be measured");
+            if let Some(reason) = self.why_not(configuration, journal)? {
+                left_out.push((configuration, reason.to_string()));
             }
         }
+        if left_out.len() == plan.configurations.len() {
+            let mut reasons: Vec<String> = Vec::new();
+            for (_, reason) in left_out {
+                if !reasons.contains(&reason) {
+                    reasons.push(reason);
+                }
+            }
+            let reasons = reasons.join("; ");
+            return Err(Error::failed(format!(
+                "nothing of this plan can be measured here: {reasons}"
+            )));
+        }
+        for (configuration, reason) in left_out {
+            self.leave_out(configuration, reason, observer)?;
+        }
         Ok(())
+    }
+
+    /// Opens a configuration and takes it away again: why this machine cannot measure it, if it
+    /// cannot.
+    fn why_not(
+        &mut self,
+        configuration: &Configuration,
+        journal: &mut Journal,
+    ) -> Result<Option<Error>, Error> {
+        // Pull tests alone: each makes its own drives.
+        let pulls_only = !self.opens_members();
+        if in_guest::is_wanted(configuration) {
+            return Ok(match pulls_only {
+                true => Kernel::find().err().map(Error::from),
+                false => self.find_kernel().err(),
+            });
+        }
+        if pulls_only {
+            return Ok(pull::may_mount_or_why().err());
+        }
+        let at = |error: Error| error.at(&configuration.stack);
+        let reactor = (configuration.clock == Clock::Virtual).then(Reactor::virtual_clock);
+        let opened = self.build(configuration, 0, reactor.as_ref());
+        opened.map_err(Error::from).and_then(Opened::end).map_err(at)?;
+        if Wanted::of(configuration)?.is_none() {
+            return Ok(None);
+        }
+        match self.attach(configuration, 0, journal) {
+            Ok(attached) => attached.take_away().map(|()| None).map_err(at),
+            // The stack can be opened, so this is about the machine: no right to mount, no loop
+            // devices, no program that makes the file system, not in its kernel.
+            Err(reason) if pull::may_mount() => Ok(Some(reason)),
+            Err(reason) => Ok(Some(Error::failed(format!(
+                "a file system is mounted, which only root may do: run it as root, or where the \
+                plan has modelled disks in a guest (place = \"guest\") ({reason})"
+            )))),
+        }
     }
 
     /// Says that a configuration is not measured on this machine: its trials say so.
