@@ -453,16 +453,21 @@ fn visit_time(plan: &Plan, configuration: &Configuration, prepared_bytes: u64) -
         .iter()
         .map(|workload| suite::planned_time(plan, workload, configuration))
         .sum();
-    let is_made_here =
-        target_of(configuration) == TargetKind::Folder && !in_guest::is_wanted(configuration);
-    let image_bytes = image::written_bytes(configuration);
-    let made = match (is_made_here, image_bytes) {
-        (true, 0) => FILE_SYSTEM,
-        (true, _) => FILE_SYSTEM * 2,
-        // Of a device, or in a guest: there an image is made at each boot.
-        (false, bytes) => suite::guest_writing(bytes) * suite::groups(plan).len() as u32,
-    };
+    let pulls_only = plan.workloads.iter().all(results::safety::is_pull);
+    let made = if pulls_only { Duration::ZERO } else { planned_mounting(configuration) };
     tests + made + suite::planned_preparing(prepared_bytes)
+}
+
+/// How long a visit takes to make the file systems of a configuration and to take them away again.
+/// In a guest that is part of its boot.
+pub(crate) fn planned_mounting(configuration: &Configuration) -> Duration {
+    if target_of(configuration) != TargetKind::Folder || in_guest::is_wanted(configuration) {
+        return Duration::ZERO;
+    }
+    match image::written_bytes(configuration) {
+        0 => FILE_SYSTEM,
+        _ => FILE_SYSTEM * 2,
+    }
 }
 
 /// A path as it has to be written so that it means the same wherever the run is resumed.

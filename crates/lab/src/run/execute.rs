@@ -22,7 +22,7 @@ use super::rows::{self, Ground as RowGround};
 use super::written::{add_written, prepared_for};
 use super::{Ended, Observer, Progress, pulled};
 use crate::cell;
-use crate::estimate::{Estimate, Kind};
+use crate::estimate::{Estimate, Ground, Kind, Task};
 use crate::order::Turn;
 use crate::plan::{map_leaves, suite};
 use crate::pull::{self, Program, run_apart};
@@ -597,14 +597,25 @@ impl<'a> Execution<'a> {
                 let configuration = &self.plan.configurations[turn.configuration];
                 let visit = Visit { block, position, turn, configuration };
                 let size_bytes = sizes[turn.configuration];
+                let mut is_mounted = false;
                 for group in self.parts(&visit) {
                     let missing = self.missing(&visit, &group);
+                    let step = |task| (kind(configuration, task), turn.configuration);
                     if !missing.is_empty() && configuration.clock == Clock::Wall {
                         let bytes =
                             suite::prepared_bytes(self.plan, &group, configuration, size_bytes);
                         let preparing = suite::planned_preparing(bytes)
                             + Duration::from_secs_f64(self.plan.schedule.rest_seconds);
-                        estimate.plan(self.kind(configuration.clock, None), preparing);
+                        let (kind, index) = step(Task::Preparing);
+                        estimate.plan(kind, index, preparing);
+                    }
+                    let mounting = crate::plan::planned_mounting(configuration);
+                    if !missing.is_empty() && !mounting.is_zero() && !self.is_pull(&group) {
+                        let (kind, index) = step(Task::Mounting);
+                        // Once for all of the visit.
+                        if !std::mem::replace(&mut is_mounted, true) {
+                            estimate.plan(kind, index, mounting);
+                        }
                     }
                     for workload in missing {
                         let planned = suite::planned_time(
@@ -612,7 +623,8 @@ impl<'a> Execution<'a> {
                             &self.plan.workloads[workload],
                             configuration,
                         );
-                        estimate.plan(self.kind(configuration.clock, Some(workload)), planned);
+                        let (kind, index) = step(Task::Workload(workload));
+                        estimate.plan(kind, index, planned);
                     }
                 }
             }
@@ -621,10 +633,9 @@ impl<'a> Execution<'a> {
         Ok(())
     }
 
-    /// A kind of step: preparing, or a workload, on a clock.
-    fn kind(&self, clock: Clock, workload: Option<usize>) -> Kind {
-        let step = workload.map_or(0, |workload| workload + 1);
-        Kind(2 * step + usize::from(clock == Clock::Wall))
+    /// A step of a visit was done.
+    fn step_done(&mut self, visit: &Visit<'_>, task: Task, took: Duration) {
+        self.estimate.done(kind(visit.configuration, task), visit.turn.configuration, took);
     }
 
     /// A configuration's stack, its files by their paths. What caches have kept in files of the
@@ -878,11 +889,18 @@ impl<'a> Execution<'a> {
         observer: &mut dyn Observer,
     ) -> Result<(), Broken> {
         if let Some(reason) = self.unfit.get(&visit.configuration.id).cloned() {
+            let index = visit.turn.configuration;
+            self.estimate.passed(kind(visit.configuration, Task::Mounting), index);
+            for _ in groups {
+                self.estimate.passed(kind(visit.configuration, Task::Preparing), index);
+            }
             let workloads: Vec<usize> = groups.concat();
             return self.skip(visit, &workloads, &reason, observer);
         }
         let seed = order::visit_seed(self.plan, visit.configuration, visit.block);
+        let begun = Instant::now();
         let attached = self.attach(visit.configuration, seed, journal)?;
+        let attaching = begun.elapsed();
         let reactor = wall_reactor()?;
         self.rest(&reactor)?;
         let notes = self.notes(visit, &attached.notes())?;
@@ -902,7 +920,10 @@ impl<'a> Execution<'a> {
         }
         // Its ring may hold files of the suites.
         drop(reactor);
-        Ok(attached.take_away()?)
+        let ending = Instant::now();
+        attached.take_away()?;
+        self.step_done(visit, Task::Mounting, attaching + ending.elapsed());
+        Ok(())
     }
 
     /// What is to be known of every trial of a visit in real time.
@@ -925,7 +946,7 @@ impl<'a> Execution<'a> {
     pub(super) fn prepared(&mut self, visit: &Visit<'_>) {
         let clock = visit.configuration.clock;
         if clock == Clock::Wall {
-            self.estimate.done(self.kind(clock, None), self.trial_begun.elapsed());
+            self.step_done(visit, Task::Preparing, self.trial_begun.elapsed());
         }
     }
 
@@ -999,7 +1020,12 @@ impl<'a> Execution<'a> {
         if course.is_race() || course.is_until_decided() {
             self.trials.push(trial.clone());
         }
-        self.estimate.done(self.kind(clock, Some(workload)), self.trial_begun.elapsed());
+        let task = Task::Workload(workload);
+        if trial.metrics.is_empty() {
+            self.estimate.passed(kind(visit.configuration, task), visit.turn.configuration);
+        } else {
+            self.step_done(visit, task, self.trial_begun.elapsed());
+        }
         observer.trial_recorded(plan, &self.progress(visit, &planned.name), &trial);
         Ok(())
     }
@@ -1017,6 +1043,16 @@ impl<'a> Execution<'a> {
             left: self.estimate.left(),
         }
     }
+}
+
+/// A kind of step of a configuration.
+fn kind(configuration: &Configuration, task: Task) -> Kind {
+    let ground = match configuration.clock {
+        _ if in_guest::is_wanted(configuration) => Ground::Guest,
+        Clock::Virtual => Ground::Modelled,
+        Clock::Wall => Ground::Measured,
+    };
+    Kind { ground, task }
 }
 
 pub(super) fn wall_reactor() -> Result<Reactor, Error> {
