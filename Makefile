@@ -25,7 +25,7 @@ help:
 	@echo "make build    build raidloom: $(RAIDLOOM)"
 	@echo "make static   the same as one file that needs no library: target/$(MUSL)/release/raidloom"
 	@echo "make reproducible  build program and package twice, in two folders, and compare them byte by byte"
-	@echo "make install  put what was built, its manual pages, completions, plans, systemd units and udev rule under $(PREFIX) (PREFIX=, DESTDIR=)"
+	@echo "make install  put what was built, its manual pages, completions, systemd units and udev rule under $(PREFIX) (PREFIX=, DESTDIR=)"
 	@echo "make uninstall  take all of it away again"
 	@echo "make deb      a Debian package, in target/debian (needs cargo-deb)"
 	@echo "make clean    remove what was built"
@@ -67,13 +67,11 @@ install:
 	install -D -m 755 $(RAIDLOOM) $(DESTDIR)$(PREFIX)/bin/raidloom
 	strip $(DESTDIR)$(PREFIX)/bin/raidloom
 	install -d $(SHARE)/man/man1 $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions \
-		$(SHARE)/fish/vendor_completions.d $(SHARE)/raidloom/plans $(SHARE)/raidloom/models
+		$(SHARE)/fish/vendor_completions.d
 	$(RAIDLOOM) --quiet man --to $(SHARE)/man/man1
 	$(RAIDLOOM) completions bash > $(SHARE)/bash-completion/completions/raidloom
 	$(RAIDLOOM) completions zsh > $(SHARE)/zsh/site-functions/_raidloom
 	$(RAIDLOOM) completions fish > $(SHARE)/fish/vendor_completions.d/raidloom.fish
-	install -m 644 plans/*.toml $(SHARE)/raidloom/plans
-	install -m 644 models/*.toml $(SHARE)/raidloom/models
 	install -d $(UNITS)
 	for unit in packaging/*.service packaging/*.timer; do \
 		sed 's|/usr/local/bin/|$(PREFIX)/bin/|' $$unit > $(UNITS)/$${unit##*/} && chmod 644 $(UNITS)/$${unit##*/} || exit 1; \
@@ -85,11 +83,12 @@ uninstall:
 		$(SHARE)/bash-completion/completions/raidloom $(SHARE)/zsh/site-functions/_raidloom \
 		$(SHARE)/fish/vendor_completions.d/raidloom.fish $(UNITS)/raidloom@.service $(UNITS)/raidloom-*.service \
 		$(UNITS)/raidloom-*.timer $(RULES)/90-raidloom.rules
-	rm -rf $(SHARE)/raidloom
 
-# What install puts is what the package holds.
-deb: build
+# What install puts is what the package holds. What is missing is said before anything is built.
+deb:
+	@tools/need deb
 	@cargo deb --version >/dev/null 2>&1 || { echo "missing: cargo-deb: cargo install --locked cargo-deb"; exit 1; }
+	$(MAKE) --no-print-directory build
 	rm -rf target/package
 	$(MAKE) --silent install DESTDIR=target/package PREFIX=/usr
 	cargo deb --no-build --locked --package raidloom

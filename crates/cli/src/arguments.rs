@@ -833,6 +833,7 @@ pub(crate) enum PlanVerb {
     #[command(after_long_help = "\
 Examples:
   raidloom plan new > my-plan.toml
+  raidloom plan new stripe-size > my-plan.toml
   raidloom plan show my-plan.toml -s 'matrix.consistency=[\"resync\", \"bitmap\"]'
 
 Axes of the matrix: members, level, chunk, layout, metadata, consistency, bitmap, member_timeout,
@@ -840,7 +841,10 @@ cache, upkeep, file_system, make_options, mount_options, policy; image, image_si
 outer_file_system with its options; place = \"guest\" with array, memory, scheduler, read_ahead,
 max_request, queue_depth, write_cache, disk_size; every setting of the suites, as depth = [1, 4, 32]
 or workload.depth = [1, 4, 32]. docs/plan-files.md says what each means.")]
-    New,
+    New {
+        /// A name from `plan list`: the text of that plan, to be changed
+        name: Option<String>,
+    },
     /// List the plans that came with the program, and what each asks
     #[command(after_long_help = "\
 Examples:
@@ -848,8 +852,7 @@ Examples:
   raidloom plan show stripe-size
   raidloom run stripe-size
 
-Looked for beside the program (../share/raidloom/plans), then in $XDG_DATA_HOME and
-$XDG_DATA_DIRS.")]
+They are inside the program; `plan new NAME` prints one.")]
     List,
     /// Check a plan and say what is wrong with it
     #[command(after_long_help = "Examples:\n  raidloom plan check my-plan.toml")]

@@ -11,7 +11,10 @@ use crate::progress::duration;
 /// Runs one of the verbs.
 pub(crate) fn plan(output: &Output, verb: &PlanVerb) -> Result<(), Failure> {
     match verb {
-        PlanVerb::New => output.result(plan::starter()),
+        PlanVerb::New { name } => {
+            let text = name.as_deref().map_or_else(|| Ok(plan::starter()), plan::shipped_text)?;
+            output.result(text)
+        }
         PlanVerb::List => list(output),
         PlanVerb::Check(file) => {
             let resolved = plan::load(&file.plan, &file.set)?;
@@ -35,14 +38,8 @@ fn list(output: &Output) -> Result<(), Failure> {
     if output.json {
         return output.document(&json!(plans));
     }
-    if plans.is_empty() {
-        return output.result(
-            "no plans are installed beside this program (`make install` puts them there); in the \
-            source they are in plans/",
-        );
-    }
     let rows: Vec<Vec<String>> =
-        plans.into_iter().map(|plan| vec![plan.name, plan.question]).collect();
+        plans.into_iter().map(|plan| vec![plan.name.to_owned(), plan.question]).collect();
     output.result(&table(&["plan", "what it asks"], &rows, &[]))
 }
 

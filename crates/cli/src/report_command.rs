@@ -91,7 +91,7 @@ pub(crate) fn report(output: &Output, arguments: &ReportArguments) -> Result<(),
     }
     if output.json {
         output.result(&report::json(&run, &analysis))?;
-        return has_result(&analysis);
+        return has_result(&run, &analysis);
     }
     report::in_language(language(arguments.lang), || for_people(output, arguments, &run, &analysis))
 }
@@ -130,7 +130,7 @@ fn for_people(
         arguments.card.is_some() || arguments.badge.is_some() || arguments.parquet.is_some();
     if are_none && !has_other && wanted.iter().all(|(path, _)| path.is_none()) {
         terminal(output, run, analysis)?;
-        return has_result(analysis);
+        return has_result(run, analysis);
     }
     for (path, form) in wanted {
         let Some(path) = path else { continue };
@@ -143,7 +143,7 @@ fn for_people(
     if !are_none {
         return Ok(());
     }
-    has_result(analysis)
+    has_result(run, analysis)
 }
 
 /// Every trial, for programs.
@@ -194,9 +194,14 @@ fn write(output: &Output, path: &Path, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Exit code 5 for a finished run that was to compare configurations and of which no headline is
-/// valid.
-pub(crate) fn has_result(analysis: &Analysis) -> Result<(), Failure> {
+/// Exit code 5 for a run in which nothing could be measured, and for a finished run that was to
+/// compare configurations and of which no headline is valid.
+pub(crate) fn has_result(run: &Run, analysis: &Analysis) -> Result<(), Failure> {
+    if !run.trials.is_empty() && run.trials.iter().all(|trial| trial.metrics.is_empty()) {
+        return Err(Failure::invalid_results(
+            "nothing was measured: no trial has a figure (the report says why)",
+        ));
+    }
     let finished = analysis.trials_finished >= analysis.trials_planned;
     if !finished || !analysis.asks_for_headlines() || analysis.has_valid_headline() {
         return Ok(());

@@ -206,7 +206,7 @@ impl Report {
             report_command::terminal(output, run, analysis)?;
             output.result(&format!("report: {}", page.display()))?;
         }
-        report_command::has_result(analysis)
+        report_command::has_result(run, analysis)
     }
 }
 

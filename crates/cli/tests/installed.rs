@@ -20,7 +20,7 @@ fn make(target: &str, prefix: &Path, destination: &Path) {
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
 }
 
-/// `make install` puts a program that finds its plans from anywhere, a page for every verb, a rule
+/// `make install` puts a program that has its plans with it, a page for every verb, a rule
 /// of udev, and units that start the program where it was put; `make uninstall` leaves no file of
 /// it.
 #[test]
@@ -54,16 +54,21 @@ fn what_make_installs_works_and_is_taken_away_again() {
         Command::new(prefix.join("bin/raidloom"))
             .args(arguments)
             .current_dir(there.path())
-            .env("XDG_DATA_HOME", there.path())
-            .env("XDG_DATA_DIRS", there.path())
             .output()
             .unwrap()
     };
     let plans: Value =
         serde_json::from_slice(&installed(&["plan", "list", "--json"]).stdout).unwrap();
     assert!(plans.as_array().unwrap().iter().any(|plan| plan["name"] == "stripe-size"), "{plans}");
-    let shown = installed(&["plan", "show", "stripe-size"]);
-    assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
+    for name in ["stripe-size", "plans/stripe-size.toml"] {
+        let shown = installed(&["plan", "show", name]);
+        assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
+    }
+    // What it prints of a plan is a plan.
+    let text = installed(&["plan", "new", "chunk-and-depth"]).stdout;
+    fs::write(there.path().join("own.toml"), text).unwrap();
+    let checked = installed(&["plan", "check", "own.toml"]);
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
     let unknown = installed(&["plan", "check", "stripesize"]);
     let said = String::from_utf8(unknown.stderr).unwrap();
     assert!(said.contains("did you mean `stripe-size`?"), "{said}");

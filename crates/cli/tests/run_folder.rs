@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -173,4 +175,86 @@ fn a_run_is_watched_from_outside() {
     assert_eq!(said, "short: interrupted, 0 of 1 trials; raidloom run --resume run\n");
     let nowhere = place.shell("exec \"$RAIDLOOM\" watch nowhere").output().unwrap();
     assert_eq!(nowhere.status.code(), Some(2));
+}
+
+/// What only root may do is said before the first trial, and leaves no run without a figure: of
+/// file systems here, and of power cuts.
+#[test]
+fn what_needs_root_is_refused_before_the_first_trial() {
+    const NOBODY: u32 = 65534;
+    if !rustix::process::geteuid().is_root() {
+        testkit::skipped!("only root may be another user");
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+    // Nobody else may enter the folder that it was built in.
+    let program = place.path().join("raidloom");
+    fs::copy(env!("CARGO_BIN_EXE_raidloom"), &program).unwrap();
+    let small = "members.files.files.size=\"64MiB\"";
+    for (plan, set) in [("cache-effect-here", small), ("pull", "size=short")] {
+        let ended = Command::new(&program)
+            .args(["run", plan, "-s", set, "-o", "run"])
+            .current_dir(place.path())
+            .env("TMPDIR", place.path())
+            .env("HOME", place.path())
+            .env_remove("XDG_RUNTIME_DIR")
+            .stdin(Stdio::null())
+            .uid(NOBODY)
+            .gid(NOBODY)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(1), "{plan}: {said}");
+        assert!(said.contains("nothing of this plan can be measured here: "), "{plan}: {said}");
+        assert_eq!(said.matches("only root may do").count(), 1, "{plan}: {said}");
+        assert!(ended.stdout.is_empty() && !place.path().join("run").exists(), "{plan}: {said}");
+    }
+}
+
+/// A run whose trials all failed is no run that went well: neither when it ends nor when its report
+/// is asked for. One trial with a figure, and it is.
+#[test]
+fn a_run_without_any_figure_does_not_end_with_success() {
+    let place = Place::new("10ms");
+    assert!(place.shell(IGNORANT).output().unwrap().status.success());
+    let trials = place.path("run/trials.jsonl");
+    let recorded = fs::read_to_string(&trials).unwrap();
+    let report = || place.shell("exec \"$RAIDLOOM\" report run").output().unwrap();
+    assert_eq!(report().status.code(), Some(0));
+    let mut trial: Value = serde_json::from_str(recorded.lines().next().unwrap()).unwrap();
+    trial["metrics"] = json!({});
+    trial["flags"] = json!(["not measured: mkfs.ext4 failed"]);
+    fs::write(&trials, format!("{trial}\n")).unwrap();
+    let ended = report();
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(5), "{said}");
+    assert!(said.contains("nothing was measured: no trial has a figure"), "{said}");
+}
+
+/// Somebody's text of one disk has nothing to be compared with: its figures are what is shown, on
+/// the terminal, in the run's folder and as Markdown.
+#[test]
+fn an_import_of_one_file_shows_its_figures() {
+    let place = Place::new("10ms");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench/tests/corpus");
+    let figures =
+        [("SEQ128K Q32T1 read", "2200 MB/s"), ("RND4K Q1T1 write", "171 MB/s, 41800 IO/s")];
+    let text = place.path("mine.txt");
+    fs::copy(corpus.join("crystal-5.1.txt"), &text).unwrap();
+    for script in [
+        "exec \"$RAIDLOOM\" bench --import mine.txt -o imported",
+        "exec \"$RAIDLOOM\" report imported",
+        "exec \"$RAIDLOOM\" report imported --md -",
+        "cat imported/report.md",
+    ] {
+        let ended = place.shell(script).output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stdout);
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+        for (row, shown) in figures {
+            let has_both = |line: &str| line.contains(row) && line.contains(shown);
+            assert!(said.lines().any(has_both), "{script}: {row}: {said}");
+        }
+        assert!(!said.contains("No answer"), "{script}: there is no question: {said}");
+    }
 }

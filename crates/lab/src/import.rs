@@ -1,7 +1,7 @@
 //! Results of other tools as a run of ours, so that old figures sit beside new ones in one report.
 //!
 //! ```text
-//! old.txt, new.json, … ──> bench::format::import ──> one configuration a file, or one for each machine in it
+//! old.txt, new.json, … ──> bench::format::import ──> one configuration for each result in it
 //!                                                        (axis `source`), its rows as workloads and trials
 //!                                                    ──> the folder of a run: report and compare read it like any other
 //! ```
@@ -48,7 +48,7 @@ pub fn read_files(paths: &[PathBuf]) -> Result<Vec<ImportedFile>, Error> {
         let at = |text: String| Error::usage(format!("{}: {text}", path.display()));
         let bytes =
             host::files::read_named(path).map_err(|error| at(format!("reading it: {error}")))?;
-        let imported = format::import(&decoded(&bytes)).map_err(at)?;
+        let imported = format::import(&format::decoded(&bytes)).map_err(at)?;
         let stem = path
             .file_stem()
             .map_or_else(|| "-".to_owned(), |stem| stem.to_string_lossy().into_owned());
@@ -66,18 +66,6 @@ pub fn read_files(paths: &[PathBuf]) -> Result<Vec<ImportedFile>, Error> {
         }
     }
     Ok(files)
-}
-
-/// Bytes as text: UTF-8, or UTF-16 as Windows programs save it, told by its mark.
-fn decoded(bytes: &[u8]) -> String {
-    let words = |from: fn([u8; 2]) -> u16| {
-        bytes[2..].as_chunks::<2>().0.iter().map(|pair| from(*pair)).collect::<Vec<u16>>()
-    };
-    match bytes {
-        [0xff, 0xfe, ..] => String::from_utf16_lossy(&words(u16::from_le_bytes)),
-        [0xfe, 0xff, ..] => String::from_utf16_lossy(&words(u16::from_be_bytes)),
-        _ => String::from_utf8_lossy(bytes).into_owned(),
-    }
 }
 
 /// The files as one run; the first of each clock is the baseline of the others.

@@ -92,6 +92,14 @@ pub struct Now {
 }
 
 impl Now {
+    /// The same so many seconds later, nothing else being known.
+    fn after(mut self, seconds: f64) -> Now {
+        self.elapsed_seconds += seconds;
+        self.left_low_seconds = (self.left_low_seconds - seconds).max(0.0);
+        self.left_high_seconds = (self.left_high_seconds - seconds).max(0.0);
+        self
+    }
+
     /// What an observer is told, for others to read.
     #[must_use]
     pub fn of(plan: &Plan, progress: &Progress<'_>) -> Now {
@@ -291,9 +299,13 @@ pub fn tell_no_more(folder: &Path) {
     let _ = fs::remove_file(folder.join(PROGRESS));
 }
 
-/// What a process has said. One that was killed has left it behind.
+/// What a process has said, as of now: it says it when a trial begins, and a trial may be long. One
+/// that was killed has left it behind.
 pub(crate) fn told(folder: &Path) -> Option<Now> {
-    serde_json::from_slice(&run::read_file(folder, PROGRESS).ok()?).ok()
+    let now: Now = serde_json::from_slice(&run::read_file(folder, PROGRESS).ok()?).ok()?;
+    let said = fs::metadata(folder.join(PROGRESS)).and_then(|data| data.modified()).ok();
+    let since = said.and_then(|said| SystemTime::now().duration_since(said).ok());
+    Some(now.after(since.unwrap_or_default().as_secs_f64()))
 }
 
 fn whole_blocks(course: &Course<'_>, run: &Run) -> u32 {

@@ -47,6 +47,9 @@ pub(crate) fn decision<'a>(
     let Some(take) = &whole.headline.take else {
         let lead = say!(NO_DECISION);
         let (rest, open) = (open, String::new());
+        // Of the only configuration there is nothing to say of each kind either.
+        let alone = comparison.configurations.len() == 1;
+        let kinds = if alone { Vec::new() } else { kinds };
         let (score, sure) = (String::new(), String::new());
         return Some(Decision {
             is_sure: false,

@@ -75,6 +75,7 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
     for sentence in safety::by_grade(analysis) {
         let _ = write!(text, "\n{}\n", escaped(&sentence));
     }
+    put_figures(&mut text, run, analysis);
     if !analysis.warnings.is_empty() {
         let _ = write!(text, "\n## {}\n\n", say!(WARNINGS));
         for warning in sentences::warnings(analysis) {
@@ -104,14 +105,7 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
         let _ = write!(text, "\n## {}\n", say!(WHAT_EACH_SURVIVES));
         put_table(&mut text, &table);
     }
-    if !analysis.comparisons.is_empty() {
-        let _ = write!(text, "\n## {}\n", say!(RATIOS_BY_WORKLOAD));
-    }
-    for comparison in &analysis.comparisons {
-        for panel in table::panels(comparison) {
-            put_table(&mut text, &table::heat(run, comparison, &panel));
-        }
-    }
+    put_ratios(&mut text, run, analysis);
     let others = analysis.starts.iter().filter(|start| !start.without_raidloom.is_empty());
     for (number, start) in others.enumerate() {
         if number == 0 {
@@ -129,6 +123,30 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
     }
     // Each value was escaped where it was put in; this is for one that was forgotten.
     escape::text(&text).into_owned()
+}
+
+/// What was measured, where there is nothing to compare it with.
+fn put_figures(text: &mut String, run: &Run, analysis: &Analysis) {
+    let of = |comparison| table::figures_of(run, comparison);
+    let tables: Vec<Table> = analysis.comparisons.iter().filter_map(of).collect();
+    if !tables.is_empty() {
+        let _ = write!(text, "\n## {}\n", say!(MEASURED_FIGURES));
+    }
+    tables.iter().for_each(|table| put_table(text, table));
+}
+
+/// Ratio of each workload in each configuration but the baseline.
+fn put_ratios(text: &mut String, run: &Run, analysis: &Analysis) {
+    let of = |comparison| {
+        let panels =
+            table::panels(comparison).into_iter().filter(|panel| !panel.columns.is_empty());
+        panels.map(move |panel| table::heat(run, comparison, &panel))
+    };
+    let tables: Vec<Table> = analysis.comparisons.iter().flat_map(of).collect();
+    if !tables.is_empty() {
+        let _ = write!(text, "\n## {}\n", say!(RATIOS_BY_WORKLOAD));
+    }
+    tables.iter().for_each(|table| put_table(text, table));
 }
 
 /// Lines for a shell, in a fence that none of them can end.

@@ -276,6 +276,7 @@ fn no_answer(analysis: &Analysis, comparison: &Comparison, kind: &KindResult) ->
         None if analysis.trials_finished < analysis.trials_planned => {
             say!(NO_BLOCK_YET)
         }
+        None if comparison.configurations.len() == 1 => say!(ONLY_CONFIGURATION),
         None => {
             say!(NO_COMMON_BLOCK, baseline = label(comparison, &comparison.baseline))
         }

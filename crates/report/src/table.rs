@@ -249,6 +249,36 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Table {
     }
 }
 
+/// The figures of every cell of a comparison, where they are what the report is for: there is
+/// nothing to compare them with, or they were imported. `None` elsewhere, and where there are none.
+pub(crate) fn figures_of(run: &Run, comparison: &Comparison) -> Option<Table> {
+    let members = &comparison.configurations;
+    if members.len() > 1 && !run.is_imported() {
+        return None;
+    }
+    let row = |workload: &Workload| {
+        let cells: Vec<String> = members
+            .iter()
+            .map(|member| {
+                let cell = comparison.cell(&member.id, &workload.name);
+                cell.map_or_else(String::new, charts::figures)
+            })
+            .collect();
+        let has_any = cells.iter().any(|cell| !cell.is_empty());
+        has_any.then(|| [vec![numbers::workload(&workload.name)], cells].concat())
+    };
+    let rows: Vec<Vec<String>> = run.plan.workloads.iter().filter_map(row).collect();
+    let heads = members.iter().map(|member| number(label(comparison, &member.id)));
+    (!rows.is_empty()).then(|| Table {
+        caption: match comparison.name.as_str() {
+            "" => String::new(),
+            _ => comparison_title(comparison),
+        },
+        columns: [words(say!(WORKLOAD))].into_iter().chain(heads).collect(),
+        rows,
+    })
+}
+
 /// Every cell of a comparison by its workload's own metric.
 pub(crate) fn cells(run: &Run, comparison: &Comparison) -> Table {
     let mut rows = Vec::new();

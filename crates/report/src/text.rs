@@ -110,6 +110,7 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> Painted {
     for sentence in safety::by_grade(analysis) {
         out.wrapped(2, &sentence);
     }
+    out.figures(run, analysis);
     if !analysis.warnings.is_empty() {
         out.heading(&say!(READ_THIS_FIRST));
         for warning in sentences::warnings(analysis) {
@@ -203,6 +204,16 @@ impl Out {
             lines.push(line);
         }
         lines
+    }
+
+    /// What was measured, where there is nothing to compare it with.
+    fn figures(&mut self, run: &Run, analysis: &Analysis) {
+        let of = |comparison| table::figures_of(run, comparison);
+        let tables: Vec<Table> = analysis.comparisons.iter().filter_map(of).collect();
+        if !tables.is_empty() {
+            self.heading(&say!(MEASURED_FIGURES));
+        }
+        tables.iter().for_each(|table| self.table(table));
     }
 
     /// One row a configuration: its score in each kind of work, then in all of it with the

@@ -364,6 +364,11 @@ function flagsOf(rows) {
     (measured.get(`${row} ${way} ${job.target}`)?.[view]?.flags ?? []).map((flag) => h("li", {}, `${row} ${t(way)}${word && t(word)}: ${flag.text}`)))));
   return lines.length ? h("details", { "data-key": "flags" }, h("summary", {}, t("What is doubtful about the figures")), h("ul", {}, lines)) : null;
 }
+// How long the row has been measured: a row may take a minute, and nothing else changes meanwhile.
+let boardSince = Date.now();
+function showBoardTime() {
+  byId("board-time").textContent = job.stage === "running" ? duration((Date.now() - boardSince) / 1000) : "";
+}
 function showBoard() {
   const profile = about.profiles.find((one) => one.name === boardForm.elements.profile.value);
   const rows = profile?.rows ?? [], running = job.stage === "running";
@@ -378,6 +383,7 @@ function showBoard() {
   byId("board-stop").hidden = !running || !about.allow_changes;
   const place = job.rows.indexOf(job.now) + 1;
   byId("board-now").textContent = { idle: "", running: t("Measuring {row} ({place} of {all})", { row: job.now, place, all: job.rows.length }), done: t("Done"), stopped: t("Stopped"), failed: t("Failed") }[job.stage];
+  showBoardTime();
   sayIn(boardForm, job.error);
   byId("board-commands-details").hidden = !job.commands.length;
   byId("board-commands").textContent = job.commands.join("\n");
@@ -631,6 +637,7 @@ function listen() {
   on("runs", showRuns);
   on("course", showCourse);
   on("job", (told) => {
+    if (told.now !== job.now || told.stage !== job.stage) boardSince = Date.now();
     job = told;
     keep(job);
     showBoard();
@@ -702,5 +709,6 @@ async function begin() {
   listen();
   lookAtDrives();
   setInterval(measure, 1000);
+  setInterval(showBoardTime, 1000);
 }
 begin();

@@ -1,4 +1,5 @@
 //! bonnie++'s CSV: 27 fields of version 1.03, 48 of 1.96 and 1.97, 50 of 1.98 (written by 2.00).
+//! Its tables for people are read by [`super::bonnie_table`].
 //!
 //! ```text
 //! 1.03   name, size, six (value, %CPU), files, six (value, %CPU)
@@ -11,14 +12,15 @@
 
 use results::{Clock, Group};
 
-use super::{Imported, ImportedRow, LATENCY_MAX, OPERATIONS, THROUGHPUT};
+use super::bonnie_table::Table;
+use super::{Found, Imported, ImportedRow, LATENCY_MAX, OPERATIONS, THROUGHPUT};
 
 /// Name of the suite.
 const SUITE: &str = "bonnie";
 
 /// Our names of the twelve phases in the order of the CSV, their kind of access, and whether they
 /// count KiB or operations.
-const PHASES: [(&str, Group, bool); 12] = [
+pub(super) const PHASES: [(&str, Group, bool); 12] = [
     ("character write", Group::Sequential, true),
     ("block write", Group::Sequential, true),
     ("rewrite", Group::Sequential, true),
@@ -33,65 +35,150 @@ const PHASES: [(&str, Group, bool); 12] = [
     ("random delete", Group::Files, false),
 ];
 
-/// Reads the lines, one [`Imported`] for each machine and way of measuring; none when not one is a
-/// line of bonnie++'s.
-///
-/// Lines that agree in machine, version, sizes and counts are repeats of one measurement; others
-/// are not, whatever file they stand in.
-///
-/// # Errors
-/// A line among them that is none.
-pub(super) fn read(text: &str) -> Result<Vec<Imported>, String> {
-    // What a line was measured on and how, in the order in which it first comes, and what was read
-    // of it.
-    let mut found: Vec<(Vec<Said<'_>>, Imported)> = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        let fields: Vec<&str> = line.trim().split(',').collect();
-        // Versions 2 and 1.9x print a head line first.
-        if line.trim().is_empty() || fields[0] == "name" || fields[0] == "format_version" {
-            continue;
-        }
-        let Some(layout) = Layout::of(&fields) else {
-            if !found.is_empty() {
-                return Err(format!(
-                    "line {}: it has {} fields; bonnie++ writes 27, 48 or 50",
-                    number + 1,
-                    fields.len()
-                ));
-            }
-            continue;
-        };
-        let said = layout.said(&fields);
-        let index = found.iter().position(|(known, _)| *known == said).unwrap_or_else(|| {
-            found.push((said, empty(&layout, &fields)));
-            found.len() - 1
-        });
-        let into = &mut found[index].1;
-        let run = into.rows.last().map_or(0, |row| row.run) + 1;
-        into.rows.extend(rows(&layout, &fields, run));
-    }
-    let names: Vec<Option<String>> = found.iter().map(|(said, _)| name(said, &found)).collect();
-    Ok(found
-        .into_iter()
-        .zip(names)
-        .map(|((_, imported), part)| Imported { part, ..imported })
-        .collect())
+/// Something that a line says of how it was measured: what it is called, and its value.
+pub(super) type Setting = (&'static str, String);
+
+/// One run of the program, from a line of CSV or from a table.
+pub(super) struct Outcome {
+    pub(super) version: String,
+    pub(super) machine: String,
+    pub(super) size: String,
+    /// What else has to agree in runs that are repeats of each other.
+    pub(super) settings: Vec<Setting>,
+    pub(super) figures: [Figure; 12],
 }
 
-/// Something that a line says of how it was measured: what it is called, and its value.
-type Said<'a> = (&'static str, std::borrow::Cow<'a, str>);
+/// What a phase came to, in base units.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Figure {
+    /// Bytes or operations per second.
+    pub(super) rate: Option<f64>,
+    pub(super) cpu_ratio: Option<f64>,
+    pub(super) longest_seconds: Option<f64>,
+}
+
+/// Takes lines of CSV, and tables.
+#[derive(Default)]
+pub(super) struct Reader {
+    outcomes: Vec<(usize, Outcome)>,
+    /// The table that is being read, or that was read last.
+    table: Option<(usize, Table)>,
+}
+
+impl Reader {
+    /// Takes a line if it is bonnie++'s.
+    ///
+    /// # Errors
+    /// A line that is cut off, or a table in which it cannot be told what is whose.
+    pub(super) fn take(&mut self, number: usize, line: &str) -> Result<bool, String> {
+        let fields: Vec<&str> =
+            line.trim_start_matches('>').trim().split(',').map(str::trim).collect();
+        // Versions 2 and 1.9x print a head line first.
+        if ["name", "format_version"].contains(&fields[0]) && fields.len() >= 27 {
+            return Ok(true);
+        }
+        if let Some(outcome) = of_fields(&fields) {
+            // What stands below a table says the same as the table, with more digits.
+            let table = self.table.take().and_then(|(line, table)| Some((line, table.outcome()?)));
+            self.outcomes.extend(table.filter(|(_, known)| !known.is_rounded(&outcome)));
+            self.outcomes.push((number, outcome));
+            return Ok(true);
+        }
+        let is_cut = fields[0].starts_with("1.9") && fields.len() > 2;
+        let values = fields.iter().skip(1).filter(|field| is_value(field)).count();
+        if is_cut || (values >= 16 && values + 4 >= fields.len()) {
+            return Err(format!(
+                "line {number}: it has {} fields; bonnie++ writes 27, 48 or 50",
+                fields.len()
+            ));
+        }
+        if let Some(table) = Table::begun(line) {
+            self.end_table();
+            self.table = Some((number, table));
+            return Ok(true);
+        }
+        match &mut self.table {
+            Some((_, table)) => table.take(number, line),
+            None => Ok(false),
+        }
+    }
+
+    fn end_table(&mut self) {
+        let table = self.table.take().and_then(|(line, table)| Some((line, table.outcome()?)));
+        self.outcomes.extend(table);
+    }
+
+    /// What was read: one for each machine and way of measuring. Runs that agree in machine,
+    /// version, sizes and counts are repeats of one measurement; others are not, whatever file they
+    /// stand in.
+    pub(super) fn found(mut self) -> Vec<Found> {
+        self.end_table();
+        // In the order in which each first comes.
+        let mut all: Vec<(Vec<Setting>, Found)> = Vec::new();
+        for (line, outcome) in self.outcomes {
+            let how = outcome.how();
+            let index = all.iter().position(|(known, _)| *known == how).unwrap_or_else(|| {
+                all.push((how, Found { line, imported: empty(&outcome) }));
+                all.len() - 1
+            });
+            let into = &mut all[index].1.imported;
+            let run = into.rows.last().map_or(0, |row| row.run) + 1;
+            into.rows.extend(outcome.rows(run));
+        }
+        let names: Vec<Option<String>> = all.iter().map(|(how, _)| name(how, &all)).collect();
+        let named = all.into_iter().zip(names).map(|((_, mut found), part)| {
+            found.imported.part = part;
+            found
+        });
+        named.collect()
+    }
+}
+
+impl Outcome {
+    /// All that has to agree in runs that are repeats of each other, the machine first.
+    fn how(&self) -> Vec<Setting> {
+        let own = [
+            ("machine", self.machine.clone()),
+            ("bonnie++", self.version.clone()),
+            ("size", self.size.clone()),
+        ];
+        own.into_iter().chain(self.settings.iter().cloned()).collect()
+    }
+
+    /// Whether this says what another one says, with fewer digits.
+    fn is_rounded(&self, other: &Outcome) -> bool {
+        let near = |(own, other): (&Figure, &Figure)| match (own.rate, other.rate) {
+            (Some(own), Some(other)) => (own / other - 1.0).abs() < 0.02,
+            (own, _) => own.is_none(),
+        };
+        self.machine == other.machine && self.figures.iter().zip(&other.figures).all(near)
+    }
+
+    fn rows(&self, run: u32) -> impl Iterator<Item = ImportedRow> {
+        PHASES.into_iter().zip(self.figures).filter_map(
+            move |((phase, group, in_bytes), figure)| {
+                let metric = if in_bytes { THROUGHPUT } else { OPERATIONS };
+                let mut row = ImportedRow { run, ..ImportedRow::new(phase, group, metric) };
+                row.put(metric, figure.rate?);
+                figure.cpu_ratio.into_iter().for_each(|ratio| row.put("cpu_ratio", ratio));
+                figure.longest_seconds.into_iter().for_each(|time| row.put(LATENCY_MAX, time));
+                Some(row)
+            },
+        )
+    }
+}
 
 /// What tells one way of measuring from the others of the file: its machine, and what differs from
 /// others on that machine.
-fn name(said: &[Said<'_>], all: &[(Vec<Said<'_>>, Imported)]) -> Option<String> {
+fn name(how: &[Setting], all: &[(Vec<Setting>, Found)]) -> Option<String> {
     if all.len() < 2 {
         return None;
     }
-    let machine = &said[0].1;
+    let machine = &how[0].1;
     let of_machine = || all.iter().map(|(other, _)| other).filter(|other| other[0].1 == *machine);
-    let mut name = if machine.is_empty() { "no name".to_owned() } else { machine.to_string() };
-    for (what, value) in &said[1..] {
-        let differs = |other: &Vec<Said<'_>>| {
+    let mut name = if machine.is_empty() { "no name".to_owned() } else { machine.clone() };
+    for (what, value) in &how[1..] {
+        let differs = |other: &Vec<Setting>| {
             other.iter().find(|(other, _)| other == what).is_none_or(|(_, other)| other != value)
         };
         if of_machine().any(differs) {
@@ -101,109 +188,81 @@ fn name(said: &[Said<'_>], all: &[(Vec<Said<'_>>, Imported)]) -> Option<String> 
     Some(name)
 }
 
-fn empty(layout: &Layout<'_>, fields: &[&str]) -> Imported {
+fn empty(outcome: &Outcome) -> Imported {
+    let mut notes = vec![
+        "bonnie++ counts what the calls accepted; without -b part of what it wrote was still in \
+        memory"
+            .to_owned(),
+    ];
+    notes.extend(super::bonnie_table::note(outcome));
     Imported {
-        tool: format!("bonnie++ {}", layout.version),
+        tool: format!("bonnie++ {}", outcome.version),
         suite: SUITE.to_owned(),
         clock: Clock::Wall,
         facts: vec![
-            ("machine".to_owned(), fields[layout.name].to_owned()),
-            ("size".to_owned(), fields[layout.name_of_size].to_owned()),
+            ("machine".to_owned(), outcome.machine.clone()),
+            ("size".to_owned(), outcome.size.clone()),
         ],
         part: None,
         rows: Vec::new(),
-        notes: vec![
-            "bonnie++ counts what the calls accepted; without -b part of what it wrote was \
-            still in memory"
-                .to_owned(),
-        ],
+        notes,
     }
 }
 
-fn rows(layout: &Layout<'_>, fields: &[&str], run: u32) -> Vec<ImportedRow> {
-    let places = (0..6)
-        .map(|index| layout.rates + 2 * index)
-        .chain((0..6).map(|index| layout.files + 2 * index));
-    let row = |(index, place): (usize, usize)| {
-        let (phase, group, in_bytes) = PHASES[index];
-        let value = fields[place].trim().parse::<f64>().ok()?;
-        let metric = if in_bytes { THROUGHPUT } else { OPERATIONS };
-        let mut row = ImportedRow { run, ..ImportedRow::new(phase, group, metric) };
-        row.put(metric, if in_bytes { value * 1024.0 } else { value });
-        if let Ok(percent) = fields[place + 1].trim().parse::<f64>() {
-            row.put("cpu_ratio", percent / 100.0);
-        }
-        if let Some(latency) = layout.latencies.and_then(|first| seconds(fields[first + index])) {
-            row.put(LATENCY_MAX, latency);
-        }
-        Some(row)
+/// A value of a phase, or of none that was measured.
+fn is_value(field: &str) -> bool {
+    field.is_empty() || is_too_short(field) || field.parse::<f64>().is_ok()
+}
+
+/// Plus signs: the phase was too short to say.
+pub(super) fn is_too_short(field: &str) -> bool {
+    !field.is_empty() && field.bytes().all(|byte| byte == b'+')
+}
+
+/// Reads a line of CSV; `None` when it is none, or not whole.
+fn of_fields(fields: &[&str]) -> Option<Outcome> {
+    let is_modern = fields[0].starts_with("1.9");
+    // Where the rates, the rates of files and the latencies stand.
+    let (rates, files, latencies) = match fields.len() {
+        27 if !is_modern => (2, 15, None),
+        48 if is_modern => (7, 24, Some(36)),
+        50 if is_modern => (9, 26, Some(38)),
+        _ => return None,
     };
-    places.enumerate().filter_map(row).collect()
-}
-
-/// Where things stand in a line.
-struct Layout<'a> {
-    version: &'a str,
-    name: usize,
-    name_of_size: usize,
-    rates: usize,
-    files: usize,
-    latencies: Option<usize>,
-}
-
-impl<'a> Layout<'a> {
-    fn of(fields: &[&'a str]) -> Option<Layout<'a>> {
-        let modern = |rates: usize| Layout {
-            version: fields[1],
-            name: 2,
-            name_of_size: 5,
-            rates,
-            files: rates + 17,
-            latencies: Some(rates + 29),
-        };
-        match fields.len() {
-            27 => Some(Layout {
-                version: "1.03",
-                name: 0,
-                name_of_size: 1,
-                rates: 2,
-                files: 15,
-                latencies: None,
-            }),
-            48 if fields[0].starts_with("1.9") => Some(modern(7)),
-            50 if fields[0].starts_with("1.9") => Some(modern(9)),
-            _ => None,
-        }
+    let values = || fields[rates..rates + 12].iter().chain(&fields[files..files + 12]);
+    if !values().all(|field| is_value(field)) {
+        return None;
     }
-}
-
-impl Layout<'_> {
-    /// All that has to agree in lines that are repeats of each other, the machine first.
-    fn said<'a>(&self, fields: &[&'a str]) -> Vec<Said<'a>> {
-        let mut said: Vec<Said<'a>> = vec![
-            ("machine", fields[self.name].trim().into()),
-            ("bonnie++", self.version.to_owned().into()),
-            ("size", fields[self.name_of_size].trim().into()),
-        ];
-        if self.latencies.is_none() {
-            said.push(("files", fields[self.files - 1].trim().into()));
-            return said;
-        }
-        said.extend([("concurrency", fields[3].trim().into()), ("chunk", fields[6].trim().into())]);
-        if self.rates == 9 {
-            said.extend([("seeks", fields[7].trim().into()), ("seekers", fields[8].trim().into())]);
-        }
-        // How many, largest, smallest, folders, chunk.
-        said.push((
-            "files",
-            fields[self.files - 5..self.files].join(":").trim_end_matches(':').to_owned().into(),
-        ));
-        said
+    let mut figures = [Figure::default(); 12];
+    for (index, figure) in figures.iter_mut().enumerate() {
+        let place = if index < 6 { rates + 2 * index } else { files + 2 * (index - 6) };
+        let scale = if PHASES[index].2 { 1024.0 } else { 1.0 };
+        figure.rate = fields[place].parse::<f64>().ok().map(|rate| rate * scale);
+        figure.cpu_ratio = fields[place + 1].parse::<f64>().ok().map(|percent| percent / 100.0);
+        figure.longest_seconds = latencies.and_then(|first| seconds(fields[first + index]));
     }
+    let text = |index: usize| fields[index].to_owned();
+    if !is_modern {
+        return Some(Outcome {
+            version: "1.03".to_owned(),
+            machine: text(0),
+            size: text(1),
+            settings: vec![("files", text(14))],
+            figures,
+        });
+    }
+    let mut settings = vec![("concurrency", text(3)), ("chunk", text(6))];
+    if rates == 9 {
+        settings.extend([("seeks", text(7)), ("seekers", text(8))]);
+    }
+    // How many, largest, smallest, folders, chunk.
+    let counts = fields[files - 5..files].join(":");
+    settings.push(("files", counts.trim_end_matches(':').to_owned()));
+    Some(Outcome { version: text(1), machine: text(2), size: text(5), settings, figures })
 }
 
 /// `45us`, `120ms`, `3s`.
-fn seconds(text: &str) -> Option<f64> {
+pub(super) fn seconds(text: &str) -> Option<f64> {
     let text = text.trim();
     let (number, unit) = text.split_at(text.find(|letter: char| letter.is_ascii_alphabetic())?);
     let scale = match unit {

@@ -1,9 +1,11 @@
-//! fio's JSON: read from fio, and written for the rows that fio could have run.
+//! fio's JSON: read from fio 2 and 3, and written for the rows that fio could have run.
 //!
 //! Of a job these are used: `jobname`, `groupid`, `error`, `job options` (`rw`, `bs`, `iodepth`,
 //! `numjobs`, with `global options` below them), and of `read`, `write` and `mixed` each
-//! `total_ios`, `bw_bytes` or `bw` (KiB/s), `iops`, `lat_ns` and `clat_ns` with `percentile`. Jobs
-//! of one name in one group ran at the same time: their rates are added up.
+//! `total_ios`, `bw_bytes` or `bw` (KiB/s), `iops`, `lat_ns` and `clat_ns` with `percentile` (fio
+//! 2: `lat` and `clat`, in microseconds). Jobs of one name in one group ran at the same time: their
+//! rates are added up. With `--client` the list is called `client_stats`, and the jobs of all
+//! clients ran at the same time.
 
 use std::collections::BTreeMap;
 
@@ -14,6 +16,11 @@ use super::{Imported, ImportedRow, LATENCY_MAX, LATENCY_MEAN, OPERATIONS, THROUG
 use crate::latency::Latency;
 use crate::suite::crystal::{Job, NAME};
 use crate::suite::{Measured, Row};
+
+/// The list of jobs where clients ran them.
+pub(super) const CLIENTS: &str = "client_stats";
+/// What fio calls its own sum over all clients.
+const ALL_CLIENTS: &str = "All clients";
 
 /// A row of ours as a job of fio's output.
 fn job(row: &Row, measured: &Measured, group: usize, options: &Job) -> Value {
@@ -100,14 +107,15 @@ pub fn write(program: &str, rows: &[Row], options: impl Fn(&str) -> Option<Job>)
 /// # Errors
 /// What is missing, and in which job.
 pub fn read(document: &Value) -> Result<Imported, String> {
-    let jobs = document["jobs"].as_array().ok_or("`jobs` is no list")?;
+    let list = if document.get("jobs").is_some() { "jobs" } else { CLIENTS };
+    let all = document[list].as_array().ok_or_else(|| format!("`{list}` is no list"))?;
+    // fio's own sum over its clients would count everything twice.
+    let is_sum = |job: &&Value| all.len() > 1 && job["jobname"] == ALL_CLIENTS;
+    let jobs: Vec<&Value> = all.iter().filter(|job| !is_sum(job)).collect();
     let global = document.get("global options").and_then(Value::as_object);
     let tool = document["fio version"].as_str().unwrap_or("fio").to_owned();
-    let facts = document["time"]
-        .as_str()
-        .map(|time| ("time".to_owned(), time.to_owned()))
-        .into_iter()
-        .collect();
+    let time = document["time"].as_str().map(|time| ("time".to_owned(), time.to_owned()));
+    let facts = time.into_iter().chain(clients(&jobs)).collect();
     let mut imported = Imported {
         tool,
         suite: NAME.to_owned(),
@@ -119,9 +127,9 @@ pub fn read(document: &Value) -> Result<Imported, String> {
     };
     // Name and group of the jobs that were read, and the row they went to.
     let mut read: Vec<(String, u64, usize)> = Vec::new();
-    for (number, job) in jobs.iter().enumerate() {
+    for (number, job) in jobs.into_iter().enumerate() {
         let name =
-            job["jobname"].as_str().ok_or_else(|| format!("jobs[{number}] has no `jobname`"))?;
+            job["jobname"].as_str().ok_or_else(|| format!("{list}[{number}] has no `jobname`"))?;
         if job["error"].as_i64().unwrap_or(0) != 0 {
             imported
                 .notes
@@ -151,6 +159,19 @@ pub fn read(document: &Value) -> Result<Imported, String> {
     Ok(imported)
 }
 
+/// The machines that measured, where fio names them.
+fn clients(jobs: &[&Value]) -> Option<(String, String)> {
+    let mut names: Vec<String> = Vec::new();
+    for job in jobs {
+        let Some(host) = job["hostname"].as_str() else { continue };
+        let name = format!("{host}:{}", job["port"]);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    (!names.is_empty()).then(|| ("clients".to_owned(), names.join(", ")))
+}
+
 /// The figures of jobs that ran at the same time, together.
 ///
 /// # Errors
@@ -177,8 +198,12 @@ fn read_job<'a>(
     number: usize,
     option: &dyn Fn(&str) -> Option<&'a str>,
 ) -> Result<Option<ImportedRow>, String> {
-    let moved =
-        |section: &str| job[section]["total_ios"].as_u64().is_some_and(|operations| operations > 0);
+    let moved = |section: &str| {
+        // The first versions with JSON did not count.
+        let figures = &job[section];
+        let counted = figures["total_ios"].as_f64().or_else(|| figures["iops"].as_f64());
+        counted.is_some_and(|operations| operations > 0.0)
+    };
     let sections: Vec<&str> =
         ["read", "write", "mixed"].into_iter().filter(|section| moved(section)).collect();
     let Some(first) = sections.first() else { return Ok(None) };
@@ -194,8 +219,9 @@ fn read_job<'a>(
         (Some(order), Some(bytes)) => format!("{order}{} Q{depth}T{jobs} {way}", size_text(bytes)),
         _ => format!("{name} {way}"),
     };
-    let phase =
-        if option("direct").unwrap_or("0") == "0" { format!("{phase} buffered") } else { phase };
+    // Of a job whose options are not told it is not known.
+    let is_buffered = order.is_some() && option("direct").unwrap_or("0") == "0";
+    let phase = if is_buffered { format!("{phase} buffered") } else { phase };
     let group = match (way, order) {
         ("mix", _) => Group::Mixed,
         (_, Some("SEQ")) => Group::Sequential,
@@ -213,11 +239,11 @@ fn read_job<'a>(
         operations += figures["iops"]
             .as_f64()
             .ok_or_else(|| format!("jobs[{number}].{section} has no `iops`"))?;
-        let latency = &figures["lat_ns"];
+        let (latency, unit) = times(figures, "lat");
         let count = figures["total_ios"].as_f64().unwrap_or(0.0);
         counted += count;
-        seconds += latency["mean"].as_f64().unwrap_or(0.0) * 1e-9 * count;
-        longest = longest.max(latency["max"].as_f64().unwrap_or(0.0) * 1e-9);
+        seconds += latency["mean"].as_f64().unwrap_or(0.0) * unit * count;
+        longest = longest.max(latency["max"].as_f64().unwrap_or(0.0) * unit);
     }
     row.put(THROUGHPUT, bytes);
     row.put(OPERATIONS, operations);
@@ -228,16 +254,25 @@ fn read_job<'a>(
     }
     // Percentiles of two directions cannot be put together from the percentiles of each.
     if let [section] = &sections[..] {
-        let percentiles = &job[*section]["clat_ns"]["percentile"];
+        let (completion, unit) = times(&job[*section], "clat");
+        let percentiles = &completion["percentile"];
         for (name, key) in
             [("latency_p50_seconds", "50.000000"), ("latency_p99_seconds", "99.000000")]
         {
-            if let Some(nanoseconds) = percentiles[key].as_f64() {
-                row.put(name, nanoseconds * 1e-9);
+            if let Some(time) = percentiles[key].as_f64() {
+                row.put(name, time * unit);
             }
         }
     }
     Ok(Some(row))
+}
+
+/// Times of a direction, and their unit in seconds: nanoseconds, in version 2 microseconds.
+fn times<'a>(figures: &'a Value, name: &str) -> (&'a Value, f64) {
+    match figures.get(format!("{name}_ns")) {
+        Some(times) => (times, 1e-9),
+        None => (&figures[name], 1e-6),
+    }
 }
 
 /// Adds what ran beside it.

@@ -2,22 +2,32 @@
 //! old ones went.
 //!
 //! ```text
-//!   CrystalDiskMark text, KDiskMark text, fio's JSON, bonnie++ CSV, our own JSON ──> import ──> Imported
+//!   bytes ── decoded ──> text ── line by line ──┬─ CrystalDiskMark's and KDiskMark's text
+//!                                               ├─ bonnie++'s CSV and tables            ──> Imported, one for each
+//!                                               ├─ fio's JSON and terse lines               result that is in it
+//!                                               └─ our own JSON
 //!   rows of the suite crystal ──> CrystalDiskMark's text, fio's JSON
 //! ```
 //!
-//! Units of the originals become base units, and rows get the names that our own suites give them,
-//! so that the same workload is found again. What a tool prints wrongly is put right here, with a
-//! note.
+//! A file may hold several results, of several tools, with other text around them. Units of the
+//! originals become base units, and rows get the names that our own suites give them, so that the
+//! same workload is found again. What a tool prints wrongly is put right here, with a note.
 
 pub mod bonnie;
+mod bonnie_table;
 pub mod crystal;
+mod crystal_reader;
+mod encoding;
 pub mod fio;
+mod fio_terse;
 mod own;
+mod strangers;
 
 use std::collections::BTreeMap;
 
 use results::{Better, Clock, Group};
+
+pub use encoding::decoded;
 
 /// What was read of one configuration: a file holds one, or several where it says so itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,61 +88,113 @@ impl ImportedRow {
     }
 }
 
-/// Reads a result file of any tool that is known: one configuration, or one for each machine of a
-/// bonnie++ CSV.
+/// A result, and the line at which it begins.
+struct Found {
+    line: usize,
+    imported: Imported,
+}
+
+/// Reads the results in a text, of any tool that is known, in the text's order: one configuration
+/// for each result, and of bonnie++ one for each machine and way of measuring.
 ///
 /// # Errors
-/// One line: which formats there are, or what is wrong with the file and where.
+/// One line: which formats there are, or what is wrong with the text and where.
 pub fn import(text: &str) -> Result<Vec<Imported>, String> {
-    // Saved on Windows: a byte order mark, and both ends of a line.
-    let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
-    let imported = if let Some(document) = json(&text) {
-        vec![document?]
-    } else if text.contains(" MB/s")
-        && (text.contains("CrystalDiskMark") || text.contains("KDiskMark"))
-    {
-        vec![crystal::read(&text)?]
-    } else {
-        bonnie::read(&text)?
-    };
-    if imported.is_empty() {
-        let known = "bonnie++ CSV (1.03, 1.97, 2.00), CrystalDiskMark text (3 to 9), KDiskMark \
-            text, fio JSON, and raidloom bench --json";
-        return Err(format!("none of the formats that are known: {known}"));
+    let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace('\r', "\n");
+    let mut crystal = crystal_reader::Reader::default();
+    let mut bonnie = bonnie::Reader::default();
+    let mut terse = fio_terse::Reader::default();
+    let mut found: Vec<Found> = Vec::new();
+    let mut others: Vec<&str> = Vec::new();
+    let (mut rest, mut line) = (text.as_str(), 1);
+    while !rest.is_empty() {
+        if begins_json(rest) {
+            let (imported, length) = json(rest, line)?;
+            found.push(Found { line, imported });
+            line += rest[..length].matches('\n').count();
+            rest = &rest[length..];
+            continue;
+        }
+        let (own, after) = rest.split_once('\n').unwrap_or((rest, ""));
+        let is_taken =
+            crystal.take(line, own)? || bonnie.take(line, own)? || terse.take(line, own)?;
+        if !is_taken && !own.trim().is_empty() {
+            others.push(own.trim());
+        }
+        (rest, line) = (after, line + 1);
     }
-    if imported.iter().all(|imported| imported.rows.is_empty()) {
-        Err("there is no figure in it".to_owned())
-    } else {
-        Ok(imported)
+    let documents = found.len();
+    found.extend(crystal.found());
+    found.extend(bonnie.found());
+    found.extend(terse.found()?);
+    if found.is_empty() {
+        return Err(strangers::refusal(&text));
+    }
+    if let ([one], 1, false) = (&mut found[..], documents, others.contains(&FENCE)) {
+        // fio prints notes and warnings where it prints its results, before and after them.
+        note_others(&mut one.imported, &others);
+    }
+    found.retain(|found| !found.imported.rows.is_empty());
+    if found.is_empty() {
+        return Err("there is no figure in it".to_owned());
+    }
+    found.sort_by_key(|found| found.line);
+    Ok(told_apart(found.into_iter().map(|found| found.imported).collect()))
+}
+
+/// Whether a text begins with a JSON object, and not with a word in braces.
+fn begins_json(text: &str) -> bool {
+    let Some(inside) = text.trim_start_matches([' ', '\t']).strip_prefix('{') else { return false };
+    inside.trim_start().starts_with(['"', '}'])
+}
+
+/// A JSON document at the start of a text, and its length.
+fn json(text: &str, line: usize) -> Result<(Imported, usize), String> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde_json::Value>();
+    let value = values.next().ok_or("an empty document")?;
+    let value =
+        value.map_err(|error| format!("line {}: no JSON: {error}", line - 1 + error.line()))?;
+    let is_fio = ["jobs", fio::CLIENTS].iter().any(|list| value.get(list).is_some());
+    let imported = if is_fio { fio::read(&value) } else { own::read(&value) }?;
+    Ok((imported, values.byte_offset()))
+}
+
+/// How a fence of Markdown ends: what stands around it are somebody's words.
+const FENCE: &str = "```";
+/// Lines around a document that are shown; of more only how many there are.
+const OTHERS_MAX: usize = 10;
+
+fn note_others(imported: &mut Imported, others: &[&str]) {
+    let shown = others.iter().take(OTHERS_MAX);
+    imported.notes.extend(shown.map(|line| format!("beside its results the file says: {line}")));
+    if let Some(more) = others.len().checked_sub(OTHERS_MAX).filter(|more| *more > 0) {
+        imported.notes.push(format!("beside its results the file has {more} more lines"));
     }
 }
 
-/// The first JSON document in a text whose lines before it do not belong to it: fio prints notes
-/// and warnings where it prints its results, before and after them. `None` when no line begins one.
-fn json(text: &str) -> Option<Result<Imported, String>> {
-    let mut start = 0;
-    while !text[start..].trim_start_matches([' ', '\t']).starts_with('{') {
-        start += text[start..].find('\n')? + 1;
+/// Gives several results of one file names by what they say differently of themselves.
+fn told_apart(mut all: Vec<Imported>) -> Vec<Imported> {
+    if all.len() < 2 {
+        return all;
     }
-    let (before, document) = text.split_at(start);
-    let mut values = serde_json::Deserializer::from_str(document).into_iter::<serde_json::Value>();
-    let value = match values.next()? {
-        Ok(value) => value,
-        Err(error) => {
-            return Some(Err(format!(
-                "line {}: no JSON: {error}",
-                before.matches('\n').count() + error.line()
-            )));
+    let mut of_each: Vec<Vec<String>> = all
+        .iter()
+        .map(|one| {
+            let facts = one.facts.iter().map(|(_, value)| value.clone());
+            one.part.iter().cloned().chain([one.tool.clone()]).chain(facts).collect()
+        })
+        .collect();
+    for index in 0..all.len() {
+        if all[index].part.is_some() {
+            continue;
         }
-    };
-    let after = &document[values.byte_offset()..];
-    let read = if value.get("jobs").is_some() { fio::read(&value) } else { own::read(&value) };
-    Some(read.map(|mut imported| {
-        let said =
-            before.lines().chain(after.lines()).map(str::trim).filter(|line| !line.is_empty());
-        imported.notes.extend(said.map(|line| format!("beside its results the file says: {line}")));
-        imported
-    }))
+        let words = std::mem::take(&mut of_each[index]);
+        let is_own = |word: &&String| !of_each.iter().any(|other| other.contains(word));
+        let number = || format!("result {}", index + 1);
+        all[index].part = Some(words.iter().find(is_own).cloned().unwrap_or_else(number));
+        of_each[index] = words;
+    }
+    all
 }
 
 #[cfg(test)]

@@ -213,8 +213,12 @@ pub(super) fn limits_note(output: &Output, heading: &Value) {
     }
 }
 
+/// How often it is said how far it is where there is no terminal: a log, not a flood.
+const SAID_EVERY: Duration = Duration::from_secs(30);
+
 /// Shows how far it is, from a thread of its own, so that nothing that is measured draws.
 struct Watch<'a> {
+    output: &'a Output,
     line: Line,
     shown: bool,
     ticker: &'a Ticker,
@@ -224,9 +228,15 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(output: &Output, suite: &Suite, settings: &Settings, ticker: &'a Ticker) -> Watch<'a> {
+    fn new(
+        output: &'a Output,
+        suite: &Suite,
+        settings: &Settings,
+        ticker: &'a Ticker,
+    ) -> Watch<'a> {
         let phases = (suite.phases)(settings).len();
         let watch = Watch {
+            output,
             line: Line::new(output),
             shown: output.animates(),
             ticker,
@@ -234,19 +244,24 @@ impl<'a> Watch<'a> {
             now: Mutex::new(None),
             over: AtomicBool::new(false),
         };
-        watch.line.show("preparing");
+        watch.line.show(PREPARING);
         watch
     }
 
     fn while_running<T>(&self, work: impl FnOnce() -> T) -> T {
-        if !self.shown {
-            return work();
-        }
+        let every = if self.shown { Duration::from_millis(250) } else { SAID_EVERY };
         thread::scope(|scope| {
             let drawer = scope.spawn(|| {
+                let mut told = Instant::now();
                 while !self.over.load(Ordering::Relaxed) {
-                    self.draw();
-                    thread::park_timeout(Duration::from_millis(250));
+                    if self.shown {
+                        self.line.show(&self.text());
+                    } else if told.elapsed() >= every {
+                        self.output.progress(&self.text());
+                        told = Instant::now();
+                    }
+                    let since = if self.shown { Duration::ZERO } else { told.elapsed() };
+                    thread::park_timeout(every.saturating_sub(since));
                 }
             });
             let result = work();
@@ -256,14 +271,21 @@ impl<'a> Watch<'a> {
         })
     }
 
-    fn draw(&self) {
+    /// Where it is: the phase, and how far that is or how long it has been running.
+    fn text(&self) -> String {
         let now = self.now.lock().map(|now| now.clone()).unwrap_or_default();
-        if let Some((number, phase, begun)) = now {
-            let far = far(self.ticker.far(), begun.elapsed());
-            self.line.show(&format!("{number:2} of {}: {phase}{far}", self.phases));
-        }
+        let Some((number, phase, begun)) = now else { return PREPARING.to_owned() };
+        let elapsed = begun.elapsed();
+        let far = match far(self.ticker.far(), elapsed) {
+            far if far.is_empty() => format!("  {}", duration(elapsed)),
+            far => far,
+        };
+        format!("{number:2} of {}: {phase}{far}", self.phases)
     }
 }
+
+/// What is said until the first phase begins.
+const PREPARING: &str = "preparing";
 
 /// How far, how fast and how long still: `  37 %  812 MB/s  9 s left`.
 fn far((done, total, in_bytes): (u64, u64, bool), elapsed: Duration) -> String {

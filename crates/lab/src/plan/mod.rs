@@ -34,7 +34,7 @@ use document::{Place, Reader};
 use host::Error;
 pub(crate) use members::{Leaf, MadeFile, leaves, map_leaves};
 pub use one_line::OneLine;
-pub use shipped::{Shipped, shipped};
+pub use shipped::{Shipped, shipped, shipped_text};
 pub use suite::setting_value;
 
 /// A plan file with every default filled in, and what it was read from.
@@ -63,8 +63,8 @@ pub fn starter() -> &'static str {
     include_str!("starter.toml")
 }
 
-/// Reads and resolves a plan file, or the shipped plan of that name. `overrides` are
-/// `dotted.key=value` settings from the command line.
+/// Reads and resolves a plan file, or the plan of that name that came with the program. `overrides`
+/// are `dotted.key=value` settings from the command line.
 ///
 /// # Errors
 /// A usage error of one line with file, line and column: what is wrong, and what was expected.
@@ -73,15 +73,12 @@ pub fn load(path: &Path, overrides: &[String]) -> Result<Resolved, Error> {
     resolve(&origin, &text, overrides)
 }
 
-/// What messages call a plan file, and its text.
+/// What messages call a plan file, or a plan that came with the program, and its text.
 ///
 /// # Errors
 /// A usage error when it cannot be read.
 pub fn read(path: &Path) -> Result<(String, String), Error> {
-    let path = &shipped::find(path)?;
-    let text = host::files::read_named_text(path)
-        .map_err(|error| Error::usage(format!("reading the plan {}: {error}", path.display())))?;
-    Ok((path.to_string_lossy().into_owned(), text))
+    shipped::read(path)
 }
 
 /// Resolves the text of a plan; `origin` is what messages call it.
@@ -463,16 +460,21 @@ fn visit_time(plan: &Plan, configuration: &Configuration, prepared_bytes: u64) -
         .iter()
         .map(|workload| suite::planned_time(plan, workload, configuration))
         .sum();
-    let is_made_here =
-        target_of(configuration) == TargetKind::Folder && !in_guest::is_wanted(configuration);
-    let image_bytes = image::written_bytes(configuration);
-    let made = match (is_made_here, image_bytes) {
-        (true, 0) => FILE_SYSTEM,
-        (true, _) => FILE_SYSTEM * 2,
-        // Of a device, or in a guest: there an image is made at each boot.
-        (false, bytes) => suite::guest_writing(bytes) * suite::groups(plan).len() as u32,
-    };
+    let pulls_only = plan.workloads.iter().all(results::safety::is_pull);
+    let made = if pulls_only { Duration::ZERO } else { planned_mounting(configuration) };
     tests + made + suite::planned_preparing(prepared_bytes)
+}
+
+/// How long a visit takes to make the file systems of a configuration and to take them away again.
+/// In a guest that is part of its boot.
+pub(crate) fn planned_mounting(configuration: &Configuration) -> Duration {
+    if target_of(configuration) != TargetKind::Folder || in_guest::is_wanted(configuration) {
+        return Duration::ZERO;
+    }
+    match image::written_bytes(configuration) {
+        0 => FILE_SYSTEM,
+        _ => FILE_SYSTEM * 2,
+    }
 }
 
 /// A path as it has to be written so that it means the same wherever the run is resumed.

@@ -1,105 +1,99 @@
-//! Plans by name: those that came with the program, wherever it is started from.
+//! Plans by name: those that came with the program are inside it, wherever it is started from.
 
-use std::env;
-use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 
 use super::document;
 use host::Error;
 
+/// Name and text of every plan of the source's folder `plans`.
+const SHIPPED: [(&str, &str); 13] = [
+    ("cache-effect", include_str!("../../../../plans/cache-effect.toml")),
+    ("cache-effect-here", include_str!("../../../../plans/cache-effect-here.toml")),
+    ("chunk-and-depth", include_str!("../../../../plans/chunk-and-depth.toml")),
+    ("many-small-files", include_str!("../../../../plans/many-small-files.toml")),
+    ("md-or-raidloom", include_str!("../../../../plans/md-or-raidloom.toml")),
+    ("pull", include_str!("../../../../plans/pull.toml")),
+    ("pull-file-systems", include_str!("../../../../plans/pull-file-systems.toml")),
+    ("shared-channel", include_str!("../../../../plans/shared-channel.toml")),
+    ("shared-channel-bonnie", include_str!("../../../../plans/shared-channel-bonnie.toml")),
+    ("small-writes", include_str!("../../../../plans/small-writes.toml")),
+    ("ssd-or-raid6", include_str!("../../../../plans/ssd-or-raid6.toml")),
+    ("stripe-size", include_str!("../../../../plans/stripe-size.toml")),
+    ("write-hole", include_str!("../../../../plans/write-hole.toml")),
+];
+
 /// A plan that came with the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Shipped {
-    /// What `raidloom run` and `raidloom plan` take: the file's name without `.toml`.
-    pub name: String,
-    /// Where it lies.
-    pub path: PathBuf,
+    /// What `raidloom run` and `raidloom plan` take.
+    pub name: &'static str,
     /// Its first comment: the question that it asks.
     pub question: String,
 }
 
-/// The plans that lie beside the program or among the data of the user and the system, by name. Of
-/// two of one name the first one found counts.
+/// The plans that came with the program, by name.
 #[must_use]
 pub fn shipped() -> Vec<Shipped> {
-    list(&folders())
+    SHIPPED.iter().map(|(name, text)| Shipped { name, question: question(text) }).collect()
 }
 
-/// The plan file that is meant: a path of a file as it is, a bare name as the shipped plan of that
-/// name.
+/// The text of a plan that came with the program.
 ///
 /// # Errors
-/// A usage error when a bare name is neither a file here nor a shipped plan: with the nearest name.
-pub(super) fn find(given: &Path) -> Result<PathBuf, Error> {
-    find_among(given, shipped)
+/// A usage error when none is called so: with the nearest name.
+pub fn shipped_text(name: &str) -> Result<&'static str, Error> {
+    text_of(name).ok_or_else(|| {
+        Error::usage(format!(
+            "no plan called `{name}` came with this program{}",
+            document::suggestion(name, names())
+        ))
+    })
 }
 
-fn find_among(given: &Path, known: impl FnOnce() -> Vec<Shipped>) -> Result<PathBuf, Error> {
-    let bare = given.components().count() == 1 && given.extension().is_none();
-    if !bare || given.exists() {
-        return Ok(given.to_owned());
-    }
-    let known = known();
-    if let Some(plan) = known.iter().find(|plan| given.as_os_str() == plan.name.as_str()) {
-        return Ok(plan.path.clone());
-    }
-    let name = given.display();
-    if known.is_empty() {
-        return Err(Error::usage(format!(
-            "no file `{name}` here, and no plans are installed beside this program: give the path \
-            of a plan file"
-        )));
-    }
-    let names: Vec<&str> = known.iter().map(|plan| plan.name.as_str()).collect();
-    Err(Error::usage(format!(
-        "no file `{name}` here, and no plan of that name is installed{}",
-        document::suggestion(&given.to_string_lossy(), names)
-    )))
-}
-
-/// Where plans are looked for: beside the program as `make install` puts them, then as the XDG base
-/// directories say.
-fn folders() -> Vec<PathBuf> {
-    let beside =
-        env::current_exe().ok().and_then(|program| Some(program.parent()?.parent()?.join("share")));
-    let own = env::var_os("XDG_DATA_HOME").filter(|folder| !folder.is_empty()).map_or_else(
-        || env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share")),
-        |folder| Some(PathBuf::from(folder)),
-    );
-    let shared = env::var_os("XDG_DATA_DIRS")
-        .filter(|folders| !folders.is_empty())
-        .unwrap_or_else(|| OsString::from("/usr/local/share:/usr/share"));
-    beside
-        .into_iter()
-        .chain(own)
-        .chain(env::split_paths(&shared))
-        .map(|folder| folder.join("raidloom/plans"))
-        .collect()
-}
-
-fn list(folders: &[PathBuf]) -> Vec<Shipped> {
-    let mut found: Vec<Shipped> = Vec::new();
-    for folder in folders {
-        // A folder that is not there holds no plans.
-        let files = fs::read_dir(folder).into_iter().flatten().flatten();
-        for path in files.map(|file| file.path()) {
-            let name = path.file_stem().and_then(|name| name.to_str());
-            let (Some(name), true) = (name, path.extension().is_some_and(|end| end == "toml"))
-            else {
-                continue;
-            };
-            if found.iter().any(|plan| plan.name == name) {
-                continue;
-            }
-            let text = fs::read_to_string(&path).unwrap_or_default();
-            found.push(Shipped { name: name.to_owned(), question: question(&text), path });
+/// What messages call the plan that is meant, and its text: that of a file, or else of the plan
+/// that came with the program, by its name or by its path in the source (`plans/NAME.toml`).
+///
+/// # Errors
+/// A usage error when the file cannot be read, or a bare name is neither a file here nor a plan
+/// that came with the program: then with the nearest name.
+pub(super) fn read(given: &Path) -> Result<(String, String), Error> {
+    let origin = given.to_string_lossy().into_owned();
+    if !given.exists() {
+        let shipped = named(given).and_then(text_of);
+        if let Some(text) = shipped {
+            return Ok((origin, text.to_owned()));
+        }
+        let is_bare = given.components().count() == 1 && given.extension().is_none();
+        if is_bare {
+            return Err(Error::usage(format!(
+                "no file `{origin}` here, and no plan of that name came with this program{}",
+                document::suggestion(&origin, names())
+            )));
         }
     }
-    found.sort_by(|one, other| one.name.cmp(&other.name));
-    found
+    let text = fs::read_to_string(given)
+        .map_err(|error| Error::usage(format!("reading the plan {origin}: {error}")))?;
+    Ok((origin, text))
+}
+
+/// The name that a bare name or a path in the source may stand for.
+fn named(given: &Path) -> Option<&str> {
+    let in_source = given.strip_prefix("plans").ok();
+    match in_source.or_else(|| given.strip_prefix("./plans").ok()) {
+        Some(file) => file.to_str()?.strip_suffix(".toml"),
+        None => given.to_str(),
+    }
+}
+
+fn names() -> impl Iterator<Item = &'static str> + Clone {
+    SHIPPED.iter().map(|(name, _)| *name)
+}
+
+fn text_of(name: &str) -> Option<&'static str> {
+    SHIPPED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
 /// The first sentence of the comment on top.
@@ -122,40 +116,56 @@ fn question(text: &str) -> String {
 mod tests {
     use super::*;
 
+    /// The text of every plan, by its name and by its path in the source, where no such file is.
     #[test]
-    fn a_bare_name_is_an_installed_plan_and_a_path_is_itself() {
-        let folder = tempfile::tempdir().unwrap();
-        let (own, shared) = (folder.path().join("own"), folder.path().join("shared"));
-        fs::create_dir(&own).unwrap();
-        fs::create_dir(&shared).unwrap();
-        fs::write(own.join("chunks.toml"), "# Which chunk size\n# for RAID 0? More.\n#\n# x\n")
-            .unwrap();
-        fs::write(shared.join("chunks.toml"), "# Another.\n").unwrap();
-        fs::write(shared.join("levels.toml"), "schema = 1\n").unwrap();
-        fs::write(shared.join("notes.txt"), "").unwrap();
-        let known = list(&[folder.path().join("missing"), own.clone(), shared.clone()]);
-        let told: Vec<(&str, &str)> =
-            known.iter().map(|plan| (plan.name.as_str(), plan.question.as_str())).collect();
-        assert_eq!(told, [("chunks", "Which chunk size for RAID 0?"), ("levels", "")]);
-
-        let find = |name: &str| find_among(Path::new(name), || known.clone());
-        assert_eq!(find("chunks").unwrap(), own.join("chunks.toml"));
-        for path in ["./chunks", "chunks.toml", "plans/chunks"] {
-            assert_eq!(find(path).unwrap(), Path::new(path));
+    fn a_name_and_a_path_in_the_source_are_shipped_plans() {
+        for (name, text) in SHIPPED {
+            let names =
+                [name.to_owned(), format!("plans/{name}.toml"), format!("./plans/{name}.toml")];
+            for given in names {
+                // The tests run in the folder of this crate, which has no such files.
+                let (origin, read) = read(Path::new(&given)).unwrap();
+                assert_eq!((origin.as_str(), read.as_str()), (given.as_str(), text));
+            }
         }
-        let error = find("chunk").unwrap_err().to_string();
-        assert!(error.ends_with("did you mean `chunks`?"), "{error}");
-        let error = find_among(Path::new("chunks"), Vec::new).unwrap_err().to_string();
-        assert!(error.contains("no plans are installed"), "{error}");
+        for path in ["./stripe-size", "stripe-size.toml", "other/stripe-size.toml"] {
+            let error = read(Path::new(path)).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("reading the plan {path}: ")), "{error}");
+        }
+        let error = read(Path::new("stripesize")).unwrap_err().to_string();
+        assert!(error.ends_with("did you mean `stripe-size`?"), "{error}");
+        let error = shipped_text("chunk-and-dept").unwrap_err().to_string();
+        assert!(error.ends_with("did you mean `chunk-and-depth`?"), "{error}");
     }
 
-    /// Every plan that is shipped says what it asks.
+    /// A file that is there is what is meant.
     #[test]
-    fn every_plan_begins_with_its_question() {
-        let plans = list(&[Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans")]);
-        assert!(plans.len() >= 7, "{plans:?}");
-        for plan in plans {
+    fn a_file_comes_before_a_shipped_plan() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stripe-size");
+        fs::write(&path, "own").unwrap();
+        assert_eq!(read(&path).unwrap().1, "own");
+    }
+
+    /// No plan of the folder is forgotten, and each says what it asks.
+    #[test]
+    fn every_plan_of_the_source_is_shipped_and_begins_with_its_question() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans");
+        let mut files: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .filter_map(|file| {
+                Some(file.unwrap().file_name().to_str()?.strip_suffix(".toml")?.to_owned())
+            })
+            .collect();
+        files.sort();
+        assert_eq!(files, names().collect::<Vec<_>>());
+        for plan in shipped() {
             assert!(plan.question.ends_with(['?', '.']), "{plan:?}");
         }
+        assert_eq!(
+            question("# Which chunk size\n# for RAID 0? More.\n#\n# x\n"),
+            "Which chunk size for RAID 0?"
+        );
+        assert_eq!(question("schema = 1\n"), "");
     }
 }

@@ -502,13 +502,20 @@ pub(crate) fn groups(plan: &Plan) -> Vec<Vec<usize>> {
     groups
 }
 
-/// How long a trial in a guest takes on this clock, when nothing is known yet of what its kernel
-/// does for it.
-const GUEST_TRIAL: Duration = Duration::from_secs(2);
-/// How long a guest takes on this clock for a byte of one large file.
-const GUEST_SECONDS_PER_BYTE: f64 = 2.6e-9;
-/// A trial's share of booting a guest.
-const GUEST_BOOT: Duration = Duration::from_millis(500);
+/// Processor time in seconds that booting a guest and making its file system takes. This and the
+/// following were taken from what the short forms of the shipped plans took (`docs/studies.md`).
+const GUEST_BOOT_SECONDS: f64 = 0.6;
+/// Processor time of a guest for each byte of one large file that is written.
+const GUEST_FILE_SECONDS_PER_BYTE: f64 = 2.6e-9;
+/// Processor time of a guest for each byte of bonnie's file, in all phases that move it.
+const GUEST_BONNIE_SECONDS_PER_BYTE: f64 = 1.8e-8;
+/// Processor time of a guest for each empty file that is made, looked at or deleted.
+const GUEST_SECONDS_PER_EMPTY_FILE: f64 = 1e-4;
+/// Processor time of a guest for each byte of small files, written, read and deleted.
+const GUEST_COPY_SECONDS_PER_BYTE: f64 = 5e-8;
+/// Processor time of a guest for each other row, and for each byte of its test file.
+const GUEST_ROW_SECONDS: f64 = 0.1;
+const GUEST_ROW_SECONDS_PER_BYTE: f64 = 1.2e-8;
 /// How long a modelled trial takes on this clock, when nothing is known yet.
 const MODELLED_TRIAL: Duration = Duration::from_millis(5);
 /// A rate at which preparing is assumed to write, in bytes/s, when nothing is known yet.
@@ -527,16 +534,18 @@ pub(crate) fn planned_time(
     workload: &Workload,
     configuration: &Configuration,
 ) -> Duration {
-    let is_in_guest = in_guest::is_wanted(configuration);
+    if in_guest::is_wanted(configuration) {
+        // As many guests as there are processors run side by side.
+        let processors = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+        let seconds = guest_processor_seconds(plan, workload, configuration) / processors;
+        return Duration::from_secs_f64(seconds);
+    }
     let (Ok(suite), Ok(settings)) = (suite_of(workload), settings(plan, workload, configuration))
     else {
-        return if is_in_guest { GUEST_TRIAL } else { ROW };
+        return ROW;
     };
     if safety::is_pull(workload) {
         return pull::planned_time(&settings, row(workload));
-    }
-    if is_in_guest {
-        return guest_time(suite, &settings, configuration);
     }
     let settings = settings.of_group(workload.group);
     let runs = u32::try_from(runs(&settings, suite)).unwrap_or(1);
@@ -558,21 +567,46 @@ pub(crate) fn planned_time(
     one * (runs * rounds + warm_up) + before
 }
 
-/// How long a trial in a guest takes on this clock: what the kernel does grows with the bytes of
-/// the files. The times of a byte are those of the studies' runs on two processors
-/// (`docs/studies.md`): files of 51 KB on average one by one, and one large file.
-fn guest_time(suite: &Suite, settings: &Settings, configuration: &Configuration) -> Duration {
-    let (bytes, seconds_per_byte) = match suite.name {
-        suite::copy::NAME => (settings.bytes("bytes"), 17e-9),
+/// Processor time in seconds that a trial in a guest takes, with its share of the boot: what the
+/// kernel does there grows with the bytes and the number of the files.
+pub(crate) fn guest_processor_seconds(
+    plan: &Plan,
+    workload: &Workload,
+    configuration: &Configuration,
+) -> f64 {
+    let (Ok(suite), Ok(settings)) = (suite_of(workload), settings(plan, workload, configuration))
+    else {
+        return GUEST_ROW_SECONDS;
+    };
+    if safety::is_pull(workload) {
+        return pull::guest_processor_seconds(&settings);
+    }
+    let table = split_name(workload).0;
+    let rows: Vec<&Workload> =
+        plan.workloads.iter().filter(|other| split_name(other).0 == table).collect();
+    let image_bytes = image::written_bytes(configuration) as f64;
+    let boot = GUEST_BOOT_SECONDS + image_bytes * GUEST_FILE_SECONDS_PER_BYTE;
+    let own = match suite.name {
+        suite::copy::NAME => {
+            settings.bytes("bytes") as f64 * GUEST_COPY_SECONDS_PER_BYTE / rows.len() as f64
+        }
+        suite::bonnie::NAME if workload.group == Group::Files => {
+            settings.count("files") as f64 * GUEST_SECONDS_PER_EMPTY_FILE
+        }
         suite::bonnie::NAME => {
             let memory = configuration.settings.get("memory");
             let twice = || memory.and_then(|text| Some(2 * crate::stacks::parse_size(text).ok()?));
             let said = Some(settings.bytes("size")).filter(|bytes| *bytes > 0);
-            (said.or_else(twice).unwrap_or(0), GUEST_SECONDS_PER_BYTE)
+            let bytes = said.or_else(twice).unwrap_or(0) as f64;
+            let moving = rows.iter().filter(|row| row.group != Group::Files).count();
+            bytes * GUEST_BONNIE_SECONDS_PER_BYTE / moving.max(1) as f64
         }
-        _ => return GUEST_TRIAL,
+        suite::crystal::NAME => {
+            GUEST_ROW_SECONDS + settings.bytes("size") as f64 * GUEST_ROW_SECONDS_PER_BYTE
+        }
+        _ => GUEST_ROW_SECONDS,
     };
-    GUEST_BOOT + Duration::from_secs_f64(bytes as f64 * seconds_per_byte)
+    own + boot / rows.len() as f64
 }
 
 /// Bytes that preparing writes for the workloads of one table in one visit of a configuration,
@@ -609,11 +643,6 @@ pub(crate) fn visit_bytes(
         Clock::Virtual => 0,
     };
     groups.iter().map(of).sum::<u64>() + image_bytes
-}
-
-/// How long a guest takes to write one file of so many bytes, on this clock.
-pub(crate) fn guest_writing(bytes: u64) -> Duration {
-    Duration::from_secs_f64(bytes as f64 * GUEST_SECONDS_PER_BYTE)
 }
 
 /// How long writing so many bytes takes while preparing, by the plan.

@@ -51,6 +51,7 @@ pub(crate) use apart::run_apart;
 pub use apart::serve_test;
 pub use drives::{DEFAULT_MODEL, DriveLeaf, Leaves, leaves};
 pub use guests::Guests;
+pub(crate) use place::may_mount_or_why;
 pub use place::{Place, enter, may_mount};
 pub use state::{Failing, Kept, Replayed, kept, replay};
 pub use talk::serve_worker_in_guest;

@@ -32,6 +32,21 @@ pub fn may_mount() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// Whether this user may mount damaged file systems with this machine's kernel.
+///
+/// # Errors
+/// A refusal that says why not, and what to do.
+pub(crate) fn may_mount_or_why() -> Result<(), Error> {
+    if may_mount() {
+        return Ok(());
+    }
+    Err(Error::refused(
+        "pull mounts file systems, damaged ones among them, with this machine's kernel, which \
+        only root may do: let it be done in a guest, which needs no root (--guest, after \
+        `raidloom guest build`), or run it as root, in a virtual machine if there is one",
+    ))
+}
+
 /// Goes on with this very program in a mount namespace of its own, unless that was done before.
 /// What is mounted there goes with its last process.
 ///
@@ -42,13 +57,7 @@ pub fn enter() -> Result<(), Error> {
         let_go_of_others(&used_paths());
         return Ok(());
     }
-    if !may_mount() {
-        return Err(Error::refused(
-            "pull mounts file systems, damaged ones among them, with this machine's kernel, which \
-            only root may do: let it be done in a guest, which needs no root (--guest, after \
-            `raidloom guest build`), or run it as root, in a virtual machine if there is one",
-        ));
-    }
+    may_mount_or_why()?;
     let program = std::env::current_exe()
         .map_err(|error| Error::from_io("where this program lies", &error))?;
     // `unshare` becomes the program: the process stays the same.

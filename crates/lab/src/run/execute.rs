@@ -23,10 +23,10 @@ use super::rows::{self, Ground as RowGround};
 use super::written::{add_written, prepared_for};
 use super::{Ended, Observer, Progress, pulled};
 use crate::cell;
-use crate::estimate::{Estimate, Kind};
+use crate::estimate::{Estimate, Ground, Kind, Task};
 use crate::order::Turn;
 use crate::plan::{map_leaves, suite};
-use crate::pull::{Program, run_apart};
+use crate::pull::{self, Program, run_apart};
 use crate::record::Record;
 use crate::shard::{self, Shard};
 use crate::{order, processor, stacks};
@@ -281,8 +281,10 @@ impl<'a> Execution<'a> {
                     observer.note(&note);
                     return Ok(Ended::Complete);
                 }
-                if !ready && self.opens_members() {
-                    members.make(self.guard, &self.own_members(), journal, self.stop)?;
+                if !ready {
+                    if self.opens_members() {
+                        members.make(self.guard, &self.own_members(), journal, self.stop)?;
+                    }
                     self.rehearse(journal, observer)?;
                 }
                 ready = true;
@@ -409,43 +411,81 @@ impl<'a> Execution<'a> {
         self.folder.join(MEMBERS)
     }
 
-    /// Opens every configuration once before the first trial: what cannot be opened is found out
+    /// Looks at every configuration once before the first trial: what cannot be opened is found out
     /// now and not in an hour. A file system that cannot be had here is no error: its trials say
     /// so.
+    ///
+    /// # Errors
+    /// What cannot be opened, and when no configuration at all can be measured here.
     fn rehearse(
         &mut self,
         journal: &mut Journal,
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
         let plan = self.plan;
+        let mut left_out: Vec<(&Configuration, String)> = Vec::new();
         for configuration in &plan.configurations {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            tracing::debug!(stack = configuration.stack, "can it be opened");
-            let reactor = (configuration.clock == Clock::Virtual).then(Reactor::virtual_clock);
-            if in_guest::is_wanted(configuration) {
-                if let Err(reason) = self.find_kernel() {
-                    self.leave_out(configuration, reason.to_string(), observer)?;
-                }
-                continue;
-            }
-            let opened = self.build(configuration, 0, reactor.as_ref());
-            let at = |error: Error| error.at(&configuration.stack);
-            opened.and_then(Opened::end).map_err(at)?;
-            if Wanted::of(configuration)?.is_none() {
-                continue;
-            }
-            match self.attach(configuration, 0, journal) {
-                Ok(attached) => attached.take_away().map_err(at)?,
-                // The stack can be opened, so this is about the machine: no right to mount, no loop
-                // devices, no program that makes the file system, not in its kernel.
-                Err(reason) => {
-                    self.leave_out(configuration, reason.to_string(), observer)?;
-                }
+            tracing::debug!(stack = configuration.stack, "can it be measured");
+            if let Some(reason) = self.why_not(configuration, journal)? {
+                left_out.push((configuration, reason.to_string()));
             }
         }
+        if left_out.len() == plan.configurations.len() {
+            let mut reasons: Vec<String> = Vec::new();
+            for (_, reason) in left_out {
+                if !reasons.contains(&reason) {
+                    reasons.push(reason);
+                }
+            }
+            let reasons = reasons.join("; ");
+            return Err(Error::failed(format!(
+                "nothing of this plan can be measured here: {reasons}"
+            )));
+        }
+        for (configuration, reason) in left_out {
+            self.leave_out(configuration, reason, observer)?;
+        }
         Ok(())
+    }
+
+    /// Opens a configuration and takes it away again: why this machine cannot measure it, if it
+    /// cannot.
+    fn why_not(
+        &mut self,
+        configuration: &Configuration,
+        journal: &mut Journal,
+    ) -> Result<Option<Error>, Error> {
+        // Pull tests alone: each makes its own drives.
+        let pulls_only = !self.opens_members();
+        if in_guest::is_wanted(configuration) {
+            return Ok(match pulls_only {
+                true => Kernel::find().err().map(Error::from),
+                false => self.find_kernel().err(),
+            });
+        }
+        if pulls_only {
+            return Ok(pull::may_mount_or_why().err());
+        }
+        let at = |error: Error| error.at(&configuration.stack);
+        let reactor = (configuration.clock == Clock::Virtual).then(Reactor::virtual_clock);
+        let opened = self.build(configuration, 0, reactor.as_ref());
+        opened.map_err(Error::from).and_then(Opened::end).map_err(at)?;
+        if Wanted::of(configuration)?.is_none() {
+            return Ok(None);
+        }
+        match self.attach(configuration, 0, journal) {
+            Ok(attached) => attached.take_away().map(|()| None).map_err(at),
+            // The stack can be opened, so this is about the machine: no right to mount, no loop
+            // devices, no program that makes the file system, not in its kernel.
+            Err(reason) if pull::may_mount() => Ok(Some(reason)),
+            Err(reason) => Ok(Some(Error::failed(format!(
+                "a file system is mounted, which only root may do: run it as root, or where the \
+                plan has modelled disks in a guest (place = \"guest\") ({reason})"
+            )))),
+        }
     }
 
     /// Says that a configuration is not measured on this machine: its trials say so.
@@ -566,14 +606,25 @@ impl<'a> Execution<'a> {
                 let configuration = &self.plan.configurations[turn.configuration];
                 let visit = Visit { block, position, turn, configuration };
                 let size_bytes = sizes[turn.configuration];
+                let mut is_mounted = false;
                 for group in self.parts(&visit) {
                     let missing = self.missing(&visit, &group);
+                    let step = |task| (kind(configuration, task), turn.configuration);
                     if !missing.is_empty() && configuration.clock == Clock::Wall {
                         let bytes =
                             suite::prepared_bytes(self.plan, &group, configuration, size_bytes);
                         let preparing = suite::planned_preparing(bytes)
                             + Duration::from_secs_f64(self.plan.schedule.rest_seconds);
-                        estimate.plan(self.kind(configuration.clock, None), preparing);
+                        let (kind, index) = step(Task::Preparing);
+                        estimate.plan(kind, index, preparing);
+                    }
+                    let mounting = crate::plan::planned_mounting(configuration);
+                    if !missing.is_empty() && !mounting.is_zero() && !self.is_pull(&group) {
+                        let (kind, index) = step(Task::Mounting);
+                        // Once for all of the visit.
+                        if !std::mem::replace(&mut is_mounted, true) {
+                            estimate.plan(kind, index, mounting);
+                        }
                     }
                     for workload in missing {
                         let planned = suite::planned_time(
@@ -581,7 +632,8 @@ impl<'a> Execution<'a> {
                             &self.plan.workloads[workload],
                             configuration,
                         );
-                        estimate.plan(self.kind(configuration.clock, Some(workload)), planned);
+                        let (kind, index) = step(Task::Workload(workload));
+                        estimate.plan(kind, index, planned);
                     }
                 }
             }
@@ -590,10 +642,9 @@ impl<'a> Execution<'a> {
         Ok(())
     }
 
-    /// A kind of step: preparing, or a workload, on a clock.
-    fn kind(&self, clock: Clock, workload: Option<usize>) -> Kind {
-        let step = workload.map_or(0, |workload| workload + 1);
-        Kind(2 * step + usize::from(clock == Clock::Wall))
+    /// A step of a visit was done.
+    fn step_done(&mut self, visit: &Visit<'_>, task: Task, took: Duration) {
+        self.estimate.done(kind(visit.configuration, task), visit.turn.configuration, took);
     }
 
     /// A configuration's stack, its files by their paths. What caches have kept in files of the
@@ -862,11 +913,18 @@ impl<'a> Execution<'a> {
         observer: &mut dyn Observer,
     ) -> Result<(), Broken> {
         if let Some(reason) = self.unfit.get(&visit.configuration.id).cloned() {
+            let index = visit.turn.configuration;
+            self.estimate.passed(kind(visit.configuration, Task::Mounting), index);
+            for _ in groups {
+                self.estimate.passed(kind(visit.configuration, Task::Preparing), index);
+            }
             let workloads: Vec<usize> = groups.concat();
             return self.skip(visit, &workloads, &reason, observer);
         }
         let seed = order::visit_seed(self.plan, visit.configuration, visit.block);
+        let begun = Instant::now();
         let attached = self.attach(visit.configuration, seed, journal)?;
+        let attaching = begun.elapsed();
         let reactor = Reactor::wall()?;
         self.rest(&reactor)?;
         let notes = self.notes(visit, &attached.notes())?;
@@ -886,7 +944,10 @@ impl<'a> Execution<'a> {
         }
         // Its ring may hold files of the suites.
         drop(reactor);
-        Ok(attached.take_away()?)
+        let ending = Instant::now();
+        attached.take_away()?;
+        self.step_done(visit, Task::Mounting, attaching + ending.elapsed());
+        Ok(())
     }
 
     /// What is to be known of every trial of a visit in real time.
@@ -909,7 +970,7 @@ impl<'a> Execution<'a> {
     pub(super) fn prepared(&mut self, visit: &Visit<'_>) {
         let clock = visit.configuration.clock;
         if clock == Clock::Wall {
-            self.estimate.done(self.kind(clock, None), self.trial_begun.elapsed());
+            self.step_done(visit, Task::Preparing, self.trial_begun.elapsed());
         }
     }
 
@@ -983,7 +1044,12 @@ impl<'a> Execution<'a> {
         if course.is_race() || course.is_until_decided() {
             self.trials.push(trial.clone());
         }
-        self.estimate.done(self.kind(clock, Some(workload)), self.trial_begun.elapsed());
+        let task = Task::Workload(workload);
+        if trial.metrics.is_empty() {
+            self.estimate.passed(kind(visit.configuration, task), visit.turn.configuration);
+        } else {
+            self.step_done(visit, task, self.trial_begun.elapsed());
+        }
         observer.trial_recorded(plan, &self.progress(visit, &planned.name), &trial);
         Ok(())
     }
@@ -1001,4 +1067,14 @@ impl<'a> Execution<'a> {
             left: self.estimate.left(),
         }
     }
+}
+
+/// A kind of step of a configuration.
+fn kind(configuration: &Configuration, task: Task) -> Kind {
+    let ground = match configuration.clock {
+        _ if in_guest::is_wanted(configuration) => Ground::Guest,
+        Clock::Virtual => Ground::Modelled,
+        Clock::Wall => Ground::Measured,
+    };
+    Kind { ground, task }
 }

@@ -76,6 +76,7 @@ catalogue! {
     // The decision.
     DECISION: "Decision", "結論";
     NO_DECISION: "No decision", "結論なし";
+    MEASURED_FIGURES: "Figures", "測定値";
     TAKE: "Take {configuration}", "推奨: {configuration}";
     FOR_KIND: "For {kind} work.", "{kind}の処理について。";
     FOR_ALL: "For all work together.", "全ワークロードの総合。";
