@@ -356,10 +356,14 @@ pub(crate) struct LogArguments {
 /// What to do about a scrub.
 #[derive(ValueEnum, Clone, Copy, Debug)]
 pub(crate) enum ScrubWord {
-    /// Read everything and count what does not agree
+    /// Read everything, and say what does not agree and which member is wrong, where that can be
+    /// told
     Check,
-    /// The same, and make it agree
+    /// The same, and mend the member that is wrong; with one parity or two copies nothing tells
+    /// which, and they are made to agree with the data or the first copy
     Repair,
+    /// Trust the data: make all parity anew from them, and all copies from the first
+    Resync,
     /// Pause what is under way
     Pause,
     /// Go on with it
