@@ -6,10 +6,9 @@
 //!   a cell of a plan ── layer ──> devices of its stack ─────┘
 //! ```
 
-use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use array::md::{
     self, Consistency, Layout, Level, NewArray, NewMember, Role, Superblock, TimeStamp,
@@ -19,6 +18,7 @@ use block::{Blocking, Device, ErrorKind, Node};
 use reactor::{Random, Reactor};
 use serde::{Deserialize, Serialize};
 
+use super::overwrite::{Image, Overwrite, overwrite};
 use super::{SECTOR_BYTES, SUPERBLOCK_BYTES, bitmap_offset, size_of};
 use host::guard::{Access, Guard};
 use host::{Error, facts};
@@ -48,12 +48,12 @@ pub struct Create {
 }
 
 /// Writes the superblocks of a new array. Nothing is written before every member was opened and
-/// every superblock computed.
+/// every superblock computed; files that were made for it and bytes that were written are undone
+/// when it fails, or when `stop` is set before the first superblock is written.
 ///
 /// # Errors
-/// What is wrong with the settings (nothing was written), a member that was refused, or one that
-/// could not be written.
-pub fn create(guard: &Guard, wanted: &Create) -> Result<Vec<Superblock>, Error> {
+/// What is wrong with the settings, a member that was refused, or one that could not be written.
+pub fn create(guard: &Guard, wanted: &Create, stop: &AtomicBool) -> Result<Vec<Superblock>, Error> {
     let present: Vec<(&PathBuf, Role)> = (wanted.members.iter().zip(0_u16..))
         .filter_map(|(member, role)| Some((member.as_ref()?, Role::Active(role))))
         .chain(wanted.spares.iter().map(|spare| (spare, Role::Spare)))
@@ -74,15 +74,23 @@ pub fn create(guard: &Guard, wanted: &Create) -> Result<Vec<Superblock>, Error> 
     // Fresh files are zero, and zero is in sync with zero at every level.
     let in_sync = wanted.assume_clean || absent.len() == present.len();
     let made = absent.iter().try_for_each(|path| {
-        guard.make_file(path, wanted.create_bytes.unwrap_or(0), |_| Ok::<(), block::Error>(()))
+        check_stop(stop)?;
+        let bytes = wanted.create_bytes.unwrap_or(0);
+        let made = guard.make_file(path, bytes, |_| Ok::<(), block::Error>(()));
+        // A signal may have ended the call.
+        made.or_else(|error| check_stop(stop).and(Err(error.into())))
     });
-    made.map_err(Error::from)
-        .and_then(|()| write_superblocks(guard, wanted, &present, in_sync))
-        .map_err(|error| {
-            let left: String =
-                guard.remove_made().iter().map(|problem| format!("; {problem}")).collect();
-            error.and_then_some(&left)
-        })
+    made.and_then(|()| write_superblocks(guard, wanted, &present, in_sync, stop)).map_err(|error| {
+        let left: String = guard.undo_made().iter().map(|problem| format!("; {problem}")).collect();
+        error.and_then_some(&left)
+    })
+}
+
+fn check_stop(stop: &AtomicBool) -> Result<(), Error> {
+    if stop.load(Ordering::Relaxed) {
+        return Err(Error::failed("ended on request: nothing was made"));
+    }
+    Ok(())
 }
 
 fn write_superblocks(
@@ -90,6 +98,7 @@ fn write_superblocks(
     wanted: &Create,
     present: &[(&PathBuf, Role)],
     in_sync: bool,
+    stop: &AtomicBool,
 ) -> Result<Vec<Superblock>, Error> {
     let mut random = Random::new();
     let mut uuid = || uuid(&mut random);
@@ -123,15 +132,11 @@ fn write_superblocks(
         in_sync,
     };
     let (superblocks, images) = images(&array).map_err(|error| Error::usage(error.to_string()))?;
-    for ((file, image), (path, _)) in files.iter().zip(&images).zip(present) {
-        let failed = |error: io::Error| {
-            Error::from_io(format_args!("{}: writing its superblock", path.display()), &error)
-        };
-        for (offset, bytes) in image {
-            file.write_all_at(bytes, *offset).map_err(failed)?;
-        }
-        file.sync_all().map_err(failed)?;
-    }
+    check_stop(stop)?;
+    let writes: Vec<Overwrite<'_>> = (files.iter().zip(images).zip(present))
+        .map(|((file, image), (path, _))| Overwrite { path, file, image })
+        .collect();
+    overwrite(&writes, "writing its superblock")?;
     Ok(superblocks)
 }
 
@@ -141,9 +146,7 @@ fn uuid(random: &mut Random) -> [u8; 16] {
     bytes
 }
 
-/// What is written to a member before it is one: bytes and their offset, the superblock last.
-type Image = Vec<(u64, Vec<u8>)>;
-
+/// What is written to members before they are ones; the superblock comes last.
 fn images(array: &NewArray) -> Result<(Vec<Superblock>, Vec<Image>), block::Error> {
     let superblocks = array.superblocks()?;
     let bitmap = array.bitmap(&superblocks)?.map(|bitmap| bitmap.encode());

@@ -1,11 +1,10 @@
 //! Members that are to be members no more: their superblocks are erased.
 
-use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use array::md::{Version, uuid_text};
 
+use super::overwrite::{Image, Overwrite, overwrite};
 use super::{Examined, SECTOR_BYTES, SUPERBLOCK_BYTES, bitmap_offset, examine};
 use host::Error;
 use host::guard::{Access, Guard};
@@ -20,8 +19,8 @@ pub struct Erased {
 }
 
 /// Erases the superblocks of the members, and the heads of their bitmaps. What they hold otherwise
-/// is left as it is. Every member is opened before anything is written to one; the guard refuses
-/// those that run, and asks for consent to the signature.
+/// is left as it is. Every member is opened before anything is written to one, and all are erased or
+/// none; the guard refuses those that run, and asks for consent to the signature.
 ///
 /// # Errors
 /// A path without a superblock, members of several arrays, a member that the guard refuses, or one
@@ -51,31 +50,36 @@ pub fn destroy(guard: &Guard, paths: &[PathBuf]) -> Result<Vec<Erased>, Error> {
     let files =
         paths.iter().map(|path| guard.open(path, Access::Write)).collect::<Result<Vec<_>, _>>()?;
     guard.refuse_stray_consent()?;
-    let erase = |(examined, file): (&Examined, &std::fs::File)| {
-        for found in &examined.found {
-            // A superblock that is not where it says it is is a copy of another device's.
-            let Some(own) = found.version.offset_sectors(examined.size_bytes / SECTOR_BYTES) else {
-                continue;
-            };
-            let write =
-                |sector: u64| file.write_all_at(&[0; SUPERBLOCK_BYTES], sector * SECTOR_BYTES);
-            let bitmap = bitmap_offset(&found.superblock, own).filter(|_| found.bitmap.is_some());
-            bitmap
-                .map_or(Ok(()), write)
-                .and_then(|()| write(own))
-                .map_err(|error| failed(&examined.path, &error))?;
-        }
-        file.sync_all().map_err(|error| failed(&examined.path, &error))?;
-        let was = examined
+    let writes: Vec<Overwrite<'_>> = (examined.iter().zip(&files))
+        .map(|(examined, file)| Overwrite { path: &examined.path, file, image: zeroes(examined) })
+        .collect();
+    overwrite(&writes, "erasing its superblock")?;
+    let erased = |examined: &Examined| Erased {
+        path: examined.path.clone(),
+        was: examined
             .found
             .iter()
             .map(|found| format!("{} of {}", found.superblock.role(), found.superblock.name()))
-            .collect();
-        Ok(Erased { path: examined.path.clone(), was })
+            .collect(),
     };
-    examined.iter().zip(&files).map(erase).collect()
+    Ok(examined.iter().map(erased).collect())
 }
 
-fn failed(path: &Path, error: &io::Error) -> Error {
-    Error::from_io(format_args!("{}: erasing its superblock", path.display()), error)
+/// Zeroes over the superblocks and the heads of their bitmaps.
+fn zeroes(examined: &Examined) -> Image {
+    let mut image = Image::new();
+    let mut erase = |sector: u64| image.push((sector * SECTOR_BYTES, vec![0; SUPERBLOCK_BYTES]));
+    for found in &examined.found {
+        // A superblock that is not where it says it is is a copy of another device's.
+        let Some(own) = found.version.offset_sectors(examined.size_bytes / SECTOR_BYTES) else {
+            continue;
+        };
+        if let Some(bitmap) = bitmap_offset(&found.superblock, own)
+            && found.bitmap.is_some()
+        {
+            erase(bitmap);
+        }
+        erase(own);
+    }
+    image
 }

@@ -4,6 +4,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use array::md::{Consistency, Features, Layout, Level, Role, Superblock};
 use array::{ParityLayout, Raid0Layout, Raid10Layout};
@@ -16,6 +17,10 @@ use stack::{BuildContext, Stack};
 const SEED: u64 = 0x6172_7261_7973;
 const MEMBER_BYTES: u64 = 3 << 20;
 const CHUNK_BYTES: u64 = 64 << 10;
+
+fn create(wanted: &Create) -> Result<Vec<Superblock>, host::Error> {
+    mdtools::create(&Guard::new(Consent::default()), wanted, &AtomicBool::new(false))
+}
 
 /// A folder with the members of an array.
 struct Members {
@@ -46,7 +51,7 @@ impl Members {
         };
         change(&mut wanted);
         let all = wanted.members.iter().flatten().chain(&wanted.spares).cloned().collect();
-        mdtools::create(&Guard::new(Consent::default()), &wanted).expect("an array");
+        create(&wanted).expect("an array");
         Members { folder, paths: all }
     }
 
@@ -560,7 +565,7 @@ fn what_is_created_can_be_started_with_however_few_members() {
                 create_bytes: Some(MEMBER_BYTES),
                 assume_clean: false,
             };
-            let is_created = mdtools::create(&Guard::new(Consent::default()), &wanted).is_ok();
+            let is_created = create(&wanted).is_ok();
             let whole = format!("{level}({})", vec!["ram:1MiB"; count].join(", ")).replacen(
                 "raid10(",
                 "raid10(layout=n1, ",
@@ -795,7 +800,7 @@ fn an_array_is_not_made_of_one_file_under_two_names() {
             create_bytes: Some(MEMBER_BYTES),
             assume_clean: false,
         };
-        let error = mdtools::create(&Guard::new(Consent::default()), &wanted).expect_err("refused");
+        let error = create(&wanted).expect_err("refused");
         assert!(
             error.exit_code() == 2 && error.to_string().contains("are the same file"),
             "{error}"
@@ -820,4 +825,144 @@ fn a_second_name_of_a_member_is_passed_over() {
         (1, 3, 1)
     );
     assert!(found.passed_over[0].contains("are the same file"), "{:?}", found.passed_over);
+}
+
+fn held(paths: &[PathBuf]) -> Vec<Option<Vec<u8>>> {
+    paths.iter().map(|path| fs::read(path).ok()).collect()
+}
+
+/// Larger than any file may be, ended by the user, or with settings that make no array: what was
+/// made is gone, and what was there is as it was.
+#[test]
+fn what_was_made_for_an_array_is_undone_when_it_cannot_be_created() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("there"), vec![0; MEMBER_BYTES as usize]).expect("written");
+    File::create(path("empty")).expect("made");
+    let paths = ["there", "new", "empty", "other"].map(path);
+    let before = held(&paths);
+    let sound = Create {
+        name: "tank".to_owned(),
+        level: Level::Raid6,
+        layout: Layout::Parity(ParityLayout::LeftSymmetric),
+        chunk_bytes: CHUNK_BYTES,
+        members: paths.iter().cloned().map(Some).collect(),
+        spares: Vec::new(),
+        consistency: Consistency::Resync,
+        create_bytes: Some(MEMBER_BYTES),
+        assume_clean: false,
+    };
+    for (wanted, stopped) in [
+        (Create { create_bytes: Some(1 << 60), ..sound.clone() }, false),
+        // A log of partial parity is for RAID 5.
+        (Create { consistency: Consistency::Ppl, ..sound.clone() }, false),
+        (sound, true),
+    ] {
+        let stop = AtomicBool::new(stopped);
+        let created = mdtools::create(&Guard::new(Consent::default()), &wanted, &stop);
+        assert!(created.is_err(), "{wanted:?}, {stopped}");
+        assert!(held(&paths) == before, "{wanted:?}, {stopped}");
+    }
+}
+
+/// "A drive with blocks of 4 KiB is given to an array with blocks of 512": refused, and byte for
+/// byte what it was; the array knows nothing of it either.
+#[test]
+fn a_device_that_does_not_fit_is_not_written() {
+    let members =
+        Members::create(Level::Raid5, Layout::Parity(ParityLayout::LeftSymmetric), 4, |_| ());
+    let (stack, _guard) =
+        members.start("raid5(metadata=1.2, {0}, {1}, {2}, missing)").expect("runs");
+    let running = &stack.arrays.running()[0];
+    let path = members.folder.path().join("large-blocks");
+    fs::write(&path, vec![0x5a; MEMBER_BYTES as usize]).expect("written");
+    let former = members.paths[3].clone();
+    for path in [path, former] {
+        let before = fs::read(&path).expect("read");
+        let guard = Guard::new(Consent { in_place: true, ..Consent::default() });
+        let context = BuildContext {
+            files: &guard,
+            seed: 1,
+            read_only: false,
+            create_bytes: None,
+            emulate: false,
+        };
+        let text = format!("file:{}?block=4KiB&direct=no", path.display());
+        let large = stack::parse_and_build(&text, &context).expect("a device");
+        let reactor = Reactor::wall().expect("a reactor");
+        let events = running.status().events;
+        let spare = running.make_spare(&large.device, [7; 16], &reactor).map(drop);
+        let member = running.add_to_slot(3, &large.device, [7; 16], &reactor).map(drop);
+        for refused in [spare, member] {
+            let refused = refused.expect_err("blocks of 4 KiB");
+            assert!(refused.to_string().contains("blocks of 4096 bytes"), "{refused}");
+        }
+        assert_eq!(running.status().events, events);
+        drop(large);
+        assert!(fs::read(&path).expect("read") == before, "{} was written", path.display());
+    }
+}
+
+/// A cache over an array is bound to the array, not to the files that were its members: they may
+/// all be exchanged. An older state of it, another array, and one that was written to without the
+/// cache are told from it.
+#[test]
+fn a_kept_cache_knows_its_array_when_all_members_have_been_exchanged() {
+    let members = Members::create(Level::Raid1, Layout::Plain, 2, |_| ());
+    let path = |name: &str| members.folder.path().join(name);
+    let copy = |names: [&str; 2]| {
+        for (from, to) in members.paths.iter().zip(names) {
+            fs::copy(from, path(to)).expect("copied");
+        }
+    };
+    let text = |names: [&str; 2]| {
+        let [one, two] = names.map(|name| format!("file:{}?direct=no", path(name).display()));
+        let store = path("store");
+        format!(
+            "cache(mode=write-back, writeback_idle=0, file:{}?size=8MiB&direct=no, \
+            raid1(metadata=1.2, {one}, {two}))",
+            store.display()
+        )
+    };
+    copy(["old0", "old1"]);
+    let content = noise(SEED, 64 << 10);
+    {
+        let (stack, _guard) = members.start(&text(["m0", "m1"])).expect("a cache");
+        let mut channel = channel(&stack);
+        channel.write_slice(0, &noise(SEED + 1, 1 << 20)).expect("written");
+        stack.caches[0].flush().expect("written out");
+        channel.write_slice(4096, &content).expect("written");
+        channel.flush().expect("flushed");
+    }
+    copy(["s0", "s1"]);
+    let refused = members.start(&text(["old0", "old1"])).map(drop).expect_err("an older state");
+    assert!(refused.contains("in the meantime") || refused.contains("older"), "{refused}");
+    {
+        let (stack, _guard) = members.start(&text(["s0", "s1"])).expect("the same array");
+        let mut found = vec![0; content.len()];
+        let mut channel = channel(&stack);
+        channel.read_slice(4096, &mut found).expect("read");
+        assert!(found == content, "what was dirty is there");
+        channel.write_slice(4096, &content).expect("written");
+        channel.flush().expect("flushed");
+    }
+    {
+        // Without its cache.
+        let (stack, _guard) = members
+            .start(&{
+                let [one, two] =
+                    ["s0", "s1"].map(|name| format!("file:{}?direct=no", path(name).display()));
+                format!("raid1(metadata=1.2, {one}, {two})")
+            })
+            .expect("an array");
+        channel(&stack).write_slice(0, &[1; 4096]).expect("written");
+    }
+    let refused = members.start(&text(["s0", "s1"])).map(drop).expect_err("it was written to");
+    assert!(refused.contains("in the meantime"), "{refused}");
+    let other = Members::create(Level::Raid1, Layout::Plain, 2, |_| ());
+    for (from, to) in other.paths.iter().zip(["x0", "x1"]) {
+        fs::copy(from, path(to)).expect("copied");
+    }
+    let refused = members.start(&text(["x0", "x1"])).map(drop).expect_err("another array");
+    assert!(refused.contains("UUID"), "{refused}");
 }

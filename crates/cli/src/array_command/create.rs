@@ -9,6 +9,7 @@ use super::SECTOR_BYTES;
 use crate::arguments::{BitmapArgument, ConsistencyArgument, CreateArguments};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::signals;
 
 /// Levels by the names that mdadm takes.
 pub(super) fn level(text: &str) -> Result<Level, Failure> {
@@ -105,7 +106,7 @@ pub(super) fn create(output: &Output, arguments: &CreateArguments) -> Result<(),
         assume_clean: arguments.assume_clean,
     };
     let guard = Guard::new(arguments.consent.clone().into());
-    let superblocks = mdtools::create(&guard, &wanted)?;
+    let superblocks = mdtools::create(&guard, &wanted, &signals::stop_flag()?)?;
     let Some(first) = superblocks.first() else {
         return Err(Failure::usage("every member is missing; name at least one"));
     };

@@ -12,6 +12,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -35,7 +36,7 @@ const WRONG_CONFIGURATION: u8 = 78;
 
 /// Starts what was named and returns when it is ready, or serves it here until it is told to end.
 pub(super) fn start(output: &Output, arguments: &StartArguments) -> Result<(), Failure> {
-    let settings = settings(output, arguments).map_err(|error| match error.ending() {
+    let (settings, made) = settings(output, arguments).map_err(|error| match error.ending() {
         Ending::Usage if arguments.foreground && arguments.from.is_none() => {
             error.with_code(WRONG_CONFIGURATION)
         }
@@ -44,10 +45,17 @@ pub(super) fn start(output: &Output, arguments: &StartArguments) -> Result<(), F
     let serve_with = serve_with()?;
     let runtime = &serve_with.runtime;
     runtime.clean_up().iter().for_each(|note| output.note(note));
+    // An array that was made for what cannot be started is of no use.
+    let undo = |_: &host::Error| {
+        for problem in made.iter().flat_map(Guard::undo_made) {
+            output.note(&problem);
+        }
+    };
     if arguments.foreground || arguments.run.is_some() {
-        return serve_here(output, runtime, settings, arguments.run.as_deref());
+        return serve_here(output, runtime, settings, arguments.run.as_deref(), &undo);
     }
-    let started = serve_with.launch(&Launch { settings, fresh: None }, &[])?;
+    let launch = Launch { settings, fresh: None };
+    let started = serve_with.launch(&launch, &[]).inspect_err(undo)?;
     let status = &started.status;
     status.notes.iter().for_each(|note| output.note(note));
     if output.json {
@@ -57,13 +65,18 @@ pub(super) fn start(output: &Output, arguments: &StartArguments) -> Result<(), F
     }
 }
 
-/// What was said in flags goes over what a configuration says.
-fn settings(output: &Output, arguments: &StartArguments) -> Result<Settings, Failure> {
-    let (mut settings, is_made) = match (&arguments.from, &arguments.target) {
+/// What was said in flags goes over what a configuration says. With it comes what made its array,
+/// if that was made just now.
+fn settings(
+    output: &Output,
+    arguments: &StartArguments,
+) -> Result<(Settings, Option<Guard>), Failure> {
+    let (mut settings, made) = match (&arguments.from, &arguments.target) {
         (Some(run), cell) => from_run(output, run, cell.as_deref(), arguments)?,
-        (None, Some(target)) => (Settings::find(target)?, false),
+        (None, Some(target)) => (Settings::find(target)?, None),
         (None, None) => return Err(Failure::usage("name a stack, or a run with --from")),
     };
+    let is_made = made.is_some();
     settings.name = arguments.name.clone().or(settings.name);
     settings.read_only |= arguments.read_only;
     settings.force |= arguments.force;
@@ -99,16 +112,16 @@ fn settings(output: &Output, arguments: &StartArguments) -> Result<Settings, Fai
     if arguments.run.is_some() && settings.attach == Attach::No && !exported {
         settings.attach = Attach::Yes;
     }
-    Ok(settings)
+    Ok((settings, made))
 }
 
-/// What starts a configuration of a run, and whether its array was made just now.
+/// What starts a configuration of a run, and what made its array, if it was made just now.
 fn from_run(
     output: &Output,
     run: &Path,
     cell: Option<&str>,
     arguments: &StartArguments,
-) -> Result<(Settings, bool), Failure> {
+) -> Result<(Settings, Option<Guard>), Failure> {
     let run = lab::read(run)?;
     let configuration = lab::alone::choose(&run, cell)?;
     let size = arguments.size.as_deref().map(|text| output.size("--size", text)).transpose()?;
@@ -119,7 +132,7 @@ fn from_run(
         mount: arguments.mount.as_deref().map(absolute).transpose()?,
     };
     let Alone { settings, create } = lab::alone::alone(configuration, &ground)?;
-    let Some(wanted) = create else { return Ok((settings, false)) };
+    let Some(wanted) = create else { return Ok((settings, None)) };
     let consent = Consent {
         erase_serials: arguments.erase.clone(),
         erase_signature: arguments.erase_signature,
@@ -128,10 +141,10 @@ fn from_run(
         ..Consent::default()
     };
     let guard = Guard::new(consent);
-    mdtools::create(&guard, &wanted)?;
+    mdtools::create(&guard, &wanted, &AtomicBool::new(false))?;
     // The server opens them itself.
     guard.let_go();
-    Ok((settings, true))
+    Ok((settings, Some(guard)))
 }
 
 /// The path from the root on: a server in the background works in no particular folder.
@@ -176,9 +189,10 @@ fn serve_here(
     runtime: &Runtime,
     settings: Settings,
     command: Option<&str>,
+    undo: &dyn Fn(&host::Error),
 ) -> Result<(), Failure> {
     let signals = signals()?;
-    let server = open(runtime, settings)?;
+    let server = open(runtime, settings).inspect_err(undo)?;
     let status = server.status();
     status.notes.iter().for_each(|note| output.note(note));
     let Some(command) = command else {
