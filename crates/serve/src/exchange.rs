@@ -287,6 +287,11 @@ impl MemberTable {
         lock(&self.more_guards).iter().for_each(Guard::let_go);
     }
 
+    /// Removes the files that were made for the stack: it has not started after all.
+    pub(crate) fn undo_made(&self) {
+        self.guard.undo_made();
+    }
+
     /// The files that are in the stack now: members, spares, and those that members are being
     /// copied to.
     pub(crate) fn taken(&self) -> Vec<PathBuf> {
@@ -344,12 +349,7 @@ fn files_named(name: &str) -> Vec<PathBuf> {
 
 /// The files of a stack, by their real paths.
 fn files_of(node: &Node) -> Vec<PathBuf> {
-    let file = |leaf: &Node| match leaf {
-        Node::Leaf { scheme, address, .. } if scheme == "file" => {
-            Some(fs::canonicalize(address).unwrap_or_else(|_| Path::new(address).to_owned()))
-        }
-        _ => None,
-    };
+    let file = |leaf: &Node| leaf.file_path().map(|path| fs::canonicalize(&path).unwrap_or(path));
     node.leaves().into_iter().filter_map(file).collect()
 }
 

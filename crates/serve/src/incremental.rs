@@ -79,14 +79,7 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
 
 /// The files and devices that a stack names.
 fn paths_of(tree: &Node) -> Vec<PathBuf> {
-    tree.leaves().into_iter().filter_map(path_of).collect()
-}
-
-fn path_of(leaf: &Node) -> Option<PathBuf> {
-    match leaf {
-        Node::Leaf { scheme, address, .. } if scheme == "file" => Some(PathBuf::from(address)),
-        _ => None,
-    }
+    tree.leaves().into_iter().filter_map(Node::file_path).collect()
 }
 
 impl Configured {
@@ -158,7 +151,7 @@ fn waiting_for(guard: &Guard, node: &Node) -> Option<String> {
         .iter()
         .filter(|child| **child != Node::Missing)
         .map(|child| match child {
-            Node::Leaf { options, .. } if options.is_empty() => path_of(child),
+            Node::Leaf { options, .. } if options.is_empty() => child.file_path(),
             _ => None,
         })
         .collect();

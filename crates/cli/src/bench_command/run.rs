@@ -151,12 +151,9 @@ fn processor(suite: &Suite, arguments: &TargetArguments) -> Result<Option<Proces
 /// Where other programs find a target that is one file or block device.
 fn path_of(subject: &Subject) -> Option<PathBuf> {
     match subject {
-        Subject::Stack { stack, .. } => match stack.device.describe() {
-            Node::Leaf { scheme, address, .. } if scheme == "file" => {
-                std::path::absolute(address).ok()
-            }
-            _ => None,
-        },
+        Subject::Stack { stack, .. } => {
+            std::path::absolute(stack.device.describe().file_path()?).ok()
+        }
         Subject::Folder(_) => None,
     }
 }
