@@ -498,7 +498,10 @@ suite = "devtest"
                 Consistency::Bitmap { chunk_bytes: Some(4 << 20) }
             )
         );
-        assert_eq!(create.members, members.into_iter().map(Some).collect::<Vec<_>>());
+        assert_eq!(
+            create.members,
+            members.into_iter().map(|path| Some(path.into())).collect::<Vec<_>>()
+        );
         assert!(!create.assume_clean, "what the members hold is not known to agree");
     }
 

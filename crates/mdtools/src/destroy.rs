@@ -1,19 +1,17 @@
 //! Members that are to be members no more: their superblocks are erased.
 
-use std::path::PathBuf;
-
 use array::md::{Version, uuid_text};
 
 use super::overwrite::{Image, Overwrite, overwrite};
-use super::{Examined, SECTOR_BYTES, SUPERBLOCK_BYTES, bitmap_offset, examine};
+use super::{Examined, MemberSource, SECTOR_BYTES, SUPERBLOCK_BYTES, bitmap_offset, examine};
 use host::Error;
 use host::guard::{Access, Guard};
 
 /// A member whose superblocks were erased.
 #[derive(Clone, Debug)]
 pub struct Erased {
-    /// Its path.
-    pub path: PathBuf,
+    /// What it lies on.
+    pub source: MemberSource,
     /// What it was, one text for each superblock.
     pub was: Vec<String>,
 }
@@ -25,13 +23,18 @@ pub struct Erased {
 /// # Errors
 /// A path without a superblock, members of several arrays, a member that the guard refuses, or one
 /// that cannot be written.
-pub fn destroy(guard: &Guard, paths: &[PathBuf]) -> Result<Vec<Erased>, Error> {
-    let examined: Vec<Examined> =
-        paths.iter().map(|path| examine(guard, path)).collect::<Result<_, _>>()?;
+pub fn destroy<S: Clone + Into<MemberSource>>(
+    guard: &Guard,
+    sources: &[S],
+) -> Result<Vec<Erased>, Error> {
+    let examined: Vec<Examined> = sources
+        .iter()
+        .map(|source| examine(guard, &source.clone().into()))
+        .collect::<Result<_, _>>()?;
     if let Some(none) = examined.iter().find(|examined| examined.found.is_empty()) {
         return Err(Error::usage(format!(
             "{}: no md superblock of version {} on it",
-            none.path.display(),
+            none.source,
             Version::ALL_TEXT
         )));
     }
@@ -40,22 +43,28 @@ pub fn destroy(guard: &Guard, paths: &[PathBuf]) -> Result<Vec<Erased>, Error> {
     if let Some(other) = examined.iter().find(|other| uuids(other) != uuids(&examined[0])) {
         let text =
             |examined: &Examined| uuids(examined).map(|uuid| uuid_text(&uuid)).unwrap_or_default();
-        let (first, one, two) = (examined[0].path.display(), text(&examined[0]), text(other));
+        let (first, one, two) = (&examined[0].source, text(&examined[0]), text(other));
         return Err(Error::usage(format!(
             "{first} is of array {one} and {} of array {two} (set_uuid): name the members of one \
             array",
-            other.path.display()
+            other.source
         )));
     }
-    let files =
-        paths.iter().map(|path| guard.open(path, Access::Write)).collect::<Result<Vec<_>, _>>()?;
+    let open = |Examined { source, .. }: &Examined| {
+        source.region(guard.open(&source.path, Access::Write)?)
+    };
+    let regions = examined.iter().map(open).collect::<Result<Vec<_>, Error>>()?;
     guard.refuse_stray_consent()?;
-    let writes: Vec<Overwrite<'_>> = (examined.iter().zip(&files))
-        .map(|(examined, file)| Overwrite { path: &examined.path, file, image: zeroes(examined) })
+    let writes: Vec<Overwrite<'_>> = (examined.iter().zip(&regions))
+        .map(|(examined, region)| Overwrite {
+            source: &examined.source,
+            region,
+            image: zeroes(examined),
+        })
         .collect();
     overwrite(&writes, "erasing its superblock")?;
     let erased = |examined: &Examined| Erased {
-        path: examined.path.clone(),
+        source: examined.source.clone(),
         was: examined
             .found
             .iter()

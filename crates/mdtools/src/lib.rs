@@ -16,6 +16,8 @@ mod destroy;
 mod examine;
 pub mod guess;
 mod overwrite;
+mod partitions;
+mod source;
 mod status;
 mod work;
 
@@ -28,7 +30,8 @@ pub use assemble::{Found as FoundArrays, Group, Opening, find, slices};
 pub use create::{CHUNK_BYTES, Create, NewArraySettings, create, layout, level};
 pub use destroy::{Erased, destroy};
 use examine::bitmap_offset;
-pub use examine::{Examined, Found, examine, members_in};
+pub use examine::{Examined, Found, examine, look, members_in, raid_partition};
+pub use source::MemberSource;
 pub use status::{ArrayStatus, MemberState, MemberStatus, State, device_text};
 pub use work::{ByteRange, WorkStatus, WrongMember};
 

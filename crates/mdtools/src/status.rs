@@ -89,6 +89,8 @@ pub enum MemberState {
     Stale,
     /// The slot is empty.
     Missing,
+    /// Several devices claim the slot, and nothing tells which of them holds it.
+    Undecided,
     /// It waits for another to fail.
     Spare,
     /// It holds the array's journal.
@@ -130,6 +132,17 @@ impl ArrayStatus {
                 }
                 Slot::Stale { candidate, .. } => (MemberState::Stale, name(*candidate), None),
                 Slot::Missing => (MemberState::Missing, None, None),
+            };
+            let claimants: Vec<String> = assembly
+                .claimants(slot)
+                .map(|candidate| candidates[candidate].name.clone())
+                .collect();
+            let (state, name) = match claimants.is_empty() {
+                true => (state, name),
+                false => {
+                    let all = name.into_iter().chain(claimants).collect::<Vec<_>>();
+                    (MemberState::Undecided, Some(all.join(" or ")))
+                }
             };
             MemberStatus {
                 slot: Some(slot),
@@ -290,6 +303,10 @@ impl ArrayStatus {
     #[must_use]
     pub fn action(&self, called: &str) -> Option<String> {
         let first = |state: MemberState| self.members.iter().find(|member| member.state == state);
+        if let Some(undecided) = first(MemberState::Undecided) {
+            let slot = undecided.slot.unwrap_or(0);
+            return Some(format!("leave out all but one of the devices that claim member {slot}"));
+        }
         if self.state == State::Unusable {
             return Some(match first(MemberState::Missing) {
                 Some(_) => {
@@ -440,6 +457,7 @@ impl MemberState {
             MemberState::Failed => "FAILED",
             MemberState::Stale => "STALE",
             MemberState::Missing => "MISSING",
+            MemberState::Undecided => "UNDECIDED",
             MemberState::Spare => "SPARE",
             MemberState::Journal => "JOURNAL",
             MemberState::Unused => "UNUSED",

@@ -1,7 +1,7 @@
 //! MemberTable come and go while the array serves: fail, remove, add, replace, scrub.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use array::metadata::Running;
@@ -10,7 +10,7 @@ use array::{MemberState, Snapshot};
 use block::{Device, Node};
 use host::Error;
 use host::guard::{Consent, Guard};
-use mdtools::WorkStatus;
+use mdtools::{MemberSource, WorkStatus};
 use reactor::{Random, Reactor};
 use serde_json::{Value, json};
 use stack::{BuildContext, Member};
@@ -229,12 +229,14 @@ impl MemberTable {
         // What was a member of this very array may be one again without more words.
         let set_uuid = running.assembly().set_uuid;
         let peek = Guard::new(Consent::default());
-        let was_member = |file: &PathBuf| {
-            mdtools::examine(&peek, file).is_ok_and(|examined| {
+        let was_member = |leaf: &&Node| {
+            let examined = MemberSource::of_node(leaf)
+                .and_then(|source| mdtools::examine(&peek, &source).ok());
+            examined.is_some_and(|examined| {
                 examined.found.iter().any(|found| found.superblock.set_uuid == set_uuid)
             })
         };
-        let returns = !files.is_empty() && files.iter().all(was_member);
+        let returns = !files.is_empty() && node.leaves().iter().all(was_member);
         let own = (!returns).then(|| Guard::new(consent.into()));
         let context = BuildContext {
             files: own.as_ref().unwrap_or(&self.guard),

@@ -41,8 +41,9 @@ pub(crate) struct GuessArguments {
 /// `array assemble`.
 #[derive(Args, Debug)]
 pub(crate) struct AssembleArguments {
-    /// Image files or block devices, or folders of them
-    #[arg(required = true)]
+    /// Image files or block devices, or folders of them; with --scan and without one all block
+    /// devices
+    #[arg(required_unless_present = "scan")]
     pub paths: Vec<PathBuf>,
 
     /// Take what is found: several arrays, and files that are no members

@@ -209,11 +209,10 @@ fn same_device(name: &str, text: &str) -> bool {
         Some((path, bytes("offset")))
     };
     // Two parts of one file are no members of one array: its path alone says which is meant.
-    let is_same = |(path, offset), (of_text, wanted): (_, Option<u64>)| {
-        path == of_text && wanted.is_none_or(|wanted| wanted == offset.unwrap_or(0))
-    };
     name == text
-        || part(name).zip(part(text)).is_some_and(|(of_name, of_text)| is_same(of_name, of_text))
+        || part(name).zip(part(text)).is_some_and(|((path, offset), (wanted, at))| {
+            path == wanted && at.is_none_or(|at| at == offset.unwrap_or(0))
+        })
 }
 
 /// A stack text for a server, which works in no particular folder.

@@ -12,7 +12,7 @@ use bench::processor::{OnProcessor, Processor};
 use bench::suite::{
     self, Observer, OpenFile, Phase, Row, Session, Settings, Suite, Target, Ticker,
 };
-use block::{Clock, Device, Error, ErrorKind, Node, Reactor, size_text};
+use block::{Clock, Device, Error, ErrorKind, Reactor, size_text};
 use device::{Direct, FileDevice, FileOptions};
 use host::limits::{self, Limits};
 use lab::audit::TargetMeter;
