@@ -54,7 +54,7 @@ struct Array<'a, L> {
     faults: Faults,
     good: &'a [Vec<u8>],
     used: &'a dyn Fn(usize, usize) -> bool,
-    /// Whether the redundancy tells who is wrong.
+    /// Whether the redundancy tells which member is wrong.
     tells: bool,
 }
 

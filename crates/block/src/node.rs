@@ -83,7 +83,7 @@ impl Node {
 }
 
 /// Stands before the last eight bits of a byte that is not UTF-8: the end of Unicode's last private
-/// plane, which nobody's names use.
+/// plane, which names do not use.
 const BYTE_MARK: u32 = 0x0010_ff00;
 
 /// The letter that a byte of 0x80 to 0xff stands as in the address of a [`Node`] where a name is

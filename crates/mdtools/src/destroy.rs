@@ -17,7 +17,7 @@ pub struct Erased {
 }
 
 /// Erases the superblocks of the members, and the heads of their bitmaps. What they hold otherwise
-/// is left as it is. Every member is opened before anything is written to one, and all are erased or
+/// is left as it is. Every member is opened before anything is written to one; all are erased or
 /// none; the guard refuses those that run, and asks for consent to the signature.
 ///
 /// # Errors

@@ -1,5 +1,5 @@
-//! The partitions of a disk whose image is a file, or whose partitions the kernel does not show: GPT
-//! (UEFI specification, 5.3) and MBR with its chain of logical partitions.
+//! The partitions of a disk whose image is a file, or whose partitions the kernel does not show:
+//! GPT (UEFI specification, 5.3) and MBR with its chain of logical partitions.
 
 use std::io;
 

@@ -36,7 +36,7 @@ pub struct WorkStatus {
     /// The first ranges of that: of each member's data, at RAID 10 of the array's.
     #[serde(default)]
     pub undecided: Vec<ByteRange>,
-    /// What of it a repair made agree, though nothing tells who was wrong.
+    /// What of it a repair made agree, though nothing tells which member was wrong.
     #[serde(default)]
     pub made_to_agree_bytes: u64,
     /// Bytes that could not be made up for.

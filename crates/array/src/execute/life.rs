@@ -442,8 +442,8 @@ impl<L: Level> Pieces<L> {
         }
     }
 
-    /// Notes where and on whom a check or a repair found what does not agree, and has a repair
-    /// write what makes it agree.
+    /// Notes where and on which members a check or a repair found what does not agree, and has a
+    /// repair write what makes it agree.
     fn take_differences(&mut self, piece: &mut Piece) {
         let Operation::Sync(range) = piece.planned() else { return self.differences.clear() };
         let Attempt { plan, findings, .. } = &mut piece.attempt;

@@ -154,7 +154,7 @@ fn blocks_of_different_lengths_are_refused() {
     (fastest().pq)(&[&[0; 512], &[0; 256]], &mut [0; 512], &mut [0; 512]);
 }
 
-/// Every block of a row by itself wrong in a few bytes is found, and two at once never pass for one.
+/// Every block of a row by itself wrong in a few bytes is found, and two do not pass for one.
 #[test]
 fn the_wrong_block_is_located() {
     for seed in 0..60 {

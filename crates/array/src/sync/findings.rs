@@ -1,4 +1,4 @@
-//! What checks and repairs find: where members do not agree, and who is wrong.
+//! What checks and repairs find: where members do not agree, and which of them are wrong.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -55,7 +55,7 @@ pub struct Findings {
     /// Members that are known to be wrong, and where on their devices, in bytes. A repair has put
     /// them right.
     pub wrong: BTreeMap<usize, ListedRanges>,
-    /// Where nothing tells who is wrong, in bytes of [`Level::sync_bytes`](crate::Level).
+    /// Where nothing tells which member is wrong, in bytes of [`Level::sync_bytes`](crate::Level).
     pub undecided: ListedRanges,
     /// What of [`Findings::undecided`] a repair made agree all the same, as md does, in bytes.
     pub made_to_agree_bytes: u64,

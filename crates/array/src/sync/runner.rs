@@ -105,7 +105,7 @@ pub struct Progress {
     pub done_bytes: u64,
     /// All of it.
     pub total_bytes: u64,
-    /// What did not agree, and who is wrong.
+    /// What did not agree, and which members are wrong.
     pub findings: Findings,
     /// What could not be read nor made up for. In a member that was rebuilt these ranges are bad
     /// blocks until they are written.

@@ -227,8 +227,8 @@ fn a_check_that_cannot_fail_is_found() {
     assert!(bench.scrub().is_err());
 }
 
-/// A repair that writes nothing to whom it blames, and one that takes P for Q: the tests of repairs
-/// say something.
+/// A repair that writes nothing to the member that it blames, and one that takes P for Q: the tests
+/// of repairs say something.
 #[test]
 fn a_repair_that_mends_the_wrong_thing_is_found() {
     let slips: [fn(&mut Plan); 2] = [

@@ -180,7 +180,8 @@ fn examined_document(examined: &Examined) -> Value {
             Value::Object(document)
         })
         .collect();
-    json!({ "path": examined.source.to_string(), "size_bytes": examined.size_bytes, "superblocks": superblocks })
+    let path = examined.source.to_string();
+    json!({ "path": path, "size_bytes": examined.size_bytes, "superblocks": superblocks })
 }
 
 fn examined_text(examined: &Examined) -> String {

@@ -55,8 +55,8 @@ fn a_check_finds_a_wrong_byte_wherever_it_is() {
 }
 
 /// What a level says of one wrong byte on each member by itself: with two parities or three copies
-/// who and where, and the repair brings the data back; else nothing is known, and parity or copies
-/// are made to agree.
+/// which one and where, and the repair brings the data back; else nothing is known, and parity or
+/// copies are made to agree.
 fn blame_each_corruption<L: Level>(name: &str, (level, scheme): (L, Scheme)) {
     let bench = Bench::new((level, scheme), 9);
     let data = bytes(&*bench.array);
@@ -116,7 +116,7 @@ fn a_repair_mends_a_whole_chunk() {
     }
 }
 
-/// Where nothing tells who is wrong a level that could tell with more leaves all as it is.
+/// Where nothing tells which member is wrong a level that could tell with more leaves all as it is.
 #[test]
 fn a_repair_leaves_alone_what_it_cannot_tell() {
     fn spoilt<L: Level>(name: &str, made: (L, Scheme), absent: Option<usize>, wrong: &[usize]) {
