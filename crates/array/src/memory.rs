@@ -12,8 +12,7 @@ use std::collections::VecDeque;
 
 use block::{Buf, BufMut, SECTOR_BYTES};
 
-use crate::parity::SLICE_BYTES;
-use crate::parity::{self, Kernel};
+use crate::parity::{self, Block, Kernel, SLICE_BYTES};
 use crate::{Place, Step};
 
 /// How much scratch a channel keeps for later plans.
@@ -92,6 +91,15 @@ struct Fragment {
     length: u64,
     /// The next fragment of the same command.
     next: u32,
+}
+
+/// A sector in which what was compared does not agree.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Difference {
+    /// How many bytes after the beginning of what was compared.
+    pub(crate) at: u64,
+    /// The buffer that is known to be wrong, and was put right.
+    pub(crate) wrong: Option<Place>,
 }
 
 /// All buffers of a piece. Store 0 is the host's, the others are scratch.
@@ -255,12 +263,22 @@ impl Memory {
         if start + length < store.length { range.split_to(length as usize) } else { range }
     }
 
-    /// Runs one step of a plan with these sources of parity. How many sectors it found to differ.
-    pub(crate) fn compute(&mut self, step: Step, sources: &[Option<Place>]) -> u64 {
+    /// Runs one step of a plan with these sources of parity, and adds what it found to differ.
+    pub(crate) fn compute(
+        &mut self,
+        step: Step,
+        sources: &[Option<Place>],
+        found: &mut Vec<Difference>,
+    ) {
         let kernel = parity::fastest();
         match step {
-            Step::Compare { one, other, length } => {
-                return self.count_differences(one, other, length);
+            Step::Compare { one, other, length } => self.compare(one, other, length, found),
+            Step::Locate { first, count, p, q, expected_p, expected_q, length } => {
+                let sources = &sources[first..first + count];
+                self.locate([(p, expected_p), (q, expected_q)], sources, length, found);
+            }
+            Step::Vote { first, count, length } => {
+                self.vote(&sources[first..first + count], length, found);
             }
             Step::Zero { into, length } => self.on_target(into, length, |_, target| target.fill(0)),
             Step::Copy { from, into, length } => {
@@ -287,21 +305,90 @@ impl Memory {
                 self.parity(kernel, &sources[first..first + count], p, q, length);
             }
         }
-        0
     }
 
-    fn count_differences(&self, one: Place, other: Place, length: u64) -> u64 {
-        let (mut at, mut count) = (0, 0);
-        while at < length {
-            let (one, other) = (self.run(one, at), self.run(other, at));
-            let now = one.len().min(other.len()).min((length - at) as usize);
-            let sectors = one[..now]
-                .chunks(SECTOR_BYTES as usize)
-                .zip(other[..now].chunks(SECTOR_BYTES as usize));
-            count += sectors.filter(|(one, other)| one != other).count() as u64;
-            at += now as u64;
+    fn compare(&self, one: Place, other: Place, length: u64, found: &mut Vec<Difference>) {
+        let differing =
+            sectors(length).filter(|&at| self.sector(one, at) != self.sector(other, at));
+        found.extend(differing.map(|at| Difference { at, wrong: None }));
+    }
+
+    /// Compares `(held, expected)` of P and of Q, and puts the data block or parity right that is
+    /// wrong.
+    fn locate(
+        &mut self,
+        [(p, expected_p), (q, expected_q)]: [(Place, Place); 2],
+        sources: &[Option<Place>],
+        length: u64,
+        found: &mut Vec<Difference>,
+    ) {
+        for at in sectors(length) {
+            let [p_now, p_then] = [p, expected_p].map(|place| self.sector(place, at));
+            let [q_now, q_then] = [q, expected_q].map(|place| self.sector(place, at));
+            if p_now == p_then && q_now == q_then {
+                continue;
+            }
+            let block = parity::locate(p_now, p_then, q_now, q_then);
+            let wrong = match block {
+                Some(Block::P) => Some(p),
+                Some(Block::Q) => Some(q),
+                Some(Block::Data { exponent }) => sources.get(exponent).copied().flatten(),
+                None => None,
+            };
+            found.push(Difference { at, wrong });
+            match (block, wrong) {
+                (Some(Block::P), _) => self.copy_sector(expected_p, p, at),
+                (Some(Block::Q), _) => self.copy_sector(expected_q, q, at),
+                // It is off by as much as P is.
+                (_, Some(data)) => {
+                    for parity in [p, expected_p] {
+                        self.with_source(
+                            parity.after(at),
+                            data.after(at),
+                            SECTOR_BYTES,
+                            |off, data| (parity::fastest().xor)(data, &[off]),
+                        );
+                    }
+                }
+                _ => (),
+            }
         }
-        count
+    }
+
+    fn vote(&mut self, copies: &[Option<Place>], length: u64, found: &mut Vec<Difference>) {
+        let copies: Vec<Place> = copies.iter().copied().flatten().collect();
+        let Some((&first, others)) = copies.split_first() else { return };
+        for at in sectors(length) {
+            let bytes = self.sector(first, at);
+            if others.iter().all(|&other| self.sector(other, at) == bytes) {
+                continue;
+            }
+            let is_most = |&&copy: &&Place| {
+                let bytes = self.sector(copy, at);
+                let same = copies.iter().filter(|&&other| self.sector(other, at) == bytes);
+                2 * same.count() > copies.len()
+            };
+            let Some(&right) = copies.iter().find(is_most) else {
+                found.push(Difference { at, wrong: None });
+                continue;
+            };
+            for &copy in &copies {
+                if self.sector(copy, at) != self.sector(right, at) {
+                    found.push(Difference { at, wrong: Some(copy) });
+                    self.copy_sector(right, copy, at);
+                }
+            }
+        }
+    }
+
+    fn sector(&self, place: Place, at: u64) -> &[u8] {
+        &self.run(place, at)[..SECTOR_BYTES as usize]
+    }
+
+    fn copy_sector(&mut self, from: Place, into: Place, at: u64) {
+        self.with_source(from.after(at), into.after(at), SECTOR_BYTES, |from, into| {
+            into.copy_from_slice(from);
+        });
     }
 
     fn parity(
@@ -468,6 +555,11 @@ impl Cut<'_> {
     }
 }
 
+/// Where each sector of so many bytes begins.
+fn sectors(length: u64) -> impl Iterator<Item = u64> {
+    (0..length).step_by(SECTOR_BYTES as usize)
+}
+
 /// Visits `length` bytes from `start` of bytes that lie in several slices.
 fn window<'a>(
     slices: impl Iterator<Item = &'a [u8]>,
@@ -584,20 +676,25 @@ mod tests {
         memory.compute(
             Step::Xor { from: Place::Scratch { buffer: 0, start: 0 }, into: host(4), length: 4 },
             &[],
+            &mut Vec::new(),
         );
-        memory.compute(Step::Xor { from: host(0), into: host(4), length: 4 }, &[]);
-        memory.compute(Step::Copy { from: host(10), into: host(0), length: 2 }, &[]);
-        memory.compute(Step::Zero { into: host(11), length: 1 }, &[]);
+        memory.compute(Step::Xor { from: host(0), into: host(4), length: 4 }, &[], &mut Vec::new());
+        memory.compute(
+            Step::Copy { from: host(10), into: host(0), length: 2 },
+            &[],
+            &mut Vec::new(),
+        );
+        memory.compute(Step::Zero { into: host(11), length: 1 }, &[], &mut Vec::new());
         memory.compute(
             Step::Copy { from: host(8), into: Place::Scratch { buffer: 0, start: 1 }, length: 2 },
             &[],
+            &mut Vec::new(),
         );
         memory.compute(
             Step::Copy { from: Place::Scratch { buffer: 0, start: 1 }, into: host(2), length: 2 },
             &[],
+            &mut Vec::new(),
         );
-        let differs = |one, other| memory.count_differences(host(one), host(other), 1);
-        assert_eq!((differs(0, 0), differs(0, 1)), (0, 1));
         assert_eq!(
             bytes(memory.finish()),
             [10, 11, 8, 9, 4 ^ 1, 5 ^ 1 ^ 1, 6 ^ 2 ^ 2, 7 ^ 2 ^ 3, 8, 9, 10, 0]
@@ -616,6 +713,7 @@ mod tests {
                 length: 4,
             },
             &[],
+            &mut Vec::new(),
         );
     }
 }

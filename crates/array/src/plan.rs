@@ -140,12 +140,41 @@ pub enum Step {
         /// In bytes.
         length: u64,
     },
-    /// Counts the sectors in which the two differ.
+    /// Finds the sectors in which the two differ.
     Compare {
         /// One.
         one: Place,
         /// The other.
         other: Place,
+        /// In bytes.
+        length: u64,
+    },
+    /// Finds the sectors in which P and Q are not those of the data, and which one block of the row
+    /// is wrong there, if all bytes of the sector say the same; that block is put right in its
+    /// buffer. The data are `Plan::sources[first..first + count]`, as for [`Step::Parity`].
+    Locate {
+        /// The first source.
+        first: usize,
+        /// How many sources.
+        count: usize,
+        /// P as it was read.
+        p: Place,
+        /// Q as it was read.
+        q: Place,
+        /// P of the data.
+        expected_p: Place,
+        /// Q of the data.
+        expected_q: Place,
+        /// In bytes.
+        length: u64,
+    },
+    /// Finds the sectors in which the copies `Plan::sources[first..first + count]` differ. Where
+    /// more than half of them are the same, the others are put right in their buffers.
+    Vote {
+        /// The first copy.
+        first: usize,
+        /// How many copies.
+        count: usize,
         /// In bytes.
         length: u64,
     },
@@ -183,6 +212,8 @@ pub struct Plan {
     pub write: Vec<Access<Content>>,
     /// What to write as well if something that was compared differs.
     pub amend: Vec<Access<Content>>,
+    /// What to write as well of the buffers in which a sector was put right.
+    pub mend: Vec<Access<Content>>,
 }
 
 impl Plan {
@@ -195,6 +226,7 @@ impl Plan {
         self.compute.clear();
         self.write.clear();
         self.amend.clear();
+        self.mend.clear();
     }
 
     /// Adds what a part asks of one run of `length` bytes, which begins `start` bytes into it: a

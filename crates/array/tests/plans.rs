@@ -75,7 +75,9 @@ impl Machine<'_> {
     fn step(&mut self, step: Step, sources: &[Option<Place>]) {
         match step {
             Step::Zero { into, length } => self.put(into, &vec![0; length as usize]),
-            Step::Compare { .. } => panic!("no request compares"),
+            Step::Compare { .. } | Step::Locate { .. } | Step::Vote { .. } => {
+                panic!("no request compares")
+            }
             Step::Copy { from, into, length } => self.put(into, &self.bytes(from, length)),
             Step::Xor { from, into, length } => self.combine(1, from, into, length),
             Step::MultiplyXor { coefficient, from, into, length } => {

@@ -5,6 +5,7 @@
 
 mod common;
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use array::geometry::{Parity, Raid10};
@@ -42,6 +43,7 @@ fn every_fault(members: usize, most: usize) -> Vec<Faults> {
         absent: set(&of_kind(number, 1)),
         recovering: set(&of_kind(number, 2)),
         unreadable: set(&of_kind(number, 3)),
+        unsynced: false,
     })
     .collect()
 }
@@ -52,6 +54,8 @@ struct Array<'a, L> {
     faults: Faults,
     good: &'a [Vec<u8>],
     used: &'a dyn Fn(usize, usize) -> bool,
+    /// Whether the redundancy tells which member is wrong.
+    tells: bool,
 }
 
 /// The bytes of a plan's buffers.
@@ -83,16 +87,87 @@ impl Scratch {
         self.put(into, &target);
     }
 
-    /// How many sectors the step found to differ.
-    fn step(&mut self, step: Step, sources: &[Option<Place>]) -> usize {
+    fn sector(&self, place: Place, at: u64) -> Vec<u8> {
+        let Place::Scratch { buffer, start } = place else { panic!("{place:?} is no scratch") };
+        self.get(Place::Scratch { buffer, start: start + at }, 512)
+    }
+
+    fn put_sector(&mut self, place: Place, at: u64, bytes: &[u8]) {
+        let Place::Scratch { buffer, start } = place else { panic!("{place:?} is no scratch") };
+        self.put(Place::Scratch { buffer, start: start + at }, bytes);
+    }
+
+    /// Tries each block of the row: the one that alone explains what P and Q say is wrong.
+    fn locate(&mut self, step: Step, sources: &[Option<Place>]) -> Vec<Option<Place>> {
+        let Step::Locate { first, count, p, q, expected_p, expected_q, length } = step else {
+            panic!("{step:?}")
+        };
+        let mut found = Vec::new();
+        for at in (0..length).step_by(512) {
+            let off = |one: Place, other: Place| -> Vec<u8> {
+                let (one, other) = (self.sector(one, at), self.sector(other, at));
+                one.iter().zip(other).map(|(one, other)| one ^ other).collect()
+            };
+            let (off_p, off_q) = (off(p, expected_p), off(q, expected_q));
+            let is_zero = |bytes: &[u8]| bytes.iter().all(|&byte| byte == 0);
+            let explains = |term: usize| {
+                let by_term = |(p, q): (&u8, &u8)| multiply(power(term), *p) == *q;
+                off_p.iter().zip(&off_q).all(by_term)
+            };
+            let data = (0..count).find(|&term| sources[first + term].is_some() && explains(term));
+            let (wrong, right) = match (is_zero(&off_p), is_zero(&off_q)) {
+                (true, true) => continue,
+                (false, true) => (Some(p), self.sector(expected_p, at)),
+                (true, false) => (Some(q), self.sector(expected_q, at)),
+                (false, false) => {
+                    let place = data.and_then(|term| sources[first + term]);
+                    let held = place.map_or(vec![0; 512], |place| self.sector(place, at));
+                    (place, held.iter().zip(&off_p).map(|(byte, off)| byte ^ off).collect())
+                }
+            };
+            found.push(wrong);
+            if let Some(place) = wrong {
+                self.put_sector(place, at, &right);
+            }
+        }
+        found
+    }
+
+    /// Counts how often each version of a sector is there.
+    fn vote(&mut self, copies: &[Option<Place>], length: u64) -> Vec<Option<Place>> {
+        let copies: Vec<Place> = copies.iter().map(|copy| copy.expect("a copy")).collect();
+        let mut found = Vec::new();
+        for at in (0..length).step_by(512) {
+            let mut counts: HashMap<Vec<u8>, usize> = HashMap::new();
+            copies.iter().for_each(|&copy| *counts.entry(self.sector(copy, at)).or_default() += 1);
+            let right = counts.iter().find(|(_, count)| **count > copies.len() / 2);
+            match right {
+                _ if counts.len() == 1 => (),
+                None => found.push(None),
+                Some((right, _)) => {
+                    for &copy in copies.iter() {
+                        if self.sector(copy, at) != *right {
+                            found.push(Some(copy));
+                            self.put_sector(copy, at, right);
+                        }
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// The sectors that the step found to differ, with the buffer that is wrong if that is known.
+    fn step(&mut self, step: Step, sources: &[Option<Place>]) -> Vec<Option<Place>> {
         match step {
             Step::Compare { one, other, length } => {
                 let (one, other) = (self.get(one, length), self.get(other, length));
-                return one
-                    .chunks(512)
-                    .zip(other.chunks(512))
-                    .filter(|(one, other)| one != other)
-                    .count();
+                let pairs = one.chunks(512).zip(other.chunks(512));
+                return pairs.filter(|(one, other)| one != other).map(|_| None).collect();
+            }
+            Step::Locate { .. } => return self.locate(step, sources),
+            Step::Vote { first, count, length } => {
+                return self.vote(&sources[first..first + count], length);
             }
             Step::Zero { into, length } => self.put(into, &vec![0; length as usize]),
             Step::Copy { from, into, length } => self.put(into, &self.get(from, length)),
@@ -124,7 +199,7 @@ impl Scratch {
                 }
             }
         }
-        0
+        Vec::new()
     }
 }
 
@@ -172,9 +247,15 @@ impl<L: Level> Array<'_, L> {
             assert!(!self.faults.hide(access.member), "{access:?} reads what cannot be read");
             scratch.put(access.content, &members[access.member][range(access)]);
         }
-        let differing = plan.compute.iter().map(|step| scratch.step(*step, &plan.sources)).sum();
-        let amend = if differing > 0 { &plan.amend[..] } else { &[] };
-        for access in plan.write.iter().chain(amend) {
+        let mut differing = Vec::new();
+        for step in &plan.compute {
+            differing.extend(scratch.step(*step, &plan.sources));
+        }
+        let amend = if differing.is_empty() { &[] } else { &plan.amend[..] };
+        let is_wrong = |write: &&Access<Content>| {
+            differing.iter().flatten().any(|&place| write.content == Content::Bytes(place))
+        };
+        for access in plan.write.iter().chain(amend).chain(plan.mend.iter().filter(is_wrong)) {
             assert!(!self.faults.absent.contains(access.member), "{access:?} writes to nobody");
             assert!(plan.lock.is_some(), "a plan that writes locks");
             let Content::Bytes(place) = access.content else {
@@ -183,7 +264,7 @@ impl<L: Level> Array<'_, L> {
             members[access.member][range(access)]
                 .copy_from_slice(&scratch.get(place, access.length));
         }
-        differing
+        differing.len()
     }
 
     /// Whether a member holds what it should where it matters.
@@ -244,6 +325,32 @@ impl<L: Level> Array<'_, L> {
         }
     }
 
+    /// One byte of another member wrong while some are missing: a level that could tell with them
+    /// leaves all as it is, and what is not synced is made to agree.
+    fn try_corruption_degraded(&self, name: &str) {
+        let what = format!("{name}, {:?}", self.faults);
+        for member in (0..self.good.len()).filter(|&member| !self.faults.hide(member)) {
+            let at = (7 * member..self.good[member].len())
+                .find(|&at| (self.used)(member, at))
+                .expect("a byte that counts");
+            let mut members = self.spoiled();
+            members[member][at] ^= 0x11;
+            let before = members.clone();
+            let found = self.run(SyncTask::Check, 1 << 20, &mut members).expect("enough is there");
+            assert!(members == before, "{what}: a check writes nothing");
+            let repaired = self.run(SyncTask::Repair, 1 << 20, &mut members);
+            assert_eq!(repaired, Some(found), "{what}");
+            assert!(
+                !self.tells || members == before || members == self.spoiled(),
+                "{what}: {member} at {at} was guessed at"
+            );
+            let unsynced = Array { faults: Faults { unsynced: true, ..self.faults }, ..*self };
+            unsynced.run(SyncTask::Repair, 1 << 20, &mut members).expect("enough is there");
+            let left = self.run(SyncTask::Check, 1 << 20, &mut members);
+            assert_eq!(left, Some(0), "{what}: {member} at {at} was made to agree");
+        }
+    }
+
     /// Each used byte of each member wrong by itself, in steps: a check counts it, a repair makes
     /// all agree.
     fn try_corruption(&self, name: &str) {
@@ -273,6 +380,10 @@ impl<L: Level> Array<'_, L> {
                 let changed =
                     (0..members.len()).filter(|&member| members[member] != before[member]).count();
                 assert!(changed >= 1, "{name}");
+                assert!(
+                    !self.tells || members == self.good,
+                    "{name}: member {member} at {at}: the right one was mended"
+                );
             }
         }
     }
@@ -288,20 +399,27 @@ fn try_parity(level: &ParityLevel) {
     let name =
         format!("{} {} of {}", level.name(), geometry.layout().name(), geometry.member_count());
     let good = parity_image(&geometry, &filled(level.size_bytes()));
+    let tells = geometry.parity_count() == 2;
     for faults in every_fault(geometry.member_count(), geometry.parity_count()) {
-        Array { level, faults, good: &good, used: &|_, _| true }.try_all(&name);
+        let array = Array { level, faults, good: &good, used: &|_, _| true, tells };
+        array.try_all(&name);
+        if faults.unreadable.count() == 0 && faults.missing().count() > 0 {
+            array.try_corruption_degraded(&name);
+        }
     }
-    Array { level, faults: Faults::default(), good: &good, used: &|_, _| true }
+    Array { level, faults: Faults::default(), good: &good, used: &|_, _| true, tells }
         .try_corruption(&name);
 }
 
 fn try_mirror(name: &str, level: &MirrorLevel, geometry: Raid10, member_bytes: u64) {
     let good = mirror_image(&geometry, &filled(level.size_bytes()), member_bytes);
     let used = |member: usize, at: usize| geometry.at(member, at as u64).is_some();
+    let tells = geometry.layout().copies() > 2;
     for faults in every_fault(geometry.member_count(), geometry.layout().copies() as usize - 1) {
-        Array { level, faults, good: &good, used: &used }.try_all(name);
+        Array { level, faults, good: &good, used: &used, tells }.try_all(name);
     }
-    Array { level, faults: Faults::default(), good: &good, used: &used }.try_corruption(name);
+    Array { level, faults: Faults::default(), good: &good, used: &used, tells }
+        .try_corruption(name);
 }
 
 #[test]
@@ -366,7 +484,12 @@ fn raid1_and_raid10() {
 #[test]
 fn too_much_is_not_restored() {
     let level = ParityLevel::raid6(5, ROWS * CHUNK, CHUNK, ParityLayout::LeftSymmetric);
-    let faults = Faults { absent: set(&[1]), recovering: set(&[2]), unreadable: set(&[4]) };
+    let faults = Faults {
+        absent: set(&[1]),
+        recovering: set(&[2]),
+        unreadable: set(&[4]),
+        ..Faults::default()
+    };
     let range = |task| SyncRange { task, offset: 0, length: 512 };
     for task in [SyncTask::Recover { member: 2 }, SyncTask::Check, SyncTask::Repair] {
         let lost = level

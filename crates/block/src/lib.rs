@@ -25,7 +25,7 @@ pub use adapter::{Blocking, Checked, Counted, Counters, Emulated, Traffic};
 pub use error::{Error, ErrorKind, io_text};
 pub use extents::{Extent, Extents};
 pub use lease::Lease;
-pub use node::Node;
+pub use node::{Node, letter_of_byte, path_text, text_path};
 pub use reactor::{ALIGNMENT_BYTES, Buf, BufMut, Clock, Reactor, RingMissing, Slots, Time};
 pub use trace::Traced;
 pub use units::{duration_text, size_text};

@@ -4,7 +4,10 @@
 //! `layer(option=value, device, …)` over leaves `scheme:address?option=value&option=value`;
 //! printing a node gives stack text.
 
+use std::ffi::OsString;
 use std::fmt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
 
 /// A device in a stack, with everything below it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -38,6 +41,21 @@ impl Node {
         Node::Leaf { scheme: scheme.to_owned(), address: address.into(), options: Vec::new() }
     }
 
+    /// A file or block device by its path.
+    #[must_use]
+    pub fn file(path: &Path) -> Node {
+        Node::leaf("file", path_text(path))
+    }
+
+    /// The path of a leaf that is a file or block device.
+    #[must_use]
+    pub fn file_path(&self) -> Option<PathBuf> {
+        match self {
+            Node::Leaf { scheme, address, .. } if scheme == "file" => Some(text_path(address)),
+            _ => None,
+        }
+    }
+
     /// A layer without options.
     #[must_use]
     pub fn layer(name: &str, children: Vec<Node>) -> Node {
@@ -64,11 +82,62 @@ impl Node {
     }
 }
 
+/// Stands before the last eight bits of a byte that is not UTF-8: the end of Unicode's last private
+/// plane, which names do not use.
+const BYTE_MARK: u32 = 0x0010_ff00;
+
+/// The letter that a byte of 0x80 to 0xff stands as in the address of a [`Node`] where a name is
+/// not UTF-8; stack text shows it as `\xNN` in quotes.
+#[must_use]
+pub fn letter_of_byte(byte: u8) -> char {
+    char::from_u32(BYTE_MARK | u32::from(byte)).unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+fn byte_of_letter(letter: char) -> Option<u8> {
+    (BYTE_MARK | 0x80..=BYTE_MARK | 0xff).contains(&u32::from(letter)).then_some(letter as u8)
+}
+
+/// A path as the address of a leaf, whatever its bytes are; [`text_path`] leads back.
+#[must_use]
+pub fn path_text(path: &Path) -> String {
+    let mut text = String::new();
+    let byte = |text: &mut String, byte: &u8| text.push(letter_of_byte(*byte));
+    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
+        for letter in chunk.valid().chars() {
+            match byte_of_letter(letter) {
+                // It would be taken for the byte.
+                Some(_) => letter
+                    .encode_utf8(&mut [0; 4])
+                    .as_bytes()
+                    .iter()
+                    .for_each(|part| byte(&mut text, part)),
+                None => text.push(letter),
+            }
+        }
+        chunk.invalid().iter().for_each(|part| byte(&mut text, part));
+    }
+    text
+}
+
+/// The path that an address of a leaf stands for.
+#[must_use]
+pub fn text_path(text: &str) -> PathBuf {
+    let mut bytes = Vec::with_capacity(text.len());
+    for letter in text.chars() {
+        match byte_of_letter(letter) {
+            Some(byte) => bytes.push(byte),
+            None => bytes.extend(letter.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
+    OsString::from_vec(bytes).into()
+}
+
 /// Whether an address or an option's value has to stand in quotes.
 fn needs_quotes(text: &str, also: &[char]) -> bool {
     text.contains(|letter: char| {
         letter.is_whitespace()
             || letter.is_control()
+            || byte_of_letter(letter).is_some()
             || ",()\"".contains(letter)
             || also.contains(&letter)
     })
@@ -80,10 +149,11 @@ fn quoted(f: &mut fmt::Formatter<'_>, text: &str, also: &[char]) -> fmt::Result 
     }
     f.write_str("\"")?;
     for letter in text.chars() {
-        if matches!(letter, '"' | '\\') {
-            f.write_str("\\")?;
+        match (letter, byte_of_letter(letter)) {
+            ('"' | '\\', _) => write!(f, "\\{letter}")?,
+            (_, Some(byte)) => write!(f, "\\x{byte:02x}")?,
+            (letter, None) => write!(f, "{letter}")?,
         }
-        write!(f, "{letter}")?;
     }
     f.write_str("\"")
 }
@@ -117,5 +187,30 @@ impl fmt::Display for Node {
             }
             Node::Missing => f.write_str("missing"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+
+    #[test]
+    fn every_name_comes_back_from_its_text() {
+        for (bytes, expected) in [
+            (&b"a.img"[..], "file:a.img"),
+            (b"inv\xff.img", r#"file:"inv\xff.img""#),
+            (b"\xc3\xa4 \xe4.img", "file:\"\u{e4} \\xe4.img\""),
+            (b"a\\xff", r#"file:"a\\xff""#),
+            // A letter that stands for a byte elsewhere.
+            ("\u{10ffff}".as_bytes(), r#"file:"\xf4\x8f\xbf\xbf""#),
+        ] {
+            let path = Path::new(OsStr::from_bytes(bytes));
+            let node = Node::file(path);
+            assert_eq!(node.to_string(), expected);
+            assert_eq!(node.file_path().as_deref(), Some(path), "{expected}");
+        }
+        assert_eq!(Node::Missing.file_path(), None);
     }
 }

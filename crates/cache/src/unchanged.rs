@@ -31,10 +31,36 @@ pub struct LeafFacts {
     pub state: u64,
 }
 
+/// The epoch of an array whose state is its events.
+const EVENTS: u64 = 1;
+/// The same while it is in use: they only go up.
+const EVENTS_AT_LEAST: u64 = 2;
+
+impl LeafFacts {
+    /// What is known of an array with metadata, whichever files and disks it stands on: its UUID,
+    /// and how often its superblocks have changed.
+    #[must_use]
+    pub fn of_array(uuid: &[u8; 16], events: u64) -> LeafFacts {
+        LeafFacts { identity: fact(uuid), epoch: EVENTS, state: events.max(1) }
+    }
+
+    fn is_array(&self) -> bool {
+        matches!(self.epoch, EVENTS | EVENTS_AT_LEAST)
+    }
+
+    /// What stays true while it is written to.
+    fn in_use(&self) -> LeafFacts {
+        if self.is_array() {
+            return LeafFacts { epoch: EVENTS_AT_LEAST, ..*self };
+        }
+        LeafFacts { identity: self.identity, epoch: 0, state: 0 }
+    }
+}
+
 /// What is known of a device by the files and disks that it stands on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The files and disks.
+    /// The files and disks, and the arrays of them.
     pub leaves: Vec<LeafFacts>,
     /// The user vouches for the device: unless a sample of its data says otherwise, it counts as
     /// unchanged.
@@ -50,10 +76,7 @@ impl Facts {
 
     /// What is known without what writes move: for a device that is about to be written.
     pub(crate) fn in_use(&self) -> Vec<LeafFacts> {
-        self.leaves
-            .iter()
-            .map(|leaf| LeafFacts { identity: leaf.identity, epoch: 0, state: 0 })
-            .collect()
+        self.leaves.iter().map(LeafFacts::in_use).collect()
     }
 }
 
@@ -203,6 +226,18 @@ fn is_known(then: Option<&Witness>) -> bool {
 }
 
 fn by_facts(then: &[LeafFacts], now: &[LeafFacts]) -> Answer {
+    // What earlier versions wrote down knows no arrays.
+    let knows_arrays = then.iter().any(LeafFacts::is_array);
+    let now: Vec<LeafFacts> =
+        now.iter().filter(|leaf| knows_arrays || !leaf.is_array()).copied().collect();
+    let is_same_array = |leaf: &LeafFacts| {
+        leaf.is_array() && then.iter().any(|before| before.identity == leaf.identity)
+    };
+    if knows_arrays && !now.iter().any(is_same_array) {
+        return Answer::Another(
+            "is not the array that it was (its UUID is another one)".to_owned(),
+        );
+    }
     let (mut found, mut same, mut strange) = (0, 0, 0);
     for (place, leaf) in now.iter().enumerate() {
         let before = match leaf.identity {
@@ -215,6 +250,10 @@ fn by_facts(then: &[LeafFacts], now: &[LeafFacts]) -> Answer {
             continue;
         };
         found += usize::from(leaf.identity != 0);
+        if before.epoch == EVENTS_AT_LEAST && leaf.is_array() && leaf.state < before.state {
+            let text = "is an older state of the array: its events are fewer than they were";
+            return Answer::Changed(text.to_owned());
+        }
         let comparable = before.state != 0 && leaf.state != 0 && before.epoch == leaf.epoch;
         if comparable && before.state != leaf.state {
             return Answer::Changed("was written to in the meantime".to_owned());
@@ -418,6 +457,34 @@ mod tests {
             matches!(answer(&[a], &[a], Some(false)), Answer::Unknown(_)),
             "a place that cannot be read"
         );
+    }
+
+    /// Members may be exchanged one by one until none is left of those that there were.
+    #[test]
+    fn an_array_is_known_by_its_uuid_whatever_it_stands_on() {
+        let array = |uuid: u8, events: u64| LeafFacts::of_array(&[uuid; 16], events);
+        let [a, b, c, d] = [leaf(1, 10), leaf(2, 20), leaf(3, 30), leaf(4, 40)];
+        let closed = [a, b, array(9, 20)];
+        assert_eq!(answer(&closed, &closed, Some(true)), Answer::Unchanged);
+        assert!(matches!(answer(&closed, &[c, d, array(9, 20)], Some(true)), Answer::Unknown(_)));
+        for (then, now) in [
+            // Written to without the cache, or restored from an older copy.
+            (&closed[..], [c, d, array(9, 21)]),
+            (&closed, [c, d, array(9, 19)]),
+            (&closed, [leaf(1, 11), b, array(9, 20)]),
+        ] {
+            let found = answer(then, &now, Some(true));
+            assert!(matches!(found, Answer::Changed(_)), "{now:?}: {found:?}");
+        }
+        assert!(matches!(answer(&closed, &[a, b, array(8, 20)], Some(true)), Answer::Another(_)));
+        assert!(matches!(answer(&closed, &[a, b], Some(true)), Answer::Another(_)));
+        // Of a version that knew no arrays.
+        assert_eq!(answer(&[a, b], &closed, Some(true)), Answer::Unchanged);
+        // After a crash nothing is known of the state but that events go up.
+        let crashed = Facts { leaves: closed.to_vec(), believe_sample: false }.in_use();
+        assert!(matches!(answer(&crashed, &[c, d, array(9, 25)], None), Answer::Unknown(_)));
+        assert!(matches!(answer(&crashed, &[c, d, array(9, 19)], None), Answer::Changed(_)));
+        assert!(matches!(answer(&crashed, &[a, b, array(8, 25)], None), Answer::Another(_)));
     }
 
     #[test]

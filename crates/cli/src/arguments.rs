@@ -515,9 +515,10 @@ Examples:
   raidloom array examine disk0.img
   raidloom array examine --json disk*.img
 
-Superblocks of md's versions 0.90, 1.0, 1.1 and 1.2 are found. Nothing is opened for writing.")]
+Superblocks of md's versions 0.90, 1.0, 1.1 and 1.2 are found, also in the partitions of a disk's
+image. Nothing is opened for writing.")]
     Examine {
-        /// Image files or block devices
+        /// Image files or block devices; FILE?offset=SIZE&size=SIZE for a part of one
         #[arg(required = true)]
         paths: Vec<PathBuf>,
     },
@@ -525,13 +526,14 @@ Superblocks of md's versions 0.90, 1.0, 1.1 and 1.2 are found. Nothing is opened
     /// Find members, group them by array, and say what is missing or stale
     #[command(after_long_help = "\
 Examples:
+  raidloom array scan
   raidloom array scan /srv/images
   raidloom array scan --json disk0.img disk1.img disk2.img
 
-Nothing is opened for writing and nothing is started.")]
+The partitions of a disk's image are looked into. Nothing is opened for writing and nothing is
+started.")]
     Scan {
-        /// Image files, block devices, or folders of them
-        #[arg(required = true)]
+        /// Image files, block devices, or folders of them [default: all block devices]
         paths: Vec<PathBuf>,
     },
 

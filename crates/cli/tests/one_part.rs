@@ -126,7 +126,7 @@ impl Place {
     fn superblocks(&self) -> Vec<Superblock> {
         let guard = Guard::new(Consent::default());
         let of = |member: &PathBuf| {
-            let examined = mdtools::examine(&guard, member).unwrap();
+            let examined = mdtools::examine(&guard, &member.clone().into()).unwrap();
             nameless(examined.found.into_iter().next().unwrap().superblock)
         };
         self.members().iter().map(of).collect()
@@ -274,7 +274,7 @@ fn started(configuration: &Configuration, work: Work, place: &Place) -> Seen {
     // Files full of zeroes agree.
     wanted.assume_clean = true;
     let guard = Guard::new(Consent::default());
-    mdtools::create(&guard, &wanted).unwrap();
+    mdtools::create(&guard, &wanted, &std::sync::atomic::AtomicBool::new(false)).unwrap();
     guard.let_go();
     alone.settings.stack = place.with_recorders(&alone.settings.stack).to_string();
     let runtime = Runtime::at(place.0.path().join("runtime"));

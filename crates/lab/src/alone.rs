@@ -102,7 +102,9 @@ fn block_seconds(run: &Run) -> Option<f64> {
 }
 
 /// The configuration that is meant by the first letters of its identity, or by values of its
-/// axes (`level=raid5,chunk=64KiB`); without a word the one that the run recommends.
+/// axes (`level=raid5,chunk=64KiB`); without a word the one that the run recommends. Several that
+/// are started alike, for they differ only in what was done to the array (what it was scheduled by,
+/// how full it was), are one.
 ///
 /// # Errors
 /// When it is none, or more than one; with those there are.
@@ -114,6 +116,7 @@ pub fn choose<'a>(run: &'a Run, cell: Option<&str>) -> Result<&'a Configuration,
             (all.iter().copied().filter(|one| is_meant(one, text)).collect(), format!("`{text}`"))
         }
     };
+    let found = if found.len() > 1 { once_each(found) } else { found };
     match found[..] {
         [one] => Ok(one),
         [] => Err(Error::usage(format!(
@@ -125,6 +128,29 @@ pub fn choose<'a>(run: &'a Run, cell: Option<&str>) -> Result<&'a Configuration,
             listed(&found)
         ))),
     }
+}
+
+/// The first of those that are started alike.
+fn once_each(configurations: Vec<&Configuration>) -> Vec<&Configuration> {
+    let what = |configuration: &Configuration| -> Result<_, Error> {
+        let node = stacks::parse(&configuration.stack)?;
+        let mount = Wanted::of(configuration)?.map(|_| Path::new("/"));
+        let new_array = CellSettings::of(&configuration.settings)?.new_array;
+        Ok((settings(configuration, &node, mount)?, new_array))
+    };
+    let (mut seen, mut kept) = (Vec::new(), Vec::new());
+    for configuration in configurations {
+        // What cannot be started is told apart, and says why when it is named.
+        match what(configuration) {
+            Ok(started) if seen.contains(&started) => (),
+            Ok(started) => {
+                seen.push(started);
+                kept.push(configuration);
+            }
+            Err(_) => kept.push(configuration),
+        }
+    }
+    kept
 }
 
 fn is_meant(configuration: &Configuration, text: &str) -> bool {
@@ -245,7 +271,7 @@ fn replaced(leaf: &Node, named: Option<&Path>, is_store: bool) -> Result<Node, E
         Some(path) if scheme != "ram" || !is_store => {
             let path = std::path::absolute(path)
                 .map_err(|error| Error::usage(format!("{}: {error}", path.display())))?;
-            let file = Node::leaf("file", path.to_string_lossy());
+            let file = Node::file(&path);
             // A store is made of the size that the leaf names.
             let size = options.iter().find(|(name, _)| name == "size" && is_store);
             Ok(size.map_or(file.clone(), |(name, value)| file.with(name, value)))
@@ -268,11 +294,12 @@ fn is_made(leaf: &Node) -> bool {
 /// The files and disks that a layer's members are.
 fn paths(layer: &Node) -> Result<Vec<PathBuf>, Error> {
     let Node::Layer { children, .. } = layer else { return Ok(Vec::new()) };
-    let path = |child: &Node| match child {
-        Node::Leaf { scheme, address, .. } if scheme == "file" => Ok(PathBuf::from(address)),
-        other => Err(Error::usage(format!(
-            "{other}: superblocks are written to files and disks; --member names some"
-        ))),
+    let path = |child: &Node| {
+        child.file_path().ok_or_else(|| {
+            Error::usage(format!(
+                "{child}: superblocks are written to files and disks; --member names some"
+            ))
+        })
     };
     children.iter().map(path).collect()
 }
@@ -471,8 +498,46 @@ suite = "devtest"
                 Consistency::Bitmap { chunk_bytes: Some(4 << 20) }
             )
         );
-        assert_eq!(create.members, members.into_iter().map(Some).collect::<Vec<_>>());
+        assert_eq!(
+            create.members,
+            members.into_iter().map(|path| Some(path.into())).collect::<Vec<_>>()
+        );
         assert!(!create.assume_clean, "what the members hold is not known to agree");
+    }
+
+    /// How an array was measured is no property of it; what it is made of and mounted with is.
+    #[test]
+    fn configurations_that_are_started_alike_are_one() {
+        let of = |axes: &str| {
+            let text = format!(
+                r#"schema = 1
+name = "alike"
+[members.two]
+models = ["st340015a?link=a", "st340015a?link=b"]
+[matrix]
+level = "raid1"
+place = "guest"
+memory = "40MiB"
+disk_size = "512MiB"
+file_system = "ext2"
+{axes}
+[[add]]
+level = "single"
+place = "guest"
+[baseline]
+level = "single"
+[[workload]]
+suite = "bonnie"
+"#
+            );
+            let plan = crate::plan::resolve("plan.toml", &text, &[]).unwrap().plan;
+            let raid1 = plan.configurations.iter().filter(|one| one.settings[LEVEL] == "raid1");
+            let raid1: Vec<&Configuration> = raid1.collect();
+            (raid1.len(), once_each(raid1).len())
+        };
+        assert_eq!(of(r#"scheduler = ["none", "bfq"]"#), (2, 1));
+        assert_eq!(of(r#"state = ["whole", "degraded"]"#), (2, 1));
+        assert_eq!(of(r#"mount_options = ["noatime", "relatime"]"#), (2, 2));
     }
 
     #[test]

@@ -7,14 +7,15 @@
 //! ```
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use array::md::{
     AssembleOptions, Assembly, Candidate, Layout, Level, Role, Slot, Start, assemble, group,
 };
 use block::Node;
 
-use super::{SECTOR_BYTES, examine, layer_name};
+use super::examine::{is_partition_of, look};
+use super::{MemberSource, SECTOR_BYTES, layer_name};
 use host::Error;
 use host::guard::Guard;
 use stack::{Identity, twice_text};
@@ -24,8 +25,8 @@ use stack::{Identity, twice_text};
 pub struct Group {
     /// The members that were found.
     pub candidates: Vec<Candidate>,
-    /// Their paths, in the same order.
-    pub paths: Vec<PathBuf>,
+    /// What they lie on, in the same order.
+    pub sources: Vec<MemberSource>,
     /// What they amount to, or why nothing can be made of them.
     pub assembly: Result<Assembly, String>,
 }
@@ -37,41 +38,73 @@ pub struct Found {
     pub groups: Vec<Group>,
     /// Paths that could not be looked at, and why.
     pub passed_over: Vec<String>,
-    /// Paths without a superblock.
-    pub without: Vec<PathBuf>,
+    /// What has no superblock.
+    pub without: Vec<MemberSource>,
 }
 
-/// Looks at the paths and groups those that carry superblocks by array. Nothing is opened for
-/// writing.
+/// Looks at files and devices, and the partitions in them, and groups those that carry superblocks
+/// by array. Nothing is opened for writing.
 #[must_use]
-pub fn find(guard: &Guard, paths: &[PathBuf]) -> Found {
+pub fn find<S: Clone + Into<MemberSource>>(guard: &Guard, sources: &[S]) -> Found {
     let mut found = Found::default();
-    let (mut candidates, mut sources) = (Vec::new(), Vec::new());
+    let (mut candidates, mut members) = (Vec::new(), Vec::<MemberSource>::new());
     let mut seen = HashMap::new();
-    for path in paths {
+    for source in sources {
+        let source: MemberSource = source.clone().into();
         // A hard link among the files of a folder is no second member.
-        if let Some(earlier) = seen.insert(Identity::of(path), path) {
-            found.passed_over.push(twice_text(earlier, path));
+        let id = (Identity::of(&source.path), source.offset_bytes);
+        if let Some(earlier) = seen.insert(id, source.path.clone()) {
+            found.passed_over.push(twice_text(&earlier, &source.path));
             continue;
         }
-        match examine(guard, path) {
-            Ok(examined) => match examined.candidate() {
-                Some(candidate) => {
-                    candidates.push(candidate);
-                    sources.push(path.clone());
+        match look(guard, &source) {
+            Ok(all) => {
+                for examined in all {
+                    match examined.candidate() {
+                        Some(candidate) => {
+                            candidates.push(candidate);
+                            members.push(examined.source);
+                        }
+                        None => found.without.push(examined.source),
+                    }
                 }
-                None => found.without.push(path.clone()),
-            },
+            }
             Err(error) => found.passed_over.push(error.to_string()),
         }
     }
-    for members in group(&candidates) {
-        let own: Vec<Candidate> = members.iter().map(|index| candidates[*index].clone()).collect();
-        let paths = members.iter().map(|index| sources[*index].clone()).collect();
+    for own in group(&candidates) {
+        let own = without_whole_disks(own, &candidates, &members, &mut found.passed_over);
+        let sources = own.iter().map(|index| members[*index].clone()).collect();
+        let own: Vec<Candidate> = own.iter().map(|index| candidates[*index].clone()).collect();
         let assembly = assemble(&own, AssembleOptions::default());
-        found.groups.push(Group { candidates: own, paths, assembly });
+        found.groups.push(Group { candidates: own, sources, assembly });
     }
     found
+}
+
+/// A superblock at the end of a disk's last partition may be at the end of the disk too: it is the
+/// partition's.
+fn without_whole_disks(
+    mut members: Vec<usize>,
+    candidates: &[Candidate],
+    sources: &[MemberSource],
+    passed_over: &mut Vec<String>,
+) -> Vec<usize> {
+    let all = members.clone();
+    members.retain(|&disk| {
+        let part = all.iter().find(|&&part| {
+            candidates[part].superblock.device_uuid == candidates[disk].superblock.device_uuid
+                && is_partition_of(&sources[part].path, &sources[disk].path)
+        });
+        if let Some(&part) = part {
+            passed_over.push(format!(
+                "{}: its superblock is that of its partition {}",
+                sources[disk], sources[part]
+            ));
+        }
+        part.is_none()
+    });
+    members
 }
 
 /// How the text of an assembled array is to be.
@@ -127,7 +160,7 @@ impl Group {
             }
         }
         let leaf = |candidate: usize| {
-            let leaf = Node::leaf("file", self.paths[candidate].display().to_string());
+            let leaf = self.sources[candidate].node();
             if only_read { leaf.with("read_only", "yes") } else { leaf }
         };
         let node = stack::tree_of(assembly, self.candidates[assembly.newest].version, leaf);
@@ -145,7 +178,7 @@ impl Group {
                     .map(|letter| if letter.is_alphanumeric() { letter } else { '-' })
                     .collect();
                 let delta = folder.join(format!("{name}.delta"));
-                Node::layer("overlay", vec![Node::leaf("file", delta.display().to_string()), node])
+                Node::layer("overlay", vec![Node::file(&delta), node])
             }
         })
     }
@@ -175,7 +208,7 @@ impl Group {
 /// place without a member that holds all of its data is `missing`. `None` for a level that raidloom
 /// does not serve, and in the middle of a reshape.
 #[must_use]
-pub fn slices(assembly: &Assembly, paths: &[PathBuf]) -> Option<Node> {
+pub fn slices<S: Clone + Into<MemberSource>>(assembly: &Assembly, sources: &[S]) -> Option<Node> {
     if matches!(assembly.level, Level::Multipath | Level::Faulty | Level::Unknown(_))
         || assembly.reshape.is_some()
     {
@@ -190,8 +223,9 @@ pub fn slices(assembly: &Assembly, paths: &[PathBuf]) -> Option<Node> {
             Level::Linear | Level::Raid0 => place.data_size_sectors,
             _ => assembly.size_sectors,
         };
-        Node::leaf("file", paths[place.candidate].display().to_string())
-            .with("offset", place.data_offset_sectors * SECTOR_BYTES)
+        let source: MemberSource = sources[place.candidate].clone().into();
+        Node::file(&source.path)
+            .with("offset", source.offset_bytes + place.data_offset_sectors * SECTOR_BYTES)
             .with("size", used * SECTOR_BYTES)
             .with("block", SECTOR_BYTES)
     };

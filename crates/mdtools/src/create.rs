@@ -6,10 +6,9 @@
 //!   a cell of a plan ── layer ──> devices of its stack ─────┘
 //! ```
 
-use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use array::md::{
     self, Consistency, Layout, Level, NewArray, NewMember, Role, Superblock, TimeStamp,
@@ -19,7 +18,8 @@ use block::{Blocking, Device, ErrorKind, Node};
 use reactor::{Random, Reactor};
 use serde::{Deserialize, Serialize};
 
-use super::{SECTOR_BYTES, SUPERBLOCK_BYTES, bitmap_offset, size_of};
+use super::overwrite::{Image, Overwrite, overwrite};
+use super::{MemberSource, SECTOR_BYTES, SUPERBLOCK_BYTES, bitmap_offset};
 use host::guard::{Access, Guard};
 use host::{Error, facts};
 use stack::{Identity, twice_text};
@@ -36,9 +36,9 @@ pub struct Create {
     /// Chunk in bytes; 0 where the level has none.
     pub chunk_bytes: u64,
     /// The members in the order of their roles; `None` is a missing one.
-    pub members: Vec<Option<PathBuf>>,
+    pub members: Vec<Option<MemberSource>>,
     /// Those that wait.
-    pub spares: Vec<PathBuf>,
+    pub spares: Vec<MemberSource>,
     /// What happens after a crash.
     pub consistency: Consistency,
     /// Members that are not there are made as files of this size, full of zeroes.
@@ -48,65 +48,74 @@ pub struct Create {
 }
 
 /// Writes the superblocks of a new array. Nothing is written before every member was opened and
-/// every superblock computed.
+/// every superblock computed; files that were made for it and bytes that were written are undone
+/// when it fails, or when `stop` is set before the first superblock is written.
 ///
 /// # Errors
-/// What is wrong with the settings (nothing was written), a member that was refused, or one that
-/// could not be written.
-pub fn create(guard: &Guard, wanted: &Create) -> Result<Vec<Superblock>, Error> {
-    let present: Vec<(&PathBuf, Role)> = (wanted.members.iter().zip(0_u16..))
+/// What is wrong with the settings, a member that was refused, or one that could not be written.
+pub fn create(guard: &Guard, wanted: &Create, stop: &AtomicBool) -> Result<Vec<Superblock>, Error> {
+    let present: Vec<(&MemberSource, Role)> = (wanted.members.iter().zip(0_u16..))
         .filter_map(|(member, role)| Some((member.as_ref()?, Role::Active(role))))
         .chain(wanted.spares.iter().map(|spare| (spare, Role::Spare)))
         .collect();
     if let Some((earlier, later)) =
-        Identity::same_twice(present.iter().map(|(path, _)| path.as_path()))
+        Identity::same_twice(present.iter().map(|(source, _)| source.path.as_path()))
     {
         return Err(Error::usage(twice_text(earlier, later)));
     }
-    let absent: Vec<&PathBuf> =
-        present.iter().map(|(path, _)| *path).filter(|path| !path.exists()).collect();
-    if let (Some(path), None) = (absent.first(), wanted.create_bytes) {
+    let absent: Vec<&MemberSource> =
+        present.iter().map(|(source, _)| *source).filter(|source| !source.path.exists()).collect();
+    if let (Some(source), None) = (absent.first(), wanted.create_bytes) {
         return Err(Error::usage(format!(
-            "{}: no such file; --size SIZE makes the members that are not there",
-            path.display()
+            "{source}: no such file; --size SIZE makes the members that are not there"
         )));
+    }
+    if let Some(part) = absent.iter().find(|source| !source.is_whole()) {
+        return Err(Error::usage(format!("{part}: no such file, of which it could be a part")));
     }
     // Fresh files are zero, and zero is in sync with zero at every level.
     let in_sync = wanted.assume_clean || absent.len() == present.len();
-    let made = absent.iter().try_for_each(|path| {
-        guard.make_file(path, wanted.create_bytes.unwrap_or(0), |_| Ok::<(), block::Error>(()))
+    let made = absent.iter().try_for_each(|source| {
+        check_stop(stop)?;
+        let bytes = wanted.create_bytes.unwrap_or(0);
+        let made = guard.make_file(&source.path, bytes, |_| Ok::<(), block::Error>(()));
+        // A signal may have ended the call.
+        made.or_else(|error| check_stop(stop).and(Err(error.into())))
     });
-    made.map_err(Error::from)
-        .and_then(|()| write_superblocks(guard, wanted, &present, in_sync))
-        .map_err(|error| {
-            let left: String =
-                guard.remove_made().iter().map(|problem| format!("; {problem}")).collect();
-            error.and_then_some(&left)
-        })
+    made.and_then(|()| write_superblocks(guard, wanted, &present, in_sync, stop)).map_err(|error| {
+        let left: String = guard.undo_made().iter().map(|problem| format!("; {problem}")).collect();
+        error.and_then_some(&left)
+    })
+}
+
+fn check_stop(stop: &AtomicBool) -> Result<(), Error> {
+    if stop.load(Ordering::Relaxed) {
+        return Err(Error::failed("ended on request: nothing was made"));
+    }
+    Ok(())
 }
 
 fn write_superblocks(
     guard: &Guard,
     wanted: &Create,
-    present: &[(&PathBuf, Role)],
+    present: &[(&MemberSource, Role)],
     in_sync: bool,
+    stop: &AtomicBool,
 ) -> Result<Vec<Superblock>, Error> {
     let mut random = Random::new();
     let mut uuid = || uuid(&mut random);
     let set_uuid = uuid();
-    let (mut files, mut members) = (Vec::new(), Vec::new());
-    for (path, role) in present {
-        let file = guard.open(path, Access::Write)?;
-        let size_bytes = size_of(&file).map_err(|error| Error::from_io(path.display(), &error))?;
-        let name = path.display().to_string();
+    let (mut regions, mut members) = (Vec::new(), Vec::new());
+    for (source, role) in present {
+        let region = source.region(guard.open(&source.path, Access::Write)?)?;
         members.push(NewMember {
-            name,
-            size_sectors: size_bytes / SECTOR_BYTES,
+            name: source.to_string(),
+            size_sectors: region.size_bytes / SECTOR_BYTES,
             device_uuid: uuid(),
             role: *role,
             write_mostly: false,
         });
-        files.push(file);
+        regions.push(region);
     }
     guard.refuse_stray_consent()?;
     let array = NewArray {
@@ -123,15 +132,11 @@ fn write_superblocks(
         in_sync,
     };
     let (superblocks, images) = images(&array)?;
-    for ((file, image), (path, _)) in files.iter().zip(&images).zip(present) {
-        let failed = |error: io::Error| {
-            Error::from_io(format_args!("{}: writing its superblock", path.display()), &error)
-        };
-        for (offset, bytes) in image {
-            file.write_all_at(bytes, *offset).map_err(failed)?;
-        }
-        file.sync_all().map_err(failed)?;
-    }
+    check_stop(stop)?;
+    let writes: Vec<Overwrite<'_>> = (regions.iter().zip(images).zip(present))
+        .map(|((region, image), (source, _))| Overwrite { source, region, image })
+        .collect();
+    overwrite(&writes, "writing its superblock")?;
     Ok(superblocks)
 }
 
@@ -141,9 +146,7 @@ fn uuid(random: &mut Random) -> [u8; 16] {
     bytes
 }
 
-/// What is written to a member before it is one: bytes and their offset, the superblock last.
-type Image = Vec<(u64, Vec<u8>)>;
-
+/// What is written to members before they are ones; the superblock comes last.
 fn images(array: &NewArray) -> Result<(Vec<Superblock>, Vec<Image>), block::Error> {
     let superblocks = array.superblocks()?;
     let bitmap = array.bitmap(&superblocks)?.map(|bitmap| bitmap.encode());
@@ -248,7 +251,7 @@ impl NewArraySettings {
             level,
             layout,
             chunk_bytes,
-            members: members.iter().cloned().map(Some).collect(),
+            members: members.iter().cloned().map(|path| Some(path.into())).collect(),
             spares: Vec::new(),
             consistency: self.consistency()?,
             create_bytes,

@@ -15,7 +15,11 @@ mod create;
 mod destroy;
 mod examine;
 pub mod guess;
+mod overwrite;
+mod partitions;
+mod source;
 mod status;
+mod work;
 
 use std::fs::File;
 use std::io;
@@ -26,8 +30,10 @@ pub use assemble::{Found as FoundArrays, Group, Opening, find, slices};
 pub use create::{CHUNK_BYTES, Create, NewArraySettings, create, layout, level};
 pub use destroy::{Erased, destroy};
 use examine::bitmap_offset;
-pub use examine::{Examined, Found, examine, members_in};
-pub use status::{ArrayStatus, MemberState, MemberStatus, State, WorkStatus, device_text};
+pub use examine::{Examined, Found, examine, look, members_in, raid_partition};
+pub use source::MemberSource;
+pub use status::{ArrayStatus, MemberState, MemberStatus, State, device_text};
+pub use work::{ByteRange, WorkStatus, WrongMember};
 
 const SECTOR_BYTES: u64 = block::SECTOR_BYTES;
 /// What a superblock may take up; a bitmap's head is smaller.

@@ -4,16 +4,14 @@
 //! The same struct describes an array that runs, as its server sees it, and one that does not, as
 //! its superblocks do.
 
-use std::fmt::Write;
-
 use array::md::{Assembly, Candidate, Layout, Level, Slot, Start, uuid_text};
 use array::metadata::Running;
-use array::sync::{Progress, SyncAction};
+use array::sync::Progress;
 use block::{Device, Node, size_text};
 use escape::{Lines, add};
 use serde::{Deserialize, Serialize};
 
-use super::SECTOR_BYTES;
+use super::{SECTOR_BYTES, WorkStatus};
 
 /// How an array is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,6 +44,9 @@ pub struct ArrayStatus {
     pub members: Vec<MemberStatus>,
     /// What is being done, if anything.
     pub work: Option<WorkStatus>,
+    /// The last check or repair that ended while it runs, and what it found.
+    #[serde(default)]
+    pub scrub: Option<WorkStatus>,
     /// What keeps it from being started or written, and what else there is to know; one line each.
     pub notes: Vec<String>,
 }
@@ -88,6 +89,8 @@ pub enum MemberState {
     Stale,
     /// The slot is empty.
     Missing,
+    /// Several devices claim the slot, and nothing tells which of them holds it.
+    Undecided,
     /// It waits for another to fail.
     Spare,
     /// It holds the array's journal.
@@ -115,52 +118,6 @@ pub struct MemberStatus {
     pub cause: Option<String>,
 }
 
-/// Work under way.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WorkStatus {
-    /// `rebuild`, `replace`, `resync`, `check` or `repair`.
-    pub kind: String,
-    /// The member that it is for.
-    pub member: Option<usize>,
-    /// How much is done, in bytes.
-    pub done_bytes: u64,
-    /// All of it.
-    pub total_bytes: u64,
-    /// Of late.
-    pub bytes_per_second: u64,
-    /// What the rest takes at this rate.
-    pub remaining_seconds: Option<u64>,
-    /// Sectors of 512 bytes that did not agree.
-    pub differing_sectors: u64,
-    /// Bytes that could not be made up for.
-    pub lost_bytes: u64,
-    /// It has been told to wait.
-    pub is_paused: bool,
-}
-
-impl From<&Progress> for WorkStatus {
-    fn from(progress: &Progress) -> WorkStatus {
-        let (kind, member) = match progress.action {
-            SyncAction::Rebuild { member } => ("rebuild", Some(member)),
-            SyncAction::Replace { member } => ("replace", Some(member)),
-            SyncAction::Resync => ("resync", None),
-            SyncAction::Check(_) => ("check", None),
-            SyncAction::Repair(_) => ("repair", None),
-        };
-        WorkStatus {
-            kind: kind.to_owned(),
-            member,
-            done_bytes: progress.done_bytes,
-            total_bytes: progress.total_bytes,
-            bytes_per_second: progress.bytes_per_second,
-            remaining_seconds: progress.remaining.map(|time| time.as_secs()),
-            differing_sectors: progress.differing_sectors,
-            lost_bytes: progress.lost.bytes(),
-            is_paused: progress.paused,
-        }
-    }
-}
-
 impl ArrayStatus {
     /// An array that does not run, as its superblocks describe it.
     #[must_use]
@@ -175,6 +132,17 @@ impl ArrayStatus {
                 }
                 Slot::Stale { candidate, .. } => (MemberState::Stale, name(*candidate), None),
                 Slot::Missing => (MemberState::Missing, None, None),
+            };
+            let claimants: Vec<String> = assembly
+                .claimants(slot)
+                .map(|candidate| candidates[candidate].name.clone())
+                .collect();
+            let (state, name) = match claimants.is_empty() {
+                true => (state, name),
+                false => {
+                    let all = name.into_iter().chain(claimants).collect::<Vec<_>>();
+                    (MemberState::Undecided, Some(all.join(" or ")))
+                }
             };
             MemberStatus {
                 slot: Some(slot),
@@ -229,6 +197,7 @@ impl ArrayStatus {
             slots: assembly.slots_text(),
             members: members.collect(),
             work: None,
+            scrub: None,
             notes,
             ..ArrayStatus::of_assembly(assembly, master.version.to_string())
         }
@@ -324,6 +293,7 @@ impl ArrayStatus {
             slots: String::new(),
             members: Vec::new(),
             work: None,
+            scrub: None,
             notes: Vec::new(),
         }
     }
@@ -333,6 +303,10 @@ impl ArrayStatus {
     #[must_use]
     pub fn action(&self, called: &str) -> Option<String> {
         let first = |state: MemberState| self.members.iter().find(|member| member.state == state);
+        if let Some(undecided) = first(MemberState::Undecided) {
+            let slot = undecided.slot.unwrap_or(0);
+            return Some(format!("leave out all but one of the devices that claim member {slot}"));
+        }
         if self.state == State::Unusable {
             return Some(match first(MemberState::Missing) {
                 Some(_) => {
@@ -407,6 +381,9 @@ impl ArrayStatus {
         if let Some(work) = &self.work {
             add!(text, "{:>6}: {}", work.kind, work.text());
         }
+        if let Some(scrub) = &self.scrub {
+            add!(text, "{:>6}: {}", scrub.kind, scrub.ended_text());
+        }
         let has_errors =
             self.members.iter().any(|member| member.read_errors.is_some_and(|count| count > 0));
         // As wide as what may stand there, so that arrays shown one after the other align.
@@ -480,43 +457,11 @@ impl MemberState {
             MemberState::Failed => "FAILED",
             MemberState::Stale => "STALE",
             MemberState::Missing => "MISSING",
+            MemberState::Undecided => "UNDECIDED",
             MemberState::Spare => "SPARE",
             MemberState::Journal => "JOURNAL",
             MemberState::Unused => "UNUSED",
         }
-    }
-}
-
-impl WorkStatus {
-    /// How far it is, for people.
-    #[must_use]
-    pub fn text(&self) -> String {
-        let percent = 100.0 * self.done_bytes as f64 / self.total_bytes.max(1) as f64;
-        let mut text = match self.member {
-            Some(member) => format!("member {member}, {percent:.1} % done"),
-            None => format!("{percent:.1} % done"),
-        };
-        if self.is_paused {
-            text += ", paused";
-        } else {
-            let _ = write!(text, ", {} MB/s", self.bytes_per_second / 1_000_000);
-            if let Some(seconds) = self.remaining_seconds {
-                let _ = write!(
-                    text,
-                    ", about {}:{:02}:{:02} left",
-                    seconds / 3600,
-                    seconds / 60 % 60,
-                    seconds % 60
-                );
-            }
-        }
-        if self.differing_sectors > 0 {
-            let _ = write!(text, ", {} sectors did not agree", self.differing_sectors);
-        }
-        if self.lost_bytes > 0 {
-            let _ = write!(text, ", {} bytes could not be restored", self.lost_bytes);
-        }
-        text
     }
 }
 
@@ -559,10 +504,10 @@ mod tests {
                 total_bytes: 128 << 20,
                 bytes_per_second: 120_000_000,
                 remaining_seconds: Some(3725),
-                differing_sectors: 0,
                 lost_bytes: 512,
-                is_paused: false,
+                ..WorkStatus::default()
             }),
+            scrub: None,
             notes: Vec::new(),
         }
     }

@@ -4,18 +4,23 @@
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use array::md::{Consistency, Features, Layout, Level, Role, Superblock};
 use array::{ParityLayout, Raid0Layout, Raid10Layout};
 use block::{Blocking, ErrorKind, Reactor};
 use host::guard::{Access, Consent, Guard};
-use mdtools::{ArrayStatus, Create, MemberState, Opening, State};
+use mdtools::{ArrayStatus, Create, MemberSource, MemberState, Opening, State};
 use reactor::Random;
 use stack::{BuildContext, Stack};
 
 const SEED: u64 = 0x6172_7261_7973;
 const MEMBER_BYTES: u64 = 3 << 20;
 const CHUNK_BYTES: u64 = 64 << 10;
+
+fn create(wanted: &Create) -> Result<Vec<Superblock>, host::Error> {
+    mdtools::create(&Guard::new(Consent::default()), wanted, &AtomicBool::new(false))
+}
 
 /// A folder with the members of an array.
 struct Members {
@@ -38,15 +43,16 @@ impl Members {
             level,
             layout,
             chunk_bytes: if level.has_chunks() { CHUNK_BYTES } else { 0 },
-            members: paths.iter().cloned().map(Some).collect(),
+            members: paths.iter().map(|path| Some(path.clone().into())).collect(),
             spares: Vec::new(),
             consistency: Consistency::Resync,
             create_bytes: Some(MEMBER_BYTES),
             assume_clean: false,
         };
         change(&mut wanted);
-        let all = wanted.members.iter().flatten().chain(&wanted.spares).cloned().collect();
-        mdtools::create(&Guard::new(Consent::default()), &wanted).expect("an array");
+        let all = wanted.members.iter().flatten().chain(&wanted.spares);
+        let all = all.map(|source| source.path.clone()).collect();
+        create(&wanted).expect("an array");
         Members { folder, paths: all }
     }
 
@@ -178,7 +184,8 @@ fn every_level_is_started_by_its_superblocks_and_ended_clean() {
 #[test]
 fn a_spare_comes_along() {
     let members = Members::create(Level::Raid1, Layout::Plain, 2, |wanted| {
-        wanted.spares = vec![wanted.members[0].as_ref().expect("a path").with_file_name("spare")];
+        let first = wanted.members[0].as_ref().expect("a path");
+        wanted.spares = vec![first.path.with_file_name("spare").into()];
     });
     let text = members.found(&[]);
     assert!(text.contains("spare"), "{text}");
@@ -439,7 +446,8 @@ fn a_guard_that_looked_at_members_opens_them_for_writing() {
     let members = Members::raid5();
     let guard = Guard::new(Consent { in_place: true, ..Consent::default() });
     let found = mdtools::find(&guard, &members.paths);
-    assert_eq!(found.groups[0].paths, members.paths);
+    let sources = found.groups[0].sources.iter();
+    assert_eq!(sources.map(|source| source.path.clone()).collect::<Vec<_>>(), members.paths);
     for path in &members.paths {
         guard.open(path, Access::Write).expect("the look is over");
     }
@@ -554,13 +562,13 @@ fn what_is_created_can_be_started_with_however_few_members() {
                 level,
                 layout,
                 chunk_bytes: if level.has_chunks() { CHUNK_BYTES } else { 0 },
-                members: paths.iter().cloned().map(Some).collect(),
+                members: paths.iter().map(|path| Some(path.clone().into())).collect(),
                 spares: Vec::new(),
                 consistency: Consistency::Resync,
                 create_bytes: Some(MEMBER_BYTES),
                 assume_clean: false,
             };
-            let is_created = mdtools::create(&Guard::new(Consent::default()), &wanted).is_ok();
+            let is_created = create(&wanted).is_ok();
             let whole = format!("{level}({})", vec!["ram:1MiB"; count].join(", ")).replacen(
                 "raid10(",
                 "raid10(layout=n1, ",
@@ -789,13 +797,13 @@ fn an_array_is_not_made_of_one_file_under_two_names() {
             level: Level::Raid1,
             layout: Layout::Plain,
             chunk_bytes: 0,
-            members: members.into_iter().map(Some).collect(),
-            spares,
+            members: members.into_iter().map(|path: PathBuf| Some(path.into())).collect(),
+            spares: spares.into_iter().map(|path: PathBuf| path.into()).collect(),
             consistency: Consistency::Resync,
             create_bytes: Some(MEMBER_BYTES),
             assume_clean: false,
         };
-        let error = mdtools::create(&Guard::new(Consent::default()), &wanted).expect_err("refused");
+        let error = create(&wanted).expect_err("refused");
         assert!(
             error.exit_code() == 2 && error.to_string().contains("are the same file"),
             "{error}"
@@ -816,8 +824,278 @@ fn a_second_name_of_a_member_is_passed_over() {
     let paths: Vec<PathBuf> = members.paths.iter().chain([&link]).cloned().collect();
     let found = mdtools::find(&Guard::new(Consent::default()), &paths);
     assert_eq!(
-        (found.groups.len(), found.groups[0].paths.len(), found.passed_over.len()),
+        (found.groups.len(), found.groups[0].sources.len(), found.passed_over.len()),
         (1, 3, 1)
     );
     assert!(found.passed_over[0].contains("are the same file"), "{:?}", found.passed_over);
+}
+
+fn held(paths: &[PathBuf]) -> Vec<Option<Vec<u8>>> {
+    paths.iter().map(|path| fs::read(path).ok()).collect()
+}
+
+/// Larger than any file may be, ended by the user, or with settings that make no array: what was
+/// made is gone, and what was there is as it was.
+#[test]
+fn what_was_made_for_an_array_is_undone_when_it_cannot_be_created() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("there"), vec![0; MEMBER_BYTES as usize]).expect("written");
+    File::create(path("empty")).expect("made");
+    let paths = ["there", "new", "empty", "other"].map(path);
+    let before = held(&paths);
+    let sound = Create {
+        name: "tank".to_owned(),
+        level: Level::Raid6,
+        layout: Layout::Parity(ParityLayout::LeftSymmetric),
+        chunk_bytes: CHUNK_BYTES,
+        members: paths.iter().map(|path| Some(path.clone().into())).collect(),
+        spares: Vec::new(),
+        consistency: Consistency::Resync,
+        create_bytes: Some(MEMBER_BYTES),
+        assume_clean: false,
+    };
+    for (wanted, stopped) in [
+        (Create { create_bytes: Some(1 << 60), ..sound.clone() }, false),
+        // A log of partial parity is for RAID 5.
+        (Create { consistency: Consistency::Ppl, ..sound.clone() }, false),
+        (sound, true),
+    ] {
+        let stop = AtomicBool::new(stopped);
+        let created = mdtools::create(&Guard::new(Consent::default()), &wanted, &stop);
+        assert!(created.is_err(), "{wanted:?}, {stopped}");
+        assert!(held(&paths) == before, "{wanted:?}, {stopped}");
+    }
+}
+
+/// "A drive with blocks of 4 KiB is given to an array with blocks of 512": refused, and byte for
+/// byte what it was; the array knows nothing of it either.
+#[test]
+fn a_device_that_does_not_fit_is_not_written() {
+    let members =
+        Members::create(Level::Raid5, Layout::Parity(ParityLayout::LeftSymmetric), 4, |_| ());
+    let (stack, _guard) =
+        members.start("raid5(metadata=1.2, {0}, {1}, {2}, missing)").expect("runs");
+    let running = &stack.arrays.running()[0];
+    let path = members.folder.path().join("large-blocks");
+    fs::write(&path, vec![0x5a; MEMBER_BYTES as usize]).expect("written");
+    let former = members.paths[3].clone();
+    for path in [path, former] {
+        let before = fs::read(&path).expect("read");
+        let guard = Guard::new(Consent { in_place: true, ..Consent::default() });
+        let context = BuildContext {
+            files: &guard,
+            seed: 1,
+            read_only: false,
+            create_bytes: None,
+            emulate: false,
+        };
+        let text = format!("file:{}?block=4KiB&direct=no", path.display());
+        let large = stack::parse_and_build(&text, &context).expect("a device");
+        let reactor = Reactor::wall().expect("a reactor");
+        let events = running.status().events;
+        let spare = running.make_spare(&large.device, [7; 16], &reactor).map(drop);
+        let member = running.add_to_slot(3, &large.device, [7; 16], &reactor).map(drop);
+        for refused in [spare, member] {
+            let refused = refused.expect_err("blocks of 4 KiB");
+            assert!(refused.to_string().contains("blocks of 4096 bytes"), "{refused}");
+        }
+        assert_eq!(running.status().events, events);
+        drop(large);
+        assert!(fs::read(&path).expect("read") == before, "{} was written", path.display());
+    }
+}
+
+/// A cache over an array is bound to the array, not to the files that were its members: they may
+/// all be exchanged. An older state of it, another array, and one that was written to without the
+/// cache are told from it.
+#[test]
+fn a_kept_cache_knows_its_array_when_all_members_have_been_exchanged() {
+    let members = Members::create(Level::Raid1, Layout::Plain, 2, |_| ());
+    let path = |name: &str| members.folder.path().join(name);
+    let copy = |names: [&str; 2]| {
+        for (from, to) in members.paths.iter().zip(names) {
+            fs::copy(from, path(to)).expect("copied");
+        }
+    };
+    let text = |names: [&str; 2]| {
+        let [one, two] = names.map(|name| format!("file:{}?direct=no", path(name).display()));
+        let store = path("store");
+        format!(
+            "cache(mode=write-back, writeback_idle=0, file:{}?size=8MiB&direct=no, \
+            raid1(metadata=1.2, {one}, {two}))",
+            store.display()
+        )
+    };
+    copy(["old0", "old1"]);
+    let content = noise(SEED, 64 << 10);
+    {
+        let (stack, _guard) = members.start(&text(["m0", "m1"])).expect("a cache");
+        let mut channel = channel(&stack);
+        channel.write_slice(0, &noise(SEED + 1, 1 << 20)).expect("written");
+        stack.caches[0].flush().expect("written out");
+        channel.write_slice(4096, &content).expect("written");
+        channel.flush().expect("flushed");
+    }
+    copy(["s0", "s1"]);
+    let refused = members.start(&text(["old0", "old1"])).map(drop).expect_err("an older state");
+    assert!(refused.contains("in the meantime") || refused.contains("older"), "{refused}");
+    {
+        let (stack, _guard) = members.start(&text(["s0", "s1"])).expect("the same array");
+        let mut found = vec![0; content.len()];
+        let mut channel = channel(&stack);
+        channel.read_slice(4096, &mut found).expect("read");
+        assert!(found == content, "what was dirty is there");
+        channel.write_slice(4096, &content).expect("written");
+        channel.flush().expect("flushed");
+    }
+    {
+        // Without its cache.
+        let (stack, _guard) = members
+            .start(&{
+                let [one, two] =
+                    ["s0", "s1"].map(|name| format!("file:{}?direct=no", path(name).display()));
+                format!("raid1(metadata=1.2, {one}, {two})")
+            })
+            .expect("an array");
+        channel(&stack).write_slice(0, &[1; 4096]).expect("written");
+    }
+    let refused = members.start(&text(["s0", "s1"])).map(drop).expect_err("it was written to");
+    assert!(refused.contains("in the meantime"), "{refused}");
+    let other = Members::create(Level::Raid1, Layout::Plain, 2, |_| ());
+    for (from, to) in other.paths.iter().zip(["x0", "x1"]) {
+        fs::copy(from, path(to)).expect("copied");
+    }
+    let refused = members.start(&text(["x0", "x1"])).map(drop).expect_err("another array");
+    assert!(refused.contains("another"), "{refused}");
+}
+
+/// Images of whole disks, each with a partition table and the member in a partition: found, put
+/// together, created, erased and exchanged where they are.
+#[test]
+fn members_in_the_partitions_of_disk_images_are_found_where_they_are() {
+    const START: u64 = 4 << 20;
+    let members = Members::create(Level::Raid1, Layout::Plain, 2, |_| ());
+    let folder = members.folder.path();
+    let disk = |number: usize| folder.join(format!("disk{number}.img"));
+    for number in 0..2 {
+        let file = File::create(disk(number)).expect("made");
+        file.set_len(START + MEMBER_BYTES + (1 << 20)).expect("sized");
+        let mut table = [0; 512];
+        table[450] = 0xfd;
+        table[454..458].copy_from_slice(&((START / 512) as u32).to_le_bytes());
+        table[458..462].copy_from_slice(&((MEMBER_BYTES / 512) as u32).to_le_bytes());
+        table[510..].copy_from_slice(&[0x55, 0xaa]);
+        file.write_all_at(&table, 0).expect("written");
+        let bytes = fs::read(&members.paths[number]).expect("read");
+        file.write_all_at(&bytes, START).expect("written");
+        fs::remove_file(&members.paths[number]).expect("removed");
+    }
+    let guard = Guard::new(Consent::default());
+    let all = mdtools::members_in(&[folder.to_owned()]).expect("a folder");
+    let found = mdtools::find(&guard, &all);
+    assert_eq!((found.groups.len(), found.groups[0].sources.len()), (1, 2), "{found:?}");
+    let text = found.groups[0].stack(Opening::default()).expect("an array").to_string();
+    assert!(text.contains("disk0.img?offset=4MiB&size=3MiB"), "{text}");
+    drop(members.start(&text).expect("it starts"));
+    let whole = MemberSource::from(disk(0));
+    let part = mdtools::raid_partition(&guard, &whole).expect("read").expect("one");
+    assert_eq!((part.offset_bytes, part.size_bytes), (START, Some(MEMBER_BYTES)));
+    let looked = mdtools::look(&guard, &whole).expect("read");
+    assert_eq!((looked.len(), &looked[0].source), (1, &part));
+    let consent = Guard::new(Consent { erase_signature: true, ..Consent::default() });
+    let before = fs::read(disk(0)).expect("read");
+    mdtools::destroy(&consent, std::slice::from_ref(&part)).expect("erased");
+    let after = fs::read(disk(0)).expect("read");
+    let changed: Vec<usize> = (0..after.len() / 4096)
+        .filter(|page| before[page * 4096..][..4096] != after[page * 4096..][..4096])
+        .collect();
+    assert_eq!(changed, [(START / 4096) as usize + 1], "the superblock's page");
+    assert!(mdtools::examine(&guard, &part).expect("read").found.is_empty());
+}
+
+/// Names of one member in a folder: links to files and devices are followed, and count once.
+#[test]
+fn a_folder_means_what_it_holds_and_links_to_it() {
+    let members = Members::raid5();
+    let folder = tempfile::tempdir().expect("a folder");
+    for (number, path) in members.paths.iter().enumerate() {
+        for name in ["a", "z"] {
+            let link = folder.path().join(format!("{name}{number}"));
+            std::os::unix::fs::symlink(path, link).expect("linked");
+        }
+    }
+    std::os::unix::fs::symlink("nowhere", folder.path().join("b")).expect("linked");
+    let all = mdtools::members_in(&[folder.path().to_owned()]).expect("a folder");
+    let names: Vec<String> = all.iter().map(|source| source.path.display().to_string()).collect();
+    assert_eq!(names, [0, 1, 2].map(|number| format!("{}/a{number}", folder.path().display())));
+    let found = mdtools::find(&Guard::new(Consent::default()), &all);
+    assert_eq!((found.groups.len(), found.groups[0].sources.len()), (1, 3));
+    // Without a word all block devices are meant, of which there may be none here.
+    let devices = mdtools::members_in(&[]).expect("sysfs");
+    assert!(devices.iter().all(|device| device.path.starts_with("/dev")), "{devices:?}");
+}
+
+/// "A member called $'inv\\xff.img'": the text that is printed for it opens it.
+#[test]
+fn a_member_whose_name_is_not_utf_8_is_opened_by_what_is_printed_for_it() {
+    use std::os::unix::ffi::OsStrExt;
+    let members = Members::raid5();
+    let odd = members.folder.path().join(std::ffi::OsStr::from_bytes(b"inv\xff.img"));
+    fs::rename(&members.paths[1], &odd).expect("renamed");
+    let all = mdtools::members_in(&[members.folder.path().to_owned()]).expect("a folder");
+    let found = mdtools::find(&Guard::new(Consent::default()), &all);
+    let text = found.groups[0].stack(Opening::default()).expect("an array").to_string();
+    assert!(text.contains("inv\\xff.img"), "{text}");
+    let (stack, _guard) = members.start(&text).expect("it starts");
+    let described = stack.device.describe().to_string();
+    drop(stack);
+    drop(_guard);
+    drop(members.start(&described).expect("it starts by what it says of itself"));
+    let candidate = &found.groups[0].candidates;
+    let named = candidate.iter().find(|candidate| candidate.name.contains("inv")).expect("one");
+    let source = MemberSource::parse(Path::new(&named.name)).expect("a name");
+    assert_eq!(source.path, odd);
+}
+
+/// A copy of a member beside it: the slot is neither's, and the array is not opened.
+#[test]
+fn a_slot_that_two_files_claim_is_undecided() {
+    let members = Members::raid5();
+    let copy = members.folder.path().join("copy");
+    fs::copy(&members.paths[1], &copy).expect("copied");
+    let all: Vec<PathBuf> = members.paths.iter().chain([&copy]).cloned().collect();
+    let found = mdtools::find(&Guard::new(Consent::default()), &all);
+    let group = &found.groups[0];
+    let status =
+        ArrayStatus::of_superblocks(group.assembly.as_ref().expect("an array"), &group.candidates);
+    assert_eq!((status.state, status.slots.as_str()), (State::Unusable, "[U?U]"));
+    assert_eq!(status.members[1].state, MemberState::Undecided);
+    let name = status.members[1].name.clone().expect("both");
+    assert!(name.contains("m1") && name.contains(" or ") && name.contains("copy"), "{name}");
+    let action = status.action("tank").expect("something to do");
+    assert!(action.contains("claim member 1"), "{action}");
+    assert!(group.stack(Opening { force: true, ..Opening::default() }).is_err());
+}
+
+#[test]
+fn a_name_that_no_line_can_hold_is_refused() {
+    for name in ["", "a\nb", "a\tb", "\u{1b}[31m"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let paths: Vec<PathBuf> = ["a", "b"].map(|member| folder.path().join(member)).into();
+        let wanted = Create {
+            name: name.to_owned(),
+            level: Level::Raid1,
+            layout: Layout::Plain,
+            chunk_bytes: 0,
+            members: paths.iter().map(|path| Some(path.clone().into())).collect(),
+            spares: Vec::new(),
+            consistency: Consistency::Resync,
+            create_bytes: Some(MEMBER_BYTES),
+            assume_clean: false,
+        };
+        let error = create(&wanted).expect_err("refused");
+        assert!(error.to_string().contains("control character"), "{error}");
+        assert!(paths.iter().all(|path| !path.exists()), "{name:?}");
+    }
 }

@@ -1,7 +1,7 @@
 //! MemberTable come and go while the array serves: fail, remove, add, replace, scrub.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use array::metadata::Running;
@@ -10,7 +10,7 @@ use array::{MemberState, Snapshot};
 use block::{Device, Node};
 use host::Error;
 use host::guard::{Consent, Guard};
-use mdtools::WorkStatus;
+use mdtools::{MemberSource, WorkStatus};
 use reactor::{Random, Reactor};
 use serde_json::{Value, json};
 use stack::{BuildContext, Member};
@@ -229,12 +229,14 @@ impl MemberTable {
         // What was a member of this very array may be one again without more words.
         let set_uuid = running.assembly().set_uuid;
         let peek = Guard::new(Consent::default());
-        let was_member = |file: &PathBuf| {
-            mdtools::examine(&peek, file).is_ok_and(|examined| {
+        let was_member = |leaf: &&Node| {
+            let examined = MemberSource::of_node(leaf)
+                .and_then(|source| mdtools::examine(&peek, &source).ok());
+            examined.is_some_and(|examined| {
                 examined.found.iter().any(|found| found.superblock.set_uuid == set_uuid)
             })
         };
-        let returns = !files.is_empty() && files.iter().all(was_member);
+        let returns = !files.is_empty() && node.leaves().iter().all(was_member);
         let own = (!returns).then(|| Guard::new(consent.into()));
         let context = BuildContext {
             files: own.as_ref().unwrap_or(&self.guard),
@@ -284,6 +286,11 @@ impl MemberTable {
     pub(crate) fn let_go(&self) {
         self.guard.let_go();
         lock(&self.more_guards).iter().for_each(Guard::let_go);
+    }
+
+    /// Removes the files that were made for the stack: it has not started after all.
+    pub(crate) fn undo_made(&self) {
+        self.guard.undo_made();
     }
 
     /// The files that are in the stack now: members, spares, and those that members are being
@@ -343,12 +350,7 @@ fn files_named(name: &str) -> Vec<PathBuf> {
 
 /// The files of a stack, by their real paths.
 fn files_of(node: &Node) -> Vec<PathBuf> {
-    let file = |leaf: &Node| match leaf {
-        Node::Leaf { scheme, address, .. } if scheme == "file" => {
-            Some(fs::canonicalize(address).unwrap_or_else(|_| Path::new(address).to_owned()))
-        }
-        _ => None,
-    };
+    let file = |leaf: &Node| leaf.file_path().map(|path| fs::canonicalize(&path).unwrap_or(path));
     node.leaves().into_iter().filter_map(file).collect()
 }
 

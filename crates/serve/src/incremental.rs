@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use block::Node;
 use host::Error;
 use host::guard::{Consent, Guard};
+use mdtools::MemberSource;
 use stack::Identity;
 
 use crate::runtime::Runtime;
@@ -79,14 +80,7 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
 
 /// The files and devices that a stack names.
 fn paths_of(tree: &Node) -> Vec<PathBuf> {
-    tree.leaves().into_iter().filter_map(path_of).collect()
-}
-
-fn path_of(leaf: &Node) -> Option<PathBuf> {
-    match leaf {
-        Node::Leaf { scheme, address, .. } if scheme == "file" => Some(PathBuf::from(address)),
-        _ => None,
-    }
+    tree.leaves().into_iter().filter_map(Node::file_path).collect()
 }
 
 impl Configured {
@@ -153,21 +147,18 @@ fn waiting_for(guard: &Guard, node: &Node) -> Option<String> {
     if inner.is_some() || !has_metadata {
         return inner;
     }
-    // Members that are stacks of their own, or parts of files, are looked at when it is started.
-    let members: Option<Vec<PathBuf>> = children
+    // Members that are stacks of their own are looked at when it is started.
+    let members: Option<Vec<MemberSource>> = children
         .iter()
         .filter(|child| **child != Node::Missing)
-        .map(|child| match child {
-            Node::Leaf { options, .. } if options.is_empty() => path_of(child),
-            _ => None,
-        })
+        .map(MemberSource::of_node)
         .collect();
     let found = mdtools::find(guard, &members?);
     if let Some(reason) = found.passed_over.first() {
         return Some(reason.clone());
     }
-    if let Some(path) = found.without.first() {
-        return Some(format!("{} has no superblock of the array", path.display()));
+    if let Some(source) = found.without.first() {
+        return Some(format!("{source} has no superblock of the array"));
     }
     let [group] = &found.groups[..] else {
         return Some("its members are of different arrays (array scan shows them)".to_owned());

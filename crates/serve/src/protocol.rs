@@ -131,10 +131,12 @@ pub struct GivenConsent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScrubAction {
-    /// Count what does not agree.
+    /// Find what does not agree.
     Check,
-    /// Make it agree.
+    /// Mend the member that is wrong.
     Repair,
+    /// Make parity of the data, and copies of the first.
+    Resync,
     /// Stop for the time being.
     Pause,
     /// Go on.

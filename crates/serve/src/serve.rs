@@ -127,7 +127,7 @@ impl Server {
         let Made { stack, journal, notes, exports, upkeep, marked, listener, bell } =
             make(&claim, &launch, &guard).inspect_err(|_| {
                 // Files that were made for a stack that cannot be started are of no use.
-                guard.remove_made();
+                guard.undo_made();
             })?;
         let server = Arc::new(Server {
             name: claim.name().to_owned(),
@@ -174,6 +174,7 @@ impl Server {
             if let Err(error) = mounted {
                 // An outer file system may be mounted already.
                 server.stop(true)?;
+                server.members.undo_made();
                 return Err(error);
             }
         }
@@ -246,8 +247,9 @@ impl Server {
         });
         let (arrays, events, trouble) = match &*lock(&self.upkeep) {
             Some(upkeep) => {
-                let status = |(number, running)| {
-                    ArrayStatus::of_running(running, upkeep.progress(number).as_ref())
+                let status = |(number, running)| ArrayStatus {
+                    scrub: upkeep.last_scrub(number),
+                    ..ArrayStatus::of_running(running, upkeep.progress(number).as_ref())
                 };
                 (
                     self.members.running().iter().enumerate().map(status).collect(),
@@ -782,7 +784,7 @@ fn check_sizes(node: &Node) -> Result<(), Error> {
         let Node::Leaf { scheme, address, options } = leaf else { continue };
         if scheme == "file"
             && !options.iter().any(|(name, _)| name == "size")
-            && !Path::new(address).exists()
+            && !block::text_path(address).exists()
         {
             return Err(Error::usage(format!(
                 "{address}: it is not there; --size SIZE or {address}?size=SIZE says how large to \

@@ -287,9 +287,12 @@ fn with_absolute_paths(
                     Error::usage(format!("{}: the path is no UTF-8", path.to_string_lossy()))
                 })
             };
-            // A model is named by a word, or by the path of its file.
-            let is_path = scheme == "file" || scheme == "model" && address.contains('/');
-            let address = if is_path { text(&address)? } else { address };
+            let address = match scheme.as_str() {
+                "file" => block::path_text(&absolute(&block::text_path(&address))?),
+                // A model is named by a word, or by the path of its file.
+                "model" if address.contains('/') => text(&address)?,
+                _ => address,
+            };
             let known = stack::table::leaf(&scheme).map_or(&[][..], |row| row.options);
             let takes_path = |name: &str| {
                 known.iter().any(|option| option.name == name && option.takes == Takes::Path)

@@ -50,6 +50,8 @@ struct Board {
     idle: Vec<bool>,
     /// The job that ended last, by array.
     ended: Vec<Option<WorkStatus>>,
+    /// The check or repair that ended last, by array.
+    scrubs: Vec<Option<WorkStatus>>,
     events: VecDeque<Event>,
     /// Why upkeep has ended before its time.
     trouble: Option<String>,
@@ -101,6 +103,7 @@ impl Shown {
             progress: vec![None; arrays],
             idle: vec![true; arrays],
             ended: vec![None; arrays],
+            scrubs: vec![None; arrays],
             ..Board::default()
         };
         Shown { board: Mutex::new(board), changed: Condvar::new() }
@@ -163,6 +166,11 @@ impl Upkeep {
     /// The job that ended last at an array.
     pub(crate) fn last_ended(&self, array: usize) -> Option<WorkStatus> {
         self.board.board().ended[array].clone()
+    }
+
+    /// The check or repair that ended last at an array.
+    pub(crate) fn last_scrub(&self, array: usize) -> Option<WorkStatus> {
+        self.board.board().scrubs[array].clone()
     }
 
     /// Ends the thread.
@@ -403,11 +411,16 @@ impl StackUpkeep {
     fn poll(&mut self) {
         self.caches.iter_mut().for_each(CacheEntry::poll);
         for (number, array) in self.arrays.iter_mut().enumerate() {
-            let (mut news, mut ended) = (Vec::new(), None);
+            let (mut news, mut ended, mut scrub) = (Vec::new(), None, None);
             while let Some(notice) = array.scheduler.as_mut().and_then(SyncScheduler::poll) {
                 news.push(told(&notice));
                 if let Notice::Ended(outcome) = notice {
-                    ended = Some(WorkStatus::from(&outcome.progress));
+                    let work = WorkStatus::from(&outcome.progress);
+                    let action = &outcome.progress.action;
+                    if matches!(action, SyncAction::Check(_) | SyncAction::Repair(_)) {
+                        scrub = Some(work.clone());
+                    }
+                    ended = Some(work);
                 }
             }
             if let Some(metadata_writer) = &mut array.metadata_writer {
@@ -426,6 +439,9 @@ impl StackUpkeep {
             if ended.is_some() {
                 board.ended[number] = ended;
             }
+            if scrub.is_some() {
+                board.scrubs[number] = scrub;
+            }
             drop(board);
             self.board.changed.notify_all();
         }
@@ -437,6 +453,7 @@ fn scrub(scheduler: Option<&mut SyncScheduler>, action: ScrubAction) -> Result<(
     match action {
         ScrubAction::Check => scheduler.ask(SyncAction::Check(None))?,
         ScrubAction::Repair => scheduler.ask(SyncAction::Repair(None))?,
+        ScrubAction::Resync => scheduler.ask(SyncAction::Resync)?,
         ScrubAction::Pause => scheduler.pause(),
         ScrubAction::Resume => scheduler.resume(),
         ScrubAction::Cancel => scheduler.cancel(),
@@ -463,11 +480,9 @@ fn told(notice: &Notice) -> String {
                 Ending::Cancelled => format!("the {} was ended before its time", progress.action),
                 Ending::Failed(error) => format!("the {} failed: {error}", progress.action),
             };
-            if progress.differing_sectors > 0 {
-                text += &format!("; {} sectors did not agree", progress.differing_sectors);
-            }
-            if progress.lost.bytes() > 0 {
-                text += &format!("; {} bytes could not be restored", progress.lost.bytes());
+            for found in WorkStatus::from(progress).found() {
+                text += "; ";
+                text += &found;
             }
             text
         }

@@ -16,6 +16,7 @@ use array::metadata::Running;
 use array::{ArrayDevice, ParityLayout, Raid0Layout, Raid10Layout};
 use block::{
     Clock, Counted, Counters, Device, Emulated, Error, ErrorKind, Node, SECTOR_BYTES, Time,
+    text_path,
 };
 use cache::{
     AdmissionOptions, Cache, CacheHandle, CacheMode, CacheOptions, Facts, KeepingOptions,
@@ -614,6 +615,7 @@ impl Builder<'_> {
         let (running, notes) =
             superblocks::run(&said, members, &reactor).map_err(|error| error.at(name))?;
         self.notes.extend(notes);
+        self.leaves.push(Leaf::of_array(&running));
         self.running.push(running.clone());
         Ok(Arc::new(running))
     }
@@ -848,9 +850,9 @@ impl Builder<'_> {
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         let below = self.device(below)?;
-        let path = Path::new(address);
-        let file = self.context.files.open_kept(path, 0)?;
-        Ok(Arc::new(RecordDevice::new(below, file, path)?))
+        let path = text_path(address);
+        let file = self.context.files.open_kept(&path, 0)?;
+        Ok(Arc::new(RecordDevice::new(below, file, &path)?))
     }
 
     fn leaf(
@@ -861,7 +863,7 @@ impl Builder<'_> {
         settings: &Settings<'_>,
     ) -> Result<Arc<dyn Device>, Error> {
         match scheme {
-            "file" => self.file(Path::new(address), settings),
+            "file" => self.file(&text_path(address), settings),
             "ram" | "null" => {
                 let size_bytes = self.parse_size(&format!("{scheme}:{address}"), address)?;
                 let block_bytes = self.block(settings)?.unwrap_or(512);

@@ -6,6 +6,7 @@
 //!   file       inode, time of birth                change time, size                      for ever
 //!   disk       serial number or UUID, partition    the kernel's counters of writes        until the machine starts again
 //!   loop       those of the file behind it
+//!   array      UUID                                events of its superblocks          for ever
 //! ```
 //!
 //! The number of a file's file system is no part of it: it may be another one after each start of
@@ -16,34 +17,61 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use array::metadata::Running;
 use cache::{LeafFacts, fact};
 
-/// A leaf of a stack, and what was known of it before anything was written to it.
+/// A leaf of a stack, or an array by its UUID, and what was known of it before anything was written
+/// to it.
 pub(crate) struct Leaf {
-    /// None for what is no file and no disk.
-    file: Option<File>,
+    source: Source,
     pub(crate) opened: LeafFacts,
 }
 
-impl Leaf {
+enum Source {
     /// Memory, or a model: nothing is known of it.
+    Nameless,
+    File(File),
+    Array(Running),
+}
+
+impl Leaf {
+    fn new(source: Source) -> Leaf {
+        let mut leaf = Leaf { source, opened: LeafFacts::default() };
+        leaf.opened = leaf.now();
+        leaf
+    }
+
+    /// Memory, or a model.
     pub(crate) fn nameless() -> Leaf {
-        Leaf { file: None, opened: LeafFacts::default() }
+        Leaf::new(Source::Nameless)
     }
 
     pub(crate) fn of(file: &File) -> Leaf {
-        Leaf { file: file.try_clone().ok(), opened: facts_of(file) }
+        Leaf::new(file.try_clone().map_or(Source::Nameless, Source::File))
+    }
+
+    /// An array that keeps metadata, which its members are exchanged under.
+    pub(crate) fn of_array(running: &Running) -> Leaf {
+        Leaf::new(Source::Array(running.clone()))
     }
 
     /// How it is now.
     pub(crate) fn now(&self) -> LeafFacts {
-        self.file.as_ref().map_or_else(LeafFacts::default, facts_of)
+        match &self.source {
+            Source::Nameless => LeafFacts::default(),
+            Source::File(file) => facts_of(file),
+            Source::Array(running) => {
+                LeafFacts::of_array(&running.assembly().set_uuid, running.events())
+            }
+        }
     }
 
     /// Makes its time stamps durable, and has the kernel count what it still held back. What fails
     /// here is found different the next time, which is safe.
     pub(crate) fn settle(&self) {
-        let _ = self.file.as_ref().map(File::sync_all);
+        if let Source::File(file) = &self.source {
+            let _ = file.sync_all();
+        }
     }
 }
 

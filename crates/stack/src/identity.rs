@@ -80,10 +80,8 @@ pub(crate) fn refuse_members_named_twice(node: &Node) -> Result<(), Error> {
             ));
         }
     }
-    let files = node.leaves().into_iter().filter_map(|leaf| match leaf {
-        Node::Leaf { scheme, address, .. } if scheme == "file" => Some(Path::new(address)),
-        _ => None,
-    });
+    let files: Vec<PathBuf> = node.leaves().into_iter().filter_map(Node::file_path).collect();
+    let files = files.iter().map(PathBuf::as_path);
     let Some((earlier, later)) = Identity::same_twice(files) else { return Ok(()) };
     refused(match earlier.as_os_str() == later.as_os_str() {
         true => format!(

@@ -5,14 +5,14 @@
 //!   layer   = NAME "(" item { "," item } ")"        item = NAME "=" value | device
 //!   leaf    = NAME ":" address [ "?" NAME "=" value { "&" NAME "=" value } ]
 //!   address, value, path = letters without , ( ) " and white space (address and path: without ?; a leaf's value:
-//!                          without &), or "quoted" with \" and \\
+//!                          without &), or "quoted" with \" and \\, and \xNN for a byte that is not UTF-8
 //! ```
 //!
 //! Printing a [`Node`] is the way back.
 
 use std::fmt;
 
-use block::{Error, ErrorKind, Node};
+use block::{Error, ErrorKind, Node, letter_of_byte};
 
 use crate::table::{self, OptionRow, Problem};
 
@@ -328,6 +328,18 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
+    /// A byte of a name that is not UTF-8, behind the backslash: `x` and two digits from 80 on.
+    fn byte(&mut self) -> Result<char, ParseError> {
+        let digits = self.text.get(self.position + 1..self.position + 3);
+        match digits.map(|digits| u8::from_str_radix(digits, 16)) {
+            Some(Ok(byte @ 0x80..)) => {
+                self.position += 3;
+                Ok(letter_of_byte(byte))
+            }
+            _ => Err(self.unexpected("two hexadecimal digits from 80 to ff after `\\x`", None)),
+        }
+    }
+
     /// An address or value, in quotes or up to one of the letters that end it.
     fn value(&mut self, also_ends: &[char]) -> Result<String, ParseError> {
         if self.peek() != Some('"') {
@@ -355,6 +367,7 @@ impl<'a> Parser<'a> {
                         self.position += 1;
                         value.push(escaped);
                     }
+                    Some('x') => value.push(self.byte()?),
                     _ => return Err(self.unexpected("`\"` or `\\` after the `\\` in quotes", None)),
                 },
                 letter => value.push(letter),

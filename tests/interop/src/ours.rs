@@ -34,7 +34,8 @@ pub fn assembled(
         .collect();
     let mut candidates = Vec::new();
     for path in &present {
-        let examined = mdtools::examine(&guard, path).map_err(|error| error.to_string())?;
+        let examined =
+            mdtools::examine(&guard, &path.clone().into()).map_err(|error| error.to_string())?;
         candidates.push(
             examined.candidate().ok_or_else(|| format!("{}: no superblock", path.display()))?,
         );
@@ -123,13 +124,15 @@ pub fn create(members: &[PathBuf], shape: &Shape, consistency: Consistency) -> R
         level: shape.md_level(),
         layout: shape.md_layout(),
         chunk_bytes: shape.chunk_kib << 10,
-        members: members.iter().cloned().map(Some).collect(),
+        members: members.iter().map(|path| Some(path.clone().into())).collect(),
         spares: Vec::new(),
         consistency,
         create_bytes: None,
         assume_clean: true,
     };
-    mdtools::create(&guard, &wanted).map(|_| ()).map_err(|error| error.to_string())
+    mdtools::create(&guard, &wanted, &std::sync::atomic::AtomicBool::new(false))
+        .map(|_| ())
+        .map_err(|error| error.to_string())
 }
 
 /// An array that is kept running with its metadata, over whole members that are files.
@@ -235,7 +238,8 @@ impl Kept {
             }
         }
         let is_good = |outcome: &&Outcome| {
-            matches!(outcome.ending, Ending::Done) && outcome.progress.differing_sectors == 0
+            matches!(outcome.ending, Ending::Done)
+                && outcome.progress.findings.differing_sectors == 0
         };
         match outcomes.iter().find(|outcome| !is_good(outcome)) {
             Some(bad) => Err(format!("{bad:?}")),

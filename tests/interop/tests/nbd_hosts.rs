@@ -114,13 +114,18 @@ fn images(folder: &Path, level: array::md::Level, count: usize) -> Vec<Vec<u8>> 
             _ => array::md::Layout::Parity(array::ParityLayout::LeftSymmetric),
         },
         chunk_bytes: if level == array::md::Level::Raid1 { 0 } else { 64 << 10 },
-        members: members.iter().cloned().map(Some).collect(),
+        members: members.iter().map(|path| Some(path.clone().into())).collect(),
         spares: Vec::new(),
         consistency: array::md::Consistency::Bitmap { chunk_bytes: Some(REGION_BYTES as u32) },
         create_bytes: Some(MEMBER_BYTES),
         assume_clean: true,
     };
-    mdtools::create(&Guard::new(Consent::default()), &wanted).expect("an array");
+    mdtools::create(
+        &Guard::new(Consent::default()),
+        &wanted,
+        &std::sync::atomic::AtomicBool::new(false),
+    )
+    .expect("an array");
     members.iter().map(|path| std::fs::read(path).expect("an image")).collect()
 }
 

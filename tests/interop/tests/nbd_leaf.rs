@@ -621,13 +621,18 @@ fn mirror(folder: &Path) -> [PathBuf; 2] {
         level: array::md::Level::Raid1,
         layout: array::md::Layout::Plain,
         chunk_bytes: 0,
-        members: members.iter().cloned().map(Some).collect(),
+        members: members.iter().map(|path| Some(path.clone().into())).collect(),
         spares: Vec::new(),
         consistency: array::md::Consistency::Resync,
         create_bytes: Some(16 * MIB as u64),
         assume_clean: true,
     };
-    mdtools::create(&Guard::new(Consent::default()), &wanted).expect("an array");
+    mdtools::create(
+        &Guard::new(Consent::default()),
+        &wanted,
+        &std::sync::atomic::AtomicBool::new(false),
+    )
+    .expect("an array");
     members
 }
 

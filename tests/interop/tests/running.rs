@@ -99,7 +99,8 @@ fn check_superblocks(paths: &[PathBuf], end: End) -> Result<(), String> {
     let guard = Guard::new(Consent::default());
     let mut superblocks: Vec<Superblock> = Vec::new();
     for path in paths {
-        let examined = mdtools::examine(&guard, path).map_err(|error| error.to_string())?;
+        let examined =
+            mdtools::examine(&guard, &path.clone().into()).map_err(|error| error.to_string())?;
         superblocks.push(examined.candidate().ok_or("no superblock")?.superblock);
     }
     let (first, rest) = superblocks.split_first().ok_or("no member")?;

@@ -24,14 +24,15 @@ use reactor::Reactor;
 use super::commands::Sender;
 use super::gate::{MetadataGate, Pass};
 use super::members::{Failure, Members};
-use super::piece::{Careful, Piece, State};
+use super::piece::{Attempt, Careful, Piece, State};
 use super::requests::{NewPiece, Operation, PieceError, Requests};
 use super::streams::Streams;
 use crate::device::Shared;
 use crate::health::{Member, READ_ERRORS_MAX, Verdict, judge};
-use crate::memory::{HostBuffer, Pool};
+use crate::memory::{Difference, HostBuffer, Pool};
 use crate::rows::Waiter;
-use crate::{Action, Faults, Level, Lost, MemberSet, Part, Place, RowLock, SyncRange};
+use crate::sync::Findings;
+use crate::{Action, Content, Faults, Level, Lost, MemberSet, Part, Place, RowLock, SyncRange};
 
 /// What a piece does after one step of its life.
 enum Step {
@@ -78,8 +79,10 @@ pub(super) struct Pieces<L: Level> {
     scratch: Pool,
     sender: Sender,
     pub(super) streams: Streams,
-    /// Sectors that checks found to differ.
-    pub(super) differing_sectors: u64,
+    /// What checks and repairs found.
+    pub(super) findings: Findings,
+    /// What one plan found, kept for its memory.
+    differences: Vec<Difference>,
     waiter: Arc<Waiter>,
     reactor: Reactor,
     /// The channel is being dropped: nothing new is begun.
@@ -103,7 +106,8 @@ impl<L: Level> Pieces<L> {
             scratch: Pool::default(),
             sender: Sender::default(),
             streams: Streams::default(),
-            differing_sectors: 0,
+            findings: Findings::default(),
+            differences: Vec::new(),
             waiter,
             reactor: reactor.clone(),
             closing: false,
@@ -274,6 +278,7 @@ impl<L: Level> Pieces<L> {
         let attempt = &mut piece.attempt;
         attempt.plan.clear();
         attempt.logged = None;
+        attempt.findings = None;
         attempt.generation = self.members.generation;
         let mut faults = self.members.faults();
         let level = &self.shared.level;
@@ -300,6 +305,8 @@ impl<L: Level> Pieces<L> {
             Operation::Sync(left) => {
                 attempt.covers = level.sync_range_bytes(left);
                 let range = SyncRange { length: attempt.covers, ..left };
+                faults.unsynced =
+                    self.shared.health.needs_resync(&(range.offset..range.offset + range.length));
                 level.plan_sync(range, &faults, &mut attempt.plan)
             }
             Operation::Part(left) => self.plan_part(piece, left, faults),
@@ -422,17 +429,43 @@ impl<L: Level> Pieces<L> {
     fn compute(&mut self, piece: &mut Piece) {
         let (memory, attempt) = (&mut piece.memory, &mut piece.attempt);
         memory.rejoin();
-        let plan = &mut attempt.plan;
-        let differing: u64 =
-            plan.compute.iter().map(|step| memory.compute(*step, &plan.sources)).sum();
-        if differing > 0 {
-            self.differing_sectors += differing;
-            plan.write.append(&mut plan.amend);
+        let plan = &attempt.plan;
+        for step in &plan.compute {
+            memory.compute(*step, &plan.sources, &mut self.differences);
         }
         if let (Some(gate), Some(logged)) = (&self.gate, &attempt.logged) {
             gate.seal_log(logged, memory);
         }
         memory.freeze_scratch();
+        if !self.differences.is_empty() {
+            self.take_differences(piece);
+        }
+    }
+
+    /// Notes where and on which members a check or a repair found what does not agree, and has a
+    /// repair write what makes it agree.
+    fn take_differences(&mut self, piece: &mut Piece) {
+        let Operation::Sync(range) = piece.planned() else { return self.differences.clear() };
+        let Attempt { plan, findings, .. } = &mut piece.attempt;
+        let findings = findings.get_or_insert_default();
+        for Difference { at, wrong } in self.differences.drain(..) {
+            let on = wrong.and_then(|place| plan.read.iter().find(|read| read.content == place));
+            match on {
+                Some(read) => {
+                    let member = self.members.slot(read.member).member.as_ref();
+                    let data_offset = member.map_or(0, |member| member.data_offset);
+                    findings.note_wrong(read.member, data_offset + read.offset + at);
+                    let place = Content::Bytes(read.content);
+                    plan.mend.iter().for_each(|write| {
+                        if write.content == place && !plan.write.contains(write) {
+                            plan.write.push(*write);
+                        }
+                    });
+                }
+                None => findings.note_undecided(range.offset + at, !plan.amend.is_empty()),
+            }
+        }
+        plan.write.append(&mut plan.amend);
     }
 
     /// Takes the log of the row's parity member, if there is something to log.
@@ -479,6 +512,9 @@ impl<L: Level> Pieces<L> {
     fn end_writing(&mut self, piece: &mut Piece) -> Step {
         piece.memory.drop_scratch(&mut self.scratch);
         piece.done += piece.attempt.covers;
+        if let Some(findings) = piece.attempt.findings.take() {
+            self.findings.merge(&findings);
+        }
         if let Some(careful) = &mut piece.careful {
             careful.go_on();
         }

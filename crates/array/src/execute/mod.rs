@@ -37,7 +37,7 @@ use reactor::{Reactor, Woken};
 use crate::device::Shared;
 use crate::health::{Member, Verdict, judge};
 use crate::rows::Waiter;
-use crate::sync::SyncChannel;
+use crate::sync::{Findings, SyncChannel};
 use crate::{Action, Level, Part, Spot, SyncRange};
 use life::Pieces;
 use members::{Failure, Members};
@@ -351,8 +351,8 @@ impl<L: Level> SyncChannel for ArrayChannel<L> {
         self.submit_planned(NewRequest::bare(tag, Operation::Sync(range)));
     }
 
-    fn take_differing_sectors(&mut self) -> u64 {
-        std::mem::take(&mut self.pieces.differing_sectors)
+    fn take_findings(&mut self) -> Findings {
+        std::mem::take(&mut self.pieces.findings)
     }
 }
 

@@ -7,6 +7,7 @@ use super::commands::Batch;
 use super::requests::{NewPiece, Operation};
 use crate::memory::{HostBuffer, Memory};
 use crate::metadata::Logged;
+use crate::sync::Findings;
 use crate::{MemberSet, Plan, RowLock};
 
 /// How much a piece takes at a time after an error of the medium: so much is written back at most
@@ -80,6 +81,8 @@ pub(super) struct Attempt {
     pub(super) generation: u64,
     /// What it logs.
     pub(super) logged: Option<Logged>,
+    /// What a check or a repair found.
+    pub(super) findings: Option<Box<Findings>>,
 }
 
 /// A part of a request under way.

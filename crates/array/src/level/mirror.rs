@@ -334,14 +334,29 @@ impl Level for MirrorLevel {
         if target.is_some() {
             return Ok(());
         }
+        // Three copies tell which one is wrong; a level that has them does not guess while it
+        // cannot tell.
+        let tells = self.geometry.layout().copies() > 2 && !faults.unsynced;
+        let repairs = range.task == SyncTask::Repair;
         for copy in readable {
             let slot = plan.scratch.len();
             plan.scratch.push(length);
             plan.read.push(read(copy, slot));
-            plan.compute.push(Step::Compare { one: scratch(0), other: scratch(slot), length });
-            if range.task == SyncTask::Repair {
-                plan.amend.push(write(copy));
+            if !tells {
+                plan.compute.push(Step::Compare { one: scratch(0), other: scratch(slot), length });
+                plan.amend.extend(repairs.then(|| write(copy)));
             }
+        }
+        if tells {
+            plan.sources.extend(plan.read.iter().map(|read| Some(read.content)));
+            plan.compute.push(Step::Vote { first: 0, count: plan.sources.len(), length });
+            let copies = plan.read.iter().filter(|_| repairs);
+            plan.mend.extend(copies.map(|&Access { member, offset, length, content }| Access {
+                member,
+                offset,
+                length,
+                content: Content::Bytes(content),
+            }));
         }
         Ok(())
     }

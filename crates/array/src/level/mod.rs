@@ -61,6 +61,9 @@ pub struct Faults {
     pub unreadable: MemberSet,
     /// There, and being rebuilt: what is written goes to them, but what they hold may be old.
     pub recovering: MemberSet,
+    /// A resync is still to be done here, so that redundancy may be untrue though no member is
+    /// damaged: checks and repairs blame none.
+    pub unsynced: bool,
 }
 
 impl Faults {
@@ -102,11 +105,13 @@ pub enum SyncTask {
         /// Which member.
         member: usize,
     },
-    /// Read everything and count what does not agree. Offsets are in bytes of
-    /// [`Level::sync_bytes`].
+    /// Read everything, count what does not agree, and find out whose bytes are wrong where the
+    /// redundancy tells. Offsets are in bytes of [`Level::sync_bytes`].
     Check,
-    /// As a check, and write what makes it agree: parity is that of the data, and of copies the
-    /// first counts, as in md.
+    /// As a check, and write what makes it agree: to the member that is known to be wrong, where P
+    /// and Q, or a majority of at least three copies, tell. A level that can tell leaves alone what
+    /// it cannot tell. With one parity or two copies, and where a resync is to be done, parity is
+    /// that of the data and the first copy counts, as in md.
     Repair,
 }
 

@@ -512,6 +512,48 @@ fn plan_whole(
     Ok(())
 }
 
+/// Compares parity that members hold with that of the data.
+fn plan_comparing(
+    cut: &Cut,
+    repairs: bool,
+    parity: impl Iterator<Item = (Option<usize>, Place)>,
+    plan: &mut Plan,
+) {
+    let length = cut.span_bytes();
+    for (held, expected) in parity {
+        let Some(member) = held else { continue };
+        let old = scratch(plan, length);
+        plan.read.push(cut.access(member, cut.span(), old));
+        plan.compute.push(Step::Compare { one: old, other: expected, length });
+        if repairs {
+            plan.amend.push(cut.write(member, cut.span(), expected));
+        }
+    }
+}
+
+/// Finds out which block of the row is wrong, by `p` and `q` that these members hold. The plan
+/// reads chunk i with its read number i; its parity is computed from the sources from `first` on.
+fn plan_locating(
+    cut: &Cut,
+    task: SyncTask,
+    (p, q): (usize, usize),
+    (first, [expected_p, expected_q]): (usize, [Place; 2]),
+    plan: &mut Plan,
+) {
+    let length = cut.span_bytes();
+    let count = plan.sources.len() - first;
+    let [p, q] = [p, q].map(|member| {
+        let old = scratch(plan, length);
+        plan.read.push(cut.access(member, cut.span(), old));
+        old
+    });
+    plan.compute.push(Step::Locate { first, count, p, q, expected_p, expected_q, length });
+    if task == SyncTask::Repair {
+        let held = plan.read.iter();
+        plan.mend.extend(held.map(|read| cut.write(read.member, cut.span(), read.content)));
+    }
+}
+
 impl Level for ParityLevel {
     const REDUNDANT: bool = true;
     const LOCKS_ROWS: bool = true;
@@ -656,22 +698,21 @@ impl Level for ParityLevel {
         if held.iter().chain(&wanted).all(Option::is_none) {
             return Ok(());
         }
+        let first = plan.sources.len();
         let computed = plan_row_parity(&cut, &places, held[1].or(wanted[1]).is_some(), plan);
-        for (place, (held, wanted)) in computed.into_iter().zip(held.into_iter().zip(wanted)) {
-            if let Some(member) = wanted {
-                plan.write.push(cut.write(member, cut.span(), place));
+        plan.write.extend(wanted.into_iter().zip(computed).filter_map(|(member, place)| {
+            member.map(|member| cut.write(member, cut.span(), place))
+        }));
+        // Two parities tell which one block is wrong, if nothing else is missing; a level that has
+        // them does not guess while it cannot tell.
+        let tells = cut.row.q.is_some() && !faults.unsynced;
+        match held {
+            [Some(p), Some(q)] if tells => {
+                plan_locating(&cut, range.task, (p, q), (first, computed), plan);
             }
-            if let Some(member) = held {
-                let old = scratch(plan, cut.span_bytes());
-                plan.read.push(cut.access(member, cut.span(), old));
-                plan.compute.push(Step::Compare {
-                    one: old,
-                    other: place,
-                    length: cut.span_bytes(),
-                });
-                if range.task == SyncTask::Repair {
-                    plan.amend.push(cut.write(member, cut.span(), place));
-                }
+            _ => {
+                let repairs = range.task == SyncTask::Repair && !tells;
+                plan_comparing(&cut, repairs, held.into_iter().zip(computed), plan);
             }
         }
         Ok(())

@@ -151,6 +151,9 @@ pub struct Assembly {
     pub updated: TimeStamp,
     /// The places of the layout by role.
     pub slots: Vec<Slot>,
+    /// Further candidates that claim a slot, which one in it has as good a claim to: nothing tells
+    /// whose it is. Slot and candidate.
+    pub undecided: Vec<(usize, usize)>,
     /// Candidates that wait to take a slot.
     pub spares: Vec<usize>,
     /// Candidates that hold the array's journal.
@@ -168,6 +171,14 @@ pub struct Assembly {
 }
 
 impl Assembly {
+    /// The candidates that claim a slot besides the one that is in it.
+    pub fn claimants(&self, slot: usize) -> impl Iterator<Item = usize> {
+        self.undecided
+            .iter()
+            .filter(move |(claimed, _)| *claimed == slot)
+            .map(|(_, candidate)| *candidate)
+    }
+
     /// Why such an array ([`Assembly::reads_wrong_without_log`]) is not just read.
     pub const WITHOUT_LOG: &'static str = "it was being written and lacks a member, and its \
         partial parity log is replayed only \
@@ -197,7 +208,12 @@ impl Assembly {
         let letters: String = self
             .slots
             .iter()
-            .map(|slot| if slot.present().is_some() { 'U' } else { '_' })
+            .enumerate()
+            .map(|(place, slot)| match slot.present() {
+                _ if self.claimants(place).next().is_some() => '?',
+                Some(_) => 'U',
+                None => '_',
+            })
             .collect();
         format!("[{letters}]")
     }
@@ -301,6 +317,7 @@ struct Sorting<'a> {
     notes: Vec<String>,
     /// Why the array cannot start.
     conflicts: Vec<String>,
+    undecided: Vec<(usize, usize)>,
 }
 
 impl<'a> Sorting<'a> {
@@ -316,6 +333,7 @@ impl<'a> Sorting<'a> {
             left_out,
             notes: Vec::new(),
             conflicts: Vec::new(),
+            undecided: Vec::new(),
         }
     }
 
@@ -426,6 +444,7 @@ impl<'a> Sorting<'a> {
                     "{} and {} both are active member {role} (dev_roles){same}",
                     other.name, candidate.name
                 ));
+                self.undecided.push((usize::from(role), index));
             }
             Slot::Missing | Slot::Stale { .. } => {
                 *slot = match own.recovering_from_sectors() {
@@ -490,6 +509,7 @@ impl<'a> Sorting<'a> {
             journals: self.journals,
             left_out: self.left_out,
             notes: self.notes,
+            undecided: self.undecided,
             start,
         }
     }

@@ -215,6 +215,12 @@ impl NewArray {
                 self.name
             )));
         }
+        if self.name.is_empty() || self.name.contains(char::is_control) {
+            return Err(invalid(format!(
+                "the name {:?} is empty or has a control character in it, such as a line feed",
+                self.name
+            )));
+        }
         if !matches!(level, Level::Linear | Level::Raid0) && !level.is_redundant() {
             return Err(invalid(format!("raidloom makes no arrays of {level}")));
         }

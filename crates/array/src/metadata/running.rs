@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use block::{
-    Blocking, BufMut, Channel, Device, Emulated, Error, ErrorKind, Extents, Info, Node, Reactor,
+    Blocking, Channel, Device, Emulated, Error, ErrorKind, Extents, Info, Node, Reactor,
     SECTOR_BYTES,
 };
 
@@ -133,6 +133,13 @@ impl Running {
         }
     }
 
+    /// How often its superblocks have changed.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        let with_metadata = self.with_metadata.as_ref();
+        with_metadata.map_or(self.assembly.events, |array| array.metadata().events())
+    }
+
     /// The writer that keeps the metadata up to date between writes; `None` where there is nothing
     /// to keep: levels without redundancy are never dirty, and an array that was started for
     /// reading only is left as it is.
@@ -198,6 +205,7 @@ impl Running {
         device_uuid: [u8; 16],
         reactor: &Reactor,
     ) -> Result<Ranges, Error> {
+        self.control.check_empty(member)?;
         let is_known = self
             .before(&**device, reactor)?
             .is_some_and(|before| self.is_up_to_bitmap(member, &before));
@@ -318,9 +326,11 @@ impl Running {
         if !(data_offset * SECTOR_BYTES).is_multiple_of(block) {
             return refuse("its blocks are larger than those that the array's data are aligned to");
         }
-        let fresh = Superblock {
+        let new_device =
+            NewDevice { device: Arc::clone(&device), data_offset: data_offset * SECTOR_BYTES };
+        self.control.check_fits(&new_device)?;
+        let mut fresh = Superblock {
             device_uuid: before.as_ref().map_or(device_uuid, |before| before.device_uuid),
-            member_number: metadata.free_number(before.as_ref()),
             data_offset_sectors: data_offset,
             data_size_sectors: sectors - data_offset,
             features: template.features.without(Features::BAD_BLOCKS),
@@ -335,6 +345,7 @@ impl Running {
                 "its data cannot begin where they began when it was a member: {problem}"
             ));
         }
+        fresh.member_number = metadata.free_number(before.as_ref());
         let spare = MetadataDevice {
             whole: Arc::clone(&device),
             name,
@@ -355,12 +366,12 @@ impl Running {
         }
         write_spare(&spare, metadata, reactor)?;
         metadata.state().devices.push(spare);
-        Ok(NewDevice { device, data_offset: data_offset * SECTOR_BYTES })
+        Ok(new_device)
     }
 }
 
 /// Writes what a spare carries: its superblock and an empty bad-block log. Bitmap and log come with
-/// its slot.
+/// its slot. What was there comes back where not all of it can be written.
 fn write_spare(
     spare: &MetadataDevice,
     metadata: &Metadata,
@@ -368,24 +379,33 @@ fn write_spare(
 ) -> Result<(), Error> {
     let superblock = &spare.superblock;
     let mut channel = Blocking::open(&*spare.whole, reactor)?;
-    let mut write = |offset: u64, bytes: &[u8]| {
-        let mut buffer =
-            BufMut::zeroed(bytes.len().next_multiple_of(spare.whole.info().block_bytes as usize));
-        buffer.fill(0xff);
-        let mut head = buffer.split_to(bytes.len());
-        head.copy_from_slice(bytes);
-        head.append(buffer);
-        channel.write(offset, head.freeze())
-    };
+    let mut areas = Vec::new();
     if superblock.bad_block_size_sectors > 0 {
         let empty =
             vec![0xff; usize::from(superblock.bad_block_size_sectors) * SECTOR_BYTES as usize];
-        write(spare.byte_at(superblock.bad_block_offset_sectors), &empty)?;
+        areas.push((spare.byte_at(superblock.bad_block_offset_sectors), empty));
     }
     let mut bytes = metadata.spare_superblock(superblock).encode();
     bytes.resize(4096, 0);
-    write(spare.byte_at(0), &bytes)?;
-    channel.flush()
+    areas.push((spare.byte_at(0), bytes));
+    let block = spare.whole.info().block_bytes as usize;
+    let mut before = Vec::new();
+    for (offset, bytes) in &mut areas {
+        bytes.resize(bytes.len().next_multiple_of(block), 0xff);
+        let mut held = vec![0; bytes.len()];
+        // A place that cannot be read is written all the same, which may mend it.
+        if channel.read_slice(*offset, &mut held).is_ok() {
+            before.push((*offset, held));
+        }
+    }
+    let mut write = |areas: &[(u64, Vec<u8>)]| {
+        areas.iter().try_for_each(|(offset, bytes)| channel.write_slice(*offset, bytes))?;
+        channel.flush()
+    };
+    write(&areas).inspect_err(|_| {
+        // The device that has just failed may fail this too.
+        let _ = write(&before);
+    })
 }
 
 impl Metadata {

@@ -104,5 +104,46 @@ pub fn recover_two(
     (kernel.xor)(p, &[q]);
 }
 
+/// A block of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// The one that counts for Q with g to this power.
+    Data {
+        /// The power.
+        exponent: usize,
+    },
+    /// P.
+    P,
+    /// Q.
+    Q,
+}
+
+/// Which one block is wrong, by P and Q as they are and as they follow from the data. `None` if the
+/// two agree, or the bytes do not all point at the same block.
+///
+/// With a data block wrong by `e` P is off by `e` and Q by `g^z e`: their quotient tells `z`. Where
+/// only one of the two is off, it is wrong itself. Two wrong blocks can look like a third one in a
+/// single byte, but hardly in all bytes of a sector.
+#[must_use]
+pub fn locate(p: &[u8], expected_p: &[u8], q: &[u8], expected_q: &[u8]) -> Option<Block> {
+    let mut found = None;
+    let off_by = |held: &[u8], expected: &[u8], at: usize| held[at] ^ expected[at];
+    for at in 0..p.len() {
+        let block = match (off_by(p, expected_p, at), off_by(q, expected_q, at)) {
+            (0, 0) => continue,
+            (_, 0) => Block::P,
+            (0, _) => Block::Q,
+            (p, q) => {
+                let [p, q] = [p, q].map(|element| usize::from(TABLES.1[usize::from(element)]));
+                Block::Data { exponent: (q + 255 - p) % 255 }
+            }
+        };
+        if *found.get_or_insert(block) != block {
+            return None;
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests;

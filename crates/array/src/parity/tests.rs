@@ -153,3 +153,40 @@ fn every_pair_of_lost_blocks_comes_back() {
 fn blocks_of_different_lengths_are_refused() {
     (fastest().pq)(&[&[0; 512], &[0; 256]], &mut [0; 512], &mut [0; 512]);
 }
+
+/// Every block of a row by itself wrong in a few bytes is found, and two do not pass for one.
+#[test]
+fn the_wrong_block_is_located() {
+    for seed in 0..60 {
+        let mut random = Random::with_seed(seed);
+        let disks = [2, 3, 4, 9, 40, 253][seed as usize % 6];
+        let good = blocks(&mut random, disks, 512);
+        let (mut p, mut q) = (vec![0; 512], vec![0; 512]);
+        scalar::pq(&slices(&good), &mut p, &mut q);
+        let locate_in = |row: &[Vec<u8>]| {
+            let (mut expected_p, mut expected_q) = (vec![0; 512], vec![0; 512]);
+            scalar::pq(&slices(&row[..disks]), &mut expected_p, &mut expected_q);
+            locate(&row[disks], &expected_p, &row[disks + 1], &expected_q)
+        };
+        let mut row = good;
+        row.extend([p, q]);
+        assert_eq!(locate_in(&row), None, "seed {seed}");
+        let mut spoil = |block: &mut Vec<u8>, bytes: usize| {
+            for _ in 0..bytes {
+                block[random.usize(..512)] ^= random.u8(1..);
+            }
+        };
+        for wrong in 0..disks + 2 {
+            let mut row = row.clone();
+            spoil(&mut row[wrong], 1 + wrong % 5);
+            let expected = match wrong {
+                wrong if wrong < disks => Block::Data { exponent: wrong },
+                wrong if wrong == disks => Block::P,
+                _ => Block::Q,
+            };
+            assert_eq!(locate_in(&row), Some(expected), "seed {seed}, {wrong} of {disks}");
+            spoil(&mut row[(wrong + 1) % (disks + 2)], 400);
+            assert_eq!(locate_in(&row), None, "seed {seed}: {wrong} of {disks} and the next");
+        }
+    }
+}

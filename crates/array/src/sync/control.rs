@@ -10,7 +10,7 @@ use super::replacing::Replacing;
 use super::{Ranges, SyncChannel, SyncRunner};
 use crate::device::Shared;
 use crate::health::{Health, Member};
-use crate::{Level, Lost, MemberSet, Snapshot};
+use crate::{Level, Lost, MemberSet, MemberState, Snapshot};
 
 /// An array without its level's type.
 pub(crate) trait Core: Send + Sync {
@@ -222,10 +222,7 @@ impl Control {
             Arc::clone(&added),
             Ranges::one(0..self.core.member_bytes()),
         ) {
-            return Err(Error::new(
-                ErrorKind::Busy,
-                format!("member {member}: the slot is taken: fail and remove its member first"),
-            ));
+            return Err(taken(member));
         }
         self.health().settle(member, &added, missed());
         Ok(())
@@ -279,11 +276,21 @@ impl Control {
     }
 
     /// A member of a device that can do what the array says it can.
-    fn new_member(
+    fn new_member(&self, label: &str, new_device: NewDevice) -> Result<Arc<Member>, Error> {
+        self.check_fits(&new_device)?;
+        let NewDevice { device, data_offset } = new_device;
+        let name = format!("{label} ({})", device.describe());
+        Ok(Arc::new(Member::with_bad_blocks(name, device, data_offset, &Ranges::none())))
+    }
+
+    /// Whether a device may become a member: to be asked before anything is written to it.
+    ///
+    /// # Errors
+    /// As [`Control::add`].
+    pub(crate) fn check_fits(
         &self,
-        label: &str,
-        NewDevice { device, data_offset }: NewDevice,
-    ) -> Result<Arc<Member>, Error> {
+        NewDevice { device, data_offset }: &NewDevice,
+    ) -> Result<(), Error> {
         let refuse = |reason: String| {
             Err(Error::new(ErrorKind::Invalid, format!("{}: {reason}", device.describe())))
         };
@@ -291,7 +298,7 @@ impl Control {
             return refuse("the array has no redundancy to rebuild a member from".to_owned());
         }
         let (info, array) = (device.info(), self.core.info());
-        let needed = data_offset + self.core.member_bytes();
+        let needed = *data_offset + self.core.member_bytes();
         if info.size_bytes < needed {
             return refuse(format!(
                 "{}; a member of this array needs {}",
@@ -333,9 +340,27 @@ impl Control {
         if let Some((reason, _)) = lacks.iter().find(|(_, lacks)| *lacks) {
             return refuse((*reason).to_owned());
         }
-        let name = format!("{label} ({})", device.describe());
-        Ok(Arc::new(Member::with_bad_blocks(name, device, data_offset, &Ranges::none())))
+        Ok(())
     }
+
+    /// Whether a slot can take a member.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] when there is none such, [`ErrorKind::Busy`] when it is not empty.
+    pub(crate) fn check_empty(&self, member: usize) -> Result<(), Error> {
+        self.check_slot(member)?;
+        match self.snapshot().members[member] {
+            MemberState::Missing => Ok(()),
+            _ => Err(taken(member)),
+        }
+    }
+}
+
+fn taken(member: usize) -> Error {
+    Error::new(
+        ErrorKind::Busy,
+        format!("member {member}: the slot is taken: fail and remove its member first"),
+    )
 }
 
 fn discards_as(device: DiscardSupport, array: DiscardSupport) -> bool {

@@ -18,6 +18,7 @@
 
 mod bad_blocks;
 mod control;
+mod findings;
 mod ranges;
 mod replacing;
 mod runner;
@@ -25,6 +26,7 @@ mod scheduler;
 
 pub(crate) use bad_blocks::BadBlocks;
 pub use control::{Control, NewDevice};
+pub use findings::{Findings, ListedRanges};
 pub use ranges::Ranges;
 pub(crate) use replacing::Replacing;
 pub use runner::{Ending, Limits, Outcome, Progress, SyncAction, SyncRunner};
@@ -40,6 +42,6 @@ pub(crate) trait SyncChannel: Channel {
     /// Takes a range; it completes under its tag as a request does.
     fn submit_sync(&mut self, tag: u64, range: SyncRange);
 
-    /// How many sectors were found to differ since this was asked last.
-    fn take_differing_sectors(&mut self) -> u64;
+    /// What was found to differ since this was asked last.
+    fn take_findings(&mut self) -> Findings;
 }

@@ -63,6 +63,11 @@ impl Ranges {
         self.0.splice(from..to, std::iter::once(start..end));
     }
 
+    /// Forgets all ranges but the first so many.
+    pub(crate) fn keep_first(&mut self, count: usize) {
+        self.0.truncate(count);
+    }
+
     /// Takes a range out.
     pub fn remove(&mut self, range: &Range<u64>) {
         if range.is_empty() {

@@ -16,7 +16,7 @@ use block::{Error, ErrorKind, Op, Reactor, Request, Time};
 use reactor::Source;
 
 use super::control::{Control, Core};
-use super::{Ranges, SyncChannel};
+use super::{Findings, Ranges, SyncChannel};
 use crate::health::{Health, Member};
 use crate::{MemberState, SyncRange, SyncTask};
 
@@ -105,9 +105,8 @@ pub struct Progress {
     pub done_bytes: u64,
     /// All of it.
     pub total_bytes: u64,
-    /// Sectors of 512 bytes that did not agree. md's `mismatch_cnt` counts the same in larger
-    /// portions.
-    pub differing_sectors: u64,
+    /// What did not agree, and which members are wrong.
+    pub findings: Findings,
     /// What could not be read nor made up for. In a member that was rebuilt these ranges are bad
     /// blocks until they are written.
     pub lost: Ranges,
@@ -153,7 +152,7 @@ struct Job {
     last_checkpoint: Time,
     done_bytes: u64,
     total_bytes: u64,
-    differing_sectors: u64,
+    findings: Findings,
     lost: Ranges,
     samples: VecDeque<(Time, u64)>,
     /// The job ends so once nothing is in flight.
@@ -182,6 +181,15 @@ impl Job {
         Some(range)
     }
 
+    /// Where a resync is done redundancy is not true yet: only how much of it is said.
+    fn note(&mut self, found: &Findings) {
+        if self.action == SyncAction::Resync {
+            self.findings.differing_sectors += found.differing_sectors;
+        } else {
+            self.findings.merge(found);
+        }
+    }
+
     fn is_all_done(&self) -> bool {
         self.todo.is_empty() && self.again.is_empty() && self.in_flight.is_empty()
     }
@@ -204,7 +212,7 @@ impl Job {
             action: self.action.clone(),
             done_bytes: self.done_bytes,
             total_bytes: self.total_bytes,
-            differing_sectors: self.differing_sectors,
+            findings: self.findings.clone(),
             lost: self.lost.clone(),
             bytes_per_second: rate as u64,
             remaining: if rate > 0.0 && !paused {
@@ -338,7 +346,7 @@ impl SyncRunner {
             flushing: None,
             last_checkpoint: now,
             total_bytes,
-            differing_sectors: 0,
+            findings: Findings::default(),
             lost: Ranges::none(),
             samples: VecDeque::new(),
             end: None,
@@ -386,9 +394,9 @@ impl SyncRunner {
         let mut done = std::mem::take(&mut self.done);
         loop {
             self.channel.poll(&mut done);
-            let differing = self.channel.take_differing_sectors();
+            let found = self.channel.take_findings();
             let mut job = self.job.take()?;
-            job.differing_sectors += differing;
+            job.note(&found);
             for completion in done.drain(..) {
                 if completion.tag == FLUSH {
                     self.end_flush(&mut job, completion.result);

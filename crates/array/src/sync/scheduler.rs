@@ -73,13 +73,16 @@ impl SyncScheduler {
         })
     }
 
-    /// Asks for a check or a repair, to be done once nothing else is due.
+    /// Asks for a check or a repair, to be done once nothing else is due, or for a resync of all.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] for anything else: that is due by itself.
     pub fn ask(&mut self, action: SyncAction) -> Result<(), Error> {
         match action {
             SyncAction::Check(_) | SyncAction::Repair(_) => self.asked.push_back(action),
+            SyncAction::Resync => {
+                self.control.require_resync(&Ranges::one(0..self.control.sync_bytes()));
+            }
             other => {
                 return Err(Error::new(
                     ErrorKind::Invalid,

@@ -226,3 +226,28 @@ fn a_check_that_cannot_fail_is_found() {
     assert_eq!(differing(&bench.control, SyncAction::Check(None)), Ok(0));
     assert!(bench.scrub().is_err());
 }
+
+/// A repair that writes nothing to the member that it blames, and one that takes P for Q: the tests
+/// of repairs say something.
+#[test]
+fn a_repair_that_mends_the_wrong_thing_is_found() {
+    let slips: [fn(&mut Plan); 2] = [
+        |plan| plan.mend.clear(),
+        |plan| {
+            for step in &mut plan.compute {
+                if let Step::Locate { p, q, .. } = step {
+                    std::mem::swap(p, q);
+                }
+            }
+        },
+    ];
+    for slip in slips {
+        let (level, scheme) = raid6(5, ParityLayout::LeftSymmetric);
+        let mut level = Twisted::straight(level);
+        level.sync_twist = slip;
+        let bench = Bench::new((level, scheme), 1);
+        bench.corrupt(2, 700);
+        assert!(differing(&bench.control, SyncAction::Repair(None)).expect("done") > 0);
+        assert!(bench.scrub().is_err());
+    }
+}

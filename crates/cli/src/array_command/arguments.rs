@@ -41,8 +41,9 @@ pub(crate) struct GuessArguments {
 /// `array assemble`.
 #[derive(Args, Debug)]
 pub(crate) struct AssembleArguments {
-    /// Image files or block devices, or folders of them
-    #[arg(required = true)]
+    /// Image files or block devices, or folders of them; with --scan and without one all block
+    /// devices
+    #[arg(required_unless_present = "scan")]
     pub paths: Vec<PathBuf>,
 
     /// Take what is found: several arrays, and files that are no members
@@ -356,10 +357,14 @@ pub(crate) struct LogArguments {
 /// What to do about a scrub.
 #[derive(ValueEnum, Clone, Copy, Debug)]
 pub(crate) enum ScrubWord {
-    /// Read everything and count what does not agree
+    /// Read everything, and say what does not agree and which member is wrong, where that can be
+    /// told
     Check,
-    /// The same, and make it agree
+    /// The same, and mend the member that is wrong; with one parity or two copies nothing tells
+    /// which, and they are made to agree with the data or the first copy
     Repair,
+    /// Trust the data: make all parity anew from them, and all copies from the first
+    Resync,
     /// Pause what is under way
     Pause,
     /// Go on with it

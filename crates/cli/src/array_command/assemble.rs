@@ -11,8 +11,15 @@ use super::arguments::AssembleArguments;
 use crate::failure::Failure;
 use crate::output::Output;
 
+/// What a refusal that ends a rescue goes on with.
+pub(super) const GUESS: &str =
+    "`raidloom array guess` finds out what an array was whose superblocks are lost";
+
 pub(super) fn scan(output: &Output, paths: &[std::path::PathBuf]) -> Result<(), Failure> {
-    show(output, &found(output, paths)?, Opening::default())
+    let found = found(output, paths)?;
+    show(output, &found, Opening::default())?;
+    hint(output, &found, Opening::default());
+    Ok(())
 }
 
 pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result<(), Failure> {
@@ -27,7 +34,10 @@ pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result
         force: arguments.force,
     };
     if arguments.scan {
-        return show(output, &checked(output, found)?, opening);
+        let found = checked(output, found)?;
+        show(output, &found, opening)?;
+        hint(output, &found, opening);
+        return openable(&found, opening);
     }
     // The paths were named as members of one array: what does not belong is an error, not a
     // finding.
@@ -36,8 +46,7 @@ pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result
     }
     if let Some(path) = found.without.first() {
         return Err(Failure::usage(format!(
-            "{}: no md superblock of version {} on it",
-            path.display(),
+            "{path}: no md superblock of version {} on it; {GUESS}",
             Version::ALL_TEXT
         )));
     }
@@ -45,7 +54,7 @@ pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result
         let of = |group: &Group| {
             format!(
                 "{} (set_uuid {})",
-                group.paths[0].display(),
+                group.sources[0],
                 array::md::uuid_text(&group.candidates[0].superblock.set_uuid)
             )
         };
@@ -56,13 +65,27 @@ pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result
         )));
     }
     show(output, &found, opening)?;
-    match found.groups.first().map(|group| group.stack(opening)) {
-        Some(Err(error)) => Err(error),
-        _ => Ok(()),
+    openable(&found, opening)
+}
+
+/// The first reason why one of the arrays cannot be opened.
+fn openable(found: &FoundArrays, opening: Opening<'_>) -> Result<(), Failure> {
+    found.groups.iter().try_for_each(|group| group.stack(opening).map(drop))
+}
+
+/// Where an array cannot be opened and something without a superblock lies beside it, that may be
+/// what is missing.
+fn hint(output: &Output, found: &FoundArrays, opening: Opening<'_>) {
+    if let (Err(_), [first, rest @ ..]) = (openable(found, opening), &found.without[..]) {
+        let more = match rest.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        output.note(&format!("{first}{more}: no superblock on it; {GUESS}"));
     }
 }
 
-/// What is found at the paths; folders stand for the files in them.
+/// What is found at the paths; folders stand for what they hold, and no path for all block devices.
 pub(super) fn found(output: &Output, paths: &[std::path::PathBuf]) -> Result<FoundArrays, Failure> {
     checked(output, mdtools::find(&Guard::new(Consent::default()), &mdtools::members_in(paths)?))
 }
@@ -74,7 +97,7 @@ fn checked(output: &Output, found: FoundArrays) -> Result<FoundArrays, Failure> 
     }
     found.passed_over.iter().for_each(|reason| output.note(&format!("passed over: {reason}")));
     if found.groups.is_empty() {
-        return Err(Failure::failed("no member of an md array was found"));
+        return Err(Failure::failed(format!("no member of an md array was found; {GUESS}")));
     }
     Ok(found)
 }

@@ -1,14 +1,17 @@
 //! `array create`: the superblocks of a new array.
 
+use std::path::PathBuf;
+
 use array::md::{Consistency, Layout, Level, Superblock, uuid_text};
 use host::guard::Guard;
-use mdtools::Create;
+use mdtools::{Create, MemberSource};
 use serde_json::json;
 
 use super::SECTOR_BYTES;
 use crate::arguments::{BitmapArgument, ConsistencyArgument, CreateArguments};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::signals;
 
 /// Levels by the names that mdadm takes.
 pub(super) fn level(text: &str) -> Result<Level, Failure> {
@@ -93,18 +96,18 @@ pub(super) fn create(output: &Output, arguments: &CreateArguments) -> Result<(),
             used as they are"
         )));
     }
-    let members = arguments
-        .member
-        .iter()
-        .map(|path| (path.as_os_str() != "missing").then(|| path.clone()))
-        .collect();
+    let member = |path: &PathBuf| {
+        (path.as_os_str() != "missing").then(|| MemberSource::parse(path)).transpose()
+    };
+    let members = arguments.member.iter().map(member).collect::<Result<_, _>>()?;
+    let spare = |path: &PathBuf| MemberSource::parse(path);
     let wanted = Create {
         name: arguments.name.clone(),
         level,
         layout: layout(level, arguments.layout.as_deref())?,
         chunk_bytes,
         members,
-        spares: arguments.spare.clone(),
+        spares: arguments.spare.iter().map(spare).collect::<Result<_, _>>()?,
         consistency: consistency(output, arguments)?,
         create_bytes: arguments
             .size
@@ -114,7 +117,8 @@ pub(super) fn create(output: &Output, arguments: &CreateArguments) -> Result<(),
         assume_clean: arguments.assume_clean,
     };
     let guard = Guard::new(arguments.consent.clone().into());
-    let superblocks = mdtools::create(&guard, &wanted)?;
+    let stop = signals::stop_flag()?;
+    let superblocks = mdtools::create(&guard, &wanted, &stop)?;
     let Some(first) = superblocks.first() else {
         return Err(Failure::usage("every member is missing; name at least one"));
     };
@@ -127,11 +131,18 @@ pub(super) fn create(output: &Output, arguments: &CreateArguments) -> Result<(),
             "array_uuid": uuid_text(&first.set_uuid),
             "level": level.to_string(),
             "size_bytes": size_bytes,
-            "members": arguments.member,
+            "members": members_text(&wanted),
             "in_sync": first.is_clean(),
         }));
     }
     output.result(&created(first, size_bytes))
+}
+
+fn members_text(wanted: &Create) -> Vec<String> {
+    let text = |member: &Option<MemberSource>| {
+        member.as_ref().map_or_else(|| "missing".to_owned(), ToString::to_string)
+    };
+    wanted.members.iter().map(text).collect()
 }
 
 fn created(superblock: &Superblock, size_bytes: Option<u64>) -> String {

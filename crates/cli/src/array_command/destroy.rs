@@ -1,6 +1,7 @@
 //! `array destroy`: members become members no more.
 
 use host::guard::Guard;
+use mdtools::MemberSource;
 use serde_json::json;
 
 use super::arguments::DestroyArguments;
@@ -9,21 +10,19 @@ use crate::output::Output;
 
 pub(super) fn destroy(output: &Output, arguments: &DestroyArguments) -> Result<(), Failure> {
     let guard = Guard::new(arguments.consent.clone().into());
-    let erased = mdtools::destroy(&guard, &arguments.paths)?;
+    let members: Vec<MemberSource> =
+        arguments.paths.iter().map(|path| MemberSource::parse(path)).collect::<Result<_, _>>()?;
+    let erased = mdtools::destroy(&guard, &members)?;
     if output.json {
         return output.document(
             &erased
                 .iter()
-                .map(|erased| json!({ "path": erased.path, "was": erased.was }))
+                .map(|erased| json!({ "path": erased.source.to_string(), "was": erased.was }))
                 .collect::<Vec<_>>(),
         );
     }
     let line = |erased: &mdtools::Erased| {
-        format!(
-            "{}: its superblock is erased; it was {}",
-            erased.path.display(),
-            erased.was.join(", ")
-        )
+        format!("{}: its superblock is erased; it was {}", erased.source, erased.was.join(", "))
     };
     output.result(&erased.iter().map(line).collect::<Vec<_>>().join("\n"))
 }

@@ -3,10 +3,11 @@
 use array::md::{ChecksumVerdict, Features, Role, Superblock, TimeStamp, Version, uuid_text};
 use escape::{Lines, add};
 use host::guard::{Consent, Guard};
-use mdtools::{Examined, Found};
+use mdtools::{Examined, Found, MemberSource};
 use serde_json::{Map, Value, json};
 
 use super::SECTOR_BYTES;
+use super::assemble::GUESS;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -148,8 +149,9 @@ fn roles_text(superblock: &Superblock) -> String {
 
 pub(super) fn examine(output: &Output, paths: &[std::path::PathBuf]) -> Result<(), Failure> {
     let guard = Guard::new(Consent::default());
-    let examined: Vec<Examined> =
-        paths.iter().map(|path| mdtools::examine(&guard, path)).collect::<Result<_, _>>()?;
+    let look = |path: &std::path::PathBuf| mdtools::look(&guard, &MemberSource::parse(path)?);
+    let examined: Vec<Vec<Examined>> = paths.iter().map(look).collect::<Result<_, _>>()?;
+    let examined: Vec<Examined> = examined.into_iter().flatten().collect();
     if output.json {
         output.document(&examined.iter().map(examined_document).collect::<Vec<_>>())?;
     } else {
@@ -157,8 +159,8 @@ pub(super) fn examine(output: &Output, paths: &[std::path::PathBuf]) -> Result<(
     }
     match examined.iter().find(|examined| examined.found.is_empty()) {
         Some(none) => Err(Failure::failed(format!(
-            "{}: no md superblock of version {} on it",
-            none.path.display(),
+            "{}: no md superblock of version {} on it; {GUESS}",
+            none.source,
             Version::ALL_TEXT
         ))),
         None => Ok(()),
@@ -178,12 +180,13 @@ fn examined_document(examined: &Examined) -> Value {
             Value::Object(document)
         })
         .collect();
-    json!({ "path": examined.path, "size_bytes": examined.size_bytes, "superblocks": superblocks })
+    let path = examined.source.to_string();
+    json!({ "path": path, "size_bytes": examined.size_bytes, "superblocks": superblocks })
 }
 
 fn examined_text(examined: &Examined) -> String {
     let mut text = Lines::new();
-    add!(text, "{}:", examined.path.display());
+    add!(text, "{}:", examined.source);
     if examined.found.is_empty() {
         add!(text, "  no md superblock");
     }

@@ -1,8 +1,6 @@
 //! `array fail`, `remove`, `add`, `replace` and `scrub`: what is done to the members of arrays that
 //! run.
 
-use std::path::{Path, PathBuf};
-
 use block::Node;
 use mdtools::{ArrayStatus, WorkStatus};
 use serde_json::Value;
@@ -66,6 +64,7 @@ pub(super) fn scrub(output: &Output, arguments: &ScrubArguments) -> Result<(), F
     let action = match arguments.action {
         ScrubWord::Check => ScrubAction::Check,
         ScrubWord::Repair => ScrubAction::Repair,
+        ScrubWord::Resync => ScrubAction::Resync,
         ScrubWord::Pause => ScrubAction::Pause,
         ScrubWord::Resume => ScrubAction::Resume,
         ScrubWord::Cancel => ScrubAction::Cancel,
@@ -76,6 +75,7 @@ pub(super) fn scrub(output: &Output, arguments: &ScrubArguments) -> Result<(), F
         let done = match arguments.action {
             ScrubWord::Check => "check begun",
             ScrubWord::Repair => "repair begun",
+            ScrubWord::Resync => "resync begun",
             ScrubWord::Pause => "scrub paused",
             ScrubWord::Resume => "scrub goes on",
             ScrubWord::Cancel => "scrub cancelled",
@@ -141,11 +141,7 @@ fn finish(
     if output.json {
         output.document(&client.status()?)?;
     } else if let Some(last) = &last {
-        let amount = block::size_text(last.done_bytes);
-        output.result(&format!(
-            "{}: {amount} done, {} sectors did not agree",
-            last.kind, last.differing_sectors
-        ))?;
+        output.result(&format!("{}: {}", last.kind, last.ended_text()))?;
     }
     match last {
         Some(last) if last.lost_bytes > 0 => Err(Failure::failed(format!(
@@ -202,13 +198,21 @@ fn member_of(
 
 /// Whether a member's stack text is the device that was named by text or path.
 fn same_device(name: &str, text: &str) -> bool {
-    let path = |text: &str| match stack::parse(text).ok()? {
-        Node::Leaf { scheme, address, .. } if scheme == "file" => {
-            Path::new(&address).canonicalize().ok()
-        }
-        _ => None,
+    let part = |text: &str| {
+        let node = stack::parse(text).ok()?;
+        let path = node.file_path()?.canonicalize().ok()?;
+        let Node::Leaf { options, .. } = node else { return None };
+        let bytes = |wanted: &str| {
+            let (_, value) = options.iter().find(|(name, _)| name == wanted)?;
+            stack::size::parse(value).ok().map(|size| size.bytes)
+        };
+        Some((path, bytes("offset")))
     };
-    name == text || path(name).is_some_and(|path_of_name| path(text) == Some(path_of_name))
+    // Two parts of one file are no members of one array: its path alone says which is meant.
+    name == text
+        || part(name).zip(part(text)).is_some_and(|((path, offset), (wanted, at))| {
+            path == wanted && at.is_none_or(|at| at == offset.unwrap_or(0))
+        })
 }
 
 /// A stack text for a server, which works in no particular folder.
@@ -216,9 +220,8 @@ fn device(text: &str) -> Result<String, Failure> {
     let node = stack::parse(text).map_err(block::Error::from)?;
     match node {
         Node::Leaf { scheme, address, options } if scheme == "file" => {
-            let path: PathBuf = absolute(Path::new(&address))?;
-            Ok(Node::Leaf { scheme, address: path.to_string_lossy().into_owned(), options }
-                .to_string())
+            let address = block::path_text(&absolute(&block::text_path(&address))?);
+            Ok(Node::Leaf { scheme, address, options }.to_string())
         }
         Node::Leaf { .. } => Ok(node.to_string()),
         _ => Err(Failure::usage(format!("{text}: a member is a file or a device"))),

@@ -1,11 +1,12 @@
 //! `array guess`: what an array was whose superblocks are lost.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use array::md::Layout;
 use escape::{Lines, add};
 use host::guard::{Consent, Guard};
+use mdtools::MemberSource;
 use mdtools::guess::{Evidence, Guess, Guesses, Images, Known, WHOLE, guess as search};
 use serde_json::{Value, json};
 
@@ -16,11 +17,15 @@ use crate::output::Output;
 use crate::progress::Line;
 
 pub(super) fn guess(output: &Output, arguments: &GuessArguments) -> Result<(), Failure> {
-    let paths: Vec<Option<PathBuf>> = arguments
+    let guard = Guard::new(Consent { raw: arguments.raw, ..Consent::default() });
+    let paths: Vec<Option<MemberSource>> = arguments
         .paths
         .iter()
-        .map(|path| (path != Path::new("missing")).then(|| path.clone()))
-        .collect();
+        .map(|path| match path == Path::new("missing") {
+            true => Ok(None),
+            false => member(output, &guard, path).map(Some),
+        })
+        .collect::<Result<_, Failure>>()?;
     let sizes = |flag: &str, texts: &[String]| {
         texts.iter().map(|text| output.size(flag, text)).collect::<Result<Vec<u64>, Failure>>()
     };
@@ -49,7 +54,6 @@ pub(super) fn guess(output: &Output, arguments: &GuessArguments) -> Result<(), F
     let limit =
         limit.map_err(|error| Failure::usage(format!("--time {}: {error}", arguments.time)))?;
 
-    let guard = Guard::new(Consent { raw: arguments.raw, ..Consent::default() });
     let images = Images::open(&guard, &paths)?;
     let line = Line::new(output);
     line.show("looking for what the members have to do with each other");
@@ -86,12 +90,34 @@ pub(super) fn guess(output: &Output, arguments: &GuessArguments) -> Result<(), F
     Ok(())
 }
 
-fn name(path: Option<&PathBuf>) -> String {
-    path.map_or("missing".to_owned(), |path| path.display().to_string())
+/// A member; of the image of a whole disk the partition that is said to be one.
+fn member(output: &Output, guard: &Guard, path: &Path) -> Result<MemberSource, Failure> {
+    let source = MemberSource::parse(path)?;
+    if !source.is_whole() {
+        return Ok(source);
+    }
+    Ok(match mdtools::raid_partition(guard, &source)? {
+        Some(part) => {
+            output
+                .note(&format!("{source}: its partition of type Linux RAID is looked at: {part}"));
+            part
+        }
+        None => source,
+    })
+}
+
+fn name(member: Option<&MemberSource>) -> String {
+    member.map_or("missing".to_owned(), ToString::to_string)
+}
+
+/// What opens a candidate to look at what is on it.
+fn command(guess: &Guess, paths: &[Option<MemberSource>]) -> String {
+    let tree = guess.tree(paths).to_string();
+    format!("raidloom array start --read-only --attach {}", escape::shell(&tree))
 }
 
 /// What nothing on the members tells.
-fn doubt(guess: &Guess, paths: &[Option<PathBuf>]) -> Option<String> {
+fn doubt(guess: &Guess, paths: &[Option<MemberSource>]) -> Option<String> {
     if guess.undecided.is_empty() {
         return None;
     }
@@ -106,7 +132,7 @@ fn share(guess: &Guess) -> String {
     if tenths == 1000 { "100 %".to_owned() } else { format!("{}.{} %", tenths / 10, tenths % 10) }
 }
 
-fn text(found: &Guesses, paths: &[Option<PathBuf>], show: usize) -> String {
+fn text(found: &Guesses, paths: &[Option<MemberSource>], show: usize) -> String {
     let mut text = Lines::new();
     for note in &found.notes {
         add!(text, "{note}");
@@ -151,10 +177,17 @@ fn text(found: &Guesses, paths: &[Option<PathBuf>], show: usize) -> String {
         }
         add!(text, "{left} more are not shown (--show N)");
     }
+    if let Some(best) = found.guesses.first() {
+        let which = if found.equal > 1 { "the first of them" } else { "it" };
+        add!(text, "");
+        add!(text, "to look at {which}, nothing is written:");
+        add!(text, "   {}", command(best, paths));
+    }
     text.into_text()
 }
 
-fn document(found: &Guesses, paths: &[Option<PathBuf>], show: usize) -> Value {
+fn document(found: &Guesses, paths: &[Option<MemberSource>], show: usize) -> Value {
+    let text = |member: &usize| paths[*member].as_ref().map(ToString::to_string);
     let guess = |guess: &Guess| {
         let layout = guess.shape.layout;
         let layout = (layout != Layout::Plain).then(|| layout.to_string());
@@ -164,15 +197,16 @@ fn document(found: &Guesses, paths: &[Option<PathBuf>], show: usize) -> Value {
         json!({
             "agreement": f64::from(guess.agreement) / f64::from(WHOLE),
             "proofs": guess.proofs,
-            "foreign_member": guess.foreign.and_then(|member| paths[member].as_ref()),
+            "foreign_member": guess.foreign.and_then(|member| text(&member)),
             "level": guess.shape.level.to_string(),
             "layout": layout,
             "chunk_bytes": guess.shape.chunk_bytes,
             "data_offset_bytes": guess.shape.data_offset_bytes,
             "size_bytes": guess.size_bytes,
-            "members": guess.order.iter().map(|member| &paths[*member]).collect::<Vec<_>>(),
+            "members": guess.order.iter().map(text).collect::<Vec<_>>(),
             "undecided_members": guess.undecided,
             "stack": guess.tree(paths).to_string(),
+            "command": command(guess, paths),
             "evidence": evidence,
         })
     };

@@ -12,6 +12,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -37,7 +38,7 @@ const WRONG_CONFIGURATION: u8 = 78;
 
 /// Starts what was named and returns when it is ready, or serves it here until it is told to end.
 pub(super) fn start(output: &Output, arguments: &StartArguments) -> Result<(), Failure> {
-    let settings = settings(output, arguments).map_err(|error| match error.ending() {
+    let (settings, made) = settings(output, arguments).map_err(|error| match error.ending() {
         Ending::Usage if arguments.foreground && arguments.from.is_none() => {
             error.with_code(WRONG_CONFIGURATION)
         }
@@ -46,10 +47,17 @@ pub(super) fn start(output: &Output, arguments: &StartArguments) -> Result<(), F
     let serve_with = serve_with()?;
     let runtime = &serve_with.runtime;
     runtime.clean_up().iter().for_each(|note| output.note(note));
+    // An array that was made for what cannot be started is of no use.
+    let undo = |_: &host::Error| {
+        for problem in made.iter().flat_map(Guard::undo_made) {
+            output.note(&problem);
+        }
+    };
     if arguments.foreground || arguments.run.is_some() {
-        return serve_here(output, runtime, settings, arguments.run.as_deref());
+        return serve_here(output, runtime, settings, arguments.run.as_deref(), &undo);
     }
-    let started = serve_with.launch(&Launch { settings, fresh: None }, &[])?;
+    let launch = Launch { settings, fresh: None };
+    let started = serve_with.launch(&launch, &[]).inspect_err(undo)?;
     let status = &started.status;
     status.notes.iter().for_each(|note| output.note(note));
     if output.json {
@@ -59,13 +67,18 @@ pub(super) fn start(output: &Output, arguments: &StartArguments) -> Result<(), F
     }
 }
 
-/// What was said in flags goes over what a configuration says.
-fn settings(output: &Output, arguments: &StartArguments) -> Result<Settings, Failure> {
-    let (mut settings, is_made) = match (&arguments.from, &arguments.target) {
+/// What was said in flags goes over what a configuration says. With it comes what made its array,
+/// if that was made just now.
+fn settings(
+    output: &Output,
+    arguments: &StartArguments,
+) -> Result<(Settings, Option<Guard>), Failure> {
+    let (mut settings, made) = match (&arguments.from, &arguments.target) {
         (Some(run), cell) => from_run(output, run, cell.as_deref(), arguments)?,
-        (None, Some(target)) => (Settings::find(target)?, false),
+        (None, Some(target)) => (Settings::find(target)?, None),
         (None, None) => return Err(Failure::usage("name a stack, or a run with --from")),
     };
+    let is_made = made.is_some();
     settings.name = arguments.name.clone().or(settings.name);
     settings.read_only |= arguments.read_only;
     settings.force |= arguments.force;
@@ -102,7 +115,7 @@ fn settings(output: &Output, arguments: &StartArguments) -> Result<Settings, Fai
         settings.attach = Attach::Yes;
     }
     fits(&settings, arguments)?;
-    Ok(settings)
+    Ok((settings, made))
 }
 
 /// Refuses what was said of something that is not there: flags only, for a configuration is also
@@ -141,13 +154,13 @@ fn holds_array(node: &Node) -> bool {
     mdtools::level(name).is_some() || children.iter().any(holds_array)
 }
 
-/// What starts a configuration of a run, and whether its array was made just now.
+/// What starts a configuration of a run, and what made its array, if it was made just now.
 fn from_run(
     output: &Output,
     run: &Path,
     cell: Option<&str>,
     arguments: &StartArguments,
-) -> Result<(Settings, bool), Failure> {
+) -> Result<(Settings, Option<Guard>), Failure> {
     let run = lab::read(run)?;
     let configuration = lab::alone::choose(&run, cell)?;
     let size = arguments.size.as_deref().map(|text| output.size("--size", text)).transpose()?;
@@ -165,7 +178,7 @@ fn from_run(
             Some(flag) => Err(Failure::usage(format!(
                 "{flag}: this configuration keeps no superblocks, so nothing is made anew"
             ))),
-            None => Ok((settings, false)),
+            None => Ok((settings, None)),
         };
     };
     let consent = Consent {
@@ -176,10 +189,10 @@ fn from_run(
         ..Consent::default()
     };
     let guard = Guard::new(consent);
-    mdtools::create(&guard, &wanted)?;
+    mdtools::create(&guard, &wanted, &AtomicBool::new(false))?;
     // The server opens them itself.
     guard.let_go();
-    Ok((settings, true))
+    Ok((settings, Some(guard)))
 }
 
 /// The path from the root on: a server in the background works in no particular folder.
@@ -224,9 +237,10 @@ fn serve_here(
     runtime: &Runtime,
     settings: Settings,
     command: Option<&str>,
+    undo: &dyn Fn(&host::Error),
 ) -> Result<(), Failure> {
     let signals = signals()?;
-    let server = open(runtime, settings)?;
+    let server = open(runtime, settings).inspect_err(undo)?;
     let status = server.status();
     status.notes.iter().for_each(|note| output.note(note));
     let Some(command) = command else {

@@ -73,7 +73,7 @@ fn all(output: &Output, targets: &[String]) -> Result<Vec<Known>, Failure> {
             known.push(Known::Served(Box::new(Client::connect(runtime, target)?.status()?)));
         } else if target.contains('(') {
             paths.extend(members(&stack::parse(target).map_err(block::Error::from)?));
-        } else if Path::new(target).exists() {
+        } else if Path::new(target).exists() || target.contains('?') {
             paths.push(PathBuf::from(target));
         } else {
             return Err(Failure::usage(format!(
@@ -97,9 +97,5 @@ fn all(output: &Output, targets: &[String]) -> Result<Vec<Known>, Failure> {
 
 /// The files of a stack.
 fn members(node: &Node) -> Vec<PathBuf> {
-    let file = |leaf: &&Node| match leaf {
-        Node::Leaf { scheme, address, .. } if scheme == "file" => Some(PathBuf::from(address)),
-        _ => None,
-    };
-    node.leaves().iter().filter_map(file).collect()
+    node.leaves().into_iter().filter_map(Node::file_path).collect()
 }

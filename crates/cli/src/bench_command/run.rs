@@ -12,7 +12,7 @@ use bench::processor::{OnProcessor, Processor};
 use bench::suite::{
     self, Observer, OpenFile, Phase, Row, Session, Settings, Suite, Target, Ticker,
 };
-use block::{Clock, Device, Error, ErrorKind, Node, Reactor, size_text};
+use block::{Clock, Device, Error, ErrorKind, Reactor, size_text};
 use device::{Direct, FileDevice, FileOptions};
 use host::limits::{self, Limits};
 use lab::audit::TargetMeter;
@@ -144,12 +144,9 @@ fn processor(suite: &Suite, arguments: &TargetArguments) -> Result<Option<Proces
 /// Where other programs find a target that is one file or block device.
 fn path_of(subject: &Subject) -> Option<PathBuf> {
     match subject {
-        Subject::Stack { stack, .. } => match stack.device.describe() {
-            Node::Leaf { scheme, address, .. } if scheme == "file" => {
-                std::path::absolute(address).ok()
-            }
-            _ => None,
-        },
+        Subject::Stack { stack, .. } => {
+            std::path::absolute(stack.device.describe().file_path()?).ok()
+        }
         Subject::Folder(_) => None,
     }
 }

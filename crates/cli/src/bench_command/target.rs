@@ -22,14 +22,21 @@ impl Opener {
     pub(super) fn new(consent: host::guard::Consent) -> Opener {
         Opener(Guard::new(consent))
     }
+
+    /// Removes what was made, what is there to stay too.
+    fn undo(&self) {
+        say(&self.0.undo_made());
+    }
 }
 
 impl Drop for Opener {
     fn drop(&mut self) {
-        for problem in self.0.remove_made() {
-            escape::err(&format!("raidloom: {problem}"));
-        }
+        say(&self.0.remove_made());
     }
+}
+
+fn say(problems: &[String]) {
+    problems.iter().for_each(|problem| escape::err(&format!("raidloom: {problem}")));
 }
 
 impl OpenFiles for Opener {
@@ -142,10 +149,14 @@ impl Subject {
             create_bytes: create,
             emulate: false,
         };
-        let stack = stack::parse_and_build(&arguments.target, &context)?;
-        if !arguments.read_only {
-            opener.0.refuse_stray_consent()?;
-        }
+        let stack = stack::parse_and_build(&arguments.target, &context).map_err(Failure::from);
+        let stack = stack.and_then(|stack| {
+            if !arguments.read_only {
+                opener.0.refuse_stray_consent()?;
+            }
+            Ok(stack)
+        });
+        let stack = stack.inspect_err(|_| opener.undo())?;
         stack.notes.iter().for_each(|note| output.note(note));
         Ok(Subject::Stack { stack: Box::new(stack), _opener: Box::new(opener) })
     }

@@ -99,18 +99,24 @@ pub(super) fn salvage(output: &Output, arguments: &SalvageArguments) -> Result<(
     let lower = device.as_ref().map(|stack| (&*stack.device as &dyn Device, &facts));
     let at_store = |error: block::Error| error.at(arguments.store.as_str());
     let seen = cache::salvage(&*store, lower, None).map_err(at_store)?;
-    // What nothing is written of is shown as it is.
-    let target = if seen.ranges.is_empty() {
-        None
-    } else {
-        target(output, arguments, &seen, device.as_ref(), &*store, &writing)?
-    };
-    let found = match &target {
-        Some((_, target)) => {
-            Salvaged { device: seen.device, ..cache::salvage(&*store, None, Some(target))? }
+    let salvaged = || -> Result<(Option<Named>, Salvaged), Failure> {
+        // What nothing is written of is shown as it is.
+        if seen.ranges.is_empty() {
+            return Ok((None, seen));
         }
-        None => seen,
+        let target = target(output, arguments, &seen, device.as_ref(), &*store, &writing)?;
+        let found = match &target {
+            Some((_, target)) => {
+                Salvaged { device: seen.device, ..cache::salvage(&*store, None, Some(target))? }
+            }
+            None => seen,
+        };
+        Ok((target, found))
     };
+    let (target, found) = salvaged().inspect_err(|_| {
+        // A file that has only some of it would pass for all.
+        writing.undo_made().iter().for_each(|problem| output.note(problem));
+    })?;
     let place = target.map(|(place, _)| place);
     if let Some(stack) = device {
         stack.end()?;
@@ -137,8 +143,7 @@ fn target(
 ) -> Result<Option<Named>, Failure> {
     if let Some(path) = &arguments.file {
         guard.make_kept_file(path, seen.device_bytes)?;
-        let leaf =
-            Node::leaf("file", path.display().to_string()).with("block", store.info().block_bytes);
+        let leaf = Node::file(path).with("block", store.info().block_bytes);
         return Ok(Some((path.display().to_string(), open(output, &leaf, guard, false)?)));
     }
     let (true, Some(stack)) = (arguments.write, device) else { return Ok(None) };

@@ -327,7 +327,7 @@ fn window(
 }
 
 fn describe(path: &Path, options: &FileOptions, direct_refused: bool) -> Node {
-    let mut node = Node::leaf("file", path.to_string_lossy());
+    let mut node = Node::file(path);
     if options.offset_bytes != 0 {
         node = node.with("offset", size_text(options.offset_bytes));
     }

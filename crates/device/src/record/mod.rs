@@ -143,7 +143,7 @@ impl Device for RecordDevice {
     }
 
     fn describe(&self) -> Node {
-        let trace = Node::leaf("file", self.shared.path.display().to_string());
+        let trace = Node::file(&self.shared.path);
         Node::layer("record", vec![trace, self.shared.below.describe()])
     }
 

@@ -93,6 +93,31 @@ impl Findings {
     }
 }
 
+/// A file that was made.
+#[derive(Clone, Debug)]
+struct MadeFile {
+    path: PathBuf,
+    /// It is there to stay once what it was made for goes well.
+    is_kept: bool,
+    /// An empty file that was taken over: it is emptied again, and not removed.
+    was_there: bool,
+}
+
+impl MadeFile {
+    fn undo(&self, id: (u64, u64)) -> io::Result<()> {
+        let is_same = |data: &fs::Metadata| (data.dev(), data.ino()) == id;
+        if !fs::symlink_metadata(&self.path).is_ok_and(|data| is_same(&data)) {
+            return Ok(());
+        }
+        if !self.was_there {
+            return fs::remove_file(&self.path);
+        }
+        let flags = OFlags::NOFOLLOW.bits() as i32;
+        let file = OpenOptions::new().write(true).custom_flags(flags).open(&self.path)?;
+        if is_same(&file.metadata()?) { file.set_len(0) } else { Ok(()) }
+    }
+}
+
 /// What tells one held file from another: device, inode, number of the block device, and whether it
 /// may be written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -126,7 +151,7 @@ pub struct Guard {
     /// Identities of arrays that this very run has made, of members that it had the consent for.
     own_arrays: HashSet<[u8; 16]>,
     /// Files made by this process, by device and inode: no other's data is in them.
-    made: Mutex<HashMap<(u64, u64), PathBuf>>,
+    made: Mutex<HashMap<(u64, u64), MadeFile>>,
     /// Block devices that were looked at for writing, as they were named, and their serial numbers.
     seen: Mutex<Vec<(PathBuf, Option<String>)>>,
     /// What is open and locked. What `open` hands out are duplicates of these: a ring lets go of
@@ -199,7 +224,7 @@ impl Guard {
     /// # Errors
     /// [`ErrorKind::Refused`] when there is something already, [`ErrorKind::NoSpace`] when it does
     /// not fit, what the system says otherwise, and whatever `note` returns. The file is not
-    /// removed then: that is for the owner of the note.
+    /// removed then: that is for the owner of the note, or for [`Guard::undo_made`].
     pub fn make_file<E: From<Error>>(
         &self,
         path: &Path,
@@ -208,56 +233,52 @@ impl Guard {
     ) -> Result<(), E> {
         let place = || format!("making the member file {}", path.display());
         let failed = |error: io::Error| E::from(Error::from_io(place(), error));
-        let file =
-            match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
-            {
-                Ok(file) => file,
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    let file = OpenOptions::new()
-                        .read(true)
-                        .write(true)
-                        .custom_flags(OFlags::NOFOLLOW.bits() as i32)
-                        .open(path);
-                    let empty = file.and_then(|file| Ok((file.metadata()?, file))).ok();
-                    match empty.filter(|(data, _)| data.is_file() && data.len() == 0) {
-                        Some((_, file)) => file,
-                        None => {
-                            return Err(refused(format!(
-                                "{}: it exists already; a file that \
-                        raidloom did not make is never overwritten as one of its own. Remove it or \
-                        choose another folder",
-                                path.display()
-                            ))
-                            .into());
-                        }
+        let options = || {
+            let mut options = OpenOptions::new();
+            options.read(true).write(true);
+            options
+        };
+        let (file, was_there) = match options().create_new(true).mode(0o600).open(path) {
+            Ok(file) => (file, false),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let file = options().custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path);
+                let empty = file.and_then(|file| Ok((file.metadata()?, file))).ok();
+                match empty.filter(|(data, _)| data.is_file() && data.len() == 0) {
+                    Some((_, file)) => (file, true),
+                    None => {
+                        return Err(refused(format!(
+                            "{}: it exists already; a file that \
+                            raidloom did not make is never overwritten as one of its own. Remove \
+                            it or choose another folder",
+                            path.display()
+                        ))
+                        .into());
                     }
                 }
-                Err(error) => return Err(failed(error)),
-            };
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        self.note_made(path, &file, (false, was_there)).map_err(failed)?;
         note(&file)?;
         match rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, size_bytes) {
-            Ok(()) => (),
+            Ok(()) => Ok(()),
             // Some file systems cannot reserve; then the run finds out when the disk is full.
-            Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(size_bytes).map_err(failed)?,
-            Err(error) => return Err(failed(error.into())),
+            Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(size_bytes).map_err(failed),
+            Err(error) => Err(failed(error.into())),
         }
-        let data = file.metadata().map_err(failed)?;
-        lock_of(&self.made).insert((data.dev(), data.ino()), path.to_owned());
-        Ok(())
     }
 
     /// Makes a new file of `size_bytes` that takes no room until it is written and is there to
     /// stay, or leaves the one that is there as it is.
     ///
     /// # Errors
-    /// What the system says.
+    /// What the system says; [`Guard::undo_made`] removes what was made.
     pub fn make_kept_file(&self, path: &Path, size_bytes: u64) -> Result<(), Error> {
-        let made = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path)
-            .and_then(|file| file.set_len(size_bytes));
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+        let made = made.and_then(|file| {
+            self.note_made(path, &file, (true, false))?;
+            file.set_len(size_bytes)
+        });
         match made {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 Err(Error::from_io(format!("making {}", path.display()), error))
@@ -266,20 +287,36 @@ impl Guard {
         }
     }
 
-    /// Removes the files that were made through this guard and are still the same; says in words
-    /// what could not be removed.
+    fn note_made(
+        &self,
+        path: &Path,
+        file: &File,
+        (is_kept, was_there): (bool, bool),
+    ) -> io::Result<()> {
+        let data = file.metadata()?;
+        let made = MadeFile { path: path.to_owned(), is_kept, was_there };
+        lock_of(&self.made).insert((data.dev(), data.ino()), made);
+        Ok(())
+    }
+
+    /// Removes the files that were made through this guard, are not there to stay and are still
+    /// the same; says in words what could not be removed.
     pub fn remove_made(&self) -> Vec<String> {
-        let made = std::mem::take(&mut *lock_of(&self.made));
-        let still_there = |((device, inode), path): &((u64, u64), PathBuf)| {
-            fs::symlink_metadata(path)
-                .is_ok_and(|data| (data.dev(), data.ino()) == (*device, *inode))
+        self.remove(|made| !made.is_kept)
+    }
+
+    /// The same with those that are there to stay too: what they were made for has failed.
+    pub fn undo_made(&self) -> Vec<String> {
+        self.remove(|_| true)
+    }
+
+    fn remove(&self, which: impl Fn(&MadeFile) -> bool) -> Vec<String> {
+        let made = lock_of(&self.made).extract_if(|_, made| which(made)).collect::<Vec<_>>();
+        let failed = |(id, made): ((u64, u64), MadeFile)| {
+            let error = made.undo(id).err()?;
+            Some(format!("could not remove {}: {error}", made.path.display()))
         };
-        let remove = |(_, path): ((u64, u64), PathBuf)| {
-            fs::remove_file(&path)
-                .err()
-                .map(|error| format!("could not remove {}: {error}", path.display()))
-        };
-        made.into_iter().filter(still_there).filter_map(remove).collect()
+        made.into_iter().filter_map(failed).collect()
     }
 
     /// Opens a path that a plan or a stack text names. For writing, everything in it is as good as
@@ -532,7 +569,8 @@ impl Guard {
         let mut findings = Findings { named: named.to_owned(), kind, ..Findings::default() };
         match kind {
             Kind::File => {
-                if lock_of(&self.made).contains_key(&(data.dev(), data.ino())) {
+                let id = (data.dev(), data.ino());
+                if lock_of(&self.made).get(&id).is_some_and(|made| !made.is_kept) {
                     return Ok(findings);
                 }
                 findings.used_by(users::of(&data, real, &system::mounts()));

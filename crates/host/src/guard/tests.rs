@@ -202,6 +202,36 @@ fn what_this_process_made_may_hold_anything() {
     assert_refused(&Guard::new(Consent::default()), &path, "XFS");
 }
 
+/// Also where making one has failed half-way: what is left behind fills the disk.
+#[test]
+fn what_was_made_is_undone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let make = |guard: &Guard, name: &str, bytes: u64| {
+        guard.make_file(&path(name), bytes, |_| Ok::<(), Error>(()))
+    };
+    let there = || {
+        let mut names: Vec<String> = (fs::read_dir(folder.path()).unwrap())
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    };
+    File::create(path("empty")).unwrap();
+    let guard = guard();
+    make(&guard, "made", SIZE).unwrap();
+    make(&guard, "empty", SIZE).unwrap();
+    make(&guard, "huge", 1 << 60).unwrap_err();
+    guard.make_kept_file(&path("kept"), SIZE).unwrap();
+    fs::rename(path("made"), path("moved")).unwrap();
+    fs::write(path("made"), b"another one").unwrap();
+    assert_eq!(guard.remove_made(), Vec::<String>::new());
+    assert_eq!(there(), ["empty", "kept", "made", "moved"]);
+    assert_eq!(fs::metadata(path("empty")).unwrap().len(), 0, "it is empty again");
+    assert_eq!(guard.undo_made(), Vec::<String>::new());
+    assert_eq!(there(), ["empty", "made", "moved"]);
+}
+
 #[test]
 fn a_full_disk_is_told_before_the_run() {
     let folder = tempfile::tempdir().unwrap();

@@ -170,9 +170,7 @@ fn read_set(name: &str, place: &Place, item: &Item) -> Result<MemberSet, Error> 
     let nodes = match key {
         "files" => made_files(name, item)?,
         "models" => nodes(item, model)?,
-        "devices" => nodes(item, |text| {
-            Ok(Node::leaf("file", absolute(Path::new(text))?.to_string_lossy()))
-        })?,
+        "devices" => nodes(item, |text| Ok(Node::file(&absolute(Path::new(text))?)))?,
         "rbd" => nodes(item, |text| of_cluster.image(text))?,
         _ => nodes(item, |text| absolute_paths(stacks::parse(text)?))?,
     };
@@ -329,7 +327,7 @@ pub(super) fn absolute_paths(node: Node) -> Result<Node, Error> {
             if scheme == "file" && !address.starts_with('{') =>
         {
             Ok(Node::Leaf {
-                address: absolute(Path::new(&address))?.to_string_lossy().into_owned(),
+                address: block::path_text(&absolute(&block::text_path(&address))?),
                 scheme,
                 options,
             })

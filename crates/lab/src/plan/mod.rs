@@ -104,6 +104,9 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
         return Err(schema.error("this raidloom reads plans of schema 1"));
     }
     let name = reader.require("name", "what people call the plan")?;
+    if name.text()?.trim().is_empty() || name.text()?.contains(char::is_control) {
+        return Err(name.error("a plan's name is one line, and not empty"));
+    }
     // Both were looked at when the form was chosen.
     reader.get(document::SIZE);
     reader.get(document::SIZES);

@@ -472,7 +472,7 @@ impl<'a> Execution<'a> {
         let at = |error: Error| error.at(&configuration.stack);
         let reactor = (configuration.clock == Clock::Virtual).then(Reactor::virtual_clock);
         let opened = self.build(configuration, 0, reactor.as_ref());
-        opened.map_err(Error::from).and_then(Opened::end).map_err(at)?;
+        opened.and_then(Opened::end).map_err(at)?;
         if Wanted::of(configuration)?.is_none() {
             return Ok(None);
         }

@@ -97,8 +97,7 @@ impl Files {
     }
 
     fn open_as(&self, path: &Path, direct: bool, emulate: bool) -> Result<Box<dyn Device>, Error> {
-        let node = Node::leaf("file", path.to_string_lossy())
-            .with("direct", if direct { "yes" } else { "no" });
+        let node = Node::file(path).with("direct", if direct { "yes" } else { "no" });
         let context =
             BuildContext { files: self, seed: 0, read_only: false, create_bytes: None, emulate };
         Ok(Box::new(Whole(stack::build(&node, &context)?.device)))

@@ -1,18 +1,15 @@
 //! Members that are files or block devices, opened for reading.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
-
 use super::{MEMBERS_MAX, Members};
-use crate::size_of;
+use crate::MemberSource;
+use crate::source::Region;
 use host::Error;
 use host::guard::Guard;
 
 /// The members of a lost array.
 #[derive(Debug)]
 pub struct Images {
-    files: Vec<Option<(File, u64)>>,
+    regions: Vec<Option<Region>>,
 }
 
 impl Images {
@@ -21,49 +18,49 @@ impl Images {
     /// # Errors
     /// A member that cannot be opened, one that is named twice, fewer than two, or more than
     /// [`MEMBERS_MAX`].
-    pub fn open(guard: &Guard, paths: &[Option<PathBuf>]) -> Result<Images, Error> {
-        if !(2..=MEMBERS_MAX).contains(&paths.len()) {
+    pub fn open<S: Clone + Into<MemberSource>>(
+        guard: &Guard,
+        sources: &[Option<S>],
+    ) -> Result<Images, Error> {
+        let sources: Vec<Option<MemberSource>> =
+            sources.iter().map(|source| source.clone().map(Into::into)).collect();
+        if !(2..=MEMBERS_MAX).contains(&sources.len()) {
             return Err(Error::usage(format!(
                 "{} members are named; it takes 2 to {MEMBERS_MAX}",
-                paths.len()
+                sources.len()
             )));
         }
-        if let Some((earlier, later)) =
-            stack::Identity::same_twice(paths.iter().flatten().map(PathBuf::as_path))
-        {
+        if let Some((earlier, later)) = stack::Identity::same_twice(
+            sources.iter().flatten().map(|source| source.path.as_path()),
+        ) {
             return Err(Error::usage(stack::twice_text(earlier, later)));
         }
-        let mut files = Vec::new();
-        for path in paths {
-            let Some(path) = path else {
-                files.push(None);
-                continue;
-            };
-            let file = guard.open_image(path)?;
-            let size = size_of(&file).map_err(|error| Error::from_io(path.display(), &error))?;
-            files.push(Some((file, size)));
-        }
-        if files.iter().flatten().count() < 2 {
+        let open = |source: &MemberSource| source.region(guard.open_image(&source.path)?);
+        let regions = sources
+            .iter()
+            .map(|source| source.as_ref().map(open).transpose())
+            .collect::<Result<Vec<_>, Error>>()?;
+        if regions.iter().flatten().count() < 2 {
             return Err(Error::usage(
                 "all but one member are missing: there is nothing to compare",
             ));
         }
-        Ok(Images { files })
+        Ok(Images { regions })
     }
 }
 
 impl Members for Images {
     fn count(&self) -> usize {
-        self.files.len()
+        self.regions.len()
     }
 
     fn size_bytes(&self, member: usize) -> Option<u64> {
-        self.files[member].as_ref().map(|(_, size)| *size)
+        self.regions[member].as_ref().map(|region| region.size_bytes)
     }
 
     fn read(&self, member: usize, offset: u64, into: &mut [u8]) -> bool {
-        self.files[member]
+        self.regions[member]
             .as_ref()
-            .is_some_and(|(file, _)| file.read_exact_at(into, offset).is_ok())
+            .is_some_and(|region| region.read_exact_at(into, offset).is_ok())
     }
 }

@@ -34,13 +34,14 @@ mod tests;
 use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::fmt;
-use std::path::PathBuf;
 
 use array::geometry::{ParityLayout, Raid10Layout};
 use array::md::{Layout, Level, data_offset_sectors};
 use array::{Raid0Layout, geometry};
 use block::Node;
 use reactor::Random;
+
+use crate::MemberSource;
 
 pub use images::Images;
 use landmarks::{Landmark, openings};
@@ -940,19 +941,14 @@ impl Guess {
         self.shape.level == Level::Linear || self.least() < SUSPICIOUS_BELOW
     }
 
-    /// The stack that the guess stands for; `None` among the paths is a missing member.
+    /// The stack that the guess stands for; `None` among the members is a missing one.
     #[must_use]
-    pub fn tree(&self, paths: &[Option<PathBuf>]) -> Node {
-        let leaf = |member: &usize| {
-            let Some(path) = paths[*member].as_ref().filter(|_| self.foreign != Some(*member))
-            else {
-                return Node::Missing;
-            };
-            let leaf = Node::leaf("file", path.display().to_string());
-            match self.shape.data_offset_bytes {
-                0 => leaf,
-                offset => leaf.with("offset", block::size_text(offset)),
+    pub fn tree<S: Clone + Into<MemberSource>>(&self, members: &[Option<S>]) -> Node {
+        let leaf = |member: &usize| match &members[*member] {
+            Some(source) if self.foreign != Some(*member) => {
+                source.clone().into().part(self.shape.data_offset_bytes, None).node()
             }
+            _ => Node::Missing,
         };
         let node =
             Node::layer(super::layer_name(self.shape.level), self.order.iter().map(leaf).collect())

@@ -306,8 +306,11 @@ pub(crate) fn scrub(array: &Running) -> Result<(), String> {
     for outcome in settle(array, Some(SyncAction::Check(None))) {
         let checked = matches!(outcome.progress.action, SyncAction::Check(_));
         match outcome.ending {
-            Ending::Done if checked && outcome.progress.differing_sectors > 0 => {
-                return Err(format!("{} sectors differ", outcome.progress.differing_sectors));
+            Ending::Done if checked && outcome.progress.findings.differing_sectors > 0 => {
+                return Err(format!(
+                    "{} sectors differ",
+                    outcome.progress.findings.differing_sectors
+                ));
             }
             Ending::Done => (),
             other => return Err(format!("{}: {other:?}", outcome.progress.action)),

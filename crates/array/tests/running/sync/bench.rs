@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use array::geometry::{Parity, Raid10};
-use array::sync::{Control, Ending, Limits, NewDevice, Notice, Outcome, SyncAction, SyncScheduler};
+use array::sync::{
+    Control, Ending, Findings, Limits, NewDevice, Notice, Outcome, SyncAction, SyncScheduler,
+};
 use array::{ArrayDevice, Level, MirrorLevel, ParityLayout, ParityLevel, Raid10Layout};
 use block::{Blocking, Checked, Device, Reactor};
 use reactor::{Random, Woken};
@@ -36,6 +38,14 @@ impl Scheme {
         match self {
             Scheme::Parity(geometry) => geometry.parity_count(),
             Scheme::Copies(geometry) => geometry.layout().copies() as usize - 1,
+        }
+    }
+
+    /// Whether the redundancy tells which member is wrong, if one is.
+    pub(crate) fn tells(&self) -> bool {
+        match self {
+            Scheme::Parity(geometry) => geometry.parity_count() == 2,
+            Scheme::Copies(geometry) => geometry.layout().copies() > 2,
         }
     }
 
@@ -271,9 +281,14 @@ pub(crate) fn keep(control: &Control, asked: &[SyncAction]) -> Result<Vec<Outcom
 
 /// One check or repair: how many sectors it found to differ.
 pub(crate) fn differing(control: &Control, work: SyncAction) -> Result<u64, String> {
+    findings(control, work).map(|findings| findings.differing_sectors)
+}
+
+/// One check or repair: what it found.
+pub(crate) fn findings(control: &Control, work: SyncAction) -> Result<Findings, String> {
     let outcomes = keep(control, &[work])?;
     match outcomes.last() {
-        Some(Outcome { progress, ending: Ending::Done }) => Ok(progress.differing_sectors),
+        Some(Outcome { progress, ending: Ending::Done }) => Ok(progress.findings.clone()),
         other => Err(format!("{other:?}")),
     }
 }

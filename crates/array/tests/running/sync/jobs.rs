@@ -13,8 +13,10 @@ use reactor::{Random, Woken};
 use testkit::{Fault, Memory};
 
 use super::bench::{
-    Bench, LIVELY, MEMBER_BYTES, Scheme, differing, each_array, keep, raid1, raid5, raid6,
+    Bench, CHUNK, LIVELY, MEMBER_BYTES, Scheme, differing, each_array, findings, keep, raid1,
+    raid5, raid6,
 };
+use crate::common::bytes;
 
 /// Whether a check counts a byte that is wrong anywhere, in data, parity or a copy, and a repair
 /// mends it.
@@ -50,6 +52,127 @@ fn find_each_corruption<L: Level>(name: &str, made: (L, Scheme)) {
 #[test]
 fn a_check_finds_a_wrong_byte_wherever_it_is() {
     each_array(find_each_corruption, find_each_corruption);
+}
+
+/// What a level says of one wrong byte on each member by itself: with two parities or three copies
+/// which one and where, and the repair brings the data back; else nothing is known, and parity or
+/// copies are made to agree.
+fn blame_each_corruption<L: Level>(name: &str, (level, scheme): (L, Scheme)) {
+    let bench = Bench::new((level, scheme), 9);
+    let data = bytes(&*bench.array);
+    let mut random = Random::with_seed(9);
+    for member in 0..scheme.member_count() {
+        let offset = (0..)
+            .map(|_| random.u64(0..MEMBER_BYTES))
+            .find(|&offset| scheme.uses(member, offset))
+            .expect("one");
+        bench.corrupt(member, offset);
+        let sector = offset / 512 * 512..offset / 512 * 512 + 512;
+        for work in [SyncAction::Check(None), SyncAction::Repair(None)] {
+            let what = format!("{name}: {work} with {offset} of member {member} wrong");
+            let repairs = matches!(work, SyncAction::Repair(_));
+            let found = findings(&bench.control, work).unwrap_or_else(|text| panic!("{text}"));
+            if scheme.tells() {
+                let wrong: Vec<_> = found
+                    .wrong
+                    .iter()
+                    .map(|(member, ranges)| (*member, ranges.first().clone(), ranges.bytes()))
+                    .collect();
+                assert_eq!(wrong, [(member, Ranges::one(sector.clone()), 512)], "{what}");
+                assert_eq!((found.undecided.bytes(), found.made_to_agree_bytes), (0, 0), "{what}");
+            } else {
+                assert!(found.wrong.is_empty(), "{what}: {found:?}");
+                assert_eq!(found.undecided.bytes(), 512, "{what}");
+                assert_eq!(found.made_to_agree_bytes, if repairs { 512 } else { 0 }, "{what}");
+            }
+        }
+        if scheme.tells() {
+            assert!(bytes(&*bench.array) == data, "{name}: member {member}: the data are back");
+        }
+        assert_eq!(bench.scrub(), Ok(()), "{name}");
+    }
+}
+
+#[test]
+fn a_repair_mends_the_member_that_is_wrong() {
+    each_array(blame_each_corruption, blame_each_corruption);
+}
+
+/// All of a chunk of each member in one row, as after a disk has written to a wrong place.
+#[test]
+fn a_repair_mends_a_whole_chunk() {
+    for &layout in ParityLayout::RAID6 {
+        let bench = Bench::new(raid6(6, layout), 11);
+        let data = bytes(&*bench.array);
+        for member in 0..6 {
+            let row = member as u64 % 5 * CHUNK;
+            (row..row + CHUNK).for_each(|offset| bench.corrupt(member, offset));
+            let found = findings(&bench.control, SyncAction::Repair(None)).expect("done");
+            assert_eq!(found.differing_sectors, CHUNK / 512, "{layout:?}: member {member}");
+            assert_eq!(found.wrong[&member].bytes(), CHUNK, "{layout:?}: member {member}");
+            assert!(bytes(&*bench.array) == data, "{layout:?}: member {member}");
+            assert_eq!(bench.scrub(), Ok(()), "{layout:?}: member {member}");
+        }
+    }
+}
+
+/// Where nothing tells which member is wrong a level that could tell with more leaves all as it is.
+#[test]
+fn a_repair_leaves_alone_what_it_cannot_tell() {
+    fn spoilt<L: Level>(name: &str, made: (L, Scheme), absent: Option<usize>, wrong: &[usize]) {
+        let bench = Bench::new(made, 13);
+        if let Some(absent) = absent {
+            bench.control.fail(absent).expect("it may go");
+        }
+        // Two members that are wrong in the same way would outvote the third.
+        for (number, &member) in wrong.iter().enumerate() {
+            (0..=number as u64).for_each(|byte| bench.corrupt(member, 600 + byte));
+        }
+        let parts = bench.parts.seated(&bench.control);
+        let held = || {
+            let parts = parts.iter().flatten();
+            parts.map(|part| bytes(&*part.memory)).collect::<Vec<_>>()
+        };
+        let before = held();
+        let found = findings(&bench.control, SyncAction::Repair(None)).expect("done");
+        assert!(found.wrong.is_empty(), "{name}: {found:?}");
+        assert_eq!((found.undecided.bytes(), found.made_to_agree_bytes), (512, 0), "{name}");
+        assert!(held() == before, "{name}: nothing was written");
+    }
+    for absent in 0..5 {
+        let wrong = (absent + 2) % 5;
+        let level = raid6(5, ParityLayout::LeftSymmetric);
+        spoilt(&format!("raid6 without {absent}"), level, Some(absent), &[wrong]);
+        let level = raid6(5, ParityLayout::DdfNContinue);
+        spoilt(&format!("raid6 with {absent} and {wrong} wrong"), level, None, &[absent, wrong]);
+    }
+    spoilt("three copies without one", raid1(3), Some(0), &[2]);
+    spoilt("three copies, each another", raid1(3), None, &[0, 1]);
+}
+
+/// Where a resync is to be done no member is wrong: parity is made of the data, and the first copy
+/// counts, whatever the rest says.
+#[test]
+fn a_repair_of_what_is_to_be_resynced_blames_nobody() {
+    fn remade<L: Level>(name: &str, made: (L, Scheme), wrong: usize) {
+        let bench = Bench::new(made, 17);
+        bench.corrupt(wrong, 0);
+        let data = bytes(&*bench.array);
+        bench.control.require_resync(&Ranges::one(0..bench.control.sync_bytes()));
+        let reactor = Reactor::virtual_clock();
+        let mut runner = bench.control.sync_runner(&reactor).expect("a runner");
+        runner.set_limits(LIVELY);
+        runner.start(SyncAction::Repair(None)).expect("it begins");
+        let outcome = finish(&mut runner, &reactor);
+        assert!(matches!(outcome.ending, Ending::Done), "{name}: {outcome:?}");
+        let found = outcome.progress.findings;
+        assert!(found.wrong.is_empty() && found.made_to_agree_bytes > 0, "{name}: {found:?}");
+        assert!(bytes(&*bench.array) == data, "{name}: what was read reads the same");
+        assert_eq!(bench.scrub(), Ok(()), "{name}");
+    }
+    // The first data chunk of the first row, which P and Q together would call wrong.
+    remade("raid6", raid6(5, ParityLayout::LeftAsymmetric), 0);
+    remade("raid1", raid1(3), 0);
 }
 
 /// Of RAID 6 the parity that no read needs is compared also without a member.
@@ -239,7 +362,10 @@ fn a_resync_makes_redundancy_true_where_it_may_not_be() {
     assert_eq!(bench.control.snapshot().resync, Some(3 * 512));
     let outcomes = keep(&bench.control, &[]).expect("resynced");
     assert_eq!(
-        outcomes.iter().map(|outcome| outcome.progress.differing_sectors).collect::<Vec<_>>(),
+        outcomes
+            .iter()
+            .map(|outcome| outcome.progress.findings.differing_sectors)
+            .collect::<Vec<_>>(),
         [2]
     );
     assert_eq!((bench.control.snapshot().resync, bench.scrub()), (None, Ok(())));

@@ -129,7 +129,7 @@ fn members_are_rebuilt_on_one_thread_while_another_writes() {
                     if let Some(notice) = scheduler.poll() {
                         let Notice::Ended(outcome) = notice else { continue };
                         assert!(matches!(outcome.ending, Ending::Done), "{outcome:?}");
-                        assert_eq!(outcome.progress.differing_sectors, 0, "{outcome:?}");
+                        assert_eq!(outcome.progress.findings.differing_sectors, 0, "{outcome:?}");
                         match outcome.progress.action {
                             SyncAction::Rebuild { .. } => rebuilt += 1,
                             SyncAction::Replace { .. } => replaced += 1,

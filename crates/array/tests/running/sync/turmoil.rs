@@ -169,7 +169,8 @@ impl Channel for TurmoilChannel {
             let Notice::Ended(outcome) = notice else { continue };
             self.deeds.lock().expect("no panics")[7] +=
                 u32::from(matches!(outcome.ending, Ending::Done));
-            if outcome.progress.differing_sectors > 0 || !outcome.progress.lost.is_empty() {
+            if outcome.progress.findings.differing_sectors > 0 || !outcome.progress.lost.is_empty()
+            {
                 self.complain(format!("{outcome:?}"));
             }
         }
@@ -213,7 +214,7 @@ pub(crate) fn survive<L: Level>(
             .for_each(|_| bench.control.add(bench.parts.new_device()).expect("it fits"));
         let outcomes = keep(&bench.control, &[]).map_err(|text| format!("seed {seed}: {text}"))?;
         if let Some(outcome) =
-            outcomes.iter().find(|outcome| outcome.progress.differing_sectors > 0)
+            outcomes.iter().find(|outcome| outcome.progress.findings.differing_sectors > 0)
         {
             return Err(format!("seed {seed}: {outcome:?}"));
         }
