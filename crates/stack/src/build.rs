@@ -28,7 +28,7 @@ use device::{
 };
 use reactor::{Reactor, derive_seed};
 
-use crate::facts::Leaf;
+use crate::facts::{Leaf, OpenedFile};
 use crate::identity::refuse_members_named_twice;
 use crate::superblocks::{self, Arrays};
 use crate::table::{self, OptionRow, Problem};
@@ -250,6 +250,8 @@ pub struct Member {
     pub name: String,
     /// What it moves.
     pub counters: Arc<Counters>,
+    /// The file or block device behind it, where it is one.
+    pub opened: Option<OpenedFile>,
 }
 
 /// The devices that a tree stands for.
@@ -498,10 +500,12 @@ impl Builder<'_> {
                 if self.leaves.len() == known {
                     self.leaves.push(Leaf::nameless());
                 }
+                let opened = self.leaves.last().and_then(|leaf| leaf.file(Path::new(address)));
                 let counted = Counted::over(leaf);
                 self.members.push(Member {
                     name: counted.describe().to_string(),
                     counters: counted.counters(),
+                    opened,
                 });
                 Ok(Arc::new(counted))
             }

@@ -14,6 +14,7 @@
 use std::fs::{self, File, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use cache::{LeafFacts, fact};
@@ -21,8 +22,19 @@ use cache::{LeafFacts, fact};
 /// A leaf of a stack, and what was known of it before anything was written to it.
 pub(crate) struct Leaf {
     /// None for what is no file and no disk.
-    file: Option<File>,
+    file: Option<Arc<File>>,
     pub(crate) opened: LeafFacts,
+}
+
+/// The file or block device of a leaf, as it was opened.
+#[derive(Clone, Debug)]
+pub struct OpenedFile {
+    /// The name by which it was opened.
+    pub path: PathBuf,
+    /// What is open.
+    pub file: Arc<File>,
+    /// Its size in bytes when it was opened; that of a block device is not asked for.
+    pub size_bytes: u64,
 }
 
 impl Leaf {
@@ -32,18 +44,25 @@ impl Leaf {
     }
 
     pub(crate) fn of(file: &File) -> Leaf {
-        Leaf { file: file.try_clone().ok(), opened: facts_of(file) }
+        Leaf { file: file.try_clone().ok().map(Arc::new), opened: facts_of(file) }
+    }
+
+    /// The file that was opened by this name, where it is one.
+    pub(crate) fn file(&self, path: &Path) -> Option<OpenedFile> {
+        let file = Arc::clone(self.file.as_ref()?);
+        let size_bytes = file.metadata().ok()?.len();
+        Some(OpenedFile { path: path.to_owned(), file, size_bytes })
     }
 
     /// How it is now.
     pub(crate) fn now(&self) -> LeafFacts {
-        self.file.as_ref().map_or_else(LeafFacts::default, facts_of)
+        self.file.as_deref().map_or_else(LeafFacts::default, facts_of)
     }
 
     /// Makes its time stamps durable, and has the kernel count what it still held back. What fails
     /// here is found different the next time, which is safe.
     pub(crate) fn settle(&self) {
-        let _ = self.file.as_ref().map(File::sync_all);
+        let _ = self.file.as_deref().map(File::sync_all);
     }
 }
 
