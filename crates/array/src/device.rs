@@ -74,6 +74,13 @@ impl<L: Level> Shared<L> {
         };
         self.health.fail(slot, member, Some(error), may_go)
     }
+
+    /// Notes that a member is gone where the array does not go on without it.
+    pub(crate) fn note_gone(&self, slot: usize, error: &Error) {
+        if !L::REDUNDANT && error.kind() == ErrorKind::Gone {
+            self.health.note_gone(slot, error);
+        }
+    }
 }
 
 /// A member of an array at its start.

@@ -217,6 +217,9 @@ struct Slot {
     member: Option<Arc<Member>>,
     /// The member is out of service; its device has not been removed yet.
     is_faulty: bool,
+    /// The member is gone, and requests go to it all the same: without redundancy there is nothing
+    /// else that they could go to.
+    is_gone: bool,
     /// What a member that is being rebuilt lacks; `None` for one in sync.
     recovery: Option<Recovery>,
     /// How many ranges could not be read.
@@ -253,7 +256,7 @@ impl Slot {
     fn state(&self) -> MemberState {
         match (&self.member, &self.recovery) {
             (None, _) => MemberState::Missing,
-            (Some(_), _) if self.is_faulty => MemberState::Faulty,
+            (Some(_), _) if self.is_faulty || self.is_gone => MemberState::Faulty,
             (Some(_), Some(Recovery { unrecovered, partly, .. })) => MemberState::Recovering {
                 recovery_offset: unrecovered.first().unwrap_or(u64::MAX),
                 partly: *partly,
@@ -453,6 +456,17 @@ impl Health {
         state.spares.splice(0..0, replacement);
         self.changed();
         true
+    }
+
+    /// Notes that a member of an array without redundancy is gone. What requests go to does not
+    /// change by it.
+    pub(crate) fn note_gone(&self, number: usize, cause: &dyn fmt::Display) {
+        let mut state = self.state();
+        let slot = &mut state.slots[number];
+        if !slot.is_gone {
+            (slot.is_gone, slot.cause) = (true, Some(cause.to_string()));
+            self.noted();
+        }
     }
 
     /// How many ranges of the member could not be read since it was added.
@@ -737,6 +751,17 @@ mod tests {
         assert!(health.fail(3, None, None, |_| false), "it is out already");
         assert!(!health.fail(4, None, None, |after| after.count() < 2), "one has to stay");
         assert_eq!((health.generation(), health.absent().count()), (1, 1));
+    }
+
+    #[test]
+    fn a_member_that_is_gone_without_redundancy_shows_and_is_asked_all_the_same() {
+        let health = slots(2);
+        health.note_gone(1, &"no answer");
+        health.note_gone(1, &"later");
+        let snapshot = health.snapshot();
+        assert_eq!(snapshot.members, [MemberState::InSync, MemberState::Faulty]);
+        assert_eq!(snapshot.causes[1].as_deref(), Some("no answer"));
+        assert_eq!((health.generation(), health.absent().count()), (0, 0), "plans are as before");
     }
 
     #[test]

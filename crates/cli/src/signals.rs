@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{
+    SIGALRM, SIGHUP, SIGINT, SIGIO, SIGPROF, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXFSZ,
+};
 
 use crate::failure::Failure;
 
@@ -79,6 +81,20 @@ impl End {
             let _ = (&self.bell).read(&mut [0]);
         }
     }
+}
+
+/// Signals that end a process by default and that nobody sends to a server to end it: a script that
+/// means another process, a timer or a profiler that was left behind.
+const STRAY: [i32; 6] = [SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO];
+
+/// Has signals that ask a server for nothing do nothing to it. What it starts has them as ever.
+///
+/// # Errors
+/// What the system says.
+pub(crate) fn outlive_stray() -> io::Result<()> {
+    STRAY
+        .into_iter()
+        .try_for_each(|signal| signal_hook::flag::register(signal, Arc::default()).map(drop))
 }
 
 /// By default a file that outgrows `ulimit -f` ends the process, in the middle of whatever it was

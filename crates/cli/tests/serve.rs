@@ -8,6 +8,7 @@ use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -406,7 +407,10 @@ fn a_member_that_does_not_answer_is_done_without() {
     let status = bench.status("m");
     assert_eq!(status["arrays"][0]["slots"], "[U_]", "{status}");
     assert!(status["notes"].to_string().contains("no answer for 5s"), "{status}");
-    assert!(status["events"].to_string().contains("has failed: "), "{status}");
+    let events = status["events"].to_string();
+    let (late, failed) =
+        (events.find("no answer for 2s; after 5s it"), events.find("has failed: "));
+    assert!(late.is_some() && late < failed, "it is told before it counts as failed: {status}");
     assert!(
         status["arrays"][0]["members"][1]["cause"].to_string().contains("no answer for 5s"),
         "{status}"
@@ -924,7 +928,22 @@ fn a_stop_ends_although_a_member_hangs_and_says_what_it_could_not_do() {
     nothing_is_left(&bench, process, &["a.img", "b.img"]);
 }
 
-/// A member that is deleted while the array runs is told of, and what the next start will miss.
+impl Bench {
+    /// The status once it says all of these, or a panic: it is looked for a minute.
+    fn status_that_says(&self, name: &str, texts: &[&str]) -> Value {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            let status = self.status(name);
+            if texts.iter().all(|text| status.to_string().contains(text)) {
+                return status;
+            }
+            assert!(Instant::now() < deadline, "{texts:?}: {status}");
+        }
+    }
+}
+
+/// A member that is deleted while the array runs is told of, with what saves it and what the next
+/// start will miss; the end says so with exit code 1.
 #[test]
 fn a_member_that_is_deleted_while_it_serves_is_told_of() {
     let Some(bench) = bench() else { return };
@@ -932,12 +951,207 @@ fn a_member_that_is_deleted_while_it_serves_is_told_of() {
     bench.image("b.img", 4);
     bench.ok(&["array", "start", "--name", "lost", "raid1(metadata=none, a.img, b.img)"]);
     fs::remove_file(bench.path("b.img")).unwrap();
-    let says = |part: &Value| part.to_string().contains("b.img: it was deleted or renamed");
-    let is_told = (0..1000)
-        .map(|_| bench.status("lost"))
-        .any(|status| says(&status["notes"]) && says(&status["events"]));
-    assert!(is_told, "the next round says so: {}", bench.status("lost"));
-    bench.ok(&["array", "stop", "lost"]);
+    let status = bench.status_that_says("lost", &["b.img: it was deleted, "]);
+    for part in ["notes", "events"] {
+        let said = status[part].to_string();
+        let process = &status["process"];
+        assert!(said.contains(&format!("cp --sparse=always /proc/{process}/fd/")), "{status}");
+    }
+    let said = bench.fails(1, &["array", "stop", "lost"]);
+    assert!(said.contains("b.img: it was deleted while it was a member"), "{said}");
+    assert_eq!(said.trim().lines().count(), 1, "{said}");
+    assert!(bench.is_clean());
+}
+
+/// A copy that was renamed over a member while the array ran is an old one from the next write on,
+/// whatever its superblock says: the members that are left say so at the end.
+#[test]
+fn a_copy_that_was_renamed_over_a_member_is_not_believed_by_the_next_start() {
+    let Some(bench) = bench() else { return };
+    let create = ["array", "create", "m", "-l", "1", "--size", "6MiB", "--assume-clean", "-m"];
+    bench.ok(&[&create[..], &["a.img", "b.img"]].concat());
+    let start =
+        ["array", "start", "--attach=file", "--name", "m", "raid1(metadata=1.2, a.img, b.img)"];
+    bench.ok(&start);
+    let disk = bench.runtime().join("m/disk");
+    write(&disk, &pattern(1 << 20, 1));
+    fs::copy(bench.path("a.img"), bench.path("copy.img")).unwrap();
+    fs::rename(bench.path("copy.img"), bench.path("a.img")).unwrap();
+    write(&disk, &pattern(1 << 20, 2));
+    assert!(bench.fails(1, &["array", "stop", "m"]).contains("something else lies under its name"));
+    let output = bench.run(&start);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("a.img: "), "{said}");
+    assert_eq!(bench.status("m")["arrays"][0]["slots"], "[_U]", "{said}");
+    for _ in 0..4 {
+        assert!(holds(&disk, &pattern(1 << 20, 2)));
+    }
+    bench.ok(&["array", "stop", "m"]);
+}
+
+/// What would go with the server's end, and nothing makes up for, keeps it from ending until it is
+/// saved: the line that says so saves it.
+#[test]
+fn the_only_copy_of_something_is_not_thrown_away_by_a_stop() {
+    let Some(bench) = bench() else { return };
+    bench.ok(&[
+        "array", "create", "two", "-l", "0", "--size", "4MiB", "--chunk", "64KiB", "-m", "a.img",
+        "b.img",
+    ]);
+    let stack = "raid0(metadata=1.2, a.img, b.img)";
+    bench.ok(&["array", "start", "--attach=file", "--name", "two", stack]);
+    let disk = bench.runtime().join("two/disk");
+    let bytes = pattern(1 << 20, 5);
+    write(&disk, &bytes);
+    fs::remove_file(bench.path("b.img")).unwrap();
+    let said = bench.fails(1, &["array", "stop", "two"]);
+    assert!(said.contains("two: not stopped, for nothing makes up for what would go"), "{said}");
+    assert!(holds(&disk, &bytes), "it serves as before");
+    let save = said.split('`').nth(1).unwrap();
+    assert!(Command::new("sh").arg("-c").arg(save).status().unwrap().success(), "{save}");
+    bench.kill("two");
+    bench.ok(&["array", "list"]);
+    fs::rename(bench.path("b.img.saved"), bench.path("b.img")).unwrap();
+    bench.ok(&["array", "start", "--attach=file", "--name", "two", stack]);
+    assert!(holds(&disk, &bytes), "nothing was lost");
+    bench.ok(&["array", "stop", "two"]);
+}
+
+/// A member that is cut short has lost data: it is a member no more, before a write behind its end
+/// makes a hole that reads as zeroes.
+#[test]
+fn a_member_that_is_cut_short_is_taken_out_of_service() {
+    let Some(bench) = bench() else { return };
+    let create = ["array", "create", "m", "-l", "1", "--size", "6MiB", "--assume-clean", "-m"];
+    bench.ok(&[&create[..], &["a.img", "b.img"]].concat());
+    let stack = "raid1(metadata=1.2, a.img, b.img)";
+    bench.ok(&["array", "start", "--attach=file", "--name", "m", stack]);
+    let disk = bench.runtime().join("m/disk");
+    let bytes = pattern(1 << 20, 6);
+    write(&disk, &bytes);
+    let file = OpenOptions::new().write(true).open(bench.path("a.img")).unwrap();
+    file.set_len(0).unwrap();
+    let status = bench.status_that_says("m", &["a.img: it was cut short from 6MiB to ", "[_U]"]);
+    assert_eq!(status["arrays"][0]["state"], "degraded", "{status}");
+    assert!(holds(&disk, &bytes));
+    let said = bench.fails(1, &["array", "stop", "m"]);
+    assert!(said.contains("a.img: it was cut short"), "{said}");
+}
+
+/// `start` writes nothing to a member that is stale; `add` does, and brings it back.
+#[test]
+fn a_stale_member_is_left_as_it_is_by_a_start_and_brought_back_by_add() {
+    let Some(bench) = bench() else { return };
+    let create = ["array", "create", "m", "-l", "1", "--size", "6MiB", "--assume-clean", "-m"];
+    bench.ok(&[&create[..], &["a.img", "b.img"]].concat());
+    let stack = "raid1(metadata=1.2, a.img, b.img)";
+    let start = ["array", "start", "--attach=file", "--name", "m", stack];
+    let disk = bench.runtime().join("m/disk");
+    let old = fs::read(bench.path("b.img")).unwrap();
+    for seed in 0..3 {
+        bench.ok(&start);
+        write(&disk, &pattern(1 << 20, seed));
+        bench.ok(&["array", "stop", "m"]);
+    }
+    fs::write(bench.path("b.img"), &old).unwrap();
+    let output = bench.run(&start);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && said.contains("`raidloom array add`"), "{said}");
+    assert!(said.contains("b.img: is stale: "), "{said}");
+    assert_eq!(bench.status("m")["arrays"][0]["slots"], "[U_]");
+    write(&disk, &pattern(1 << 20, 9));
+    assert!(fs::read(bench.path("b.img")).unwrap() == old, "nothing is written to it");
+    bench.ok(&["array", "add", "m", "b.img", "--wait"]);
+    assert_eq!(bench.status("m")["arrays"][0]["slots"], "[UU]");
+    bench.ok(&["array", "stop", "m"]);
+    bench.ok(&start);
+    bench.ok(&["array", "fail", "m", "a.img"]);
+    assert!(holds(&disk, &pattern(1 << 20, 9)), "it has everything");
+    bench.ok(&["array", "stop", "m"]);
+}
+
+/// What a level can do decides what is said, everywhere alike: with everything gone an array has
+/// failed, also one that never had redundancy.
+#[test]
+fn an_array_without_its_members_has_failed_wherever_it_is_told_of() {
+    let Some(bench) = bench() else { return };
+    for (level, count) in [("5", 3), ("1", 2), ("0", 2)] {
+        let members: Vec<String> = (0..count).map(|number| format!("l{level}-{number}")).collect();
+        let names: Vec<&str> = members.iter().map(String::as_str).collect();
+        let mut create = vec!["array", "create", "gone", "-l", level, "--size", "6MiB", "-m"];
+        create.extend(&names);
+        bench.ok(&create);
+        let faulty: Vec<String> =
+            names.iter().map(|name| format!("fault(vanish_after=40, {name})")).collect();
+        let stack = format!("raid{level}(metadata=1.2, {})", faulty.join(", "));
+        bench.ok(&["array", "start", "--attach=file", "--name", "gone", &stack]);
+        let disk = bench.runtime().join("gone/disk");
+        let mut file = OpenOptions::new().write(true).open(&disk).unwrap();
+        let written = pattern(4 << 20, 7)
+            .chunks(16 << 10)
+            .try_for_each(|part| file.write_all(part).and_then(|()| file.sync_data()));
+        assert!(written.is_err(), "level {level}: nothing is left to write to");
+        drop(file);
+        let status = bench.status_that_says("gone", &["has failed"]);
+        let array = &status["arrays"][0];
+        assert_eq!(
+            (&array["state"], &array["is_readable"], &array["is_writable"]),
+            (&json!("failed"), &json!(false), &json!(false)),
+            "level {level}: {status}"
+        );
+        let shown = bench.ok(&["array", "status", "gone"]);
+        assert!(shown.contains("state: FAILED, running"), "level {level}: {shown}");
+        assert!(shown.contains("action: bring back the members that are gone"), "{shown}");
+        assert_eq!(bench.run(&["array", "status", "--test", "gone"]).status.code(), Some(2));
+        assert!(bench.ok(&["array", "list"]).contains(" failed "), "level {level}");
+        let state = format!("seen-{level}.json");
+        let told = bench.ok(&["monitor", "--once", "--state", &state]);
+        assert!(told.contains("gone: failed: too many members are missing"), "{told}");
+        bench.kill("gone");
+        bench.ok(&["array", "list"]);
+    }
+}
+
+/// A rebuild that was ended before its time is not under way, and the status says how it goes on.
+#[test]
+fn a_rebuild_that_was_cancelled_is_not_said_to_be_under_way() {
+    let Some(bench) = bench() else { return };
+    let create = ["array", "create", "m", "-l", "1", "--size", "64MiB", "--assume-clean", "-m"];
+    bench.ok(&[&create[..], &["a.img", "b.img"]].concat());
+    let stack = "raid1(metadata=1.2, a.img, b.img)";
+    bench.ok(&["array", "start", "--attach=file", "--name", "m", stack]);
+    bench.ok(&["array", "speed", "m", "--min", "1MiB", "--max", "1MiB"]);
+    bench.ok(&["array", "fail", "m", "1"]);
+    bench.ok(&["array", "remove", "m", "1"]);
+    bench.ok(&["array", "add", "m", "b.img"]);
+    assert!(bench.ok(&["array", "status", "m"]).contains("action: none: it is being rebuilt"));
+    bench.ok(&["array", "scrub", "m", "cancel"]);
+    bench.status_that_says("m", &["was ended before its time", "\"state\":\"incomplete\""]);
+    let shown = bench.ok(&["array", "status", "m"]);
+    assert!(
+        shown.contains("action: go on with the rebuild of member 1: raidloom array scrub m resume")
+    );
+    assert!(shown.contains("member1   PARTIAL"), "{shown}");
+    bench.ok(&["array", "speed", "m", "--min", "1GiB", "--max", "1GiB"]);
+    bench.ok(&["array", "scrub", "m", "resume"]);
+    bench.status_that_says("m", &["[UU]"]);
+    bench.ok(&["array", "stop", "m"]);
+}
+
+/// Signals that ask for nothing do nothing.
+#[test]
+fn a_server_outlives_signals_that_are_not_to_end_it() {
+    let Some(bench) = bench() else { return };
+    bench.ok(&["array", "start", "--name", "s", "ram:1MiB"]);
+    let process = bench.status("s")["process"].as_i64().unwrap();
+    let process = Pid::from_raw(i32::try_from(process).unwrap()).unwrap();
+    for signal in
+        [Signal::USR1, Signal::USR2, Signal::ALARM, Signal::VTALARM, Signal::PROF, Signal::IO]
+    {
+        kill_process(process, signal).unwrap();
+        assert_eq!(bench.status("s")["name"], "s", "{signal:?}");
+    }
+    bench.ok(&["array", "stop", "s"]);
 }
 
 /// "Events of running arrays […] to journal, mail command, program or webhook, once each, and

@@ -15,19 +15,24 @@
 //! it; its owner gets another of the same length.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use block::{
-    Buf, BufMut, Channel, Completion, Device, Error, ErrorKind, Extents, Info, Lease, Node, Op,
-    Reactor, Request, Returned, duration_text,
+    Buf, BufMut, Channel, Clock, Completion, Device, Error, ErrorKind, Extents, Info, Lease, Node,
+    Op, Reactor, Request, Returned, duration_text,
 };
 use reactor::{Slots, Source};
 
-/// A request is too old after more than so many ticks, each a quarter of the time it may take: so
-/// it is given up between one and one and a quarter times that time, and the clock is not read for
-/// each request.
-const TICKS: u32 = 4;
+/// The clock is not read for each request: there are at least so many ticks in the time that one
+/// may take, and a request is too old after more of them. So it is given up between one and one and
+/// a quarter times that time.
+const TICKS_LEAST: u32 = 4;
+/// The longest tick on the wall clock. On the virtual one nobody is told before it is too late, and
+/// a tick moves it.
+const TICK_MOST: Duration = Duration::from_secs(1);
+/// A request that waits for longer is late, which is told before it is too old.
+const LATE: Duration = Duration::from_secs(2);
 
 /// A device that answers in time or not at all.
 pub struct DeadlineDevice {
@@ -42,14 +47,20 @@ struct Shared {
     time: Duration,
     /// It took longer.
     is_silent: AtomicBool,
+    /// How many channels have a request that is late.
+    late_channels: AtomicU32,
 }
 
 impl DeadlineDevice {
     /// Puts a bound on how long `below` may take for an answer.
     #[must_use]
     pub fn new(below: Arc<dyn Device>, time: Duration) -> DeadlineDevice {
-        let shared =
-            Shared { name: below.describe().to_string(), time, is_silent: AtomicBool::new(false) };
+        let shared = Shared {
+            name: below.describe().to_string(),
+            time,
+            is_silent: AtomicBool::new(false),
+            late_channels: AtomicU32::new(0),
+        };
         DeadlineDevice { below, shared: Arc::new(shared) }
     }
 
@@ -71,6 +82,26 @@ impl DeadlineWatch {
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         self.shared.is_silent.load(Ordering::Acquire).then(|| self.shared.error().to_string())
+    }
+
+    /// Whether a request waits for longer than a device in order takes, though not yet for too
+    /// long.
+    #[must_use]
+    pub fn is_late(&self) -> bool {
+        self.shared.late_channels.load(Ordering::Acquire) > 0
+    }
+
+    /// What messages call the device.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    /// What there is to say while a request is late.
+    #[must_use]
+    pub fn late_text(&self) -> String {
+        let (late, time) = (duration_text(LATE), duration_text(self.shared.time));
+        format!("{}: no answer for {late}; after {time} it counts as failed", self.shared.name)
     }
 }
 
@@ -100,6 +131,8 @@ impl Device for DeadlineDevice {
     }
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
+        let tick = self.shared.time / TICKS_LEAST;
+        let tick = if reactor.clock() == Clock::Wall { tick.min(TICK_MOST) } else { tick };
         Ok(Box::new(DeadlineChannel {
             below: self.below.open(depth, reactor)?,
             shared: Arc::clone(&self.shared),
@@ -107,8 +140,10 @@ impl Device for DeadlineDevice {
             open: Slots::default(),
             answered: Vec::new(),
             done: Vec::new(),
+            tick_time: tick,
             tick: 0,
             is_ticking: false,
+            is_late: false,
         }))
     }
 
@@ -165,11 +200,36 @@ struct DeadlineChannel {
     /// Answered by this layer.
     answered: Vec<Completion>,
     done: Vec<Completion>,
+    /// How long a tick takes, and how many there were.
+    tick_time: Duration,
     tick: u32,
     is_ticking: bool,
+    /// One of its requests is late, and the device knows.
+    is_late: bool,
+}
+
+impl Drop for DeadlineChannel {
+    fn drop(&mut self) {
+        self.set_late(false);
+    }
 }
 
 impl DeadlineChannel {
+    fn set_late(&mut self, is_late: bool) {
+        match (std::mem::replace(&mut self.is_late, is_late), is_late) {
+            (false, true) => _ = self.shared.late_channels.fetch_add(1, Ordering::AcqRel),
+            (true, false) => _ = self.shared.late_channels.fetch_sub(1, Ordering::AcqRel),
+            _ => (),
+        }
+    }
+
+    /// Whether a request has seen more ticks than there are in a time.
+    fn has_older(&self, time: Duration) -> bool {
+        let ticks = time.as_nanos().div_ceil(self.tick_time.as_nanos().max(1));
+        let most = u32::try_from(ticks).unwrap_or(u32::MAX / 2);
+        self.open.iter().any(|(_, open)| self.tick.wrapping_sub(open.tick) > most)
+    }
+
     fn is_silent(&self) -> bool {
         self.shared.is_silent.load(Ordering::Acquire)
     }
@@ -177,7 +237,7 @@ impl DeadlineChannel {
     fn start_ticking(&mut self) {
         if !self.is_ticking {
             self.is_ticking = true;
-            self.source.at(self.source.reactor().now() + self.shared.time / TICKS, 0);
+            self.source.at(self.source.reactor().now() + self.tick_time, 0);
         }
     }
 
@@ -186,9 +246,10 @@ impl DeadlineChannel {
         while self.source.take().is_some() {
             self.is_ticking = false;
             self.tick = self.tick.wrapping_add(1);
-            if self.open.iter().any(|(_, open)| self.tick.wrapping_sub(open.tick) > TICKS) {
+            if self.has_older(self.shared.time) {
                 self.shared.is_silent.store(true, Ordering::Release);
             }
+            self.set_late(self.has_older(LATE));
             if !self.open.is_empty() {
                 self.start_ticking();
             }
@@ -240,6 +301,9 @@ impl Channel for DeadlineChannel {
         self.pass_time();
         if self.is_silent() {
             self.give_up();
+        }
+        if self.is_late {
+            self.set_late(self.has_older(LATE));
         }
         done.append(&mut self.answered);
     }

@@ -51,11 +51,20 @@ fn silence_becomes_an_error_on_every_channel_and_stays_one() {
     other.submit(Request::new(1, Op::Flush));
     assert_eq!((one.in_flight(), other.in_flight()), (2, 1));
     let (mut done, mut others) = (Vec::new(), Vec::new());
+    let mut late_after = None;
     while done.len() < 2 || others.is_empty() {
         reactor.wait(None).unwrap();
         one.poll(&mut done);
         other.poll(&mut others);
+        if device.watch().is_late() {
+            late_after.get_or_insert(reactor.now().since(began));
+        }
     }
+    // It is told long before.
+    let late_after = late_after.unwrap();
+    assert!(late_after > Duration::from_secs(2) && late_after <= TIME / 2, "{late_after:?}");
+    assert!(!device.watch().is_late(), "nothing waits any more");
+    assert!(device.watch().late_text().contains("no answer for 2s; after 30s it counts as failed"));
     let took = reactor.now().since(began);
     assert!(took >= TIME && took <= TIME * 5 / 4, "{took:?}");
     done.sort_by_key(|completion| completion.tag);

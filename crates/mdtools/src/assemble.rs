@@ -7,18 +7,21 @@
 //! ```
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::path::Path;
 
 use array::md::{
     AssembleOptions, Assembly, Candidate, Layout, Level, Role, Slot, Start, assemble, group,
 };
+use array::metadata::{StartOptions, check};
 use block::Node;
+use reactor::Reactor;
 
 use super::examine::{is_partition_of, look};
 use super::{MemberSource, SECTOR_BYTES, layer_name};
 use host::Error;
 use host::guard::Guard;
-use stack::{Identity, twice_text};
+use stack::{BuildContext, Identity, OpenFiles, twice_text};
 
 /// The members of one array, and what they amount to.
 #[derive(Clone, Debug)]
@@ -74,9 +77,12 @@ pub fn find<S: Clone + Into<MemberSource>>(guard: &Guard, sources: &[S]) -> Foun
     }
     for own in group(&candidates) {
         let own = without_whole_disks(own, &candidates, &members, &mut found.passed_over);
-        let sources = own.iter().map(|index| members[*index].clone()).collect();
+        let sources: Vec<MemberSource> = own.iter().map(|index| members[*index].clone()).collect();
         let own: Vec<Candidate> = own.iter().map(|index| candidates[*index].clone()).collect();
-        let assembly = assemble(&own, AssembleOptions::default());
+        let mut assembly = assemble(&own, AssembleOptions::default());
+        if let Ok(assembly) = &mut assembly {
+            look_closer(guard, &own, &sources, assembly);
+        }
         found.groups.push(Group { candidates: own, sources, assembly });
     }
     found
@@ -105,6 +111,63 @@ fn without_whole_disks(
         part.is_none()
     });
     members
+}
+
+/// Has the array opened as a start opens it, with nothing written: what superblocks alone do not
+/// tell, as that a log of bad blocks is damaged, may forbid a start.
+fn look_closer(
+    guard: &Guard,
+    candidates: &[Candidate],
+    sources: &[MemberSource],
+    assembly: &mut Assembly,
+) {
+    // Without io_uring nothing starts here at all, and that says nothing of the members.
+    let Ok(reactor) = Reactor::wall() else { return };
+    let context = BuildContext {
+        files: &Peeks(guard),
+        seed: 0,
+        read_only: true,
+        create_bytes: None,
+        emulate: false,
+    };
+    let open = |source: &MemberSource| {
+        stack::build(&source.node(), &context).map(|stack| Some(stack.device))
+    };
+    let devices: Result<Vec<_>, block::Error> = sources.iter().map(open).collect();
+    // Whoever starts it is told.
+    let Ok(devices) = devices else { return };
+    let look = |read_only: bool, force: bool| {
+        #[allow(clippy::needless_update, reason = "tests compile it with mistakes to be planted")]
+        let options = StartOptions { read_only, force, ..StartOptions::default() };
+        check(assembly, candidates, &devices, &options, &reactor).map_err(|error| error.to_string())
+    };
+    let may = |read_only: bool, force: bool| look(read_only, force).is_ok();
+    let start = match &assembly.start {
+        Start::Ready => look(false, false).err().map(|reason| {
+            let reasons = vec![reason];
+            match (may(true, false), may(false, true)) {
+                (true, true) => Start::ReadOnlyOrForce(reasons),
+                (true, false) => Start::ReadOnly(reasons),
+                (false, true) => Start::NeedsForce(reasons),
+                (false, false) => Start::Refused(reasons),
+            }
+        }),
+        Start::ReadOnly(_) => look(true, false).err().map(|reason| Start::Refused(vec![reason])),
+        Start::NeedsForce(_) => look(false, true).err().map(|reason| Start::Refused(vec![reason])),
+        Start::ReadOnlyOrForce(_) | Start::Refused(_) => None,
+    };
+    if let Some(start) = start {
+        assembly.start = start;
+    }
+}
+
+/// Opens members for a look, whoever has them.
+struct Peeks<'a>(&'a Guard);
+
+impl OpenFiles for Peeks<'_> {
+    fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, block::Error> {
+        self.0.peek(path)
+    }
 }
 
 /// How the text of an assembled array is to be.
@@ -138,6 +201,7 @@ impl Group {
             }
             Start::Ready => (),
             Start::ReadOnly(_) if only_read => (),
+            Start::ReadOnlyOrForce(_) if only_read || opening.force => (),
             Start::NeedsForce(_) if opening.force => (),
             Start::ReadOnly(reasons) => {
                 let advice = "it can be read: --read-only, or --overlay DIR to try out writes";
@@ -146,6 +210,9 @@ impl Group {
                     assembly.name,
                     reasons.join("; ")
                 )));
+            }
+            Start::ReadOnlyOrForce(reasons) => {
+                return Err(Error::refused(format!("{}: {}", assembly.name, reasons.join("; "))));
             }
             Start::NeedsForce(reasons) => {
                 let advice = "--force starts it all the same";
@@ -166,6 +233,7 @@ impl Group {
         let node = stack::tree_of(assembly, self.candidates[assembly.newest].version, leaf);
         let node = match (&assembly.start, assembly.layout) {
             (Start::NeedsForce(_), _) => node.with("force", "yes"),
+            (Start::ReadOnlyOrForce(_), _) if !only_read => node.with("force", "yes"),
             _ if reads_wrong => node.with("force", "yes"),
             _ => node,
         };

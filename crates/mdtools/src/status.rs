@@ -4,7 +4,7 @@
 //! The same struct describes an array that runs, as its server sees it, and one that does not, as
 //! its superblocks do.
 
-use array::md::{Assembly, Candidate, Layout, Level, Slot, Start, uuid_text};
+use array::md::{Assembly, Candidate, Layout, Level, Slot, Start, Usability, uuid_text};
 use array::metadata::Running;
 use array::sync::Progress;
 use block::{Device, Node, size_text};
@@ -22,6 +22,10 @@ pub struct ArrayStatus {
     pub array_uuid: String,
     /// In one word.
     pub state: State,
+    /// Whether all of it can be read as it is.
+    pub is_readable: bool,
+    /// Whether all of it can be written as it is.
+    pub is_writable: bool,
     /// Whether it runs.
     pub is_running: bool,
     /// `raid5` and the like.
@@ -59,8 +63,10 @@ pub enum State {
     Online,
     /// It goes on without some members.
     Degraded,
-    /// It cannot be started as it is.
+    /// It cannot be started as it is, or is not written any more.
     Unusable,
+    /// Data are missing: what is left does not make up for the members that are gone.
+    Failed,
 }
 
 impl State {
@@ -70,7 +76,29 @@ impl State {
         match self {
             State::Online => 0,
             State::Degraded => 1,
-            State::Unusable => 2,
+            State::Unusable | State::Failed => 2,
+        }
+    }
+
+    /// In one word, as JSON has it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Online => "online",
+            State::Degraded => "degraded",
+            State::Unusable => "unusable",
+            State::Failed => "failed",
+        }
+    }
+
+    /// The state of an array that can do this.
+    fn of(usability: &Usability) -> State {
+        match usability {
+            Usability::Writable { missing } | Usability::Readable { missing } => {
+                if missing.is_empty() { State::Online } else { State::Degraded }
+            }
+            Usability::Doubtful { .. } | Usability::Closed { .. } => State::Unusable,
+            Usability::Failed { .. } => State::Failed,
         }
     }
 }
@@ -83,6 +111,8 @@ pub enum MemberState {
     Online,
     /// It is being brought up to date.
     Rebuild,
+    /// It lacks something, and is not being brought up to date.
+    Incomplete,
     /// It failed.
     Failed,
     /// It is there, and what it holds is old.
@@ -175,11 +205,7 @@ impl ArrayStatus {
             .chain(assembly.spares.iter().map(|&spare| waiting(MemberState::Spare, spare)))
             .chain(assembly.journals.iter().map(|&journal| waiting(MemberState::Journal, journal)))
             .chain(unused.map(|candidate| waiting(MemberState::Unused, candidate)));
-        let state = match (&assembly.start, assembly.degraded_count()) {
-            (Start::Refused(_) | Start::NeedsForce(_), _) => State::Unusable,
-            (_, 0) => State::Online,
-            _ => State::Degraded,
-        };
+        let usability = assembly.usability();
         let mut notes: Vec<String> = assembly
             .left_out
             .iter()
@@ -190,7 +216,13 @@ impl ArrayStatus {
             notes.push(assembly.start.to_string());
         }
         ArrayStatus {
-            state,
+            state: match assembly.start {
+                // There is a way in, and it has to be chosen.
+                Start::ReadOnlyOrForce(_) => State::Unusable,
+                _ => State::of(&usability),
+            },
+            is_readable: usability.is_readable(),
+            is_writable: usability.is_writable(),
             is_running: false,
             is_clean: assembly.clean,
             events: master.superblock.events,
@@ -203,16 +235,18 @@ impl ArrayStatus {
         }
     }
 
-    /// An array that runs.
+    /// An array that runs. `is_idle` says that nothing is under way and nothing is due.
     #[must_use]
-    pub fn of_running(running: &Running, work: Option<&Progress>) -> ArrayStatus {
+    pub fn of_running(running: &Running, work: Option<&Progress>, is_idle: bool) -> ArrayStatus {
         let assembly = running.assembly();
         let status = running.status();
         let member = |(slot, condition): (usize, &array::MemberState)| {
             let (state, rebuilt_bytes) = match condition {
                 array::MemberState::InSync => (MemberState::Online, None),
                 array::MemberState::Recovering { recovery_offset, .. } => {
-                    (MemberState::Rebuild, Some(*recovery_offset))
+                    let state =
+                        if is_idle { MemberState::Incomplete } else { MemberState::Rebuild };
+                    (state, Some(*recovery_offset))
                 }
                 array::MemberState::Faulty => (MemberState::Failed, None),
                 array::MemberState::Missing => (MemberState::Missing, None),
@@ -241,12 +275,6 @@ impl ArrayStatus {
             }
         };
         let spares = status.members.spares.iter().map(spare);
-        let up = status
-            .members
-            .members
-            .iter()
-            .filter(|condition| **condition == array::MemberState::InSync)
-            .count();
         let options = match running.describe() {
             Node::Layer { options, .. } => options,
             _ => Vec::new(),
@@ -256,11 +284,13 @@ impl ArrayStatus {
             .find(|(option, _)| option == "metadata")
             .map_or("none".to_owned(), |(_, version)| version);
         ArrayStatus {
-            state: match status.broken {
-                Some(_) => State::Unusable,
-                None if up == status.members.members.len() => State::Online,
-                None => State::Degraded,
+            state: match (State::of(&status.usability), &status.broken) {
+                (State::Failed, _) => State::Failed,
+                (_, Some(_)) => State::Unusable,
+                (state, None) => state,
             },
+            is_readable: status.usability.is_readable(),
+            is_writable: status.usability.is_writable(),
             is_running: true,
             is_clean: !status.is_active && status.members.resync.is_none(),
             events: status.events,
@@ -282,6 +312,8 @@ impl ArrayStatus {
             name: assembly.name.clone(),
             array_uuid: uuid_text(&assembly.set_uuid),
             state: State::Online,
+            is_readable: true,
+            is_writable: true,
             is_running: false,
             level: assembly.level.to_string(),
             layout: (assembly.layout != Layout::Plain).then(|| assembly.layout.to_string()),
@@ -303,11 +335,15 @@ impl ArrayStatus {
     #[must_use]
     pub fn action(&self, called: &str) -> Option<String> {
         let first = |state: MemberState| self.members.iter().find(|member| member.state == state);
+        if self.state == State::Failed && self.is_running {
+            let back = "bring back the members that are gone, stop it and start it again";
+            return Some(format!("{back}: raidloom array stop {called}"));
+        }
         if let Some(undecided) = first(MemberState::Undecided) {
             let slot = undecided.slot.unwrap_or(0);
             return Some(format!("leave out all but one of the devices that claim member {slot}"));
         }
-        if self.state == State::Unusable {
+        if matches!(self.state, State::Unusable | State::Failed) {
             return Some(match first(MemberState::Missing) {
                 Some(_) => {
                     "find the members that are missing; the notes say what is wrong".to_owned()
@@ -316,9 +352,14 @@ impl ArrayStatus {
             });
         }
         let when = if self.is_running { "" } else { " when it runs" };
-        let [failed, stale, missing, rebuild] =
-            [MemberState::Failed, MemberState::Stale, MemberState::Missing, MemberState::Rebuild]
-                .map(first);
+        let [failed, stale, missing, rebuild, incomplete] = [
+            MemberState::Failed,
+            MemberState::Stale,
+            MemberState::Missing,
+            MemberState::Rebuild,
+            MemberState::Incomplete,
+        ]
+        .map(first);
         if first(MemberState::Spare).is_some() && failed.or(stale).or(missing).is_some() {
             return Some(format!("none: a spare takes the place{when}"));
         }
@@ -336,6 +377,10 @@ impl ArrayStatus {
         }
         if missing.is_some() {
             return Some(format!("give it a new member{when}: raidloom array add {called} PATH"));
+        }
+        if let Some(slot) = incomplete.and_then(|member| member.slot) {
+            let go_on = format!("raidloom array scrub {called} resume");
+            return Some(format!("go on with the rebuild of member {slot}: {go_on}"));
         }
         rebuild.map(|_| {
             if self.is_running {
@@ -412,15 +457,15 @@ impl ArrayStatus {
     }
 
     fn state_text(&self) -> String {
+        let state = self.state.name().to_uppercase();
         let state = match self.state {
-            State::Online => "ONLINE",
-            State::Degraded => "DEGRADED",
-            State::Unusable => "UNUSABLE",
+            State::Online | State::Degraded if !self.is_writable => format!("{state}, read-only"),
+            _ => state,
         };
         match (self.is_running, self.is_clean) {
             (true, true) => format!("{state}, running"),
             (true, false) => format!("{state}, running, active"),
-            (false, true) => state.to_owned(),
+            (false, true) => state,
             (false, false) => format!("{state}, not in sync"),
         }
     }
@@ -454,6 +499,7 @@ impl MemberState {
         match self {
             MemberState::Online => "ONLINE",
             MemberState::Rebuild => "REBUILD",
+            MemberState::Incomplete => "PARTIAL",
             MemberState::Failed => "FAILED",
             MemberState::Stale => "STALE",
             MemberState::Missing => "MISSING",
@@ -482,6 +528,8 @@ mod tests {
             name: "tank".to_owned(),
             array_uuid: "0:1:2:3".to_owned(),
             state: State::Degraded,
+            is_readable: true,
+            is_writable: true,
             is_running: true,
             level: "raid6".to_owned(),
             layout: Some("left-symmetric".to_owned()),
@@ -559,7 +607,7 @@ rebuild: member 1, 50.0 % done, 120 MB/s, about 1:02:05 left, 512 bytes could no
 
     #[test]
     fn the_action_is_what_helps_first() {
-        use MemberState::{Failed, Missing, Online, Rebuild, Spare, Stale};
+        use MemberState::{Failed, Incomplete, Missing, Online, Rebuild, Spare, Stale};
         let action = |members: &[MemberState], is_running: bool, state: State| {
             let mut status = ArrayStatus { is_running, state, ..status() };
             let member = status.members[0].clone();
@@ -594,6 +642,25 @@ rebuild: member 1, 50.0 % done, 120 MB/s, about 1:02:05 left, 512 bytes could no
             (&[Online, Failed, Spare], runs, State::Degraded, "none: a spare takes the place"),
             (&[Online, Rebuild, Spare], runs, State::Degraded, "none: it is being rebuilt"),
             (&[Online, Rebuild], rests, State::Degraded, "none: its rebuild goes on when it runs"),
+            (
+                &[Incomplete, Online],
+                runs,
+                State::Degraded,
+                "go on with the rebuild of member 0: raidloom array scrub t resume",
+            ),
+            (
+                &[Failed, Failed],
+                runs,
+                State::Failed,
+                "bring back the members that are gone, stop it and start it again: raidloom array \
+                stop t",
+            ),
+            (
+                &[Online, Missing],
+                rests,
+                State::Failed,
+                "find the members that are missing; the notes say what is wrong",
+            ),
             (
                 &[Online, Rebuild, Missing],
                 runs,
@@ -644,8 +711,8 @@ rebuild: member 1, 50.0 % done, 120 MB/s, about 1:02:05 left, 512 bytes could no
     #[test]
     fn exit_codes_are_those_of_mdadm() {
         assert_eq!(
-            [State::Online, State::Degraded, State::Unusable].map(State::test_code),
-            [0, 1, 2]
+            [State::Online, State::Degraded, State::Unusable, State::Failed].map(State::test_code),
+            [0, 1, 2, 2]
         );
     }
 }

@@ -189,9 +189,11 @@ fn a_spare_comes_along() {
     });
     let text = members.found(&[]);
     assert!(text.contains("spare"), "{text}");
+    let spare = fs::read(&members.paths[2]).expect("read");
     let (stack, _guard) = members.start(&text).expect("an array");
+    assert!(fs::read(&members.paths[2]).expect("read") == spare, "a start writes nothing to it");
     let running = &stack.arrays.running()[0];
-    let status = ArrayStatus::of_running(running, None);
+    let status = ArrayStatus::of_running(running, None, true);
     let states: Vec<MemberState> = status.members.iter().map(|member| member.state).collect();
     assert_eq!(states, [MemberState::Online, MemberState::Online, MemberState::Spare]);
     assert_eq!(
@@ -352,9 +354,9 @@ fn a_wrong_member_is_named_with_its_field() {
 
 /// Stop, copy a member's image, start, write, stop, put the old image back: at every level with
 /// redundancy, and also where md's driver ran the array meanwhile, which gives the old image as
-/// many events as the others have.
+/// many events as the others have. A start writes nothing to the old copy: `array add` does.
 #[test]
-fn an_old_copy_of_a_member_is_brought_up_to_date_and_never_mixed_in() {
+fn an_old_copy_of_a_member_is_left_out_untouched_and_never_mixed_in() {
     for (level, layout, count, _) in kinds().into_iter().filter(|(.., may_miss)| *may_miss > 0) {
         for by_md in [false, true] {
             let members = Members::create(level, layout, count, |_| ());
@@ -396,6 +398,7 @@ fn an_old_copy_of_a_member_is_brought_up_to_date_and_never_mixed_in() {
                 (State::Degraded, MemberState::Stale),
                 "{level} {layout}"
             );
+            assert!(status.is_readable && status.is_writable);
             let says_why = |note: &String| {
                 note.contains("m1: is stale: ")
                     && (!by_md || note.contains("s before") && note.contains("(utime)"))
@@ -406,19 +409,21 @@ fn an_old_copy_of_a_member_is_brought_up_to_date_and_never_mixed_in() {
             assert!(read(&without, true).0, "{level} {layout}, by md {by_md}: read without it");
 
             // Started as it always was, it says what becomes of it, and nothing of the old copy is
-            // ever read.
-            let (is_new, notes) = read(&text, false);
-            assert!(is_new, "{level} {layout}, by md {by_md}");
+            // ever read or written, also when the array is.
+            for read_only in [true, false] {
+                let (is_new, notes) = read(&text, read_only);
+                assert!(is_new, "{level} {layout}, by md {by_md}");
+                assert!(
+                    notes.iter().any(|note| note.contains("m1")
+                        && note.contains("is stale")
+                        && note.contains("nothing is written to it: `raidloom array add`")),
+                    "{notes:?}"
+                );
+            }
+            write(3);
             assert!(
-                notes.iter().any(|note| note.contains("m1")
-                    && note.contains("is stale")
-                    && note.contains("it is rebuilt now")),
-                "{notes:?}"
-            );
-            let now = members.superblock(1);
-            assert!(
-                now.role() == Role::Spare || now.recovering_from_sectors() == Some(0),
-                "it says itself that it holds nothing"
+                fs::read(&members.paths[1]).expect("read") == old,
+                "{level} {layout}: untouched"
             );
         }
     }
@@ -780,6 +785,139 @@ fn the_status_of_what_does_not_run_is_what_superblocks_say() {
         action.starts_with("bring the stale member up to date when it runs: raidloom array add t "),
         "{action}"
     );
+}
+
+/// Writes into what a member has at so many sectors from its superblock.
+fn scribble(members: &Members, member: usize, offset_sectors: i32, at: u64, bytes: &[u8]) {
+    let file = OpenOptions::new().write(true).open(&members.paths[member]).expect("a member");
+    let place = u64::try_from(8 + i64::from(offset_sectors)).expect("a place") * 512 + at;
+    file.write_all_at(bytes, place).expect("written");
+}
+
+/// "`assemble` says ONLINE to what `start` refuses": whatever is wrong with the members, the text
+/// that is shown starts, and where none is shown nothing starts. A damaged extra bars neither
+/// reading nor force.
+#[test]
+fn what_assemble_says_is_what_a_start_does() {
+    type Harm = fn(&Members);
+    let bad_blocks: Harm = |members| {
+        members.edit(1, |superblock| {
+            superblock.features = superblock.features.with(Features::BAD_BLOCKS);
+        });
+        // A run of no sectors.
+        let place = members.superblock(1).bad_block_offset_sectors;
+        scribble(members, 1, place, 0, &0x400_u64.to_le_bytes());
+    };
+    fn other_version(members: &Members, version: u8) {
+        for member in 0..3 {
+            let place = members.superblock(member).bitmap_offset_sectors;
+            scribble(members, member, place, 4, &[version, 0, 0, 0]);
+        }
+    }
+    let bitmap: Harm = |members| other_version(members, 9);
+    let version: Harm = |members| other_version(members, 6);
+    let dirty: Harm = |members| {
+        members.edit(0, |superblock| superblock.resync_offset_sectors = 0);
+        members.edit(1, |superblock| superblock.resync_offset_sectors = 0);
+        fs::remove_file(&members.paths[2]).expect("removed");
+    };
+    let unknown: Harm = |members| {
+        members
+            .edit(1, |superblock| superblock.features = superblock.features.with(Features(0x8000)));
+    };
+    let two: Harm = |members| {
+        fs::remove_file(&members.paths[1]).expect("removed");
+        fs::remove_file(&members.paths[2]).expect("removed");
+    };
+    // Whether it is started: as it is, read-only, by force.
+    for (what, consistency, harm, expected, state) in [
+        ("nothing", Consistency::Resync, (|_| ()) as Harm, [true; 3], State::Online),
+        ("a bad-block log", Consistency::Resync, bad_blocks, [false, true, true], State::Unusable),
+        ("a bitmap", Consistency::Bitmap { chunk_bytes: None }, bitmap, [true; 3], State::Online),
+        (
+            "a bitmap of another version",
+            Consistency::Bitmap { chunk_bytes: None },
+            version,
+            [false, true, true],
+            State::Unusable,
+        ),
+        (
+            "a dirty array lacks one",
+            Consistency::Resync,
+            dirty,
+            [false, false, true],
+            State::Unusable,
+        ),
+        ("an unknown feature", Consistency::Resync, unknown, [false, true, false], State::Online),
+        ("two of three are gone", Consistency::Resync, two, [false; 3], State::Failed),
+    ] {
+        for (number, (read_only, force)) in
+            [(false, false), (true, false), (false, true)].into_iter().enumerate()
+        {
+            let members = Members::create(
+                Level::Raid5,
+                Layout::Parity(ParityLayout::LeftSymmetric),
+                3,
+                |wanted| wanted.consistency = consistency,
+            );
+            harm(&members);
+            let there: Vec<PathBuf> =
+                members.paths.iter().filter(|path| path.exists()).cloned().collect();
+            let found = mdtools::find(&Guard::new(Consent::default()), &there);
+            let group = &found.groups[0];
+            let assembly = group.assembly.as_ref().expect("an array");
+            let status = ArrayStatus::of_superblocks(assembly, &group.candidates);
+            assert_eq!(status.state, state, "{what}: {:?}", status.notes);
+            assert_eq!(
+                (status.is_writable, status.is_readable),
+                (expected[0], expected[1]),
+                "{what}: {:?}",
+                status.notes
+            );
+            let opening = Opening { read_only, force, overlay: None };
+            let shown = group.stack(opening).map(|stack| stack.to_string());
+            assert_eq!(shown.is_ok(), expected[number], "{what}, {opening:?}: {shown:?}");
+            let places: Vec<String> = (0..3)
+                .map(|place| match members.paths[place].exists() {
+                    true => format!("{{{place}}}"),
+                    false => "missing".to_owned(),
+                })
+                .collect();
+            let force = if force { "force=yes, " } else { "" };
+            let by_hand = format!("raid5(metadata=1.2, {force}{})", places.join(", "));
+            let started = members.start_as(&by_hand, read_only);
+            assert_eq!(started.is_ok(), expected[number], "{what}: {by_hand}: {:?}", started.err());
+            drop(started);
+            if let Ok(shown) = shown {
+                members
+                    .start_as(&shown, read_only)
+                    .unwrap_or_else(|error| panic!("{what}: {error}"));
+            }
+        }
+    }
+}
+
+/// A level without redundancy whose members differ in their events has nothing to stand in for any
+/// of them: force opens it, for reading too, and says what may be wrong.
+#[test]
+fn members_of_a_level_without_redundancy_that_are_behind_are_taken_by_force() {
+    let members =
+        Members::create(Level::Raid0, Layout::Raid0(Some(Raid0Layout::Original)), 2, |_| ());
+    members.edit(0, |superblock| superblock.events = 17);
+    members.edit(1, |superblock| superblock.events = 900);
+    let found = mdtools::find(&Guard::new(Consent::default()), &members.paths);
+    let error = found.groups[0].stack(Opening::default()).expect_err("not without force");
+    for text in ["its events are 17", "may be older than the rest", "--force --read-only"] {
+        assert!(error.to_string().contains(text), "{error}");
+    }
+    let error = members.start("raid0(metadata=1.2, {0}, {1})").map(drop).expect_err("as it is");
+    assert!(error.contains("may be older than the rest"), "{error}");
+    for read_only in [true, false] {
+        let opening = Opening { read_only, force: true, overlay: None };
+        let text = found.groups[0].stack(opening).expect("by force").to_string();
+        let (stack, _guard) = members.start_as(&text, read_only).expect("by force");
+        assert_eq!(stack.device.info().read_only, read_only);
+    }
 }
 
 /// One file under two names would get two superblocks, one over the other.

@@ -13,7 +13,7 @@ use host::guard::{Consent, Guard};
 use mdtools::{MemberSource, WorkStatus};
 use reactor::{Random, Reactor};
 use serde_json::{Value, json};
-use stack::{BuildContext, Member};
+use stack::{BuildContext, Member, OpenedFile};
 
 use crate::protocol::{Command, GivenConsent, ScrubAction};
 use crate::upkeep::Upkeep;
@@ -270,16 +270,51 @@ impl MemberTable {
 
     /// The files of members that have failed and were not removed, and their places.
     fn failed(&self) -> Vec<(PathBuf, usize)> {
-        let mut failed = Vec::new();
+        let failed = self.files_of_members(|state| *state == MemberState::Faulty);
+        failed.into_iter().map(|(file, place)| (real_path(&file), place)).collect()
+    }
+
+    /// The files of members in these states, as they are named, and their places.
+    fn files_of_members(&self, chosen: impl Fn(&MemberState) -> bool) -> Vec<(PathBuf, usize)> {
+        let mut files = Vec::new();
         for running in &self.running {
             let Snapshot { names, members, .. } = running.control().snapshot();
             for (place, name) in
-                names.iter().enumerate().filter(|(place, _)| members[*place] == MemberState::Faulty)
+                names.iter().enumerate().filter(|(place, _)| chosen(&members[*place]))
             {
-                failed.extend(files_named(name).into_iter().map(|file| (file, place)));
+                files.extend(paths_named(name).into_iter().map(|file| (file, place)));
             }
         }
-        failed
+        files
+    }
+
+    /// What is open of the files that are in the stack now.
+    pub(crate) fn opened_files(&self) -> Vec<OpenedFile> {
+        let paths = self.paths();
+        let opened = self.leaves().into_iter().filter_map(|leaf| leaf.opened);
+        opened.filter(|opened| paths.contains(&opened.path)).collect()
+    }
+
+    /// Takes the member that is in this file out of service, where the others make up for it: one
+    /// that is needed stays, for what is left of it is better than nothing. Whether there was one.
+    pub(crate) fn fail_file(&self, file: &Path, why: &str) -> bool {
+        let mut has_failed = false;
+        for running in &self.running {
+            let Snapshot { names, .. } = running.control().snapshot();
+            let is_in = |name: &String| paths_named(name).iter().any(|path| path == file);
+            for (place, _) in names.iter().enumerate().filter(|(_, name)| is_in(name)) {
+                has_failed |= running.control().fail_for(place, why).is_ok();
+            }
+        }
+        has_failed
+    }
+
+    /// Whether all data are there without these files, which are named as in the stack.
+    pub(crate) fn can_do_without(&self, files: &[&Path]) -> bool {
+        let behind = self.files_of_members(|state| *state != MemberState::InSync);
+        is_whole_without(&self.device.describe(), &|path| {
+            files.contains(&path) || behind.iter().any(|(file, _)| file == path)
+        })
     }
 
     /// Lets go of the members' files, which are not used any more.
@@ -293,15 +328,20 @@ impl MemberTable {
         self.guard.undo_made();
     }
 
-    /// The files that are in the stack now: members, spares, and those that members are being
-    /// copied to.
+    /// The files that are in the stack now, by their real paths: members, spares, and those that
+    /// members are being copied to.
     pub(crate) fn taken(&self) -> Vec<PathBuf> {
-        let mut taken = files_of(&self.device.describe());
+        self.paths().iter().map(|path| real_path(path)).collect()
+    }
+
+    /// The same as they are named.
+    fn paths(&self) -> Vec<PathBuf> {
+        let mut paths = paths_of(&self.device.describe());
         for running in &self.running {
             let Snapshot { spares, replacements, .. } = running.control().snapshot();
-            taken.extend(spares.iter().chain(&replacements).flat_map(|name| files_named(name)));
+            paths.extend(spares.iter().chain(&replacements).flat_map(|name| paths_named(name)));
         }
-        taken
+        paths
     }
 }
 
@@ -344,14 +384,38 @@ fn waited(upkeep: &Upkeep, array: usize) -> Value {
 }
 
 /// The files of the member that is called so in messages.
-fn files_named(name: &str) -> Vec<PathBuf> {
-    stack::parse(mdtools::device_text(name)).map(|node| files_of(&node)).unwrap_or_default()
+fn paths_named(name: &str) -> Vec<PathBuf> {
+    stack::parse(mdtools::device_text(name)).map(|node| paths_of(&node)).unwrap_or_default()
 }
 
 /// The files of a stack, by their real paths.
 fn files_of(node: &Node) -> Vec<PathBuf> {
-    let file = |leaf: &Node| leaf.file_path().map(|path| fs::canonicalize(&path).unwrap_or(path));
-    node.leaves().into_iter().filter_map(file).collect()
+    paths_of(node).iter().map(|path| real_path(path)).collect()
+}
+
+fn real_path(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// The files of a stack, as they are named.
+fn paths_of(node: &Node) -> Vec<PathBuf> {
+    node.leaves().into_iter().filter_map(Node::file_path).collect()
+}
+
+/// Whether a stack has all of its data without the files that are lost.
+fn is_whole_without(node: &Node, is_lost: &dyn Fn(&Path) -> bool) -> bool {
+    let Node::Layer { name, children, .. } = node else {
+        return *node != Node::Missing && !node.file_path().is_some_and(|path| is_lost(&path));
+    };
+    let lost = children.iter().filter(|child| !is_whole_without(child, is_lost)).count();
+    let may_be_lost = match name.as_str() {
+        "raid1" => children.len() - 1,
+        // Two copies at least, whichever members they are on.
+        "raid4" | "raid5" | "raid10" => 1,
+        "raid6" => 2,
+        _ => 0,
+    };
+    lost <= may_be_lost
 }
 
 impl From<GivenConsent> for Consent {

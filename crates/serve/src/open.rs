@@ -101,7 +101,10 @@ impl Opened {
                     return Err(block::Error::new(block::ErrorKind::Invalid, text));
                 }
             }
-            None => upkeep = Some(Upkeep::start(stack.arrays.running(), &stack.caches)?),
+            None => {
+                let (arrays, caches) = (stack.arrays.running(), &stack.caches);
+                upkeep = Some(Upkeep::start(arrays, caches, &stack.deadlines)?);
+            }
             Some(_) => stack.device = PolledDevice::over(&stack),
         }
         let (reactor, marked) = (options.reactor.cloned(), members.marked.into_inner());

@@ -22,7 +22,7 @@ use reactor::{Bell, Reactor};
 use rustix::event::{PollFd, PollFlags};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
-use stack::{Arrays, DeadlineWatch, Stack};
+use stack::{Arrays, DeadlineWatch, OpenedFile, Stack};
 use tracing::{debug, info};
 
 use crate::caches;
@@ -38,7 +38,7 @@ use crate::runtime::{Claim, SOCKET};
 use crate::settings::{ImageSettings, Settings};
 use crate::status::{Attached, CacheReport, MemberStatus, Status};
 use crate::upkeep::Upkeep;
-use crate::watch::Watch;
+use crate::watch::{ChangedFile, FileChange, Watch};
 
 /// A server that is ready.
 pub struct Server {
@@ -247,9 +247,12 @@ impl Server {
         });
         let (arrays, events, trouble) = match &*lock(&self.upkeep) {
             Some(upkeep) => {
-                let status = |(number, running)| ArrayStatus {
-                    scrub: upkeep.last_scrub(number),
-                    ..ArrayStatus::of_running(running, upkeep.progress(number).as_ref())
+                let status = |(number, running)| {
+                    let (progress, is_idle) = upkeep.work(number);
+                    ArrayStatus {
+                        scrub: upkeep.last_scrub(number),
+                        ..ArrayStatus::of_running(running, progress.as_ref(), is_idle)
+                    }
                 };
                 (
                     self.members.running().iter().enumerate().map(status).collect(),
@@ -301,6 +304,23 @@ impl Server {
     /// The files that it stands on now.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         self.members.taken()
+    }
+
+    /// What is open of them.
+    pub(crate) fn opened_files(&self) -> Vec<OpenedFile> {
+        self.members.opened_files()
+    }
+
+    /// Tells of a member's file that is not what it was. One that was cut short is a member no
+    /// more, where the others make up for it: a write behind its end would make a hole that reads
+    /// as zeroes.
+    pub(crate) fn file_has_changed(&self, changed: &ChangedFile) {
+        let text = changed.text();
+        let is_cut = matches!(changed.change, FileChange::CutShort { .. });
+        // That a member has failed, and why, is an event of its own.
+        if !(is_cut && self.members.fail_file(&changed.path, &text)) {
+            self.tell(text);
+        }
     }
 
     /// Has something shown among what has happened.
@@ -491,9 +511,16 @@ impl Server {
                 point.display()
             )));
         }
+        let changed = self.watch.look_now();
+        self.refuse_to_lose(&changed)?;
         Exports::end(&self.exports, self.serves_a_run())
             .map_err(|error| Error::from(error).at(name))?;
         self.watch.end();
+        // The others say that it has failed before they are called clean: so an old copy under its
+        // name is found out by the next start.
+        for changed in changed.iter().filter(|changed| changed.change.is_out_of_place()) {
+            self.members.fail_file(&changed.path, &changed.text());
+        }
         let mut problems: Vec<String> = Vec::new();
         if self.serves_a_run() && !self.is_read_only() {
             step("wiping what the run has made");
@@ -512,7 +539,9 @@ impl Server {
             reactor: None,
         };
         let ended = ended.end(&mut |doing| step(doing));
-        problems.extend(ended.into_iter().map(|problem| format!("{name}: {problem}")));
+        let harm = changed.iter().filter(|changed| changed.change.is_harm());
+        let of_others = (ended.into_iter()).chain(harm.map(ChangedFile::text_at_end));
+        problems.extend(of_others.map(|problem| format!("{name}: {problem}")));
         let journal = std::mem::replace(&mut *lock(&self.journal), Journal::new(&self.folder));
         problems.extend(journal.undo());
         // A run's members stay locked: they are its own.
@@ -521,6 +550,24 @@ impl Server {
         }
         drop(lock(&self.claim).take());
         Ok(problems)
+    }
+
+    /// Refuses the end where it would take the only copy of something with it.
+    fn refuse_to_lose(&self, changed: &[ChangedFile]) -> Result<(), Error> {
+        let lost: Vec<&ChangedFile> =
+            changed.iter().filter(|changed| changed.change.is_lost_when_closed()).collect();
+        let files: Vec<&Path> = lost.iter().map(|lost| lost.path.as_path()).collect();
+        if files.is_empty() || self.members.can_do_without(&files) {
+            return Ok(());
+        }
+        let lines: Vec<String> = lost.iter().map(|lost| lost.text()).collect();
+        Err(Error::failed(format!(
+            "{}: not stopped, for nothing makes up for what would go with it: {}; once it is saved, \
+            `kill -9 {}` ends the server",
+            self.name,
+            lines.join("; "),
+            std::process::id()
+        )))
     }
 
     fn mount(

@@ -21,6 +21,7 @@ use host::facts;
 use mdtools::{WorkStatus, device_text};
 use reactor::{Reactor, Ringer};
 use serde::{Deserialize, Serialize};
+use stack::DeadlineWatch;
 
 use crate::protocol::ScrubAction;
 
@@ -119,17 +120,24 @@ impl Upkeep {
     ///
     /// # Errors
     /// What the system says to a thread or a reactor, and members to being opened.
-    pub(crate) fn start(arrays: &[Running], caches: &[CacheHandle]) -> Result<Upkeep, Error> {
+    pub(crate) fn start(
+        arrays: &[Running],
+        caches: &[CacheHandle],
+        deadlines: &[DeadlineWatch],
+    ) -> Result<Upkeep, Error> {
         let (orders, inbox) = mpsc::channel();
-        let (ready, made) = mpsc::channel();
+        let (ready, made) = mpsc::channel::<Result<Ringer, Error>>();
         let board = Arc::new(Shown::of(arrays.len()));
         let (arrays, caches, shared) = (arrays.to_vec(), caches.to_vec(), Arc::clone(&board));
+        let deadlines = deadlines.to_vec();
         // The reactor belongs to this thread, so it is made here.
         let open = move || {
             let reactor = Reactor::wall()?;
             let failed = |error| Error::from_io("a bell for the upkeep of the arrays", error);
             let ringer = reactor.ringer().map_err(failed)?;
-            StackUpkeep::open(&arrays, &caches, shared, &reactor).map(|open| (open, ringer))
+            let mut upkeep = StackUpkeep::open(&arrays, &caches, shared, &reactor)?;
+            upkeep.deadlines = deadlines.into_iter().map(|watch| (watch, false)).collect();
+            Ok((upkeep, ringer))
         };
         let keep = move || match open() {
             Ok((mut thread, ringer)) => {
@@ -152,6 +160,12 @@ impl Upkeep {
     /// The job under way at an array.
     pub(crate) fn progress(&self, array: usize) -> Option<Progress> {
         self.board.board().progress[array].clone()
+    }
+
+    /// The job under way at an array, and whether nothing is under way and nothing is due.
+    pub(crate) fn work(&self, array: usize) -> (Option<Progress>, bool) {
+        let board = self.board.board();
+        (board.progress[array].clone(), board.idle[array])
     }
 
     /// Waits for a second at most until nothing is under way and nothing is due at an array;
@@ -344,6 +358,8 @@ impl PolledUpkeep {
 struct StackUpkeep {
     arrays: Vec<ArrayUpkeep>,
     caches: Vec<CacheEntry>,
+    /// Members that have to answer in time, and whether one was told to be late.
+    deadlines: Vec<(DeadlineWatch, bool)>,
     board: Arc<Shown>,
     reactor: Reactor,
 }
@@ -375,7 +391,8 @@ impl StackUpkeep {
             Ok(CacheEntry { upkeep: CacheUpkeep::open(cache, reactor)?, waiting: None })
         };
         let caches = caches.iter().map(upkeep).collect::<Result<Vec<_>, Error>>()?;
-        Ok(StackUpkeep { arrays, caches, board, reactor: reactor.clone() })
+        let (deadlines, reactor) = (Vec::new(), reactor.clone());
+        Ok(StackUpkeep { arrays, caches, deadlines, board, reactor })
     }
 
     fn run(&mut self, inbox: &Receiver<Order>) {
@@ -408,7 +425,28 @@ impl StackUpkeep {
         }
     }
 
+    /// Tells of members that are late, long before they count as failed, and that they answer again.
+    fn look_at_deadlines(&mut self) {
+        for (watch, was_late) in &mut self.deadlines {
+            let is_late = watch.is_late();
+            if std::mem::replace(was_late, is_late) == is_late || watch.failure().is_some() {
+                continue;
+            }
+            let text = match is_late {
+                true => watch.late_text(),
+                false => format!("{}: it answers again", watch.name()),
+            };
+            let has_it = |array: &&ArrayUpkeep| {
+                let names = array.running.control().snapshot().names;
+                names.iter().any(|name| device_text(name) == watch.name())
+            };
+            let array = self.arrays.iter().find(has_it).or(self.arrays.first());
+            self.board.board().note(array.map_or("", |array| &array.name), text);
+        }
+    }
+
     fn poll(&mut self) {
+        self.look_at_deadlines();
         self.caches.iter_mut().for_each(CacheEntry::poll);
         for (number, array) in self.arrays.iter_mut().enumerate() {
             let (mut news, mut ended, mut scrub) = (Vec::new(), None, None);

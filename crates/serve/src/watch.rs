@@ -1,103 +1,276 @@
-//! Whether the members' files are still where the next start will look for them.
+//! Whether the names of the members' files still lead to what is open.
+//!
+//! ```text
+//!   name ──stat──┐
+//!                ├─ the same file? as long as it was? ──> FileChange ──> note, event, what the end says
+//!   open ─fstat──┘
+//! ```
 //!
 //! A file that is deleted or renamed over while it is open goes on serving, and is gone when the
-//! server ends. A thread of its own looks, because a look may have to wait for the file system of a
-//! member that does not answer.
+//! server ends; one that is cut short has lost what lay behind. A thread of its own looks, because
+//! a look may have to wait for the file system of a member that does not answer.
 
 use std::collections::HashMap;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use block::size_text;
+use rustix::io::Errno;
+use stack::OpenedFile;
 
 use crate::runtime;
 use crate::serve::Server;
 
 /// How often it is looked.
 const ROUND: Duration = Duration::from_secs(1);
+/// How long the last look may take: the file system of a member may not answer.
+const LAST_LOOK_TIME: Duration = Duration::from_secs(5);
 
 /// What has become of members' files.
 #[derive(Default)]
 pub(crate) struct Watch {
-    /// The thread ends with it.
-    sender: Mutex<Option<Sender<()>>>,
-    notes: Mutex<Vec<String>>,
+    /// The thread ends with it; what is sent is answered after one more look.
+    sender: Mutex<Option<Sender<Sender<()>>>>,
+    changed: Mutex<Vec<ChangedFile>>,
+}
+
+/// A file that is not what it was, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ChangedFile {
+    /// The name by which it was opened.
+    pub(crate) path: PathBuf,
+    pub(crate) change: FileChange,
+    /// The descriptor under which it is open in this process.
+    descriptor: i32,
+}
+
+/// What has become of a file under its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum FileChange {
+    /// It has no name any more: what it holds goes when it is closed.
+    Deleted(FoundInstead),
+    /// It lies elsewhere now.
+    Moved(PathBuf, FoundInstead),
+    /// The name leads to the block device no more.
+    Unnamed(FoundInstead),
+    /// What lay behind the end is gone.
+    CutShort { before_bytes: u64, now_bytes: u64 },
+    /// It has become longer.
+    Longer { before_bytes: u64, now_bytes: u64 },
+}
+
+/// What lies under the name now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FoundInstead {
+    Nothing,
+    Another,
+}
+
+impl FileChange {
+    /// Whether what the file holds is lost when it is closed.
+    pub(crate) fn is_lost_when_closed(&self) -> bool {
+        matches!(self, FileChange::Deleted(_))
+    }
+
+    /// Whether the next start would not find this file, and might take another for it.
+    pub(crate) fn is_out_of_place(&self) -> bool {
+        matches!(self, FileChange::Deleted(_) | FileChange::Moved(_, FoundInstead::Another))
+    }
+
+    /// Whether the next start does not find the member as it is now.
+    pub(crate) fn is_harm(&self) -> bool {
+        !matches!(self, FileChange::Longer { .. })
+    }
+}
+
+impl ChangedFile {
+    /// What has become of it and how to save what it holds, in one line: while it is open.
+    pub(crate) fn text(&self) -> String {
+        let path = self.path.display();
+        let what = match &self.change {
+            FileChange::Deleted(found) => format!(
+                "it was deleted, and what it holds is gone when the array is stopped; {}. `cp \
+                --sparse=always /proc/{}/fd/{} {}` saves it, while nothing is written; `raidloom \
+                array replace` gives its place to another",
+                found.text(),
+                std::process::id(),
+                self.descriptor,
+                escape::shell(&format!("{path}.saved")),
+            ),
+            _ => self.text_in_any_case(),
+        };
+        format!("{path}: {what}")
+    }
+
+    /// The same once it is closed, or about to be.
+    pub(crate) fn text_at_end(&self) -> String {
+        let what = match &self.change {
+            FileChange::Deleted(found) => format!(
+                "it was deleted while it was a member, and what it held is gone; {}. With \
+                `missing` in its place the array starts without it, and `raidloom array add` gives \
+                its place to another",
+                found.text(),
+            ),
+            _ => self.text_in_any_case(),
+        };
+        format!("{}: {what}", self.path.display())
+    }
+
+    fn text_in_any_case(&self) -> String {
+        match &self.change {
+            FileChange::Deleted(found) => format!("it was deleted; {}", found.text()),
+            FileChange::Moved(to, found) => format!(
+                "it was renamed and lies at {} now; {}. `mv {} {}` puts it back",
+                to.display(),
+                found.text(),
+                escape::shell(&to.display().to_string()),
+                escape::shell(&self.path.display().to_string()),
+            ),
+            FileChange::Unnamed(found) => {
+                format!("the name does not lead to the open device any more; {}", found.text())
+            }
+            FileChange::CutShort { before_bytes, now_bytes } => format!(
+                "it was cut short from {} to {}, and what lay behind is gone",
+                size_text(*before_bytes),
+                size_text(*now_bytes),
+            ),
+            FileChange::Longer { before_bytes, now_bytes } => format!(
+                "it has become longer, {} instead of {}; the array goes on in what it had",
+                size_text(*now_bytes),
+                size_text(*before_bytes),
+            ),
+        }
+    }
+}
+
+impl FoundInstead {
+    fn text(self) -> &'static str {
+        match self {
+            FoundInstead::Nothing => "the next start will miss it",
+            FoundInstead::Another => "something else lies under its name",
+        }
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Device and inode.
-type Identity = (u64, u64);
-
-/// Files by the path under which they were found first.
+/// The shortest that files have been, which no write that makes them longer again undoes.
 #[derive(Default)]
-struct Known {
-    files: HashMap<PathBuf, Identity>,
-    told: Vec<(PathBuf, String)>,
+struct Lengths(HashMap<PathBuf, u64>);
+
+impl Lengths {
+    /// Looks at each file, and says which are not what they were.
+    fn look(&mut self, files: &[OpenedFile]) -> Vec<ChangedFile> {
+        self.0.retain(|path, _| files.iter().any(|file| file.path == *path));
+        let mut changed = Vec::new();
+        for opened in files {
+            let Ok(own) = opened.file.metadata() else { continue };
+            let shortest = self.0.entry(opened.path.clone()).or_insert(opened.size_bytes);
+            *shortest = (*shortest).min(own.len());
+            changed.extend(change_of(opened, &own, *shortest).map(|change| ChangedFile {
+                path: opened.path.clone(),
+                change,
+                descriptor: opened.file.as_raw_fd(),
+            }));
+        }
+        changed
+    }
 }
 
-impl Known {
-    /// Looks at each file, and says what has become of those that are not what they were.
-    fn look(&mut self, files: &[PathBuf], find: impl Fn(&Path) -> Option<Identity>) {
-        self.files.retain(|file, _| files.contains(file));
-        self.told.clear();
-        for file in files {
-            let found = find(file);
-            let text = match (self.files.get(file), found) {
-                (Some(known), Some(found)) if *known == found => continue,
-                (None, Some(found)) => {
-                    self.files.insert(file.clone(), found);
-                    continue;
-                }
-                (None, None) => continue,
-                (Some(_), None) => {
-                    "it was deleted or renamed; it serves until the array is stopped, and the next \
-                    start will miss it"
-                }
-                (Some(_), Some(_)) => {
-                    "another file lies under this name; the member serves until the array is \
-                    stopped, and the next start will find the other"
-                }
-            };
-            self.told.push((file.clone(), format!("{}: {text}", file.display())));
+/// What has become of a file. One whose name cannot be looked up, for want of a permission or
+/// because its file system fails, is as it was.
+fn change_of(opened: &OpenedFile, own: &Metadata, shortest: u64) -> Option<FileChange> {
+    let found = match fs::metadata(&opened.path) {
+        Ok(found) if is_same(&found, own) => None,
+        Ok(_) => Some(FoundInstead::Another),
+        Err(error) if is_absent(&error) => Some(FoundInstead::Nothing),
+        Err(_) => None,
+    };
+    let (before_bytes, now_bytes) = (opened.size_bytes, own.len());
+    match found {
+        Some(found) if own.file_type().is_block_device() => Some(FileChange::Unnamed(found)),
+        Some(found) if own.nlink() == 0 => Some(FileChange::Deleted(found)),
+        Some(found) => Some(FileChange::Moved(name_of(opened), found)),
+        None if own.file_type().is_block_device() => None,
+        None if shortest < before_bytes => {
+            Some(FileChange::CutShort { before_bytes, now_bytes: shortest })
         }
+        None if now_bytes > before_bytes => Some(FileChange::Longer { before_bytes, now_bytes }),
+        None => None,
     }
+}
+
+fn is_same(found: &Metadata, own: &Metadata) -> bool {
+    if own.file_type().is_block_device() {
+        return found.file_type().is_block_device() && found.rdev() == own.rdev();
+    }
+    (found.dev(), found.ino()) == (own.dev(), own.ino())
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP))
+}
+
+/// The name that an open file has now.
+fn name_of(opened: &OpenedFile) -> PathBuf {
+    let link = format!("/proc/self/fd/{}", opened.file.as_raw_fd());
+    fs::read_link(Path::new(&link)).unwrap_or_else(|_| opened.path.clone())
 }
 
 impl Watch {
     /// Begins to look, at once and then again and again.
     pub(crate) fn start(&self, server: &Arc<Server>) {
-        let (sender, ended) = mpsc::channel();
+        let (sender, asked) = mpsc::channel::<Sender<()>>();
         *lock(&self.sender) = Some(sender);
-        let mut known = Known::default();
         let mut noted = server.files();
         // Without it a clean-up after the server's death does not wait for the kernel.
         let _ = runtime::note_files(server.folder(), &noted);
-        known.look(&noted, identity);
+        let mut lengths = Lengths::default();
         let server = Arc::downgrade(server);
         let run = move || {
-            while ended.recv_timeout(ROUND) == Err(RecvTimeoutError::Timeout) {
+            loop {
+                let answer = match asked.recv_timeout(ROUND) {
+                    Ok(answer) => Some(answer),
+                    Err(RecvTimeoutError::Timeout) => None,
+                    Err(RecvTimeoutError::Disconnected) => return,
+                };
                 let Some(server) = server.upgrade() else { return };
                 let files = server.files();
                 if files != noted {
                     let _ = runtime::note_files(server.folder(), &files);
+                    noted = files;
                 }
-                noted = files;
-                known.look(&noted, identity);
-                let notes: Vec<String> = known.told.iter().map(|(_, text)| text.clone()).collect();
-                let before = std::mem::replace(&mut *lock(&server.watch().notes), notes.clone());
-                notes
-                    .into_iter()
-                    .filter(|text| !before.contains(text))
-                    .for_each(|text| server.tell(text));
+                let changed = lengths.look(&server.opened_files());
+                let before =
+                    std::mem::replace(&mut *lock(&server.watch().changed), changed.clone());
+                for one in changed.iter().filter(|one| !before.contains(one)) {
+                    server.file_has_changed(one);
+                }
+                // Nobody may wait for it any more.
+                answer.map(|answer| answer.send(()));
             }
         };
         // Without it nothing but these notes is missing.
         let _ = std::thread::Builder::new().name("watch".to_owned()).spawn(run);
+    }
+
+    /// Looks once more, and says which files are not what they were: what is known where that
+    /// takes too long.
+    pub(crate) fn look_now(&self) -> Vec<ChangedFile> {
+        let (answer, answered) = mpsc::channel();
+        let asked = lock(&self.sender).as_ref().is_some_and(|sender| sender.send(answer).is_ok());
+        if asked {
+            let _ = answered.recv_timeout(LAST_LOOK_TIME);
+        }
+        lock(&self.changed).clone()
     }
 
     /// Looks no more.
@@ -107,43 +280,149 @@ impl Watch {
 
     /// What there is to say now.
     pub(crate) fn notes(&self) -> Vec<String> {
-        lock(&self.notes).clone()
+        lock(&self.changed).iter().map(ChangedFile::text).collect()
     }
-}
-
-fn identity(file: &Path) -> Option<Identity> {
-    fs::metadata(file).ok().map(|data| (data.dev(), data.ino()))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::OpenOptions;
+    use std::os::unix::fs::symlink;
+
     use super::*;
 
+    const MEMBER_BYTES: u64 = 8192;
+
+    /// A member that was opened under this name.
+    fn opened(path: &Path) -> OpenedFile {
+        fs::write(path, vec![7; MEMBER_BYTES as usize]).unwrap();
+        let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
+        OpenedFile { path: path.to_owned(), file: Arc::new(file), size_bytes: MEMBER_BYTES }
+    }
+
+    /// Every way in which a name stops leading to the open file, and none where it still does.
     #[test]
-    fn a_member_that_is_deleted_or_renamed_over_is_told_of_until_it_is_back() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = |name: &str| folder.path().join(name);
-        let files: Vec<PathBuf> = ["a", "b", "c"].map(file).into();
-        files.iter().for_each(|file| fs::write(file, "member").unwrap());
-        let mut known = Known::default();
-        for _ in 0..2 {
-            known.look(&files, identity);
-            assert_eq!(known.told, []);
+    fn a_name_that_leads_elsewhere_is_told_of_until_it_leads_back() {
+        use FoundInstead::{Another, Nothing};
+        let top = tempfile::tempdir().unwrap();
+        let top = top.path().canonicalize().unwrap();
+        type Harm = fn(&Path);
+        let sub = |path: &Path| path.parent().unwrap().to_owned();
+        let ways: [(&str, Harm, Option<FileChange>); 9] = [
+            ("as it was", |_| (), None),
+            (
+                "a hard link more",
+                |path| fs::hard_link(path, path.with_extension("b")).unwrap(),
+                None,
+            ),
+            ("deleted", |path| fs::remove_file(path).unwrap(), Some(FileChange::Deleted(Nothing))),
+            (
+                "renamed over",
+                |path| {
+                    fs::write(path.with_extension("new"), "another").unwrap();
+                    fs::rename(path.with_extension("new"), path).unwrap();
+                },
+                Some(FileChange::Deleted(Another)),
+            ),
+            (
+                "a folder in its place",
+                |path| fs::remove_file(path).and_then(|()| fs::create_dir(path)).unwrap(),
+                Some(FileChange::Deleted(Another)),
+            ),
+            (
+                "a link to another file in its place",
+                |path| {
+                    fs::rename(path, path.with_extension("moved")).unwrap();
+                    symlink("/etc/passwd", path).unwrap();
+                },
+                Some(FileChange::Moved(PathBuf::from("m.moved"), Another)),
+            ),
+            (
+                "a link to nothing in its place",
+                |path| fs::remove_file(path).and_then(|()| symlink("m.img", path)).unwrap(),
+                Some(FileChange::Deleted(Nothing)),
+            ),
+            (
+                "cut short, and longer again",
+                |path| {
+                    let file = OpenOptions::new().write(true).open(path).unwrap();
+                    file.set_len(4096).unwrap();
+                },
+                Some(FileChange::CutShort { before_bytes: MEMBER_BYTES, now_bytes: 4096 }),
+            ),
+            (
+                "longer",
+                |path| {
+                    let file = OpenOptions::new().write(true).open(path).unwrap();
+                    file.set_len(2 * MEMBER_BYTES).unwrap();
+                },
+                Some(FileChange::Longer {
+                    before_bytes: MEMBER_BYTES,
+                    now_bytes: 2 * MEMBER_BYTES,
+                }),
+            ),
+        ];
+        for (number, (how, harm, expected)) in ways.into_iter().enumerate() {
+            let folder = top.join(number.to_string());
+            fs::create_dir(&folder).unwrap();
+            let files = [opened(&folder.join("m.img")), opened(&folder.join("other.img"))];
+            let mut lengths = Lengths::default();
+            assert_eq!(lengths.look(&files), [], "{how}");
+            harm(&files[0].path);
+            let expected = expected.map(|change| match change {
+                FileChange::Moved(to, found) => {
+                    FileChange::Moved(sub(&files[0].path).join(to), found)
+                }
+                other => other,
+            });
+            let seen = lengths.look(&files);
+            assert_eq!(
+                seen.iter().map(|one| (&one.path, &one.change)).collect::<Vec<_>>(),
+                expected.iter().map(|change| (&files[0].path, change)).collect::<Vec<_>>(),
+                "{how}"
+            );
+            assert!(seen.iter().all(|one| !one.text().contains('\n')), "{how}: one line");
         }
-        fs::rename(&files[0], file("elsewhere")).unwrap();
-        fs::write(file("other"), "other").unwrap();
-        fs::rename(file("other"), &files[1]).unwrap();
-        known.look(&files, identity);
-        let told: Vec<&str> = known.told.iter().map(|(_, text)| text.as_str()).collect();
-        assert_eq!(told.len(), 2);
+    }
+
+    #[test]
+    fn what_was_moved_away_and_is_back_is_as_it_was_and_what_was_cut_off_stays_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let above = folder.path().join("a");
+        fs::create_dir(&above).unwrap();
+        let files = [opened(&above.join("m.img"))];
+        let mut lengths = Lengths::default();
+        fs::rename(&above, folder.path().join("b")).unwrap();
+        assert!(matches!(
+            &lengths.look(&files)[..],
+            [ChangedFile { change: FileChange::Moved(to, FoundInstead::Nothing), .. }]
+                if to.ends_with("b/m.img")
+        ));
+        fs::rename(folder.path().join("b"), &above).unwrap();
+        assert_eq!(lengths.look(&files), []);
+        files[0].file.set_len(0).unwrap();
+        assert_eq!(lengths.look(&files).len(), 1);
+        files[0].file.set_len(MEMBER_BYTES).unwrap();
         assert!(
-            told[0].contains("/a: it was deleted or renamed")
-                && told[0].contains("the next start will miss it"),
-            "{told:?}"
+            matches!(
+                lengths.look(&files)[..],
+                [ChangedFile { change: FileChange::CutShort { .. }, .. }]
+            ),
+            "a write behind the end makes it longer again, and brings nothing back"
         );
-        assert!(told[1].contains("/b: another file lies under this name"), "{told:?}");
-        fs::rename(file("elsewhere"), &files[0]).unwrap();
-        known.look(&files[..1], identity);
-        assert_eq!(known.told, [], "it is back, and the other is no member any more");
+        assert_eq!(lengths.look(&[]), [], "it is no member any more");
+    }
+
+    #[test]
+    fn what_a_deleted_file_holds_is_saved_by_the_line_that_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = [opened(&folder.path().join("it's here.img"))];
+        fs::remove_file(&files[0].path).unwrap();
+        let text = Lengths::default().look(&files)[0].text();
+        let command = text.split('`').nth(1).unwrap();
+        let status = std::process::Command::new("sh").arg("-c").arg(command).status().unwrap();
+        assert!(status.success(), "{command}");
+        let saved = fs::read(folder.path().join("it's here.img.saved")).unwrap();
+        assert_eq!(saved, vec![7; MEMBER_BYTES as usize]);
     }
 }

@@ -29,7 +29,7 @@ use device::{
 };
 use reactor::{Reactor, derive_seed};
 
-use crate::facts::Leaf;
+use crate::facts::{Leaf, OpenedFile};
 use crate::identity::refuse_members_named_twice;
 use crate::superblocks::{self, Arrays};
 use crate::table::{self, OptionRow, Problem};
@@ -262,6 +262,8 @@ pub struct Member {
     pub counters: Arc<Counters>,
     /// The device, as long as the stack has it open.
     pub device: Weak<dyn Device>,
+    /// The file or block device behind it, where it is one.
+    pub opened: Option<OpenedFile>,
 }
 
 /// The devices that a tree stands for.
@@ -540,11 +542,12 @@ impl Builder<'_> {
                 if self.leaves.len() == known {
                     self.leaves.push(Leaf::nameless());
                 }
+                let opened = self.leaves.last().and_then(|leaf| leaf.file(Path::new(address)));
                 let counted = Counted::over(leaf);
                 let (name, counters) = (counted.describe().to_string(), counted.counters());
                 let counted: Arc<dyn Device> = Arc::new(counted);
                 let device = Arc::downgrade(&counted);
-                self.members.push(Member { name, counters, device });
+                self.members.push(Member { name, counters, device, opened });
                 Ok(counted)
             }
         }

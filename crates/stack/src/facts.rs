@@ -15,6 +15,7 @@
 use std::fs::{self, File, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use array::metadata::Running;
@@ -27,10 +28,21 @@ pub(crate) struct Leaf {
     pub(crate) opened: LeafFacts,
 }
 
+/// The file or block device of a leaf, as it was opened.
+#[derive(Clone, Debug)]
+pub struct OpenedFile {
+    /// The name by which it was opened.
+    pub path: PathBuf,
+    /// What is open.
+    pub file: Arc<File>,
+    /// Its size in bytes when it was opened; that of a block device is not asked for.
+    pub size_bytes: u64,
+}
+
 enum Source {
     /// Memory, or a model: nothing is known of it.
     Nameless,
-    File(File),
+    File(Arc<File>),
     Array(Running),
 }
 
@@ -47,12 +59,19 @@ impl Leaf {
     }
 
     pub(crate) fn of(file: &File) -> Leaf {
-        Leaf::new(file.try_clone().map_or(Source::Nameless, Source::File))
+        Leaf::new(file.try_clone().map_or(Source::Nameless, |file| Source::File(Arc::new(file))))
     }
 
     /// An array that keeps metadata, which its members are exchanged under.
     pub(crate) fn of_array(running: &Running) -> Leaf {
         Leaf::new(Source::Array(running.clone()))
+    }
+
+    /// The file that was opened by this name, where it is one.
+    pub(crate) fn file(&self, path: &Path) -> Option<OpenedFile> {
+        let Source::File(file) = &self.source else { return None };
+        let size_bytes = file.metadata().ok()?.len();
+        Some(OpenedFile { path: path.to_owned(), file: Arc::clone(file), size_bytes })
     }
 
     /// How it is now.

@@ -26,6 +26,7 @@ pub mod table;
 pub use build::{BuildContext, Member, Models, NoFiles, OpenFiles, Stack, build, parse_and_build};
 pub use device::DeadlineWatch;
 pub use device::model::{MediaNote, ModelDevice, PowerCut, Survival};
+pub use facts::OpenedFile;
 pub use identity::{Identity, twice_text};
 pub use nearest::nearest;
 pub use parse::{ParseError, parse};

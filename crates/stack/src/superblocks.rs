@@ -216,8 +216,8 @@ pub(crate) fn run(
         _ => None,
     };
     let assembly = assemble(&candidates, AssembleOptions { raid0_layout }).map_err(invalid)?;
-    let returning = if read_only { Vec::new() } else { returning(&assembly, &candidates, &places) };
-    agree(said, &assembly, &candidates, &places, &returning)?;
+    let stale = seated_stale(&assembly, &candidates, &places);
+    agree(said, &assembly, &candidates, &places, &stale)?;
     #[allow(clippy::needless_update, reason = "tests compile it with the mistakes to be planted")]
     let options = StartOptions {
         read_only,
@@ -230,48 +230,59 @@ pub(crate) fn run(
     };
     let running = start(&assembly, &devices, &options, reactor)?;
     running.claim(reactor)?;
+    let mut notes = running.assembly().notes.clone();
     if !read_only && assembly.level.is_redundant() {
         for &spare in &assembly.spares {
-            let uuid = candidates[spare].superblock.device_uuid;
-            let arrival = running.make_spare(
-                devices[spare].as_ref().expect("each candidate has its device"),
-                uuid,
-                reactor,
-            )?;
-            running.control().add(arrival)?;
+            let device = devices[spare].as_ref().expect("each candidate has its device");
+            let kept = running.keep_spare(device, reactor);
+            if let Err(error) = kept.and_then(|spare| running.control().add(spare)) {
+                notes.push(format!("{error}: this spare is left out"));
+            }
         }
     }
-    let mut notes = assembly.notes.clone();
-    for (place, candidate) in returning {
-        let (device, uuid) = (
-            devices[candidate].as_ref().expect("each candidate has its device"),
-            candidates[candidate].superblock.device_uuid,
-        );
-        let unrecovered = running.add_to_slot(place, device, uuid, reactor)?;
-        let why = assembly
-            .left_out
-            .iter()
-            .find(|left_out| left_out.candidate == candidate)
-            .map_or("is stale", |left_out| &left_out.reason);
-        let how = if unrecovered.bytes() < running.control().member_bytes() {
-            "brought up to date by the bitmap"
-        } else {
-            "rebuilt"
-        };
-        notes.push(format!("{why}: it is {how} now, {} of it", size_text(unrecovered.bytes())));
+    for stale in &stale {
+        if let Some(lease) = devices[stale.candidate].as_ref().and_then(|device| device.lease()) {
+            lease.end("it is stale, and left out of its array");
+        }
+        notes.push(stale.note(&assembly));
     }
     Ok((running, notes))
 }
 
-/// Stale members that the text has in their own places: they are brought up to date. One that was
-/// in use without the others has writes that they have not, and is for the user to decide about.
-fn returning(
+/// A stale member that the text has in its own place. It is left out, and nothing is written to it.
+#[derive(Clone, Copy)]
+struct SeatedStale {
+    candidate: usize,
+    /// Writing the bitmap's dirty regions would bring it up to date.
+    by_bitmap: bool,
+}
+
+impl SeatedStale {
+    fn note(&self, assembly: &Assembly) -> String {
+        let left_out =
+            assembly.left_out.iter().find(|left_out| left_out.candidate == self.candidate);
+        let why = left_out.map_or("is stale", |left_out| &left_out.reason);
+        let what = if self.by_bitmap {
+            "writes to it what the bitmap says it has missed"
+        } else {
+            "writes all of it anew from the others"
+        };
+        format!(
+            "{why}. The array goes on without it, and nothing is written to it: `raidloom array \
+            add` gives it its place back and {what}"
+        )
+    }
+}
+
+/// Stale members that the text has in their own places. One that was in use without the others has
+/// writes that they have not, and is for the user to decide about.
+fn seated_stale(
     assembly: &Assembly,
     candidates: &[Candidate],
     places: &[Option<usize>],
-) -> Vec<(usize, usize)> {
-    let stale = assembly.slots.iter().enumerate().filter_map(|(place, slot)| match slot {
-        Slot::Stale { candidate, .. } => Some((place, *candidate)),
+) -> Vec<SeatedStale> {
+    let stale = assembly.slots.iter().enumerate().filter_map(|(place, slot)| match *slot {
+        Slot::Stale { candidate, by_bitmap } => Some((place, SeatedStale { candidate, by_bitmap })),
         _ => None,
     });
     let knows_the_others = |candidate: usize| {
@@ -280,19 +291,21 @@ fn returning(
             .zip(&assembly.slots)
             .all(|(place, slot)| slot.present().is_none() || roles.contains(&Role::Active(place)))
     };
-    let is_seated = |place: usize, candidate: usize| places.get(place) == Some(&Some(candidate));
     stale
-        .filter(|&(place, candidate)| is_seated(place, candidate) && knows_the_others(candidate))
+        .filter(|(place, stale)| {
+            places.get(*place) == Some(&Some(stale.candidate)) && knows_the_others(stale.candidate)
+        })
+        .map(|(_, stale)| stale)
         .collect()
 }
 
-/// Whether text and superblocks say the same. Those in `returning` need not be in sync.
+/// Whether text and superblocks say the same. Those in `stale` are left out without more words.
 fn agree(
     said: &Said<'_>,
     assembly: &Assembly,
     candidates: &[Candidate],
     places: &[Option<usize>],
-    returning: &[(usize, usize)],
+    stale: &[SeatedStale],
 ) -> Result<(), Error> {
     let newest = &candidates[assembly.newest].name;
     let differ = |field: &str, found: &str, text: &str| {
@@ -315,8 +328,9 @@ fn agree(
     if let Some(layout) = said.layout.filter(|layout| *layout != assembly.layout.to_string()) {
         return differ("layout", &assembly.layout.to_string(), &format!("layout={layout}"));
     }
-    let returns = |candidate: usize| returning.iter().any(|&(_, returning)| returning == candidate);
-    if let Some(left_out) = assembly.left_out.iter().find(|left_out| !returns(left_out.candidate)) {
+    let is_stale = |candidate: usize| stale.iter().any(|stale| stale.candidate == candidate);
+    if let Some(left_out) = assembly.left_out.iter().find(|left_out| !is_stale(left_out.candidate))
+    {
         return Err(Error::new(
             ErrorKind::Refused,
             format!("{}; write `missing` in its place to go on without it", left_out.reason),
@@ -325,8 +339,11 @@ fn agree(
     let waits = |candidate: &usize| {
         assembly.spares.contains(candidate) || assembly.journals.contains(candidate)
     };
-    let named: Vec<Option<usize>> =
-        places.iter().copied().filter(|place| !place.as_ref().is_some_and(waits)).collect();
+    // A member that came back shortly before a crash is a spare in its own place.
+    let is_seated = places.len() == assembly.slots.len();
+    let named: Vec<Option<usize>> = (places.iter().copied())
+        .filter(|place| is_seated || !place.as_ref().is_some_and(waits))
+        .collect();
     if named.len() != assembly.slots.len() {
         let text = format!(
             "{newest}: the array has {} places (raid_disks), and the text names {}; `missing` \
@@ -337,7 +354,9 @@ fn agree(
         return Err(invalid(text));
     }
     for (place, candidate) in named.iter().enumerate() {
-        let Some(candidate) = candidate.as_ref().filter(|candidate| !returns(**candidate)) else {
+        let Some(candidate) =
+            candidate.as_ref().filter(|&candidate| !is_stale(*candidate) && !waits(candidate))
+        else {
             continue;
         };
         let role = assembly.slots.iter().position(|slot| candidate_of(slot) == Some(*candidate));

@@ -176,7 +176,9 @@ const FORCE: OptionRow = OptionRow {
     takes: YES_NO,
     default: "no",
     help: "with metadata: start also a dirty array with a member missing, though something may be \
-        lost by it, or one with half of its members where other hosts may have the rest",
+        lost by it, one of a level without redundancy whose members differ in age, one without a \
+        bad-block log that is damaged, or one with half of its members where other hosts may have \
+        the rest",
 };
 const CHUNK: OptionRow = OptionRow {
     name: "chunk",
@@ -233,7 +235,7 @@ pub static LAYERS: &[LayerRow] = &[
         name: "linear",
         members: (1, MEMBERS_MAX),
         redundant: false,
-        options: &[METADATA],
+        options: &[METADATA, FORCE],
         help: "members one behind the other",
     },
     LayerRow {
@@ -255,6 +257,7 @@ pub static LAYERS: &[LayerRow] = &[
                     3.14 to 5.3",
             },
             METADATA,
+            FORCE,
         ],
         help: "chunks dealt out to the members in turn",
     },

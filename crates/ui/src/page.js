@@ -159,8 +159,8 @@ function courseOf(course) {
   return s("svg", { class: "course", role: "img", "aria-label": label, viewBox: `0 0 ${COURSE - 1} 40`, preserveAspectRatio: "none" },
     s("polyline", { class: "read", points: line("read") }), s("polyline", { class: "written", points: line("written") }));
 }
-const STATES = { online: ["online", "good"], degraded: ["DEGRADED", "warn"], unusable: ["UNUSABLE", "bad"] };
-const worst = (array) => ["unusable", "degraded", "online"].find((state) => array.arrays.some((one) => one.state === state)) ?? "online";
+const STATES = { online: ["online", "good"], degraded: ["DEGRADED", "warn"], unusable: ["UNUSABLE", "bad"], failed: ["FAILED", "bad"] };
+const worst = (array) => ["failed", "unusable", "degraded", "online"].find((state) => array.arrays.some((one) => one.state === state)) ?? "online";
 const tag = (text, kind) => h("span", { class: `tag ${kind}` }, t(text));
 const fact = (name, ...value) => h("div", {}, h("dt", {}, t(name)), h("dd", {}, ...value));
 const button = (text, data, attributes) => h("button", { type: "button", ...Object.fromEntries(Object.entries(data).map(([key, value]) => [`data-${key}`, value])), ...attributes }, text);
@@ -201,12 +201,12 @@ function workOf(work) {
   const text = list([work.member === null ? t("{kind}: {share}", what) : t("{kind} of member {member}: {share}", what), work.is_paused ? "" : rate(work.bytes_per_second), left]);
   return h("div", { class: "work", "data-key": "work" }, h("p", { class: "soft" }, text), h("progress", { max: 1, value: share.toFixed(4), "aria-label": t(work.kind) }));
 }
-const MEMBERS = { online: "good", rebuild: "warn", failed: "bad", stale: "bad", missing: "bad", spare: "good", journal: "good", unused: "warn" };
+const MEMBERS = { online: "good", rebuild: "warn", incomplete: "warn", failed: "bad", stale: "bad", missing: "bad", spare: "good", journal: "good", unused: "warn" };
 function membersOf(array, one) {
   const can = (verb, member) => ({ verb, name: array.name, array: one.name, member: String(member.slot) });
   const acts = (member) => {
     if (!about.allow_changes || member.slot === null) return null;
-    if (member.state === "online" || member.state === "rebuild")
+    if (["online", "rebuild", "incomplete"].includes(member.state))
       return button(t("Set faulty"), { act: JSON.stringify(can("fail", member)), sure: t("Really set member {slot} faulty?", member) });
     return member.state === "failed" ? button(t("Remove"), { act: JSON.stringify(can("remove", member)), sure: t("Really remove member {slot}?", member) }) : null;
   };

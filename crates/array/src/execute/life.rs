@@ -563,6 +563,9 @@ impl<L: Level> Pieces<L> {
     /// Books the failures of a phase on the members.
     fn judge_failures(&mut self, piece: &mut Piece, reading: bool) -> Judged {
         if !L::REDUNDANT {
+            for Failure { slot, error, .. } in &piece.batch.failures {
+                self.shared.note_gone(*slot, error);
+            }
             return Judged::Final;
         }
         let mut must_end = false;

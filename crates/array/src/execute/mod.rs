@@ -223,6 +223,9 @@ impl<L: Level> ArrayChannel<L> {
                 });
             }
             result => {
+                if let Err((_, failure)) = &result {
+                    self.shared.note_gone(slot, &failure.error);
+                }
                 let result = result.map_err(|(_, failure)| failure.at_its_member());
                 self.ready.push(Completion { tag, buffer, result });
             }

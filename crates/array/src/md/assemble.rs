@@ -17,10 +17,11 @@
 
 use std::fmt;
 
+use super::usability::is_whole;
 use super::{
     BitmapHeader, Features, Layout, Level, Reshape, Role, Superblock, TimeStamp, Version, uuid_text,
 };
-use crate::geometry::{Raid0Layout, Raid10Layout};
+use crate::geometry::Raid0Layout;
 
 /// A member as it was found.
 #[derive(Clone, Debug)]
@@ -106,6 +107,8 @@ pub enum Start {
     Ready,
     /// It may be read and not written.
     ReadOnly(Vec<String>),
+    /// It may be read, and written only with force: the reasons say what may be lost.
+    ReadOnlyOrForce(Vec<String>),
     /// It may with force, and the reasons say what may be lost.
     NeedsForce(Vec<String>),
     /// It cannot.
@@ -117,6 +120,7 @@ impl fmt::Display for Start {
         let (verdict, reasons) = match self {
             Start::Ready => return f.write_str("ready"),
             Start::ReadOnly(reasons) => ("read-only", reasons),
+            Start::ReadOnlyOrForce(reasons) => ("read-only, or needs --force", reasons),
             Start::NeedsForce(reasons) => ("needs --force", reasons),
             Start::Refused(reasons) => ("refused", reasons),
         };
@@ -315,6 +319,8 @@ struct Sorting<'a> {
     journals: Vec<usize>,
     left_out: Vec<LeftOut>,
     notes: Vec<String>,
+    /// Members that may be older than the rest, and that nothing can stand in for.
+    behind: Vec<String>,
     /// Why the array cannot start.
     conflicts: Vec<String>,
     undecided: Vec<(usize, usize)>,
@@ -332,6 +338,7 @@ impl<'a> Sorting<'a> {
             journals: Vec::new(),
             left_out,
             notes: Vec::new(),
+            behind: Vec::new(),
             conflicts: Vec::new(),
             undecided: Vec::new(),
         }
@@ -361,7 +368,14 @@ impl<'a> Sorting<'a> {
             }
             return;
         }
-        if behind > 1 {
+        let is_active = matches!(own.role(), Role::Active(_));
+        if behind > 1 && is_active && !own.level.is_redundant() {
+            self.behind.push(format!(
+                "{}: its events are {}, those of {newest_name} {}: what it holds may be older than \
+                the rest, and nothing can stand in for it (--force --read-only looks at it first)",
+                candidate.name, own.events, master.events
+            ));
+        } else if behind > 1 {
             let reason = format!(
                 "is stale: its events are {}, those of {newest_name} {}; it has to be brought up \
                 to date before it counts again",
@@ -599,6 +613,9 @@ impl<'a> Sorting<'a> {
             return Start::ReadOnly(read_only);
         }
 
+        if !self.behind.is_empty() {
+            return Start::NeedsForce(self.behind.clone());
+        }
         let degraded = self.slots.iter().filter(|slot| slot.present().is_none()).count();
         let closes_write_hole = master.level == Level::Raid5 && master.features.has_ppl();
         if master.level.parity_count() > 0
@@ -621,11 +638,8 @@ impl<'a> Sorting<'a> {
         let (master, slots) = (self.master(), &self.slots[..disks]);
         let missing: Vec<usize> =
             (0..slots.len()).filter(|&role| slots[role].present().is_none()).collect();
-        let enough = match (master.level, layout) {
-            (Level::Raid1, _) => missing.len() < slots.len(),
-            (_, Layout::Raid10(layout)) => every_chunk_has_a_copy(layout, slots),
-            (level, _) => missing.len() <= level.parity_count() as usize,
-        };
+        let enough =
+            is_whole(master.level, layout, disks, |place| slots[place].present().is_some());
         if enough {
             return None;
         }
@@ -676,18 +690,6 @@ fn difference(master: &Superblock, own: &Superblock) -> Option<(&'static str, St
         ("raid_disks", own.raid_disks.to_string(), master.raid_disks.to_string()),
     ];
     pairs.into_iter().find(|(_, own, master)| own != master)
-}
-
-/// Whether some member of each chunk's copies is there. The pattern of copies repeats after as many
-/// chunks as there are members.
-fn every_chunk_has_a_copy(layout: Raid10Layout, slots: &[Slot]) -> bool {
-    let (count, near, far) = (slots.len(), layout.near as usize, layout.far as usize);
-    (0..count).all(|chunk| {
-        (0..near).any(|copy| {
-            let first = (chunk * near + copy) % count;
-            (0..far).any(|repeat| slots[(first + repeat * near) % count].present().is_some())
-        })
-    })
 }
 
 /// Whether the two layouts of level 0 put any chunk of members with these sizes in different

@@ -11,6 +11,7 @@
 //!   ppl          parity of the stripes that were being written
 //!   reshape      where an array has which of two shapes
 //!   assemble     from the superblocks of several members: what is there, what is missing, may it start
+//!   usability    whether an array can be read and written with the members that it has
 //! ```
 //!
 //! Nothing here does I/O, reads a clock or draws a random number. Every decoder takes any bytes: it
@@ -25,6 +26,7 @@ mod layout;
 mod ppl;
 mod reshape;
 mod superblock;
+mod usability;
 mod version0;
 
 use std::fmt;
@@ -41,6 +43,7 @@ pub use reshape::{Reshape, Shape};
 pub use superblock::{
     ChecksumVerdict, Features, Level, PplArea, Role, Superblock, TimeStamp, Version,
 };
+pub use usability::Usability;
 
 /// What is wrong with bytes that should have been one of md's structures.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -53,7 +53,7 @@ use facts::{Facts, RecordedState};
 pub(crate) use log::{LogWriter, Logged};
 use looks::Fence;
 pub use running::{Running, Status};
-pub use start::{StartOptions, examine, start};
+pub use start::{StartOptions, check, examine, start};
 pub(crate) use update::MetadataUpdate;
 use update::UpdateOutcome;
 use write_intent::WriteIntentBitmap;

@@ -7,6 +7,7 @@ use block::{
     Blocking, Channel, Device, Emulated, Error, ErrorKind, Extents, Info, Node, Reactor,
     SECTOR_BYTES,
 };
+use reactor::since_boot;
 
 use super::facts::superblock_of;
 use super::looks::Looks;
@@ -15,7 +16,7 @@ use super::writer::HasMetadata;
 use super::{Metadata, MetadataDevice, MetadataWriter, start, watch};
 use crate::device::ArrayDevice;
 use crate::health::Snapshot;
-use crate::md::{Assembly, Features, Role, Superblock};
+use crate::md::{Assembly, Features, Role, Superblock, Usability};
 use crate::sync::{Control, NewDevice, Ranges};
 use crate::{Level, MemberState};
 
@@ -44,6 +45,8 @@ pub struct Status {
     pub dirty_regions: Option<u64>,
     /// Why metadata cannot be written any more, if so. Nothing else is written then either.
     pub broken: Option<String>,
+    /// What can be done with it.
+    pub usability: Usability,
 }
 
 impl Status {
@@ -113,23 +116,41 @@ impl Running {
     #[must_use]
     pub fn status(&self) -> Status {
         let members = self.control.snapshot();
-        match &self.with_metadata {
-            Some(with_metadata) => {
-                let state = with_metadata.metadata().state();
-                Status {
-                    members,
-                    is_active: state.is_active,
-                    events: state.events,
-                    dirty_regions: state
-                        .write_intent
-                        .as_ref()
-                        .map(|write_intent| write_intent.bitmap().dirty_count()),
-                    broken: state.broken.clone(),
-                }
-            }
-            None => {
-                Status { members, is_active: false, events: 0, dirty_regions: None, broken: None }
-            }
+        let mut status = Status {
+            usability: self.usability(&members),
+            members,
+            is_active: false,
+            events: 0,
+            dirty_regions: None,
+            broken: None,
+        };
+        if let Some(with_metadata) = &self.with_metadata {
+            let state = with_metadata.metadata().state();
+            status.is_active = state.is_active;
+            status.events = state.events;
+            status.dirty_regions =
+                state.write_intent.as_ref().map(|noted| noted.bitmap().dirty_count());
+            status.broken.clone_from(&state.broken);
+        }
+        if let (Usability::Writable { missing }, Some(_)) = (&status.usability, &status.broken) {
+            status.usability = Usability::Readable { missing: missing.clone() };
+        }
+        status
+    }
+
+    fn usability(&self, members: &Snapshot) -> Usability {
+        let states = members.members.iter().enumerate();
+        let missing: Vec<usize> = states
+            .filter(|(_, state)| **state != MemberState::InSync)
+            .map(|(place, _)| place)
+            .collect();
+        if !self.assembly.makes_up_for(&missing) {
+            return Usability::Failed { missing };
+        }
+        if self.device.info().read_only {
+            Usability::Readable { missing }
+        } else {
+            Usability::Writable { missing }
         }
     }
 
@@ -286,6 +307,60 @@ impl Running {
         device_uuid: [u8; 16],
         reactor: &Reactor,
     ) -> Result<NewDevice, Error> {
+        let before = self.before(&**device, reactor)?;
+        let (with_metadata, spare) = self.spare_of(device, before.as_ref(), device_uuid)?;
+        let metadata = with_metadata.metadata();
+        if let Some(lease) = spare.whole.lease() {
+            if before.is_none_or(|before| !metadata.wrote(&before)) {
+                watch(&[&spare.whole], reactor)?;
+            }
+            metadata.state().share();
+            Looks::look_now(metadata, &**with_metadata, reactor)?;
+            // The right that the look has found to be ours still, or one that was before it.
+            let until = metadata.writes_until().filter(|until| *until > since_boot());
+            let until = until.ok_or_else(|| {
+                let text = format!(
+                    "{}: nothing was written to it: the members did not tell in time whether \
+                    the array is still this server's; try again",
+                    spare.name
+                );
+                Error::new(ErrorKind::TimedOut, text)
+            })?;
+            lease.limit(until);
+        }
+        write_spare(&spare, metadata, reactor)?;
+        Ok(take_spare(metadata, spare))
+    }
+
+    /// Takes a device that is a spare of this array by its own superblock, for [`Control`]. Nothing
+    /// is written to it before it gets a place, or the others are told of a change.
+    ///
+    /// # Errors
+    /// As [`Running::make_spare`], and what kept it from being read.
+    pub fn keep_spare(
+        &self,
+        device: &Arc<dyn Device>,
+        reactor: &Reactor,
+    ) -> Result<NewDevice, Error> {
+        let before = self.before(&**device, reactor)?.filter(|before| before.role() == Role::Spare);
+        let Some(before) = before else {
+            let text = format!("{}: it is no spare of the array any more", device.describe());
+            return Err(Error::new(ErrorKind::Invalid, text));
+        };
+        let (with_metadata, spare) = self.spare_of(device, Some(&before), before.device_uuid)?;
+        let new_device = take_spare(with_metadata.metadata(), spare);
+        with_metadata.metadata().state().limit_leases();
+        Ok(new_device)
+    }
+
+    /// What a device becomes as a spare of this array, whose metadata come with it. Nothing is
+    /// written.
+    fn spare_of(
+        &self,
+        device: &Arc<dyn Device>,
+        before: Option<&Superblock>,
+        device_uuid: [u8; 16],
+    ) -> Result<(&Arc<dyn HasMetadata>, MetadataDevice), Error> {
         let name = device.describe().to_string();
         let refuse =
             |reason: &str| Err(Error::new(ErrorKind::Invalid, format!("{name}: {reason}")));
@@ -295,9 +370,8 @@ impl Running {
         let device = Emulated::over(Arc::clone(device));
         let block = u64::from(device.info().block_bytes);
         let sectors = device.info().size_bytes / SECTOR_BYTES;
-        let before = self.before(&*device, reactor)?;
         let metadata = with_metadata.metadata();
-        let serving = before.as_ref().and_then(|before| metadata.slot_of(&before.device_uuid));
+        let serving = before.and_then(|before| metadata.slot_of(&before.device_uuid));
         if let Some(slot) = serving.filter(|&slot| {
             !matches!(
                 self.control.snapshot().members[slot],
@@ -309,9 +383,8 @@ impl Running {
             ));
         }
         let template = metadata.template();
-        let data_offset = before
-            .as_ref()
-            .map_or(template.data_offset_sectors, |before| before.data_offset_sectors);
+        let data_offset =
+            before.map_or(template.data_offset_sectors, |before| before.data_offset_sectors);
         if template.super_offset_sectors > data_offset || block > 4096 {
             return refuse(
                 "only version 1.1 and 1.2 take new members, on devices with blocks of at most 4 KiB",
@@ -326,11 +399,13 @@ impl Running {
         if !(data_offset * SECTOR_BYTES).is_multiple_of(block) {
             return refuse("its blocks are larger than those that the array's data are aligned to");
         }
-        let new_device =
-            NewDevice { device: Arc::clone(&device), data_offset: data_offset * SECTOR_BYTES };
-        self.control.check_fits(&new_device)?;
+        let fits = NewDevice {
+            device: Arc::clone(&device),
+            data_offset: data_offset * SECTOR_BYTES,
+        };
+        self.control.check_fits(&fits)?;
         let mut fresh = Superblock {
-            device_uuid: before.as_ref().map_or(device_uuid, |before| before.device_uuid),
+            device_uuid: before.map_or(device_uuid, |before| before.device_uuid),
             data_offset_sectors: data_offset,
             data_size_sectors: sectors - data_offset,
             features: template.features.without(Features::BAD_BLOCKS),
@@ -345,29 +420,26 @@ impl Running {
                 "its data cannot begin where they began when it was a member: {problem}"
             ));
         }
-        fresh.member_number = metadata.free_number(before.as_ref());
+        fresh.member_number = metadata.free_number(before);
         let spare = MetadataDevice {
-            whole: Arc::clone(&device),
+            whole: device,
             name,
             superblock: fresh,
             corrected_before: 0,
             is_fresh: false,
             is_out: false,
         };
-        if spare.whole.lease().is_some() {
-            if before.is_none_or(|before| !metadata.wrote(&before)) {
-                watch(&[&spare.whole], reactor)?;
-            }
-            metadata.state().share();
-            if let (Some(lease), Some(until)) = (spare.whole.lease(), metadata.writes_until()) {
-                lease.limit(until);
-            }
-            Looks::look_now(metadata, &**with_metadata, reactor)?;
-        }
-        write_spare(&spare, metadata, reactor)?;
-        metadata.state().devices.push(spare);
-        Ok(new_device)
+        Ok((with_metadata, spare))
     }
+}
+
+fn take_spare(metadata: &Metadata, spare: MetadataDevice) -> NewDevice {
+    let new_device = NewDevice {
+        device: Arc::clone(&spare.whole),
+        data_offset: spare.superblock.data_offset_sectors * SECTOR_BYTES,
+    };
+    metadata.state().devices.push(spare);
+    new_device
 }
 
 /// Writes what a spare carries: its superblock and an empty bad-block log. Bitmap and log come with

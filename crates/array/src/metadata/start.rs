@@ -97,11 +97,12 @@ pub fn examine(
         .max_by_key(|(_, superblock)| (is_correct(superblock), superblock.created));
     let Some((version, superblock)) = newest else { return Ok(None) };
     let bitmap = match bitmap_offset(&superblock) {
-        Some(place) => {
-            let bytes = read(&mut channel, device, place, SUPERBLOCK_BYTES)
-                .map_err(|error| error.at(name))?;
-            BitmapHeader::decode_for(version, &bytes).ok()
-        }
+        Some(place) => match read(&mut channel, device, place, SUPERBLOCK_BYTES) {
+            Ok(bytes) => BitmapHeader::decode_for(version, &bytes).ok(),
+            // As one that makes no sense.
+            Err(error) if error.kind() == ErrorKind::Media => None,
+            Err(error) => return Err(error.at(name)),
+        },
         None => None,
     };
     Ok(Some(Candidate { name: name.to_owned(), size_sectors, version, superblock, bitmap }))
@@ -143,6 +144,8 @@ struct StartMember {
     lost: Ranges,
     /// Its superblock counts for all.
     is_newest: bool,
+    /// What of its metadata is damaged, and what is done without it.
+    damage: Option<String>,
 }
 
 impl StartMember {
@@ -165,6 +168,45 @@ pub fn start(
     options: &StartOptions,
     reactor: &Reactor,
 ) -> Result<Running, Error> {
+    open(assembly, devices, options, Purpose::Start, reactor)
+}
+
+/// Whether [`start`] would start the array, from members that are open for reading at least.
+/// Nothing is written, and nothing is kept open.
+///
+/// # Errors
+/// As [`start`]; members are called as the candidates are.
+pub fn check(
+    assembly: &Assembly,
+    candidates: &[Candidate],
+    devices: &[Option<Arc<dyn Device>>],
+    options: &StartOptions,
+    reactor: &Reactor,
+) -> Result<(), Error> {
+    open(assembly, devices, options, Purpose::Look(candidates), reactor).map(drop)
+}
+
+/// What members are opened for.
+#[derive(Clone, Copy)]
+enum Purpose<'a> {
+    Start,
+    /// To find out whether it could be started: nothing is written.
+    Look(&'a [Candidate]),
+}
+
+impl Purpose<'_> {
+    fn is_start(self) -> bool {
+        matches!(self, Purpose::Start)
+    }
+}
+
+fn open(
+    assembly: &Assembly,
+    devices: &[Option<Arc<dyn Device>>],
+    options: &StartOptions,
+    purpose: Purpose<'_>,
+    reactor: &Reactor,
+) -> Result<Running, Error> {
     check_start(assembly, options)?;
     let count = assembly.slots.len();
     if options.freedom.is_some() {
@@ -184,7 +226,7 @@ pub fn start(
     }
     let mut members = Vec::new();
     for slot in &assembly.slots {
-        members.push(open_member(slot, assembly, devices, options, reactor)?);
+        members.push(open_member(slot, assembly, devices, options, purpose, reactor)?);
     }
     let Some(master) = members
         .iter()
@@ -195,6 +237,9 @@ pub fn start(
         return Err(refused("no member is there".to_owned()));
     };
     members.iter_mut().flatten().for_each(|member| follow(&mut member.superblock, &master));
+    let mut assembly = assembly.clone();
+    assembly.notes.extend(members.iter().flatten().filter_map(|member| member.damage.clone()));
+    let assembly = &assembly;
     if let Some(reshape) = &assembly.reshape {
         return two_shapes(reshape, assembly, &master, &members);
     }
@@ -268,7 +313,7 @@ pub fn start(
                     let text = "it took too long to look at the members: start again";
                     return Err(refused(text.to_owned()));
                 }
-                replay_logs(&level, assembly, &master, &mut members, options)?
+                replay_logs(&level, assembly, &master, &mut members, options, purpose)?
             } else {
                 None
             };
@@ -455,11 +500,15 @@ fn check_start(assembly: &Assembly, options: &StartOptions) -> Result<(), Error>
         }
         md::Start::Ready => return Ok(()),
         md::Start::ReadOnly(_) if options.read_only => return Ok(()),
+        md::Start::ReadOnlyOrForce(_) if options.read_only || options.force => return Ok(()),
         md::Start::NeedsForce(_) if options.force => return Ok(()),
         md::Start::ReadOnly(reasons) => format!(
             "it may only be read (--read-only, or an overlay over it): {}",
             reasons.join("; ")
         ),
+        md::Start::ReadOnlyOrForce(reasons) => {
+            format!("only with --read-only or --force: {}", reasons.join("; "))
+        }
         md::Start::NeedsForce(reasons) => format!("only with --force: {}", reasons.join("; ")),
         md::Start::Refused(reasons) => reasons.join("; "),
     };
@@ -485,6 +534,7 @@ fn open_member(
     assembly: &Assembly,
     devices: &[Option<Arc<dyn Device>>],
     options: &StartOptions,
+    purpose: Purpose<'_>,
     reactor: &Reactor,
 ) -> Result<Option<StartMember>, Error> {
     let (used, recovered) = match slot {
@@ -496,7 +546,10 @@ fn open_member(
     let device = device.ok_or_else(|| {
         refused(format!("the device of candidate {} was not given", used.candidate))
     })?;
-    let name = device.describe().to_string();
+    let name = match purpose {
+        Purpose::Start => device.describe().to_string(),
+        Purpose::Look(candidates) => candidates[used.candidate].name.clone(),
+    };
     // All that is written to metadata is durable when it is done.
     let device =
         if options.read_only { Arc::clone(device) } else { Emulated::over(Arc::clone(device)) };
@@ -523,11 +576,25 @@ fn open_member(
     {
         return Err(misplaced("the superblock (super_offset)", superblock_at));
     }
-    if device.info().read_only && !options.read_only {
+    if device.info().read_only && !options.read_only && purpose.is_start() {
         return Err(refused(format!("{name}: is read-only: start the array read-only")));
     }
     let mut channel = Blocking::open(&*device, reactor)?;
-    let lost = bad_blocks(&mut channel, &*device, &superblock).map_err(|error| error.at(&name))?;
+    let (lost, damage) = match bad_blocks(&mut channel, &*device, &superblock) {
+        Ok(lost) => (lost, None),
+        Err(error) if options.read_only || options.force => {
+            let without = "what it named may read as data";
+            (
+                Ranges::none(),
+                Some(format!("{name}: the bad-block log is left out, {without}: {error}")),
+            )
+        }
+        Err(error) => {
+            let advice = "what it named would read as data: --read-only reads the array without it, \
+                --force goes on without it";
+            return Err(refused(format!("{name}: the bad-block log: {error}; {advice}")));
+        }
+    };
     let member_bytes = assembly.size_sectors * SECTOR_BYTES;
     let unrecovered = recovered.map_or(Ranges::none(), |sector| {
         Ranges::one(sector.saturating_mul(SECTOR_BYTES).min(member_bytes)..member_bytes)
@@ -542,6 +609,7 @@ fn open_member(
         unrecovered,
         lost,
         is_newest,
+        damage,
     }))
 }
 
@@ -583,6 +651,7 @@ fn replay_logs(
     master: &Superblock,
     members: &mut [Option<StartMember>],
     options: &StartOptions,
+    purpose: Purpose<'_>,
 ) -> Result<Option<LogWriter>, Error> {
     if options.read_only {
         return Ok(None);
@@ -611,6 +680,9 @@ fn replay_logs(
         let sector =
             superblock.super_offset_sectors.saturating_add_signed(area.offset_sectors.into());
         areas.push(Some(read(channel, &**device, sector * SECTOR_BYTES, length)?));
+    }
+    if !purpose.is_start() {
+        return Ok(None);
     }
     for (role, area) in areas.iter().enumerate() {
         let Some(area) = area else { continue };
@@ -642,11 +714,14 @@ fn replay_logs(
     Ok(Some(LogWriter::new(geometry, &master.set_uuid, generation)))
 }
 
-/// The ranges that a dirty array has to resync, and the bitmap to go on with.
+/// The ranges that a dirty array has to resync, and the bitmap to go on with. One that cannot be
+/// kept up is left out where `may_do_without`: its events fall behind, so it is not used later
+/// either.
 fn resync_of<L: Level>(
     level: &L,
     assembly: &Assembly,
     members: &mut [Option<StartMember>],
+    may_do_without: bool,
 ) -> Result<(Ranges, Option<WriteIntentBitmap>), Error> {
     let newest = members.iter_mut().flatten().max_by_key(|member| member.age());
     let Some(newest) = newest else { return Ok((Ranges::none(), None)) };
@@ -656,15 +731,18 @@ fn resync_of<L: Level>(
     let area = (newest.superblock.data_offset_sectors * SECTOR_BYTES).saturating_sub(place);
     let longest =
         if area == 0 { newest.device.info().size_bytes.saturating_sub(place) } else { area };
-    let head = read(&mut newest.channel, &*newest.device, place, SUPERBLOCK_BYTES)?;
-    // A bitmap that makes no sense is left alone: its events fall behind, so it is not used later
-    // either.
+    let head = match read(&mut newest.channel, &*newest.device, place, SUPERBLOCK_BYTES) {
+        Err(error) if error.kind() == ErrorKind::Media => return Ok((whole, None)),
+        head => head?,
+    };
+    // A bitmap that makes no sense is left alone.
     let Ok(header) = BitmapHeader::decode(&head) else { return Ok((whole, None)) };
     if header.version != 4 {
-        return Err(refused(format!(
-            "{}: the bitmap's version is {}; only 4 can be kept up",
-            newest.name, header.version
-        )));
+        return if may_do_without {
+            Ok((whole, None))
+        } else {
+            Err(unkept_version(newest, &header))
+        };
     }
     if header.size_bytes().next_multiple_of(4096) > longest {
         return Ok((whole, None));
@@ -691,6 +769,16 @@ fn resync_of<L: Level>(
     Ok((if assembly.clean { Ranges::none() } else { unrecovered }, Some(write_intent)))
 }
 
+const WITHOUT_BITMAP: &str = "--read-only reads the array, --force goes on without the bitmap";
+
+fn unkept_version(member: &StartMember, header: &BitmapHeader) -> Error {
+    let StartMember { name, .. } = member;
+    refused(format!(
+        "{name}: the bitmap's version is {}; only 4 can be kept up: {WITHOUT_BITMAP}",
+        header.version
+    ))
+}
+
 fn finish<L: Level>(
     level: L,
     assembly: &Assembly,
@@ -699,8 +787,8 @@ fn finish<L: Level>(
     log: Option<LogWriter>,
     options: &StartOptions,
 ) -> Result<Running, Error> {
-    let (mut resync, write_intent) = if L::REDUNDANT {
-        resync_of(&level, assembly, &mut members)?
+    let (mut resync, mut write_intent) = if L::REDUNDANT {
+        resync_of(&level, assembly, &mut members, options.read_only || options.force)?
     } else {
         (Ranges::none(), None)
     };
@@ -730,15 +818,23 @@ fn finish<L: Level>(
         }
     }
     let keeps_metadata = L::REDUNDANT && !options.read_only;
+    let mut problem = None;
     if let Some(write_intent) = write_intent.as_ref().filter(|_| keeps_metadata) {
         for StartMember { device, name, superblock, .. } in members.iter().flatten() {
-            if let Some(problem) = superblock.area_problem(
+            if let Some(found) = superblock.area_problem(
                 device.info().size_bytes / SECTOR_BYTES,
                 write_intent.bitmap_sectors(),
             ) {
-                return Err(refused(format!("{name}: {problem}")));
+                problem = Some(format!("{name}: {found}"));
             }
         }
+    }
+    match problem {
+        Some(problem) if !options.force => {
+            return Err(refused(format!("{problem}: {WITHOUT_BITMAP}")));
+        }
+        Some(_) => write_intent = None,
+        None => (),
     }
     let metadata =
         keeps_metadata.then(|| metadata(assembly, master, &members, write_intent, log, options));

@@ -1,5 +1,6 @@
 //! Acting on an array while it runs, from any thread.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -153,11 +154,23 @@ impl Control {
     /// [`ErrorKind::Invalid`] for a slot that does not exist or has no member in service,
     /// [`ErrorKind::Busy`] when data would be lost.
     pub fn fail(&self, member: usize) -> Result<(), Error> {
+        self.take_out(member, None)
+    }
+
+    /// The same for a reason, which is told of the member.
+    ///
+    /// # Errors
+    /// As [`Control::fail`].
+    pub fn fail_for(&self, member: usize, reason: &str) -> Result<(), Error> {
+        self.take_out(member, Some(&reason))
+    }
+
+    fn take_out(&self, member: usize, cause: Option<&dyn fmt::Display>) -> Result<(), Error> {
         self.check_slot(member)?;
         if self.health().member_in(member).is_none() {
             return Err(Error::new(ErrorKind::Invalid, format!("member {member} is out already")));
         }
-        if self.health().fail(member, None, None, |missing| {
+        if self.health().fail(member, None, cause, |missing| {
             self.core.is_redundant() && self.core.holds_all(missing).is_ok()
         }) {
             return Ok(());

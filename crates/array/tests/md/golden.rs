@@ -411,6 +411,7 @@ fn summary(candidates: &[Candidate]) -> String {
     let start = match assembly.start {
         Start::Ready => "ready",
         Start::ReadOnly(_) => "read-only",
+        Start::ReadOnlyOrForce(_) => "read-only, or force",
         Start::NeedsForce(_) => "needs force",
         Start::Refused(_) => "refused",
     };

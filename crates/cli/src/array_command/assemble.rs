@@ -140,6 +140,7 @@ fn document(group: &Group, opening: Opening<'_>) -> Value {
     let (verdict, reasons): (&str, &[String]) = match &assembly.start {
         Start::Ready => ("ready", &[]),
         Start::ReadOnly(reasons) => ("read-only", reasons),
+        Start::ReadOnlyOrForce(reasons) => ("read-only-or-force", reasons),
         Start::NeedsForce(reasons) => ("needs-force", reasons),
         Start::Refused(reasons) => ("refused", reasons),
     };

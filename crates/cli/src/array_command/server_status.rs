@@ -24,11 +24,7 @@ pub(crate) fn worst(status: &Status) -> State {
 
 /// In one or two words.
 pub(super) fn state(status: &Status) -> String {
-    let state = match worst(status) {
-        State::Online => "online",
-        State::Degraded => "degraded",
-        State::Unusable => "unusable",
-    };
+    let state = worst(status).name();
     match status.arrays.iter().find_map(|array| array.work.as_ref()) {
         Some(work) => format!(
             "{state}, {} {:.0} %",

@@ -223,6 +223,7 @@ fn open(runtime: &Runtime, settings: Settings) -> Result<Arc<Server>, host::Erro
 /// Something to be read from it for each signal to end.
 fn signals() -> Result<UnixStream, Failure> {
     let failed = |error: io::Error| Failure::failed(format!("setting up for signals: {error}"));
+    crate::signals::outlive_stray().map_err(failed)?;
     let (reader, writer) = UnixStream::pair().map_err(failed)?;
     for signal in crate::signals::to_end() {
         signal_hook::low_level::pipe::register(signal, writer.try_clone().map_err(failed)?)

@@ -29,12 +29,16 @@ pub(super) fn text(Latest { statuses, silent }: &Latest) -> String {
     for name in silent {
         page.figure("raidloom_up", &[("array", name)], 0);
     }
-    page.family("raidloom_degraded", "gauge", "0 all members, 1 without some, 2 unusable");
+    page.family(
+        "raidloom_degraded",
+        "gauge",
+        "0 all members, 1 without some, 2 unusable or failed",
+    );
     for one in statuses {
         let worst = match worst(one) {
             State::Online => 0,
             State::Degraded => 1,
-            State::Unusable => 2,
+            State::Unusable | State::Failed => 2,
         };
         page.figure("raidloom_degraded", &[("array", &one.name)], worst);
     }

@@ -36,8 +36,10 @@ pub(super) enum Kind {
     Degraded,
     /// An array has all of its members again.
     Online,
-    /// An array cannot go on.
+    /// An array is not written any more.
     Unusable,
+    /// An array has lost too many members: it can be neither read nor written as a whole.
+    Failed,
     /// A cache is in trouble.
     CacheFailing,
     /// What the server has written down itself: a member that failed, work that ended.
@@ -53,6 +55,7 @@ impl Kind {
             Kind::Degraded => "degraded",
             Kind::Online => "online",
             Kind::Unusable => "unusable",
+            Kind::Failed => "failed",
             Kind::CacheFailing => "cache-failing",
             Kind::Event => "event",
         }
@@ -136,7 +139,8 @@ pub(super) fn since(
             let (kind, what) = match state {
                 State::Online => (Kind::Online, "all members are there"),
                 State::Degraded => (Kind::Degraded, "it goes on without all of its members"),
-                State::Unusable => (Kind::Unusable, "too many members are missing"),
+                State::Unusable => (Kind::Unusable, "nothing is written to it any more"),
+                State::Failed => (Kind::Failed, "too many members are missing: data are not there"),
             };
             let slots: Vec<String> = status
                 .arrays
@@ -207,6 +211,7 @@ mod tests {
         let slots = if state == "online" { "[UU]" } else { "[U_]" };
         let array = json!({
             "name": "data", "array_uuid": "0:0:0:0", "state": state, "is_running": true,
+            "is_readable": state != "failed", "is_writable": state != "failed",
             "level": "raid1", "layout": null, "chunk_bytes": 0, "size_bytes": 1, "metadata": "1.2",
             "is_clean": true, "events": 1, "slots": slots, "members": [], "work": null, "notes": []
         });
@@ -272,9 +277,13 @@ mod tests {
 
     #[test]
     fn a_server_that_is_degraded_when_it_is_seen_first_is_told_of() {
-        let (notices, _) = since(&Seen::default(), &[status("unusable", &[], None)], &[], &[]);
-        let kinds: Vec<Kind> = notices.iter().map(|one| one.kind).collect();
-        assert_eq!(kinds, [Kind::Started, Kind::Unusable]);
+        for (state, kind) in
+            [("degraded", Kind::Degraded), ("unusable", Kind::Unusable), ("failed", Kind::Failed)]
+        {
+            let (notices, _) = since(&Seen::default(), &[status(state, &[], None)], &[], &[]);
+            let kinds: Vec<Kind> = notices.iter().map(|one| one.kind).collect();
+            assert_eq!(kinds, [Kind::Started, kind]);
+        }
     }
 
     /// A server that is busy has not ended, and when it answers again nothing has happened.

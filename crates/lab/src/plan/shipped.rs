@@ -74,7 +74,7 @@ pub(super) fn read(given: &Path) -> Result<(String, String), Error> {
             )));
         }
     }
-    let text = fs::read_to_string(given)
+    let text = host::files::read_named_text(given)
         .map_err(|error| Error::usage(format!("reading the plan {origin}: {error}")))?;
     Ok((origin, text))
 }
