@@ -60,7 +60,8 @@ pub fn find(guard: &Guard, paths: &[PathBuf]) -> Found {
                     candidates.push(candidate);
                     sources.push(path.clone());
                 }
-                None => found.without.push(path.clone()),
+                None if examined.damaged.is_empty() => found.without.push(path.clone()),
+                None => found.passed_over.push(examined.no_superblock_text()),
             },
             Err(error) => found.passed_over.push(error.to_string()),
         }

@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use array::md::{Version, uuid_text};
+use array::md::uuid_text;
 
 use super::{Examined, SECTOR_BYTES, SUPERBLOCK_BYTES, bitmap_offset, examine};
 use host::Error;
@@ -30,11 +30,7 @@ pub fn destroy(guard: &Guard, paths: &[PathBuf]) -> Result<Vec<Erased>, Error> {
     let examined: Vec<Examined> =
         paths.iter().map(|path| examine(guard, path)).collect::<Result<_, _>>()?;
     if let Some(none) = examined.iter().find(|examined| examined.found.is_empty()) {
-        return Err(Error::usage(format!(
-            "{}: no md superblock of version {} on it",
-            none.path.display(),
-            Version::ALL_TEXT
-        )));
+        return Err(Error::usage(none.no_superblock_text()));
     }
     let uuids =
         |examined: &Examined| examined.candidate().map(|candidate| candidate.superblock.set_uuid);

@@ -34,6 +34,8 @@ pub struct Examined {
     pub size_bytes: u64,
     /// Its superblocks: none on what is no member, more than one where an old one was left behind.
     pub found: Vec<Found>,
+    /// Superblocks that are there and cannot be decoded: where they lie, and what is wrong.
+    pub damaged: Vec<(Version, md::Problem)>,
 }
 
 /// Reads the superblocks of one file or device. It is opened for reading only, without regard to
@@ -49,19 +51,20 @@ pub fn examine(guard: &Guard, path: &Path) -> Result<Examined, Error> {
     };
     let size_bytes = size_of(&file).map_err(failed)?;
     let member_sectors = size_bytes / SECTOR_BYTES;
-    let mut found = Vec::new();
+    let (mut found, mut damaged) = (Vec::new(), Vec::new());
     for version in Version::ALL {
         let Some(offset) = version.offset_sectors(member_sectors) else { continue };
-        let bytes = read_up_to(&file, offset * SECTOR_BYTES, SUPERBLOCK_BYTES).map_err(failed)?;
+        let bytes = read_again(&file, offset * SECTOR_BYTES).map_err(failed)?;
         let Ok(superblock) = Superblock::decode_as(version, &bytes, member_sectors) else {
+            let problem = Superblock::damage(&bytes).filter(|_| version != Version::V0_90);
+            damaged.extend(problem.map(|problem| (version, problem)));
             continue;
         };
         let problems =
             superblock.problems(version, member_sectors).iter().map(ToString::to_string).collect();
         let bitmap = match bitmap_offset(&superblock, offset) {
             Some(offset) => {
-                let bytes =
-                    read_up_to(&file, offset * SECTOR_BYTES, SUPERBLOCK_BYTES).map_err(failed)?;
+                let bytes = read_again(&file, offset * SECTOR_BYTES).map_err(failed)?;
                 BitmapHeader::decode_for(version, &bytes).ok()
             }
             None => None,
@@ -74,7 +77,13 @@ pub fn examine(guard: &Guard, path: &Path) -> Result<Examined, Error> {
             bitmap,
         });
     }
-    Ok(Examined { path: path.to_owned(), size_bytes, found })
+    Ok(Examined { path: path.to_owned(), size_bytes, found, damaged })
+}
+
+/// What a superblock may take up. What cannot be read is tried once more.
+fn read_again(file: &fs::File, offset: u64) -> io::Result<Vec<u8>> {
+    let read = || read_up_to(file, offset, SUPERBLOCK_BYTES);
+    read().or_else(|_| read())
 }
 
 /// The sector on the member at which the superblock says that a bitmap lies.
@@ -87,6 +96,18 @@ pub(super) fn bitmap_offset(superblock: &Superblock, superblock_sector: u64) -> 
 }
 
 impl Examined {
+    /// Why there is nothing to go by, of what has no superblock that can be read.
+    #[must_use]
+    pub fn no_superblock_text(&self) -> String {
+        let path = self.path.display();
+        match self.damaged.first() {
+            Some((version, problem)) => {
+                format!("{path}: its superblock of version {version} is damaged: {problem}")
+            }
+            None => format!("{path}: no md superblock of version {} on it", Version::ALL_TEXT),
+        }
+    }
+
     /// The member for assembling, by the superblock that was written last where there are several.
     #[must_use]
     pub fn candidate(&self) -> Option<Candidate> {

@@ -21,6 +21,8 @@ pub(crate) trait Core: Send + Sync {
     fn sync_bytes(&self) -> u64;
     fn member_ranges(&self, member: usize, range: Range<u64>) -> Ranges;
     fn holds_all(&self, missing: &MemberSet) -> Result<(), Lost>;
+    /// Makes a member faulty unless data would be lost by it; whether it is now.
+    fn fail_on_request(&self, member: usize) -> bool;
     fn take_busy(&self) -> bool;
     fn open_sync(
         self: Arc<Self>,
@@ -56,6 +58,12 @@ impl<L: Level> Core for Shared<L> {
 
     fn holds_all(&self, missing: &MemberSet) -> Result<(), Lost> {
         self.level.holds_all(missing)
+    }
+
+    fn fail_on_request(&self, member: usize) -> bool {
+        self.fail_member(member, None, None, |missing| {
+            L::REDUNDANT && self.level.holds_all(missing).is_ok()
+        })
     }
 
     fn take_busy(&self) -> bool {
@@ -157,9 +165,7 @@ impl Control {
         if self.health().member_in(member).is_none() {
             return Err(Error::new(ErrorKind::Invalid, format!("member {member} is out already")));
         }
-        if self.health().fail(member, None, None, |missing| {
-            self.core.is_redundant() && self.core.holds_all(missing).is_ok()
-        }) {
+        if self.core.fail_on_request(member) {
             return Ok(());
         }
         Err(Error::new(
