@@ -225,7 +225,9 @@ impl ArrayStatus {
             .chain(assembly.notes.iter().cloned())
             .collect();
         let used = assembly.slots.iter().filter_map(|slot| match slot {
-            Slot::Present(used) | Slot::Recovering { used, .. } => Some(&candidates[used.candidate]),
+            Slot::Present(used) | Slot::Recovering { used, .. } => {
+                Some(&candidates[used.candidate])
+            }
             Slot::Stale { .. } | Slot::Missing => None,
         });
         notes.extend(

@@ -1,6 +1,6 @@
 //! `array examine`: every field of a member's superblocks.
 
-use array::md::{ChecksumVerdict, Features, Role, Superblock, TimeStamp, Version, uuid_text};
+use array::md::{ChecksumVerdict, Features, Role, Superblock, TimeStamp, uuid_text};
 use escape::{Lines, add};
 use host::guard::{Consent, Guard};
 use mdtools::{Examined, Found};
