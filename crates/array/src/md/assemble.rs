@@ -387,7 +387,8 @@ impl<'a> Sorting<'a> {
                 return;
             }
             self.doubts.push(format!(
-                "{}: {events}: what it holds may be older than the rest",
+                "{}: {events}: what it holds may be older than the rest: look at it with \
+                --read-only first",
                 candidate.name
             ));
         }
@@ -674,10 +675,11 @@ fn used(slot: &Slot) -> Option<usize> {
 
 /// Whether a member is a copy from before the newest was written, although its events do not say
 /// so: it has the same events, and members are updated together; or it is dirty with one more, and
-/// the newest is clean since.
+/// the newest is clean since. In seconds: what is below may be the mark of one of two servers that
+/// both tried to be the only one.
 fn is_old_copy(master: &Superblock, own: &Superblock) -> bool {
     let is_level = own.events == master.events || own.events > master.events && master.is_clean();
-    is_level && own.updated < master.updated
+    is_level && own.updated.seconds < master.updated.seconds
 }
 
 /// The first field that two members of one array must have in common and have not: its name and
