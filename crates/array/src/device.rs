@@ -1,5 +1,6 @@
 //! The array as a device: its making, with what it refuses, and what it says about itself.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -72,7 +73,44 @@ impl<L: Level> Shared<L> {
         let may_go = |after: &MemberSet| {
             !L::KEEPS_LAST_COPY || is_gone || self.level.holds_all(after).is_ok()
         };
-        self.health.fail(slot, member, Some(error), may_go)
+        self.fail_member(slot, member, Some(error), may_go)
+    }
+
+    /// As [`Health::fail`], with what follows from it.
+    pub(crate) fn fail_member(
+        &self,
+        slot: usize,
+        member: Option<&Arc<Member>>,
+        cause: Option<&dyn fmt::Display>,
+        may_go: impl FnOnce(&MemberSet) -> bool,
+    ) -> bool {
+        let is_out = self.health.fail(slot, member, cause, may_go);
+        if is_out {
+            self.drop_needless_resync();
+        }
+        is_out
+    }
+
+    /// Where so many members are out that parity is all there is of them, there is nothing to hold
+    /// it against: it is right by definition, as in md. A member that is being rebuilt may have got
+    /// some of it, and is compared when it has all. Some chunks may have two copies as long as any
+    /// two members are left.
+    fn drop_needless_resync(&self) {
+        if L::HAS_COPIES || self.health.resync_ranges().is_empty() {
+            return;
+        }
+        let membership = self.health.membership();
+        let absent = membership.absent;
+        let is_spared = |member: usize| {
+            let mut missing = absent;
+            missing.insert(member) && self.level.holds_all(&missing).is_ok()
+        };
+        if absent.count() > 0
+            && membership.recovering.count() == 0
+            && !(0..membership.members.len()).any(is_spared)
+        {
+            self.health.forget_resync();
+        }
     }
 
     /// Notes that a member is gone where the array does not go on without it.
@@ -330,15 +368,10 @@ impl<L: Level> ArrayDevice<L> {
             .holds_all(&missing)
             .map_err(|lost| Error::new(ErrorKind::Invalid, lost.to_string()))?;
         let busy = AtomicBool::new(false);
-        Ok(ArrayDevice(Arc::new(Shared {
-            level,
-            info,
-            health,
-            rows: Rows::default(),
-            busy,
-            metadata,
-            metadata_version,
-        })))
+        let rows = Rows::default();
+        let shared = Shared { level, info, health, rows, busy, metadata, metadata_version };
+        shared.drop_needless_resync();
+        Ok(ArrayDevice(Arc::new(shared)))
     }
 
     /// The array with its metadata, if they are kept up to date.

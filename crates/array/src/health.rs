@@ -3,12 +3,15 @@
 //! Without redundancy a member's error is the request's error, and no state changes. With
 //! redundancy a member that fails a write or a flush, or that is gone, becomes faulty. A read that
 //! fails with a medium error is tried once more; then its data are made from the other members and
-//! written back. A member with too many such ranges becomes faulty too.
+//! written back. A member with too many such places becomes faulty too: places, not tries, and none
+//! that its bad-block log names.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use block::{Device, ErrorKind};
 use reactor::Ringer;
@@ -69,8 +72,51 @@ impl fmt::Debug for MemberSet {
     }
 }
 
-/// How many ranges of a member may be unreadable before it becomes faulty; md's default.
-pub(crate) const READ_ERRORS_MAX: u32 = 20;
+/// How many places of a member may have turned out to be unreadable of late before it becomes
+/// faulty; md's default.
+pub(crate) const READ_ERRORS_MAX: usize = 20;
+/// The older half of them is forgotten so often, as md halves its count.
+const READ_ERRORS_HALVED: Duration = Duration::from_secs(60 * 60);
+/// So many places are remembered of a member that cannot be done without.
+const READ_ERRORS_REMEMBERED: usize = 1024;
+
+/// The places of a member that could not be read.
+#[derive(Debug, Default)]
+struct ReadErrors {
+    /// Those of late, in bytes of the device, the latest last.
+    recent: VecDeque<Range<u64>>,
+    /// When the older half of them was forgotten last.
+    halved: Duration,
+    /// How many there ever were.
+    total: u32,
+}
+
+impl ReadErrors {
+    /// Notes a place; true when it is one too many. One that is known is not counted again, however
+    /// often it is tried.
+    fn note(&mut self, place: Range<u64>, now: Duration) -> bool {
+        let halvings = now.saturating_sub(self.halved).as_secs() / READ_ERRORS_HALVED.as_secs();
+        if halvings > 0 {
+            let kept = u32::try_from(halvings)
+                .ok()
+                .and_then(|halvings| self.recent.len().checked_shr(halvings))
+                .unwrap_or(0);
+            self.recent.drain(..self.recent.len() - kept);
+            self.halved += READ_ERRORS_HALVED * u32::try_from(halvings).unwrap_or(u32::MAX);
+        }
+        let is_known =
+            self.recent.iter().any(|known| known.start < place.end && place.start < known.end);
+        if is_known {
+            return false;
+        }
+        if self.recent.len() == READ_ERRORS_REMEMBERED {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(place);
+        self.total = self.total.saturating_add(1);
+        self.recent.len() > READ_ERRORS_MAX
+    }
+}
 
 /// A device in a slot of the array. A device that is removed and added again is a new member: what
 /// its earlier channels still report does not count for it.
@@ -162,9 +208,13 @@ pub struct Snapshot {
     pub members: Vec<MemberState>,
     /// The name in messages of each slot's member.
     pub names: Vec<String>,
-    /// How many ranges of each member could not be read since it was added, and were made from the
+    /// How many places of each member could not be read since it was added, and were made from the
     /// others.
     pub read_errors: Vec<u32>,
+    /// How much of each member's data is lost, in bytes: a rebuild could not restore it, or its
+    /// bad-block log names it, and it has not been written since. `revision` does not tell of a
+    /// write.
+    pub lost_bytes: Vec<u64>,
     /// Why each member is faulty; `None` where it is not, or was failed on request.
     pub causes: Vec<Option<String>>,
     /// The slots whose member is being copied to a replacement.
@@ -222,8 +272,7 @@ struct Slot {
     is_gone: bool,
     /// What a member that is being rebuilt lacks; `None` for one in sync.
     recovery: Option<Recovery>,
-    /// How many ranges could not be read.
-    read_errors: u32,
+    read_errors: ReadErrors,
     /// The error for which the member became faulty; `None` where it was failed on request.
     cause: Option<String>,
     /// Reads and writes go to the old device, and writes also to this new one.
@@ -276,6 +325,11 @@ impl Slot {
 
     fn is_in_sync(&self) -> bool {
         !self.is_out() && self.recovery.is_none()
+    }
+
+    fn lost_bytes(&self) -> u64 {
+        let bad_blocks = self.member.as_ref().and_then(|member| member.bad_blocks.as_ref());
+        bad_blocks.map_or(0, |bad_blocks| bad_blocks.lost_bytes())
     }
 
     fn holds(&self, member: &Arc<Member>) -> bool {
@@ -407,7 +461,8 @@ impl Health {
             revision: self.revision(),
             members: state.slots.iter().map(Slot::state).collect(),
             names: state.slots.iter().enumerate().map(name).collect(),
-            read_errors: state.slots.iter().map(|slot| slot.read_errors).collect(),
+            read_errors: state.slots.iter().map(|slot| slot.read_errors.total).collect(),
+            lost_bytes: state.slots.iter().map(Slot::lost_bytes).collect(),
             causes: state
                 .slots
                 .iter()
@@ -469,9 +524,9 @@ impl Health {
         }
     }
 
-    /// How many ranges of the member could not be read since it was added.
+    /// How many places of the member could not be read since it was added.
     pub(crate) fn read_errors(&self, number: usize) -> u32 {
-        self.state().slots.get(number).map_or(0, |slot| slot.read_errors)
+        self.state().slots.get(number).map_or(0, |slot| slot.read_errors.total)
     }
 
     /// What of the member's data is lost, in bytes.
@@ -489,11 +544,16 @@ impl Health {
             .collect()
     }
 
-    /// Counts a range of the member that could not be read. True when there were too many.
-    pub(crate) fn count_read_error(&self, number: usize) -> bool {
-        let count = &mut self.state().slots[number].read_errors;
-        *count += 1;
-        *count > READ_ERRORS_MAX
+    /// Notes a place of the member, in bytes of the device, that could not be read; `now` is on one
+    /// clock for all channels. True when there were too many of late. A place that its bad-block
+    /// log names was not even tried.
+    pub(crate) fn note_read_error(&self, number: usize, place: Range<u64>, now: Duration) -> bool {
+        let slot = &mut self.state().slots[number];
+        let bad_blocks = slot.member.as_ref().and_then(|member| member.bad_blocks.as_ref());
+        if bad_blocks.is_some_and(|bad_blocks| bad_blocks.meet(&place)) {
+            return false;
+        }
+        slot.read_errors.note(place, now)
     }
 }
 
@@ -649,7 +709,7 @@ impl Health {
         }
         let replacement = slot.replacement.take();
         if instead.is_none() {
-            slot.read_errors = 0;
+            slot.read_errors = ReadErrors::default();
         }
         slot.member = instead.or(replacement);
         self.changed();
@@ -661,6 +721,14 @@ impl Health {
         let mut state = self.state();
         ranges.iter().for_each(|range| state.resync.add(range));
         self.needs_resync.store(!state.resync.is_empty(), Ordering::Release);
+        self.changed();
+    }
+
+    /// Redundancy is untrue nowhere: none is left.
+    pub(crate) fn forget_resync(&self) {
+        let mut state = self.state();
+        state.resync = Ranges::none();
+        self.needs_resync.store(false, Ordering::Release);
         self.changed();
     }
 
@@ -845,11 +913,56 @@ mod tests {
         assert!(Arc::ptr_eq(&health.member_in(1).expect("a member"), &new));
     }
 
+    const PLACES: u64 = READ_ERRORS_MAX as u64;
+
+    fn place(number: u64) -> Range<u64> {
+        number * 4096..number * 4096 + 512
+    }
+
     #[test]
     fn many_bad_sectors_are_a_bad_disk() {
         let health = slots(7);
-        assert!((0..READ_ERRORS_MAX).all(|_| !health.count_read_error(5)));
-        assert!(health.count_read_error(5) && !health.count_read_error(6));
+        let note = |slot, number| health.note_read_error(slot, place(number), Duration::ZERO);
+        assert!((0..PLACES).all(|number| !note(5, number)));
+        assert!(note(5, PLACES) && !note(6, 0));
+        assert_eq!(health.read_errors(5), READ_ERRORS_MAX as u32 + 1);
+    }
+
+    #[test]
+    fn a_bad_sector_that_is_tried_often_is_one() {
+        let health = slots(1);
+        for attempt in 0..100 {
+            let tried = [0..65536, 4096..8192, 4096..4608][attempt % 3].clone();
+            assert!(!health.note_read_error(0, tried, Duration::ZERO));
+        }
+        assert_eq!(health.read_errors(0), 1);
+    }
+
+    #[test]
+    fn what_the_log_names_is_not_counted() {
+        let device: Arc<dyn Device> = Arc::new(testkit::Memory::new(1 << 20));
+        let lost = Ranges::one(0..PLACES * 8192);
+        let member = Arc::new(Member::with_bad_blocks("logged".to_owned(), device, 0, &lost));
+        let health = Health::new(vec![Some((member, Ranges::none()))], Ranges::none());
+        let mut note =
+            (0..2 * PLACES).map(|number| health.note_read_error(0, place(number), Duration::ZERO));
+        assert!(note.all(|too_many| !too_many));
+        assert_eq!(health.read_errors(0), 0);
+        assert_eq!(health.snapshot().lost_bytes, [PLACES * 8192]);
+    }
+
+    /// As md halves its count of corrected errors each hour.
+    #[test]
+    fn half_of_the_bad_sectors_are_forgotten_each_hour() {
+        let mut errors = ReadErrors::default();
+        let hour = |hours: u32| READ_ERRORS_HALVED * hours + Duration::from_secs(1);
+        assert!((0..PLACES).all(|number| !errors.note(place(number), hour(5))));
+        assert!(!errors.note(place(PLACES), hour(6)), "ten are left, and this is one more");
+        assert_eq!((errors.recent.len(), errors.total), (11, 21));
+        assert!(!errors.note(place(0), hour(6)), "forgotten, so it counts again");
+        assert_eq!(errors.recent.len(), 12);
+        assert!(!errors.note(place(99), hour(500)));
+        assert_eq!(errors.recent.len(), 1, "after a long time none is left but the last");
     }
 
     #[test]

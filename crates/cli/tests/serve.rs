@@ -207,6 +207,52 @@ fn a_killed_server_gives_errors_and_the_next_one_finds_what_was_durable() {
     assert!(bench.is_clean());
 }
 
+/// A copy of a member that was made while the array was written to, put in its place after an orderly
+/// stop: it is not used, and what was written last is there.
+#[test]
+fn an_old_copy_of_a_member_is_not_believed() {
+    let Some(bench) = bench() else { return };
+    for (policy, level, members) in [("resync", "1", 2), ("bitmap", "1", 2), ("bitmap", "5", 3)] {
+        let members = &["a.img", "b.img", "c.img"][..members];
+        let create = ["array", "create", "kept", "--level", level, "--size", "8MiB"];
+        let create = [&create[..], &["--consistency-policy", policy, "--member"], members].concat();
+        bench.ok(&create);
+        let text = format!("raid{level}(metadata=1.2, {})", members.join(", "));
+        bench.ok(&["array", "start", "--attach=file", "--name", "kept", &text]);
+        let disk = bench.runtime().join("kept/disk");
+        // The first write makes it dirty, and the copy comes before it can be called clean.
+        let file = OpenOptions::new().read(true).write(true).open(&disk).unwrap();
+        let (old, new) = (pattern(4096, 1), pattern(4096, 2));
+        let is_dirty = || !bench.status("kept")["arrays"][0]["is_clean"].as_bool().unwrap();
+        let copied = (0..1000).any(|_| {
+            file.write_all_at(&old, 0).unwrap();
+            file.sync_all().unwrap();
+            fs::copy(bench.path("a.img"), bench.path("x.img")).unwrap();
+            is_dirty()
+        });
+        assert!(copied, "it was never dirty when it was copied");
+        (0..64).for_each(|block| file.write_all_at(&new, block * 4096).unwrap());
+        file.sync_all().unwrap();
+        drop(file);
+        bench.ok(&["array", "stop", "kept"]);
+        fs::rename(bench.path("x.img"), bench.path("a.img")).unwrap();
+        let assemble = [&["array", "assemble", "--json"][..], members].concat();
+        let found: Value = serde_json::from_str(&bench.ok(&assemble)).unwrap();
+        assert_eq!(found[0]["members"][0]["state"], "stale", "{policy}, level {level}: {found}");
+        let without = text.replacen("a.img", "missing", 1);
+        bench.ok(&["array", "start", "--attach=file", "--name", "kept", &without]);
+        let file = File::open(&disk).unwrap();
+        let mut block = vec![0; 4096];
+        for number in 0..64 {
+            file.read_exact_at(&mut block, number * 4096).unwrap();
+            assert!(block == new, "{policy}, level {level}: block {number}");
+        }
+        drop(file);
+        bench.ok(&["array", "stop", "kept"]);
+        members.iter().for_each(|member| fs::remove_file(bench.path(member)).unwrap());
+    }
+}
+
 #[test]
 fn members_and_names_have_one_server() {
     let Some(bench) = bench() else { return };

@@ -68,7 +68,8 @@ pub fn find<S: Clone + Into<MemberSource>>(guard: &Guard, sources: &[S]) -> Foun
                             candidates.push(candidate);
                             members.push(examined.source);
                         }
-                        None => found.without.push(examined.source),
+                        None if examined.damaged.is_empty() => found.without.push(examined.source),
+                        None => found.passed_over.push(examined.no_superblock_text()),
                     }
                 }
             }

@@ -1,6 +1,6 @@
 //! Members that are to be members no more: their superblocks are erased.
 
-use array::md::{Version, uuid_text};
+use array::md::uuid_text;
 
 use super::overwrite::{Image, Overwrite, overwrite};
 use super::{Examined, MemberSource, SECTOR_BYTES, SUPERBLOCK_BYTES, bitmap_offset, examine};
@@ -32,11 +32,7 @@ pub fn destroy<S: Clone + Into<MemberSource>>(
         .map(|source| examine(guard, &source.clone().into()))
         .collect::<Result<_, _>>()?;
     if let Some(none) = examined.iter().find(|examined| examined.found.is_empty()) {
-        return Err(Error::usage(format!(
-            "{}: no md superblock of version {} on it",
-            none.source,
-            Version::ALL_TEXT
-        )));
+        return Err(Error::usage(none.no_superblock_text()));
     }
     let uuids =
         |examined: &Examined| examined.candidate().map(|candidate| candidate.superblock.set_uuid);

@@ -39,6 +39,8 @@ pub struct Examined {
     pub size_bytes: u64,
     /// Its superblocks: none on what is no member, more than one where an old one was left behind.
     pub found: Vec<Found>,
+    /// Superblocks that are there and cannot be decoded: where they lie, and what is wrong.
+    pub damaged: Vec<(Version, md::Problem)>,
 }
 
 /// Reads the superblocks of one file or device, or of a part of it. It is opened for reading only,
@@ -55,20 +57,21 @@ fn examine_region(source: &MemberSource, region: &Region) -> Result<Examined, Er
     let failed =
         |error: io::Error| Error::from_io(format_args!("{source}: reading its superblock"), &error);
     let member_sectors = region.size_bytes / SECTOR_BYTES;
-    let mut found = Vec::new();
+    let (mut found, mut damaged) = (Vec::new(), Vec::new());
     for version in Version::ALL {
         let Some(offset) = version.offset_sectors(member_sectors) else { continue };
-        let bytes = region.read_up_to(offset * SECTOR_BYTES, SUPERBLOCK_BYTES).map_err(failed)?;
+        let bytes = read_again(region, offset * SECTOR_BYTES).map_err(failed)?;
         let Ok(superblock) = Superblock::decode_as(version, &bytes, member_sectors) else {
+            let problem = Superblock::damage(&bytes).filter(|_| version != Version::V0_90);
+            damaged.extend(problem.map(|problem| (version, problem)));
             continue;
         };
         let problems =
             superblock.problems(version, member_sectors).iter().map(ToString::to_string).collect();
         let bitmap = match bitmap_offset(&superblock, offset) {
             Some(offset) => {
-                let bytes = region
-                    .read_up_to(offset.saturating_mul(SECTOR_BYTES), SUPERBLOCK_BYTES)
-                    .map_err(failed)?;
+                let bytes =
+                    read_again(region, offset.saturating_mul(SECTOR_BYTES)).map_err(failed)?;
                 BitmapHeader::decode_for(version, &bytes).ok()
             }
             None => None,
@@ -81,7 +84,14 @@ fn examine_region(source: &MemberSource, region: &Region) -> Result<Examined, Er
             bitmap,
         });
     }
-    Ok(Examined { source: source.clone(), size_bytes: region.size_bytes, found })
+    let (source, size_bytes) = (source.clone(), region.size_bytes);
+    Ok(Examined { source, size_bytes, found, damaged })
+}
+
+/// What a superblock may take up. What cannot be read is tried once more.
+fn read_again(region: &Region, offset: u64) -> io::Result<Vec<u8>> {
+    let read = || region.read_up_to(offset, SUPERBLOCK_BYTES);
+    read().or_else(|_| read())
 }
 
 /// Reads the superblocks of a file or device and of the partitions in it: the image of a whole
@@ -99,7 +109,7 @@ pub fn look(guard: &Guard, source: &MemberSource) -> Result<Vec<Examined>, Error
         let part = source.part(partition.offset_bytes, Some(partition.size_bytes));
         all.push(examine_region(&part, &part.region(guard.peek(&part.path)?)?)?);
     }
-    all.retain(|part| !part.found.is_empty());
+    all.retain(|part| !part.found.is_empty() || !part.damaged.is_empty());
     // One at the end of the last partition may be at the end of the disk too.
     whole.found.retain(|found| {
         let place = whole_place(source, region.size_bytes, found.version);
@@ -178,6 +188,18 @@ pub(super) fn bitmap_offset(superblock: &Superblock, superblock_sector: u64) -> 
 }
 
 impl Examined {
+    /// Why there is nothing to go by, of what has no superblock that can be read.
+    #[must_use]
+    pub fn no_superblock_text(&self) -> String {
+        let path = &self.source;
+        match self.damaged.first() {
+            Some((version, problem)) => {
+                format!("{path}: its superblock of version {version} is damaged: {problem}")
+            }
+            None => format!("{path}: no md superblock of version {} on it", Version::ALL_TEXT),
+        }
+    }
+
     /// The member for assembling, by the superblock that was written last where there are several.
     #[must_use]
     pub fn candidate(&self) -> Option<Candidate> {

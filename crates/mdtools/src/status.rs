@@ -4,7 +4,9 @@
 //! The same struct describes an array that runs, as its server sees it, and one that does not, as
 //! its superblocks do.
 
-use array::md::{Assembly, Candidate, Layout, Level, Slot, Start, Usability, uuid_text};
+use array::md::{
+    Assembly, Candidate, Features, Layout, Level, Slot, Start, Usability, uuid_text,
+};
 use array::metadata::Running;
 use array::sync::Progress;
 use block::{Device, Node, size_text};
@@ -140,9 +142,13 @@ pub struct MemberStatus {
     pub name: Option<String>,
     /// While it is rebuilt: how much of it is up to date, in bytes of its data.
     pub rebuilt_bytes: Option<u64>,
-    /// While the array runs: how many ranges of it could not be read since it came, and were made
+    /// While the array runs: how many places of it could not be read since it came, and were made
     /// from the others.
     pub read_errors: Option<u32>,
+    /// While the array runs: how much of its data is lost, in bytes. A rebuild could not restore it,
+    /// or its bad-block log names it.
+    #[serde(default)]
+    pub lost_bytes: Option<u64>,
     /// While the array runs: why the member has failed, unless it was asked to.
     #[serde(default)]
     pub cause: Option<String>,
@@ -180,6 +186,7 @@ impl ArrayStatus {
                 name,
                 rebuilt_bytes: rebuilt.map(|sectors| sectors.saturating_mul(SECTOR_BYTES)),
                 read_errors: None,
+                lost_bytes: None,
                 cause: None,
             }
         };
@@ -189,6 +196,7 @@ impl ArrayStatus {
             name: name(candidate),
             rebuilt_bytes: None,
             read_errors: None,
+            lost_bytes: None,
             cause: None,
         };
         let stale = |candidate: usize| {
@@ -212,6 +220,16 @@ impl ArrayStatus {
             .map(|left_out| left_out.reason.clone())
             .chain(assembly.notes.iter().cloned())
             .collect();
+        let used = assembly.slots.iter().filter_map(|slot| match slot {
+            Slot::Present(used) | Slot::Recovering { used, .. } => {
+                Some(&candidates[used.candidate])
+            }
+            Slot::Stale { .. } | Slot::Missing => None,
+        });
+        notes.extend(
+            used.filter(|used| used.superblock.features.contains(Features::BAD_BLOCKS))
+                .map(|used| lost_text(&used.name, "some")),
+        );
         if assembly.start != Start::Ready {
             notes.push(assembly.start.to_string());
         }
@@ -256,12 +274,15 @@ impl ArrayStatus {
                 .names
                 .get(slot)
                 .filter(|_| *condition != array::MemberState::Missing);
-            let (name, read_errors) = (
-                name.map(|name| device_text(name).to_owned()),
-                status.members.read_errors.get(slot).copied(),
-            );
-            let cause = status.members.causes.get(slot).cloned().flatten();
-            MemberStatus { slot: Some(slot), state, name, rebuilt_bytes, read_errors, cause }
+            MemberStatus {
+                slot: Some(slot),
+                state,
+                name: name.map(|name| device_text(name).to_owned()),
+                rebuilt_bytes,
+                read_errors: status.members.read_errors.get(slot).copied(),
+                lost_bytes: status.members.lost_bytes.get(slot).copied(),
+                cause: status.members.causes.get(slot).cloned().flatten(),
+            }
         };
         let spare = |name: &String| {
             let name = Some(device_text(name).to_owned());
@@ -271,10 +292,14 @@ impl ArrayStatus {
                 name,
                 rebuilt_bytes: None,
                 read_errors: None,
+                lost_bytes: None,
                 cause: None,
             }
         };
         let spares = status.members.spares.iter().map(spare);
+        let members: Vec<_> = status.members.members.iter().enumerate().map(member).collect();
+        let broken = status.broken.iter();
+        let notes = broken.map(|reason| format!("nothing is written any more: {reason}"));
         let options = match running.describe() {
             Node::Layer { options, .. } => options,
             _ => Vec::new(),
@@ -295,13 +320,9 @@ impl ArrayStatus {
             is_clean: !status.is_active && status.members.resync.is_none(),
             events: status.events,
             slots: status.slots_text(),
-            members: status.members.members.iter().enumerate().map(member).chain(spares).collect(),
+            notes: notes.chain(members.iter().filter_map(MemberStatus::lost_text)).collect(),
+            members: members.into_iter().chain(spares).collect(),
             work: work.map(WorkStatus::from),
-            notes: status
-                .broken
-                .iter()
-                .map(|reason| format!("nothing is written any more: {reason}"))
-                .collect(),
             ..ArrayStatus::of_assembly(assembly, version)
         }
     }
@@ -382,14 +403,16 @@ impl ArrayStatus {
             let go_on = format!("raidloom array scrub {called} resume");
             return Some(format!("go on with the rebuild of member {slot}: {go_on}"));
         }
-        rebuild.map(|_| {
-            if self.is_running {
+        if rebuild.is_some() {
+            let rebuilt = if self.is_running {
                 "none: it is being rebuilt"
             } else {
                 "none: its rebuild goes on when it runs"
-            }
-            .to_owned()
-        })
+            };
+            return Some(rebuilt.to_owned());
+        }
+        let has_lost = self.members.iter().any(|member| member.lost_bytes.unwrap_or(0) > 0);
+        has_lost.then(|| "write again, from a backup, what cannot be read".to_owned())
     }
 
     /// The status for people.
@@ -494,6 +517,21 @@ pub fn device_text(name: &str) -> &str {
     name.split_once(" (").and_then(|(_, text)| text.strip_suffix(')')).unwrap_or(name)
 }
 
+/// What it means that a member lacks some of its data.
+fn lost_text(device: &str, how_much: &str) -> String {
+    format!(
+        "{device}: {how_much} of its data is lost (its bad-block log names it, or a rebuild could not \
+        restore it): what no other member makes up for cannot be read until it is written again"
+    )
+}
+
+impl MemberStatus {
+    fn lost_text(&self) -> Option<String> {
+        let lost = self.lost_bytes.filter(|bytes| *bytes > 0)?;
+        Some(lost_text(self.name.as_deref()?, &size_text(lost)))
+    }
+}
+
 impl MemberState {
     fn text(self) -> &'static str {
         match self {
@@ -520,6 +558,7 @@ mod tests {
             slot: Some(slot),
             state,
             name: (state != MemberState::Missing).then(|| format!("file:disk{slot}.img")),
+            lost_bytes: None,
             cause: None,
             rebuilt_bytes: (state == MemberState::Rebuild).then_some(64 << 20),
             read_errors: None,
@@ -585,6 +624,21 @@ rebuild: member 1, 50.0 % done, 120 MB/s, about 1:02:05 left, 512 bytes could no
         assert!(text.contains("DEVICE          READ ERRORS  [U_U_]"), "{text}");
         assert!(text.contains("member2   ONLINE   file:disk2.img           14\n"), "{text}");
         assert!(text.contains("member3   MISSING  -                         -\n"), "{text}");
+    }
+
+    #[test]
+    fn what_is_lost_is_said() {
+        let mut status = ArrayStatus { state: State::Online, ..status() };
+        status.members.truncate(1);
+        status.members[0].lost_bytes = Some(0);
+        assert_eq!((status.members[0].lost_text(), status.action("t")), (None, None));
+        status.members[0].lost_bytes = Some(4096);
+        let text = status.members[0].lost_text().expect("something is lost");
+        assert!(text.starts_with("file:disk0.img: 4KiB of its data is lost"), "{text}");
+        assert_eq!(
+            status.action("t").as_deref(),
+            Some("write again, from a backup, what cannot be read")
+        );
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use array::md::{TimeStamp, Version};
+use array::md::TimeStamp;
 use array::metadata::Running;
 use array::{ArrayDevice, ParityLayout, Raid0Layout, Raid10Layout};
 use block::{
@@ -31,7 +31,7 @@ use reactor::{Reactor, derive_seed};
 
 use crate::facts::{Leaf, OpenedFile};
 use crate::identity::refuse_members_named_twice;
-use crate::superblocks::{self, Arrays};
+use crate::superblocks::{self, Arrays, Mark};
 use crate::table::{self, OptionRow, Problem};
 use crate::{ImageServer, RbdImage, nbd, parse, rbd, size};
 
@@ -412,9 +412,9 @@ struct Builder<'a> {
     /// Members that are the memory of a cache: they take no time, modelled or not.
     memory_stores: u64,
     caches: Vec<CacheHandle>,
-    /// Members below the layer that is being built that carry md superblocks: their stack text,
-    /// version, and what these say.
-    carriers: Vec<(String, Version, String)>,
+    /// Members below the layer that is being built that are marked as an array's: their stack text,
+    /// and the mark.
+    carriers: Vec<(String, Mark)>,
     /// Arrays with metadata, those below before those above.
     running: Vec<Running>,
     /// What is known of each leaf, in the order in which they were opened.
@@ -519,12 +519,8 @@ impl Builder<'_> {
                             return self.recorded(node, metadata, &settings, &members);
                         }
                         // Used whole, the superblocks would be data to write over.
-                        (None, Some((member, version, array))) => {
-                            let text = format!(
-                                "{name}: {member} carries an md superblock: it is {array}. \
-                                metadata={version} uses the array, \
-                                 metadata=none the whole members, superblocks and all"
-                            );
+                        (None, Some((member, mark))) => {
+                            let text = format!("{name}: {}", mark.refusal(member));
                             return Err(Error::new(ErrorKind::Refused, text));
                         }
                     }
@@ -902,8 +898,8 @@ impl Builder<'_> {
 
     /// A leaf that a server serves, which may be a member of an array.
     fn remote(&mut self, device: NbdDevice) -> Result<Arc<dyn Device>, Error> {
-        if let Some((version, array)) = superblocks::mark_of(&device)? {
-            self.carriers.push((device.describe().to_string(), version, array));
+        if let Some(mark) = superblocks::mark_of(&device)? {
+            self.carriers.push((device.describe().to_string(), mark));
         }
         let device = Arc::new(device);
         self.exports.push(Arc::clone(&device));
@@ -941,8 +937,8 @@ impl Builder<'_> {
         let mark = if options.offset_bytes == 0 { superblocks::mark(&file) } else { None };
         self.leaves.push(Leaf::of(&file));
         let device = FileDevice::new(file, path, &options)?;
-        if let Some((version, array)) = mark {
-            self.carriers.push((device.describe().to_string(), version, array));
+        if let Some(mark) = mark {
+            self.carriers.push((device.describe().to_string(), mark));
         }
         if let Some(reason) = device.direct_refused() {
             self.notes.push(format!(

@@ -20,7 +20,7 @@ use array::md::{
     AssembleOptions, Assembly, Candidate, ChecksumVerdict, Role, Slot, Start, Superblock,
     TimeStamp, Version, assemble, uuid_text,
 };
-use array::metadata::{Running, StartOptions, examine, is_shared, start, watch};
+use array::metadata::{Running, StartOptions, damage, examine, is_shared, start, watch};
 use block::{Blocking, Device, Error, ErrorKind, Node, Reactor, SECTOR_BYTES, size_text};
 use cache::{LeafFacts, StoreSeal};
 use device::DeadlineWatch;
@@ -198,7 +198,15 @@ pub(crate) fn run(
                 members"
             ))
         };
-        let candidate = examine(&**device, &name, reactor)?.ok_or_else(none)?;
+        let Some(candidate) = examine(&**device, &name, reactor)? else {
+            let damage = damage(&**device, reactor).map_err(|error| error.at(&name))?;
+            let damaged = |(version, problem)| {
+                let text =
+                    format!("{name}: its superblock of version {version} is damaged: {problem}");
+                Error::new(ErrorKind::Corrupt, text)
+            };
+            return Err(damage.into_iter().next().map_or_else(none, damaged));
+        };
         if candidate.version.to_string() != said.metadata {
             let text = format!(
                 "{name}: its superblock has version {}, and the text says metadata={}",
@@ -389,38 +397,105 @@ fn candidate_of(slot: &Slot) -> Option<usize> {
     }
 }
 
-/// What a file's superblock says of it, in words, if it has one.
-pub(crate) fn mark(mut file: &File) -> Option<(Version, String)> {
+/// What says that a device is a member of an array, so that using it whole would write over that.
+pub(crate) enum Mark {
+    /// An md superblock, and what it says, in words.
+    Md(Version, String),
+    /// An md superblock that is damaged.
+    Damaged(Version),
+    /// What the firmware of a RAID controller or mainboard wrote, and its format.
+    Firmware(&'static str),
+}
+
+impl Mark {
+    /// What to say of `member`, which carries it, where the text does not say how it is to be used.
+    pub(crate) fn refusal(&self, member: &str) -> String {
+        let whole = "metadata=none the whole members, superblocks and all";
+        match self {
+            Mark::Md(version, array) => format!(
+                "{member} carries an md superblock: it is {array}. metadata={version} uses the \
+                array, {whole}"
+            ),
+            Mark::Damaged(version) => format!(
+                "{member} carries an md superblock of version {version} that is damaged; `raidloom \
+                array examine` shows it. metadata={version} uses the array once it is mended, {whole}"
+            ),
+            Mark::Firmware(format) => format!(
+                "{member} is a member of a firmware RAID ({format}), which raidloom does not read. \
+                metadata=none uses the whole members, what the firmware wrote and all"
+            ),
+        }
+    }
+}
+
+/// What marks a file as a member, if anything does.
+pub(crate) fn mark(mut file: &File) -> Option<Mark> {
     let size_bytes = file.seek(SeekFrom::End(0)).ok()?;
     mark_in(size_bytes, |offset, bytes| file.read_exact_at(bytes, offset).ok())
 }
 
 /// The same of a device that is no file here, on the wall clock.
-pub(crate) fn mark_of(device: &dyn Device) -> Result<Option<(Version, String)>, Error> {
+pub(crate) fn mark_of(device: &dyn Device) -> Result<Option<Mark>, Error> {
     let reactor = Reactor::wall()?;
     let mut channel = Blocking::open(device, &reactor)?;
-    let read = |offset: u64, bytes: &mut [u8]| channel.read_slice(offset, bytes).ok();
+    let block = u64::from(device.info().block_bytes);
+    let read = |offset: u64, bytes: &mut [u8]| {
+        let start = offset - offset % block;
+        let end = (offset + bytes.len() as u64).next_multiple_of(block);
+        let mut whole = vec![0; (end - start) as usize];
+        channel.read_slice(start, &mut whole).ok()?;
+        let from = (offset - start) as usize;
+        bytes.copy_from_slice(&whole[from..from + bytes.len()]);
+        Some(())
+    };
     Ok(mark_in(device.info().size_bytes, read))
 }
 
-fn mark_in(
-    size_bytes: u64,
-    mut read: impl FnMut(u64, &mut [u8]) -> Option<()>,
-) -> Option<(Version, String)> {
-    Version::ALL.into_iter().find_map(|version| {
+fn mark_in(size_bytes: u64, mut read: impl FnMut(u64, &mut [u8]) -> Option<()>) -> Option<Mark> {
+    let md = Version::ALL.into_iter().find_map(|version| {
         let sector = version.offset_sectors(size_bytes / SECTOR_BYTES)?;
         let mut bytes = vec![0; 4096];
         read(sector * SECTOR_BYTES, &mut bytes)?;
-        let superblock = Superblock::decode_as(version, &bytes, size_bytes / SECTOR_BYTES).ok()?;
-        let is_own = superblock.super_offset_sectors == sector
-            && superblock.checksum_verdict() == ChecksumVerdict::Correct;
+        let Ok(superblock) = Superblock::decode_as(version, &bytes, size_bytes / SECTOR_BYTES)
+        else {
+            let damage = Superblock::damage(&bytes).filter(|_| version != Version::V0_90);
+            return damage.map(|_| Mark::Damaged(version));
+        };
+        // Elsewhere than it says it is, it is another device's.
+        if superblock.super_offset_sectors != sector {
+            return None;
+        }
+        if superblock.checksum_verdict() != ChecksumVerdict::Correct {
+            return Some(Mark::Damaged(version));
+        }
         let array = format!(
             "{} of array {} ({})",
             superblock.role(),
             superblock.name(),
             uuid_text(&superblock.set_uuid)
         );
-        is_own.then_some((version, array))
+        Some(Mark::Md(version, array))
+    });
+    md.or_else(|| firmware_in(size_bytes, read))
+}
+
+/// DDF's anchor is in the last sector, Intel's metadata in the last but one.
+fn firmware_in(
+    size_bytes: u64,
+    mut read: impl FnMut(u64, &mut [u8]) -> Option<()>,
+) -> Option<Mark> {
+    const DDF: [u8; 4] = [0xde, 0x11, 0xde, 0x11];
+    const INTEL: &[u8] = b"Intel Raid ISM Cfg Sig. ";
+    let mut begins = |from_end: u64, magic: &[u8]| {
+        let mut bytes = vec![0; magic.len()];
+        let offset = size_bytes.checked_sub(from_end)?;
+        read(offset, &mut bytes)?;
+        (bytes == magic).then_some(())
+    };
+    [512, 4096].into_iter().find_map(|sector_bytes| {
+        begins(sector_bytes, &DDF)
+            .map(|()| Mark::Firmware("DDF"))
+            .or_else(|| begins(2 * sector_bytes, INTEL).map(|()| Mark::Firmware("Intel")))
     })
 }
 

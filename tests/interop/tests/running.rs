@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use array::md::{Level, Superblock};
+use array::sync::Ranges;
 use block::{Blocking, Device, SECTOR_BYTES};
 use host::guard::{Consent, Guard};
 use interop::{Job, Kept, Machine, Shape, Sizes, member_paths, noise, said};
@@ -37,6 +38,7 @@ const ARRAYS: &[Made] = &[
     made("raid5-bitmap", "5", "right-asymmetric", 3, " --bitmap=internal"),
     made("raid5-ppl", "5", "left-symmetric", 3, " --consistency-policy=ppl"),
     made("raid6-bitmap", "6", "left-symmetric", 5, " --bitmap=internal"),
+    made("raid1-1.0", "1", "", 2, " --metadata=1.0"),
     made("raid10", "10", "f2", 4, ""),
     made("raid10-bitmap", "10", "n2", 4, " --bitmap=internal"),
 ];
@@ -49,6 +51,18 @@ enum End {
     Left,
     /// The same with member 1 gone: only where a log makes that safe.
     LeftDegraded,
+    /// Stopped in order, after member 1 failed during a resync.
+    StoppedInResync,
+}
+
+impl End {
+    fn is_degraded(self) -> bool {
+        matches!(self, End::LeftDegraded | End::StoppedInResync)
+    }
+
+    fn is_clean(self) -> bool {
+        matches!(self, End::Stopped | End::StoppedInResync)
+    }
 }
 
 /// Overwrites parts of what the array holds, and ends as told.
@@ -72,7 +86,10 @@ fn write(paths: &[PathBuf], content: &mut [u8], end: End, seed: u64) -> Result<(
     if let Some(difference) = interop::difference(&found, content) {
         return Err(format!("read before the first write: {difference}"));
     }
-    if end == End::LeftDegraded {
+    if end == End::StoppedInResync {
+        array.control().require_resync(&Ranges::one(0..array.control().sync_bytes()));
+    }
+    if end.is_degraded() {
         array.control().fail(1).map_err(|error| error.to_string())?;
     }
     let mut random = fastrand::Rng::with_seed(seed);
@@ -88,7 +105,7 @@ fn write(paths: &[PathBuf], content: &mut [u8], end: End, seed: u64) -> Result<(
     }
     channel.flush().map_err(|error| error.to_string())?;
     drop(channel);
-    if end == End::Stopped {
+    if end.is_clean() {
         kept.stop()?;
     }
     Ok(())
@@ -110,10 +127,10 @@ fn check_superblocks(paths: &[PathBuf], end: End) -> Result<(), String> {
     let rest: Vec<&Superblock> = rest
         .iter()
         .enumerate()
-        .filter(|(role, _)| end != End::LeftDegraded || *role != 0)
+        .filter(|(role, _)| !end.is_degraded() || *role != 0)
         .map(|(_, one)| one)
         .collect();
-    if !rest.iter().all(alike) || first.is_clean() != (end == End::Stopped) {
+    if !rest.iter().all(alike) || first.is_clean() != end.is_clean() {
         return Err(format!(
             "events and resync_offset: {:?}",
             superblocks
@@ -149,6 +166,8 @@ fn what_raidloom_kept_running_is_taken_back_by_the_kernel() {
         let size: usize = said(&lines, array.name, "size").parse().expect("a size in bytes");
         let mut ends = vec![End::Stopped, End::Left];
         ends.extend((array.name == "raid5-ppl").then_some(End::LeftDegraded));
+        let has_parity = array.shape.md_level().parity_count() > 0;
+        ends.extend(has_parity.then_some(End::StoppedInResync));
         for end in ends {
             let name = format!("{}-{end:?}", array.name);
             let paths = member_paths(folder.path(), &name, &array.shape);
@@ -171,7 +190,7 @@ fn what_raidloom_kept_running_is_taken_back_by_the_kernel() {
     }
     let jobs: Vec<Job<'_>> = (taken.iter())
         .map(|(name, array, end, _, path)| {
-            let gone = if *end == End::LeftDegraded { vec![1] } else { Vec::new() };
+            let gone = if end.is_degraded() { vec![1] } else { Vec::new() };
             Job { gone, ..Job::new("take", name, array.shape, path) }
         })
         .collect();
@@ -185,7 +204,7 @@ fn what_raidloom_kept_running_is_taken_back_by_the_kernel() {
         };
         expect("size", &size.to_string());
         expect("content", "equal");
-        if *end != End::LeftDegraded {
+        if !end.is_degraded() {
             expect("mismatches", "0");
         }
         assert!(
@@ -194,5 +213,5 @@ fn what_raidloom_kept_running_is_taken_back_by_the_kernel() {
         );
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert_eq!(taken.len(), 2 * ARRAYS.len() + 1);
+    assert_eq!(taken.len(), 2 * ARRAYS.len() + 1 + 5, "five of them have parity");
 }

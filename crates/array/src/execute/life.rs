@@ -17,9 +17,10 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use block::{Completion, Error, ErrorKind, Slots};
-use reactor::Reactor;
+use reactor::{Clock, Reactor, since_boot};
 
 use super::commands::Sender;
 use super::gate::{MetadataGate, Pass};
@@ -32,7 +33,9 @@ use crate::health::{Member, READ_ERRORS_MAX, Verdict, judge};
 use crate::memory::{Difference, HostBuffer, Pool};
 use crate::rows::Waiter;
 use crate::sync::Findings;
-use crate::{Action, Content, Faults, Level, Lost, MemberSet, Part, Place, RowLock, SyncRange};
+use crate::{
+    Action, Content, Faults, Level, Lost, MemberSet, Part, Place, Plan, RowLock, SyncRange,
+};
 
 /// What a piece does after one step of its life.
 enum Step {
@@ -592,16 +595,7 @@ impl<L: Level> Pieces<L> {
         match &mut piece.careful {
             Some(careful) => {
                 for slot in unreadable.iter() {
-                    if self.shared.health.count_read_error(slot) {
-                        // What it cannot read is better than nothing where no other member has it.
-                        let member = self.members.slot(slot).member.as_ref();
-                        let cause = format_args!(
-                            "more than {READ_ERRORS_MAX} places of it could not be read"
-                        );
-                        let _ = self.shared.health.fail(slot, member, Some(&cause), |after| {
-                            self.shared.level.holds_all(after).is_ok()
-                        });
-                    }
+                    self.note_read_error(&piece.attempt.plan, slot);
                 }
                 careful.unreadable = careful.unreadable.union(&unreadable);
             }
@@ -609,6 +603,30 @@ impl<L: Level> Pieces<L> {
             None => piece.careful = unreadable.iter().next().map(Careful::of),
         }
         Judged::PlanAgain
+    }
+
+    /// Books what a plan could not read of a member, which has failed that for the second time. One
+    /// with too many such places is given up, unless no other member has what it has: what it cannot
+    /// read is better than nothing then.
+    fn note_read_error(&self, plan: &Plan, slot: usize) {
+        let queue = self.members.slot(slot);
+        let reads = plan.read.iter().filter(|access| access.member == slot);
+        let place = reads
+            .map(|access| access.offset..access.offset + access.length)
+            .reduce(|one, other| one.start.min(other.start)..one.end.max(other.end));
+        let Some(place) = place else { return };
+        let place = place.start + queue.data_offset..place.end + queue.data_offset;
+        // Channels of several reactors count together, and each wall clock begins with its reactor.
+        let now = match self.reactor.clock() {
+            Clock::Wall => since_boot(),
+            Clock::Virtual => Duration::from_nanos(self.reactor.now().nanoseconds()),
+        };
+        if self.shared.health.note_read_error(slot, place, now) {
+            let cause = format_args!("more than {READ_ERRORS_MAX} places of it could not be read");
+            let _ = self.shared.fail_member(slot, queue.member.as_ref(), Some(&cause), |after| {
+                self.shared.level.holds_all(after).is_ok()
+            });
+        }
     }
 
     /// Asks whether a piece that is done may be answered.

@@ -152,7 +152,7 @@ impl<L: Level> Members<L> {
                 let may_go = |after: &MemberSet| {
                     error.kind() == ErrorKind::Gone && shared.level.holds_all(after).is_ok()
                 };
-                let is_out = shared.health.fail(slot, Some(member), Some(&error), may_go);
+                let is_out = shared.fail_member(slot, Some(member), Some(&error), may_go);
                 if is_out { Ok(MemberQueue::unused(Some(Arc::clone(member)))) } else { Err(error) }
             }),
             None => Ok(MemberQueue::unused(None)),
@@ -223,7 +223,7 @@ impl<L: Level> Members<L> {
                 Some((Ok(queue), _)) => queue,
                 Some((Err(error), member)) => {
                     // A member that is not there for one channel is not there for any.
-                    self.shared.health.fail(slot, Some(&member), Some(&error), |_| true);
+                    self.shared.fail_member(slot, Some(&member), Some(&error), |_| true);
                     MemberQueue::unused(Some(member))
                 }
             };

@@ -11,9 +11,16 @@
 //! superblock writes leaves, and is taken; more than that means that the array went on without the
 //! member, which then holds old data and is never mixed in.
 //!
+//! Nor is one that was being written to, with one event less than a member that is clean: that is a
+//! copy from before, for raidloom calls an array clean only once all members have had the event.
+//! Where too few members are left without such ones it may be a crash of md's driver, which does
+//! both at once: then force takes them.
+//!
 //! md's driver takes an event back when an array that was dirty is clean again. So an old copy of a
 //! member that is put back may have as many events as the others, or one more if it was dirty: the
 //! time of its last update tells, and it is stale.
+//!
+//! Where nothing stands in for a member, at linear and level 0, a stale one is used by force.
 
 use std::fmt;
 
@@ -272,9 +279,11 @@ pub fn assemble(candidates: &[Candidate], options: AssembleOptions) -> Result<As
         })
         .collect();
     // The first of the newest, so that the order in which members are named decides nothing but
-    // ties.
-    let age =
-        |index: usize| (candidates[index].superblock.events, candidates[index].superblock.updated);
+    // ties. Of two with the same events and time, the one that is clean was written later.
+    let age = |index: usize| {
+        let Superblock { events, updated, .. } = candidates[index].superblock;
+        (events, updated, candidates[index].superblock.is_clean())
+    };
     let Some(newest) =
         usable.iter().copied().max_by_key(|&index| (age(index), std::cmp::Reverse(index)))
     else {
@@ -283,14 +292,15 @@ pub fn assemble(candidates: &[Candidate], options: AssembleOptions) -> Result<As
             None => "no members were named".to_owned(),
         });
     };
-    let by = |newest: usize| {
+    let by = |newest: usize, takes_doubtful: bool| {
         let mut sorting = Sorting::new(candidates, newest, left_out.clone());
+        sorting.takes_doubtful = takes_doubtful;
         usable.iter().for_each(|&index| sorting.place(index));
         sorting.finish(options)
     };
     // A member that was called clean since is newer than one that was dirty before, though its
     // event was taken back. Where too few are, the dirty ones count as they do after any crash.
-    let (events, updated) = age(newest);
+    let (events, updated, is_clean) = age(newest);
     let is_cleaned = |&index: &usize| {
         let own = &candidates[index].superblock;
         own.is_clean()
@@ -298,16 +308,18 @@ pub fn assemble(candidates: &[Candidate], options: AssembleOptions) -> Result<As
             && own.updated > updated
             && matches!(own.role(), Role::Active(_))
     };
-    let was_dirty = !candidates[newest].superblock.is_clean();
     let cleaned = usable
         .iter()
         .copied()
         .filter(is_cleaned)
         .max_by_key(|&index| (age(index), std::cmp::Reverse(index)));
-    Ok(match cleaned.filter(|_| was_dirty).map(by) {
-        Some(assembly) if !matches!(assembly.start, Start::Refused(_)) => assembly,
-        _ => by(newest),
-    })
+    let starts = |assembly: &Assembly| !matches!(assembly.start, Start::Refused(_));
+    let found = cleaned.filter(|_| !is_clean).map(|cleaned| by(cleaned, false)).filter(starts);
+    let found = found.unwrap_or_else(|| by(newest, false));
+    if starts(&found) {
+        return Ok(found);
+    }
+    Ok(Some(by(newest, true)).filter(starts).unwrap_or(found))
 }
 
 /// The work of [`assemble`] once the newest member is known.
@@ -319,11 +331,13 @@ struct Sorting<'a> {
     journals: Vec<usize>,
     left_out: Vec<LeftOut>,
     notes: Vec<String>,
-    /// Members that may be older than the rest, and that nothing can stand in for.
-    behind: Vec<String>,
     /// Why the array cannot start.
     conflicts: Vec<String>,
     undecided: Vec<(usize, usize)>,
+    /// Whether members are used that are more likely old copies than what a crash left.
+    takes_doubtful: bool,
+    /// Of each member that is used so, what is doubtful about it.
+    doubts: Vec<String>,
 }
 
 impl<'a> Sorting<'a> {
@@ -338,9 +352,10 @@ impl<'a> Sorting<'a> {
             journals: Vec::new(),
             left_out,
             notes: Vec::new(),
-            behind: Vec::new(),
             conflicts: Vec::new(),
             undecided: Vec::new(),
+            takes_doubtful: false,
+            doubts: Vec::new(),
         }
     }
 
@@ -368,22 +383,36 @@ impl<'a> Sorting<'a> {
             }
             return;
         }
-        let is_active = matches!(own.role(), Role::Active(_));
-        if behind > 1 && is_active && !own.level.is_redundant() {
-            self.behind.push(format!(
-                "{}: its events are {}, those of {newest_name} {}: what it holds may be older than \
-                the rest, and nothing can stand in for it (--force --read-only looks at it first)",
-                candidate.name, own.events, master.events
-            ));
-        } else if behind > 1 {
-            let reason = format!(
-                "is stale: its events are {}, those of {newest_name} {}; it has to be brought up \
-                to date before it counts again",
+        let is_one_behind_clean = behind == 1
+            && master.is_clean()
+            && !own.is_clean()
+            && matches!(own.role(), Role::Active(_));
+        if behind > 1 || is_one_behind_clean {
+            let state = if is_one_behind_clean {
+                format!(", and the array has been called clean since ({newest_name})")
+            } else {
+                String::new()
+            };
+            let events = format!(
+                "its events are {}, those of {newest_name} {}{state}",
                 own.events, master.events
             );
-            self.leave_out(index, &reason);
-            self.note_stale(index);
-            return;
+            let is_needed = !master.level.is_redundant() || is_one_behind_clean;
+            if !(is_needed && self.takes_doubtful) {
+                self.leave_out(
+                    index,
+                    &format!(
+                        "is stale: {events}; it has to be brought up to date before it counts again"
+                    ),
+                );
+                self.note_stale(index);
+                return;
+            }
+            self.doubts.push(format!(
+                "{}: {events}: what it holds may be older than the rest: look at it with \
+                --read-only first",
+                candidate.name
+            ));
         }
         if let Some((field, own, master)) = difference(master, own) {
             self.conflicts.push(format!(
@@ -613,9 +642,7 @@ impl<'a> Sorting<'a> {
             return Start::ReadOnly(read_only);
         }
 
-        if !self.behind.is_empty() {
-            return Start::NeedsForce(self.behind.clone());
-        }
+        let mut doubts = self.doubts.clone();
         let degraded = self.slots.iter().filter(|slot| slot.present().is_none()).count();
         let closes_write_hole = master.level == Level::Raid5 && master.features.has_ppl();
         if master.level.parity_count() > 0
@@ -623,14 +650,14 @@ impl<'a> Sorting<'a> {
             && !master.is_clean()
             && !closes_write_hole
         {
-            return Start::NeedsForce(vec![format!(
+            doubts.push(format!(
                 "{name}: the array was being written (resync_offset {}) and has {degraded} of {} \
                 members missing: \
                  what the missing ones held next to those writes may be wrong",
                 master.resync_offset_sectors, master.raid_disks
-            )]);
+            ));
         }
-        Start::Ready
+        if doubts.is_empty() { Start::Ready } else { Start::NeedsForce(doubts) }
     }
 
     /// Why the places taken of the first so many are not enough, if so.
@@ -668,11 +695,12 @@ fn used(slot: &Slot) -> Option<usize> {
 }
 
 /// Whether a member is a copy from before the newest was written, although its events do not say
-/// so: both are clean, and they were not updated together; or the copy is dirty, and the newest is
-/// clean since.
+/// so: it has the same events, and members are updated together; or it is dirty with one more, and
+/// the newest is clean since. In seconds: what is below may be the mark of one of two servers that
+/// both tried to be the only one.
 fn is_old_copy(master: &Superblock, own: &Superblock) -> bool {
-    let is_level = own.events == master.events && own.is_clean() || own.events > master.events;
-    is_level && master.is_clean() && own.updated < master.updated
+    let is_level = own.events == master.events || own.events > master.events && master.is_clean();
+    is_level && own.updated.seconds < master.updated.seconds
 }
 
 /// The first field that two members of one array must have in common and have not: its name and

@@ -448,6 +448,14 @@ impl Superblock {
         }
     }
 
+    /// What is wrong with a superblock of version 1 that is there and cannot be decoded; `None`
+    /// where there is none.
+    #[must_use]
+    pub fn damage(bytes: &[u8]) -> Option<Problem> {
+        let is_there = bytes.len() >= 8 && u32_at(bytes, 0) == MAGIC && u32_at(bytes, 4) == 1;
+        Superblock::decode(bytes).err().filter(|_| is_there)
+    }
+
     /// Reads a superblock of version 1. What follows it is ignored.
     ///
     /// # Errors
@@ -771,7 +779,11 @@ impl Superblock {
         bitmap_sectors: u64,
         complain: &mut impl FnMut(&'static str, usize, String, String),
     ) {
-        if self.bad_block_size_sectors > 0 {
+        // Where nothing can stand in for a bad block the log stays empty, and nobody writes to it. So
+        // md has linear grow by a member whose log lies in its data.
+        let has_log = self.bad_block_size_sectors > 0
+            && (self.level.is_redundant() || self.features.contains(Features::BAD_BLOCKS));
+        if has_log {
             let length = u64::from(self.bad_block_size_sectors);
             self.check_area(
                 member_sectors,

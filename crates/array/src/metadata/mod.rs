@@ -35,6 +35,7 @@ mod update;
 mod write_intent;
 mod writer;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -53,7 +54,7 @@ use facts::{Facts, RecordedState};
 pub(crate) use log::{LogWriter, Logged};
 use looks::Fence;
 pub use running::{Running, Status};
-pub use start::{StartOptions, check, examine, start};
+pub use start::{StartOptions, check, damage, examine, start};
 pub(crate) use update::MetadataUpdate;
 use update::UpdateOutcome;
 use write_intent::WriteIntentBitmap;
@@ -97,6 +98,10 @@ pub enum PlantedMistake {
     SkipsLog,
     /// The array is called clean without a flush.
     SkipsFlush,
+    /// The array is called clean by the same write that gives its members the event.
+    CleansAtOnce,
+    /// Superblocks stay as they are for as long as the array is written to.
+    NeverAges,
 }
 
 /// Whether a test has planted this mistake; false wherever such mistakes are not compiled in.
@@ -155,8 +160,12 @@ struct State {
     events: u64,
     /// The fewest events that a member in use may have on disk.
     events_least: u64,
+    /// The time with which each count of events was written that a member may have on disk.
+    times: BTreeMap<u64, TimeStamp>,
     /// The superblocks say that the array is being written to.
     is_active: bool,
+    /// All members' superblocks say that it is clean, whatever else they say.
+    is_said_clean: bool,
     /// What they say of the members; `None` when that is unknown.
     facts: Option<Facts>,
     write_intent: Option<WriteIntentBitmap>,
@@ -182,6 +191,8 @@ struct State {
     /// What this server writes as the microseconds of an update once there is a fence.
     server: u32,
     time: fn() -> Option<TimeStamp>,
+    #[cfg(feature = "planted-mistakes")]
+    planted: PlantedMistake,
 }
 
 /// Whether a piece may go on.

@@ -16,7 +16,7 @@ use super::writer::HasMetadata;
 use super::{Metadata, MetadataDevice, MetadataWriter, start, watch};
 use crate::device::ArrayDevice;
 use crate::health::Snapshot;
-use crate::md::{Assembly, Features, Role, Superblock, Usability};
+use crate::md::{Assembly, Features, Role, Superblock, Usability, Version};
 use crate::sync::{Control, NewDevice, Ranges};
 use crate::{Level, MemberState};
 
@@ -385,18 +385,17 @@ impl Running {
         let template = metadata.template();
         let data_offset =
             before.map_or(template.data_offset_sectors, |before| before.data_offset_sectors);
-        if template.super_offset_sectors > data_offset || block > 4096 {
-            return refuse(
-                "only version 1.1 and 1.2 take new members, on devices with blocks of at most 4 KiB",
-            );
-        }
-        if sectors < data_offset + template.size_sectors {
+        let Some((super_offset, data_size)) = places_on(&template, sectors, data_offset) else {
             return refuse(&format!(
                 "{sectors} sectors; a member of this array needs {}",
                 data_offset + template.size_sectors
             ));
-        }
-        if !(data_offset * SECTOR_BYTES).is_multiple_of(block) {
+        };
+        let superblock_at = super_offset * SECTOR_BYTES;
+        if block > 4096
+            || !superblock_at.is_multiple_of(block)
+            || !(data_offset * SECTOR_BYTES).is_multiple_of(block)
+        {
             return refuse("its blocks are larger than those that the array's data are aligned to");
         }
         let fits = NewDevice {
@@ -407,10 +406,12 @@ impl Running {
         let mut fresh = Superblock {
             device_uuid: before.map_or(device_uuid, |before| before.device_uuid),
             data_offset_sectors: data_offset,
-            data_size_sectors: sectors - data_offset,
+            data_size_sectors: data_size,
+            super_offset_sectors: super_offset,
             features: template.features.without(Features::BAD_BLOCKS),
             corrected_reads: 0,
-            device_flags: 0,
+            // What was asked for this very device holds when it is back.
+            device_flags: before.map_or(0, |before| before.device_flags),
             ..template
         };
         let bitmap_sectors =
@@ -440,6 +441,24 @@ fn take_spare(metadata: &Metadata, spare: MetadataDevice) -> NewDevice {
     };
     metadata.state().devices.push(spare);
     new_device
+}
+
+/// Where the superblock of a new member lies whose data begin at `data_offset`, and how much data it
+/// may hold, in sectors, as `template` has it; `None` where it is too small. Version 1.0 has the
+/// superblock near the end, and what goes with it between data and superblock.
+fn places_on(template: &Superblock, sectors: u64, data_offset: u64) -> Option<(u64, u64)> {
+    let ends_data = |end: u64| {
+        let data_size = end.checked_sub(data_offset)?;
+        (data_size >= template.size_sectors).then_some(data_size)
+    };
+    let own_end = template.data_offset_sectors + template.data_size_sectors;
+    match template.super_offset_sectors.checked_sub(own_end) {
+        None => Some((template.super_offset_sectors, ends_data(sectors)?)),
+        Some(gap) => {
+            let super_offset = Version::V1_0.offset_sectors(sectors)?;
+            Some((super_offset, ends_data(super_offset.checked_sub(gap)?)?))
+        }
+    }
 }
 
 /// Writes what a spare carries: its superblock and an empty bad-block log. Bitmap and log come with
@@ -534,7 +553,9 @@ impl Metadata {
             lost: Vec::new(),
             resync_from: None,
         });
-        let mut spare = superblock_of(fresh, &facts, state.is_active, state.events, fresh.updated);
+        // Never the newest: what it says of the array counts for nobody.
+        let events = state.events_least.saturating_sub(1);
+        let mut spare = superblock_of(fresh, &facts, !state.is_said_clean, events, fresh.updated);
         if let Some(role) = spare.roles.get_mut(fresh.member_number as usize) {
             *role = Role::Spare;
         }

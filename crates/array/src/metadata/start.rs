@@ -9,6 +9,7 @@
 //! made again for what is read to be true. Any other writes nothing before the first write of the
 //! host, but for parity that a partial parity log makes again.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
@@ -25,7 +26,7 @@ use crate::geometry::{Linear, Raid0, Raid10};
 use crate::health::MEMBERS_MAX;
 use crate::md::{
     Assembly, Bitmap, BitmapHeader, Candidate, ChecksumVerdict, Features, Layout, PPL_HEADER_BYTES,
-    Reshape, Role, Shape, Slot, Superblock, TimeStamp, Version, decode_bad_blocks,
+    Problem, Reshape, Role, Shape, Slot, Superblock, TimeStamp, Version, decode_bad_blocks,
 };
 use crate::sync::{Control, Ranges};
 use crate::{
@@ -108,7 +109,24 @@ pub fn examine(
     Ok(Some(Candidate { name: name.to_owned(), size_sectors, version, superblock, bitmap }))
 }
 
-/// Bytes from an offset on; fewer at the end of the device.
+/// What is wrong with the superblocks of a whole device that are there and cannot be decoded, and
+/// the version of each by its place. Nothing else may be under way on the reactor.
+///
+/// # Errors
+/// When the device cannot be read.
+pub fn damage(device: &dyn Device, reactor: &Reactor) -> Result<Vec<(Version, Problem)>, Error> {
+    let mut channel = Blocking::open(device, reactor)?;
+    let size_sectors = device.info().size_bytes / SECTOR_BYTES;
+    let mut damaged = Vec::new();
+    for version in Version::ALL.into_iter().filter(|version| *version != Version::V0_90) {
+        let Some(sector) = version.offset_sectors(size_sectors) else { continue };
+        let bytes = read(&mut channel, device, sector * SECTOR_BYTES, SUPERBLOCK_BYTES)?;
+        damaged.extend(Superblock::damage(&bytes).map(|problem| (version, problem)));
+    }
+    Ok(damaged)
+}
+
+/// Bytes from an offset on; fewer at the end of the device. What cannot be read is tried once more.
 fn read(
     channel: &mut Blocking,
     device: &dyn Device,
@@ -119,7 +137,7 @@ fn read(
     let start = offset - offset % block;
     let end = (offset + length).next_multiple_of(block).min(device.info().size_bytes);
     let mut bytes = vec![0; end.saturating_sub(start) as usize];
-    channel.read_slice(start, &mut bytes)?;
+    channel.read_slice(start, &mut bytes).or_else(|_| channel.read_slice(start, &mut bytes))?;
     let bytes = bytes.get((offset - start) as usize..).unwrap_or_default();
     Ok(bytes[..bytes.len().min(length as usize)].to_vec())
 }
@@ -787,21 +805,11 @@ fn finish<L: Level>(
     log: Option<LogWriter>,
     options: &StartOptions,
 ) -> Result<Running, Error> {
-    let (mut resync, mut write_intent) = if L::REDUNDANT {
+    let (resync, mut write_intent) = if L::REDUNDANT {
         resync_of(&level, assembly, &mut members, options.read_only || options.force)?
     } else {
         (Ranges::none(), None)
     };
-    let degraded = members
-        .iter()
-        .filter(|member| member.as_ref().is_none_or(|member| !member.unrecovered.is_empty()))
-        .count();
-    let absent = members.iter().filter(|member| member.is_none()).count();
-    if absent > 0 && degraded as u32 == assembly.level.parity_count() {
-        // Parity is all there is of a member that is missing: there is nothing to hold it against.
-        // One that is being rebuilt will have everything when its turn comes.
-        resync = Ranges::none();
-    }
     if L::HAS_COPIES {
         // What a member that is being rebuilt has got already may differ where a resync is to be
         // done, and until it has everything others are read there. It gets that anew, or what was
@@ -932,7 +940,9 @@ fn metadata(
         events: master.events,
         // One event less is what a crash between two superblocks leaves.
         events_least: master.events.saturating_sub(u64::from(!is_said)),
+        times: BTreeMap::from([(master.events, master.updated)]),
         is_active: false,
+        is_said_clean: members.iter().flatten().all(|member| member.superblock.is_clean()),
         facts: is_said.then_some(facts),
         write_intent,
         empty_log,
@@ -948,6 +958,8 @@ fn metadata(
         fence: None,
         server: fence::server_of(options.server),
         time: options.time,
+        #[cfg(feature = "planted-mistakes")]
+        planted: options.planted,
     };
     if let Some(freedom) = options.freedom {
         state.claim(freedom, options.force);

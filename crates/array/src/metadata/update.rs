@@ -6,6 +6,10 @@
 //! ```
 //!
 //! The bitmap carries the superblocks' events or one more, never less: it is written first.
+//!
+//! Superblocks go from dirty to clean in two phases: first all get the new events, still dirty,
+//! then they are called clean with the same events. So wherever a crash comes between, no member
+//! that is dirty has fewer events than one that is clean: one that has is an old copy.
 
 use std::collections::VecDeque;
 
@@ -14,9 +18,9 @@ use reactor::since_boot;
 
 use super::facts::{Facts, RecordedState, events_after, superblock_of};
 use super::write_intent::{Clear, PAGE_BYTES};
-use super::{ArrayView, Fence, State, bad_block_log};
+use super::{ArrayView, Fence, State, bad_block_log, planted};
 use crate::fence;
-use crate::md::{Bitmap, Features, Superblock};
+use crate::md::{Bitmap, Features, Superblock, TimeStamp};
 
 /// Phases of commands to the devices, and the state when they have ended.
 pub(crate) struct MetadataUpdate {
@@ -25,7 +29,7 @@ pub(crate) struct MetadataUpdate {
     facts: Facts,
     is_active: bool,
     events: u64,
-    superblocks: Vec<(usize, Superblock)>,
+    superblocks: Superblocks,
     /// With the bits that this sets.
     bitmap: Option<Bitmap>,
     /// Devices that get the whole bitmap and an empty log: they were just added.
@@ -53,15 +57,39 @@ pub(super) enum UpdateOutcome {
     Abandoned,
 }
 
+/// What an update writes of superblocks.
+#[derive(Default)]
+struct Superblocks {
+    /// What they say in the end, by device.
+    last: Vec<(usize, Superblock)>,
+    /// The time that each count of events is written with.
+    times: Vec<(u64, TimeStamp)>,
+}
+
 /// What is to be written.
 #[derive(Default)]
 struct Order {
     is_active: bool,
     clear: Option<Clear>,
+    /// The array ends.
+    ends: bool,
     /// Superblocks are written although they have nothing new to say.
     keeps_alive: bool,
-    /// They are free afterwards, where servers are kept apart.
+}
+
+/// What superblocks are to say.
+#[derive(Clone, Copy)]
+struct Rewrite<'a> {
+    facts: &'a Facts,
+    /// Those that are written.
+    devices: &'a [usize],
+    events: u64,
+    is_active: bool,
+    /// They say clean, and did not before.
+    becomes_clean: bool,
     releases: bool,
+    /// They say it already but for whether the array is dirty.
+    same_facts: bool,
 }
 
 impl State {
@@ -82,10 +110,9 @@ impl State {
         array: &dyn ArrayView,
         clear: Option<Clear>,
         flushes: bool,
-        releases: bool,
+        ends: bool,
     ) -> Result<MetadataUpdate, Error> {
-        let releases = releases && self.fence.is_some();
-        let mut update = self.order(array, &Order { clear, releases, ..Order::default() })?;
+        let mut update = self.order(array, &Order { clear, ends, ..Order::default() })?;
         if flushes
             && !matches!(
                 update.phases.front().and_then(|phase| phase.first()),
@@ -109,7 +136,8 @@ impl State {
         self.order(array, &Order { is_active, clear: Some(clear), ..Order::default() })
     }
 
-    /// An update that only shows that the array is in use.
+    /// An update that only shows that the array is in use: to other servers, and to those who come
+    /// upon a copy of a member that was made before.
     pub(super) fn compose_keep_alive(
         &mut self,
         array: &dyn ArrayView,
@@ -126,6 +154,7 @@ impl State {
         array.holds_all(&missing).map_err(|lost| Error::new(ErrorKind::Gone, lost.to_string()))?;
         self.assign_roles(&array.devices());
         let facts = self.facts_of(&snapshot, array);
+        let facts = if order.ends { self.facts_at_end(facts) } else { facts };
         let devices = self.in_use(&facts);
         let same_facts = self.facts.as_ref() == Some(&facts);
         if let Some(Fence { is_forced: false, .. }) = &self.fence
@@ -140,17 +169,27 @@ impl State {
             self.broken.get_or_insert(text.clone());
             return Err(Error::new(ErrorKind::Gone, text));
         }
+        let is_clean = !order.is_active && facts.resync_from.is_none();
+        let becomes_clean = is_clean && !self.is_said_clean && !planted!(self, CleansAtOnce);
+        // Where servers are kept apart, the end frees it. While it is being called clean it is this
+        // server's: it is freed by an update of its own.
+        let releases = order.ends && self.fence.is_some() && !becomes_clean;
         if let Some(fence) = &mut self.fence {
-            fence.is_releasing = order.releases;
+            fence.is_releasing = releases;
         }
-        let rewrites =
-            !same_facts || self.is_active != order.is_active || order.keeps_alive || order.releases;
+        let clears = order.clear.filter(|_| !facts.is_degraded() && facts.resync_from.is_none());
+        // A copy of a member that was made before bits were cleared lacks what they stood for: it
+        // has fewer events than the bitmap says then.
+        let rewrites = !same_facts
+            || self.is_active != order.is_active
+            || order.keeps_alive
+            || releases
+            || clears.is_some() && self.is_active;
         let events = if rewrites { events_after(self.events) } else { self.events };
 
         let mut phases = VecDeque::new();
         let mut bitmap = None;
         let mut pages = Vec::new();
-        let clears = order.clear.filter(|_| !facts.is_degraded() && facts.resync_from.is_none());
         let promises = self.facts.as_ref().is_none_or(|before| facts.promises_more_than(before));
         if promises || clears.is_some() {
             phases.push_back(flush(&devices));
@@ -204,54 +243,21 @@ impl State {
             None => Vec::new(),
         };
 
-        let mut superblocks = Vec::new();
-        let mut catching_up = Vec::new();
-        if rewrites {
-            // One time for all, and never an earlier one, whatever becomes of the clock: members
-            // that were not updated together are told from each other by it.
-            let before = devices
-                .iter()
-                .map(|&device| self.devices[device].superblock.updated)
-                .max()
-                .unwrap_or_default();
-            let updated = (self.time)().map_or(before, |now| now.max(before));
-            let updated = self.stamp(updated, before, order.releases);
-            // Spares are not written for an array that only gets dirty and clean.
-            let spares = if same_facts { Vec::new() } else { self.spares() };
-            superblocks.extend(devices.iter().chain(&spares).map(|&device| {
-                let last = &self.devices[device].superblock;
-                let new = superblock_of(last, &facts, order.is_active, events, updated);
-                (device, Superblock { corrected_reads: self.corrected_reads(array, device), ..new })
-            }));
-            // A member two events behind is taken for stale: so those that are behind go up by one
-            // at a time.
-            for events in self.events_least + 1..events {
-                let step = |&device: &usize| {
-                    let last = &self.devices[device].superblock;
-                    (
-                        device,
-                        self.superblock_write(
-                            device,
-                            &superblock_of(
-                                last,
-                                &facts,
-                                order.is_active || self.is_active,
-                                events,
-                                updated,
-                            ),
-                        ),
-                    )
-                };
-                catching_up.push(devices.iter().map(step).collect::<Vec<_>>());
-            }
-        }
-        let written = superblocks
-            .iter()
-            .map(|(device, superblock)| (*device, self.superblock_write(*device, superblock)))
-            .collect::<Vec<_>>();
         phases.extend(bits);
-        phases.extend(catching_up);
-        phases.push_back(written);
+        let mut superblocks = Superblocks::default();
+        if rewrites {
+            let is_active = order.is_active;
+            let written = Rewrite {
+                facts: &facts,
+                devices: &devices,
+                events,
+                is_active,
+                becomes_clean,
+                releases,
+                same_facts,
+            };
+            superblocks = self.superblock_phases(array, &written, &mut phases);
+        }
         phases.retain(|phase| !phase.is_empty());
         let (generation, is_active) = (snapshot.generation, order.is_active);
         Ok(MetadataUpdate {
@@ -264,8 +270,76 @@ impl State {
             bitmap,
             outdated,
             is_cut: false,
-            releases: order.releases,
+            releases,
         })
+    }
+
+    /// What is to be said of an array with parity in the end that lacks a member and was being
+    /// resynced: that it is clean, for otherwise it could be started by force only, and not by md at
+    /// all. What is missing has been made from that parity for as long as the array ran, and is
+    /// then. A member that is being rebuilt gets everything anew.
+    pub(super) fn facts_at_end(&self, mut facts: Facts) -> Facts {
+        let has_parity =
+            self.devices.first().is_some_and(|device| device.superblock.level.parity_count() > 0);
+        if has_parity && facts.is_degraded() && facts.resync_from.take().is_some() {
+            for state in &mut facts.members {
+                if let RecordedState::Recovering(sector) = state {
+                    *sector = 0;
+                }
+            }
+        }
+        facts
+    }
+
+    /// Adds the phases that write superblocks.
+    fn superblock_phases(
+        &self,
+        array: &dyn ArrayView,
+        rewrite: &Rewrite<'_>,
+        phases: &mut VecDeque<Vec<(usize, Op)>>,
+    ) -> Superblocks {
+        let Rewrite { facts, devices, events, becomes_clean, releases, .. } = *rewrite;
+        // One time for all, and never an earlier one, whatever becomes of the clock: members
+        // that were not updated together are told from each other by it.
+        let before = devices
+            .iter()
+            .map(|&device| self.devices[device].superblock.updated)
+            .max()
+            .unwrap_or_default();
+        let updated = (self.time)().map_or(before, |now| now.max(before));
+        let updated = self.stamp(updated, before, releases);
+        // A member two events behind is taken for stale: so those that are behind go up by one at a
+        // time, each step with the time that others may have it with already.
+        let mut times = Vec::new();
+        let is_dirty = rewrite.is_active || !self.is_said_clean;
+        let resync_from = self.facts.as_ref().and_then(|said| said.resync_from);
+        for step in self.events_least + 1..events + u64::from(becomes_clean) {
+            let time = self.times.get(&step).copied().unwrap_or(updated);
+            times.push((step, time));
+            let written = devices.iter().map(|&device| {
+                let last = &self.devices[device].superblock;
+                let mut superblock = superblock_of(last, facts, is_dirty, step, time);
+                if let Some(sector) = resync_from.filter(|_| !self.is_active) {
+                    superblock.resync_offset_sectors = sector;
+                }
+                (device, self.superblock_write(device, &superblock))
+            });
+            phases.push_back(written.collect());
+        }
+        times.push((events, updated));
+        // Spares are not written for an array that only gets dirty and clean.
+        let spares = if rewrite.same_facts { Vec::new() } else { self.spares() };
+        let superblock = |&device: &usize| {
+            let last = &self.devices[device].superblock;
+            let new = superblock_of(last, facts, rewrite.is_active, events, updated);
+            (device, Superblock { corrected_reads: self.corrected_reads(array, device), ..new })
+        };
+        let last: Vec<_> = devices.iter().chain(&spares).map(superblock).collect();
+        let written = last
+            .iter()
+            .map(|(device, superblock)| (*device, self.superblock_write(*device, superblock)));
+        phases.push_back(written.collect());
+        Superblocks { last, times }
     }
 
     /// The read errors of a member, those before this start included.
@@ -340,22 +414,26 @@ impl State {
     ) -> Option<u64> {
         if outcome == UpdateOutcome::Done
             && let Some(fence) = &mut self.fence
-            && !update.superblocks.is_empty()
+            && !update.superblocks.last.is_empty()
         {
             fence.hold.wrote(since_boot());
             fence.is_released = update.releases;
         }
-        for (device, superblock) in update.superblocks {
+        for (device, superblock) in update.superblocks.last {
             self.devices[device].superblock = superblock;
         }
         if outcome == UpdateOutcome::Done {
             update.outdated.iter().for_each(|&device| self.devices[device].is_fresh = true);
         }
+        let is_clean = !update.is_active && update.facts.resync_from.is_none();
+        self.is_said_clean = is_clean && (outcome == UpdateOutcome::Done || self.is_said_clean);
         self.events = update.events;
+        self.times.extend(update.superblocks.times);
         self.events_least = match outcome {
             UpdateOutcome::Done | UpdateOutcome::Failed if !update.is_cut => update.events,
             _ => self.events_least.min(update.events),
         };
+        self.times = self.times.split_off(&self.events_least);
         if outcome != UpdateOutcome::Done {
             // What the members say now is somewhere between the two. Dirty is always safe, and the
             // next piece that asks has it written.

@@ -19,9 +19,16 @@ const REST: Duration = Duration::from_millis(200);
 /// Where there is no bitmap that says how often, positions are written down so often.
 const ROUND_SECONDS: u32 = 5;
 
+/// While the array is dirty its superblocks go up by [`AGE_EVENTS`] so often, so that a copy of a
+/// member that was made before is found out after a crash too.
+const AGE: Duration = Duration::from_secs(30);
+/// A member that is one event behind may be what a crash left; one that is two behind is stale.
+const AGE_EVENTS: u32 = 2;
+
 const REST_TIMER: u64 = 0;
 const ROUND_TIMER: u64 = 1;
 const FENCE_TIMER: u64 = 2;
+const AGE_TIMER: u64 = 3;
 
 /// An array with metadata.
 pub(crate) trait HasMetadata: ArrayView + Send + Sync {
@@ -44,10 +51,13 @@ pub struct MetadataWriter {
     rests: bool,
     rounds: bool,
     waits_for_fence: bool,
+    ages: bool,
     /// How many writes there had been when the rest began.
     admitted: u64,
     /// A round has passed and its bits have not been looked at.
     round_is_due: bool,
+    /// By so many events the superblocks have to go up.
+    events_due: u32,
     is_stopping: bool,
 }
 
@@ -75,9 +85,11 @@ impl MetadataWriter {
             rests: false,
             rounds: false,
             waits_for_fence: false,
+            ages: false,
             looks: Looks::default(),
             admitted: u64::MAX,
             round_is_due: false,
+            events_due: 0,
             is_stopping: false,
         })
     }
@@ -92,6 +104,10 @@ impl MetadataWriter {
             match event.token {
                 REST_TIMER => (self.rests, has_rested) = (false, true),
                 ROUND_TIMER => (self.rounds, self.round_is_due) = (false, true),
+                AGE_TIMER => {
+                    let never = planted!(self.array.metadata(), NeverAges);
+                    (self.ages, self.events_due) = (false, if never { 0 } else { AGE_EVENTS });
+                }
                 _ => self.waits_for_fence = false,
             }
         }
@@ -144,7 +160,10 @@ impl MetadataWriter {
         let flushes = !planted!(metadata, SkipsFlush);
         let is_quiet = state.in_flight == 0 && state.admitted == self.admitted;
         self.admitted = if has_rested { state.admitted } else { self.admitted };
-        let facts = state.facts_now(array);
+        let mut facts = state.facts_now(array);
+        if self.is_stopping {
+            facts = state.facts_at_end(facts);
+        }
         let has_news = state.facts.as_ref() != Some(&facts);
         let update = if self.is_stopping {
             let has_bits = state.write_intent.as_ref().is_some_and(WriteIntentBitmap::is_dirty);
@@ -162,6 +181,9 @@ impl MetadataWriter {
             // a crash.
             state.compose(array, false)
         } else if state.is_keep_alive_due() {
+            state.compose_keep_alive(array)
+        } else if state.is_active && self.events_due > 0 {
+            self.events_due -= 1;
             state.compose_keep_alive(array)
         } else if self.round_is_due {
             self.round_is_due = false;
@@ -204,6 +226,12 @@ impl MetadataWriter {
         if state.is_active && !self.rests && !state.is_stopped {
             self.rests = true;
             self.source.at(now + REST, REST_TIMER);
+        }
+        if !state.is_active {
+            self.events_due = 0;
+        } else if !self.ages && !state.is_stopped {
+            self.ages = true;
+            self.source.at(now + AGE, AGE_TIMER);
         }
         let facts = state.facts_now(&*self.array);
         let bits = state.write_intent.as_ref().is_some_and(WriteIntentBitmap::is_dirty)

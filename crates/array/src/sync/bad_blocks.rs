@@ -56,6 +56,16 @@ impl BadBlocks {
         self.ranges.lost().clone()
     }
 
+    /// How much is lost, in bytes.
+    pub(crate) fn lost_bytes(&self) -> u64 {
+        if self.ranges.any.load(Ordering::Acquire) { self.ranges.lost().bytes() } else { 0 }
+    }
+
+    /// Whether something of a range is lost; in bytes of the device.
+    pub(crate) fn meet(&self, range: &Range<u64>) -> bool {
+        self.ranges.meet(range)
+    }
+
     /// This could not be recovered; in bytes of the device.
     pub(crate) fn add(&self, range: Range<u64>) {
         self.ranges.change(|lost| lost.add(range));

@@ -22,6 +22,8 @@ pub(crate) trait Core: Send + Sync {
     fn sync_bytes(&self) -> u64;
     fn member_ranges(&self, member: usize, range: Range<u64>) -> Ranges;
     fn holds_all(&self, missing: &MemberSet) -> Result<(), Lost>;
+    /// Makes a member faulty unless data would be lost by it; whether it is now.
+    fn fail_on_request(&self, member: usize, cause: Option<&dyn fmt::Display>) -> bool;
     fn take_busy(&self) -> bool;
     fn open_sync(
         self: Arc<Self>,
@@ -57,6 +59,12 @@ impl<L: Level> Core for Shared<L> {
 
     fn holds_all(&self, missing: &MemberSet) -> Result<(), Lost> {
         self.level.holds_all(missing)
+    }
+
+    fn fail_on_request(&self, member: usize, cause: Option<&dyn fmt::Display>) -> bool {
+        self.fail_member(member, None, cause, |missing| {
+            L::REDUNDANT && self.level.holds_all(missing).is_ok()
+        })
     }
 
     fn take_busy(&self) -> bool {
@@ -170,9 +178,7 @@ impl Control {
         if self.health().member_in(member).is_none() {
             return Err(Error::new(ErrorKind::Invalid, format!("member {member} is out already")));
         }
-        if self.health().fail(member, None, cause, |missing| {
-            self.core.is_redundant() && self.core.holds_all(missing).is_ok()
-        }) {
+        if self.core.fail_on_request(member, cause) {
             return Ok(());
         }
         Err(Error::new(

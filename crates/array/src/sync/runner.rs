@@ -427,6 +427,12 @@ impl SyncRunner {
 
     /// Whether the job still makes sense.
     fn check(&self, job: &mut Job) {
+        if job.action == SyncAction::Resync
+            && !job.todo.is_empty()
+            && self.health().resync_ranges().is_empty()
+        {
+            job.end.get_or_insert(Ending::Cancelled);
+        }
         let (Some(target), SyncAction::Rebuild { member } | SyncAction::Replace { member }) =
             (&job.target, &job.action)
         else {

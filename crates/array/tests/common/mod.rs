@@ -20,6 +20,7 @@ pub(crate) struct Mortal {
     name: &'static str,
     left: Arc<AtomicU64>,
     bad: Bad,
+    failing_read: Arc<AtomicU64>,
 }
 
 /// Offsets of the bad blocks.
@@ -32,6 +33,7 @@ impl Mortal {
             name,
             left: Arc::new(AtomicU64::new(u64::MAX)),
             bad: Bad::default(),
+            failing_read: Arc::new(AtomicU64::new(u64::MAX)),
         })
     }
 
@@ -67,6 +69,11 @@ impl Mortal {
         self.bad.lock().expect("no test thread panics in here").insert(offset);
     }
 
+    /// So many reads go well, and then one fails.
+    pub(crate) fn fails_once_after(&self, reads: u64) {
+        self.failing_read.store(reads, Ordering::Relaxed);
+    }
+
     /// How many blocks cannot be read.
     pub(crate) fn bad_count(&self) -> usize {
         self.bad.lock().expect("no test thread panics in here").len()
@@ -91,6 +98,7 @@ impl Device for Mortal {
             below,
             left: Arc::clone(&self.left),
             bad: Arc::clone(&self.bad),
+            failing_read: Arc::clone(&self.failing_read),
             refused: Vec::new(),
         }))
     }
@@ -100,6 +108,7 @@ struct MortalChannel {
     below: Box<dyn Channel>,
     left: Arc<AtomicU64>,
     bad: Bad,
+    failing_read: Arc<AtomicU64>,
     refused: Vec<Completion>,
 }
 
@@ -113,6 +122,14 @@ impl Channel for MortalChannel {
         }
         if left != u64::MAX {
             self.left.store(left - 1, Ordering::Relaxed);
+        }
+        let failing = self.failing_read.load(Ordering::Relaxed);
+        if matches!(request.op, Op::Read { .. }) && failing != u64::MAX {
+            self.failing_read.store(failing.wrapping_sub(1), Ordering::Relaxed);
+            if failing == 0 {
+                self.refused.push(request.complete(Err(Error::new(ErrorKind::Media, "this time"))));
+                return;
+            }
         }
         if let Some((offset, length)) = request.op.range() {
             let mut bad = self.bad.lock().expect("no test thread panics in here");

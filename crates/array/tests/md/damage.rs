@@ -240,6 +240,27 @@ fn what_does_not_fit_the_member_is_named() {
     );
 }
 
+/// `mdadm --grow --add` makes linear arrays of version 1.0 whose new member's log of bad blocks lies
+/// in its data. Without redundancy nobody writes to that log.
+#[test]
+fn a_log_that_nobody_writes_to_may_lie_in_the_data() {
+    let log_in_data = |member: &mut Candidate| {
+        let own = &mut member.superblock;
+        let end = own.data_offset_sectors + own.data_size_sectors;
+        own.bad_block_size_sectors = 8;
+        own.bad_block_offset_sectors = (end - 8 - own.super_offset_sectors) as i32;
+    };
+    for name in ["linear", "raid0-equal"] {
+        assert_eq!(problems_of(name, log_in_data), [""; 0], "{name}");
+        let written = problems_of(name, |member| {
+            log_in_data(member);
+            member.superblock.features = member.superblock.features.with(Features::BAD_BLOCKS);
+        });
+        assert_eq!(written, ["bblog_offset"], "{name}");
+    }
+    assert_eq!(problems_of("raid5", log_in_data), ["bblog_offset"]);
+}
+
 /// What becomes of an array after a change to its members, whose checksums are put right.
 fn start_of(name: &str, change: impl FnOnce(&mut Vec<Candidate>)) -> (Start, Vec<String>, String) {
     let mut members = candidates(&read(name));
@@ -315,11 +336,73 @@ fn one_event_less_is_taken_and_two_are_stale() {
     let (start, left_out, places) = start_of("raid5", |members| members[2].superblock.events -= 2);
     assert_eq!((start, places.as_str()), (Start::Ready, "[UU_]"));
     assert!(left_out[0].starts_with("m2: is stale: its events are "), "{left_out:?}");
-    // In an array without redundancy no other can stand in.
-    let text = refusal("raid0-unequal", |members| {
-        members.iter_mut().skip(1).for_each(|member| member.superblock.events += 2);
+}
+
+/// In an array without redundancy no other can stand in: it opens by force.
+#[test]
+fn a_stale_member_without_redundancy_is_used_by_force() {
+    for name in ["raid0-unequal", "linear"] {
+        let (start, left_out, places) = start_of(name, |members| {
+            members.iter_mut().skip(1).for_each(|member| member.superblock.events += 883);
+        });
+        let Start::NeedsForce(reasons) = start else { panic!("{name}: {start:?}") };
+        assert!(
+            reasons.len() == 1
+                && reasons[0].starts_with("m0: its events are ")
+                && reasons[0].contains("what it holds may be older than the rest: look at it with"),
+            "{reasons:?}"
+        );
+        assert!(left_out.is_empty() && !places.contains('_'), "{left_out:?} {places}");
+    }
+}
+
+/// raidloom calls an array clean only once every member has had the event, dirty: one that is dirty
+/// with one event less is a copy from before.
+#[test]
+fn a_dirty_member_one_event_behind_a_clean_one_is_an_old_copy() {
+    let dirty = |member: &mut Candidate, behind: u64| {
+        member.superblock.events -= behind;
+        member.superblock.resync_offset_sectors = 0;
+    };
+    for name in ["raid1", "raid5", "raid10-near", "raid5-bitmap"] {
+        let (start, left_out, places) = start_of(name, |members| dirty(&mut members[1], 1));
+        assert_eq!((start, places.matches('_').count()), (Start::Ready, 1), "{name}");
+        assert!(
+            left_out[0].starts_with("m1: is stale: its events are ")
+                && left_out[0].contains("and the array has been called clean since (m0)"),
+            "{left_out:?}"
+        );
+        // With as many events it is what a crash left while the array was being called clean: the
+        // members agree.
+        let mut members = candidates(&read(name));
+        dirty(&mut members[0], 0);
+        members.iter_mut().for_each(seal);
+        let assembly =
+            assemble(&members, AssembleOptions::default()).expect("there are usable members");
+        assert!(
+            assembly.clean && assembly.degraded_count() == 0 && assembly.left_out.is_empty(),
+            "{name}: {assembly:?}"
+        );
+    }
+    // Too many are not believed without a word; md's driver may have left them in a crash.
+    let (start, left_out, places) =
+        start_of("raid5", |members| members[1..].iter_mut().for_each(|one| dirty(one, 1)));
+    let Start::NeedsForce(reasons) = start else { panic!("{start:?}") };
+    assert_eq!((reasons.len(), left_out, places.as_str()), (2, vec![], "[UUU]"), "{reasons:?}");
+}
+
+/// Of members that are dirty with the same events, one that was not updated with the others is a
+/// copy from before they were clean: md's driver takes events back.
+#[test]
+fn a_dirty_member_from_another_time_is_an_old_copy() {
+    let (start, left_out, places) = start_of("raid1", |members| {
+        for member in members.iter_mut() {
+            member.superblock.resync_offset_sectors = 0;
+        }
+        members[0].superblock.updated.seconds -= 7200;
     });
-    assert!(text.contains("member 0 is stale (m0)"), "{text}");
+    assert_eq!((start, places.as_str()), (Start::Ready, "[_U]"));
+    assert!(left_out[0].contains("7200 s before m1 (utime)"), "{left_out:?}");
 }
 
 /// md's driver takes the event of going dirty back when an array goes clean: an old copy of a

@@ -186,6 +186,14 @@ fn mistakes() -> Vec<Mistake> {
             "an array called clean without a flush",
             with_metadata(PlantedMistake::SkipsFlush, Shape::raid5(resync)),
         ),
+        after_crashes(
+            "an array called clean at once",
+            with_metadata(PlantedMistake::CleansAtOnce, Shape::raid5(resync)),
+        ),
+        after_crashes(
+            "an array called clean at once: level 1",
+            with_metadata(PlantedMistake::CleansAtOnce, Shape::raid1(resync)),
+        ),
     ];
     for make in [Shape::raid6, Shape::raid1, Shape::raid10] {
         let shape = Shape::with_bitmap(make);

@@ -1,6 +1,6 @@
 //! `array examine`: every field of a member's superblocks.
 
-use array::md::{ChecksumVerdict, Features, Role, Superblock, TimeStamp, Version, uuid_text};
+use array::md::{ChecksumVerdict, Features, Role, Superblock, TimeStamp, uuid_text};
 use escape::{Lines, add};
 use host::guard::{Consent, Guard};
 use mdtools::{Examined, Found, MemberSource};
@@ -158,11 +158,7 @@ pub(super) fn examine(output: &Output, paths: &[std::path::PathBuf]) -> Result<(
         output.result(&examined.iter().map(examined_text).collect::<Vec<_>>().join("\n"))?;
     }
     match examined.iter().find(|examined| examined.found.is_empty()) {
-        Some(none) => Err(Failure::failed(format!(
-            "{}: no md superblock of version {} on it; {GUESS}",
-            none.source,
-            Version::ALL_TEXT
-        ))),
+        Some(none) => Err(Failure::failed(format!("{}; {GUESS}", none.no_superblock_text()))),
         None => Ok(()),
     }
 }
@@ -180,15 +176,29 @@ fn examined_document(examined: &Examined) -> Value {
             Value::Object(document)
         })
         .collect();
-    let path = examined.source.to_string();
-    json!({ "path": path, "size_bytes": examined.size_bytes, "superblocks": superblocks })
+    let damaged: Vec<Value> = examined
+        .damaged
+        .iter()
+        .map(|(version, problem)| {
+            json!({ "version": version.to_string(), "problem": problem.to_string() })
+        })
+        .collect();
+    json!({
+        "path": examined.source.to_string(),
+        "size_bytes": examined.size_bytes,
+        "superblocks": superblocks,
+        "damaged": damaged,
+    })
 }
 
 fn examined_text(examined: &Examined) -> String {
     let mut text = Lines::new();
     add!(text, "{}:", examined.source);
-    if examined.found.is_empty() {
+    if examined.found.is_empty() && examined.damaged.is_empty() {
         add!(text, "  no md superblock");
+    }
+    for (version, problem) in &examined.damaged {
+        add!(text, "{:>16} : of version {version}: {problem}", "DAMAGED");
     }
     for found in &examined.found {
         for (_, name, value, _) in fields(found) {

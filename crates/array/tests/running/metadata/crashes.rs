@@ -143,6 +143,14 @@ fn start_again(
         .map(|memory| Some(Checked::over(Arc::clone(memory) as Arc<dyn Device>)))
         .collect();
     let (whole, _) = assembly(&members);
+    // Whatever the moment, members that were there all the time count, and start without force.
+    if case.dying.is_none()
+        && case.slip == Slip::None
+        && (whole.degraded_count() > 0 || !whole.left_out.is_empty() || whole.start != Start::Ready)
+    {
+        let left_out: Vec<_> = whole.left_out.iter().map(|left| left.reason.clone()).collect();
+        return Err(no_such(format!("{}: {}", whole.start, left_out.join("; "))));
+    }
     let sits = |slot: &array::md::Slot| slot.present().map(|place| place.candidate);
     if whole.slots.iter().any(|slot| matches!(slot, array::md::Slot::Recovering { .. })) {
         scenes.rebuilding.fetch_add(1, Ordering::Relaxed);
@@ -585,4 +593,17 @@ fn bits_come_and_go_among_slow_members() {
     let count: u64 = [Shape::raid1, Shape::raid6, Shape::raid10].into_iter().map(slow).sum();
     println!("{count} crashes");
     assert!(count > 1000, "{count}");
+}
+
+/// Members so slow that superblocks age while writes are under way.
+#[test]
+fn superblocks_age_among_slow_members() {
+    let slow = |shape| {
+        let slowest = Duration::from_secs(50);
+        survive(&Case { slowest, longest: Duration::from_secs(9), ..Case::of(shape) }, 60..62)
+    };
+    let shapes = [Shape::with_bitmap(Shape::raid1), Shape::raid5(Consistency::Ppl)];
+    let count: u64 = shapes.into_iter().map(slow).sum();
+    println!("{count} crashes");
+    assert!(count > 200, "{count}");
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use array::MemberState;
 use array::md::{Consistency, Features, Start, decode_bad_blocks};
 use array::metadata::{Running, StartOptions};
-use array::sync::{Ranges, SyncAction};
+use array::sync::{Ending, Ranges, SyncAction};
 use block::{Blocking, Device, ErrorKind, Info, Reactor};
 use testkit::Memory;
 
@@ -219,4 +219,54 @@ fn corrected_reads_are_counted() {
             assert_eq!((counts[0], counts[1..].iter().sum::<u32>()), (round, 0), "{shape:?}");
         }
     }
+}
+
+/// The first resync of a large array takes hours. A member that fails meanwhile, and an orderly
+/// stop: what is left is called clean, as far as it is there, and starts without force.
+#[test]
+fn a_member_that_fails_during_a_resync_leaves_an_array_that_starts() {
+    for shape in Shape::all().into_iter().filter(|shape| shape.level.parity_count() > 0) {
+        for failing in 0..shape.members {
+            let context = format!("{shape:?} without {failing}");
+            let members = members(&shape);
+            let reactor = Reactor::virtual_clock();
+            let array = started(&checked(&members), &StartOptions::default()).expect("an array");
+            array.control().require_resync(&Ranges::one(0..array.control().sync_bytes()));
+            let content = write_all(&array, 3);
+            let resync = || array.control().snapshot().resync;
+            assert_eq!(resync(), Some(0), "{context}");
+            array.control().fail(failing).expect("redundant");
+            // Two kinds of parity can still be held against each other.
+            let parity_left = shape.level.parity_count() - 1;
+            assert_eq!(resync().is_some(), parity_left > 0, "{context}");
+            array.stop(&reactor).expect("stopped");
+            let mut devices = checked(&members);
+            devices[failing] = None;
+            let (found, _) = assembly(&devices);
+            assert_eq!(
+                (found.clean, found.degraded_count(), &found.start),
+                (true, 1, &Start::Ready),
+                "{context}"
+            );
+            let again = started(&devices, &StartOptions::default()).expect("an array");
+            assert!(bytes(&again) == content, "{context}");
+        }
+    }
+}
+
+/// A resync that has nothing left to compare ends.
+#[test]
+fn a_resync_ends_with_the_last_parity() {
+    let shape = Shape::raid5(Consistency::Resync);
+    let members = members(&shape);
+    let array = started(&checked(&members), &StartOptions::default()).expect("an array");
+    array.control().require_resync(&Ranges::one(0..array.control().sync_bytes()));
+    let reactor = Reactor::virtual_clock();
+    let mut runner = array.control().sync_runner(&reactor).expect("a runner");
+    runner.start(SyncAction::Resync).expect("it is due");
+    runner.pause();
+    assert!(runner.poll().is_none());
+    array.control().fail(1).expect("redundant");
+    let outcome = runner.poll().expect("it has ended");
+    assert!(matches!(outcome.ending, Ending::Cancelled), "{outcome:?}");
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use array::MemberState;
-use array::md::{Consistency, Role, Slot, Start, Superblock};
+use array::md::{Consistency, Role, Slot, Start, Superblock, Version};
 use array::metadata::{Running, StartOptions};
 use block::{Blocking, Device, ErrorKind, Info, Op, Reactor};
 use testkit::Memory;
@@ -422,4 +422,112 @@ fn a_copy_of_a_member_in_service_is_refused() {
         "{error}"
     );
     assert!(bytes(&*copy) == bytes(&*members[1]), "and nothing was written to it");
+}
+
+/// Version 1.0, with the superblock behind the data, as boot mirrors have it: the same members as
+/// `raid1` has, in that form.
+fn with_superblocks_at_the_end(members: &[Arc<Memory>]) {
+    for member in members {
+        let mut own = superblock(&**member);
+        let sectors = member.info().size_bytes / 512;
+        own.super_offset_sectors = Version::V1_0.offset_sectors(sectors).expect("it is large");
+        own.data_offset_sectors = 0;
+        own.bad_block_offset_sectors = -8;
+        own.data_size_sectors = own.super_offset_sectors - 8;
+        let mut bytes = own.encode();
+        bytes.resize(4096, 0);
+        let mut channel = Blocking::open(&**member, &Reactor::virtual_clock()).expect("a channel");
+        channel.write_slice(4096, &[0; 4096]).expect("written");
+        channel.write_slice(own.super_offset_sectors * 512, &bytes).expect("written");
+        channel.write_slice((own.super_offset_sectors - 8) * 512, &[0xff; 4096]).expect("written");
+    }
+}
+
+#[test]
+fn version_1_0_takes_members_and_takes_them_back() {
+    let shape = Shape::raid1(Consistency::Resync);
+    let reactor = Reactor::virtual_clock();
+    let members = members(&shape);
+    with_superblocks_at_the_end(&members);
+    let array = started(&checked(&members), &StartOptions::default()).expect("an array");
+    fill(&array, &reactor, 0x31);
+    // One leaves and comes back, one is replaced by another size of drive.
+    array.control().fail(1).and_then(|()| array.remove(1)).expect("redundant");
+    fill(&array, &reactor, 0x32);
+    let back = checked(&members)[1].take().expect("a member");
+    array.add_to_slot(1, &back, [9; 16], &reactor).expect("admitted");
+    settle(&array, None);
+    let larger: Arc<dyn Device> = Arc::new(Memory::with(Info {
+        size_bytes: members[0].info().size_bytes + 12345 * 512,
+        ..members[0].info().clone()
+    }));
+    let new_device = array.make_spare(&larger, [0x77; 16], &reactor).expect("enlisted");
+    array.control().replace(2, new_device).expect("in sync");
+    settle(&array, None);
+    let expected = fill(&array, &reactor, 0x33);
+    array.stop(&reactor).expect("stopped");
+    let own = superblock(&*larger);
+    assert_eq!(own.role(), Role::Active(2));
+    assert_eq!(own.data_size_sectors, own.super_offset_sectors - 8);
+    let mut now = checked(&members);
+    now[2] = Some(larger);
+    let (whole, _) = assembly(&now);
+    assert_eq!(
+        (whole.clean, whole.degraded_count(), whole.left_out.len()),
+        (true, 0, 0),
+        "{whole:?}"
+    );
+    for alone in 0..3 {
+        let one: Vec<_> = (0..3).map(|slot| now[slot].clone().filter(|_| slot == alone)).collect();
+        let array = started(&one, &StartOptions::default()).expect("an array");
+        assert!(content(&array, &reactor) == expected, "member {alone}");
+    }
+    let small: Arc<dyn Device> = Arc::new(Memory::new(shape.member_bytes + 8192));
+    let again = started(&now, &StartOptions::default()).expect("an array");
+    let error = again.make_spare(&small, [1; 16], &reactor).err().expect("too small");
+    assert!(error.to_string().contains("a member of this array needs"), "{error}");
+}
+
+/// Write-mostly and failfast are said of a drive, and hold for it when it is back; a new drive has
+/// neither.
+#[test]
+fn a_member_that_comes_back_keeps_its_flags() {
+    let shape = Shape::raid1(Consistency::Resync);
+    let reactor = Reactor::virtual_clock();
+    let members = members(&shape);
+    let flags = Superblock::WRITE_MOSTLY | Superblock::FAIL_FAST;
+    let mut bytes = Superblock { device_flags: flags, ..superblock(&*members[1]) }.encode();
+    bytes.resize(4096, 0);
+    Blocking::open(&*members[1], &reactor)
+        .and_then(|mut channel| channel.write_slice(4096, &bytes))
+        .expect("written");
+    let array = started(&checked(&members), &StartOptions::default()).expect("an array");
+    array.control().fail(1).and_then(|()| array.remove(1)).expect("redundant");
+    fill(&array, &reactor, 0x31);
+    let back = checked(&members)[1].take().expect("a member");
+    array.add_to_slot(1, &back, [9; 16], &reactor).expect("admitted");
+    settle(&array, None);
+    let new: Arc<dyn Device> = Arc::new(Memory::with(members[1].info().clone()));
+    array.make_spare(&new, [8; 16], &reactor).expect("enlisted");
+    array.stop(&reactor).expect("stopped");
+    assert_eq!(superblock(&*members[1]).device_flags, flags);
+    assert_eq!(superblock(&*new).device_flags, 0);
+}
+
+/// One read that fails may be one that failed: superblocks are read again before a member is given
+/// up.
+#[test]
+fn a_superblock_that_cannot_be_read_once_is_read_again() {
+    let shape = Shape::raid1(Consistency::Resync);
+    let members = members(&shape);
+    let (devices, mortal) = mortals(&members, 1);
+    let device = devices[1].as_ref().expect("a member");
+    for fails in 0..8 {
+        mortal.fails_once_after(fails);
+        let found = array::metadata::examine(&**device, "m1", &Reactor::virtual_clock());
+        assert!(found.expect("read again").is_some());
+    }
+    mortal.goes_bad(4096);
+    let found = array::metadata::examine(&**device, "m1", &Reactor::virtual_clock());
+    assert_eq!(found.expect_err("it is bad").kind(), ErrorKind::Media);
 }

@@ -2,6 +2,7 @@
 //! crashes.
 
 pub(crate) mod bench;
+mod copies;
 pub(crate) mod crashes;
 mod force;
 mod log;

@@ -107,3 +107,40 @@ fn a_member_with_bad_places_is_replaced_without_them() {
     assert!(bytes(&*bench.array) == data);
     assert_eq!(bench.scrub(), Ok(()));
 }
+
+/// One bad place of a member that was needed for a rebuild: it is tried again and again by the
+/// rebuild and by everybody who reads it, and stays one. Nor is it held against the new member,
+/// whose log names it, and that member's copy.
+#[test]
+fn one_bad_place_throws_nobody_out() {
+    let (bench, _, outcome) =
+        rebuild_over_bad_places(raid5(3, ParityLayout::LeftSymmetric), 7, &[3 * 512]);
+    assert_eq!(outcome.progress.lost, Ranges::one(3 * 512..4 * 512));
+    let counted = |expected: [u32; 3]| {
+        let snapshot = bench.control.snapshot();
+        assert_eq!(snapshot.read_errors, expected);
+        assert_eq!(snapshot.absent().count(), 0, "{snapshot:?}");
+    };
+    counted([0, 0, 1]);
+    assert_eq!(bench.control.snapshot().lost_bytes, [512, 0, 0]);
+    let read_all = || {
+        let mut channel =
+            Blocking::open(&*bench.array, &Reactor::virtual_clock()).expect("a channel");
+        let mut block = [0; 512];
+        let size = bench.array.info().size_bytes;
+        (0..size).step_by(512).filter(|&at| channel.read_slice(at, &mut block).is_err()).count()
+    };
+    for _ in 0..50 {
+        assert_eq!(read_all(), 2, "a block of each of the two members");
+    }
+    counted([0, 0, 1]);
+    // The place goes along into the log of a drive that takes the bad one's place: that is sound
+    // too.
+    bench.control.replace(2, bench.parts.new_device()).expect("it is in sync");
+    keep(&bench.control, &[]).expect("it ended");
+    assert_eq!(bench.control.snapshot().lost_bytes, [512, 0, 512]);
+    for _ in 0..50 {
+        assert_eq!(read_all(), 2);
+    }
+    counted([0, 0, 0]);
+}
