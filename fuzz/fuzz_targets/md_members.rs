@@ -58,6 +58,7 @@ fuzz_target!(|data: &[u8]| {
         let allowed = match assembly.start {
             Start::Ready => true,
             Start::ReadOnly(_) => damaged.read_only,
+            Start::ReadOnlyOrForce(_) => damaged.read_only || damaged.force,
             Start::NeedsForce(_) => damaged.force,
             Start::Refused(_) => false,
         };

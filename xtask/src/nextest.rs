@@ -49,8 +49,8 @@ impl Part {
         }
     }
 
-    /// What is said to nextest besides. The profile `rest` inherits the filter of `quick`, and takes
-    /// what that leaves.
+    /// What is said to nextest besides. The profile `rest` inherits the filter of `quick`, and
+    /// takes what that leaves.
     fn filter(self) -> &'static [&'static str] {
         match self {
             Self::Quick => &[],

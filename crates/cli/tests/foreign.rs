@@ -131,23 +131,27 @@ fn names_of_files_do_not_steer_the_terminal() {
 fn names_in_plans_do_not_steer_the_terminal() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let hostile: String = HOSTILE
-        .chars()
-        .map(|character| {
-            if character == ' ' {
-                ' '.to_string()
-            } else {
-                format!("\\U{:08X}", u32::from(character))
-            }
-        })
-        .collect();
+    let written = |character: char| match character {
+        ' ' => ' '.to_string(),
+        other => format!("\\U{:08X}", u32::from(other)),
+    };
+    let hostile: String = HOSTILE.chars().map(written).collect();
+    // A name with a control character is refused; what turns the direction of writing is shown.
+    let turned: String = HOSTILE.chars().filter(|one| !one.is_control()).map(written).collect();
     let starter = said(folder, &["plan", "new"].map(OsStr::new));
-    let plan = starter.lines().map(|line| {
-        if line.starts_with("name = ") { format!("name = \"{hostile}\"") } else { line.to_owned() }
-    });
-    fs::write(folder.join("plan.toml"), plan.collect::<Vec<_>>().join("\n")).unwrap();
+    let named = |name: &str| -> String {
+        let line = |line: &str| match line.starts_with("name = ") {
+            true => format!("name = \"{name}\"\n"),
+            false => format!("{line}\n"),
+        };
+        starter.lines().map(line).collect()
+    };
+    fs::write(folder.join("plan.toml"), named(&hostile)).unwrap();
+    let refused = assert_harmless(folder, &["plan", "show", "plan.toml"]);
+    assert!(refused.contains("a plan's name is one line"), "{refused}");
+    fs::write(folder.join("plan.toml"), named(&turned)).unwrap();
     let shown = assert_harmless(folder, &["plan", "show", "plan.toml"]);
-    assert!(shown.contains("\\u{1b}"), "{shown}");
+    assert!(shown.contains("\\u{202e}"), "{shown}");
     assert_harmless(folder, &["plan", "show", "--json", "plan.toml"]);
     // A value that is none is quoted in the message.
     for line in

@@ -356,14 +356,14 @@ fn a_file_system_lies_in_an_image_in_another_one() {
 #[test]
 fn what_a_guest_cannot_do_is_said_in_one_line() {
     let cases: [(&[&str], &str); 10] = [
-        (&["guest", "run", "--stack", "ram:1MiB", "--then", "x", "true"], "are for a power cut"),
+        (&["guest", "run", "--stack", "ram:1MiB", "--then", "x", "true"], "it is for a power cut"),
         (&["guest", "run", "--stack", "ram:1MiB", "--cut-at", "1s", "true"], "without --fs there"),
         (
             &["guest", "run", "--stack", "ram:1MiB", "--fs", "ext2", "--cut-at", "1", "true"],
             "--cut-at: `1` has no unit",
         ),
         (&["bench", "bonnie", "--guest"], "a guest needs a disk: --stack"),
-        (&["bench", "bonnie", "--fs", "ext3", "/tmp"], "are for --guest"),
+        (&["bench", "bonnie", "--fs", "ext3", "/tmp"], "--fs: it is for --guest"),
         (&["bench", "bonnie", "--guest", "/tmp"], "/tmp: with --guest the target is"),
         (&["guest", "run", "--stack", "ram:1MiB", "--md", "raid9", "true"], "`raid9` is no level"),
         (&["guest", "run", "--stack", "file:a.img", "true"], "name model: leaves"),
@@ -399,6 +399,10 @@ fn what_a_guest_cannot_do_is_said_in_one_line() {
         return;
     }
     let fs = ["--fs", "ext4", "--make-options", "-E nonsense"];
+    let (code, _, errors) = raidloom(&[&["guest", "run"], &DISK[..], &fs[..], &["true"]].concat());
+    assert_eq!(code, Some(2), "{errors}");
+    assert!(errors.contains("`nonsense` of `-E` is none of the options"), "{errors}");
+    let fs = ["--fs", "ext4", "--make-options", "-b 3"];
     let (code, _, errors) = raidloom(&[&["guest", "run"], &DISK[..], &fs[..], &["true"]].concat());
     assert_eq!(code, Some(1), "{errors}");
     assert!(errors.contains("the guest's disks: setting up: mkfs.ext4 ended with 1"), "{errors}");

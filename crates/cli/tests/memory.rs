@@ -1,5 +1,5 @@
-//! Memory that is not there is not promised: one line with what is asked for and what there is, from
-//! every verb, before anything is begun.
+//! Memory that is not there is not promised: one line with what is asked for and what there is,
+//! from every verb, before anything is begun.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::fs;
@@ -16,7 +16,7 @@ fn raidloom(folder: &Path, arguments: &[&str]) -> Output {
 fn no_verb_is_killed_by_a_number() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    // As much as no machine has, and what would be tried if it were not compared with what is there.
+    // As much as no machine has, and what would be tried if it were not compared.
     for size in ["8000000TiB", "50TiB"] {
         let plan = format!(
             "schema = 1\nname = \"f\"\n[members.m]\nstacks = [\"ram:{size}\"]\n[[add]]\n\

@@ -362,13 +362,14 @@ fn a_guest_that_hangs_is_given_up_and_the_state_is_lost() {
         let path = folder.path().join("worker.sh");
         let script = format!(
             "#!/bin/sh\nmagic=$(dd if=/dev/vda bs=1 skip=1080 count=2 2>/dev/null | od -An -tx1)\n\
-            [ \"$magic\" = ' 53 ef' ] && {{ {hang}; }}\nexec {} \"$@\"\n",
-            env!("CARGO_BIN_EXE_raidloom")
+            [ \"$magic\" = ' 53 ef' ] && {{ {hang}; }}\nexec \"$@\"\n"
         );
         fs::write(&path, script).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         let state_time = Duration::from_secs(3);
-        let program = Program { path, arguments: vec!["pull-worker".to_owned()], state_time };
+        // What a guest of root's may run is what its work names.
+        let arguments = [env!("CARGO_BIN_EXE_raidloom"), "pull-worker"].map(str::to_owned).to_vec();
+        let program = Program { path, arguments, state_time };
         let ground = Ground::new(options.guest_memory_bytes).unwrap();
         let stop = Arc::default();
         let outcome = lab::pull::run(&options, &ground, &program, &mut |_| (), &stop).unwrap();
@@ -394,7 +395,7 @@ fn a_plan_in_guests_has_grades_and_keeps_what_broke() {
         tests = [\"pull fsync\"]\nsteps = 40\npulls = 8\nhunt = 4\ndrive_size = \"32MiB\"\n\
         keep_failing = \"yes\"\n[trials]\nblocks = 1\n";
     fs::write(folder.path().join("plan.toml"), text).unwrap();
-    let (report, run) = report_of(folder.path());
+    let (report, run) = report_of(folder.path(), 0);
     let [sound, broken] = &report["safety"].as_array().unwrap()[..] else { panic!("{report}") };
     assert!(["A", "B"].iter().any(|grade| sound["grade"] == *grade), "{report}");
     assert!(["D", "E"].iter().any(|grade| broken["grade"] == *grade), "{report}");
@@ -431,14 +432,17 @@ fn plan(folder: &Path, head: &str, matrix: &str, workloads: &str, blocks: u32) -
 const FSYNC: &str =
     "[[workload]]\nsuite = \"pull\"\ntests = [\"pull fsync\"]\nsteps = 40\npulls = 10\n";
 
-/// The report of a run of `plan.toml`, and the run's folder.
-fn report_of(folder: &Path) -> (Value, PathBuf) {
+/// The report of a run of `plan.toml` that ends with this exit code, and the run's folder.
+fn report_of(folder: &Path, code: i32) -> (Value, PathBuf) {
     let run = folder.join("run");
     let all = ["run", "plan.toml", "--output", run.to_str().unwrap()];
     let output = command(folder, &all).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{errors}");
     let report = ["report", run.to_str().unwrap(), "--json"];
-    (json(&command(folder, &report).output().unwrap()), run)
+    let output = command(folder, &report).output().unwrap();
+    assert_eq!(output.status.code(), Some(code));
+    (serde_json::from_slice(&output.stdout).unwrap(), run)
 }
 
 /// "a configuration below the grade is not taken, and the report says so"
@@ -453,7 +457,7 @@ fn a_plan_takes_nothing_that_loses_what_was_acknowledged() {
     let speed =
         "[[workload]]\nsuite = \"command\"\nrun = \"cp /proc/self/maps {dir}/maps; sync\"\n";
     plan(folder.path(), "must = \"grade >= B\"", matrix, &format!("{speed}{FSYNC}"), 3);
-    let (report, run) = report_of(folder.path());
+    let (report, run) = report_of(folder.path(), 0);
     let of = |options: &str| {
         let all = report["safety"].as_array().unwrap();
         all.iter().find(|one| one["settings"]["mount_options"] == options).unwrap().clone()
@@ -478,7 +482,7 @@ fn lying_drives_have_a_worse_grade_and_what_cannot_be_pulled_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let matrix = "device = [\"typical\", \"lying\"]\n[baseline]\ndevice = \"typical\"";
     plan(folder.path(), "", matrix, FSYNC, 1);
-    let (report, run) = report_of(folder.path());
+    let (report, run) = report_of(folder.path(), 0);
     let [honest, lying] = &report["safety"].as_array().unwrap()[..] else { panic!("{report}") };
     assert!(["A", "B"].iter().any(|grade| honest["grade"] == *grade), "{honest}");
     assert!(["D", "E"].iter().any(|grade| lying["grade"] == *grade), "{lying}");
@@ -489,7 +493,7 @@ fn lying_drives_have_a_worse_grade_and_what_cannot_be_pulled_says_why() {
     fs::remove_dir_all(run).unwrap();
 
     plan(folder.path(), "", "make_options = \"-I 100\"", FSYNC, 1);
-    let (report, run) = report_of(folder.path());
+    let (report, run) = report_of(folder.path(), 5);
     assert_eq!(report["safety"][0]["grade"], Value::Null, "{report}");
     let text = fs::read_to_string(run.join("report.md")).unwrap();
     assert!(text.contains("No grade:") && text.contains("mkfs.ext4"), "{text}");

@@ -28,8 +28,8 @@ use reactor::{Slots, Source};
 /// may take, and a request is too old after more of them. So it is given up between one and one and
 /// a quarter times that time.
 const TICKS_LEAST: u32 = 4;
-/// The longest tick on the wall clock. On the virtual one nobody is told before it is too late, and
-/// a tick moves it.
+/// The longest tick on the wall clock. On the virtual one nothing is told before a request is too
+/// old, and a tick moves the clock.
 const TICK_MOST: Duration = Duration::from_secs(1);
 /// A request that waits for longer is late, which is told before it is too old.
 const LATE: Duration = Duration::from_secs(2);

@@ -223,8 +223,8 @@ const LOOKS_MAX: u32 = 3;
 const ATTACH_ATTEMPTS: u32 = 20;
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-/// The tool has one exit code for all that fails, so that whatever does is tried again: whether this
-/// user may is known by now, and what else is wrong stays so for the second that this takes.
+/// The tool has one exit code for all that fails, so that whatever does is tried again: whether
+/// this user may is known by now, and what else is wrong stays so for the second that this takes.
 fn attach_patiently(command: impl Fn() -> Command) -> Result<String, Error> {
     for _ in 1..ATTACH_ATTEMPTS {
         match run(command()) {

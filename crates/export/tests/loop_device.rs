@@ -263,12 +263,16 @@ fn partitions_are_devices_and_whoever_uses_one_is_named() {
     file.write_all_at(&entry, 446).unwrap();
     file.write_all_at(&[0x55, 0xaa], 510).unwrap();
     let mut device = LoopDevice::attach(&path, 512, false).unwrap();
+    assert_eq!(setting(device.path(), "loop/partscan"), "1");
+    // Planted: without it nothing is looked for.
+    let mut plain = LoopDevice::attach_with(&path, &LoopOptions::default()).unwrap();
+    assert_eq!(setting(plain.path(), "loop/partscan"), "0");
+    take_away(&mut plain);
     let name = format!("{}p1", device.path().file_name().unwrap().to_str().unwrap());
-    assert_eq!(setting(device.path(), &format!("{name}/size")), "2048");
-    let partition = Path::new("/dev").join(name);
-    let own = format!("process {} (", std::process::id());
-    match File::open(&partition) {
+    match File::open(Path::new("/dev").join(&name)) {
         Ok(user) => {
+            assert_eq!(setting(device.path(), &format!("{name}/size")), "2048");
+            let own = format!("process {} (", std::process::id());
             assert!(soon(|| {
                 let error = device.detach().unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::Busy);
@@ -276,15 +280,9 @@ fn partitions_are_devices_and_whoever_uses_one_is_named() {
             }));
             drop(user);
         }
-        // Nothing makes files for devices here.
-        Err(error) => println!("{}: {error}", partition.display()),
+        Err(_) => testkit::skipped!("this kernel reads no partition tables, or has no /dev for it"),
     }
     take_away(&mut device);
-    // Planted: without it nothing is looked for.
-    let mut plain = LoopDevice::attach_with(&path, &LoopOptions::default()).unwrap();
-    let name = plain.path().file_name().unwrap().to_str().unwrap().to_owned();
-    assert!(!Path::new(&format!("/sys/block/{name}/{name}p1")).exists());
-    take_away(&mut plain);
 }
 
 /// What the kernel is told of one use of a loop device ends with it.

@@ -127,19 +127,20 @@ mod tests {
         symlink(at("mixed/secret"), at("open/link")).unwrap();
         set("closed", 0o700);
         set("", 0o755);
+        let nothing: [PathBuf; 0] = [];
         let parts = |name: &str| below(&at(name), &mut 100, 9).parts;
         assert_eq!(parts("open"), [at("open")]);
         assert_eq!(parts("mixed"), [at("mixed/known")]);
-        assert_eq!(parts("closed"), [PathBuf::new(); 0]);
+        assert_eq!(parts("closed"), nothing);
         assert!(!below(&at("open"), &mut 2, 9).is_all, "there is more than may be looked at");
         // A script names what it reads; what others may not reach is not read for it.
         let script = |name: &str| format!("cat '{}' | sort", at(name).display());
         assert_eq!(named_in(&script("mixed/known")), [at("mixed/known")]);
         for name in ["mixed/secret", "open/link", "closed/known", "none"] {
-            assert_eq!(named_in(&script(name)), [PathBuf::new(); 0], "{name}");
+            assert_eq!(named_in(&script(name)), nothing, "{name}");
         }
         set("", 0o700);
-        assert_eq!(named_in(&script("mixed/known")), [PathBuf::new(); 0]);
+        assert_eq!(named_in(&script("mixed/known")), nothing);
     }
 
     #[test]

@@ -142,7 +142,10 @@ impl Estimate {
         let mut grounds: BTreeMap<Ground, Known> = BTreeMap::new();
         for ((kind, _), steps) in &self.steps {
             kinds.entry(*kind).or_default().add(steps);
-            grounds.entry(kind.ground).or_default().add(steps);
+            // A few milliseconds of preparing say nothing of a workload.
+            if matches!(kind.task, Task::Workload(_)) {
+                grounds.entry(kind.ground).or_default().add(steps);
+            }
         }
         let (mut sum, mut variance, mut unseen) = (0.0, 0.0, 0.0);
         for ((kind, _), steps) in self.steps.iter().filter(|(_, steps)| steps.left > 0) {
@@ -162,7 +165,9 @@ impl Estimate {
                 variance += left * (0.5 * alike).powi(2);
                 continue;
             }
-            let expected = grounds[&kind.ground].corrected(planned).unwrap_or(planned);
+            let others =
+                grounds.get(&kind.ground).filter(|_| matches!(kind.task, Task::Workload(_)));
+            let expected = others.and_then(|known| known.corrected(planned)).unwrap_or(planned);
             sum += left * expected;
             unseen += left * expected;
         }
@@ -257,6 +262,14 @@ mod tests {
             left.high.as_secs_f64() < 2.1 * 15.0 * took.as_secs_f64() && left.rough,
             "{left:?}"
         );
+
+        // Preparing that took a hundred times as long as planned is no sign of it either.
+        let mut estimate = Estimate::default();
+        let preparing = Kind { ground: Ground::Guest, task: Task::Preparing };
+        estimate.plan(preparing, 0, Duration::from_millis(2));
+        estimate.plan(kind(0), 0, SECOND * 600);
+        estimate.done(preparing, 0, Duration::from_millis(200));
+        assert_eq!(estimate.left().high, SECOND * 1200);
 
         // What is passed over takes no time, and is no sign of how long others take.
         let mut estimate = Estimate::default();

@@ -9,7 +9,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use host::{Error, facts, files, system};
 use results::analysis::{Analysis, Comparison, KindResult, Score, analyse};
@@ -304,8 +304,9 @@ pub fn tell_no_more(folder: &Path) {
 pub(crate) fn told(folder: &Path) -> Option<Now> {
     let now: Now = serde_json::from_slice(&run::read_file(folder, PROGRESS).ok()?).ok()?;
     let said = fs::metadata(folder.join(PROGRESS)).and_then(|data| data.modified()).ok();
-    let since = said.and_then(|said| SystemTime::now().duration_since(said).ok());
-    Some(now.after(since.unwrap_or_default().as_secs_f64()))
+    let said = said.and_then(|said| said.duration_since(UNIX_EPOCH).ok());
+    let since = said.map_or(0, |said| facts::unix_seconds().saturating_sub(said.as_secs()));
+    Some(now.after(since as f64))
 }
 
 fn whole_blocks(course: &Course<'_>, run: &Run) -> u32 {

@@ -25,7 +25,7 @@ files = { count = 2, size = "24MiB" }
 level = "raid0"
 chunk = "64KiB"
 file_system = "ext4"
-mount_options = ["defaults", "no-such-option"]
+mount_options = ["defaults", "dax=always"]
 policy = ["quick", "performance"]
 [baseline]
 policy = "performance"
@@ -160,7 +160,7 @@ fn who_looks_at_a_device_does_not_end_the_run() {
     if !possible() {
         return;
     }
-    let place = Place::new(&PLAN.replace("[\"defaults\", \"no-such-option\"]", "\"defaults\""));
+    let place = Place::new(&PLAN.replace("[\"defaults\", \"dax=always\"]", "\"defaults\""));
     let path = place.0.path().to_owned();
     let is_over = std::sync::Arc::new(AtomicBool::new(false));
     let looks = std::sync::Arc::clone(&is_over);
@@ -242,13 +242,13 @@ fn suites_run_in_folders_and_what_cannot_be_had_says_why() {
         assert!(is_flagged(trial) || trial.metrics["member_read_ratio"] > 0.9, "{trial:?}");
     }
     assert!(buffered.iter().any(|trial| is_flagged(trial)), "{buffered:?}");
-    for trial in of(&run.trials, "no-such-option") {
+    for trial in of(&run.trials, "dax=always") {
         assert!(trial.metrics.is_empty() && why(trial).starts_with("mount: "), "{trial:?}");
     }
     assert!(
         run.notes
             .iter()
-            .any(|note| note.contains("not measured here") && note.contains("no-such-option")),
+            .any(|note| note.contains("not measured here") && note.contains("dax=always")),
         "{:?}",
         run.notes
     );
@@ -514,10 +514,14 @@ fn an_image_that_does_not_fit_is_not_measured() {
     let plan = nested_plan().replace("image_size = \"16MiB\"", "image_size = \"60MiB\"");
     let place = Place::new(&plan);
     let overrides = [&ONE[..], &["trials.blocks=1"]].concat();
-    let run = place.start(&overrides, &never(), &mut Silent).run;
-    for trial in &run.trials {
-        let said = "an image of 60MiB does not fit into the file system";
-        assert!(trial.metrics.is_empty() && why(trial).starts_with(said), "{trial:?}");
-    }
-    place.assert_nothing_left_behind();
+    let overrides: Vec<String> = overrides.iter().map(|&one| one.to_owned()).collect();
+    let resolved = lab::plan::load(&place.plan(), &overrides).unwrap();
+    let options = options(place.0.path(), Some(place.run()));
+    let error = lab::start(&resolved, &options, &never(), &mut Silent).unwrap_err().to_string();
+    let said = "an image of 60MiB does not fit into the file system";
+    assert!(
+        error.contains("nothing of this plan can be measured") && error.contains(said),
+        "{error}"
+    );
+    assert!(!place.run().exists(), "a run without a trial is no run");
 }

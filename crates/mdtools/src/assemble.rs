@@ -135,7 +135,7 @@ fn look_closer(
         stack::build(&source.node(), &context).map(|stack| Some(stack.device))
     };
     let devices: Result<Vec<_>, block::Error> = sources.iter().map(open).collect();
-    // Whoever starts it is told.
+    // The start itself says why.
     let Ok(devices) = devices else { return };
     let look = |read_only: bool, force: bool| {
         #[allow(clippy::needless_update, reason = "tests compile it with mistakes to be planted")]
@@ -162,7 +162,7 @@ fn look_closer(
     }
 }
 
-/// Opens members for a look, whoever has them.
+/// Opens members for a look, also those that are in use.
 struct Peeks<'a>(&'a Guard);
 
 impl OpenFiles for Peeks<'_> {

@@ -4,9 +4,7 @@
 //! The same struct describes an array that runs, as its server sees it, and one that does not, as
 //! its superblocks do.
 
-use array::md::{
-    Assembly, Candidate, Features, Layout, Level, Slot, Start, Usability, uuid_text,
-};
+use array::md::{Assembly, Candidate, Features, Layout, Level, Slot, Start, Usability, uuid_text};
 use array::metadata::Running;
 use array::sync::Progress;
 use block::{Device, Node, size_text};
@@ -145,8 +143,8 @@ pub struct MemberStatus {
     /// While the array runs: how many places of it could not be read since it came, and were made
     /// from the others.
     pub read_errors: Option<u32>,
-    /// While the array runs: how much of its data is lost, in bytes. A rebuild could not restore it,
-    /// or its bad-block log names it.
+    /// While the array runs: how much of its data is lost, in bytes. A rebuild could not restore
+    /// it, or its bad-block log names it.
     #[serde(default)]
     pub lost_bytes: Option<u64>,
     /// While the array runs: why the member has failed, unless it was asked to.

@@ -907,7 +907,7 @@ fn members_of_a_level_without_redundancy_that_are_behind_are_taken_by_force() {
     members.edit(1, |superblock| superblock.events = 900);
     let found = mdtools::find(&Guard::new(Consent::default()), &members.paths);
     let error = found.groups[0].stack(Opening::default()).expect_err("not without force");
-    for text in ["its events are 17", "may be older than the rest", "--force --read-only"] {
+    for text in ["its events are 17", "may be older than the rest", "with --read-only first"] {
         assert!(error.to_string().contains(text), "{error}");
     }
     let error = members.start("raid0(metadata=1.2, {0}, {1})").map(drop).expect_err("as it is");

@@ -1,7 +1,7 @@
 //! MemberTable come and go while the array serves: fail, remove, add, replace, scrub.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use array::metadata::Running;

@@ -425,7 +425,8 @@ impl StackUpkeep {
         }
     }
 
-    /// Tells of members that are late, long before they count as failed, and that they answer again.
+    /// Tells of members that are late, long before they count as failed, and when they answer
+    /// again.
     fn look_at_deadlines(&mut self) {
         for (watch, was_late) in &mut self.deadlines {
             let is_late = watch.is_late();

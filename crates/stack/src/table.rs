@@ -175,10 +175,9 @@ const FORCE: OptionRow = OptionRow {
     name: "force",
     takes: YES_NO,
     default: "no",
-    help: "with metadata: start also a dirty array with a member missing, though something may be \
-        lost by it, one of a level without redundancy whose members differ in age, one without a \
-        bad-block log that is damaged, or one with half of its members where other hosts may have \
-        the rest",
+    help: "with metadata: start also a dirty array with a member missing, or with members that may \
+        be older than the rest, though something may be lost by it, one without a bad-block log \
+        that is damaged, or one with half of its members where other hosts may have the rest",
 };
 const CHUNK: OptionRow = OptionRow {
     name: "chunk",

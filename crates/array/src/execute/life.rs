@@ -606,8 +606,8 @@ impl<L: Level> Pieces<L> {
     }
 
     /// Books what a plan could not read of a member, which has failed that for the second time. One
-    /// with too many such places is given up, unless no other member has what it has: what it cannot
-    /// read is better than nothing then.
+    /// with too many such places is given up, unless no other member has what it has: what it
+    /// cannot read is better than nothing then.
     fn note_read_error(&self, plan: &Plan, slot: usize) {
         let queue = self.members.slot(slot);
         let reads = plan.read.iter().filter(|access| access.member == slot);

@@ -779,8 +779,8 @@ impl Superblock {
         bitmap_sectors: u64,
         complain: &mut impl FnMut(&'static str, usize, String, String),
     ) {
-        // Where nothing can stand in for a bad block the log stays empty, and nobody writes to it. So
-        // md has linear grow by a member whose log lies in its data.
+        // Where nothing can stand in for a bad block the log is never written to. So md has linear
+        // grow by a member whose log lies in its data.
         let has_log = self.bad_block_size_sectors > 0
             && (self.level.is_redundant() || self.features.contains(Features::BAD_BLOCKS));
         if has_log {

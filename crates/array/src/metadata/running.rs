@@ -398,10 +398,8 @@ impl Running {
         {
             return refuse("its blocks are larger than those that the array's data are aligned to");
         }
-        let fits = NewDevice {
-            device: Arc::clone(&device),
-            data_offset: data_offset * SECTOR_BYTES,
-        };
+        let fits =
+            NewDevice { device: Arc::clone(&device), data_offset: data_offset * SECTOR_BYTES };
         self.control.check_fits(&fits)?;
         let mut fresh = Superblock {
             device_uuid: before.map_or(device_uuid, |before| before.device_uuid),
@@ -443,8 +441,8 @@ fn take_spare(metadata: &Metadata, spare: MetadataDevice) -> NewDevice {
     new_device
 }
 
-/// Where the superblock of a new member lies whose data begin at `data_offset`, and how much data it
-/// may hold, in sectors, as `template` has it; `None` where it is too small. Version 1.0 has the
+/// Where the superblock of a new member lies whose data begin at `data_offset`, and how much data
+/// it may hold, in sectors, as `template` has it; `None` where it is too small. Version 1.0 has the
 /// superblock near the end, and what goes with it between data and superblock.
 fn places_on(template: &Superblock, sectors: u64, data_offset: u64) -> Option<(u64, u64)> {
     let ends_data = |end: u64| {
@@ -553,7 +551,7 @@ impl Metadata {
             lost: Vec::new(),
             resync_from: None,
         });
-        // Never the newest: what it says of the array counts for nobody.
+        // Never the newest: what it says of the array does not count.
         let events = state.events_least.saturating_sub(1);
         let mut spare = superblock_of(fresh, &facts, !state.is_said_clean, events, fresh.updated);
         if let Some(role) = spare.roles.get_mut(fresh.member_number as usize) {

@@ -226,22 +226,7 @@ fn open(
     reactor: &Reactor,
 ) -> Result<Running, Error> {
     check_start(assembly, options)?;
-    let count = assembly.slots.len();
-    if options.freedom.is_some() {
-        let there = assembly.slots.iter().filter(|slot| uses(slot)).count();
-        if !options.force && !fence::may_start(count, there) {
-            return Err(refused(format!(
-                "the array {} is not started: members are on other hosts, and with {there} of \
-                {count} here another server may have the rest: only with force=yes, once none has",
-                assembly.name
-            )));
-        }
-    }
-    if count > MEMBERS_MAX {
-        return Err(refused(format!(
-            "raid_disks (byte 92) is {count}; an array has at most {MEMBERS_MAX} members here"
-        )));
-    }
+    check_count(assembly, options)?;
     let mut members = Vec::new();
     for slot in &assembly.slots {
         members.push(open_member(slot, assembly, devices, options, purpose, reactor)?);
@@ -507,6 +492,27 @@ fn follow(superblock: &mut Superblock, master: &Superblock) {
 
 fn uses(slot: &Slot) -> bool {
     matches!(slot, Slot::Present(_) | Slot::Recovering { .. })
+}
+
+/// Whether so many places may be started, with so many of them taken.
+fn check_count(assembly: &Assembly, options: &StartOptions) -> Result<(), Error> {
+    let count = assembly.slots.len();
+    if options.freedom.is_some() {
+        let there = assembly.slots.iter().filter(|slot| uses(slot)).count();
+        if !options.force && !fence::may_start(count, there) {
+            return Err(refused(format!(
+                "the array {} is not started: members are on other hosts, and with {there} of \
+                {count} here another server may have the rest: only with force=yes, once none has",
+                assembly.name
+            )));
+        }
+    }
+    if count > MEMBERS_MAX {
+        return Err(refused(format!(
+            "raid_disks (byte 92) is {count}; an array has at most {MEMBERS_MAX} members here"
+        )));
+    }
+    Ok(())
 }
 
 fn check_start(assembly: &Assembly, options: &StartOptions) -> Result<(), Error> {

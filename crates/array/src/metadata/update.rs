@@ -136,8 +136,8 @@ impl State {
         self.order(array, &Order { is_active, clear: Some(clear), ..Order::default() })
     }
 
-    /// An update that only shows that the array is in use: to other servers, and to those who come
-    /// upon a copy of a member that was made before.
+    /// An update that only shows that the array is in use: to other servers, and to a start that
+    /// finds a copy of a member that was made before.
     pub(super) fn compose_keep_alive(
         &mut self,
         array: &dyn ArrayView,
@@ -275,9 +275,9 @@ impl State {
     }
 
     /// What is to be said of an array with parity in the end that lacks a member and was being
-    /// resynced: that it is clean, for otherwise it could be started by force only, and not by md at
-    /// all. What is missing has been made from that parity for as long as the array ran, and is
-    /// then. A member that is being rebuilt gets everything anew.
+    /// resynced: that it is clean, for otherwise it could be started by force only, and not at all
+    /// by md. What is missing has been made from that parity for as long as the array ran. A member
+    /// that is being rebuilt gets everything anew.
     pub(super) fn facts_at_end(&self, mut facts: Facts) -> Facts {
         let has_parity =
             self.devices.first().is_some_and(|device| device.superblock.level.parity_count() > 0);

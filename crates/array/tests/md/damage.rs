@@ -240,8 +240,8 @@ fn what_does_not_fit_the_member_is_named() {
     );
 }
 
-/// `mdadm --grow --add` makes linear arrays of version 1.0 whose new member's log of bad blocks lies
-/// in its data. Without redundancy nobody writes to that log.
+/// `mdadm --grow --add` makes linear arrays of version 1.0 whose new member's log of bad blocks
+/// lies in its data. Without redundancy that log is never written to.
 #[test]
 fn a_log_that_nobody_writes_to_may_lie_in_the_data() {
     let log_in_data = |member: &mut Candidate| {

@@ -1,5 +1,5 @@
 //! bonnie++'s CSV: 27 fields of version 1.03, 48 of 1.96 and 1.97, 50 of 1.98 (written by 2.00).
-//! Its tables for people are read by [`super::bonnie_table`].
+//! Its tables for people are read by `bonnie_table.rs` beside this file.
 //!
 //! ```text
 //! 1.03   name, size, six (value, %CPU), files, six (value, %CPU)

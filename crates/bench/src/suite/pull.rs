@@ -189,8 +189,8 @@ pub fn extent(settings: &Settings, row: &str) -> (u64, Duration) {
     }
 }
 
-/// How long a row takes on this machine, when nothing is known yet: its recordings, and ten states a
-/// second.
+/// How long a row takes on this machine, when nothing is known yet: its recordings, and ten states
+/// a second.
 #[must_use]
 pub fn planned_time(settings: &Settings, row: &str) -> Duration {
     let recordings = u32::try_from(settings.count("recordings")).unwrap_or(u32::MAX);
@@ -200,8 +200,8 @@ pub fn planned_time(settings: &Settings, row: &str) -> Duration {
         + Duration::from_millis(100).saturating_mul(states)
 }
 
-/// Processor time in seconds that a row takes in a guest, when nothing is known yet: its recordings,
-/// in whose modelled time nobody waits, and four states a second.
+/// Processor time in seconds that a row takes in a guest, when nothing is known yet: its
+/// recordings, in whose modelled time nobody waits, and four states a second.
 #[must_use]
 pub fn guest_processor_seconds(settings: &Settings) -> f64 {
     0.5 * settings.count("recordings") as f64 + 0.25 * states(settings) as f64

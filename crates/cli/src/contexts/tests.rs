@@ -37,8 +37,10 @@ const BEGINS: &[&str] = &["set", "output", "shard", "until", "budget", "on", "pa
 /// What says what a guest is.
 #[rustfmt::skip]
 const GUEST: &[&str] = &["stack", "disk_size", "fs", "make_options", "mount_options",
-    "image", "image_size", "image_io", "outer_fs", "outer_make_options", "outer_mount_options", "md",
-    "state", "scheduler", "read_ahead", "max_request", "queue_depth", "processor", "write_cache"];
+    "image", "image_size", "image_io", "outer_fs", "outer_make_options", "outer_mount_options",
+        "md",
+    "state", "scheduler", "read_ahead", "max_request", "queue_depth", "processor", "write_cache",
+    "real_time_limit"];
 /// What a guest has of its own.
 #[rustfmt::skip]
 const MACHINE: &[&str] = &["cpus", "clock", "create", "erase", "erase_signature", "allow_device"];
@@ -122,12 +124,17 @@ const CONTEXTS: &[(&str, &str, Mean)] = &[
     ("run", "p.toml", Only(&[BEGINS, CONSENTS, &["more"]])),
     ("run", "--command c", Only(&[LINE, BEGINS, CONSENTS, &["print_plan"]])),
     ("run", "--command c --print-plan", Only(&[LINE])),
-    ("run", "--resume RUN", Only(&[&["budget", "allow_change", "on", "erase", "erase_signature", "allow_device"]])),
-    ("run", "--on slurm p.toml", Only(&[&["set", "output", "budget", "partition", "nodes", "shards", "erase", "erase_signature", "allow_device"]])),
+    ("run", "--resume RUN", Only(&[&["budget", "allow_change", "on", "erase", "erase_signature",
+        "allow_device"]])),
+    ("run", "--on slurm p.toml", Only(&[&["set", "output", "budget", "partition", "nodes",
+        "shards", "erase", "erase_signature", "allow_device"]])),
     ("run", "--on slurm --resume RUN", Only(&[])),
-    ("run", "--shard 1/2 p.toml", Only(&[&["set", "output", "budget", "erase", "erase_signature", "allow_device"]])),
-    ("run", "--more 8 RUN", Only(&[&["budget", "allow_change", "erase", "erase_signature", "allow_device", "set", "output"]])),
-    ("run", "--until decided RUN", Only(&[&["budget", "allow_change", "erase", "erase_signature", "allow_device", "set", "output"]])),
+    ("run", "--shard 1/2 p.toml", Only(&[&["set", "output", "budget", "erase", "erase_signature",
+        "allow_device"]])),
+    ("run", "--more 8 RUN", Only(&[&["budget", "allow_change", "erase", "erase_signature",
+        "allow_device", "set", "output"]])),
+    ("run", "--until decided RUN", Only(&[&["budget", "allow_change", "erase", "erase_signature",
+        "allow_device", "set", "output"]])),
     ("watch", "RUN", All),
     ("merge", "a b --output c", All),
     ("report", "RUN", All),

@@ -232,7 +232,6 @@ mod tests {
         assert_eq!(said(&["--cut-at-request", "7"]).cut().unwrap(), Some(Cut::Request(7)));
         assert_eq!(said(&[]).cut().unwrap(), None);
         assert!(said(&["--cut-at", "12"]).cut().is_err());
-        assert!(said(&["--then", "true"]).cut().is_err());
     }
 
     #[test]

@@ -48,7 +48,7 @@ const OUTSIDE: [&str; 19] = [
     "--read-ahead",
     "--max-request",
     "--queue-depth",
-    "--time-limit",
+    "--real-time-limit",
     "--memory",
 ];
 
@@ -155,7 +155,7 @@ pub(crate) struct GuestArguments {
 
     /// How long a guest may take in real time; one that takes longer is ended
     #[arg(long, help_heading = "Guest", value_name = "TIME", default_value = "2h")]
-    pub time_limit: String,
+    pub real_time_limit: String,
 }
 
 /// `guest run`.
@@ -421,8 +421,8 @@ impl<'a> Ran<'a> {
             text.as_ref().map(|text| output.size(flag, text)).transpose()
         };
         let memory_bytes = output.size("--memory", memory)?;
-        let limit = stack::size::parse_duration(&arguments.time_limit).map_err(|error| {
-            Failure::usage(format!("--time-limit {}: {error}", arguments.time_limit))
+        let limit = stack::size::parse_duration(&arguments.real_time_limit).map_err(|error| {
+            Failure::usage(format!("--real-time-limit {}: {error}", arguments.real_time_limit))
         })?;
         promise_memory("--memory", memory_bytes)?;
         let size_bytes = size("--disk-size", &arguments.disk_size)?;
@@ -488,8 +488,8 @@ impl<'a> Ran<'a> {
         let outcome = boot.run(&|| go_on(stop) && !is_over());
         let outcome = outcome.map_err(|error| match go_on(stop) && is_over() {
             true => Failure::failed(format!(
-                "the guest was ended after {} of real time; --time-limit says how long it may take",
-                arguments.time_limit
+                "the guest was ended after {} of real time; --real-time-limit says how long it may take",
+                arguments.real_time_limit
             )),
             false => ended(error.into(), stop),
         })?;

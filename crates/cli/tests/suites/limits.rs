@@ -141,7 +141,7 @@ fn holes_are_not_the_disks_in_any_suite_that_only_reads() {
     let file = |path: &Path| fs::File::create_new(path).expect("a new file");
     file(&sparse).set_len(64 << 20).expect("a length");
     let allocate = rustix::fs::FallocateFlags::empty();
-    rustix::fs::fallocate(&file(&allocated), allocate, 0, 64 << 20).expect("room");
+    rustix::fs::fallocate(file(&allocated), allocate, 0, 64 << 20).expect("room");
     fs::write(&written, vec![7; 64 << 20]).expect("room");
     file_system_sync(&written);
     let suites: [&[&str]; 3] = [

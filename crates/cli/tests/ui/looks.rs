@@ -39,7 +39,7 @@ fn told() -> Value {
         json!({
             "row": row, "direct": figure(direct, "no: 0 % of the bytes came from a cache", json!([])),
             "buffered": figure(buffered, "yes: 100 % of the bytes came from a cache",
-                json!([{"mark": "not-quiet",
+                json!([{"mark": "machine not quiet",
                     "text": "machine not quiet: 31 % of the processors' time went to others"}])),
         })
     };
@@ -150,6 +150,8 @@ fn settle(browser: &mut Browser, address: &str) {
         "document.querySelectorAll('#arrays-list details, #runs .card:first-child details, \
          #board-flags details').forEach((part) => part.open = true)",
     );
+    // How long a row has been measured is another text each second.
+    browser.value("document.getElementById('board-time').style.display = 'none'");
 }
 
 #[test]

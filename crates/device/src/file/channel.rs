@@ -478,7 +478,7 @@ fn cut_short(shared: &Shared, running: &Running) -> Error {
         (now {now}, at least {end} when opened)",
         running.length, running.start
     );
-    // No place that cannot be read: what was cut off is gone, and a write behind it would make a hole
-    // that reads as zeroes.
+    // No place that cannot be read: what was cut off is gone, and a write behind it would make a
+    // hole that reads as zeroes.
     Error::new(ErrorKind::Gone, text)
 }

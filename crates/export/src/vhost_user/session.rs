@@ -210,7 +210,7 @@ impl Session {
             }
             Request::SetRingKick(ring, comes) => {
                 let in_band = self.protocol & PROTOCOL_IN_BAND != 0;
-                let kick = event(&mut descriptors, comes)?;
+                let kick = kick_of(&mut descriptors, comes)?;
                 if kick.is_none() && !in_band {
                     return Err(broken("a ring without a descriptor for its kicks"));
                 }
@@ -220,7 +220,7 @@ impl Session {
                 reaction.then = Then::Look(ring as usize);
             }
             Request::SetRingCall(ring, comes) => {
-                let call = event(&mut descriptors, comes)?;
+                let call = call_of(&mut descriptors, comes)?;
                 self.setup(ring)?.call = call.map(Arc::new);
                 reaction.then = Then::Look(ring as usize);
             }
@@ -358,15 +358,31 @@ fn subset(bits: u64, offered: u64, what: &str) -> Result<u64, Error> {
     Ok(bits)
 }
 
-/// The one descriptor that comes with a message.
-/// A descriptor for kicks or calls. Only an eventfd is read and written without a wait that its
-/// owner alone can end, as one for a full pipe would be.
-fn event(descriptors: &mut Vec<OwnedFd>, comes: bool) -> Result<Option<OwnedFd>, Error> {
+/// A descriptor for kicks. Only an eventfd is read without a wait that its owner alone can end.
+fn kick_of(descriptors: &mut Vec<OwnedFd>, comes: bool) -> Result<Option<OwnedFd>, Error> {
+    event(descriptors, comes, false)
+}
+
+/// A descriptor for calls: an eventfd, or the socket that Linux in user mode has for it. A pipe
+/// that is full would be waited for.
+fn call_of(descriptors: &mut Vec<OwnedFd>, comes: bool) -> Result<Option<OwnedFd>, Error> {
+    event(descriptors, comes, true)
+}
+
+fn event(
+    descriptors: &mut Vec<OwnedFd>,
+    comes: bool,
+    may_be_socket: bool,
+) -> Result<Option<OwnedFd>, Error> {
     let descriptor = one(descriptors, comes)?;
     if let Some(descriptor) = &descriptor {
         let link = format!("/proc/self/fd/{}", descriptor.as_raw_fd());
         let kind = std::fs::read_link(&link).map_err(|error| Error::from_io(link, error))?;
-        if kind.as_os_str() != "anon_inode:[eventfd]" {
+        let is_socket = may_be_socket
+            && rustix::fs::fstat(descriptor).is_ok_and(|data| {
+                rustix::fs::FileType::from_raw_mode(data.st_mode) == rustix::fs::FileType::Socket
+            });
+        if kind.as_os_str() != "anon_inode:[eventfd]" && !is_socket {
             return Err(broken(format!(
                 "a descriptor of a ring that is no eventfd: {}",
                 kind.display()
@@ -376,6 +392,7 @@ fn event(descriptors: &mut Vec<OwnedFd>, comes: bool) -> Result<Option<OwnedFd>,
     Ok(descriptor)
 }
 
+/// The one descriptor that comes with a message.
 fn one(descriptors: &mut Vec<OwnedFd>, comes: bool) -> Result<Option<OwnedFd>, Error> {
     if !comes {
         return Ok(None);

@@ -1,6 +1,5 @@
 //! Plans by name: those that came with the program are inside it, wherever it is started from.
 
-use std::fs;
 use std::path::Path;
 
 use serde::Serialize;
@@ -114,6 +113,8 @@ fn question(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     /// The text of every plan, by its name and by its path in the source, where no such file is.

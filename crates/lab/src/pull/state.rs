@@ -430,7 +430,8 @@ pub fn kept(path: &Path) -> Result<Kept, Error> {
         return Err(wrong(text));
     }
     let log_path = path.parent().unwrap_or(Path::new(".")).join(&failing.log);
-    let log = Log::open(&log_path)?;
+    // What was named is wrong, and nothing was tried yet.
+    let log = Log::open(&log_path).map_err(|error| Error::from(error).with_code(2))?;
     let policy: Policy = failing.policy.parse().map_err(wrong)?;
     check(&failing, &log).map_err(wrong)?;
     let options = super::options_of(&failing).map_err(|error| wrong(error.to_string()))?;

@@ -39,7 +39,8 @@ pub(super) fn within<T>(
     stop: &AtomicBool,
     work: impl FnOnce(&AtomicBool) -> T,
 ) -> (T, bool) {
-    let (halt, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
+    let halt = AtomicBool::new(stop.load(Ordering::Relaxed));
+    let is_over = AtomicBool::new(false);
     let end = Instant::now() + limit;
     let done = thread::scope(|scope| {
         let (ends, ended) = mpsc::channel::<()>();

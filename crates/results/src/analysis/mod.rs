@@ -13,8 +13,8 @@
 //! What a comparison comes to is a [claim](crate::claim::Claim). Beyond a single one:
 //!
 //! * **Voting.** A trial that something else than the medium answered is shown and does not vote
-//!   ([`crate::claim::doubt`]), unless a cache is what its cell asks about. A percentile votes when 100
-//!   requests lie beyond it.
+//!   ([`Doubt::bearing`](crate::doubt::Doubt::bearing)), unless a cache is what its cell asks
+//!   about. A percentile votes when 100 requests lie beyond it.
 //! * **Score.** Per block, the weighted mean of the log ratios of a kind's workloads: the weighted
 //!   geometric mean, the only mean of normalised figures whose ranking does not depend on the
 //!   baseline (Fleming & Wallace 1986). A block in which one of the kind's workloads is missing or

@@ -148,7 +148,7 @@ pub enum Blind {
         /// How many each would have to make.
         needed: u64,
     },
-    /// The interval of the ratio reaches further to either side than the change that is asked about.
+    /// The interval of the ratio reaches further to either side than the change that is asked for.
     Wide {
         /// The interval.
         interval: Interval,
@@ -462,14 +462,12 @@ fn claims(
             judged: one.judged,
             trials: [sides[0].len(), sides[1].len()],
             silent: [0, 1].map(|side| silent(side).len()),
-            requests_needed: one
-                .voices
-                .iter()
-                .flat_map(|voices| voices.values())
-                .find_map(|voice| match voice.silent {
+            requests_needed: one.voices.iter().flat_map(|voices| voices.values()).find_map(
+                |voice| match voice.silent {
                     Some(Silence::TooFewRequests { needed }) => Some(needed.round() as u64),
                     _ => None,
-                }),
+                },
+            ),
             medians,
             claim: Claim {
                 subject: subject(one.configuration),

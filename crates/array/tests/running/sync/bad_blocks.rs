@@ -109,7 +109,7 @@ fn a_member_with_bad_places_is_replaced_without_them() {
 }
 
 /// One bad place of a member that was needed for a rebuild: it is tried again and again by the
-/// rebuild and by everybody who reads it, and stays one. Nor is it held against the new member,
+/// rebuild and by all reads of it, and stays one. Nor is it held against the new member,
 /// whose log names it, and that member's copy.
 #[test]
 fn one_bad_place_throws_nobody_out() {

@@ -7,8 +7,8 @@
 //!   [c] stonewall  group c      fio --section=c             ── JSON ──> row `c`
 //! ```
 //!
-//! fio can write to the target alone ([`Confinement`]), and waits between groups itself (`stonewall`), so each runs as it would have, with the audit
-//! around it alone.
+//! fio can write to the target alone ([`Confinement`]), and waits between groups itself
+//! (`stonewall`), so each runs as it would have, with the audit around it alone.
 
 mod clients;
 mod job;

@@ -141,21 +141,26 @@ fn is_mbr(start: &[u8]) -> bool {
         && (all.any(|entry| entry[4] != 0) || is_empty && little(start, 440, 4) != Some(0))
 }
 
-/// VIA's: a version that there is, and its bytes come to their sum.
+/// VIA's: a version that there is, and its bytes come to their sum, or there is nothing else.
 fn is_via(sector: &[u8]) -> bool {
-    sector.starts_with(&[0x55, 0xaa]) && sector[2] <= 2 && {
-        let sum = sector[..50].iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
-        sum == sector[50]
-    }
+    let sum = sector[..50].iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
+    sector.starts_with(&[0x55, 0xaa])
+        && sector[2] <= 2
+        && (sum == sector[50] || is_empty(&sector[3..]))
 }
 
-/// JMicron's: the words of its structure come to nothing, or to one.
+/// JMicron's: the words of its structure come to nothing, or to one, or there is nothing else.
 fn is_jmicron(sector: &[u8]) -> bool {
     let words = sector[..128].chunks_exact(2);
     let sum = words.fold(0_u16, |sum, word| {
         sum.wrapping_add(u16::from_le_bytes(word.try_into().expect("two bytes")))
     });
-    sector.starts_with(b"JM") && sum <= 1
+    sector.starts_with(b"JM") && (sum <= 1 || is_empty(&sector[2..]))
+}
+
+/// A mark alone in its sector: libblkid takes these for theirs, whatever their sums are.
+fn is_empty(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| *byte == 0)
 }
 
 #[cfg(test)]
@@ -246,5 +251,7 @@ mod tests {
         assert!(is_via(&via) && is_jmicron(&jmicron));
         (via[3], jmicron[6]) = (8, 9);
         assert!(!is_via(&via) && !is_jmicron(&jmicron));
+        let alone = |mark: &[u8]| [mark, &[0; 510]].concat();
+        assert!(is_via(&alone(&[0x55, 0xaa])) && is_jmicron(&alone(b"JM")));
     }
 }

@@ -27,7 +27,7 @@ fn a_grade_is_asked_for_where_pulls_measure_it() {
     assert!(plan("", pull).unwrap().terms.grade.is_none());
     let alone = plan("", pull).unwrap();
     let seconds = |plan: &Plan| crate::plan::outline(plan).unwrap().estimated_seconds;
-    assert!(seconds(&alone) > seconds(&plan("", "").unwrap()) + 8.0 * 4.0 * 33.0);
+    assert!(seconds(&alone) > seconds(&plan("", "").unwrap()) + 8.0 * 4.0 * 10.0);
     for (lines, more, message) in [
         ("must = \"grade >= B\"", "", "nothing of the plan measures a grade"),
         ("must = \"grade >= F\"", pull, "no grade is called `F`"),

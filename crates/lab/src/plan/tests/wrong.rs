@@ -36,7 +36,7 @@ const WRONG: &[(&str, &str, &str)] = &[
         "nam = \"test\"",
         "plan.toml:1:1: the plan has no `name` (what people call the plan)",
     ),
-    ("name = \"test\"", "name = \" \"", "plan.toml:2:8: the name is empty"),
+    ("name = \"test\"", "name = \" \"", "plan.toml:2:8: a plan's name is one line, and not empty"),
     (
         "[trials]",
         "[trails]",
@@ -51,7 +51,7 @@ const WRONG: &[(&str, &str, &str)] = &[
         "blocks = 2",
         "zebra = 2",
         "plan.toml:21:1: unknown key `zebra` in [trials]; known: blocks, seed, design, rest, \
-         interleave",
+         interleave, limit",
     ),
     ("blocks = 2", "blocks = 0", "plan.toml:21:10: expected a whole number from 1 to 1000"),
     ("blocks = 2", "blocks = \"2\"", "plan.toml:21:10: expected a whole number from 1 to 1000"),

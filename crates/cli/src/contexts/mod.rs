@@ -1,9 +1,9 @@
 //! Which options mean something where. An option that would be passed over in silence is refused,
 //! before anything is looked at.
 //!
-//! What `requires` and `conflicts_with` can say stands with the options. Here is what depends on the
-//! value of another one. clap waives a `requires` when what is required conflicts with something
-//! that is there; such options name what they conflict with as well.
+//! What `requires` and `conflicts_with` can say stands with the options. Here is what depends on
+//! the value of another one. clap waives a `requires` when what is required conflicts with
+//! something that is there; such options name what they conflict with as well.
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
