@@ -306,7 +306,7 @@ impl Doubt {
 #[must_use]
 pub fn by_code(one: &Doubt, other: &Doubt) -> Ordering {
     let key = |doubt: &Doubt| (doubt.code(), format!("{doubt:?}"));
-    one.code().cmp(other.code()).then_with(|| key(one).cmp(&key(other)))
+    key(one).cmp(&key(other))
 }
 
 /// How many of some trials have each doubt, figures aside, in the order of [`by_code`].
