@@ -9,7 +9,7 @@ server=$1 folder=$2 socket=/run/nbd.sock
 
 . "$(dirname "$0")/uml-must.sh"
 
-coproc server { NBD_FOLDER=/run "$server" --exact child_serves_the_kernel --ignored --nocapture 2>&1; }
+coproc server { NBD_FOLDER=/run "$server" --exact nbd::child_serves_the_kernel --ignored --nocapture 2>&1; }
 # The shell closes its own ends when the server has gone: what the server said last is read from a copy. What it hears ends with
 # the shell's only end of it.
 exec {answers}<&"${server[0]}"

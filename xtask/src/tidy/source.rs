@@ -119,7 +119,7 @@ const WORDS: &[Word] = &[
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     (
         "clock",
-        "crates/array/tests/timing.rs",
+        "crates/array/tests/it/timing.rs",
         "prints times to look at when asked to, and asserts nothing about them",
     ),
     (
@@ -170,12 +170,12 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ),
     (
         "clock",
-        "crates/lab/tests/cells.rs",
+        "crates/lab/tests/it/cells.rs",
         "waits for another process; a test that hangs says less than one that fails",
     ),
     (
         "clock",
-        "crates/report/tests/trials.rs",
+        "crates/report/tests/it/trials.rs",
         "prints how long a page takes to make, for `cargo xtask bench report`, and asserts nothing",
     ),
     (
@@ -188,7 +188,11 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
         "crates/host/src/guard/mod.rs",
         "somebody else's hold on a device passes by itself and rings nobody",
     ),
-    ("sleep", "crates/lab/tests/run.rs", "watches a child process that it kills at random moments"),
+    (
+        "sleep",
+        "crates/lab/tests/it/run.rs",
+        "watches a child process that it kills at random moments",
+    ),
 ];
 
 /// Words that stand where they must not.
@@ -423,7 +427,8 @@ mod tests {
             "//! P.\n#[cfg(test)]\nmod tests {\n    fn f() { std::thread::sleep(d); }\n}\n";
         assert_eq!(found(words, "crates/reactor/src/lib.rs", planted).len(), 1);
         assert_eq!(
-            found(words, "crates/cli/tests/run.rs", "//! P.\nfn f() { thread::sleep(d); }\n").len(),
+            found(words, "crates/cli/tests/it/run.rs", "//! P.\nfn f() { thread::sleep(d); }\n")
+                .len(),
             1
         );
         assert_eq!(
@@ -483,7 +488,7 @@ mod tests {
         assert_eq!(planted.len(), 1, "{planted:?}");
         assert!(planted[0].starts_with("crates/lab/src/run.rs: error: "), "{planted:?}");
         assert!(of(&["crates/lab/src/run/mod.rs", "crates/lab/src/run/rows.rs"]).is_empty());
-        assert!(of(&["crates/lab/tests/run.rs", "crates/lab/tests/run/rows.rs"]).is_empty());
+        assert!(of(&["crates/lab/tests/it/run.rs", "crates/lab/tests/it/run/rows.rs"]).is_empty());
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod log;
 mod promised;
 mod subject;
 
-#[path = "../../../array/tests/running/metadata/bench.rs"]
+#[path = "../../../array/tests/it/running/metadata/bench.rs"]
 #[allow(dead_code, reason = "it is there for the tests of arrays")]
 mod bench;
 

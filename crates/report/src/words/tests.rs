@@ -9,7 +9,7 @@ use results::{Doubt, analyse};
 use super::catalogue::ALL;
 use super::*;
 
-#[path = "../../tests/fixture/mod.rs"]
+#[path = "../../tests/it/fixture/mod.rs"]
 mod fixture;
 
 /// Names of the places of a template.

@@ -1,0 +1,13 @@
+//! The tests that use this package from outside, in one program: one to build and link.
+
+mod common;
+mod conformance;
+mod geometry;
+mod isal;
+mod md;
+mod members;
+mod plans;
+mod redundancy;
+mod running;
+mod sync;
+mod timing;

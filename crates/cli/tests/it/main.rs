@@ -1,0 +1,24 @@
+//! The tests that use this package from outside, in one program: one to build and link.
+
+mod apart;
+mod examine;
+mod export;
+mod extending;
+mod foreign;
+mod guest;
+mod help_examples;
+mod history;
+mod installed;
+mod memory;
+mod monitor;
+mod one_part;
+mod overlay;
+mod pull;
+mod run_folder;
+mod serve;
+mod slurm;
+mod snapshots;
+mod studies;
+mod suites;
+mod ui;
+mod write;

@@ -1,0 +1,8 @@
+//! The tests that use this package from outside, in one program: one to build and link.
+
+mod cells;
+mod faults_are_found;
+mod marks;
+mod run;
+mod shards;
+mod studies;

@@ -1,0 +1,12 @@
+//! The tests that use this package from outside, in one program: one to build and link.
+
+mod charts;
+mod claims;
+mod fixture;
+mod foreign;
+mod golden;
+mod looks;
+mod page;
+mod parquet;
+mod race;
+mod trials;

@@ -1,0 +1,10 @@
+//! The tests that use this package from outside, in one program: one to build and link.
+
+mod build;
+mod cache_over_parity;
+mod cache_speed;
+mod conformance;
+mod extents;
+mod idle;
+mod text;
+mod unchanged;
