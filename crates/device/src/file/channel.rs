@@ -56,6 +56,16 @@ enum Work {
     Flush,
 }
 
+/// What a request does next, when one of its operations has ended.
+enum Next {
+    Read(BufMut),
+    Write { rest: Buf, durable: bool },
+    /// A fallocate with this mode.
+    Clear(i32),
+    Sync,
+    End(Result<(), Error>),
+}
+
 /// Progress through the buffer of a read or a write. All three are `None` as long as the kernel
 /// takes it in one go.
 struct Transfer<B> {
@@ -229,132 +239,130 @@ impl FileChannel {
         let key = u32::try_from(token).expect("our own key");
         let mut running =
             self.running.take(key).expect("an operation belongs to a request under way");
-        let result = match (event.outcome, &mut running.work) {
-            (Outcome::Read { buffer, result }, Work::Read(transfer)) => match result {
-                Ok(0) => {
-                    transfer.abandon(buffer);
-                    Err(cut_short(&self.shared, &running))
-                }
-                Ok(count) => match transfer.advance(buffer, count as usize) {
-                    None => Ok(()),
-                    // Direct I/O goes on in whole blocks only; less than one means the end of the
-                    // file.
-                    Some(rest)
-                        if self
-                            .shared
-                            .alignment
-                            .is_some_and(|alignment| !count.is_multiple_of(alignment.offset)) =>
-                    {
-                        transfer.abandon(rest);
-                        Err(cut_short(&self.shared, &running))
-                    }
-                    Some(rest) => {
-                        self.source.read(
-                            &self.file,
-                            running.start + transfer.moved_bytes(),
-                            rest,
-                            token,
-                        );
-                        self.running.put(key, running);
-                        return;
-                    }
-                },
-                Err(error) if is_transient(&error) => {
-                    self.source.read(
-                        &self.file,
-                        running.start + transfer.moved_bytes(),
-                        buffer,
-                        token,
-                    );
-                    self.running.put(key, running);
-                    return;
-                }
-                Err(error) => {
-                    transfer.abandon(buffer);
-                    Err(failed(&self.shared, "read", &running, error))
-                }
-            },
-            (Outcome::Written { buffer, result }, Work::Write { transfer, durable }) => {
-                let durable = *durable;
-                let rest = match result {
-                    Ok(0) => {
-                        transfer.abandon(buffer);
-                        Err(io::Error::from(io::ErrorKind::WriteZero))
-                    }
-                    Ok(count) => Ok(transfer.advance(buffer, count as usize)),
-                    Err(error) if is_transient(&error) => Ok(Some(buffer)),
-                    Err(error) => {
-                        transfer.abandon(buffer);
-                        Err(error)
-                    }
-                };
-                match rest {
-                    Ok(None) => Ok(()),
-                    Ok(Some(rest)) => {
-                        self.source.write(
-                            &self.file,
-                            running.start + transfer.moved_bytes(),
-                            rest,
-                            durable,
-                            token,
-                        );
-                        self.running.put(key, running);
-                        return;
-                    }
-                    Err(error) => {
-                        let error = failed(
-                            &self.shared,
-                            if durable { "durable write" } else { "write" },
-                            &running,
-                            error,
-                        );
-                        // Part of a durable write is a sync, which may have taken the only report
-                        // of other writes' loss.
-                        Err(if durable { self.shared.never_durable_again(error) } else { error })
-                    }
-                }
+        let next = self.next(event.outcome, &mut running);
+        let (file, start) = (&self.file, running.start);
+        match next {
+            Next::Read(rest) => {
+                self.source.read(file, start + running.work.moved_bytes(), rest, token);
+            }
+            Next::Write { rest, durable } => {
+                self.source.write(file, start + running.work.moved_bytes(), rest, durable, token);
+            }
+            Next::Clear(mode) => {
+                self.source.allocate(file, start, running.length, mode, token);
+            }
+            Next::Sync => self.source.sync_data(file, token),
+            Next::End(result) => {
+                self.running.remove(key);
+                done.push(Completion {
+                    tag: running.tag,
+                    buffer: running.work.into_buffer(result.is_ok()),
+                    result,
+                });
+                return;
+            }
+        }
+        self.running.put(key, running);
+    }
+
+    /// What follows the end of a request's operation.
+    fn next(&self, outcome: Outcome, running: &mut Running) -> Next {
+        match (outcome, &running.work) {
+            (Outcome::Read { buffer, result }, Work::Read(_)) => {
+                self.after_read(running, buffer, result)
+            }
+            (Outcome::Written { buffer, result }, Work::Write { durable, .. }) => {
+                self.after_write(running, buffer, result, *durable)
             }
             (Outcome::Done { result: Err(error) }, Work::Clear { mode, .. })
                 if is_transient(&error) =>
             {
-                self.source.allocate(&self.file, running.start, running.length, *mode, token);
-                self.running.put(key, running);
-                return;
+                Next::Clear(*mode)
             }
             (Outcome::Done { result: Ok(()) }, Work::Clear { sync: true, .. }) => {
-                self.source.sync_data(&self.file, token);
                 running.work = Work::SyncAfterClear;
-                self.running.put(key, running);
-                return;
+                Next::Sync
             }
             (Outcome::Done { result }, Work::Clear { .. }) => {
-                result.map_err(|error| failed(&self.shared, "clearing", &running, error))
+                Next::End(result.map_err(|error| failed(&self.shared, "clearing", running, error)))
             }
-            (Outcome::Done { result: Err(error) }, Work::Flush | Work::SyncAfterClear)
-                if is_transient(&error) =>
-            {
-                self.source.sync_data(&self.file, token);
-                self.running.put(key, running);
-                return;
-            }
-            (Outcome::Done { result: Err(error) }, Work::Flush | Work::SyncAfterClear) => {
-                let error = Error::from_io(format!("{}: flush", self.shared.path.display()), error);
-                Err(self.shared.never_durable_again(error))
-            }
-            // Another channel's flush may have met the failure that this one should have met.
-            (Outcome::Done { result: Ok(()) }, Work::Flush | Work::SyncAfterClear) => {
-                self.shared.still_durable()
-            }
+            (Outcome::Done { result }, Work::Flush | Work::SyncAfterClear) => match result {
+                // Another channel's flush may have met the failure that this one should have met.
+                Ok(()) => Next::End(self.shared.still_durable()),
+                Err(error) if is_transient(&error) => Next::Sync,
+                Err(error) => {
+                    let what = format!("{}: flush", self.shared.path.display());
+                    Next::End(Err(self.shared.never_durable_again(Error::from_io(what, error))))
+                }
+            },
             (outcome, _) => {
                 unreachable!("{outcome:?} ends no operation that was started for this request")
             }
+        }
+    }
+
+    fn after_read(&self, running: &mut Running, buffer: BufMut, result: io::Result<u32>) -> Next {
+        let Work::Read(transfer) = &mut running.work else { unreachable!("a read has ended") };
+        match result {
+            Ok(0) => {
+                transfer.abandon(buffer);
+                Next::End(Err(cut_short(&self.shared, running)))
+            }
+            Ok(count) => match transfer.advance(buffer, count as usize) {
+                None => Next::End(Ok(())),
+                // Direct I/O goes on in whole blocks only; less than one means the end of the file.
+                Some(rest)
+                    if self
+                        .shared
+                        .alignment
+                        .is_some_and(|alignment| !count.is_multiple_of(alignment.offset)) =>
+                {
+                    transfer.abandon(rest);
+                    Next::End(Err(cut_short(&self.shared, running)))
+                }
+                Some(rest) => Next::Read(rest),
+            },
+            Err(error) if is_transient(&error) => Next::Read(buffer),
+            Err(error) => {
+                transfer.abandon(buffer);
+                Next::End(Err(failed(&self.shared, "read", running, error)))
+            }
+        }
+    }
+
+    fn after_write(
+        &self,
+        running: &mut Running,
+        buffer: Buf,
+        result: io::Result<u32>,
+        durable: bool,
+    ) -> Next {
+        let Work::Write { transfer, .. } = &mut running.work else {
+            unreachable!("a write has ended")
         };
-        self.running.remove(key);
-        done.push(Completion {
-            tag: running.tag,
-            buffer: running.work.into_buffer(result.is_ok()),
-            result,
-        });
+        let rest = match result {
+            Ok(0) => {
+                transfer.abandon(buffer);
+                Err(io::Error::from(io::ErrorKind::WriteZero))
+            }
+            Ok(count) => Ok(transfer.advance(buffer, count as usize)),
+            Err(error) if is_transient(&error) => Ok(Some(buffer)),
+            Err(error) => {
+                transfer.abandon(buffer);
+                Err(error)
+            }
+        };
+        match rest {
+            Ok(None) => Next::End(Ok(())),
+            Ok(Some(rest)) => Next::Write { rest, durable },
+            // Part of a durable write is a sync, which may have taken the only report of other
+            // writes' loss.
+            Err(error) if durable => {
+                let error = failed(&self.shared, "durable write", running, error);
+                Next::End(Err(self.shared.never_durable_again(error)))
+            }
+            Err(error) => Next::End(Err(failed(&self.shared, "write", running, error))),
+        }
     }
 }
 
@@ -413,6 +421,15 @@ impl Shared {
 }
 
 impl Work {
+    /// How much of a read or a write is done.
+    fn moved_bytes(&self) -> u64 {
+        match self {
+            Work::Read(transfer) => transfer.moved_bytes(),
+            Work::Write { transfer, .. } => transfer.moved_bytes(),
+            Work::Clear { .. } | Work::SyncAfterClear | Work::Flush => 0,
+        }
+    }
+
     fn into_buffer(self, read_well: bool) -> Returned {
         match self {
             Work::Read(Transfer { moved: Some(moved), owners, .. }) => {
