@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use results::claim::{Answer, Invalid};
 use results::compare::{Aspect, Blind, CellChange, Changes, Differing, Limit, TRIALS_MIN, compare};
 use results::types::Better;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::output::{Output, figure, seconds, table};
@@ -134,43 +134,13 @@ pub(crate) fn compare_runs(output: &Output, arguments: &CompareArguments) -> Res
     let at = |limit: usize, cell: usize| (&said[limit], &changes.cells[cell]);
     let passed: Vec<(&Said<'_>, &CellChange)> =
         judged.passed.iter().map(|(limit, cell)| at(*limit, *cell)).collect();
-    let blind: Vec<(&Said<'_>, &CellChange, &Blind)> = judged
+    let blind: Vec<BlindLimit<'_>> = judged
         .blind
         .iter()
         .map(|(limit, cell, why)| (at(*limit, *cell).0, at(*limit, *cell).1, why))
         .collect();
     if output.json {
-        let passed: Vec<_> = passed
-            .iter()
-            .map(|(said, cell)| {
-                json!({
-                    "limit": said.text,
-                    "settings": cell.settings,
-                    "workload": cell.workload,
-                    "metric": cell.claim.metric,
-                    "ratio": cell.claim.ratio,
-                    "ratio_interval": cell.claim.interval,
-                })
-            })
-            .collect();
-        output.document(&json!({
-            "schema": "raidloom/compare/2",
-            "first": arguments.first,
-            "second": arguments.second,
-            "summary": changes.summary,
-            "cells": changes.cells,
-            "differing": changes.differing,
-            "notes": changes.notes,
-            "limits_passed": passed,
-            "limits_blind": blind.iter().map(|(said, cell, why)| json!({
-                "limit": said.text,
-                "settings": cell.settings,
-                "workload": cell.workload,
-                "metric": cell.claim.metric,
-                "blind": why,
-            })).collect::<Vec<_>>(),
-            "limits_unseen": judged.unseen,
-        }))?;
+        output.document(&document(arguments, &changes, &passed, &blind, judged.unseen))?;
     } else {
         changes.notes.iter().for_each(|note| output.note(note));
         if judged.unseen > 0 {
@@ -200,6 +170,56 @@ pub(crate) fn compare_runs(output: &Output, arguments: &CompareArguments) -> Res
         ))),
         (None, None) => Ok(()),
     }
+}
+
+/// A limit, the cell it was held against, and why that cell cannot tell.
+type BlindLimit<'a> = (&'a Said<'a>, &'a CellChange, &'a Blind);
+
+/// What `--json` prints.
+fn document(
+    arguments: &CompareArguments,
+    changes: &Changes,
+    passed: &[(&Said<'_>, &CellChange)],
+    blind: &[BlindLimit<'_>],
+    unseen: usize,
+) -> Value {
+    let passed: Vec<Value> = passed
+        .iter()
+        .map(|(said, cell)| {
+            json!({
+                "limit": said.text,
+                "settings": cell.settings,
+                "workload": cell.workload,
+                "metric": cell.claim.metric,
+                "ratio": cell.claim.ratio,
+                "ratio_interval": cell.claim.interval,
+            })
+        })
+        .collect();
+    let blind: Vec<Value> = blind
+        .iter()
+        .map(|(said, cell, why)| {
+            json!({
+                "limit": said.text,
+                "settings": cell.settings,
+                "workload": cell.workload,
+                "metric": cell.claim.metric,
+                "blind": why,
+            })
+        })
+        .collect();
+    json!({
+        "schema": "raidloom/compare/2",
+        "first": arguments.first,
+        "second": arguments.second,
+        "summary": changes.summary,
+        "cells": changes.cells,
+        "differing": changes.differing,
+        "notes": changes.notes,
+        "limits_passed": passed,
+        "limits_blind": blind,
+        "limits_unseen": unseen,
+    })
 }
 
 fn more(count: usize) -> String {

@@ -10,13 +10,13 @@ use guest::State;
 use host::limits::promise_memory;
 use host::mount::FileSystem;
 use lab::pull::{
-    Behaviour, DEFAULT_MODEL, DriveLeaf, Ground, Guests, Happening, LostMember, Options, Outcome,
-    Program, Replayed, STATE_TIME, Sample, Starter, enter, kept, leaves, may_mount, replay, run,
-    serve_test, serve_worker, serve_worker_in_guest,
+    Behaviour, DEFAULT_MODEL, DriveLeaf, Ground, Guests, Happening, Leaves, LostMember, Options,
+    Outcome, Program, Replayed, STATE_TIME, Sample, Starter, enter, kept, leaves, may_mount,
+    replay, run, serve_test, serve_worker, serve_worker_in_guest,
 };
 use mdtools::NewArraySettings;
 use pull::{Extent, ScoreCard, Share, Spread, Work};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::output::{Output, about, figure};
@@ -377,40 +377,12 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
     let create =
         arguments.create.as_deref().map(|text| output.size("--create", text)).transpose()?;
     let in_guest = arguments.guest || (!may_mount() && Guests::are_there());
-    let mut taken = Taken::default();
-    let mut drive = |scheme: &str, leaf: &Node| match scheme {
-        "model" => modelled(in_guest, create, leaf, &mut taken),
-        _ => {
-            let bytes = drive_bytes(arguments, create, (scheme, leaf), &mut taken)?;
-            DriveLeaf::of_size(bytes, in_guest)
-        }
-    };
-    let found = leaves(&node, &mut drive)?;
-    taken.refuse_stray(arguments)?;
-    promise_memory("ram: drives", taken.ram_bytes)?;
-    let drives = found.drive_bytes.len();
-    if let LostMember::Number(number) = arguments.lose_member
-        && number as usize >= drives
-    {
-        return Err(Failure::usage(format!(
-            "--lose-member {number}: drives are counted from 0, and the last one is {}",
-            drives - 1
-        )));
-    }
+    let found = drives_of(&node, arguments, create, in_guest)?;
     let is_copy = arguments.work == WorkName::Copy;
     let spread = arguments.spread.as_deref().unwrap_or(if is_copy { "40s" } else { "0s" });
     let tear = output.size("--tear", &arguments.tear)?;
     let tear_bytes = u32::try_from(tear).ok().filter(|tear| tear.is_power_of_two() && *tear >= 512);
-    if !["resync", "bitmap", "ppl"].contains(&arguments.consistency.as_str()) {
-        return Err(Failure::usage(format!(
-            "--consistency {}: expected resync, bitmap or ppl",
-            arguments.consistency
-        )));
-    }
     refuse_unfit(arguments, &node, in_guest)?;
-    if arguments.pulls == 0 && arguments.hunt == 0 {
-        return Err(Failure::usage("--pulls 0: without --hunt there is nothing to do"));
-    }
     Ok(Options {
         stack: found.stack,
         drive_bytes: found.drive_bytes,
@@ -426,15 +398,7 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
         },
         state: arguments.state,
         unflushed: arguments.unflushed,
-        guest_memory_bytes: match in_guest {
-            true => {
-                let memory = arguments.memory.as_deref().unwrap_or(MEMORY);
-                let memory_bytes = output.size("--memory", memory)?;
-                promise_memory("--memory", memory_bytes)?;
-                Some(memory_bytes)
-            }
-            false => None,
-        },
+        guest_memory_bytes: in_guest.then(|| guest_memory(output, arguments)).transpose()?,
         new_array: Some(NewArraySettings {
             name: "pull".to_owned(),
             consistency: arguments.consistency.clone(),
@@ -478,6 +442,42 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
     })
 }
 
+/// The drives under a stack, of files' sizes and models.
+fn drives_of(
+    node: &Node,
+    arguments: &PullArguments,
+    create: Option<u64>,
+    in_guest: bool,
+) -> Result<Leaves, Failure> {
+    let mut taken = Taken::default();
+    let mut drive = |scheme: &str, leaf: &Node| match scheme {
+        "model" => modelled(in_guest, create, leaf, &mut taken),
+        _ => {
+            let bytes = drive_bytes(arguments, create, (scheme, leaf), &mut taken)?;
+            DriveLeaf::of_size(bytes, in_guest)
+        }
+    };
+    let found = leaves(node, &mut drive)?;
+    taken.refuse_stray(arguments)?;
+    promise_memory("ram: drives", taken.ram_bytes)?;
+    let drives = found.drive_bytes.len();
+    if let LostMember::Number(number) = arguments.lose_member
+        && number as usize >= drives
+    {
+        return Err(Failure::usage(format!(
+            "--lose-member {number}: drives are counted from 0, and the last one is {}",
+            drives - 1
+        )));
+    }
+    Ok(found)
+}
+
+fn guest_memory(output: &Output, arguments: &PullArguments) -> Result<u64, Failure> {
+    let memory_bytes = output.size("--memory", arguments.memory.as_deref().unwrap_or(MEMORY))?;
+    promise_memory("--memory", memory_bytes)?;
+    Ok(memory_bytes)
+}
+
 /// Which of the flags about drives had a drive to be about.
 #[derive(Default)]
 struct Taken {
@@ -509,6 +509,15 @@ fn has_superblocks(node: &Node) -> bool {
 
 /// What only guests have, and what does not go together.
 fn refuse_unfit(arguments: &PullArguments, node: &Node, in_guest: bool) -> Result<(), Failure> {
+    if !["resync", "bitmap", "ppl"].contains(&arguments.consistency.as_str()) {
+        return Err(Failure::usage(format!(
+            "--consistency {}: expected resync, bitmap or ppl",
+            arguments.consistency
+        )));
+    }
+    if arguments.pulls == 0 && arguments.hunt == 0 {
+        return Err(Failure::usage("--pulls 0: without --hunt there is nothing to do"));
+    }
     let refused = |text: &str| Err(Failure::usage(text));
     if arguments.consistency != "resync"
         && arguments.array == ArrayName::Raidloom
@@ -698,34 +707,7 @@ fn show(
     let stood_for = stood_for(arguments);
     let simulated = simulated(&stood_for);
     if output.json {
-        return output.document(&json!({
-            "target": arguments.target,
-            "file_system": options.file_system.name,
-            "make_options": options.make_options,
-            "mount_options": mounted,
-            "work": options.work,
-            "policy": arguments.policy,
-            "device": options.behaviour,
-            // What a drive in memory does says nothing of the one that it stands for.
-            "is_honest_device": stood_for.is_empty().then(|| options.behaviour.is_honest()),
-            "simulated": simulated,
-            "stands_for": stood_for,
-            "event": options.happening,
-            "cache_bytes": options.cache_bytes,
-            "cache_milliseconds": options.cache_milliseconds,
-            "tear_bytes": options.tear_bytes,
-            "md": options.md,
-            "start_with": options.starter,
-            "state": options.state.to_string(),
-            "unflushed": options.unflushed,
-            "lost_member": options.lost_member.to_string(),
-            "seed": options.seed,
-            "place": if guest.is_some() { "guest" } else { "host" },
-            "guest": guest.map(|guest| {
-                json!({"kernel": guest.version(), "memory_bytes": guest.memory_bytes()})
-            }),
-            "outcome": outcome,
-        }));
+        return output.document(&document(arguments, options, guest, outcome));
     }
     let of_md = if options.md.is_some() { " of md" } else { "" };
     let mut text = simulated.as_ref().map_or(String::new(), |simulated| format!("{simulated}\n"));
@@ -753,26 +735,7 @@ fn show(
             about(guest.memory_bytes())
         );
     }
-    let cache = match (arguments.event, arguments.device) {
-        (EventName::Cable | EventName::Kill, _) => {
-            "drives keep their power and what they cached".to_owned()
-        }
-        (_, DeviceName::Typical) => format!(
-            "typical drives: cache {} and at most {} old, tear unit {}",
-            about(options.cache_bytes),
-            arguments.cache_age,
-            about(options.tear_bytes.into())
-        ),
-        (_, DeviceName::Strict) => {
-            format!("strict drives: tear unit {}", about(options.tear_bytes.into()))
-        }
-        (_, DeviceName::WriteThrough) => "drives without a volatile cache".to_owned(),
-        (_, DeviceName::Lying) => "DISHONEST drives: flushes are ignored".to_owned(),
-        (_, DeviceName::LyingFua) => "DISHONEST drives: FUA is ignored".to_owned(),
-        (_, DeviceName::Model) => "drives whose model says what is on the media, block by block, \
-            tear unit 512 B or its own block"
-            .to_owned(),
-    };
+    let cache = drives(arguments, options);
     let lost = match options.lost_member {
         LostMember::None => String::new(),
         LostMember::Random => ", and one of them, another each time, is lost".to_owned(),
@@ -799,6 +762,69 @@ fn show(
         text += &format!("  raidloom pull --replay {}\n", first.display());
     }
     output.result(&text)
+}
+
+/// What `--json` prints.
+fn document(
+    arguments: &PullArguments,
+    options: &Options,
+    guest: Option<&Guests>,
+    outcome: &Outcome,
+) -> Value {
+    let stood_for = stood_for(arguments);
+    let simulated = simulated(&stood_for);
+    json!({
+        "target": arguments.target,
+        "file_system": options.file_system.name,
+        "make_options": options.make_options,
+        "mount_options": arguments.mount_options,
+        "work": options.work,
+        "policy": arguments.policy,
+        "device": options.behaviour,
+        // What a drive in memory does says nothing of the one that it stands for.
+        "is_honest_device": stood_for.is_empty().then(|| options.behaviour.is_honest()),
+        "simulated": simulated,
+        "stands_for": stood_for,
+        "event": options.happening,
+        "cache_bytes": options.cache_bytes,
+        "cache_milliseconds": options.cache_milliseconds,
+        "tear_bytes": options.tear_bytes,
+        "md": options.md,
+        "start_with": options.starter,
+        "state": options.state.to_string(),
+        "unflushed": options.unflushed,
+        "lost_member": options.lost_member.to_string(),
+        "seed": options.seed,
+        "place": if guest.is_some() { "guest" } else { "host" },
+        "guest": guest.map(|guest| {
+            json!({"kernel": guest.version(), "memory_bytes": guest.memory_bytes()})
+        }),
+        "outcome": outcome,
+    })
+}
+
+/// What the drives keep and lose, as it was assumed.
+fn drives(arguments: &PullArguments, options: &Options) -> String {
+    match (arguments.event, arguments.device) {
+        (EventName::Cable | EventName::Kill, _) => {
+            "drives keep their power and what they cached".to_owned()
+        }
+        (_, DeviceName::Typical) => format!(
+            "typical drives: cache {} and at most {} old, tear unit {}",
+            about(options.cache_bytes),
+            arguments.cache_age,
+            about(options.tear_bytes.into())
+        ),
+        (_, DeviceName::Strict) => {
+            format!("strict drives: tear unit {}", about(options.tear_bytes.into()))
+        }
+        (_, DeviceName::WriteThrough) => "drives without a volatile cache".to_owned(),
+        (_, DeviceName::Lying) => "DISHONEST drives: flushes are ignored".to_owned(),
+        (_, DeviceName::LyingFua) => "DISHONEST drives: FUA is ignored".to_owned(),
+        (_, DeviceName::Model) => "drives whose model says what is on the media, block by block, \
+            tear unit 512 B or its own block"
+            .to_owned(),
+    }
 }
 
 /// The files and devices of the target for which drives in memory stand: they are not opened.

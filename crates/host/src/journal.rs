@@ -462,57 +462,24 @@ fn undo_one(
             ));
         }
     };
-    let could_not = |error: &dyn std::fmt::Display| {
-        Some(format!("could not remove {}: {error}", whole.display()))
-    };
     match made {
         Made::Journal(_) => None,
-        Made::File { mark, .. } => {
-            let (folder, name) = match lies.parent(place) {
-                Ok(found) => found,
-                Err(error) if is_gone(&error) => return None,
-                Err(error) => return could_not(&error),
-            };
-            match Mark::at(&folder, &name, AtFlags::empty()) {
-                Err(error) if is_gone(&error) => None,
-                Err(error) => could_not(&error),
-                // A birth that was not noted says nothing.
-                Ok(now)
-                    if (now.device, now.inode) != (mark.device, mark.inode)
-                        || mark.born.is_some_and(|born| now.born != Some(born)) =>
-                {
-                    Some(format!(
-                        "left {} alone: it is not the file that was made here",
-                        whole.display()
-                    ))
-                }
-                Ok(_) => rustix::fs::unlinkat(&folder, &name, AtFlags::empty())
-                    .err()
-                    .and_then(|error| could_not(&error)),
-            }
-        }
+        Made::File { mark, .. } => remove_file(lies.parent(place), &mark, &whole),
         Made::Folder { .. } => {
             let removed = lies.parent(place).and_then(|(folder, name)| {
                 Ok(rustix::fs::unlinkat(&folder, name, AtFlags::REMOVEDIR)?)
             });
-            match removed {
-                Err(error) if !is_gone(&error) => {
-                    Some(format!("could not remove the folder {}: {error}", whole.display()))
-                }
-                _ => None,
-            }
+            let error = removed.err().filter(|error| !is_gone(error))?;
+            Some(format!("could not remove the folder {}: {error}", whole.display()))
         }
         Made::Served { .. } => {
-            let there = system::mounts()
-                .iter()
-                .any(|mount| mount.point == whole && mount.kind == export::fuse::MOUNT_KIND);
-            if !there {
-                return None;
-            }
+            let is_it = |mount: &system::Mount| {
+                mount.point == whole && mount.kind == export::fuse::MOUNT_KIND
+            };
+            system::mounts().iter().find(|mount| is_it(mount))?;
             // What has the file open gets errors already.
-            export::fuse::detach(&whole)
-                .err()
-                .map(|error| format!("could not unmount {}: {error}", whole.display()))
+            let error = export::fuse::detach(&whole).err()?;
+            Some(format!("could not unmount {}: {error}", whole.display()))
         }
         Made::LoopDevice { over, path, sequence } => {
             answered.insert(over);
@@ -541,6 +508,29 @@ fn undo_one(
             }
             mount::unmount_by_force(&whole).err().map(|error| error.to_string())
         }
+    }
+}
+
+/// Removes a file of `mark` by its folder and its name there; what is to be said if it stays.
+fn remove_file(at: io::Result<(OwnedFd, OsString)>, mark: &Mark, whole: &Path) -> Option<String> {
+    let removed = at.and_then(|(folder, name)| {
+        let now = Mark::at(&folder, &name, AtFlags::empty())?;
+        // A birth that was not noted says nothing.
+        if (now.device, now.inode) != (mark.device, mark.inode)
+            || mark.born.is_some_and(|born| now.born != Some(born))
+        {
+            return Ok(false);
+        }
+        rustix::fs::unlinkat(&folder, &name, AtFlags::empty())?;
+        Ok(true)
+    });
+    match removed {
+        Ok(true) => None,
+        Ok(false) => {
+            Some(format!("left {} alone: it is not the file that was made here", whole.display()))
+        }
+        Err(error) if is_gone(&error) => None,
+        Err(error) => Some(format!("could not remove {}: {error}", whole.display())),
     }
 }
 

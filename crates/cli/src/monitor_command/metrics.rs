@@ -23,11 +23,10 @@ pub(super) struct Latest {
 pub(super) fn text(Latest { statuses, silent }: &Latest) -> String {
     let mut page = Page::default();
     page.family("raidloom_up", "gauge", "whether the server answers");
-    for one in statuses {
-        page.figure("raidloom_up", &[("array", &one.name)], 1);
-    }
-    for name in silent {
-        page.figure("raidloom_up", &[("array", name)], 0);
+    for (name, up) in
+        statuses.iter().map(|one| (&one.name, 1)).chain(silent.iter().map(|name| (name, 0)))
+    {
+        page.figure("raidloom_up", &[("array", name)], up);
     }
     page.family(
         "raidloom_degraded",
@@ -51,51 +50,67 @@ pub(super) fn text(Latest { statuses, silent }: &Latest) -> String {
         let name = "raidloom_processor_seconds_total";
         page.figure(name, &[("array", &one.name)], one.processor_seconds);
     }
-    let members = [
-        ("raidloom_member_reads_total", "read requests of a leaf of the stack"),
-        ("raidloom_member_read_bytes_total", "bytes read from it"),
-        ("raidloom_member_writes_total", "write requests of it"),
-        ("raidloom_member_written_bytes_total", "bytes written to it"),
-    ];
-    for (index, (name, help)) in members.into_iter().enumerate() {
-        page.family(name, "counter", help);
-        for one in statuses {
-            for member in &one.members {
-                let figures =
-                    [member.reads, member.read_bytes, member.writes, member.written_bytes];
-                page.figure(
-                    name,
-                    &[("array", &one.name), ("member", &member.name)],
-                    figures[index],
-                );
+    page.members(statuses);
+    page.sync(statuses);
+    page.caches(statuses);
+    page.0
+}
+
+impl Page {
+    /// What each leaf of each stack was asked.
+    fn members(&mut self, statuses: &[Status]) {
+        let families = [
+            ("raidloom_member_reads_total", "read requests of a leaf of the stack"),
+            ("raidloom_member_read_bytes_total", "bytes read from it"),
+            ("raidloom_member_writes_total", "write requests of it"),
+            ("raidloom_member_written_bytes_total", "bytes written to it"),
+        ];
+        for (index, (name, help)) in families.into_iter().enumerate() {
+            self.family(name, "counter", help);
+            for one in statuses {
+                for member in &one.members {
+                    let figures =
+                        [member.reads, member.read_bytes, member.writes, member.written_bytes];
+                    let labels = [("array", &*one.name), ("member", &*member.name)];
+                    self.figure(name, &labels, figures[index]);
+                }
             }
         }
     }
-    page.family("raidloom_sync_ratio", "gauge", "how much of the sync action under way is done");
-    for one in statuses {
-        for array in &one.arrays {
-            let Some(work) = &array.work else { continue };
-            let done = work.done_bytes as f64 / work.total_bytes.max(1) as f64;
-            let labels = [("array", &*one.name), ("md", &*array.name), ("action", &*work.kind)];
-            page.figure("raidloom_sync_ratio", &labels, done);
+
+    fn sync(&mut self, statuses: &[Status]) {
+        self.family(
+            "raidloom_sync_ratio",
+            "gauge",
+            "how much of the sync action under way is done",
+        );
+        for one in statuses {
+            for array in &one.arrays {
+                let Some(work) = &array.work else { continue };
+                let done = work.done_bytes as f64 / work.total_bytes.max(1) as f64;
+                let labels = [("array", &*one.name), ("md", &*array.name), ("action", &*work.kind)];
+                self.figure("raidloom_sync_ratio", &labels, done);
+            }
         }
     }
-    page.family("raidloom_cache_dirty_bytes", "gauge", "what the device below the cache lacks");
-    for one in statuses {
-        for cache in &one.caches {
-            let labels = [("array", &*one.name), ("cache", &*cache.name)];
-            page.figure("raidloom_cache_dirty_bytes", &labels, cache.dirty_bytes);
+
+    fn caches(&mut self, statuses: &[Status]) {
+        let caches = || {
+            statuses.iter().flat_map(|one| {
+                one.caches
+                    .iter()
+                    .map(|cache| ([("array", &*one.name), ("cache", &*cache.name)], cache))
+            })
+        };
+        self.family("raidloom_cache_dirty_bytes", "gauge", "what the device below the cache lacks");
+        for (labels, cache) in caches() {
+            self.figure("raidloom_cache_dirty_bytes", &labels, cache.dirty_bytes);
+        }
+        self.family("raidloom_cache_failing", "gauge", "whether something is wrong with the cache");
+        for (labels, cache) in caches() {
+            self.figure("raidloom_cache_failing", &labels, u8::from(cache.failure.is_some()));
         }
     }
-    page.family("raidloom_cache_failing", "gauge", "whether something is wrong with the cache");
-    for one in statuses {
-        for cache in &one.caches {
-            let labels = [("array", &*one.name), ("cache", &*cache.name)];
-            let failing = u8::from(cache.failure.is_some());
-            page.figure("raidloom_cache_failing", &labels, failing);
-        }
-    }
-    page.0
 }
 
 #[derive(Default)]

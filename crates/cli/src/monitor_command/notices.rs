@@ -121,49 +121,7 @@ pub(super) fn since(
     let mut notices = Vec::new();
     let mut seen = Seen::default();
     for status in now {
-        let mut tell = |kind, text: String| {
-            notices.push(Notice { server: status.name.clone(), kind, text });
-        };
-        let known = before
-            .servers
-            .get(&status.name)
-            .filter(|known| known.started_unix_seconds == status.started_unix_seconds);
-        if known.is_none() {
-            tell(Kind::Started, format!("it runs as process {}", status.process));
-        } else if let Some(known) = known {
-            let new = status.events.iter().filter(|event| !known.events.contains(event));
-            new.for_each(|event| tell(Kind::Event, format!("{}: {}", event.array, event.text)));
-        }
-        let state = worst(status);
-        if state != known.map_or(State::Online, |known| known.state) {
-            let (kind, what) = match state {
-                State::Online => (Kind::Online, "all members are there"),
-                State::Degraded => (Kind::Degraded, "it goes on without all of its members"),
-                State::Unusable => (Kind::Unusable, "nothing is written to it any more"),
-                State::Failed => (Kind::Failed, "too many members are missing: data are not there"),
-            };
-            let slots: Vec<String> = status
-                .arrays
-                .iter()
-                .map(|array| format!("{} {} {}", array.name, array.level, array.slots))
-                .collect();
-            tell(kind, format!("{what}: {}", slots.join(", ")));
-        }
-        let mut failing = BTreeSet::new();
-        for cache in &status.caches {
-            let Some(failure) = &cache.failure else { continue };
-            if !known.is_some_and(|known| known.failing.contains(&cache.name)) {
-                tell(Kind::CacheFailing, format!("{}: {failure}", cache.name));
-            }
-            failing.insert(cache.name.clone());
-        }
-        let server = Server {
-            started_unix_seconds: status.started_unix_seconds,
-            state,
-            events: status.events.clone(),
-            failing,
-            has_died: false,
-        };
+        let server = of_one_that_answers(before, status, &mut notices);
         seen.servers.insert(status.name.clone(), server);
     }
     for (name, known) in &before.servers {
@@ -192,6 +150,53 @@ pub(super) fn since(
         seen.servers.insert(name.clone(), Server { has_died: true, ..known.clone() });
     }
     (notices, seen)
+}
+
+/// What is to be known of a server that answers; tells what is new.
+fn of_one_that_answers(before: &Seen, status: &Status, notices: &mut Vec<Notice>) -> Server {
+    let mut tell = |kind, text: String| {
+        notices.push(Notice { server: status.name.clone(), kind, text });
+    };
+    let known = before
+        .servers
+        .get(&status.name)
+        .filter(|known| known.started_unix_seconds == status.started_unix_seconds);
+    if let Some(known) = known {
+        let new = status.events.iter().filter(|event| !known.events.contains(event));
+        new.for_each(|event| tell(Kind::Event, format!("{}: {}", event.array, event.text)));
+    } else {
+        tell(Kind::Started, format!("it runs as process {}", status.process));
+    }
+    let state = worst(status);
+    if state != known.map_or(State::Online, |known| known.state) {
+        let (kind, what) = match state {
+            State::Online => (Kind::Online, "all members are there"),
+            State::Degraded => (Kind::Degraded, "it goes on without all of its members"),
+            State::Unusable => (Kind::Unusable, "nothing is written to it any more"),
+            State::Failed => (Kind::Failed, "too many members are missing: data are not there"),
+        };
+        let slots: Vec<String> = status
+            .arrays
+            .iter()
+            .map(|array| format!("{} {} {}", array.name, array.level, array.slots))
+            .collect();
+        tell(kind, format!("{what}: {}", slots.join(", ")));
+    }
+    let mut failing = BTreeSet::new();
+    for cache in &status.caches {
+        let Some(failure) = &cache.failure else { continue };
+        if !known.is_some_and(|known| known.failing.contains(&cache.name)) {
+            tell(Kind::CacheFailing, format!("{}: {failure}", cache.name));
+        }
+        failing.insert(cache.name.clone());
+    }
+    Server {
+        started_unix_seconds: status.started_unix_seconds,
+        state,
+        events: status.events.clone(),
+        failing,
+        has_died: false,
+    }
 }
 
 #[cfg(test)]

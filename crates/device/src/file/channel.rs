@@ -59,7 +59,10 @@ enum Work {
 /// What a request does next, when one of its operations has ended.
 enum Next {
     Read(BufMut),
-    Write { rest: Buf, durable: bool },
+    Write {
+        rest: Buf,
+        durable: bool,
+    },
     /// A fallocate with this mode.
     Clear(i32),
     Sync,

@@ -468,123 +468,14 @@ impl Parameters {
         self.disk.check()?;
         self.link.check()?;
         let disk = &self.disk;
-        let refuse = |condition: bool, text: &str| {
-            if condition { Err(ModelError(text.to_owned())) } else { Ok(()) }
-        };
-        refuse(
-            disk.capacity.value < 1 << 20 || !disk.capacity.value.is_multiple_of(512),
-            "disk.capacity must be a multiple of 512 bytes, at least 1 MiB",
-        )?;
-        refuse(
-            disk.revolution.value == 0.0 && (disk.seek_root.value, disk.settle.value) != (0.0, 0.0),
-            "disk.revolution is 0, so nothing moves: disk.seek_root and disk.settle must be 0",
-        )?;
-        refuse(
-            disk.spindle_tolerance.value > 0.05,
-            "disk.spindle_tolerance is a share, such as 0.0005; it must be at most 0.05",
-        )?;
-        refuse(
-            disk.rate_at_start.value <= 0.0 || disk.rate_at_end.value <= 0.0,
-            "disk.rate_at_start and disk.rate_at_end must be above 0 bytes/s",
-        )?;
-        refuse(
-            disk.link_rate_read.value <= 0.0 || disk.link_rate_write.value <= 0.0,
-            "disk.link_rate_read and disk.link_rate_write must be above 0 bytes/s",
-        )?;
-        refuse(
-            disk.cache_size.value < 64 << 10 || !disk.cache_size.value.is_multiple_of(512),
-            "disk.cache_size must be a multiple of 512 bytes, at least 64 KiB",
-        )?;
-        refuse(
-            disk.read_ahead_length.value > disk.cache_size.value,
-            "disk.read_ahead_length must fit into disk.cache_size",
-        )?;
-        refuse(
-            !disk.read_ahead_length.value.is_multiple_of(512),
-            "disk.read_ahead_length must be a multiple of 512 bytes",
-        )?;
-        refuse(
-            !(1..=4096).contains(&disk.write_window.value),
-            "disk.write_window must be 1 to 4096 extents",
-        )?;
-        refuse(
-            !(1..=256).contains(&disk.queue_depth.value),
-            "disk.queue_depth must be 1 to 256 requests",
-        )?;
-        if let Some(knots) = &disk.rate_knots {
-            let knots = &knots.value;
-            refuse(!(3..=8).contains(&knots.len()), "disk.rate_knots needs 3 to 8 knots")?;
-            let ends = (knots[0][0], knots[knots.len() - 1][0]);
-            refuse(ends != (0.0, 1.0), "disk.rate_knots must begin at 0.0 and end at 1.0")?;
-            refuse(
-                !knots.windows(2).all(|pair| pair[0][0] < pair[1][0]),
-                "disk.rate_knots must be in rising order of their places",
-            )?;
-            refuse(
-                !knots.iter().all(|[_, rate]| rate.is_finite() && *rate > 0.0),
-                "disk.rate_knots: every rate must be above 0 bytes/s",
-            )?;
-        }
-        if let Some(block) = &disk.physical_block {
-            refuse(
-                !block.value.is_power_of_two()
-                    || !(512..=1 << 20).contains(&block.value)
-                    || !disk.capacity.value.is_multiple_of(block.value)
-                    || disk.cache_size.value < 2 * block.value,
-                "disk.physical_block must be a power of two from 512 bytes to 1 MiB that divides \
-                disk.capacity, and disk.cache_size must hold two",
-            )?;
-        }
-        if let Some(page) = &disk.page {
-            let block = disk.physical_block.as_ref().map_or(0, |block| block.value);
-            refuse(
-                !page.value.is_power_of_two() || !(512..=block).contains(&page.value),
-                "disk.page must be a power of two from 512 bytes to disk.physical_block",
-            )?;
-        }
-        if let Some(entries) = &disk.cache_entries {
-            refuse(
-                entries.value < disk.write_window.value,
-                "disk.cache_entries must be at least disk.write_window",
-            )?;
-        }
-        if let Some(limit) = &disk.command_limit {
-            refuse(
-                limit.value < 4096 || !limit.value.is_multiple_of(512),
-                "disk.command_limit must be a multiple of 512 bytes, at least 4096",
-            )?;
-        }
-        if let Some(after) = &disk.verify_after {
-            let block = disk.physical_block.as_ref().map_or(512, |block| block.value);
-            refuse(
-                after.value == 0
-                    || !after.value.is_multiple_of(block)
-                    || after.value > disk.cache_size.value,
-                "disk.verify_after must be a multiple of disk.physical_block (512 bytes without \
-                it) that fits into disk.cache_size",
-            )?;
-        }
+        check_sizes_and_rates(disk)?;
+        check_rate_knots(disk)?;
+        check_blocks(disk)?;
+        check_destage(disk)?;
         if let Some(from) = &disk.seek_linear_from {
             refuse(
                 from.value <= 0.0 || from.value > 1.0,
                 "disk.seek_linear_from is a share of the stroke: above 0, at most 1",
-            )?;
-        }
-        if disk.destage_rule.value != DestageRule::AtOnce {
-            refuse(
-                disk.destage_idle_after.is_none(),
-                "disk.destage_idle_after is missing: this disk.destage_rule needs it",
-            )?;
-        }
-        if disk.destage_rule.value == DestageRule::AtWatermark {
-            let fits = disk
-                .destage_watermark
-                .as_ref()
-                .is_some_and(|mark| mark.value > 0.0 && mark.value <= 1.0);
-            refuse(
-                !fits,
-                "disk.destage_watermark is missing or not above 0 and at most 1: this \
-                disk.destage_rule needs it",
             )?;
         }
         Ok(())
@@ -634,6 +525,136 @@ impl Parameters {
         }
         text
     }
+}
+
+fn refuse(condition: bool, text: &str) -> Result<(), ModelError> {
+    if condition { Err(ModelError(text.to_owned())) } else { Ok(()) }
+}
+
+fn check_sizes_and_rates(disk: &DiskParameters) -> Result<(), ModelError> {
+    refuse(
+        disk.capacity.value < 1 << 20 || !disk.capacity.value.is_multiple_of(512),
+        "disk.capacity must be a multiple of 512 bytes, at least 1 MiB",
+    )?;
+    refuse(
+        disk.revolution.value == 0.0 && (disk.seek_root.value, disk.settle.value) != (0.0, 0.0),
+        "disk.revolution is 0, so nothing moves: disk.seek_root and disk.settle must be 0",
+    )?;
+    refuse(
+        disk.spindle_tolerance.value > 0.05,
+        "disk.spindle_tolerance is a share, such as 0.0005; it must be at most 0.05",
+    )?;
+    refuse(
+        disk.rate_at_start.value <= 0.0 || disk.rate_at_end.value <= 0.0,
+        "disk.rate_at_start and disk.rate_at_end must be above 0 bytes/s",
+    )?;
+    refuse(
+        disk.link_rate_read.value <= 0.0 || disk.link_rate_write.value <= 0.0,
+        "disk.link_rate_read and disk.link_rate_write must be above 0 bytes/s",
+    )?;
+    refuse(
+        disk.cache_size.value < 64 << 10 || !disk.cache_size.value.is_multiple_of(512),
+        "disk.cache_size must be a multiple of 512 bytes, at least 64 KiB",
+    )?;
+    refuse(
+        disk.read_ahead_length.value > disk.cache_size.value,
+        "disk.read_ahead_length must fit into disk.cache_size",
+    )?;
+    refuse(
+        !disk.read_ahead_length.value.is_multiple_of(512),
+        "disk.read_ahead_length must be a multiple of 512 bytes",
+    )?;
+    refuse(
+        !(1..=4096).contains(&disk.write_window.value),
+        "disk.write_window must be 1 to 4096 extents",
+    )?;
+    refuse(
+        !(1..=256).contains(&disk.queue_depth.value),
+        "disk.queue_depth must be 1 to 256 requests",
+    )
+}
+
+fn check_rate_knots(disk: &DiskParameters) -> Result<(), ModelError> {
+    if let Some(knots) = &disk.rate_knots {
+        let knots = &knots.value;
+        refuse(!(3..=8).contains(&knots.len()), "disk.rate_knots needs 3 to 8 knots")?;
+        let ends = (knots[0][0], knots[knots.len() - 1][0]);
+        refuse(ends != (0.0, 1.0), "disk.rate_knots must begin at 0.0 and end at 1.0")?;
+        refuse(
+            !knots.windows(2).all(|pair| pair[0][0] < pair[1][0]),
+            "disk.rate_knots must be in rising order of their places",
+        )?;
+        refuse(
+            !knots.iter().all(|[_, rate]| rate.is_finite() && *rate > 0.0),
+            "disk.rate_knots: every rate must be above 0 bytes/s",
+        )?;
+    }
+    Ok(())
+}
+
+/// The parameters of flash and of disks with large blocks.
+fn check_blocks(disk: &DiskParameters) -> Result<(), ModelError> {
+    if let Some(block) = &disk.physical_block {
+        refuse(
+            !block.value.is_power_of_two()
+                || !(512..=1 << 20).contains(&block.value)
+                || !disk.capacity.value.is_multiple_of(block.value)
+                || disk.cache_size.value < 2 * block.value,
+            "disk.physical_block must be a power of two from 512 bytes to 1 MiB that divides \
+            disk.capacity, and disk.cache_size must hold two",
+        )?;
+    }
+    if let Some(page) = &disk.page {
+        let block = disk.physical_block.as_ref().map_or(0, |block| block.value);
+        refuse(
+            !page.value.is_power_of_two() || !(512..=block).contains(&page.value),
+            "disk.page must be a power of two from 512 bytes to disk.physical_block",
+        )?;
+    }
+    if let Some(entries) = &disk.cache_entries {
+        refuse(
+            entries.value < disk.write_window.value,
+            "disk.cache_entries must be at least disk.write_window",
+        )?;
+    }
+    if let Some(limit) = &disk.command_limit {
+        refuse(
+            limit.value < 4096 || !limit.value.is_multiple_of(512),
+            "disk.command_limit must be a multiple of 512 bytes, at least 4096",
+        )?;
+    }
+    if let Some(after) = &disk.verify_after {
+        let block = disk.physical_block.as_ref().map_or(512, |block| block.value);
+        refuse(
+            after.value == 0
+                || !after.value.is_multiple_of(block)
+                || after.value > disk.cache_size.value,
+            "disk.verify_after must be a multiple of disk.physical_block (512 bytes without \
+            it) that fits into disk.cache_size",
+        )?;
+    }
+    Ok(())
+}
+
+fn check_destage(disk: &DiskParameters) -> Result<(), ModelError> {
+    if disk.destage_rule.value != DestageRule::AtOnce {
+        refuse(
+            disk.destage_idle_after.is_none(),
+            "disk.destage_idle_after is missing: this disk.destage_rule needs it",
+        )?;
+    }
+    if disk.destage_rule.value == DestageRule::AtWatermark {
+        let fits = disk
+            .destage_watermark
+            .as_ref()
+            .is_some_and(|mark| mark.value > 0.0 && mark.value <= 1.0);
+        refuse(
+            !fits,
+            "disk.destage_watermark is missing or not above 0 and at most 1: this \
+            disk.destage_rule needs it",
+        )?;
+    }
+    Ok(())
 }
 
 /// A TOML basic string.
