@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use block::Node;
+use export::RemovalPolicy;
 use host::Error;
 use host::guard::Guard;
 use host::processors::Processors;
 use mdtools::NewArraySettings;
 use reactor::Reactor;
-use results::{Clock, Configuration};
+use results::{Clock, Configuration, Ground, MeasuredCache};
 use serve::{MEMBER_TIME, OpenOptions, Opened};
 use stack::Models;
 
 use crate::plan::axes::{
-    BITMAP, CONSISTENCIES, CONSISTENCY, DEFAULTS, MEMBER_TIMEOUT, METADATA, NONE, OFF, PROCESSORS,
-    UPKEEP,
+    BITMAP, CONSISTENCIES, CONSISTENCY, DEFAULTS, FILE_SYSTEM, GUEST, MEMBER_TIMEOUT, METADATA,
+    NONE, OFF, PLACE, POLICY, PROCESSORS, UPKEEP,
 };
 use crate::stacks;
 
@@ -60,6 +61,45 @@ impl CellSettings {
             }),
         };
         Ok(CellSettings { new_array, member_time, upkeep: value(UPKEEP) != Some(OFF) })
+    }
+}
+
+/// What a configuration is, beside its settings: the plan decides it once, and a run's records have
+/// it ([`Configuration`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Nature {
+    pub(crate) ground: Ground,
+    pub(crate) modelled: bool,
+    pub(crate) caches: Vec<MeasuredCache>,
+    pub(crate) quick_removal: bool,
+}
+
+impl Nature {
+    /// Of a configuration of a plan that has pull tests alone, or other work; without a stack where
+    /// what was measured is none of ours.
+    pub(crate) fn of(
+        node: Option<&Node>,
+        settings: &BTreeMap<String, String>,
+        clock: Clock,
+        pulls_only: bool,
+    ) -> Nature {
+        let value = |axis: &str| settings.get(axis).map(String::as_str);
+        let in_guest = value(PLACE) == Some(GUEST);
+        let ground = match value(FILE_SYSTEM) {
+            _ if pulls_only => Ground::Pull,
+            _ if in_guest => Ground::Guest,
+            Some(name) if name != NONE => Ground::FileSystem,
+            _ => Ground::Device,
+        };
+        let layer = node.is_some_and(stacks::has_cache).then_some(MeasuredCache::Layer);
+        let memory = in_guest.then_some(MeasuredCache::GuestMemory);
+        Nature {
+            ground,
+            modelled: clock == Clock::Virtual || node.is_some_and(stacks::has_model),
+            caches: layer.into_iter().chain(memory).collect(),
+            quick_removal: value(POLICY).and_then(|text| text.parse().ok())
+                == Some(RemovalPolicy::Quick),
+        }
     }
 }
 

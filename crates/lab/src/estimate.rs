@@ -15,9 +15,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Where a step runs: what the plan's figures are off by is another thing in each.
+/// What sets the pace of a step: what the plan's figures are off by is another thing in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Ground {
+pub(crate) enum Pace {
     /// On modelled disks, in this process.
     Modelled,
     /// In a guest.
@@ -40,7 +40,7 @@ pub(crate) enum Task {
 /// A kind of step, whatever the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Kind {
-    pub(crate) ground: Ground,
+    pub(crate) pace: Pace,
     pub(crate) task: Task,
 }
 
@@ -139,12 +139,12 @@ impl Estimate {
     /// What is left.
     pub(crate) fn left(&self) -> TimeLeft {
         let mut kinds: BTreeMap<Kind, Known> = BTreeMap::new();
-        let mut grounds: BTreeMap<Ground, Known> = BTreeMap::new();
+        let mut paces: BTreeMap<Pace, Known> = BTreeMap::new();
         for ((kind, _), steps) in &self.steps {
             kinds.entry(*kind).or_default().add(steps);
             // A few milliseconds of preparing say nothing of a workload.
             if matches!(kind.task, Task::Workload(_)) {
-                grounds.entry(kind.ground).or_default().add(steps);
+                paces.entry(kind.pace).or_default().add(steps);
             }
         }
         let (mut sum, mut variance, mut unseen) = (0.0, 0.0, 0.0);
@@ -165,8 +165,7 @@ impl Estimate {
                 variance += left * (0.5 * alike).powi(2);
                 continue;
             }
-            let others =
-                grounds.get(&kind.ground).filter(|_| matches!(kind.task, Task::Workload(_)));
+            let others = paces.get(&kind.pace).filter(|_| matches!(kind.task, Task::Workload(_)));
             let expected = others.and_then(|known| known.corrected(planned)).unwrap_or(planned);
             sum += left * expected;
             unseen += left * expected;
@@ -186,7 +185,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn kind(workload: usize) -> Kind {
-        Kind { ground: Ground::Guest, task: Task::Workload(workload) }
+        Kind { pace: Pace::Guest, task: Task::Workload(workload) }
     }
 
     #[test]
@@ -265,7 +264,7 @@ mod tests {
 
         // Preparing that took a hundred times as long as planned is no sign of it either.
         let mut estimate = Estimate::default();
-        let preparing = Kind { ground: Ground::Guest, task: Task::Preparing };
+        let preparing = Kind { pace: Pace::Guest, task: Task::Preparing };
         estimate.plan(preparing, 0, Duration::from_millis(2));
         estimate.plan(kind(0), 0, SECOND * 600);
         estimate.done(preparing, 0, Duration::from_millis(200));

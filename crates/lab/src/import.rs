@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use bench::format::{self, Imported};
 use results::{
-    Axis, Clock, Configuration, Doubt, Fact, Host, Plan, Run, Trial, Workload, cell_id,
+    Axis, Clock, Configuration, Doubt, Fact, Ground, Host, Plan, Run, Trial, Workload, cell_id,
     configuration_id,
 };
 
@@ -83,6 +83,10 @@ pub fn run_of(files: &[ImportedFile]) -> Run {
         settings: settings(file),
         stack: described(file),
         clock: file.imported.clock,
+        ground: Ground::Device,
+        modelled: file.imported.clock == Clock::Virtual,
+        caches: Vec::new(),
+        quick_removal: false,
         baseline: baseline(file.imported.clock).unwrap_or_default(),
         model_error: None,
         survives: None,
@@ -101,6 +105,10 @@ pub fn run_of(files: &[ImportedFile]) -> Run {
                     better: row.better,
                     weight: 1.0,
                     judge: results::Judge::default(),
+                    buffered_of: row
+                        .buffered_of
+                        .as_ref()
+                        .map(|row| format!("{}: {row}", file.imported.suite)),
                 });
             }
             trials.push(Trial {

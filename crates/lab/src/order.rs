@@ -128,6 +128,10 @@ mod tests {
                 settings,
                 stack: "ram:1MiB".into(),
                 clock: results::Clock::Wall,
+                ground: results::Ground::Device,
+                modelled: false,
+                caches: Vec::new(),
+                quick_removal: false,
                 model_error: None,
                 survives: None,
             }
@@ -214,6 +218,7 @@ mod tests {
                 better: results::Better::Higher,
                 weight: 1.0,
                 judge: results::Judge::default(),
+                buffered_of: None,
             };
             plan.workloads = vec![workload("a"), workload("b"), workload("c")];
             let all: Vec<usize> = (0..configurations as usize).collect();

@@ -16,7 +16,6 @@ use bench::suite::{Suite, Value, copy, crystal};
 use results::{Clock, Configuration, Plan, Run, Trial, Workload};
 
 use crate::import::SOURCE;
-use crate::plan::axes::{GUEST, PLACE};
 use crate::plan::suite;
 use host::Error;
 
@@ -75,8 +74,7 @@ impl<'a> Found<'a> {
         if configuration.clock != Clock::Virtual {
             return None;
         }
-        let in_guest = configuration.settings.get(PLACE).is_some_and(|place| place == GUEST);
-        Some(if in_guest { "modelled, Linux in a guest" } else { "modelled" })
+        Some(if configuration.is_in_guest() { "modelled, Linux in a guest" } else { "modelled" })
     }
 }
 

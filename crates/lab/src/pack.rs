@@ -238,6 +238,9 @@ const UUID: &str = concat!(
 /// A path that begins a word; `MB/s` is none, and neither is what stands behind `{members}`.
 const PATH: &str = r"(^|[^\w.}/])((?:~|\.\.?)?/[^\s'\x22(),;:?\]}/][^\s'\x22(),;:?\]}]*)";
 
+/// Keys whose values are words of ours, whoever is called the same.
+const OUR_WORDS: [&str; 6] = ["better", "caches", "clock", "code", "ground", "group"];
+
 /// Stand-ins for what tells who and where.
 struct Scrub {
     /// Kind, what is found, and the part of it that is replaced: the last group.
@@ -330,7 +333,10 @@ impl Scrub {
         match value {
             Value::String(text) => *text = self.text(text),
             Value::Array(values) => values.iter_mut().for_each(|value| self.value(value)),
-            Value::Object(values) => values.values_mut().for_each(|value| self.value(value)),
+            Value::Object(values) => values
+                .iter_mut()
+                .filter(|(key, _)| !OUR_WORDS.contains(&key.as_str()))
+                .for_each(|(_, value)| self.value(value)),
             Value::Null | Value::Bool(_) | Value::Number(_) => (),
         }
     }
@@ -405,6 +411,19 @@ mod tests {
 
     fn scrubbed(scrub: &mut Scrub, text: &str) -> String {
         scrub.text(text)
+    }
+
+    /// A user may be called `guest`, and a machine `wall`.
+    #[test]
+    fn words_of_ours_are_nobodys_name() {
+        let mut scrub = Scrub::new(&["guest".to_owned(), "wall".to_owned()]);
+        let mut value = serde_json::json!({
+            "ground": "guest", "clock": "wall", "caches": ["guest_memory"], "stack": "file:guest"
+        });
+        scrub.value(&mut value);
+        assert_eq!((&value["ground"], &value["clock"]), (&"guest".into(), &"wall".into()));
+        assert_eq!(value["caches"][0], "guest_memory");
+        assert_ne!(value["stack"], "file:guest");
     }
 
     /// A packed run of these entries: kind, name, the length that is told, and the bytes.

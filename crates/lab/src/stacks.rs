@@ -50,6 +50,14 @@ pub(crate) fn has_model(node: &Node) -> bool {
     node.leaves().iter().any(|leaf| matches!(leaf, Node::Leaf { scheme, .. } if scheme == "model"))
 }
 
+/// Whether a cache is a layer of it.
+pub(crate) fn has_cache(node: &Node) -> bool {
+    match node {
+        Node::Layer { name, children, .. } => name == "cache" || children.iter().any(has_cache),
+        Node::Leaf { .. } | Node::Missing => false,
+    }
+}
+
 /// What the stack's device would be, found by building it with a `null:` of the same size in the
 /// place of every file and device, so that nothing is opened. An array that is going to be made
 /// stands on what its superblocks leave of the members.

@@ -72,7 +72,7 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     let mut sentences =
         vec![say!(CACHED_NOTE, rows = most(|one| one.rows), trials = most(|one| one.trials))];
     let mut kept = Vec::new();
-    for found in analysis.cached.iter().filter(|found| found.is_quick()) {
+    for found in analysis.cached.iter().filter(|found| found.quick_removal) {
         let label = numbers::spaced_sizes(&found.label);
         match &found.writes_buffered {
             None => (),

@@ -19,8 +19,6 @@ use crate::{charts, numbers};
 const KNOWN: [&str; 4] = ["SEQ1M Q8T1", "SEQ1M Q1T1", "RND4K Q32T1", "RND4K Q1T1"];
 /// Rows of a card.
 const ROWS: usize = 4;
-/// How the name of a row through the page cache ends.
-const BUFFERED: &str = " buffered";
 /// The rate that CrystalDiskMark counts.
 const THROUGHPUT: &str = "throughput_bytes_per_second";
 
@@ -45,15 +43,16 @@ struct Place<'a> {
 }
 
 fn place(workload: &Workload) -> Option<Place<'_>> {
-    let name = workload.name.rsplit_once(": ").map_or(&*workload.name, |(_, name)| name);
-    let (name, buffered) = match name.strip_suffix(BUFFERED) {
-        Some(name) => (name, true),
-        None => (name, false),
-    };
+    let name = workload.buffered_of.as_ref().unwrap_or(&workload.name);
+    let name = name.rsplit_once(": ").map_or(&**name, |(_, name)| name);
     let (row, way) = name.rsplit_once(' ')?;
     let is_known = (row.starts_with("SEQ") || row.starts_with("RND")) && row.contains(" Q");
     let is_way = way == "read" || way == "write";
-    (is_known && is_way).then_some(Place { row, write: way == "write", buffered })
+    (is_known && is_way).then_some(Place {
+        row,
+        write: way == "write",
+        buffered: workload.buffered_of.is_some(),
+    })
 }
 
 /// The card of what a comparison decided on, or of its only configuration; none where it decided on

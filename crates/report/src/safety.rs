@@ -146,8 +146,7 @@ pub(crate) fn table(analysis: &Analysis) -> Option<Table> {
         if safety.rows.len() > 1 && safety.whole.is_some() {
             lines.push((format!("{label}, all"), safety.whole.as_ref(), String::new()));
         }
-        let in_guest = safety.settings.get("place").is_some_and(|place| place == "guest");
-        is_modelled.resize(lines.len(), in_guest);
+        is_modelled.resize(lines.len(), safety.in_guest);
     }
     let mut columns = vec![
         Column { name: "configuration, test".to_owned(), number: false },

@@ -27,9 +27,6 @@ pub const WRITTEN: &str = "member_write_ratio";
 /// members had when the calls had returned, before the flush.
 pub const ACKNOWLEDGED: &str = "member_write_acknowledged_ratio";
 
-/// How the name of a row ends that goes through the page cache; without that it is the name of the
-/// same row past it.
-const BUFFERED: &str = " buffered";
 /// From this share on the drives had it all: metadata and read-ahead blur the rest, as in the audit
 /// of a trial.
 const DRIVE_MIN: f64 = 0.9;
@@ -73,6 +70,8 @@ pub struct Cached {
     pub label: String,
     /// Its settings.
     pub settings: BTreeMap<String, String>,
+    /// Whether its file system is mounted for quick removal.
+    pub quick_removal: bool,
     /// Reads past the page cache.
     pub reads_direct: Option<Access>,
     /// Reads through it.
@@ -81,14 +80,6 @@ pub struct Cached {
     pub writes_direct: Option<Access>,
     /// Writes through it.
     pub writes_buffered: Option<Access>,
-}
-
-impl Cached {
-    /// Whether the drive is set for quick removal.
-    #[must_use]
-    pub fn is_quick(&self) -> bool {
-        self.settings.get("policy").is_some_and(|policy| policy == "quick")
-    }
 }
 
 /// What is cached, one for each configuration of which anything was counted, in the plan's order;
@@ -112,6 +103,7 @@ pub(crate) fn cached(plan: &Plan, table: &Table<'_>) -> Vec<Cached> {
             configuration: configuration.id.clone(),
             label: settings_text(&axes, &configuration.settings),
             settings: configuration.settings.clone(),
+            quick_removal: configuration.quick_removal,
             reads_direct: access(false, read_share),
             reads_buffered: access(true, read_share),
             writes_direct: access(false, write_share),
@@ -134,8 +126,8 @@ struct Pair {
 
 fn pairs(workloads: &[Workload]) -> Vec<Pair> {
     let pair = |(buffered, workload): (usize, &Workload)| {
-        let name = workload.name.strip_suffix(BUFFERED)?;
-        let direct = workloads.iter().position(|other| other.name == name)?;
+        let name = workload.buffered_of.as_ref()?;
+        let direct = workloads.iter().position(|other| other.name == *name)?;
         Some(Pair { direct, buffered })
     };
     workloads.iter().enumerate().filter_map(pair).collect()

@@ -140,7 +140,31 @@ impl Plan {
     }
 }
 
-/// One configuration: the settings of every axis and the stack they mean.
+/// What the work of a configuration is done on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ground {
+    /// The device of its stack.
+    Device,
+    /// A file system on that device, mounted by this machine's kernel.
+    FileSystem,
+    /// The disks of a guest, or a file system that the guest's kernel has on them.
+    Guest,
+    /// Drives that are made for power cuts: the plan has pull tests alone, here or in a guest.
+    Pull,
+}
+
+/// A cache between the work and the drives that belongs to what is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MeasuredCache {
+    /// A layer of the stack.
+    Layer,
+    /// The memory of a guest, as large as the plan says and modelled like its disks.
+    GuestMemory,
+}
+
+/// One configuration: the settings of every axis, the stack they mean, and what that is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Configuration {
     /// [`configuration_id`] of `settings`.
@@ -151,6 +175,16 @@ pub struct Configuration {
     pub stack: String,
     /// Which clock it runs on.
     pub clock: Clock,
+    /// What its work is done on.
+    pub ground: Ground,
+    /// Whether its figures are a model's: on the virtual clock, or of modelled disks in real time.
+    pub modelled: bool,
+    /// The caches that belong to what is measured: what they answer is the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caches: Vec<MeasuredCache>,
+    /// Whether its file system is mounted for quick removal.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub quick_removal: bool,
     /// Identity of the configuration it is compared with; its own when it is the baseline.
     pub baseline: String,
     /// The largest error that its modelled disks state of themselves, as a fraction; none for real
@@ -160,6 +194,23 @@ pub struct Configuration {
     /// What may be lost of it without data being lost; none where nobody said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub survives: Option<Survival>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl Configuration {
+    /// Whether a Linux in a guest does its work.
+    #[must_use]
+    pub fn is_in_guest(&self) -> bool {
+        match self.ground {
+            Ground::Device | Ground::FileSystem => false,
+            Ground::Guest => true,
+            // A file system of this machine's kernel is never on the virtual clock.
+            Ground::Pull => self.clock == Clock::Virtual,
+        }
+    }
 }
 
 /// What a configuration may lose without losing data.
@@ -251,6 +302,10 @@ pub struct Workload {
     /// Which rate is judged where there are two.
     #[serde(default, skip_serializing_if = "Judge::is_default")]
     pub judge: Judge,
+    /// For work through the page cache, the name of the workload that is the same past it, whether
+    /// or not the plan has that too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffered_of: Option<String>,
 }
 
 /// How trials are spent.

@@ -185,16 +185,10 @@ impl<'a> Table<'a> {
             .map(|(block, trial)| (*block, *trial))
     }
 
-    /// Whether a cell asks about a cache: then what a cache answers is the answer. The memory of a
-    /// guest is one, as large as the plan says and modelled like its disks.
+    /// Whether a cell asks about a cache: then what a cache answers is the answer.
     fn asks_a_cache(&self, configuration: usize, workload: usize) -> bool {
-        let configuration = &self.plan.configurations[configuration];
-        let has = |axis: &str, value: &str| {
-            configuration.settings.get(axis).is_some_and(|it| it == value)
-        };
-        configuration.stack.contains("cache(")
-            || has("place", "guest")
-            || self.plan.workloads[workload].name.ends_with(" buffered")
+        !self.plan.configurations[configuration].caches.is_empty()
+            || self.plan.workloads[workload].buffered_of.is_some()
     }
 
     /// Why a trial's figures do not vote, whatever the metric.

@@ -12,8 +12,8 @@ use std::ops::Range;
 use results::balance;
 use results::course::Course;
 use results::types::{
-    Axis, Better, Clock, Configuration, Group, Host, Judge, Plan, Run, Schedule, Terms, Trial,
-    Workload, cell_id, configuration_id,
+    Axis, Better, Clock, Configuration, Ground, Group, Host, Judge, Plan, Run, Schedule, Terms,
+    Trial, Workload, cell_id, configuration_id,
 };
 
 /// Name of the metric that made-up runs are judged by.
@@ -220,6 +220,10 @@ impl MadeUp {
             settings: settings(index),
             stack: format!("file:{{members}}/{index}"),
             clock: Clock::Wall,
+            ground: Ground::Device,
+            modelled: false,
+            caches: Vec::new(),
+            quick_removal: false,
             baseline: baseline.clone(),
             model_error: None,
             survives: None,
@@ -232,6 +236,7 @@ impl MadeUp {
             better: Better::Higher,
             weight: 1.0,
             judge: Judge::default(),
+            buffered_of: None,
         };
         Plan {
             schema: 1,

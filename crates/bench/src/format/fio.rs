@@ -221,13 +221,14 @@ fn read_job<'a>(
     };
     // Of a job whose options are not told it is not known.
     let is_buffered = order.is_some() && option("direct").unwrap_or("0") == "0";
+    let buffered_of = is_buffered.then(|| phase.clone());
     let phase = if is_buffered { format!("{phase} buffered") } else { phase };
     let group = match (way, order) {
         ("mix", _) => Group::Mixed,
         (_, Some("SEQ")) => Group::Sequential,
         _ => Group::Random,
     };
-    let mut row = ImportedRow::new(phase, group, THROUGHPUT);
+    let mut row = ImportedRow { buffered_of, ..ImportedRow::new(phase, group, THROUGHPUT) };
     let (mut bytes, mut operations, mut counted, mut seconds, mut longest) =
         (0.0, 0.0, 0.0, 0.0, 0.0_f64);
     for section in &sections {

@@ -54,6 +54,8 @@ pub struct Imported {
 pub struct ImportedRow {
     /// The name that our own suites give it.
     pub phase: String,
+    /// As [`Phase::buffered_of`](crate::suite::Phase::buffered_of).
+    pub buffered_of: Option<String>,
     /// Which run it is, from 1.
     pub run: u32,
     /// Kind of access.
@@ -75,6 +77,7 @@ impl ImportedRow {
     fn new(phase: impl Into<String>, group: Group, metric: &'static str) -> ImportedRow {
         ImportedRow {
             phase: phase.into(),
+            buffered_of: None,
             run: 1,
             group,
             metric: metric.into(),

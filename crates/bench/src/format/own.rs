@@ -70,6 +70,7 @@ pub(super) fn read(document: &Value) -> Result<Imported, String> {
             .collect();
         imported.rows.push(ImportedRow {
             phase: phase.to_owned(),
+            buffered_of: known.buffered_of.clone(),
             run,
             group: known.group,
             metric: known.metric.clone(),

@@ -17,7 +17,7 @@ use super::document::{Item, Place, Reader};
 use super::members::{MemberSet, keeping_data, keeping_first};
 use super::suite::axis_name;
 use super::terms;
-use crate::cell::CellSettings;
+use crate::cell::{CellSettings, Nature};
 use crate::image::Nested;
 use crate::run::in_guest;
 use crate::stacks;
@@ -302,12 +302,18 @@ fn cell(
     refuse_processors(&settings, clock, in_guest).map_err(|text| place.error(text))?;
     let id = configuration_id(&settings);
     let survives = terms::survives(&node, &settings, set.pool.as_ref());
+    let Nature { ground, modelled, caches, quick_removal } =
+        Nature::of(Some(&node), &settings, clock, names.work.has_pulls_only());
     let configuration = Configuration {
         id,
         settings,
         survives,
         stack: node.to_string(),
         clock,
+        ground,
+        modelled,
+        caches,
+        quick_removal,
         baseline: String::new(),
         model_error: stack::model_error(&node),
     };

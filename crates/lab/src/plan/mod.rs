@@ -25,10 +25,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bench::suite::{Suite, TargetKind, explain, pull};
-use results::{Axis, Budget, Clock, Configuration, Design, Plan, Schedule, Terms};
+use results::{Axis, Budget, Clock, Configuration, Design, Ground, Plan, Schedule, Terms};
 
 use crate::image;
-use crate::run::in_guest;
 use crate::stacks;
 use document::{Place, Reader};
 use host::Error;
@@ -226,7 +225,7 @@ fn refuse_unfit(
     }
     for (suite, place) in suites {
         let is_closed = |configuration: &&Configuration| {
-            target_of(configuration) == TargetKind::Device && !in_guest::is_wanted(configuration)
+            target_of(configuration) == TargetKind::Device && !configuration.is_in_guest()
         };
         let closed = configurations.iter().find(is_closed);
         if let Some(configuration) = closed.filter(|_| bench::suite::runs_programs(suite)) {
@@ -463,15 +462,13 @@ fn visit_time(plan: &Plan, configuration: &Configuration, prepared_bytes: u64) -
         .iter()
         .map(|workload| suite::planned_time(plan, workload, configuration))
         .sum();
-    let pulls_only = plan.workloads.iter().all(results::safety::is_pull);
-    let made = if pulls_only { Duration::ZERO } else { planned_mounting(configuration) };
-    tests + made + suite::planned_preparing(prepared_bytes)
+    tests + planned_mounting(configuration) + suite::planned_preparing(prepared_bytes)
 }
 
 /// How long a visit takes to make the file systems of a configuration and to take them away again.
-/// In a guest that is part of its boot.
+/// In a guest that is part of its boot, and of a power cut part of the test.
 pub(crate) fn planned_mounting(configuration: &Configuration) -> Duration {
-    if target_of(configuration) != TargetKind::Folder || in_guest::is_wanted(configuration) {
+    if configuration.ground != Ground::FileSystem {
         return Duration::ZERO;
     }
     match image::written_bytes(configuration) {

@@ -28,7 +28,6 @@ use stack::size;
 use super::axes::{AXES, At, values};
 use super::document::{Item, Place, Reader, Value as Given, suggestion};
 use crate::image;
-use crate::run::in_guest;
 use crate::stacks;
 use host::Error;
 
@@ -94,6 +93,11 @@ impl Workloads {
             others.iter().all(|(suite, _)| suite.setting(setting.name).is_some())
         };
         first.settings.iter().filter(everywhere).collect()
+    }
+
+    /// Whether power is cut, and nothing else measured.
+    pub(super) fn has_pulls_only(&self) -> bool {
+        self.workloads.iter().all(safety::is_pull)
     }
 
     /// The values of an axis over a setting, each checked for every suite of the plan.
@@ -217,6 +221,7 @@ pub(super) fn read(tables: Vec<Reader<'_>>, document: &Place) -> Result<Workload
             better: phase.better,
             weight,
             judge,
+            buffered_of: phase.buffered_of.as_deref().map(named),
         }));
         found.suites.push((suite, item.place.clone()));
         table.finish()?;
@@ -534,7 +539,7 @@ pub(crate) fn planned_time(
     workload: &Workload,
     configuration: &Configuration,
 ) -> Duration {
-    if in_guest::is_wanted(configuration) {
+    if configuration.is_in_guest() {
         // As many guests as there are processors run side by side.
         let processors = std::thread::available_parallelism().map_or(1, usize::from) as f64;
         let seconds = guest_processor_seconds(plan, workload, configuration) / processors;

@@ -11,10 +11,12 @@ use guest::Kernel;
 use reactor::{Reactor, derive_seed};
 use results::course::{self, Course, Step};
 use results::safety;
-use results::{Clock, Configuration, Doubt, Host, MemberTraffic, Plan, Run, Trial, cell_id};
+use results::{
+    Clock, Configuration, Doubt, Ground, Host, MemberTraffic, Plan, Run, Trial, cell_id,
+};
 use serve::{Opened, ServeWith};
 
-use super::attached::{self, Attached, Wanted};
+use super::attached::{self, Attached};
 use super::folder::MEMBERS;
 use super::in_guest::{self, GuestRows, Job, Worker};
 use super::limit;
@@ -23,7 +25,7 @@ use super::rows::{self, Ground as RowGround};
 use super::written::{add_written, prepared_for};
 use super::{Ended, Observer, Progress, pulled};
 use crate::cell;
-use crate::estimate::{Estimate, Ground, Kind, Task};
+use crate::estimate::{Estimate, Kind, Pace, Task};
 use crate::order::Turn;
 use crate::plan::{map_leaves, suite};
 use crate::pull::{self, Program, run_apart};
@@ -282,7 +284,8 @@ impl<'a> Execution<'a> {
                     return Ok(Ended::Complete);
                 }
                 if !ready {
-                    if self.opens_members() {
+                    // A pull test has drives of its own.
+                    if self.plan.configurations.iter().any(|one| one.ground != Ground::Pull) {
                         members.make(self.guard, &self.own_members(), journal, self.stop)?;
                     }
                     self.rehearse(journal, observer)?;
@@ -318,17 +321,13 @@ impl<'a> Execution<'a> {
                 return self.skip(visit, &visit.turn.workloads, &reason.to_string(), observer);
             }
         };
-        match (configuration.clock, Wanted::of(configuration)?) {
-            _ if in_guest::is_wanted(configuration) => self.visit_guest(visit, turns, observer),
-            (Clock::Virtual, _) => self.visit_modelled(visit, observer),
-            (Clock::Wall, None) => self.visit_measured(visit, observer),
-            (Clock::Wall, Some(_)) => self.visit_attached(visit, journal, observer),
+        match (configuration.ground, configuration.clock) {
+            (Ground::Guest, _) => self.visit_guest(visit, turns, observer),
+            (Ground::Device, Clock::Virtual) => self.visit_modelled(visit, observer),
+            (Ground::Device, Clock::Wall) => self.visit_measured(visit, observer),
+            (Ground::FileSystem, _) => self.visit_attached(visit, journal, observer),
+            (Ground::Pull, _) => self.visit_pulled(visit, observer),
         }
-    }
-
-    /// Whether any row of the plan needs the members: a pull test has drives of its own.
-    fn opens_members(&self) -> bool {
-        !self.plan.workloads.iter().all(safety::is_pull)
     }
 
     /// How many trials there will be, as far as it is known.
@@ -458,22 +457,19 @@ impl<'a> Execution<'a> {
         configuration: &Configuration,
         journal: &mut Journal,
     ) -> Result<Option<Error>, Error> {
-        // Pull tests alone: each makes its own drives.
-        let pulls_only = !self.opens_members();
-        if in_guest::is_wanted(configuration) {
-            return Ok(match pulls_only {
-                true => Kernel::find().err().map(Error::from),
-                false => self.find_kernel().err(),
-            });
-        }
-        if pulls_only {
-            return Ok(pull::may_mount_or_why().err());
+        match configuration.ground {
+            Ground::Guest => return Ok(self.find_kernel().err()),
+            Ground::Pull if configuration.is_in_guest() => {
+                return Ok(Kernel::find().err().map(Error::from));
+            }
+            Ground::Pull => return Ok(pull::may_mount_or_why().err()),
+            Ground::Device | Ground::FileSystem => (),
         }
         let at = |error: Error| error.at(&configuration.stack);
         let reactor = (configuration.clock == Clock::Virtual).then(Reactor::virtual_clock);
         let opened = self.build(configuration, 0, reactor.as_ref());
         opened.and_then(Opened::end).map_err(at)?;
-        if Wanted::of(configuration)?.is_none() {
+        if configuration.ground == Ground::Device {
             return Ok(None);
         }
         match self.attach(configuration, 0, journal) {
@@ -773,7 +769,7 @@ impl<'a> Execution<'a> {
         'all: for (turn, position) in turns.iter().zip(first..) {
             let configuration = &self.plan.configurations[turn.configuration];
             let visit = Visit { block, position, turn, configuration };
-            if !in_guest::is_wanted(configuration) {
+            if configuration.ground != Ground::Guest {
                 continue;
             }
             for group in self.parts(&visit) {
@@ -821,7 +817,7 @@ impl<'a> Execution<'a> {
             order::visit_seed(self.plan, visit.configuration, visit.block),
             None,
         )?;
-        let notes = self.notes(visit, &stack.notes)?;
+        let notes = self.notes(visit, &stack.notes);
         for group in self.parts(visit) {
             if self.is_spent {
                 break;
@@ -850,6 +846,21 @@ impl<'a> Execution<'a> {
         }
         // When nothing stands on the members any more.
         for group in pulled {
+            self.pull(visit, &group, observer)?;
+        }
+        Ok(())
+    }
+
+    /// Power cuts alone: nothing is served or booted here for it.
+    fn visit_pulled(
+        &mut self,
+        visit: &Visit<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Broken> {
+        if let Some(reason) = self.unfit.get(&visit.configuration.id).cloned() {
+            return self.skip(visit, &visit.turn.workloads, &reason, observer);
+        }
+        for group in self.parts(visit) {
             self.pull(visit, &group, observer)?;
         }
         Ok(())
@@ -927,7 +938,7 @@ impl<'a> Execution<'a> {
         let attaching = begun.elapsed();
         let reactor = Reactor::wall()?;
         self.rest(&reactor)?;
-        let notes = self.notes(visit, &attached.notes())?;
+        let notes = self.notes(visit, &attached.notes());
         for group in groups {
             if self.is_spent {
                 break;
@@ -951,14 +962,14 @@ impl<'a> Execution<'a> {
     }
 
     /// What is to be known of every trial of a visit in real time.
-    fn notes(&self, visit: &Visit<'_>, of_stack: &[String]) -> Result<Vec<Doubt>, Error> {
+    fn notes(&self, visit: &Visit<'_>, of_stack: &[String]) -> Vec<Doubt> {
         let own = format!("{}/", self.own_members().display());
         let note = |text: &String| Doubt::Note { text: text.replace(&own, "") };
         let mut notes: Vec<Doubt> = of_stack.iter().map(note).collect();
-        if stacks::has_model(&stacks::parse(&visit.configuration.stack)?) {
+        if visit.configuration.modelled {
             notes.push(Doubt::PacedModel);
         }
-        Ok(notes)
+        notes
     }
 
     /// Says that a suite begins to prepare its target.
@@ -1071,10 +1082,10 @@ impl<'a> Execution<'a> {
 
 /// A kind of step of a configuration.
 fn kind(configuration: &Configuration, task: Task) -> Kind {
-    let ground = match configuration.clock {
-        _ if in_guest::is_wanted(configuration) => Ground::Guest,
-        Clock::Virtual => Ground::Modelled,
-        Clock::Wall => Ground::Measured,
+    let pace = match configuration.clock {
+        _ if configuration.is_in_guest() => Pace::Guest,
+        Clock::Virtual => Pace::Modelled,
+        Clock::Wall => Pace::Measured,
     };
-    Kind { ground, task }
+    Kind { pace, task }
 }

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serve::ServeWith;
 
-use super::attached;
+use super::{attached, earlier};
 use crate::record::{NO_LINK, Record};
 use crate::shard::Part;
 use host::{Error, facts, files, journal};
@@ -208,7 +208,8 @@ pub(super) fn add_note(folder: &Path, text: &str) -> Result<(), Error> {
 }
 
 pub(super) fn read_plan(folder: &Path) -> Result<Plan, Error> {
-    let plan: Plan = read_json(folder, PLAN)?;
+    let plan = earlier::plan(read_json(folder, PLAN)?)
+        .map_err(|error| damaged(&folder.join(PLAN), &error))?;
     if plan.schema != 1 {
         return Err(Error::usage(format!(
             "{}: written by another version of raidloom (schema {})",
@@ -259,7 +260,9 @@ fn read_json<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<T, Error>
         )),
         _ => Error::from_io(path.display(), &error),
     })?;
-    serde_json::from_slice(&bytes).map_err(|error| {
-        Error::failed(format!("{}: {error}; the file was changed or damaged", path.display()))
-    })
+    serde_json::from_slice(&bytes).map_err(|error| damaged(&path, &error))
+}
+
+fn damaged(path: &Path, error: &serde_json::Error) -> Error {
+    Error::failed(format!("{}: {error}; the file was changed or damaged", path.display()))
 }

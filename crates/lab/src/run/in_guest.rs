@@ -42,9 +42,8 @@ use super::rows::{Files, found_of};
 use crate::audit::TargetMeter;
 use crate::cell;
 use crate::plan::axes::{
-    ARRAY, CACHE, CHUNK, CONSISTENCY, DISK_SIZE, GUEST, LAYOUT, LEVEL, MAX_REQUEST, MD, MEMORY,
-    NONE, OFF, PLACE, QUEUE_DEPTH, READ_AHEAD, SCHEDULER, STATE, UNFLUSHED, WITH_BITMAP, WITH_PPL,
-    WRITE_CACHE,
+    ARRAY, CACHE, CHUNK, CONSISTENCY, DISK_SIZE, LAYOUT, LEVEL, MAX_REQUEST, MD, MEMORY, NONE, OFF,
+    QUEUE_DEPTH, READ_AHEAD, SCHEDULER, STATE, UNFLUSHED, WITH_BITMAP, WITH_PPL, WRITE_CACHE,
 };
 use crate::plan::suite;
 use crate::processor;
@@ -65,11 +64,6 @@ pub struct Worker {
     pub program: PathBuf,
     /// Its arguments but for the last, which is what it works on.
     pub arguments: Vec<String>,
-}
-
-/// Whether a configuration is measured in a guest.
-pub(crate) fn is_wanted(configuration: &Configuration) -> bool {
-    configuration.settings.get(PLACE).is_some_and(|place| place == GUEST)
 }
 
 /// Why a stack cannot be the disks of a guest, if it cannot.

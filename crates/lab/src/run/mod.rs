@@ -22,6 +22,7 @@
 
 pub(crate) mod attached;
 pub(crate) mod audited;
+mod earlier;
 mod execute;
 mod fill;
 mod folder;

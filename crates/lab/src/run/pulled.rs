@@ -47,7 +47,7 @@ pub(super) fn options(
     let Some((_, work)) = WORKS.into_iter().find(|(known, _)| *known == name) else {
         return Err(Error::usage(format!("no work is called `{name}`")));
     };
-    let is_in_guest = in_guest::is_wanted(configuration);
+    let is_in_guest = configuration.is_in_guest();
     let setting = |axis: &str| configuration.settings.get(axis).map(String::as_str);
     let of_axis = |axis: &str| setting(axis).map(stacks::parse_size).transpose();
     let of_axis =

@@ -19,7 +19,8 @@ const HOSTILE: &str = "\u{1b}]0;owned\u{7}\u{1b}]52;c;b3duZWQ=\u{7}\u{1b}[2J\u{9
 /// after it.
 fn poison(value: &mut Value, key: &str, hostile: &str) {
     // Words of a fixed set, and a time that is read.
-    const KNOWN: &[&str] = &["schema", "clock", "code", "group", "better", "metric", "started"];
+    const KNOWN: &[&str] =
+        &["schema", "clock", "ground", "caches", "code", "group", "better", "metric", "started"];
     match value {
         Value::String(text) if !KNOWN.contains(&key) => *text = format!("{hostile}{text}{hostile}"),
         Value::Array(items) => items.iter_mut().for_each(|item| poison(item, key, hostile)),

@@ -288,6 +288,11 @@ fn foreign_text_stays_text_everywhere() {
     assert!(!text.contains('\x1b'), "control characters reached the terminal");
 }
 
+/// The name of the row past the page cache, for one through it.
+fn direct_of(name: &str) -> Option<String> {
+    name.strip_suffix(" buffered").map(str::to_owned)
+}
+
 /// The same run with workloads called as CrystalDiskMark's rows, direct and cached.
 fn crystal() -> Run {
     let mut run = fixture::small();
@@ -295,6 +300,7 @@ fn crystal() -> Run {
     let ways = ["read", "read buffered", "write"];
     let names = rows.iter().flat_map(|row| ways.map(|way| format!("crystal: {row} {way}")));
     for (index, name) in names.enumerate().take(run.plan.workloads.len()) {
+        run.plan.workloads[index].buffered_of = direct_of(&name);
         let old = std::mem::replace(&mut run.plan.workloads[index].name, name.clone());
         for trial in run.trials.iter_mut().filter(|trial| trial.workload == old) {
             trial.workload.clone_from(&name);
@@ -355,6 +361,7 @@ fn with_pulls() -> Run {
             better: results::Better::Lower,
             weight: 0.0,
             judge: results::Judge::default(),
+            buffered_of: None,
         });
         for (place, configuration) in run.plan.configurations.iter().enumerate() {
             let (promises, broken) = match (name, place % 2) {
@@ -495,10 +502,12 @@ fn with_accesses() -> Run {
     run.plan.axes.push(results::Axis { name: "policy".to_owned(), values });
     for (place, configuration) in run.plan.configurations.iter_mut().enumerate() {
         configuration.settings.insert("policy".to_owned(), policy(place));
+        configuration.quick_removal = policy(place) == "quick";
     }
     run.plan.workloads.truncate(names.len());
     for (workload, name) in run.plan.workloads.iter_mut().zip(&names) {
         workload.name.clone_from(name);
+        workload.buffered_of = direct_of(name);
     }
     run.trials.retain_mut(|trial| {
         let row = workloads.iter().position(|name| *name == trial.workload).unwrap();

@@ -10,9 +10,7 @@ use crate::types::{
 use crate::voices::{Table, better_in};
 
 use super::ballot::Ballot;
-use super::{
-    BlockEffect, Comparison, Drift, KindResult, Member, Stage, Step, is_modelled, kind, order, rows,
-};
+use super::{BlockEffect, Comparison, Drift, KindResult, Member, Stage, Step, kind, order, rows};
 
 /// What a comparison of these configurations comes to.
 pub(super) fn comparison(
@@ -49,10 +47,8 @@ pub(super) fn comparison(
     let apart = configurations.iter().all(|known| known.clock == Clock::Virtual);
     Comparison {
         name: comparison_name(plan, &configurations, baseline_id),
-        modelled: members.iter().any(|member| is_modelled(plan, *member)),
-        in_guest: configurations
-            .iter()
-            .any(|known| known.settings.get("place").is_some_and(|place| place == "guest")),
+        modelled: configurations.iter().any(|known| known.modelled),
+        in_guest: configurations.iter().any(|known| known.is_in_guest()),
         shared_disks: shared_disks(&configurations, &host.shared_disks),
         one_disk: host
             .one_disk

@@ -455,7 +455,7 @@ fn headline(
         reservations.push(Reservation::Busy { busy, pairs });
     }
     let error = model_error(plan, [take, baseline.unwrap_or(take)]);
-    let modelled = super::is_modelled(plan, take);
+    let modelled = plan.configurations[take].modelled;
     if modelled {
         reservations.push(Reservation::Modelled { error });
     }

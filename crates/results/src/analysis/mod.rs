@@ -42,7 +42,7 @@ use crate::caches;
 use crate::claim::LEVEL;
 use crate::course::{self, Course};
 use crate::safety::{self, speeds};
-use crate::types::{Better, Clock, Judge, Plan, Run, Workload};
+use crate::types::{Better, Judge, Plan, Run, Workload};
 use crate::voices::Table;
 
 pub(crate) use ballot::shown_trials;
@@ -168,20 +168,15 @@ pub(crate) fn judged_metrics(plan: &Plan, table: &Table<'_>) -> Vec<String> {
     plan.workloads.iter().enumerate().map(judged).collect()
 }
 
-/// Whether a configuration's figures are a model's: on the virtual clock, or paced in real time.
-pub(crate) fn is_modelled(plan: &Plan, configuration: usize) -> bool {
-    let configuration = &plan.configurations[configuration];
-    configuration.clock == Clock::Virtual || configuration.stack.contains("model:")
-}
-
 /// The error that the models of two configurations state. Those of both go the same way where both
 /// are the same drives, so the larger one stands for the two; `None` when nothing is modelled, and
 /// when a model states none.
 pub(crate) fn model_error(plan: &Plan, configurations: [usize; 2]) -> Option<f64> {
     let errors: Vec<Option<f64>> = configurations
         .into_iter()
-        .filter(|configuration| is_modelled(plan, *configuration))
-        .map(|configuration| plan.configurations[configuration].model_error)
+        .map(|configuration| &plan.configurations[configuration])
+        .filter(|configuration| configuration.modelled)
+        .map(|configuration| configuration.model_error)
         .collect();
     errors.into_iter().try_fold(None, |largest: Option<f64>, error| {
         error.map(|error| Some(largest.map_or(error, |largest| largest.max(error))))

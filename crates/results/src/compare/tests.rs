@@ -2,7 +2,7 @@ use super::*;
 use crate::doubt::Doubt;
 use crate::random::Random;
 use crate::types::{
-    Axis, Better, Clock, Fact, Group, Host, Plan, Schedule, Trial, Workload, cell_id,
+    Axis, Better, Clock, Fact, Ground, Group, Host, Plan, Schedule, Trial, Workload, cell_id,
     configuration_id,
 };
 
@@ -34,12 +34,17 @@ fn run(source: &str, figures: &[f64], clock: Clock) -> Run {
         better: Better::Higher,
         weight: 1.0,
         judge: crate::types::Judge::default(),
+        buffered_of: None,
     };
     let configuration = Configuration {
         id: id.clone(),
         settings: settings.clone(),
         stack: String::new(),
         clock,
+        ground: Ground::Device,
+        modelled: clock == Clock::Virtual,
+        caches: Vec::new(),
+        quick_removal: false,
         baseline: id,
         model_error: None,
         survives: None,

@@ -306,6 +306,8 @@ pub struct Safety {
     pub label: String,
     /// Its settings.
     pub settings: BTreeMap<String, String>,
+    /// Whether its drives and the kernel that opens them again are those of a guest.
+    pub in_guest: bool,
     /// One for each pull test of the plan.
     pub rows: Vec<Row>,
     /// All of them together, with the worst grade: those on honest drives, where there are any.
@@ -366,6 +368,7 @@ pub fn safety(plan: &Plan, trials: &[Trial]) -> Vec<Safety> {
             configuration: configuration.id.clone(),
             label: settings_text(&axes, &configuration.settings),
             settings: configuration.settings.clone(),
+            in_guest: configuration.is_in_guest(),
             whole: whole(&rows),
             rows,
         }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::types::{Better, Clock, Judge, configuration_id};
+use crate::types::{Better, Clock, Ground, Judge, configuration_id};
 
 #[test]
 fn bounds_are_those_of_the_binomial_distribution() {
@@ -74,6 +74,7 @@ fn workload(name: &str, group: Group) -> Workload {
         better: Better::Higher,
         weight: if group == Group::Safety { 0.0 } else { 1.0 },
         judge: Judge::default(),
+        buffered_of: None,
     }
 }
 
@@ -88,6 +89,10 @@ fn run(blocks: u32) -> Run {
         settings: settings(options),
         stack: "ram:1GiB".to_owned(),
         clock: Clock::Wall,
+        ground: Ground::Device,
+        modelled: false,
+        caches: Vec::new(),
+        quick_removal: false,
         baseline: configuration_id(&settings("barrier")),
         model_error: None,
         survives: None,

@@ -313,6 +313,7 @@ impl Step {
             metric: metric.into(),
             better: Better::Higher,
             writes,
+            buffered_of: None,
         }
     }
 }

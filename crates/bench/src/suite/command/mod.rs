@@ -144,6 +144,7 @@ fn phases(wanted: &Wanted) -> Vec<Phase> {
             metric: "elapsed_seconds".into(),
             better: Better::Lower,
             writes: true,
+            buffered_of: None,
         }];
     }
     let phase = |figure: figures::Figure| Phase {
@@ -153,6 +154,7 @@ fn phases(wanted: &Wanted) -> Vec<Phase> {
         metric: figure.metric.into(),
         better: figure.better,
         writes: true,
+        buffered_of: None,
     };
     rows.into_iter().map(phase).collect()
 }

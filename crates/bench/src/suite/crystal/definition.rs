@@ -174,6 +174,7 @@ pub(super) fn phase(row: &Row, buffered: bool) -> Phase {
     let way = if buffered { "through the page cache" } else { "past the page cache" };
     Phase {
         name: if buffered { format!("{} buffered", row.name()) } else { row.name() },
+        buffered_of: buffered.then(|| row.name()),
         what: format!("{first}{}; {way}.", &what[1..]).into(),
         group,
         metric: "throughput_bytes_per_second".into(),

@@ -146,6 +146,7 @@ impl Series {
             metric: metric.into(),
             better,
             writes: self.way.writes(),
+            buffered_of: None,
         }
     }
 

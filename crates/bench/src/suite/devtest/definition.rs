@@ -138,6 +138,7 @@ fn phase(test: &Test) -> Phase {
         metric: test.metric.into(),
         better: test.better,
         writes: test.writes(),
+        buffered_of: None,
     }
 }
 

@@ -116,6 +116,7 @@ impl Jobs {
             metric: "throughput_bytes_per_second".into(),
             better: Better::Higher,
             writes: !reads,
+            buffered_of: None,
         }
     }
 }

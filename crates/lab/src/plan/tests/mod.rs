@@ -6,6 +6,7 @@ use super::*;
 
 mod grades;
 mod images;
+mod nature;
 mod wrong;
 
 /// A small plan that is right; tests change it.

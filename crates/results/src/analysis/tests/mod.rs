@@ -10,8 +10,8 @@ use crate::claim::{Answer, Claim, Invalid};
 use crate::doubt::{Doubt, Silence};
 use crate::random::Random;
 use crate::types::{
-    Axis, Clock, Configuration, Group, Host, OneDisk, Schedule, SharedDisk, Trial, cell_id,
-    configuration_id,
+    Axis, Clock, Configuration, Ground, Group, Host, MeasuredCache, OneDisk, Schedule, SharedDisk,
+    Trial, cell_id, configuration_id,
 };
 
 const THROUGHPUT: &str = "throughput_bytes_per_second";
@@ -30,6 +30,10 @@ fn configuration(members: &str, chunk: Option<&str>, baseline: &str) -> Configur
         settings,
         stack: format!("{members}:{}", chunk.unwrap_or("single")),
         clock,
+        ground: Ground::Device,
+        modelled: clock == Clock::Virtual,
+        caches: Vec::new(),
+        quick_removal: false,
         baseline,
         model_error: None,
         survives: None,
@@ -45,6 +49,7 @@ fn workload(name: &str, group: Group) -> Workload {
         better: Better::Higher,
         weight: 1.0,
         judge: Judge::default(),
+        buffered_of: None,
     }
 }
 
@@ -655,8 +660,7 @@ fn a_winner_that_a_cache_made_is_shown_and_wins_nothing() {
 
     // Where a cache is what is asked about, what it answers is the answer.
     for configuration in &mut cached.plan.configurations {
-        configuration.stack =
-            format!("cache(mode=write-through, ram:1MiB, {})", configuration.stack);
+        configuration.caches = vec![MeasuredCache::Layer];
     }
     assert!(analyse(&cached).comparisons[0].kinds[0].headline.sure);
 }
