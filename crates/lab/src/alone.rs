@@ -17,20 +17,13 @@ use mdtools::Create;
 use results::analysis::{Analysis, Comparison, Start, analyse};
 use results::course::Course;
 use results::{Configuration, Run};
-use serve::{Attach, MountSettings, Settings};
+use serve::Settings;
 
-use crate::cell::CellSettings;
-use crate::plan::axes::{
-    AXES, BITMAP, CACHE, CHUNK, CONSISTENCY, DEFAULTS, LAYOUT, LEVEL, METADATA, NONE, UPKEEP,
-    WITH_BITMAP,
-};
-use crate::plan::{Leaf, leaves, map_leaves};
-use crate::run::attached::Wanted;
+use crate::cell::values::{Consistency, Metadata, Switch};
+use crate::cell::{Axes, Cell, CellFileSystem, Level, shown};
 use crate::run::audited::without_stores;
-use crate::stacks;
+use crate::stacks::{self, Leaf, leaves, map_leaves};
 
-/// The level of a configuration that has no array.
-const SINGLE: &str = "single";
 /// The most configurations that a message names.
 const NAMED_MAX: usize = 8;
 
@@ -133,10 +126,9 @@ pub fn choose<'a>(run: &'a Run, cell: Option<&str>) -> Result<&'a Configuration,
 /// The first of those that are started alike.
 fn once_each(configurations: Vec<&Configuration>) -> Vec<&Configuration> {
     let what = |configuration: &Configuration| -> Result<_, Error> {
-        let node = stacks::parse(&configuration.stack)?;
-        let mount = Wanted::of(configuration)?.map(|_| Path::new("/"));
-        let new_array = CellSettings::of(&configuration.settings)?.new_array;
-        Ok((settings(configuration, &node, mount)?, new_array))
+        let cell = Cell::of(configuration)?;
+        let mount = cell.file_system.as_ref().map(|_| Path::new("/"));
+        Ok((cell.serve_settings(&cell.stack, mount)?, cell.serving.new_array))
     };
     let (mut seen, mut kept) = (Vec::new(), Vec::new());
     for configuration in configurations {
@@ -157,16 +149,15 @@ fn is_meant(configuration: &Configuration, text: &str) -> bool {
     if !text.contains('=') {
         return !text.is_empty() && configuration.id.starts_with(text);
     }
-    text.split(',').all(|part| {
-        part.split_once('=').is_some_and(|(axis, value)| {
-            configuration.settings.get(axis.trim()).is_some_and(|own| own == value.trim())
-        })
-    })
+    let has = |(axis, value): (&str, &str)| {
+        configuration.settings.get(axis.trim()).is_some_and(|own| own == value.trim())
+    };
+    text.split(',').all(|part| part.split_once('=').is_some_and(has))
 }
 
 fn listed(configurations: &[&Configuration]) -> String {
     let line = |configuration: &&Configuration| {
-        format!("  {}  {}", configuration.id, shown(configuration))
+        format!("  {}  {}", configuration.id, shown(&configuration.settings, "=", ","))
     };
     let mut lines: Vec<String> = configurations.iter().take(NAMED_MAX).map(line).collect();
     if configurations.len() > NAMED_MAX {
@@ -175,70 +166,27 @@ fn listed(configurations: &[&Configuration]) -> String {
     lines.join("\n")
 }
 
-fn shown(configuration: &Configuration) -> String {
-    let values = AXES.iter().filter_map(|axis| {
-        configuration.settings.get(*axis).map(|value| format!("{axis}={value}"))
-    });
-    values.collect::<Vec<_>>().join(",")
-}
-
 /// What starts a configuration over these members.
 ///
 /// # Errors
 /// A number of members that it has not, or what has to be named because it is gone or was never
 /// there: files that the run made, modelled disks.
 pub fn alone(configuration: &Configuration, ground: &Ground) -> Result<Alone, Error> {
-    let node = placed(configuration, ground)?;
-    let cell = CellSettings::of(&configuration.settings)?;
-    let array = cell.new_array.as_ref().zip(serve::array_with_metadata(&node));
+    let cell = Cell::of(configuration)?;
+    let node = placed(&cell, ground)?;
+    let array = cell.serving.new_array.as_ref().zip(serve::array_with_metadata(&node));
     let create = array
         .map(|(new_array, layer)| {
             new_array.of_paths(layer, &paths(layer)?, ground.create_bytes).map_err(Error::from)
         })
         .transpose()?;
-    let settings = settings(configuration, &node, ground.mount.as_deref())?;
+    let settings = cell.serve_settings(&node, ground.mount.as_deref())?;
     Ok(Alone { settings, create })
 }
 
-/// How a server serves a configuration over the leaves of `node`, for a run and for a person alike.
-pub(crate) fn settings(
-    configuration: &Configuration,
-    node: &Node,
-    mount: Option<&Path>,
-) -> Result<Settings, Error> {
-    let cell = CellSettings::of(&configuration.settings)?;
-    let mut settings = Settings {
-        stack: node.to_string(),
-        no_upkeep: !cell.upkeep,
-        member_timeout: Some(match cell.member_time {
-            Some(time) => block::duration_text(time),
-            None => "0s".to_owned(),
-        }),
-        ..Settings::default()
-    };
-    if let Some(wanted) = Wanted::of(configuration)? {
-        settings.policy = wanted.policy;
-        settings.attach = Attach::Yes;
-        settings.mount = mount.map(|folder| MountSettings {
-            folder: folder.to_owned(),
-            fs: wanted.file_system.name.to_owned(),
-            options: wanted.mount_options.map(str::to_owned),
-            make_options: wanted.options_to_make(),
-            image: wanted.nested.map(|nested| nested.settings()),
-        });
-    }
-    if let (None, Some(folder)) = (&settings.mount, mount) {
-        return Err(Error::usage(format!(
-            "{}: the configuration has no file system that could be mounted there",
-            folder.display()
-        )));
-    }
-    Ok(settings)
-}
-
 /// The stack with members and store in the place of what the run had.
-fn placed(configuration: &Configuration, ground: &Ground) -> Result<Node, Error> {
-    let node = stacks::parse(&configuration.stack)?;
+fn placed(cell: &Cell, ground: &Ground) -> Result<Node, Error> {
+    let node = cell.stack.clone();
     let all = node.leaves();
     let is_store: Vec<bool> = {
         let numbers: Vec<usize> = (0..all.len()).collect();
@@ -250,7 +198,7 @@ fn placed(configuration: &Configuration, ground: &Ground) -> Result<Node, Error>
         return Err(Error::usage(format!(
             "--member: {} are named, and the configuration has {count}: {}",
             ground.members.len(),
-            shown(configuration)
+            shown(&cell.record.settings, "=", ",")
         )));
     }
     let mut texts = Vec::new();
@@ -310,8 +258,9 @@ fn paths(layer: &Node) -> Result<Vec<PathBuf>, Error> {
 /// # Errors
 /// What is wrong with the configuration.
 pub fn commands(folder: &Path, configuration: &Configuration) -> Result<Vec<String>, Error> {
-    let node = stacks::parse(&configuration.stack)?;
-    let members = without_stores(&node, &node.leaves(), |leaf| (*leaf).clone());
+    let cell = Cell::of(configuration)?;
+    let node = &cell.stack;
+    let members = without_stores(node, &node.leaves(), |leaf| (*leaf).clone());
     let has_own = members.iter().all(|member| {
         matches!(member, Node::Leaf { scheme, .. } if scheme == "file") && !is_made(member)
     });
@@ -334,32 +283,38 @@ pub fn commands(folder: &Path, configuration: &Configuration) -> Result<Vec<Stri
     if node.leaves().into_iter().any(|leaf| is_made(leaf) && !members.contains(leaf)) {
         own.push_str(" --store STORE");
     }
-    let wanted = Wanted::of(configuration)?;
-    own.push_str(if wanted.is_some() { " --mount FOLDER" } else { " --attach" });
+    own.push_str(if cell.file_system.is_some() { " --mount FOLDER" } else { " --attach" });
     let mut lines = vec![own];
-    let device = md_commands(configuration, &names, &mut lines);
-    if let Some(wanted) = wanted {
-        let made = |kind: &FileSystem, options: Option<String>, device: &str| {
-            let options = options.unwrap_or_default();
-            let words = [kind.maker(), options.trim(), device];
-            words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
-        };
-        let mounted = |kind: &FileSystem, own: Option<&str>, device: &str, point: &str| {
-            let options = serve::mount_options(wanted.policy, false, own);
-            let options = options.map_or(String::new(), |options| format!("-o {options} "));
-            format!("mount -t {} {options}{device} {point}", kind.name)
-        };
-        let mut device = device;
-        if let Some(nested) = wanted.nested {
-            lines.push(made(&nested.outer, nested.options_to_make(), &device));
-            lines.push(mounted(&nested.outer, nested.mount_options, &device, "OUTER"));
-            lines.extend(image_commands(&nested.image));
-            "/dev/loop0".clone_into(&mut device);
-        }
-        lines.push(made(&wanted.file_system, wanted.options_to_make(), &device));
-        lines.push(mounted(&wanted.file_system, wanted.mount_options, &device, "FOLDER"));
+    let device = md_commands(&cell.axes, &names, &mut lines);
+    if let Some(file_system) = &cell.file_system {
+        lines.extend(file_system_commands(file_system, device));
     }
     Ok(lines)
+}
+
+/// The commands that make and mount a file system, on a device or in an image on it.
+fn file_system_commands(file_system: &CellFileSystem, mut device: String) -> Vec<String> {
+    let made = |kind: &FileSystem, options: Option<String>, device: &str| {
+        let options = options.unwrap_or_default();
+        let words = [kind.maker(), options.trim(), device];
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    };
+    let mounted = |kind: &FileSystem, options: Option<String>, device: &str, point: &str| {
+        let options = options.map_or(String::new(), |options| format!("-o {options} "));
+        format!("mount -t {} {options}{device} {point}", kind.name)
+    };
+    let mut lines = Vec::new();
+    if let Some(nested) = &file_system.nested {
+        let options = nested.options_to_mount(file_system.policy);
+        lines.push(made(&nested.outer, nested.options_to_make(), &device));
+        lines.push(mounted(&nested.outer, options, &device, "OUTER"));
+        lines.extend(image_commands(&nested.image));
+        "/dev/loop0".clone_into(&mut device);
+    }
+    let options = file_system.options_to_mount();
+    lines.push(made(&file_system.kind, file_system.options_to_make(), &device));
+    lines.push(mounted(&file_system.kind, options, &device, "FOLDER"));
+    lines
 }
 
 /// The commands that make an image in the folder OUTER, and a loop device over the disk in it.
@@ -376,69 +331,69 @@ fn image_commands(image: &Image) -> [String; 2] {
 }
 
 /// The commands for md, and the device that they end in.
-fn md_commands(
-    configuration: &Configuration,
-    members: &[String],
-    lines: &mut Vec<String>,
-) -> String {
-    let value = |axis: &str| configuration.settings.get(axis).map(String::as_str);
-    let level = value(LEVEL).unwrap_or(SINGLE);
+fn md_commands(axes: &Axes, members: &[String], lines: &mut Vec<String>) -> String {
     let mut device = members.first().cloned().unwrap_or_default();
-    if level != SINGLE {
-        "/dev/md/raidloom".clone_into(&mut device);
-        let has_metadata = value(METADATA).is_some_and(|metadata| metadata != NONE);
-        let mut line = if has_metadata {
-            format!("mdadm --create {device} --metadata={}", value(METADATA).unwrap_or_default())
+    if let Some(level) = axes.level.filter(|level| level.is_array()) {
+        MD_DEVICE.clone_into(&mut device);
+        let has_metadata = axes.metadata == Some(Metadata::Superblocks);
+        lines.push(if !has_metadata && matches!(level.name, "raid4" | "raid5" | "raid6") {
+            format!(
+                "# md builds no {} without superblocks: metadata = \"1.2\" has them",
+                level.name
+            )
         } else {
-            format!("mdadm --build {device}")
-        };
-        let _ = write!(
-            line,
-            " --level={} --raid-devices={}",
-            level.trim_start_matches("raid"),
-            members.len()
-        );
-        let size = |text: &str| {
-            let bytes = stacks::parse_size(text).unwrap_or(0);
-            if bytes.is_multiple_of(1024) { format!("{}K", bytes / 1024) } else { text.to_owned() }
-        };
-        if let Some(chunk) = value(CHUNK) {
-            let _ = write!(line, " --chunk={}", size(chunk));
-        }
-        if let Some(layout) = value(LAYOUT) {
-            let _ = write!(line, " --layout={layout}");
-        }
-        match value(CONSISTENCY) {
-            Some(WITH_BITMAP) => {
-                line.push_str(" --bitmap=internal");
-                if let Some(bitmap) = value(BITMAP).filter(|text| *text != DEFAULTS) {
-                    let _ = write!(line, " --bitmap-chunk={}", size(bitmap));
-                }
-            }
-            Some(consistency) => {
-                let _ = write!(line, " --consistency-policy={consistency}");
-            }
-            None if has_metadata && !matches!(level, "linear" | "raid0") => {
-                line.push_str(" --consistency-policy=resync");
-            }
-            None => (),
-        }
-        let _ = write!(line, " {}", members.join(" "));
-        if !has_metadata && matches!(level, "raid4" | "raid5" | "raid6") {
-            line =
-                format!("# md builds no {level} without superblocks: metadata = \"1.2\" has them");
-        }
-        lines.push(line);
+            mdadm(axes, level, members)
+        });
     }
-    if let Some(cache) = value(CACHE).filter(|cache| *cache != NONE) {
+    if let Some(cache) = axes.cache.value() {
         lines.push(format!(
             "# the cache `{cache}` is raidloom's: bcache and dm-cache are the nearest in the kernel"
         ));
     }
-    if value(UPKEEP) == Some("off") {
+    if axes.upkeep == Some(Switch::Off) {
         lines.push("# md has no counterpart of upkeep = \"off\"".to_owned());
     }
     device
+}
+
+/// Where md's array appears.
+const MD_DEVICE: &str = "/dev/md/raidloom";
+
+/// The command that makes an array of a level, with superblocks or without.
+fn mdadm(axes: &Axes, level: Level, members: &[String]) -> String {
+    let metadata = axes.metadata.filter(|metadata| *metadata == Metadata::Superblocks);
+    let mut line = match metadata {
+        Some(metadata) => format!("mdadm --create {MD_DEVICE} --metadata={metadata}"),
+        None => format!("mdadm --build {MD_DEVICE}"),
+    };
+    let number = level.name.trim_start_matches("raid");
+    let _ = write!(line, " --level={number} --raid-devices={}", members.len());
+    let size = |bytes: u64| match bytes.is_multiple_of(1024) {
+        true => format!("{}K", bytes / 1024),
+        false => stacks::size_text(bytes),
+    };
+    if let Some(chunk_bytes) = axes.chunk_bytes {
+        let _ = write!(line, " --chunk={}", size(chunk_bytes));
+    }
+    if let Some(layout) = &axes.layout {
+        let _ = write!(line, " --layout={layout}");
+    }
+    match axes.consistency {
+        Some(Consistency::Bitmap) => {
+            line.push_str(" --bitmap=internal");
+            if let Some(bytes) = axes.bitmap_bytes.value() {
+                let _ = write!(line, " --bitmap-chunk={}", size(*bytes));
+            }
+        }
+        Some(consistency) => {
+            let _ = write!(line, " --consistency-policy={consistency}");
+        }
+        None if metadata.is_some() && !matches!(level.name, "linear" | "raid0") => {
+            line.push_str(" --consistency-policy=resync");
+        }
+        None => (),
+    }
+    line + " " + &members.join(" ")
 }
 
 #[cfg(test)]
@@ -531,7 +486,7 @@ suite = "bonnie"
 "#
             );
             let plan = crate::plan::resolve("plan.toml", &text, &[]).unwrap().plan;
-            let raid1 = plan.configurations.iter().filter(|one| one.settings[LEVEL] == "raid1");
+            let raid1 = plan.configurations.iter().filter(|one| one.settings["level"] == "raid1");
             let raid1: Vec<&Configuration> = raid1.collect();
             (raid1.len(), once_each(raid1).len())
         };

@@ -15,7 +15,6 @@ pub mod alone;
 pub mod audit;
 mod cell;
 mod estimate;
-mod image;
 pub mod import;
 mod merge;
 pub mod order;
@@ -32,7 +31,7 @@ mod stacks;
 pub mod watch;
 mod whole;
 
-pub use cell::open as open_cell;
+pub use cell::open_cell;
 pub use estimate::TimeLeft;
 pub use merge::{Merged, merge};
 pub use run::{

@@ -1,13 +1,10 @@
 //! What the processor of a guest costs, as plans and the command line state it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bench::processor::{OnProcessor, Processor};
 use block::Device;
 use stack::size;
-
-use crate::plan::axes::{NONE, PROCESSOR};
 
 /// Reads `call=5us,copy=1GB/s`.
 ///
@@ -35,14 +32,6 @@ pub fn parse(text: &str) -> Result<Processor, String> {
         (Some(call), Some(copy_bytes_per_second)) => Ok(Processor { call, copy_bytes_per_second }),
         _ => Err(wrong("both have to be said")),
     }
-}
-
-/// That of a configuration in a guest; `None` where computing takes no time.
-///
-/// # Errors
-/// As [`parse`].
-pub(crate) fn of(settings: &BTreeMap<String, String>) -> Result<Option<Processor>, String> {
-    settings.get(PROCESSOR).filter(|text| *text != NONE).map(|text| parse(text)).transpose()
 }
 
 /// The device as a program on such a processor uses it.

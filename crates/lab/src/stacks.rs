@@ -1,19 +1,20 @@
-//! What the lab does with stack text beyond building it: trying a stack out without touching what
-//! it stands on.
+//! What the lab does with stacks beyond building them: what their leaves stand for, and trying one
+//! out without touching what it stands on.
+//!
+//! `{members}` in an address stands for a folder inside the run's own, and `{members:DIR}` for the
+//! folder DIR: files there are made at the start of the run and removed at its end. Every other
+//! file or device exists already.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::path::Path;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use array::md::{Superblock, TimeStamp};
 use block::{Error as BlockError, Info, Node, SECTOR_BYTES};
 use mdtools::NewArraySettings;
-use results::Configuration;
 use stack::OpenFiles;
 
-use crate::cell::CellSettings;
-use crate::plan::{Leaf, leaves, map_leaves};
 use host::Error;
 use host::guard::{Consent, Guard};
 
@@ -129,15 +130,6 @@ fn image_bytes(leaf: &Node) -> Result<u64, Error> {
     Ok(size_bytes)
 }
 
-/// What the device of a configuration would be.
-///
-/// # Errors
-/// As [`dry`].
-pub(crate) fn dry_of(configuration: &Configuration) -> Result<Info, Error> {
-    let settings = CellSettings::of(&configuration.settings)?;
-    dry(&parse(&configuration.stack)?, settings.new_array.as_ref())
-}
-
 /// The superblocks that the array in a stack is going to have.
 fn superblocks(array: &Node, settings: &NewArraySettings) -> Result<Vec<Superblock>, Error> {
     let Node::Layer { children, .. } = array else { return Ok(Vec::new()) };
@@ -179,4 +171,113 @@ fn without_metadata(node: &Node, settings: &NewArraySettings) -> Result<Node, Er
     let children = superblocks(node, settings)?.into_iter().map(data).collect();
     let options = options.iter().filter(|(name, _)| name != "metadata").cloned().collect();
     Ok(Node::Layer { name: name.clone(), options, children })
+}
+
+/// How an address begins of a file that the run makes.
+pub(crate) const PLACEHOLDER: &str = "{members";
+
+/// What a leaf of a stack stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Leaf {
+    /// A file that the run makes.
+    Made(MadeFile),
+    /// A file or device that is there already.
+    Existing { path: PathBuf, size_bytes: u64 },
+    /// Memory, a modelled disk: nothing outside this process.
+    Other,
+}
+
+/// A file that the run makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MadeFile {
+    /// The address as it stands in the stack, placeholder and all.
+    pub(crate) address: String,
+    /// The folder it is made in; `None` for the run's own.
+    pub(crate) folder: Option<PathBuf>,
+    /// Its name there.
+    pub(crate) name: String,
+    pub(crate) size_bytes: u64,
+}
+
+impl MadeFile {
+    /// Reads an address with a placeholder.
+    fn parse(address: &str, size_bytes: u64) -> Option<MadeFile> {
+        let (folder, name) = address.strip_prefix(PLACEHOLDER)?.rsplit_once("}/")?;
+        let folder = folder.strip_prefix(':').map(PathBuf::from);
+        Some(MadeFile { address: address.to_owned(), folder, name: name.to_owned(), size_bytes })
+    }
+
+    /// Where it lies when the run's own folder of members is `own`.
+    pub(crate) fn path(&self, own: &Path) -> PathBuf {
+        self.folder.as_deref().unwrap_or(own).join(&self.name)
+    }
+}
+
+/// The address of a file of this name in the run's own folder.
+pub(crate) fn own_file(name: &str) -> String {
+    format!("{PLACEHOLDER}}}/{name}")
+}
+
+/// What all leaves of a stack stand for, in order.
+///
+/// # Errors
+/// When a file or device that should be there is not.
+pub(crate) fn leaves(node: &Node) -> Result<Vec<Leaf>, Error> {
+    node.leaves().into_iter().map(leaf).collect()
+}
+
+fn leaf(node: &Node) -> Result<Leaf, Error> {
+    let Node::Leaf { scheme, address, options } = node else { unreachable!("a leaf") };
+    if scheme != "file" {
+        return Ok(Leaf::Other);
+    }
+    let size = options.iter().find(|(name, _)| name == "size");
+    let size_bytes = size
+        .map(|(_, text)| parse_size(text).map_err(|text| Error::usage(format!("{node}: {text}"))))
+        .transpose()?;
+    if let Some(made) = MadeFile::parse(address, size_bytes.unwrap_or(0)) {
+        return Ok(Leaf::Made(made));
+    }
+    let path = PathBuf::from(address);
+    let size_bytes = match size_bytes {
+        Some(size_bytes) if path.exists() => size_bytes,
+        _ => existing_bytes(&path)?,
+    };
+    Ok(Leaf::Existing { path, size_bytes })
+}
+
+/// The size of a file or block device, without opening it for writing.
+fn existing_bytes(path: &Path) -> Result<u64, Error> {
+    use std::io::Seek;
+    let failed = |error: std::io::Error| Error::usage(format!("{}: {error}", path.display()));
+    let data = fs::metadata(path).map_err(failed)?;
+    if data.is_file() {
+        return Ok(data.len());
+    }
+    if host::system::block_number(path).is_none() {
+        return Err(Error::usage(format!(
+            "{}: it is neither a file nor a block device",
+            path.display()
+        )));
+    }
+    fs::File::open(path)
+        .and_then(|mut device| device.seek(std::io::SeekFrom::End(0)))
+        .map_err(failed)
+}
+
+/// The same tree with each leaf replaced.
+pub(crate) fn map_leaves(
+    node: Node,
+    map: &impl Fn(Node) -> Result<Node, Error>,
+) -> Result<Node, Error> {
+    match node {
+        Node::Layer { name, options, children } => {
+            let children = children
+                .into_iter()
+                .map(|child| map_leaves(child, map))
+                .collect::<Result<_, _>>()?;
+            Ok(Node::Layer { name, options, children })
+        }
+        leaf => map(leaf),
+    }
 }

@@ -249,7 +249,7 @@ fn cell(
 ) -> Seen {
     let guard = Guard::new(Consent::default());
     let node = place.with_recorders(&configuration.stack);
-    let opened = lab::open_cell(&node, &configuration.settings, &guard, 1, reactor, None).unwrap();
+    let opened = lab::open_cell(&node, configuration, &guard, 1, reactor).unwrap();
     let superblocks = match reactor {
         None => place.superblocks(),
         // Modelled disks hold what is written only as long as the stack is open.

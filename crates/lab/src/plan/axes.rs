@@ -1,105 +1,27 @@
 //! What `[matrix]` and each `[[add]]` say for every axis, checked value by value.
 
 use std::collections::HashSet;
+use std::fmt::Display;
 
 use array::md;
 use block::Node;
 use export::RemovalPolicy;
 use export::image::ImageKind;
 
-use super::document::{Item, Place, Reader, suggestion};
-use super::matrix::CONFIGURATIONS_MAX;
+use super::document::{At, Item, Place, Reader, suggestion, values};
 use super::members::{self, MemberSet};
-use super::suite::{SuiteAxis, Workloads, axis_name};
+use super::suite::{SuiteAxis, Workloads};
+use crate::cell::names::*;
+use crate::cell::values::{
+    ArrayMaker, Consistency, DEFAULTS, ImageIo, Machine, Metadata, NONE, Scheduler, Switch,
+    WriteCache,
+};
+use crate::cell::{LEVELS, Level};
 use crate::{processor, stacks};
 use host::Error;
 use host::limits::promise_memory;
 use host::mount::{FILE_SYSTEMS, FileSystem};
 
-pub(crate) const MEMBERS: &str = "members";
-pub(crate) const LEVEL: &str = "level";
-pub(crate) const CHUNK: &str = "chunk";
-pub(crate) const CACHE: &str = "cache";
-pub(crate) const FILE_SYSTEM: &str = "file_system";
-pub(crate) const MAKE_OPTIONS: &str = "make_options";
-pub(crate) const MOUNT_OPTIONS: &str = "mount_options";
-pub(crate) const POLICY: &str = "policy";
-/// What carries the file system instead of the device: an image, a file of an outer file system.
-pub(crate) const IMAGE: &str = "image";
-pub(crate) const IMAGE_SIZE: &str = "image_size";
-/// Whether what goes to an image passes the page cache of the outer file system by.
-pub(crate) const IMAGE_IO: &str = "image_io";
-pub(crate) const OUTER_FILE_SYSTEM: &str = "outer_file_system";
-pub(crate) const OUTER_MAKE_OPTIONS: &str = "outer_make_options";
-pub(crate) const OUTER_MOUNT_OPTIONS: &str = "outer_mount_options";
-/// What an array is by its members: superblocks of a version, or nothing.
-pub(crate) const METADATA: &str = "metadata";
-pub(crate) const LAYOUT: &str = "layout";
-/// What brings the members to agree after a crash.
-pub(crate) const CONSISTENCY: &str = "consistency";
-/// What a bit of the write-intent bitmap covers.
-pub(crate) const BITMAP: &str = "bitmap";
-/// How long a member may take for an answer.
-pub(crate) const MEMBER_TIMEOUT: &str = "member_timeout";
-pub(crate) const UPKEEP: &str = "upkeep";
-/// Where the work is done: on this machine, or in a guest on modelled disks.
-pub(crate) const PLACE: &str = "place";
-/// Whose array it is, in a guest: raidloom's, or the guest's own md.
-pub(crate) const ARRAY: &str = "array";
-/// How many processors the work may run on.
-pub(crate) const PROCESSORS: &str = "processors";
-/// A guest's memory, its page cache included.
-pub(crate) const MEMORY: &str = "memory";
-pub(crate) const SCHEDULER: &str = "scheduler";
-pub(crate) const READ_AHEAD: &str = "read_ahead";
-/// The longest request that a guest's disk is given.
-pub(crate) const MAX_REQUEST: &str = "max_request";
-/// The most requests that a guest's disk is given at a time.
-pub(crate) const QUEUE_DEPTH: &str = "queue_depth";
-/// What a request and its bytes cost the processor of a guest, where its suite is one that loads
-/// devices.
-pub(crate) const PROCESSOR: &str = "processor";
-/// Whether writes may stay in the cache of a guest's disk until they are flushed.
-pub(crate) const WRITE_CACHE: &str = "write_cache";
-/// A guest's disks are no larger than this.
-pub(crate) const DISK_SIZE: &str = "disk_size";
-/// Whether all members of a guest's array are there.
-pub(crate) const STATE: &str = "state";
-/// Every axis there is, in the order in which they are shown.
-pub(crate) const AXES: [&str; 32] = [
-    MEMBERS,
-    LEVEL,
-    CHUNK,
-    PLACE,
-    ARRAY,
-    LAYOUT,
-    METADATA,
-    CONSISTENCY,
-    BITMAP,
-    MEMBER_TIMEOUT,
-    CACHE,
-    UPKEEP,
-    FILE_SYSTEM,
-    MAKE_OPTIONS,
-    MOUNT_OPTIONS,
-    POLICY,
-    IMAGE,
-    IMAGE_SIZE,
-    IMAGE_IO,
-    OUTER_FILE_SYSTEM,
-    OUTER_MAKE_OPTIONS,
-    OUTER_MOUNT_OPTIONS,
-    PROCESSORS,
-    MEMORY,
-    PROCESSOR,
-    SCHEDULER,
-    READ_AHEAD,
-    MAX_REQUEST,
-    QUEUE_DEPTH,
-    WRITE_CACHE,
-    DISK_SIZE,
-    STATE,
-];
 /// Those whose values are texts, and which an `[[add]]` takes from the matrix when it does not name
 /// them; in the order in which one may leave another without meaning.
 pub(super) const TEXT_AXES: [&str; 29] =
@@ -126,39 +48,6 @@ const ON_GUESTS: [&str; 10] = [
 /// elsewhere.
 const OF_LEVEL: [&str; 1] = [LAYOUT];
 
-/// The version of the superblocks that `array create` makes.
-pub(crate) const VERSION: &str = "1.2";
-/// The values of `consistency`; the first is what `array create` makes.
-pub(crate) const CONSISTENCIES: [&str; 3] = ["resync", WITH_BITMAP, WITH_PPL];
-/// The value of `consistency` for a write-intent bitmap.
-pub(crate) const WITH_BITMAP: &str = "bitmap";
-/// The value of `consistency` for a partial parity log.
-pub(crate) const WITH_PPL: &str = "ppl";
-/// The values of `upkeep`.
-pub(crate) const ON: &str = "on";
-pub(crate) const OFF: &str = "off";
-
-/// The value of `write_cache` for one that Linux is not told of.
-pub(crate) const UNFLUSHED: &str = "unflushed";
-
-/// The values of `place`.
-pub(crate) const HOST: &str = "host";
-pub(crate) const GUEST: &str = "guest";
-/// The values of `array`.
-const RAIDLOOM: &str = "raidloom";
-pub(crate) const MD: &str = "md";
-/// The schedulers of Linux.
-const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
-
-/// The values of `image_io`: through the page cache of the outer file system, or past it.
-const BUFFERED: &str = "buffered";
-pub(crate) const DIRECT: &str = "direct";
-
-/// The value of `cache`, `file_system` and `image` for none.
-pub(crate) const NONE: &str = "none";
-/// The value of `make_options` and `mount_options` for none.
-pub(crate) const DEFAULTS: &str = "defaults";
-
 /// Where the device below stands in the template of a cache.
 const DEVICE: &str = "{device}";
 /// Where a file stands that the run makes for the cache, empty at the start of every visit.
@@ -167,79 +56,34 @@ const STORE: &str = "{store}";
 /// The smallest unit of a chunk in bytes.
 const SECTOR_BYTES: u64 = block::SECTOR_BYTES;
 
-/// How members become one device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Level {
-    /// Its name in plans, and in stack texts where it is a layer.
-    pub(super) name: &'static str,
-    /// Whether it deals members out in chunks.
-    pub(super) has_chunks: bool,
-    /// Whether it may do without a member.
-    pub(super) is_redundant: bool,
-    /// Whether there is more than one way to deal them out.
-    pub(super) has_layouts: bool,
-}
-
-impl Level {
-    /// Whether an axis of texts means something to a configuration of this level that has these
-    /// values on the axes before it.
-    pub(super) fn knows<'a>(self, axis: &str, value: impl Fn(&str) -> Option<&'a str>) -> bool {
-        let is_array = self.name != SINGLE;
-        let has = |axis: &str| value(axis).is_some_and(|value| value != NONE);
-        let has_cache = has(CACHE);
-        let in_guest = value(PLACE) == Some(GUEST);
-        let by_md = value(ARRAY) == Some(MD);
-        let has_metadata = is_array
-            && (by_md || value(METADATA).map_or(self.is_redundant, |metadata| metadata != NONE));
-        match axis {
-            ARRAY => in_guest && is_array,
-            STATE => in_guest && has_metadata && self.is_redundant,
-            METADATA => is_array && !by_md,
-            MEMBER_TIMEOUT => is_array && !in_guest,
-            LAYOUT => self.has_layouts,
-            CONSISTENCY => has_metadata && self.is_redundant,
-            BITMAP => value(CONSISTENCY) == Some(WITH_BITMAP) && !by_md,
-            UPKEEP => (has_metadata || has_cache) && !in_guest,
-            axis if ON_GUESTS.contains(&axis) => in_guest,
-            axis if ON_FILE_SYSTEMS.contains(&axis) => has(FILE_SYSTEM),
-            axis if ON_IMAGES.contains(&axis) => has(IMAGE),
-            _ => true,
-        }
+/// Whether an axis of texts means something to a configuration of a level that has these values on
+/// the axes before it.
+pub(super) fn is_known<'a>(
+    level: Level,
+    axis: &str,
+    value: impl Fn(&str) -> Option<&'a str>,
+) -> bool {
+    let has = |axis: &str| value(axis).is_some_and(|value| value != NONE);
+    let is = |axis: &str, word: &dyn Display| value(axis).is_some_and(|it| it == word.to_string());
+    let has_cache = has(CACHE);
+    let in_guest = is(PLACE, &Machine::Guest);
+    let by_md = is(ARRAY, &ArrayMaker::Md);
+    let has_metadata = level.is_array()
+        && (by_md || value(METADATA).map_or(level.is_redundant, |metadata| metadata != NONE));
+    match axis {
+        ARRAY => in_guest && level.is_array(),
+        STATE => in_guest && has_metadata && level.is_redundant,
+        METADATA => level.is_array() && !by_md,
+        MEMBER_TIMEOUT => level.is_array() && !in_guest,
+        LAYOUT => level.has_layouts,
+        CONSISTENCY => has_metadata && level.is_redundant,
+        BITMAP => is(CONSISTENCY, &Consistency::Bitmap) && !by_md,
+        UPKEEP => (has_metadata || has_cache) && !in_guest,
+        axis if ON_GUESTS.contains(&axis) => in_guest,
+        axis if ON_FILE_SYSTEMS.contains(&axis) => has(FILE_SYSTEM),
+        axis if ON_IMAGES.contains(&axis) => has(IMAGE),
+        _ => true,
     }
-}
-
-/// The first member alone.
-pub(super) const SINGLE: &str = "single";
-
-const fn level(name: &'static str, has_chunks: bool, is_redundant: bool) -> Level {
-    Level { name, has_chunks, is_redundant, has_layouts: false }
-}
-
-const fn with_layouts(level: Level) -> Level {
-    Level { has_layouts: true, ..level }
-}
-
-const LEVELS: [Level; 8] = [
-    level(SINGLE, false, false),
-    level("linear", false, false),
-    with_layouts(level("raid0", true, false)),
-    level("raid1", false, true),
-    with_layouts(level("raid10", true, true)),
-    level("raid4", true, true),
-    with_layouts(level("raid5", true, true)),
-    with_layouts(level("raid6", true, true)),
-];
-
-/// Whether a level deals its members out in chunks.
-pub(super) fn has_chunks(name: &str) -> bool {
-    LEVELS.iter().any(|level| level.name == name && level.has_chunks)
-}
-
-/// A value and where it stands.
-#[derive(Clone, Debug)]
-pub(super) struct At<T> {
-    pub(super) value: T,
-    pub(super) place: Place,
 }
 
 /// A named cache: a stack text with a place for what is below.
@@ -252,7 +96,7 @@ pub(super) struct Cache {
 impl Cache {
     /// The cache in front of a device.
     pub(super) fn over(&self, device: &Node) -> Result<Node, Error> {
-        members::map_leaves(self.template.clone(), &|leaf| {
+        stacks::map_leaves(self.template.clone(), &|leaf| {
             Ok(if is_place(&leaf) { device.clone() } else { leaf })
         })
     }
@@ -306,11 +150,11 @@ fn with_store(name: &str, template: Node) -> Result<Node, Error> {
             "`{name}`: the name of a cache with a file consists of letters, digits, - and _"
         )));
     }
-    members::map_leaves(template, &|leaf| match leaf {
+    stacks::map_leaves(template, &|leaf| match leaf {
         Node::Leaf { scheme, address, options } if scheme == "file" && address == STORE => {
             Ok(Node::Leaf {
                 scheme,
-                address: members::own_file(&format!("cache-{name}.img")),
+                address: stacks::own_file(&format!("cache-{name}.img")),
                 options,
             })
         }
@@ -515,10 +359,10 @@ fn read_texts(
             &format!("without an image: give the axis {IMAGE} = \"raw\" or \"vhd\""),
         )?;
     }
-    if !any(PLACE, |place| place == GUEST) {
+    if !any(PLACE, |place| place == Machine::Guest.to_string()) {
         refuse(
             &ON_GUESTS,
-            &format!("on this machine itself: give the axis {PLACE} = \"{GUEST}\""),
+            &format!("on this machine itself: give the axis {PLACE} = \"{}\"", Machine::Guest),
         )?;
     }
     Ok(texts)
@@ -552,17 +396,17 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
                 suggestion(text, known.iter().copied())
             )))
         }
-        METADATA => one_of(item, text, &[NONE, VERSION]),
-        CONSISTENCY => one_of(item, text, &CONSISTENCIES),
-        UPKEEP => one_of(item, text, &[ON, OFF]),
-        WRITE_CACHE => one_of(item, text, &[ON, OFF, UNFLUSHED]),
-        PLACE => one_of(item, text, &[HOST, GUEST]),
-        ARRAY => one_of(item, text, &[RAIDLOOM, MD]),
-        SCHEDULER => one_of(item, text, &SCHEDULERS),
+        METADATA => one_of(item, text, Metadata::WORDS),
+        CONSISTENCY => one_of(item, text, Consistency::WORDS),
+        UPKEEP => one_of(item, text, Switch::WORDS),
+        WRITE_CACHE => one_of(item, text, WriteCache::WORDS),
+        PLACE => one_of(item, text, Machine::WORDS),
+        ARRAY => one_of(item, text, ArrayMaker::WORDS),
+        SCHEDULER => one_of(item, text, Scheduler::WORDS),
         STATE => one_of(item, text, &guest::State::NAMES),
         IMAGE if text == NONE => Ok(text.to_owned()),
         IMAGE => one_of(item, text, &ImageKind::NAMES),
-        IMAGE_IO => one_of(item, text, &[BUFFERED, DIRECT]),
+        IMAGE_IO => one_of(item, text, ImageIo::WORDS),
         IMAGE_SIZE | READ_AHEAD | MAX_REQUEST | DISK_SIZE => {
             Ok(stacks::size_text(read_size(item)?))
         }
@@ -638,24 +482,6 @@ fn each<T>(
         .collect()
 }
 
-/// The values that an axis is given.
-pub(super) fn values<'a>(item: &'a Item, axis: &str) -> Result<&'a [Item], Error> {
-    let items = item.list();
-    if items.is_empty() {
-        return Err(
-            item.error(format!("the axis `{axis}` is empty: it would leave no configuration"))
-        );
-    }
-    // Before one of them is read.
-    if items.len() as u64 > CONFIGURATIONS_MAX {
-        return Err(item.error(format!(
-            "the axis `{axis}` has {} values; at most {CONFIGURATIONS_MAX} configurations are taken",
-            items.len()
-        )));
-    }
-    Ok(items)
-}
-
 fn twice<'a>(values: impl Iterator<Item = (String, &'a Place)>) -> Result<(), Error> {
     let mut seen = HashSet::new();
     for (value, place) in values {
@@ -680,8 +506,7 @@ fn named_set<'a>(sets: &'a [MemberSet], item: &Item) -> Result<&'a MemberSet, Er
 
 fn named_level(item: &Item) -> Result<Level, Error> {
     let name = item.text()?;
-    let known = LEVELS.into_iter().find(|known| known.name == name);
-    known.ok_or_else(|| {
+    Level::named(name).ok_or_else(|| {
         item.error(format!(
             "unknown level `{name}`{}",
             suggestion(name, LEVELS.iter().map(|known| known.name))

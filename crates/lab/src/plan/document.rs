@@ -434,3 +434,31 @@ impl Item {
             .ok_or_else(|| self.error("expected a share such as \"2%\" or 0.02"))
     }
 }
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct At<T> {
+    pub(super) value: T,
+    pub(super) place: Place,
+}
+
+/// More configurations than this are a slip, not a plan.
+pub(super) const CONFIGURATIONS_MAX: u64 = 10_000;
+
+/// The values that an axis is given.
+pub(super) fn values<'a>(item: &'a Item, axis: &str) -> Result<&'a [Item], Error> {
+    let items = item.list();
+    if items.is_empty() {
+        return Err(
+            item.error(format!("the axis `{axis}` is empty: it would leave no configuration"))
+        );
+    }
+    // Before one of them is read.
+    if items.len() as u64 > CONFIGURATIONS_MAX {
+        return Err(item.error(format!(
+            "the axis `{axis}` has {} values; at most {CONFIGURATIONS_MAX} configurations are taken",
+            items.len()
+        )));
+    }
+    Ok(items)
+}

@@ -5,36 +5,43 @@ use std::collections::{BTreeMap, HashSet};
 use block::Node;
 use results::{Clock, Configuration, configuration_id};
 
-use super::Skipped;
-use super::axes::{
-    ARRAY, AXES, At, CACHE, CHUNK, DEFAULTS, FILE_SYSTEM, GUEST, LAYOUT, LEVEL, Level,
-    MAKE_OPTIONS, MD, MEMBERS, METADATA, MOUNT_OPTIONS, NONE, Names, OUTER_FILE_SYSTEM,
-    OUTER_MAKE_OPTIONS, OUTER_MOUNT_OPTIONS, PLACE, PROCESSORS, SINGLE, Selection, TEXT_AXES,
-    VERSION, WITH_BITMAP,
-};
-use super::axes::{read_size, text_of, values};
-use super::document::{Item, Place, Reader};
+use super::axes::{Names, Selection, TEXT_AXES, is_known, read_size, text_of};
+use super::document::{At, CONFIGURATIONS_MAX, Item, Place, Reader, values};
 use super::members::{MemberSet, keeping_data, keeping_first};
-use super::suite::axis_name;
 use super::terms;
-use crate::cell::{CellSettings, Nature};
-use crate::image::Nested;
-use crate::run::in_guest;
+use crate::cell::names::{
+    AXES, CHUNK, LEVEL, MAKE_OPTIONS, MEMBERS, MOUNT_OPTIONS, OUTER_MAKE_OPTIONS,
+    OUTER_MOUNT_OPTIONS, PROCESSORS, axis_name, is_of_suites,
+};
+use crate::cell::values::{ArrayMaker, Consistency, Machine, Metadata, NONE};
+use crate::cell::{self, Axes, Cell, Level, Nature};
 use crate::stacks;
 use host::Error;
 use host::mount::{FileSystem, check_mount_options};
 
-/// More configurations than this are a slip, not a plan.
-pub(super) const CONFIGURATIONS_MAX: u64 = 10_000;
+/// A configuration that is left out.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Skipped {
+    /// Its settings.
+    pub settings: BTreeMap<String, String>,
+    /// Why, in the plan's words.
+    pub why: String,
+}
 
-/// A configuration that has no baseline yet.
-pub(super) struct Cell {
-    configuration: Configuration,
+/// A configuration that has no baseline yet, and where the plan asks for it.
+pub(super) struct Placed {
+    cell: Cell,
     place: Place,
 }
 
+impl Placed {
+    fn settings(&self) -> &BTreeMap<String, String> {
+        &self.cell.record.settings
+    }
+}
+
 pub(super) struct Found {
-    pub(super) cells: Vec<Cell>,
+    pub(super) cells: Vec<Placed>,
     pub(super) skipped: Vec<Skipped>,
 }
 
@@ -68,15 +75,15 @@ pub(super) fn read(
         );
         return Err(document.error(text));
     }
-    let mut cells: Vec<Cell> = Vec::new();
+    let mut cells: Vec<Placed> = Vec::new();
     let mut known: HashSet<String> = HashSet::new();
     for (table, selection) in &selections {
         for cell in product(names, selection)? {
-            if !known.insert(cell.configuration.id.clone()) {
+            if !known.insert(cell.cell.record.id.clone()) {
                 let text = format!(
                     "{} adds a configuration that is there already: {}",
                     table.name,
-                    shown(&cell.configuration.settings)
+                    shown(cell.settings())
                 );
                 return Err(cell.place.error(text));
             }
@@ -96,44 +103,38 @@ pub(super) fn read(
 }
 
 /// Whether the options of a configuration's file systems are such that are passed on.
-fn check_options(cell: &Cell, selections: &[&Selection<'_>]) -> Result<(), Error> {
-    let settings = &cell.configuration.settings;
-    let of = |axis: &str| settings.get(axis).map(String::as_str);
-    for (kind, make, mount) in [
-        (FILE_SYSTEM, MAKE_OPTIONS, MOUNT_OPTIONS),
-        (OUTER_FILE_SYSTEM, OUTER_MAKE_OPTIONS, OUTER_MOUNT_OPTIONS),
-    ] {
-        let Some(name) = of(kind).filter(|name| *name != NONE) else { continue };
-        let kind = FileSystem::named(name)?;
-        for axis in [make, mount] {
-            let Some(text) = of(axis).filter(|text| *text != DEFAULTS) else { continue };
-            let checked = match axis == make {
-                true => kind.make_words(text).map(|_| ()),
-                false => check_mount_options(Some(&kind), Some(text)),
-            };
-            checked.map_err(|error| {
-                // It was given in one of these, and where does not change what is wrong with it.
-                let given = selections.iter().flat_map(|selection| selection.texts(axis));
-                let place = given.into_iter().find(|at| at.value == text);
-                place.map_or(&cell.place, |at| &at.place).error(error.to_string())
-            })?;
-        }
+fn check_options(placed: &Placed, selections: &[&Selection<'_>]) -> Result<(), Error> {
+    let axes = &placed.cell.axes;
+    let make = |kind: &FileSystem, text: &str| kind.make_words(text).map(|_| ());
+    let mount = |kind: &FileSystem, text: &str| check_mount_options(Some(kind), Some(text));
+    let check = |axis: &str, text: Option<&String>, result: &dyn Fn(&str) -> Result<(), Error>| {
+        let Some(text) = text else { return Ok(()) };
+        result(text).map_err(|error| {
+            // It was given in one of these, and where does not change what is wrong with it.
+            let given = selections.iter().flat_map(|selection| selection.texts(axis));
+            let place = given.into_iter().find(|at| at.value == *text);
+            place.map_or(&placed.place, |at| &at.place).error(error.to_string())
+        })
+    };
+    if let Some(kind) = axes.file_system.value() {
+        check(MAKE_OPTIONS, axes.make_options.value(), &|text| make(kind, text))?;
+        check(MOUNT_OPTIONS, axes.mount_options.value(), &|text| mount(kind, text))?;
+    }
+    if let Some(kind) = &axes.outer_file_system {
+        check(OUTER_MAKE_OPTIONS, axes.outer_make_options.value(), &|text| make(kind, text))?;
+        check(OUTER_MOUNT_OPTIONS, axes.outer_mount_options.value(), &|text| mount(kind, text))?;
     }
     Ok(())
 }
 
 /// `members = …, level = …`, for people.
 pub(super) fn shown(settings: &BTreeMap<String, String>) -> String {
-    let of_arrays = AXES.iter().filter_map(|axis| Some((*axis, settings.get(*axis)?)));
-    let of_suites = of_suites(settings).filter_map(|axis| Some((axis, settings.get(axis)?)));
-    let parts: Vec<String> =
-        of_arrays.chain(of_suites).map(|(axis, value)| format!("{axis} = {value}")).collect();
-    parts.join(", ")
+    cell::shown(settings, " = ", ", ")
 }
 
 /// The axes of a configuration that are settings of suites.
 pub(super) fn of_suites(settings: &BTreeMap<String, String>) -> impl Iterator<Item = &str> {
-    settings.keys().map(String::as_str).filter(|axis| !AXES.contains(axis))
+    settings.keys().map(String::as_str).filter(|axis| is_of_suites(axis))
 }
 
 /// The values of one axis, or one time none where it is not given.
@@ -156,7 +157,7 @@ fn above<'a>(selection: &'a Selection<'_>, level: Level) -> Vec<Above<'a>> {
     for axis in TEXT_AXES {
         let mut next: Vec<Above<'a>> = Vec::new();
         for before in all {
-            let applies = level.knows(axis, |axis| value_of(&before, axis));
+            let applies = is_known(level, axis, |axis| value_of(&before, axis));
             let values = if applies { or_none(selection.texts(axis)) } else { vec![None] };
             next.extend(values.into_iter().map(|value| {
                 before.iter().copied().chain(value.map(|value| (axis, value))).collect()
@@ -185,12 +186,18 @@ fn count_above<'a>(
     before: &Above<'a>,
 ) -> u64 {
     let Some((&axis, rest)) = axes.split_first() else { return 1 };
-    let applies = level.knows(axis, |axis| value_of(before, axis));
+    let applies = is_known(level, axis, |axis| value_of(before, axis));
     let values = if applies { selection.texts(axis) } else { &[] };
     if values.is_empty() {
         return count_above(selection, level, rest, before);
     }
-    let kind = |at: &At<String>| [NONE, WITH_BITMAP, GUEST, MD].map(|word| at.value == word);
+    let telling = [
+        NONE.to_owned(),
+        Consistency::Bitmap.to_string(),
+        Machine::Guest.to_string(),
+        ArrayMaker::Md.to_string(),
+    ];
+    let kind = |at: &At<String>| telling.each_ref().map(|word| at.value == *word);
     let mut kinds: Vec<(&At<String>, u64)> = Vec::new();
     for value in values {
         match kinds.iter_mut().find(|(known, _)| kind(known) == kind(value)) {
@@ -218,7 +225,7 @@ fn count(selection: &Selection<'_>) -> u64 {
         .saturating_mul(suites.fold(1, u64::saturating_mul))
 }
 
-fn product(names: &Names<'_>, selection: &Selection<'_>) -> Result<Vec<Cell>, Error> {
+fn product(names: &Names<'_>, selection: &Selection<'_>) -> Result<Vec<Placed>, Error> {
     let mut cells = Vec::new();
     for members in &selection.members {
         for level in &selection.levels {
@@ -226,7 +233,7 @@ fn product(names: &Names<'_>, selection: &Selection<'_>) -> Result<Vec<Cell>, Er
                 if level.value.has_chunks { or_none(&selection.chunks) } else { vec![None] };
             for chunk in chunks {
                 for above in above(selection, level.value) {
-                    cells.push(cell(names, members.value, level, chunk, &above)?);
+                    cells.push(placed(names, members.value, level, chunk, &above)?);
                 }
             }
         }
@@ -234,80 +241,117 @@ fn product(names: &Names<'_>, selection: &Selection<'_>) -> Result<Vec<Cell>, Er
     Ok(cells)
 }
 
-fn cell(
+/// A combination of values as a configuration: its axes, its stack, and what it is.
+fn placed(
     names: &Names<'_>,
     set: &MemberSet,
     level: &At<Level>,
     chunk: Option<&At<u64>>,
     above: &Above<'_>,
-) -> Result<Cell, Error> {
-    let mut settings = BTreeMap::from([
-        (MEMBERS.to_owned(), set.name.clone()),
-        (LEVEL.to_owned(), level.value.name.to_owned()),
-    ]);
-    settings.extend(above.iter().map(|(axis, at)| ((*axis).to_owned(), at.value.clone())));
+) -> Result<Placed, Error> {
     let place = chunk.map_or(&level.place, |chunk| &chunk.place).clone();
-    let mut node = if level.value.name == SINGLE {
-        set.nodes[0].clone()
-    } else {
-        Node::layer(level.value.name, set.nodes.clone())
+    let texts = above.iter().map(|(axis, at)| ((*axis).to_owned(), at.value.clone())).collect();
+    let mut axes = Axes::read(&texts).map_err(|error| place.error(error))?;
+    axes.members = Some(set.name.clone());
+    axes.level = Some(level.value);
+    axes.chunk_bytes = chunk.map(|chunk| chunk.value);
+    if level.value.is_redundant || axes.is_by_md() {
+        axes.metadata.get_or_insert(Metadata::Superblocks);
+    }
+    let node = array(set, level, &axes, &place)?;
+    let keeps_all =
+        axes.file_system.value().is_some() || axes.is_in_guest() || axes.cache.value().is_some();
+    let node = if keeps_all { keeping_data(node)? } else { node };
+    let node = match axes.cache.value() {
+        Some(name) => {
+            let cache = names.caches.iter().find(|cache| cache.name == *name);
+            cache.expect("the name was checked").over(&node)?
+        }
+        None => node,
     };
-    if let Some(chunk) = chunk {
-        let text = stacks::size_text(chunk.value);
-        if chunk.value > set.smallest_bytes {
+    let cell = with_stack(set, axes, node, names.work.has_pulls_only(), keeps_all)
+        .map_err(|error| place.error(error))?;
+    Ok(Placed { cell, place })
+}
+
+/// The array of a set of members, or the first of them.
+fn array(set: &MemberSet, level: &At<Level>, axes: &Axes, place: &Place) -> Result<Node, Error> {
+    let name = level.value.name;
+    let mut node = match level.value.is_array() {
+        true => Node::layer(name, set.nodes.clone()),
+        false => set.nodes[0].clone(),
+    };
+    if let Some(bytes) = axes.chunk_bytes {
+        let text = stacks::size_text(bytes);
+        if bytes > set.smallest_bytes {
             let member = stacks::size_text(set.smallest_bytes);
             return Err(place.error(format!(
                 "a chunk of {text} is larger than a member of [members.{}] ({member})",
                 set.name
             )));
         }
-        settings.insert(CHUNK.to_owned(), text.clone());
         node = node.with("chunk", text);
     }
-    let in_guest = settings.get(PLACE).is_some_and(|place| place == GUEST);
-    node = with_metadata(node, level, &mut settings)?;
-    let has_file_system = settings.get(FILE_SYSTEM).is_some_and(|name| name != NONE);
-    let cache = above.iter().find(|(axis, at)| *axis == CACHE && at.value != NONE);
-    if has_file_system || in_guest || cache.is_some() {
-        node = keeping_data(node)?;
+    if let Some(text) = &axes.layout {
+        let known = mdtools::level(name)
+            .map_or(Err("no layout"), |level| mdtools::layout(level, Some(text)));
+        let layout = known.map_err(|expected| {
+            level.place.error(format!(
+                "{name} has no layout {text}, but {expected}; an [[add]] of its own gives each \
+                level its own layouts"
+            ))
+        })?;
+        node = node.with("layout", layout);
     }
-    if let Some((_, at)) = cache {
-        let cache =
-            names.caches.iter().find(|cache| cache.name == at.value).expect("the name was checked");
-        node = cache.over(&node)?;
-    }
+    Ok(match axes.metadata {
+        Some(metadata) => node.with("metadata", metadata),
+        None => node,
+    })
+}
+
+/// A configuration of these axes on a stack, once both are found to fit. Modelled disks that do not
+/// keep all of their data keep what superblocks need.
+fn with_stack(
+    set: &MemberSet,
+    axes: Axes,
+    node: Node,
+    pulls_only: bool,
+    keeps_all: bool,
+) -> Result<Cell, Error> {
+    let in_guest = axes.is_in_guest();
     if in_guest {
-        in_guest::refuse_unfit(&node, &settings).map_err(|text| place.error(text))?;
+        axes.refuse_unfit(&node).map_err(Error::usage)?;
     }
-    let sized = in_guest::sized(&node, &settings).map_err(|error| place.error(error))?;
-    let cell = CellSettings::of(&settings).map_err(|error| place.error(error))?;
-    let new_array = cell.new_array.as_ref();
-    let info = stacks::dry(&sized, new_array).map_err(|error| place.error(error))?;
-    if let Some(nested) = Nested::of(&settings).map_err(|error| place.error(error))? {
-        nested.refuse_unfit(info.size_bytes).map_err(|text| place.error(text))?;
+    let serving = axes.serving()?;
+    let new_array = serving.new_array.as_ref();
+    let info = stacks::dry(&axes.sized(&node), new_array)?;
+    let file_system = axes.file_system()?;
+    if let Some(nested) = file_system.as_ref().and_then(|it| it.nested.as_ref()) {
+        nested.refuse_unfit(info.size_bytes).map_err(Error::usage)?;
     }
-    let keeps_all = has_file_system || in_guest || cache.is_some();
-    if let (Some(new_array), false) = (new_array, keeps_all) {
-        let bytes = stacks::metadata_bytes(&node, new_array).map_err(|error| place.error(error))?;
-        node = keeping_first(node, bytes)?;
-    }
+    let node = match new_array {
+        Some(new_array) if !keeps_all => {
+            let bytes = stacks::metadata_bytes(&node, new_array)?;
+            keeping_first(node, bytes)?
+        }
+        _ => node,
+    };
     // The kernel keeps no other time than the wall's; nor do caches in memory have a modelled
     // speed.
     // A guest's kernel keeps the modelled one.
     let clock = match () {
         () if in_guest => Clock::Virtual,
-        () if has_file_system || !stacks::is_modelled(&node) => Clock::Wall,
+        () if file_system.is_some() || !stacks::is_modelled(&node) => Clock::Wall,
         () => set.clock,
     };
-    refuse_processors(&settings, clock, in_guest).map_err(|text| place.error(text))?;
-    let id = configuration_id(&settings);
-    let survives = terms::survives(&node, &settings, set.pool.as_ref());
+    refuse_processors(&axes, clock).map_err(Error::usage)?;
+    let settings = axes.texts();
     let Nature { ground, modelled, caches, quick_removal } =
-        Nature::of(Some(&node), &settings, clock, names.work.has_pulls_only());
-    let configuration = Configuration {
-        id,
+        Nature::of(Some(&node), &axes, clock, pulls_only);
+    let record = Configuration {
+        id: configuration_id(&settings),
+        survives: terms::survives(&node, &axes, set.pool.as_ref()),
         settings,
-        survives,
         stack: node.to_string(),
         clock,
         ground,
@@ -317,55 +361,23 @@ fn cell(
         baseline: String::new(),
         model_error: stack::model_error(&node),
     };
-    Ok(Cell { configuration, place })
+    Ok(Cell { record, stack: node, serving, file_system, axes })
 }
 
 /// Why the number of processors of a configuration cannot be had, if it cannot.
-fn refuse_processors(
-    settings: &BTreeMap<String, String>,
-    clock: Clock,
-    in_guest: bool,
-) -> Result<(), String> {
-    let Some(count) = settings.get(PROCESSORS) else { return Ok(()) };
+fn refuse_processors(axes: &Axes, clock: Clock) -> Result<(), String> {
+    let Some(count) = axes.processors else { return Ok(()) };
     match clock {
-        _ if in_guest && count == "1" => Ok(()),
-        _ if in_guest => Err(format!("{PROCESSORS} = {count}: a guest has one processor")),
+        _ if axes.is_in_guest() && count == 1 => Ok(()),
+        _ if axes.is_in_guest() => {
+            Err(format!("{PROCESSORS} = {count}: a guest has one processor"))
+        }
         Clock::Wall => Ok(()),
         Clock::Virtual => Err(format!(
             "`{PROCESSORS}` means nothing on the virtual clock, where computing takes no time: \
             leave it out with an [[add]] of its own"
         )),
     }
-}
-
-/// The layer with its layout and with superblocks on its members, where the level has them: as
-/// `array create` makes it unless something else is said.
-fn with_metadata(
-    node: Node,
-    level: &At<Level>,
-    settings: &mut BTreeMap<String, String>,
-) -> Result<Node, Error> {
-    let by_md = settings.get(ARRAY).is_some_and(|array| array == MD);
-    if level.value.is_redundant || by_md {
-        settings.entry(METADATA.to_owned()).or_insert_with(|| VERSION.to_owned());
-    }
-    let mut node = node;
-    if let Some(text) = settings.get(LAYOUT) {
-        let known = mdtools::level(level.value.name)
-            .map_or(Err("no layout"), |level| mdtools::layout(level, Some(text)));
-        let layout = known.map_err(|expected| {
-            let name = level.value.name;
-            level.place.error(format!(
-                "{name} has no layout {text}, but {expected}; an [[add]] of its own gives each \
-                level its own layouts"
-            ))
-        })?;
-        node = node.with("layout", layout);
-    }
-    Ok(match settings.get(METADATA) {
-        Some(metadata) => node.with("metadata", metadata),
-        None => node,
-    })
 }
 
 /// The values a `[[skip]]` or `[baseline]` gives for the axes, as settings; all of several match.
@@ -399,9 +411,9 @@ fn leave_out(names: &Names<'_>, found: &mut Found, table: Reader<'_>) -> Result<
     let why = table.require("why", "the reason, shown with the plan")?.text()?.to_owned();
     let place = table.place.clone();
     table.finish()?;
-    let (left_out, left): (Vec<Cell>, Vec<Cell>) = std::mem::take(&mut found.cells)
+    let (left_out, left): (Vec<Placed>, Vec<Placed>) = std::mem::take(&mut found.cells)
         .into_iter()
-        .partition(|cell| matches(&pattern, &cell.configuration.settings));
+        .partition(|cell| matches(&pattern, cell.settings()));
     if left_out.is_empty() {
         return Err(place.error("this [[skip]] matches no configuration"));
     }
@@ -409,7 +421,7 @@ fn leave_out(names: &Names<'_>, found: &mut Found, table: Reader<'_>) -> Result<
     found.skipped.extend(
         left_out
             .into_iter()
-            .map(|cell| Skipped { settings: cell.configuration.settings, why: why.clone() }),
+            .map(|cell| Skipped { settings: cell.cell.record.settings, why: why.clone() }),
     );
     Ok(())
 }
@@ -418,10 +430,26 @@ fn leave_out(names: &Names<'_>, found: &mut Found, table: Reader<'_>) -> Result<
 /// describes and that agrees with it on every axis that `[baseline]` does not name and both have.
 pub(super) fn with_baselines(
     names: &Names<'_>,
-    cells: Vec<Cell>,
+    cells: Vec<Placed>,
     section: Option<Reader<'_>>,
     document: &Place,
-) -> Result<Vec<Configuration>, Error> {
+) -> Result<Vec<Cell>, Error> {
+    let baselines = baselines(names, &cells, section, document)?;
+    let with = |(placed, baseline): (Placed, String)| {
+        let mut cell = placed.cell;
+        cell.record.baseline = baseline;
+        cell
+    };
+    Ok(cells.into_iter().zip(baselines).map(with).collect())
+}
+
+/// The identity of the baseline of each.
+fn baselines(
+    names: &Names<'_>,
+    cells: &[Placed],
+    section: Option<Reader<'_>>,
+    document: &Place,
+) -> Result<Vec<String>, Error> {
     let Some(table) = section else {
         let several = || {
             document.error(
@@ -429,9 +457,8 @@ pub(super) fn with_baselines(
                 compared with, for example\n  [baseline]\n  level = \"single\"",
             )
         };
-        let [cell] = &cells[..] else { return Err(several()) };
-        let baseline = cell.configuration.id.clone();
-        return Ok(vec![Configuration { baseline, ..cell.configuration.clone() }]);
+        let [cell] = cells else { return Err(several()) };
+        return Ok(vec![cell.cell.record.id.clone()]);
     };
     let pattern = pattern(names, &table)?;
     let place = table.place.clone();
@@ -443,7 +470,7 @@ pub(super) fn with_baselines(
     }
     let candidates: Vec<&Configuration> = cells
         .iter()
-        .map(|cell| &cell.configuration)
+        .map(|placed| &placed.cell.record)
         .filter(|cell| matches(&pattern, &cell.settings))
         .collect();
     if candidates.is_empty() {
@@ -451,15 +478,10 @@ pub(super) fn with_baselines(
             "[baseline] is no configuration of this plan; add it with [[add]] or name another",
         ));
     }
-    let baselines: Vec<String> = cells
+    cells
         .iter()
-        .map(|cell| baseline_of(&cell.configuration, &candidates, &pattern, &place))
-        .collect::<Result<_, Error>>()?;
-    Ok(cells
-        .into_iter()
-        .zip(baselines)
-        .map(|(cell, baseline)| Configuration { baseline, ..cell.configuration })
-        .collect())
+        .map(|placed| baseline_of(&placed.cell.record, &candidates, &pattern, &place))
+        .collect()
 }
 
 fn baseline_of(

@@ -1,18 +1,12 @@
 //! The sets of members that a plan names, as leaves of stacks.
-//!
-//! `{members}` in an address stands for a folder inside the run's own, and `{members:DIR}` for the
-//! folder DIR: files there are made at the start of the run and removed at its end. Every other
-//! file or device exists already.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use block::Node;
 use results::{Clock, Survival};
 
-use super::absolute;
 use super::document::{Item, Place, Reader};
-use crate::stacks;
+use crate::stacks::{self, Leaf, PLACEHOLDER, leaves, map_leaves};
 use host::Error;
 
 /// A set of members.
@@ -25,99 +19,6 @@ pub(super) struct MemberSet {
     pub(super) smallest_bytes: u64,
     /// What the pool of its images survives, where there is one and it is known.
     pub(super) pool: Option<Survival>,
-}
-
-const PLACEHOLDER: &str = "{members";
-
-/// What a leaf of a stack stands for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Leaf {
-    /// A file that the run makes.
-    Made(MadeFile),
-    /// A file or device that is there already.
-    Existing { path: PathBuf, size_bytes: u64 },
-    /// Memory, a modelled disk: nothing outside this process.
-    Other,
-}
-
-/// A file that the run makes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct MadeFile {
-    /// The address as it stands in the stack, placeholder and all.
-    pub(crate) address: String,
-    /// The folder it is made in; `None` for the run's own.
-    pub(crate) folder: Option<PathBuf>,
-    /// Its name there.
-    pub(crate) name: String,
-    pub(crate) size_bytes: u64,
-}
-
-impl MadeFile {
-    /// Reads an address with a placeholder.
-    fn parse(address: &str, size_bytes: u64) -> Option<MadeFile> {
-        let (folder, name) = address.strip_prefix(PLACEHOLDER)?.rsplit_once("}/")?;
-        let folder = folder.strip_prefix(':').map(PathBuf::from);
-        Some(MadeFile { address: address.to_owned(), folder, name: name.to_owned(), size_bytes })
-    }
-
-    /// Where it lies when the run's own folder of members is `own`.
-    pub(crate) fn path(&self, own: &Path) -> PathBuf {
-        self.folder.as_deref().unwrap_or(own).join(&self.name)
-    }
-}
-
-/// The address of a file of this name in the run's own folder.
-pub(super) fn own_file(name: &str) -> String {
-    format!("{PLACEHOLDER}}}/{name}")
-}
-
-/// What all leaves of a stack stand for, in order.
-///
-/// # Errors
-/// When a file or device that should be there is not.
-pub(crate) fn leaves(node: &Node) -> Result<Vec<Leaf>, Error> {
-    node.leaves().into_iter().map(leaf).collect()
-}
-
-fn leaf(node: &Node) -> Result<Leaf, Error> {
-    let Node::Leaf { scheme, address, options } = node else { unreachable!("a leaf") };
-    if scheme != "file" {
-        return Ok(Leaf::Other);
-    }
-    let size = options.iter().find(|(name, _)| name == "size");
-    let size_bytes = size
-        .map(|(_, text)| {
-            stacks::parse_size(text).map_err(|text| Error::usage(format!("{node}: {text}")))
-        })
-        .transpose()?;
-    if let Some(made) = MadeFile::parse(address, size_bytes.unwrap_or(0)) {
-        return Ok(Leaf::Made(made));
-    }
-    let path = PathBuf::from(address);
-    let size_bytes = match size_bytes {
-        Some(size_bytes) if path.exists() => size_bytes,
-        _ => existing_bytes(&path)?,
-    };
-    Ok(Leaf::Existing { path, size_bytes })
-}
-
-/// The size of a file or block device, without opening it for writing.
-fn existing_bytes(path: &Path) -> Result<u64, Error> {
-    use std::io::Seek;
-    let failed = |error: std::io::Error| Error::usage(format!("{}: {error}", path.display()));
-    let data = fs::metadata(path).map_err(failed)?;
-    if data.is_file() {
-        return Ok(data.len());
-    }
-    if host::system::block_number(path).is_none() {
-        return Err(Error::usage(format!(
-            "{}: it is neither a file nor a block device",
-            path.display()
-        )));
-    }
-    fs::File::open(path)
-        .and_then(|mut device| device.seek(std::io::SeekFrom::End(0)))
-        .map_err(failed)
 }
 
 /// Reads `[members.NAME]` tables.
@@ -336,23 +237,6 @@ pub(super) fn absolute_paths(node: Node) -> Result<Node, Error> {
     })
 }
 
-/// The same tree with each leaf replaced.
-pub(crate) fn map_leaves(
-    node: Node,
-    map: &impl Fn(Node) -> Result<Node, Error>,
-) -> Result<Node, Error> {
-    match node {
-        Node::Layer { name, options, children } => {
-            let children = children
-                .into_iter()
-                .map(|child| map_leaves(child, map))
-                .collect::<Result<_, _>>()?;
-            Ok(Node::Layer { name, options, children })
-        }
-        leaf => map(leaf),
-    }
-}
-
 /// One file or device twice in a set would be measured against itself and overwritten twice, by
 /// whatever names.
 fn refuse_twice(item: &Item, nodes: &[Node]) -> Result<(), Error> {
@@ -368,4 +252,9 @@ fn refuse_twice(item: &Item, nodes: &[Node]) -> Result<(), Error> {
         Some((earlier, later)) => Err(item.error(stack::twice_text(earlier, later))),
         None => Ok(()),
     }
+}
+
+/// A path as it has to be written so that it means the same wherever the run is resumed.
+pub(super) fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    std::path::absolute(path).map_err(|error| Error::usage(format!("{}: {error}", path.display())))
 }

@@ -9,7 +9,7 @@
 //!
 //! The format is described in `docs/plan-files.md`.
 
-pub(crate) mod axes;
+mod axes;
 mod document;
 mod matrix;
 mod members;
@@ -27,11 +27,11 @@ use std::time::Duration;
 use bench::suite::{Suite, TargetKind, explain, pull};
 use results::{Axis, Budget, Clock, Configuration, Design, Ground, Plan, Schedule, Terms};
 
-use crate::image;
-use crate::stacks;
+use crate::cell::{Cell, names};
+use crate::stacks::{self, Leaf, leaves};
 use document::{Place, Reader};
 use host::Error;
-pub(crate) use members::{Leaf, MadeFile, leaves, map_leaves};
+pub use matrix::Skipped;
 pub use one_line::OneLine;
 pub use shipped::{Shipped, shipped, shipped_text};
 pub use suite::setting_value;
@@ -45,15 +45,6 @@ pub struct Resolved {
     pub text: String,
     /// Configurations that the plan leaves out, with the reason it gives.
     pub skipped: Vec<Skipped>,
-}
-
-/// A configuration that is left out.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Skipped {
-    /// Its settings.
-    pub settings: BTreeMap<String, String>,
-    /// Why, in the plan's words.
-    pub why: String,
 }
 
 /// A commented plan to start from.
@@ -133,9 +124,9 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
     let work = suite::read(sections.workloads, &place)?;
     let members = members::read(sections.members, &place)?;
     let caches = axes::read_caches(sections.caches)?;
-    let names = axes::Names { sets: &members, caches: &caches, work: &work };
+    let known = axes::Names { sets: &members, caches: &caches, work: &work };
     let found =
-        matrix::read(&names, sections.matrix.as_ref(), &sections.add, sections.skip, &place)?;
+        matrix::read(&known, sections.matrix.as_ref(), &sections.add, sections.skip, &place)?;
     let trials = found.cells.len() as u64 * work.workloads.len() as u64 * u64::from(blocks);
     if trials > TRIALS_MAX {
         return Err(place.error(format!(
@@ -145,9 +136,10 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
             work.workloads.len()
         )));
     }
-    let configurations = matrix::with_baselines(&names, found.cells, sections.baseline, &place)?;
-    refuse_unfit(&configurations, &work.suites)?;
-    work.refuse_unfit(&configurations, &place)?;
+    let cells = matrix::with_baselines(&known, found.cells, sections.baseline, &place)?;
+    refuse_unfit(&cells, &work.suites)?;
+    work.refuse_unfit(&cells, &place)?;
+    let configurations: Vec<Configuration> = cells.iter().map(|cell| cell.record.clone()).collect();
     let plan = Plan {
         schema: 1,
         name: called(name.text()?.trim(), size.as_deref()),
@@ -166,7 +158,7 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
         },
     };
     let mut plan = schedule::with_design(plan, said.design)?;
-    plan.schedule.interleaved = schedule::interleaved(&plan, said.interleave)?;
+    plan.schedule.interleaved = schedule::interleaved(&plan, &cells, said.interleave)?;
     if let Some(budget) = budget {
         plan.terms.budget = terms::budget(budget)?;
     }
@@ -174,7 +166,7 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
         terms::goal(&mut plan, goal)?;
     }
     if let Some(must) = must {
-        terms::must(&mut plan, must)?;
+        terms::must(&mut plan, &cells, must)?;
     }
     let said: String = overrides
         .iter()
@@ -190,24 +182,11 @@ fn called(name: &str, size: Option<&str>) -> String {
     size.map_or_else(|| name.to_owned(), |size| format!("{name}, {size}"))
 }
 
-/// What a suite is run on in a configuration: the folder of its file system, or the device.
-pub(crate) fn target_of(configuration: &Configuration) -> TargetKind {
-    let has_file_system =
-        configuration.settings.get(axes::FILE_SYSTEM).is_some_and(|name| name != axes::NONE);
-    if has_file_system { TargetKind::Folder } else { TargetKind::Device }
-}
-
 /// Every suite has to be able to run on every configuration.
-fn refuse_unfit(
-    configurations: &[Configuration],
-    suites: &[(&'static Suite, Place)],
-) -> Result<(), Error> {
-    let has_processor = |configuration: &&Configuration| {
-        let processor = configuration.settings.get(axes::PROCESSOR);
-        processor.is_some_and(|processor| processor != axes::NONE)
-    };
-    if let (Some((_, place)), Some(configuration)) =
-        (suites.first(), configurations.iter().find(has_processor))
+fn refuse_unfit(cells: &[Cell], suites: &[(&'static Suite, Place)]) -> Result<(), Error> {
+    let shown = |cell: &Cell| matrix::shown(&cell.record.settings);
+    let has_processor = |cell: &&Cell| cell.axes.processor.value().is_some();
+    if let (Some((_, place)), Some(cell)) = (suites.first(), cells.iter().find(has_processor))
         && !suites.iter().any(|(suite, _)| bench::suite::loads_devices(suite))
     {
         let able: Vec<&str> = bench::suite::all()
@@ -218,38 +197,35 @@ fn refuse_unfit(
         return Err(place.error(format!(
             "({}): what a processor costs is known for the requests of {} only; leave `{}` out, or \
             use one of them",
-            matrix::shown(&configuration.settings),
+            shown(cell),
             able.join(", "),
-            axes::PROCESSOR
+            names::PROCESSOR
         )));
     }
     for (suite, place) in suites {
-        let is_closed = |configuration: &&Configuration| {
-            target_of(configuration) == TargetKind::Device && !configuration.is_in_guest()
-        };
-        let closed = configurations.iter().find(is_closed);
-        if let Some(configuration) = closed.filter(|_| bench::suite::runs_programs(suite)) {
+        let is_closed =
+            |cell: &&Cell| cell.target() == TargetKind::Device && !cell.record.is_in_guest();
+        let closed = cells.iter().find(is_closed);
+        if let Some(cell) = closed.filter(|_| bench::suite::runs_programs(suite)) {
             return Err(place.error(format!(
                 "{} runs programs, which cannot open the stack of ({}): give the axis \
                 file_system, or place = \"guest\"",
                 suite.name,
-                matrix::shown(&configuration.settings)
+                shown(cell)
             )));
         }
-        let has_image = |known: &&Configuration| image::written_bytes(known) > 0;
-        let nested = configurations.iter().find(has_image);
-        if let Some(configuration) = nested.filter(|_| suite.name == pull::SUITE.name) {
+        let nested = cells.iter().find(|cell| cell.image_bytes() > 0);
+        if let Some(cell) = nested.filter(|_| suite.name == pull::SUITE.name) {
             return Err(place.error(format!(
                 "{} cuts the power of the drives under a file system that is on them itself, and \
                 ({}) has its in an image: leave it out with [[skip]]",
                 suite.name,
-                matrix::shown(&configuration.settings)
+                shown(cell)
             )));
         }
-        let unfit =
-            |configuration: &&Configuration| !suite.targets.contains(&target_of(configuration));
-        let Some(configuration) = configurations.iter().find(unfit) else { continue };
-        let why = match target_of(configuration) {
+        let unfit = |cell: &&Cell| !suite.targets.contains(&cell.target());
+        let Some(cell) = cells.iter().find(unfit) else { continue };
+        let why = match cell.target() {
             TargetKind::Device => {
                 "has no file system; give the axis file_system, or leave it out with [[skip]]"
             }
@@ -261,7 +237,7 @@ fn refuse_unfit(
         return Err(place.error(format!(
             "{} runs on {runs_on}, and ({}) {why}",
             suite.name,
-            matrix::shown(&configuration.settings)
+            shown(cell)
         )));
     }
     Ok(())
@@ -292,7 +268,7 @@ fn margin(section: Option<Reader<'_>>) -> Result<f64, Error> {
 
 /// The axes with their values in the order in which the configurations show them.
 fn axes(configurations: &[Configuration]) -> Vec<Axis> {
-    let mut names: Vec<&str> = axes::AXES.to_vec();
+    let mut names: Vec<&str> = names::AXES.to_vec();
     for name in configurations.iter().flat_map(|cell| matrix::of_suites(&cell.settings)) {
         if !names.contains(&name) {
             names.push(name);
@@ -307,7 +283,7 @@ fn axes(configurations: &[Configuration]) -> Vec<Axis> {
                 values.push(value.clone());
             }
         }
-        if name == axes::CHUNK {
+        if name == names::CHUNK {
             // An added chunk size belongs between the others.
             values.sort_by_key(|value| stacks::parse_size(value).unwrap_or(u64::MAX));
         }
@@ -360,15 +336,15 @@ pub fn outline(plan: &Plan) -> Result<Outline, Error> {
     let mut written: Vec<Written> = Vec::new();
     let mut seconds = 0.0;
     for configuration in &plan.configurations {
-        let node = stacks::parse(&configuration.stack)?;
-        let size_bytes = stacks::dry_of(configuration)?.size_bytes;
-        let leaves = leaves(&node)?;
+        let cell = Cell::of(configuration)?;
+        let size_bytes = cell.dry()?.size_bytes;
+        let leaves = leaves(&cell.stack)?;
         let groups = if plan.schedule.interleaved {
             (0..plan.workloads.len()).map(|workload| vec![workload]).collect()
         } else {
             suite::groups(plan)
         };
-        let prepared_bytes = suite::visit_bytes(plan, &groups, configuration, size_bytes);
+        let prepared_bytes = suite::visit_bytes(plan, &groups, &cell, size_bytes);
         if configuration.clock == Clock::Wall {
             let visits = if plan.schedule.interleaved { plan.workloads.len() } else { 1 };
             seconds += plan.schedule.rest_seconds * visits as f64 * f64::from(plan.blocks);
@@ -390,8 +366,7 @@ pub fn outline(plan: &Plan) -> Result<Outline, Error> {
                 None => written.push(Written { path, size_bytes, made, prepared_bytes: share }),
             }
         }
-        seconds +=
-            visit_time(plan, configuration, prepared_bytes).as_secs_f64() * f64::from(plan.blocks);
+        seconds += visit_time(plan, &cell, prepared_bytes).as_secs_f64() * f64::from(plan.blocks);
     }
     let (configurations, workloads) = (plan.configurations.len(), plan.workloads.len());
     let trials = configurations * workloads * plan.blocks as usize;
@@ -420,13 +395,13 @@ pub fn room(plan: &Plan, folder: &Path) -> Result<(), Error> {
     let mut counted: HashSet<String> = HashSet::new();
     // By file system: a folder on it, and what all files there take.
     let mut needed: BTreeMap<u64, (PathBuf, u64)> = BTreeMap::new();
-    for configuration in &plan.configurations {
-        for leaf in leaves(&stacks::parse(&configuration.stack)?)? {
+    for cell in Cell::all(plan)? {
+        for leaf in leaves(&cell.stack)? {
             let Leaf::Made(file) = leaf else { continue };
             if !counted.insert(file.address.clone()) {
                 continue;
             }
-            let folder = absolute(file.folder.as_deref().unwrap_or(folder))?;
+            let folder = members::absolute(file.folder.as_deref().unwrap_or(folder))?;
             let there =
                 folder.ancestors().find_map(|above| Some((above, fs::metadata(above).ok()?)));
             let Some((there, data)) = there else { continue };
@@ -456,30 +431,22 @@ pub fn room(plan: &Plan, folder: &Path) -> Result<(), Error> {
 /// when nothing is known yet: what `plans/cache-effect-here.toml` took on two processors.
 const FILE_SYSTEM: Duration = Duration::from_secs(2);
 
-fn visit_time(plan: &Plan, configuration: &Configuration, prepared_bytes: u64) -> Duration {
-    let tests: Duration = plan
-        .workloads
-        .iter()
-        .map(|workload| suite::planned_time(plan, workload, configuration))
-        .sum();
-    tests + planned_mounting(configuration) + suite::planned_preparing(prepared_bytes)
+fn visit_time(plan: &Plan, cell: &Cell, prepared_bytes: u64) -> Duration {
+    let tests: Duration =
+        plan.workloads.iter().map(|workload| suite::planned_time(plan, workload, cell)).sum();
+    tests + planned_mounting(cell) + suite::planned_preparing(prepared_bytes)
 }
 
 /// How long a visit takes to make the file systems of a configuration and to take them away again.
 /// In a guest that is part of its boot, and of a power cut part of the test.
-pub(crate) fn planned_mounting(configuration: &Configuration) -> Duration {
-    if configuration.ground != Ground::FileSystem {
+pub(crate) fn planned_mounting(cell: &Cell) -> Duration {
+    if cell.record.ground != Ground::FileSystem {
         return Duration::ZERO;
     }
-    match image::written_bytes(configuration) {
+    match cell.image_bytes() {
         0 => FILE_SYSTEM,
         _ => FILE_SYSTEM * 2,
     }
-}
-
-/// A path as it has to be written so that it means the same wherever the run is resumed.
-fn absolute(path: &Path) -> Result<PathBuf, Error> {
-    std::path::absolute(path).map_err(|error| Error::usage(format!("{}: {error}", path.display())))
 }
 
 #[cfg(test)]

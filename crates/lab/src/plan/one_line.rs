@@ -3,7 +3,7 @@
 use host::Error;
 use toml::Value;
 
-use super::axes;
+use crate::cell::Level;
 
 /// What is compared by a command.
 #[derive(Clone, Debug, Default)]
@@ -68,7 +68,7 @@ impl OneLine {
             list(&self.levels),
             list(&self.file_systems),
         );
-        let has_chunks = |level: &String| axes::has_chunks(level);
+        let has_chunks = |level: &String| Level::named(level).is_some_and(|level| level.has_chunks);
         if self.levels.iter().any(has_chunks) {
             text += &format!("chunk = {}\n", list(&self.chunks));
         }

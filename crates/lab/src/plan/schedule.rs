@@ -5,12 +5,12 @@ use std::time::Duration;
 use bench::suite::{Rows, TargetKind};
 use results::course::RACE_BLOCKS_MIN;
 use results::safety;
-use results::{Clock, Configuration, Design, Plan};
+use results::{Clock, Design, Plan};
 use std::collections::BTreeMap;
 
 use super::document::{Item, Reader, Value, suggestion};
-use super::{suite, target_of};
-use crate::stacks;
+use super::suite;
+use crate::cell::Cell;
 use host::Error;
 
 /// Eight blocks find 98 % of differences of 3 % under noise of 1 %, six find 89 %.
@@ -114,12 +114,16 @@ pub(super) fn with_design(mut plan: Plan, said: Option<&Item>) -> Result<Plan, E
 /// Whether the workloads of a plan are interleaved: as it says, and else where they can be and
 /// preparing the members for each trial takes at most a tenth of the time of the trials: all that
 /// is prepared is written to members.
-pub(super) fn interleaved(plan: &Plan, said: Option<(bool, &Item)>) -> Result<bool, Error> {
+pub(super) fn interleaved(
+    plan: &Plan,
+    cells: &[Cell],
+    said: Option<(bool, &Item)>,
+) -> Result<bool, Error> {
     let whole = plan
         .workloads
         .iter()
         .find(|workload| suite::suite_of(workload).is_ok_and(|suite| suite.rows == Rows::InOrder));
-    let folder = plan.configurations.iter().find(|known| target_of(known) == TargetKind::Folder);
+    let folder = cells.iter().find(|known| known.target() == TargetKind::Folder);
     let hindered = match (whole, folder) {
         (Some(workload), _) => Some(format!(
             "{} is run whole: its later rows find what earlier ones left",
@@ -127,7 +131,7 @@ pub(super) fn interleaved(plan: &Plan, said: Option<(bool, &Item)>) -> Result<bo
         )),
         (None, Some(known)) => Some(format!(
             "({}) has a file system, which is made once for all workloads",
-            super::matrix::shown(&known.settings)
+            super::matrix::shown(&known.record.settings)
         )),
         (None, None) => None,
     };
@@ -137,9 +141,9 @@ pub(super) fn interleaved(plan: &Plan, said: Option<(bool, &Item)>) -> Result<bo
         (Some((true, _)), None) => Ok(true),
         (None, None) => {
             let (mut preparing, mut testing) = (Duration::ZERO, Duration::ZERO);
-            let measured = |known: &&Configuration| known.clock == Clock::Wall;
-            for known in plan.configurations.iter().filter(measured) {
-                let size_bytes = stacks::dry_of(known)?.size_bytes;
+            let measured = |known: &&Cell| known.record.clock == Clock::Wall;
+            for known in cells.iter().filter(measured) {
+                let size_bytes = known.dry()?.size_bytes;
                 for (index, workload) in plan.workloads.iter().enumerate() {
                     let bytes = suite::prepared_bytes(plan, &[index], known, size_bytes);
                     preparing += suite::planned_preparing(bytes);

@@ -25,9 +25,9 @@ use results::safety;
 use results::{Clock, Configuration, Group, Judge, Plan, Workload};
 use stack::size;
 
-use super::axes::{AXES, At, values};
-use super::document::{Item, Place, Reader, Value as Given, suggestion};
-use crate::image;
+use super::document::{At, Item, Place, Reader, Value as Given, suggestion, values};
+use crate::cell::names::axis_name;
+use crate::cell::{Cell, suite_axis};
 use crate::stacks;
 use host::Error;
 
@@ -80,11 +80,6 @@ pub(super) struct SuiteAxis {
     pub(super) values: Vec<At<String>>,
 }
 
-/// What the axis over a setting is called: as the setting, unless arrays have an axis of that name.
-pub(super) fn axis_name(setting: &str) -> String {
-    if AXES.contains(&setting) { format!("workload.{setting}") } else { setting.to_owned() }
-}
-
 impl Workloads {
     /// The settings that all suites of the plan have, of which each may be an axis.
     pub(super) fn settings_of_all(&self) -> Vec<&'static Setting> {
@@ -124,14 +119,9 @@ impl Workloads {
 
     /// Refuses configurations for which the workloads are not what was read: a setting that is an
     /// axis and given a value besides, or one that decides which rows there are.
-    pub(super) fn refuse_unfit(
-        &self,
-        configurations: &[Configuration],
-        document: &Place,
-    ) -> Result<(), Error> {
+    pub(super) fn refuse_unfit(&self, cells: &[Cell], document: &Place) -> Result<(), Error> {
         let is_axis = |setting: &str| {
-            let name = axis_name(setting);
-            configurations.iter().any(|configuration| configuration.settings.contains_key(&name))
+            cells.iter().any(|cell| suite_axis(&cell.record.settings, setting).is_some())
         };
         if let Some((name, place)) = self.given.iter().find(|(name, _)| is_axis(name)) {
             return Err(place.error(format!(
@@ -150,8 +140,8 @@ impl Workloads {
         for workload in &self.workloads {
             let (prefix, row) = split_name(workload);
             let suite = suite_of(workload)?;
-            for configuration in configurations {
-                let settings = settings_of(suite, &self.settings, prefix, configuration)
+            for cell in cells {
+                let settings = settings_of(suite, &self.settings, prefix, &cell.record)
                     .map_err(|text| document.error(text))?;
                 if !(suite.phases)(&settings).iter().any(|phase| phase.name == row) {
                     return Err(document.error(format!(
@@ -432,10 +422,9 @@ fn settings_of(
 ) -> Result<Settings, String> {
     let mut settings = settings_on(suite, texts, prefix, configuration.clock)?;
     for setting in suite.settings {
-        let name = axis_name(setting.name);
-        if let Some(text) = configuration.settings.get(&name) {
+        if let Some(text) = suite_axis(&configuration.settings, setting.name) {
             let value = setting_value(setting.kind, text)
-                .map_err(|error| format!("the axis `{name}`: {error}"))?;
+                .map_err(|error| format!("the axis `{}`: {error}", axis_name(setting.name)))?;
             settings.set(suite, setting.name, value)?;
         }
     }
@@ -534,18 +523,14 @@ pub(crate) fn runs(settings: &Settings, suite: &Suite) -> u64 {
 }
 
 /// How long a trial takes by the plan: what its suite's settings say of time, or a guess.
-pub(crate) fn planned_time(
-    plan: &Plan,
-    workload: &Workload,
-    configuration: &Configuration,
-) -> Duration {
-    if configuration.is_in_guest() {
+pub(crate) fn planned_time(plan: &Plan, workload: &Workload, cell: &Cell) -> Duration {
+    if cell.record.is_in_guest() {
         // As many guests as there are processors run side by side.
         let processors = std::thread::available_parallelism().map_or(1, usize::from) as f64;
-        let seconds = guest_processor_seconds(plan, workload, configuration) / processors;
+        let seconds = guest_processor_seconds(plan, workload, cell) / processors;
         return Duration::from_secs_f64(seconds);
     }
-    let (Ok(suite), Ok(settings)) = (suite_of(workload), settings(plan, workload, configuration))
+    let (Ok(suite), Ok(settings)) = (suite_of(workload), settings(plan, workload, &cell.record))
     else {
         return ROW;
     };
@@ -555,7 +540,7 @@ pub(crate) fn planned_time(
     let settings = settings.of_group(workload.group);
     let runs = u32::try_from(runs(&settings, suite)).unwrap_or(1);
     let warm_up = u32::from(suite.setting(RUNS).is_some_and(|runs| runs.warms_up));
-    if configuration.clock == Clock::Virtual {
+    if cell.record.clock == Clock::Virtual {
         return MODELLED_TRIAL * (runs + warm_up);
     }
     let time = |name: &str| {
@@ -574,12 +559,8 @@ pub(crate) fn planned_time(
 
 /// Processor time in seconds that a trial in a guest takes, with its share of the boot: what the
 /// kernel does there grows with the bytes and the number of the files.
-pub(crate) fn guest_processor_seconds(
-    plan: &Plan,
-    workload: &Workload,
-    configuration: &Configuration,
-) -> f64 {
-    let (Ok(suite), Ok(settings)) = (suite_of(workload), settings(plan, workload, configuration))
+pub(crate) fn guest_processor_seconds(plan: &Plan, workload: &Workload, cell: &Cell) -> f64 {
+    let (Ok(suite), Ok(settings)) = (suite_of(workload), settings(plan, workload, &cell.record))
     else {
         return GUEST_ROW_SECONDS;
     };
@@ -589,7 +570,7 @@ pub(crate) fn guest_processor_seconds(
     let table = split_name(workload).0;
     let rows: Vec<&Workload> =
         plan.workloads.iter().filter(|other| split_name(other).0 == table).collect();
-    let image_bytes = image::written_bytes(configuration) as f64;
+    let image_bytes = cell.image_bytes() as f64;
     let boot = GUEST_BOOT_SECONDS + image_bytes * GUEST_FILE_SECONDS_PER_BYTE;
     let own = match suite.name {
         suite::copy::NAME => {
@@ -599,8 +580,7 @@ pub(crate) fn guest_processor_seconds(
             settings.count("files") as f64 * GUEST_SECONDS_PER_EMPTY_FILE
         }
         suite::bonnie::NAME => {
-            let memory = configuration.settings.get("memory");
-            let twice = || memory.and_then(|text| Some(2 * crate::stacks::parse_size(text).ok()?));
+            let twice = || cell.axes.memory_bytes.map(|bytes| 2 * bytes);
             let said = Some(settings.bytes("size")).filter(|bytes| *bytes > 0);
             let bytes = said.or_else(twice).unwrap_or(0) as f64;
             let moving = rows.iter().filter(|row| row.group != Group::Files).count();
@@ -616,19 +596,13 @@ pub(crate) fn guest_processor_seconds(
 
 /// Bytes that preparing writes for the workloads of one table in one visit of a configuration,
 /// whose device has so many.
-pub(crate) fn prepared_bytes(
-    plan: &Plan,
-    group: &[usize],
-    configuration: &Configuration,
-    size_bytes: u64,
-) -> u64 {
-    if configuration.clock == Clock::Virtual {
+pub(crate) fn prepared_bytes(plan: &Plan, group: &[usize], cell: &Cell, size_bytes: u64) -> u64 {
+    if cell.record.clock == Clock::Virtual {
         return 0;
     }
-    let device_bytes =
-        (super::target_of(configuration) == TargetKind::Device).then_some(size_bytes);
+    let device_bytes = (cell.target() == TargetKind::Device).then_some(size_bytes);
     let of = |workload: &Workload| {
-        let settings = settings(plan, workload, configuration).ok()?;
+        let settings = settings(plan, workload, &cell.record).ok()?;
         Some((suite_of(workload).ok()?.prepared_bytes)(&settings, device_bytes))
     };
     group.first().and_then(|first| of(&plan.workloads[*first])).unwrap_or(0)
@@ -636,15 +610,10 @@ pub(crate) fn prepared_bytes(
 
 /// Bytes that are written before the tests of a visit, for workloads of these tables: what their
 /// suites prepare, and the image that they work in.
-pub(crate) fn visit_bytes(
-    plan: &Plan,
-    groups: &[Vec<usize>],
-    configuration: &Configuration,
-    size_bytes: u64,
-) -> u64 {
-    let of = |group: &Vec<usize>| prepared_bytes(plan, group, configuration, size_bytes);
-    let image_bytes = match configuration.clock {
-        Clock::Wall => image::written_bytes(configuration),
+pub(crate) fn visit_bytes(plan: &Plan, groups: &[Vec<usize>], cell: &Cell, size_bytes: u64) -> u64 {
+    let of = |group: &Vec<usize>| prepared_bytes(plan, group, cell, size_bytes);
+    let image_bytes = match cell.record.clock {
+        Clock::Wall => cell.image_bytes(),
         Clock::Virtual => 0,
     };
     groups.iter().map(of).sum::<u64>() + image_bytes

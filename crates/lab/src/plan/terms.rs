@@ -6,11 +6,10 @@ use bench::suite::pull;
 use block::Node;
 use host::Error;
 use results::safety::{self, Grade, LeastGrade};
-use results::{Bound, Budget, Configuration, Elsewhere, Goal, Group, Plan, Survival};
+use results::{Bound, Budget, Elsewhere, Goal, Group, Plan, Survival};
 
-use super::axes::{LAYOUT, LEVEL};
 use super::document::{Item, Reader, Value, suggestion};
-use crate::cell::CellSettings;
+use crate::cell::{Axes, Cell};
 use crate::stacks;
 
 /// Names of goals, with the metric that all workloads are judged by; none for each by its own.
@@ -79,33 +78,33 @@ pub(super) fn goal(plan: &mut Plan, item: &Item) -> Result<(), Error> {
 
 /// Reads what must hold for a configuration to be taken. What is known before anything is measured
 /// is decided here.
-pub(super) fn must(plan: &mut Plan, list: &Item) -> Result<(), Error> {
+pub(super) fn must(plan: &mut Plan, cells: &[Cell], list: &Item) -> Result<(), Error> {
     for item in list.list() {
         let text = item.text()?;
         let words: Vec<&str> = text.split_whitespace().collect();
         match words[..] {
             ["survives", number, "member" | "members"] => {
                 let wanted: u32 = number.parse().map_err(|_| item.error(MUSTS))?;
-                let survives = |one: &Configuration| {
-                    let members = one.survives.as_ref().map_or(0, Survival::losses);
+                let survives = |one: &Cell| {
+                    let members = one.record.survives.as_ref().map_or(0, Survival::losses);
                     let plural = if members == 1 { "" } else { "s" };
                     Ok((members < wanted).then(|| match members {
                         0 => "survives no member's loss".to_owned(),
                         members => format!("survives the loss of {members} member{plural} only"),
                     }))
                 };
-                rule_out(plan, item, survives)?;
+                rule_out(plan, cells, item, survives)?;
             }
             ["capacity", ">=", ref share @ ..] => {
                 let share: String = share.concat();
                 let number = share.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
                 let wanted = number.ok_or_else(|| item.error(MUSTS))? / 100.0;
-                let capacity = |one: &Configuration| {
+                let capacity = |one: &Cell| {
                     let found = capacity(one)?;
                     let short = || format!("capacity {:.0} %", (found * 100.0).floor());
                     Ok((found < wanted).then(short))
                 };
-                rule_out(plan, item, capacity)?;
+                rule_out(plan, cells, item, capacity)?;
             }
             ["grade", ">=", grade] => {
                 let grade: Grade = grade.parse().map_err(|error: String| item.error(error))?;
@@ -198,12 +197,13 @@ pub(crate) fn raised(budget: Budget, said: &[String]) -> Result<Budget, Error> {
 /// Rules out the configurations that a check has a reason against.
 fn rule_out(
     plan: &mut Plan,
+    cells: &[Cell],
     item: &Item,
-    reason: impl Fn(&Configuration) -> Result<Option<String>, Error>,
+    reason: impl Fn(&Cell) -> Result<Option<String>, Error>,
 ) -> Result<(), Error> {
-    for configuration in &plan.configurations {
-        if let Some(reason) = reason(configuration)? {
-            plan.terms.ruled_out.entry(configuration.id.clone()).or_insert(reason);
+    for cell in cells {
+        if let Some(reason) = reason(cell)? {
+            plan.terms.ruled_out.entry(cell.record.id.clone()).or_insert(reason);
         }
     }
     if plan.configurations.iter().all(|one| plan.terms.ruled_out.contains_key(&one.id)) {
@@ -214,32 +214,33 @@ fn rule_out(
 
 /// What a stack may lose without losing data: members of its array, or copies in the pool of a
 /// single image.
-pub(super) fn survives(
-    node: &Node,
-    settings: &BTreeMap<String, String>,
-    pool: Option<&Survival>,
-) -> Option<Survival> {
-    let value = |axis: &str| settings.get(axis).map_or("", String::as_str);
-    let Some(Node::Layer { children, .. }) = array(node, value(LEVEL)) else {
+pub(super) fn survives(node: &Node, axes: &Axes, pool: Option<&Survival>) -> Option<Survival> {
+    let level = level(axes);
+    let Some(Node::Layer { children, .. }) = array(node, level) else {
         if is_image(node) {
             return pool.cloned();
         }
         return Some(Survival::Members { count: 0, elsewhere: elsewhere(&[node], 0) });
     };
     let members = u32::try_from(children.len()).unwrap_or(u32::MAX);
-    let count = match value(LEVEL) {
+    let count = match level {
         "raid1" => members.saturating_sub(1),
         "raid4" | "raid5" => 1,
         "raid6" => 2,
         // `n2`, `f3`: as many copies as the layout's name says.
         "raid10" => {
-            let copies = value(LAYOUT).trim_start_matches(|letter: char| !letter.is_ascii_digit());
+            let layout = axes.layout.as_deref().unwrap_or_default();
+            let copies = layout.trim_start_matches(|letter: char| !letter.is_ascii_digit());
             copies.parse::<u32>().unwrap_or(2).saturating_sub(1)
         }
         _ => 0,
     };
     let children: Vec<&Node> = children.iter().collect();
     Some(Survival::Members { count, elsewhere: elsewhere(&children, count) })
+}
+
+fn level(axes: &Axes) -> &'static str {
+    axes.level.map_or("", |level| level.name)
 }
 
 /// Where a leaf lies.
@@ -306,12 +307,10 @@ fn is_image(node: &Node) -> bool {
 }
 
 /// The part of its members that a configuration's device offers.
-fn capacity(configuration: &Configuration) -> Result<f64, Error> {
-    let level = configuration.settings.get(LEVEL).map_or("", String::as_str);
-    let node = stacks::parse(&configuration.stack)?;
-    let Some(found @ Node::Layer { children, .. }) = array(&node, level) else { return Ok(1.0) };
-    let cell = CellSettings::of(&configuration.settings)?;
-    let size_bytes = stacks::dry(found, cell.new_array.as_ref())?.size_bytes;
+fn capacity(cell: &Cell) -> Result<f64, Error> {
+    let array = array(&cell.stack, level(&cell.axes));
+    let Some(found @ Node::Layer { children, .. }) = array else { return Ok(1.0) };
+    let size_bytes = stacks::dry(found, cell.serving.new_array.as_ref())?.size_bytes;
     let whole: u64 = children
         .iter()
         .map(|child| stacks::dry(child, None).map(|info| info.size_bytes))
@@ -328,11 +327,12 @@ fn array<'a>(node: &'a Node, level: &str) -> Option<&'a Node> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cell::Level;
 
     fn of(level: &str, text: &str) -> Option<Survival> {
-        let settings = BTreeMap::from([(LEVEL.to_owned(), level.to_owned())]);
+        let axes = Axes { level: Level::named(level), ..Axes::default() };
         let pool = Survival::Pool { size: 3, min_size: 2, needed: 1, apart: Some("host".into()) };
-        survives(&stacks::parse(text).unwrap(), &settings, Some(&pool))
+        survives(&stacks::parse(text).unwrap(), &axes, Some(&pool))
     }
 
     fn array(level: &str, text: &str) -> (u32, Option<(Option<u32>, bool)>) {

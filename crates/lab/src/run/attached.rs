@@ -16,86 +16,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use block::Node;
-use export::RemovalPolicy;
 use reactor::derive_seed;
-use results::{Configuration, MemberTraffic};
+use results::MemberTraffic;
 use serve::{Client, Fresh, Launch, Launched, ServeWith};
 
-use crate::alone;
-use crate::cell::CellSettings;
-use crate::image::Nested;
-use crate::plan::axes::{DEFAULTS, FILE_SYSTEM, MAKE_OPTIONS, MOUNT_OPTIONS, NONE, POLICY};
-use crate::plan::{Leaf, leaves};
+use crate::cell::Cell;
+use crate::stacks::{Leaf, leaves};
 use host::Error;
 use host::guard::{Access, Guard};
 use host::journal::Journal;
-use host::mount::FileSystem;
 
 const FOLDER: &str = "attached";
-
-/// The file system of a configuration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted<'a> {
-    pub(crate) file_system: FileSystem,
-    make_options: Option<&'a str>,
-    pub(crate) mount_options: Option<&'a str>,
-    pub(crate) policy: RemovalPolicy,
-    /// The image that carries it, where it is not on the device itself.
-    pub(crate) nested: Option<Nested<'a>>,
-}
-
-impl<'a> Wanted<'a> {
-    /// What a configuration says; `None` when it has no file system.
-    pub(crate) fn of(configuration: &'a Configuration) -> Result<Option<Wanted<'a>>, Error> {
-        let setting = |axis: &str| configuration.settings.get(axis).map(String::as_str);
-        let options = |axis: &str| setting(axis).filter(|text| *text != DEFAULTS);
-        let Some(name) = setting(FILE_SYSTEM).filter(|name| *name != NONE) else { return Ok(None) };
-        Ok(Some(Wanted {
-            file_system: FileSystem::named(name)?,
-            make_options: options(MAKE_OPTIONS),
-            mount_options: options(MOUNT_OPTIONS),
-            policy: setting(POLICY)
-                .map_or(Ok(RemovalPolicy::default()), str::parse)
-                .map_err(Error::usage)?,
-            nested: Nested::of(&configuration.settings)?,
-        }))
-    }
-}
-
-impl Wanted<'_> {
-    /// What the plan itself says to the program that makes it.
-    pub(crate) fn own_make_options(&self) -> Option<String> {
-        self.make_options.map(str::to_owned)
-    }
-
-    /// What the program that makes it is told ([`options_to_make`]). An image written whole stays
-    /// so.
-    pub(crate) fn options_to_make(&self) -> Option<String> {
-        let own = self.make_options.unwrap_or_default();
-        let whole = self.nested.and_then(|_| self.file_system.without_discard());
-        let Some(whole) = whole else { return options_to_make(&self.file_system, own) };
-        // Of several texts of extended options an ext file system is made by the last.
-        let told = options_to_make(&self.file_system, own).unwrap_or_default();
-        let told = match whole.strip_prefix("-E").zip(told.split_once("-E")) {
-            Some((whole, (before, after))) => format!("{before}-E{whole},{}", after.trim_start()),
-            None => format!("{whole} {told}"),
-        };
-        Some(told.trim_end().to_owned())
-    }
-}
-
-/// What the program that makes a file system is told: nothing of an ext file system is left for the
-/// kernel to write later, beside the measurement, unless the plan has its own say about that.
-pub(crate) fn options_to_make(file_system: &FileSystem, own: &str) -> Option<String> {
-    let lazy = file_system.name.starts_with("ext")
-        && !own.split_ascii_whitespace().any(|word| word.starts_with("-E"));
-    let all = if lazy {
-        format!("-Elazy_itable_init=0,lazy_journal_init=0 {own}")
-    } else {
-        own.to_owned()
-    };
-    Some(all).filter(|all| !all.trim().is_empty())
-}
 
 /// The folder in the run's folder where file systems of cells appear, made once.
 pub(super) fn make_point(run: &Path, journal: &mut Journal) -> Result<PathBuf, Error> {
@@ -137,7 +68,7 @@ impl Attached {
         (run, point): (&Path, &Path),
         guard: &Guard,
         serve_with: &ServeWith,
-        configuration: &Configuration,
+        cell: &Cell,
         (node, seed): (&Node, u64),
     ) -> Result<Attached, Error> {
         let mut files: BTreeMap<PathBuf, File> = BTreeMap::new();
@@ -147,8 +78,8 @@ impl Attached {
             }
         }
         let name = server_name(run);
-        let settings = alone::settings(configuration, node, Some(point))?;
-        let new_array = CellSettings::of(&configuration.settings)?.new_array;
+        let settings = cell.serve_settings(node, Some(point))?;
+        let new_array = cell.serving.new_array.clone();
         let launch = Launch {
             settings: serve::Settings { name: Some(name.clone()), ..settings },
             fresh: Some(Fresh { seed, new_array }),

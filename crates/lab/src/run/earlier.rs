@@ -8,7 +8,7 @@ use results::{Clock, Group, Plan};
 use serde::Deserialize;
 use serde_json::{Result, Value};
 
-use crate::cell::Nature;
+use crate::cell::{Axes, Nature};
 
 /// How the name of a row ended that went through the page cache.
 const BUFFERED: &str = " buffered";
@@ -38,7 +38,9 @@ pub(super) fn plan(mut json: Value) -> Result<Plan> {
         let Configuration { settings, stack, clock } = Deserialize::deserialize(&*known)?;
         // Of an imported run it is a description.
         let node = stack::parse(&stack).ok();
-        let nature = Nature::of(node.as_ref(), &settings, clock, pulls_only);
+        // So is what it has instead of axes.
+        let axes = Axes::read(&settings).unwrap_or_default();
+        let nature = Nature::of(node.as_ref(), &axes, clock, pulls_only);
         known["ground"] = serde_json::to_value(nature.ground)?;
         known["modelled"] = nature.modelled.into();
         known["caches"] = serde_json::to_value(&nature.caches)?;

@@ -24,14 +24,15 @@ use super::members::{Members, empty_stores, put_in_place};
 use super::rows::{self, Ground as RowGround};
 use super::written::{add_written, prepared_for};
 use super::{Ended, Observer, Progress, pulled};
-use crate::cell;
+use crate::cell::{self, Cell};
 use crate::estimate::{Estimate, Kind, Pace, Task};
+use crate::order;
 use crate::order::Turn;
-use crate::plan::{map_leaves, suite};
+use crate::plan::suite;
 use crate::pull::{self, Program, run_apart};
 use crate::record::Record;
 use crate::shard::{self, Shard};
-use crate::{order, processor, stacks};
+use crate::stacks::map_leaves;
 use host::Error;
 use host::guard::Guard;
 use host::journal::Journal;
@@ -51,6 +52,8 @@ impl<E: Into<Error>> From<E> for Broken {
 
 pub(super) struct Execution<'a> {
     plan: &'a Plan,
+    /// The plan's configurations, in its order.
+    cells: &'a [Cell],
     folder: &'a Path,
     guard: &'a Guard,
     record: Record,
@@ -118,7 +121,7 @@ pub(super) struct Visit<'a> {
     /// Its place among those of the block, from 0.
     position: usize,
     turn: &'a Turn,
-    pub(super) configuration: &'a Configuration,
+    pub(super) cell: &'a Cell,
 }
 
 impl Visit<'_> {
@@ -131,7 +134,7 @@ impl Visit<'_> {
 
 impl<'a> Execution<'a> {
     pub(super) fn new(
-        plan: &'a Plan,
+        (plan, cells): (&'a Plan, &'a [Cell]),
         folder: &'a Path,
         guard: &'a Guard,
         record: Record,
@@ -146,12 +149,12 @@ impl<'a> Execution<'a> {
         if !course.budget().is_default() {
             let mut visits = HashSet::new();
             for trial in &trials {
-                let found = plan.configurations.iter().find(|one| one.settings == trial.settings);
-                let Some(configuration) = found else { continue };
-                let first = visits.insert((configuration.id.clone(), trial.block));
+                let found = cells.iter().find(|one| one.record.settings == trial.settings);
+                let Some(cell) = found else { continue };
+                let first = visits.insert((&cell.record.id, trial.block));
                 let row = plan.workloads.iter().position(|one| one.name == trial.workload);
                 let prepared = prepared_for(plan, row.unwrap_or(0), first);
-                add_written(&mut written, plan, configuration, &trial.members, &prepared);
+                add_written(&mut written, plan, cell, &trial.members, &prepared);
             }
         }
         let trials = if decides { trials } else { Vec::new() };
@@ -160,6 +163,7 @@ impl<'a> Execution<'a> {
         let begun = Instant::now();
         Execution {
             plan,
+            cells,
             folder,
             guard,
             record,
@@ -269,8 +273,8 @@ impl<'a> Execution<'a> {
             }
             let turns = order::turns(self.plan, block, &visited);
             for (position, turn) in turns.iter().enumerate() {
-                let configuration = &self.plan.configurations[turn.configuration];
-                let visit = Visit { block, position, turn, configuration };
+                let cell = &self.cells[turn.configuration];
+                let visit = Visit { block, position, turn, cell };
                 if self.missing(&visit, &turn.workloads).is_empty() {
                     continue;
                 }
@@ -298,7 +302,7 @@ impl<'a> Execution<'a> {
                 match result {
                     Ok(()) => (),
                     Err(Broken::Stopped) => return Ok(Ended::Interrupted),
-                    Err(Broken::Failed(error)) => return Err(error.at(&visit.configuration.stack)),
+                    Err(Broken::Failed(error)) => return Err(error.at(&visit.cell.record.stack)),
                 }
             }
         }
@@ -313,15 +317,14 @@ impl<'a> Execution<'a> {
         journal: &mut Journal,
         observer: &mut dyn Observer,
     ) -> Result<(), Broken> {
-        let configuration = visit.configuration;
-        let _kept = match cell::processors(configuration) {
+        let _kept = match visit.cell.keep_to_processors() {
             Ok(kept) => kept,
             // This machine has not so many.
             Err(reason) => {
                 return self.skip(visit, &visit.turn.workloads, &reason.to_string(), observer);
             }
         };
-        match (configuration.ground, configuration.clock) {
+        match (visit.cell.record.ground, visit.cell.record.clock) {
             (Ground::Guest, _) => self.visit_guest(visit, turns, observer),
             (Ground::Device, Clock::Virtual) => self.visit_modelled(visit, observer),
             (Ground::Device, Clock::Wall) => self.visit_measured(visit, observer),
@@ -421,18 +424,18 @@ impl<'a> Execution<'a> {
         journal: &mut Journal,
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
-        let plan = self.plan;
+        let cells = self.cells;
         let mut left_out: Vec<(&Configuration, String)> = Vec::new();
-        for configuration in &plan.configurations {
+        for cell in cells {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            tracing::debug!(stack = configuration.stack, "can it be measured");
-            if let Some(reason) = self.why_not(configuration, journal)? {
-                left_out.push((configuration, reason.to_string()));
+            tracing::debug!(stack = cell.record.stack, "can it be measured");
+            if let Some(reason) = self.why_not(cell, journal)? {
+                left_out.push((&cell.record, reason.to_string()));
             }
         }
-        if left_out.len() == plan.configurations.len() {
+        if left_out.len() == cells.len() {
             let mut reasons: Vec<String> = Vec::new();
             for (_, reason) in left_out {
                 if !reasons.contains(&reason) {
@@ -452,11 +455,8 @@ impl<'a> Execution<'a> {
 
     /// Opens a configuration and takes it away again: why this machine cannot measure it, if it
     /// cannot.
-    fn why_not(
-        &mut self,
-        configuration: &Configuration,
-        journal: &mut Journal,
-    ) -> Result<Option<Error>, Error> {
+    fn why_not(&mut self, cell: &Cell, journal: &mut Journal) -> Result<Option<Error>, Error> {
+        let configuration = &cell.record;
         match configuration.ground {
             Ground::Guest => return Ok(self.find_kernel().err()),
             Ground::Pull if configuration.is_in_guest() => {
@@ -467,12 +467,12 @@ impl<'a> Execution<'a> {
         }
         let at = |error: Error| error.at(&configuration.stack);
         let reactor = (configuration.clock == Clock::Virtual).then(Reactor::virtual_clock);
-        let opened = self.build(configuration, 0, reactor.as_ref());
+        let opened = self.build(cell, 0, reactor.as_ref());
         opened.and_then(Opened::end).map_err(at)?;
         if configuration.ground == Ground::Device {
             return Ok(None);
         }
-        match self.attach(configuration, 0, journal) {
+        match self.attach(cell, 0, journal) {
             Ok(attached) => attached.take_away().map(|()| None).map_err(at),
             // The stack can be opened, so this is about the machine: no right to mount, no loop
             // devices, no program that makes the file system, not in its kernel.
@@ -508,9 +508,8 @@ impl<'a> Execution<'a> {
                 kernel.version()
             );
             super::folder::add_note(self.folder, &note)?;
-            let stated = self.plan.configurations.iter().map(|one| processor::of(&one.settings));
-            let stated: BTreeSet<String> =
-                stated.filter_map(|one| one.ok()?.map(|one| one.to_string())).collect();
+            let stated = self.cells.iter().filter_map(|cell| cell.axes.processor.value());
+            let stated: BTreeSet<String> = stated.map(ToString::to_string).collect();
             for processor in stated {
                 let note = format!(
                     "modelled processor: a request and its bytes are stated to cost {processor} in \
@@ -525,21 +524,16 @@ impl<'a> Execution<'a> {
     }
 
     /// A configuration's file system, mounted.
-    fn attach(
-        &mut self,
-        configuration: &Configuration,
-        seed: u64,
-        journal: &mut Journal,
-    ) -> Result<Attached, Error> {
+    fn attach(&mut self, cell: &Cell, seed: u64, journal: &mut Journal) -> Result<Attached, Error> {
         let Some(serve_with) = self.serve_with else {
             return Err(Error::failed("nothing was named that serves a stack to the kernel"));
         };
-        let node = self.node(configuration)?;
+        let node = self.node(cell)?;
         let point = match &self.point {
             Some(point) => point,
             None => self.point.insert(attached::make_point(self.folder, journal)?),
         };
-        Attached::new((self.folder, point), self.guard, serve_with, configuration, (&node, seed))
+        Attached::new((self.folder, point), self.guard, serve_with, cell, (&node, seed))
     }
 
     /// Whether no further trial is to be made, because the budget is spent.
@@ -555,7 +549,7 @@ impl<'a> Execution<'a> {
         self.stop
     }
 
-    fn cell(&self, configuration: &Configuration, workload: usize) -> String {
+    fn identity(&self, configuration: &Configuration, workload: usize) -> String {
         cell_id(&configuration.settings, &self.plan.workloads[workload].name)
     }
 
@@ -566,7 +560,7 @@ impl<'a> Execution<'a> {
             return Vec::new();
         }
         let is_missing = |workload: &&usize| {
-            !self.done.contains(&(self.cell(visit.configuration, **workload), visit.block))
+            !self.done.contains(&(self.identity(&visit.cell.record, **workload), visit.block))
         };
         workloads.iter().filter(is_missing).copied().collect()
     }
@@ -593,28 +587,26 @@ impl<'a> Execution<'a> {
     fn plan_estimate(&mut self) -> Result<(), Error> {
         let mut estimate = std::mem::take(&mut self.estimate);
         estimate.plan_anew();
-        let size = |known: &Configuration| Ok(stacks::dry_of(known)?.size_bytes);
-        let sizes: Vec<u64> =
-            self.plan.configurations.iter().map(size).collect::<Result<_, Error>>()?;
+        let size = |known: &Cell| Ok(known.dry()?.size_bytes);
+        let sizes: Vec<u64> = self.cells.iter().map(size).collect::<Result<_, Error>>()?;
         for block in 0..self.course().blocks().unwrap_or(self.plan.blocks) {
             let visited = self.course().visited(block);
             for (position, turn) in order::turns(self.plan, block, &visited).iter().enumerate() {
-                let configuration = &self.plan.configurations[turn.configuration];
-                let visit = Visit { block, position, turn, configuration };
+                let cell = &self.cells[turn.configuration];
+                let visit = Visit { block, position, turn, cell };
                 let size_bytes = sizes[turn.configuration];
                 let mut is_mounted = false;
                 for group in self.parts(&visit) {
                     let missing = self.missing(&visit, &group);
-                    let step = |task| (kind(configuration, task), turn.configuration);
-                    if !missing.is_empty() && configuration.clock == Clock::Wall {
-                        let bytes =
-                            suite::prepared_bytes(self.plan, &group, configuration, size_bytes);
+                    let step = |task| (kind(&cell.record, task), turn.configuration);
+                    if !missing.is_empty() && cell.record.clock == Clock::Wall {
+                        let bytes = suite::prepared_bytes(self.plan, &group, cell, size_bytes);
                         let preparing = suite::planned_preparing(bytes)
                             + Duration::from_secs_f64(self.plan.schedule.rest_seconds);
                         let (kind, index) = step(Task::Preparing);
                         estimate.plan(kind, index, preparing);
                     }
-                    let mounting = crate::plan::planned_mounting(configuration);
+                    let mounting = crate::plan::planned_mounting(cell);
                     if !missing.is_empty() && !mounting.is_zero() && !self.is_pull(&group) {
                         let (kind, index) = step(Task::Mounting);
                         // Once for all of the visit.
@@ -623,11 +615,8 @@ impl<'a> Execution<'a> {
                         }
                     }
                     for workload in missing {
-                        let planned = suite::planned_time(
-                            self.plan,
-                            &self.plan.workloads[workload],
-                            configuration,
-                        );
+                        let planned =
+                            suite::planned_time(self.plan, &self.plan.workloads[workload], cell);
                         let (kind, index) = step(Task::Workload(workload));
                         estimate.plan(kind, index, planned);
                     }
@@ -640,34 +629,28 @@ impl<'a> Execution<'a> {
 
     /// A step of a visit was done.
     fn step_done(&mut self, visit: &Visit<'_>, task: Task, took: Duration) {
-        self.estimate.done(kind(visit.configuration, task), visit.turn.configuration, took);
+        self.estimate.done(kind(&visit.cell.record, task), visit.turn.configuration, took);
     }
 
     /// A configuration's stack, its files by their paths. What caches have kept in files of the
     /// run's is gone.
-    fn node(&self, configuration: &Configuration) -> Result<Node, Error> {
+    fn node(&self, cell: &Cell) -> Result<Node, Error> {
         let own = self.own_members();
-        let node = stacks::parse(&configuration.stack)?;
-        empty_stores(&node, &own, self.guard)?;
-        map_leaves(node, &|node| Ok(put_in_place(node, &own)))
+        empty_stores(&cell.stack, &own, self.guard)?;
+        map_leaves(cell.stack.clone(), &|node| Ok(put_in_place(node, &own)))
     }
 
     /// The devices of a configuration, opened through the guard.
     /// The reactor is that of a stack on the virtual clock.
-    fn build(
-        &self,
-        configuration: &Configuration,
-        seed: u64,
-        reactor: Option<&Reactor>,
-    ) -> Result<Opened, Error> {
-        let node = self.node(configuration)?;
-        cell::open(&node, &configuration.settings, self.guard, seed, reactor, None)
+    fn build(&self, cell: &Cell, seed: u64, reactor: Option<&Reactor>) -> Result<Opened, Error> {
+        let node = self.node(cell)?;
+        cell::open(&node, &cell.serving, self.guard, seed, reactor, None)
     }
 
     /// Where requests go in a visit, and what its data say of themselves.
     pub(super) fn seeds(&self, visit: &Visit<'_>) -> (u64, u64) {
         let places = order::places_seed(self.plan, visit.block);
-        let seed = order::visit_seed(self.plan, visit.configuration, visit.block);
+        let seed = order::visit_seed(self.plan, &visit.cell.record, visit.block);
         (places, derive_seed(seed, &self.started, 0))
     }
 
@@ -691,9 +674,9 @@ impl<'a> Execution<'a> {
                     return Ok(());
                 }
                 let workload = &self.plan.workloads[part[0]].name;
-                let seed = order::trial_seed(self.plan, visit.configuration, workload, visit.block);
+                let seed = order::trial_seed(self.plan, &visit.cell.record, workload, visit.block);
                 let reactor = Reactor::virtual_clock();
-                let stack = self.build(visit.configuration, seed, Some(&reactor))?;
+                let stack = self.build(visit.cell, seed, Some(&reactor))?;
                 let ground = RowGround::Device(&stack);
                 rows::run(self, visit, &part, &ground, &[], &reactor, observer)?;
                 stack.end()?;
@@ -710,7 +693,7 @@ impl<'a> Execution<'a> {
         turns: &[Turn],
         observer: &mut dyn Observer,
     ) -> Result<(), Broken> {
-        if let Some(reason) = self.unfit.get(&visit.configuration.id).cloned() {
+        if let Some(reason) = self.unfit.get(&visit.cell.record.id).cloned() {
             return self.skip(visit, &visit.turn.workloads, &reason, observer);
         }
         for group in self.parts(visit) {
@@ -767,9 +750,9 @@ impl<'a> Execution<'a> {
         let most = std::thread::available_parallelism().map_or(1, usize::from);
         let (mut keys, mut jobs, mut limit) = (Vec::new(), Vec::new(), Duration::ZERO);
         'all: for (turn, position) in turns.iter().zip(first..) {
-            let configuration = &self.plan.configurations[turn.configuration];
-            let visit = Visit { block, position, turn, configuration };
-            if configuration.ground != Ground::Guest {
+            let cell = &self.cells[turn.configuration];
+            let visit = Visit { block, position, turn, cell };
+            if cell.record.ground != Ground::Guest {
                 continue;
             }
             for group in self.parts(&visit) {
@@ -781,13 +764,13 @@ impl<'a> Execution<'a> {
                 if jobs.len() == most {
                     break 'all;
                 }
-                tracing::info!(block, stack = configuration.stack, "guest boots");
+                tracing::info!(block, stack = cell.record.stack, "guest boots");
                 let seeds = (
                     order::places_seed(self.plan, block),
-                    order::visit_seed(self.plan, configuration, block),
+                    order::visit_seed(self.plan, &cell.record, block),
                 );
-                limit = limit.max(limit::limit_of(self.plan, &group, configuration));
-                jobs.push(Job::new((self.plan, &group), configuration, worker, seeds)?);
+                limit = limit.max(limit::limit_of(self.plan, &group, cell));
+                jobs.push(Job::new((self.plan, &group), cell, worker, seeds)?);
                 keys.push(key);
             }
         }
@@ -813,8 +796,8 @@ impl<'a> Execution<'a> {
         let reactor = Reactor::wall()?;
         self.rest(&reactor)?;
         let stack = self.build(
-            visit.configuration,
-            order::visit_seed(self.plan, visit.configuration, visit.block),
+            visit.cell,
+            order::visit_seed(self.plan, &visit.cell.record, visit.block),
             None,
         )?;
         let notes = self.notes(visit, &stack.notes);
@@ -857,7 +840,7 @@ impl<'a> Execution<'a> {
         visit: &Visit<'_>,
         observer: &mut dyn Observer,
     ) -> Result<(), Broken> {
-        if let Some(reason) = self.unfit.get(&visit.configuration.id).cloned() {
+        if let Some(reason) = self.unfit.get(&visit.cell.record.id).cloned() {
             return self.skip(visit, &visit.turn.workloads, &reason, observer);
         }
         for group in self.parts(visit) {
@@ -878,28 +861,24 @@ impl<'a> Execution<'a> {
                 return Ok(());
             }
             self.tell(visit, workload, observer);
-            let (plan, configuration) = (self.plan, visit.configuration);
-            let pulled = pulled::options(
-                plan,
-                &plan.workloads[workload],
-                configuration,
-                visit.block,
-                self.folder,
-            )
-            .and_then(|options| {
-                let Some(program) = self.puller else {
-                    return Err(Error::failed("nothing was named that makes power cuts"));
-                };
-                let mut tell = |text: &str| tracing::debug!("{text}");
-                let limit = limit::limit_of(plan, &[workload], configuration);
-                let (outcome, is_over) = limit::within(limit, self.stop, |halt| {
-                    run_apart(&options, program, &mut tell, halt)
-                });
-                if is_over {
-                    return Err(Error::failed(limit::over(limit)));
-                }
-                Ok(outcome?.map(|outcome| pulled::found(&options, &outcome)))
-            });
+            let plan = self.plan;
+            let row = &plan.workloads[workload];
+            let pulled = pulled::options(plan, row, visit.cell, visit.block, self.folder).and_then(
+                |options| {
+                    let Some(program) = self.puller else {
+                        return Err(Error::failed("nothing was named that makes power cuts"));
+                    };
+                    let mut tell = |text: &str| tracing::debug!("{text}");
+                    let limit = limit::limit_of(plan, &[workload], visit.cell);
+                    let (outcome, is_over) = limit::within(limit, self.stop, |halt| {
+                        run_apart(&options, program, &mut tell, halt)
+                    });
+                    if is_over {
+                        return Err(Error::failed(limit::over(limit)));
+                    }
+                    Ok(outcome?.map(|outcome| pulled::found(&options, &outcome)))
+                },
+            );
             match pulled {
                 Ok(Some(found)) => self.trial_found(visit, workload, found, observer)?,
                 Ok(None) => return Err(Broken::Stopped),
@@ -923,18 +902,18 @@ impl<'a> Execution<'a> {
         journal: &mut Journal,
         observer: &mut dyn Observer,
     ) -> Result<(), Broken> {
-        if let Some(reason) = self.unfit.get(&visit.configuration.id).cloned() {
+        if let Some(reason) = self.unfit.get(&visit.cell.record.id).cloned() {
             let index = visit.turn.configuration;
-            self.estimate.passed(kind(visit.configuration, Task::Mounting), index);
+            self.estimate.passed(kind(&visit.cell.record, Task::Mounting), index);
             for _ in groups {
-                self.estimate.passed(kind(visit.configuration, Task::Preparing), index);
+                self.estimate.passed(kind(&visit.cell.record, Task::Preparing), index);
             }
             let workloads: Vec<usize> = groups.concat();
             return self.skip(visit, &workloads, &reason, observer);
         }
-        let seed = order::visit_seed(self.plan, visit.configuration, visit.block);
+        let seed = order::visit_seed(self.plan, &visit.cell.record, visit.block);
         let begun = Instant::now();
-        let attached = self.attach(visit.configuration, seed, journal)?;
+        let attached = self.attach(visit.cell, seed, journal)?;
         let attaching = begun.elapsed();
         let reactor = Reactor::wall()?;
         self.rest(&reactor)?;
@@ -966,7 +945,7 @@ impl<'a> Execution<'a> {
         let own = format!("{}/", self.own_members().display());
         let note = |text: &String| Doubt::Note { text: text.replace(&own, "") };
         let mut notes: Vec<Doubt> = of_stack.iter().map(note).collect();
-        if visit.configuration.modelled {
+        if visit.cell.record.modelled {
             notes.push(Doubt::PacedModel);
         }
         notes
@@ -979,7 +958,7 @@ impl<'a> Execution<'a> {
 
     /// Records how long that took: the first row begins.
     pub(super) fn prepared(&mut self, visit: &Visit<'_>) {
-        let clock = visit.configuration.clock;
+        let clock = visit.cell.record.clock;
         if clock == Clock::Wall {
             self.step_done(visit, Task::Preparing, self.trial_begun.elapsed());
         }
@@ -988,7 +967,7 @@ impl<'a> Execution<'a> {
     /// Says that a trial begins.
     pub(super) fn tell(&mut self, visit: &Visit<'_>, workload: usize, observer: &mut dyn Observer) {
         let workload_name = &self.plan.workloads[workload].name;
-        tracing::info!(workload = workload_name, stack = visit.configuration.stack, "trial");
+        tracing::info!(workload = workload_name, stack = visit.cell.record.stack, "trial");
         observer.trial_begun(self.plan, &self.progress(visit, workload_name));
         self.trial_begun = Instant::now();
     }
@@ -996,7 +975,7 @@ impl<'a> Execution<'a> {
     /// How often a suite runs the row of a workload itself.
     pub(super) fn runs_of(&self, visit: &Visit<'_>, workload: usize) -> u64 {
         let workload = &self.plan.workloads[workload];
-        let settings = suite::settings(self.plan, workload, visit.configuration);
+        let settings = suite::settings(self.plan, workload, &visit.cell.record);
         let suite = suite::suite_of(workload);
         suite.and_then(|suite| Ok(suite::runs(&settings?, suite))).unwrap_or(1)
     }
@@ -1026,16 +1005,16 @@ impl<'a> Execution<'a> {
         observer: &mut dyn Observer,
     ) -> Result<(), Broken> {
         let (plan, planned) = (self.plan, &self.plan.workloads[workload]);
-        let clock = visit.configuration.clock;
+        let clock = visit.cell.record.clock;
         if !self.course().budget().is_default() {
             let visited: Vec<usize> = (0..plan.workloads.len()).collect();
             let first = self.missing(visit, &visited).len() == visited.len();
             let prepared = prepared_for(plan, workload, first);
-            add_written(&mut self.written, plan, visit.configuration, &found.members, &prepared);
+            add_written(&mut self.written, plan, visit.cell, &found.members, &prepared);
         }
         let trial = Trial {
-            cell: self.cell(visit.configuration, workload),
-            settings: visit.configuration.settings.clone(),
+            cell: self.identity(&visit.cell.record, workload),
+            settings: visit.cell.record.settings.clone(),
             workload: planned.name.clone(),
             block: visit.block,
             order: u32::try_from(visit.place_of(workload)).expect("a block is not that long"),
@@ -1057,7 +1036,7 @@ impl<'a> Execution<'a> {
         }
         let task = Task::Workload(workload);
         if trial.metrics.is_empty() {
-            self.estimate.passed(kind(visit.configuration, task), visit.turn.configuration);
+            self.estimate.passed(kind(&visit.cell.record, task), visit.turn.configuration);
         } else {
             self.step_done(visit, task, self.trial_begun.elapsed());
         }
@@ -1068,7 +1047,7 @@ impl<'a> Execution<'a> {
     fn progress<'b>(&self, visit: &Visit<'b>, workload: &'b str) -> Progress<'b> {
         Progress {
             block: visit.block + 1,
-            configuration: visit.configuration,
+            configuration: &visit.cell.record,
             visit: visit.position + 1,
             workload,
             blocks: self.course().blocks().unwrap_or(self.plan.blocks),

@@ -23,10 +23,10 @@ use bench::suite::{
     Observer as SuiteObserver, OpenFile, Phase, Row, Rows, Session, Target, Ticker,
 };
 use block::{Device, Node, Reactor, Time, Traffic};
+use export::image::Image;
 use export::vhost_user::Done;
 use export::vhost_user::request::Ask;
 use guest::counter::CounterReader;
-use guest::setup::WITH_LOG;
 use guest::{Boot, Drive, Format, Kernel, Processor, Setup, State};
 use host::Error;
 use host::guard::{Consent, Guard};
@@ -35,23 +35,15 @@ use serde::{Deserialize, Serialize};
 use serve::Opened;
 use stack::Models;
 
-use super::attached::Wanted;
 use super::audited;
 use super::execute::Found;
 use super::rows::{Files, found_of};
 use crate::audit::TargetMeter;
-use crate::cell;
-use crate::plan::axes::{
-    ARRAY, CACHE, CHUNK, CONSISTENCY, DISK_SIZE, LAYOUT, LEVEL, MAX_REQUEST, MD, MEMORY, NONE, OFF,
-    QUEUE_DEPTH, READ_AHEAD, SCHEDULER, STATE, UNFLUSHED, WITH_BITMAP, WITH_PPL, WRITE_CACHE,
-};
+use crate::cell::values::WriteCache;
+use crate::cell::{self, Axes, Cell, CellFileSystem, Serving};
 use crate::plan::suite;
 use crate::processor;
-use crate::stacks;
 use host::mount::{FileSystem, check_mount_options};
-
-/// A guest's memory where nothing is said, in bytes.
-pub(super) const MEMORY_BYTES: u64 = 512 << 20;
 
 /// What came of a boot: rows with what was found of each.
 pub(super) type GuestRows = Result<Vec<(String, Found)>, Error>;
@@ -64,33 +56,6 @@ pub struct Worker {
     pub program: PathBuf,
     /// Its arguments but for the last, which is what it works on.
     pub arguments: Vec<String>,
-}
-
-/// Why a stack cannot be the disks of a guest, if it cannot.
-pub(crate) fn refuse_unfit(node: &Node, settings: &BTreeMap<String, String>) -> Result<(), String> {
-    let is_fit = |leaf: &&Node| match leaf {
-        Node::Leaf { scheme, .. } => matches!(scheme.as_str(), "model" | "ram"),
-        _ => true,
-    };
-    if let Some(leaf) = node.leaves().into_iter().find(|leaf| !is_fit(leaf)) {
-        return Err(format!(
-            "{leaf}: a guest lives in modelled time, and a file or device does not: give it members \
-            of models, and caches in ram:"
-        ));
-    }
-    let says = |axis: &str, value: &str| settings.get(axis).is_some_and(|said| said == value);
-    if says(ARRAY, MD) && settings.get(CACHE).is_some_and(|cache| cache != NONE) {
-        return Err("raidloom's cache lies over raidloom's arrays, not over the guest's own md: \
-            leave one of them out with [[skip]]"
-            .to_owned());
-    }
-    if let Some(level) = settings.get(LEVEL).filter(|level| *level != "raid5")
-        && says(ARRAY, MD)
-        && says(CONSISTENCY, WITH_PPL)
-    {
-        return Err(format!("{level} has no partial parity log; raid5 has"));
-    }
-    Ok(())
 }
 
 /// What the process in the guest is told.
@@ -124,7 +89,7 @@ struct Said {
 /// One boot: everything that it depends on.
 pub(super) struct Job {
     disks: Vec<Node>,
-    settings: BTreeMap<String, String>,
+    serving: Serving,
     setup: Setup,
     script: String,
     memory_bytes: u64,
@@ -144,49 +109,32 @@ impl Job {
     /// Settings that contradict each other.
     pub(super) fn new(
         (plan, group): (&Plan, &[usize]),
-        configuration: &Configuration,
+        cell: &Cell,
         worker: &Worker,
         (seed, data_seed): (u64, u64),
     ) -> Result<Job, Error> {
-        let settings = &configuration.settings;
-        let setting = |axis: &str| settings.get(axis).map(String::as_str);
-        let size = |axis: &str| setting(axis).map(stacks::parse_size).transpose();
-        let size = |axis: &str| size(axis).map_err(|text| Error::usage(format!("{axis}: {text}")));
-        let node = sized(&stacks::parse(&configuration.stack)?, settings)?;
-        let state = setting(STATE).map_or(Ok(State::default()), str::parse);
-        let state = state.map_err(|text| Error::usage(format!("{STATE}: {text}")))?;
-        let by_md = setting(ARRAY) == Some(MD);
-        let copies = if by_md { audited::copies(&node) } else { 1.0 };
-        let (disks, md) = match node {
-            Node::Layer { children, .. } if by_md => (children, Some(md_text(settings))),
-            node => (vec![node], None),
+        let axes = &cell.axes;
+        let node = axes.sized(&cell.stack);
+        let copies = if axes.is_by_md() { audited::copies(&node) } else { 1.0 };
+        // Arrays of the guest's own are made of disks that are used whole.
+        let (disks, md, serving) = match (node, axes.md_text()) {
+            (Node::Layer { children, .. }, Some(md)) => (children, Some(md), Serving::default()),
+            (node, _) => (vec![node], None, cell.serving.clone()),
         };
-        let wanted = Wanted::of(configuration)?;
-        let format = wanted.as_ref().map(|wanted| {
-            let options = serve::mount_options(wanted.policy, false, wanted.mount_options);
-            guest_format(&wanted.file_system, wanted.own_make_options().as_deref(), options)
-        });
-        let format = format.transpose()?;
-        let image = wanted.and_then(|wanted| Some((wanted.nested?, wanted.policy)));
-        let image = image.map(|(nested, policy)| {
-            let options = nested.options_to_mount(policy);
-            let outer = guest_format(&nested.outer, Some(nested.own_make_options()), options)?;
-            Ok::<_, Error>((nested.image, outer))
-        });
-        let image = image.transpose()?;
+        let file_system = cell.file_system.as_ref();
         let setup = Setup {
             disks: disks.len(),
             md,
-            state,
+            state: axes.state.unwrap_or_default(),
             is_there: false,
-            scheduler: setting(SCHEDULER).map(str::to_owned),
-            read_ahead_bytes: size(READ_AHEAD)?,
-            request_max_bytes: size(MAX_REQUEST)?,
-            unflushed: setting(WRITE_CACHE) == Some(UNFLUSHED),
-            format,
-            image,
+            scheduler: axes.scheduler.map(|scheduler| scheduler.to_string()),
+            read_ahead_bytes: axes.read_ahead_bytes,
+            request_max_bytes: axes.request_max_bytes,
+            unflushed: axes.write_cache == Some(WriteCache::Unflushed),
+            format: file_system.map(format_of).transpose()?,
+            image: file_system.map(image_of).transpose()?.flatten(),
         };
-        let task = task(plan, group, configuration, (seed, data_seed))?;
+        let task = task(plan, group, &cell.record, (seed, data_seed))?;
         let target = if setup.format.is_some() { "$DISK" } else { setup.device() };
         let mut words = vec![escape::shell(guest::setup::program(&worker.program)?)];
         words.extend(worker.arguments.iter().map(|word| escape::shell(word)));
@@ -195,15 +143,15 @@ impl Job {
         let script = setup.job(&work)?;
         Ok(Job {
             disks,
-            settings: settings.clone(),
+            serving,
             script,
             setup,
-            memory_bytes: size(MEMORY)?.unwrap_or(MEMORY_BYTES),
-            queue_depth: setting(QUEUE_DEPTH).and_then(|text| text.parse().ok()),
-            write_cache: setting(WRITE_CACHE) != Some(OFF),
+            memory_bytes: axes.guest_memory_bytes(),
+            queue_depth: axes.queue_depth,
+            write_cache: axes.write_cache != Some(WriteCache::Off),
             copies,
             seed,
-            flags: clock_flags(plan, group, configuration)?,
+            flags: clock_flags(plan, group, &cell.record)?,
         })
     }
 
@@ -215,13 +163,11 @@ impl Job {
         let guard = Guard::new(Consent::default());
         // Arrays are made before the guest's time begins.
         let reactor = Reactor::virtual_clock();
-        let none = BTreeMap::new();
-        let settings = if self.setup.md.is_some() { &none } else { &self.settings };
         // The same drives, whether they are disks of the guest's or members of one.
         let models = Models::default();
         let open = |node: &Node| {
-            let opened =
-                cell::open(node, settings, &guard, self.seed, Some(&reactor), Some(&models))?;
+            let (serving, reactor) = (&self.serving, Some(&reactor));
+            let opened = cell::open(node, serving, &guard, self.seed, reactor, Some(&models))?;
             if self.setup.md.is_none() && self.setup.state != State::Whole {
                 opened.degrade(self.setup.state == State::Rebuilding, self.seed)?;
             }
@@ -345,6 +291,20 @@ fn clock_flags(
         .collect())
 }
 
+/// The file system of a configuration as a guest makes and mounts it.
+fn format_of(file_system: &CellFileSystem) -> Result<Format, Error> {
+    let (kind, own) = (&file_system.kind, file_system.own_make_options());
+    guest_format(kind, own, file_system.options_to_mount())
+}
+
+/// The image that carries it, and what that is in; nothing where it is on the disk itself.
+fn image_of(file_system: &CellFileSystem) -> Result<Option<(Image, Format)>, Error> {
+    let Some(nested) = &file_system.nested else { return Ok(None) };
+    let options = nested.options_to_mount(file_system.policy);
+    let outer = guest_format(&nested.outer, Some(nested.own_make_options()), options)?;
+    Ok(Some((nested.image, outer)))
+}
+
 /// A file system as a guest makes and mounts it.
 ///
 /// # Errors
@@ -359,51 +319,6 @@ pub fn guest_format(
     let own = kind.make_words(make_options.unwrap_or_default())?;
     let make = fixed.chain(own).collect();
     Ok(Format { make, kind: kind.kind().to_owned(), mount_options })
-}
-
-/// The stack of a guest's configuration on modelled disks that are no larger than its settings say.
-///
-/// # Errors
-/// What is no size.
-pub(crate) fn sized(node: &Node, settings: &BTreeMap<String, String>) -> Result<Node, Error> {
-    let said = settings.get(DISK_SIZE).map(|text| stacks::parse_size(text)).transpose();
-    let said = said.map_err(|text| Error::usage(format!("{DISK_SIZE}: {text}")))?;
-    Ok(said.map_or_else(|| node.clone(), |bytes| no_larger(node.clone(), bytes)))
-}
-
-/// The same stack on modelled disks of which no more than so many bytes are used.
-fn no_larger(node: Node, bytes: u64) -> Node {
-    match node {
-        Node::Layer { name, options, children } => {
-            let children = children.into_iter().map(|child| no_larger(child, bytes)).collect();
-            Node::Layer { name, options, children }
-        }
-        leaf @ Node::Leaf { .. } if is_model(&leaf, "size") => {
-            leaf.with("size", stacks::size_text(bytes))
-        }
-        node => node,
-    }
-}
-
-/// Whether it is a modelled disk of which nothing is said about an option.
-fn is_model(leaf: &Node, option: &str) -> bool {
-    matches!(leaf, Node::Leaf { scheme, options, .. }
-        if scheme == "model" && !options.iter().any(|(name, _)| name == option))
-}
-
-/// The array of the guest's own md, as a configuration's axes say.
-pub(super) fn md_text(settings: &BTreeMap<String, String>) -> String {
-    let mut text = settings.get(LEVEL).cloned().unwrap_or_default();
-    for axis in [CHUNK, LAYOUT] {
-        if let Some(value) = settings.get(axis) {
-            text += &format!(" {axis}={value}");
-        }
-    }
-    match settings.get(CONSISTENCY) {
-        Some(consistency) if consistency == WITH_BITMAP => text + " bitmap=internal",
-        Some(consistency) if consistency == WITH_PPL => format!("{text} {WITH_LOG}"),
-        _ => text,
-    }
 }
 
 fn task(
@@ -462,7 +377,7 @@ pub fn work(
     // The disks are looked at from outside, and a guest's processor takes no time.
     let mut meter = TargetMeter::machine_only().without_machine();
     let mut teller = Teller { lines, begin: 0, returned: None, failed: None };
-    let processor = processor::of(&configuration.settings).map_err(Error::usage)?;
+    let processor = Axes::read(&configuration.settings)?.processor.value().copied();
     let device = if target.is_dir() { None } else { Some(Files::device(target)?) };
     let device = device.map(|device| processor::under(device, processor));
     let files = FilesOnProcessor(processor);

@@ -6,8 +6,9 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use results::{Configuration, Plan};
+use results::Plan;
 
+use crate::cell::Cell;
 use crate::plan::suite;
 
 /// Where the plan says nothing: so long, and so many times what is planned for it besides.
@@ -17,11 +18,11 @@ const TIMES_PLANNED: u32 = 10;
 const LOOK: Duration = Duration::from_millis(100);
 
 /// How long these workloads of a configuration may take together.
-pub(super) fn limit_of(plan: &Plan, group: &[usize], configuration: &Configuration) -> Duration {
+pub(super) fn limit_of(plan: &Plan, group: &[usize], cell: &Cell) -> Duration {
     let said = plan.schedule.limit_seconds.map(Duration::from_secs_f64);
     said.unwrap_or_else(|| {
         let planned =
-            |workload: &usize| suite::planned_time(plan, &plan.workloads[*workload], configuration);
+            |workload: &usize| suite::planned_time(plan, &plan.workloads[*workload], cell);
         LIMIT + group.iter().map(planned).sum::<Duration>() * TIMES_PLANNED
     })
 }

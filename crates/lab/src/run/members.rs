@@ -10,10 +10,9 @@ use reactor::derive_seed;
 use results::{OneDisk, Plan, SharedDisk, course};
 
 use super::fill::fill;
-use crate::cell::CellSettings;
-use crate::plan::axes::MEMBERS as AXIS;
-use crate::plan::{Leaf, MadeFile, leaves};
-use crate::{order, stacks};
+use crate::cell::Cell;
+use crate::order;
+use crate::stacks::{Leaf, MadeFile, leaves};
 use host::Error;
 use host::facts;
 use host::guard::{Access, Guard};
@@ -27,10 +26,10 @@ pub(super) struct Members {
 }
 
 impl Members {
-    pub(super) fn of(plan: &Plan) -> Result<Members, Error> {
+    pub(super) fn of(cells: &[Cell]) -> Result<Members, Error> {
         let mut members = Members::default();
-        for configuration in &plan.configurations {
-            for leaf in leaves(&stacks::parse(&configuration.stack)?)? {
+        for cell in cells {
+            for leaf in leaves(&cell.stack)? {
                 match leaf {
                     Leaf::Made(file) if !members.made.contains(&file) => members.made.push(file),
                     Leaf::Existing { path, .. } if !members.existing.contains(&path) => {
@@ -50,23 +49,25 @@ impl Members {
 
     /// The arrays that a run of the plan makes of files and devices that were there before: each
     /// visit makes its own, by its seed.
-    pub(super) fn own_arrays(&self, plan: &Plan) -> Result<HashSet<[u8; 16]>, Error> {
+    pub(super) fn own_arrays(
+        &self,
+        plan: &Plan,
+        cells: &[Cell],
+    ) -> Result<HashSet<[u8; 16]>, Error> {
         let mut own = HashSet::new();
         if self.existing.is_empty() {
             return Ok(own);
         }
         let [.., last_look] = course::LOOKS;
-        for configuration in &plan.configurations {
-            let node = stacks::parse(&configuration.stack)?;
-            let new_array = CellSettings::of(&configuration.settings)?.new_array;
-            let Some((new_array, layer)) = new_array.zip(serve::array_with_metadata(&node)) else {
-                continue;
-            };
+        for cell in cells {
+            let new_array = cell.serving.new_array.as_ref();
+            let layer = serve::array_with_metadata(&cell.stack);
+            let Some((new_array, layer)) = new_array.zip(layer) else { continue };
             let visits = (0..plan.blocks.max(last_look) + course::RACE_BLOCKS_MIN)
-                .map(|block| order::visit_seed(plan, configuration, block));
+                .map(|block| order::visit_seed(plan, &cell.record, block));
             // The first is that with which it is tried whether the stack can be opened.
             for seed in std::iter::once(0).chain(visits) {
-                own.insert(serve::new_array_uuid(&new_array, layer, seed)?);
+                own.insert(serve::new_array_uuid(new_array, layer, seed)?);
             }
         }
         Ok(own)
@@ -83,12 +84,12 @@ impl Members {
     }
 
     /// Configurations of several members that all lie on one disk.
-    pub(super) fn on_one_disk(plan: &Plan, own: &Path) -> Result<Vec<OneDisk>, Error> {
+    pub(super) fn on_one_disk(cells: &[Cell], own: &Path) -> Result<Vec<OneDisk>, Error> {
         let mut found = Vec::new();
-        for configuration in &plan.configurations {
+        for cell in cells {
             let mut paths = BTreeSet::new();
             let mut elsewhere = false;
-            for leaf in leaves(&stacks::parse(&configuration.stack)?)? {
+            for leaf in leaves(&cell.stack)? {
                 match leaf {
                     Leaf::Made(file) => drop(paths.insert(file.path(own))),
                     Leaf::Existing { path, .. } => drop(paths.insert(path)),
@@ -100,19 +101,19 @@ impl Members {
             if let (false, true, 1, Some(Some(on))) =
                 (elsewhere, paths.len() > 1, disks.len(), disks.into_iter().next())
             {
-                found.push(OneDisk { configuration: configuration.id.clone(), on });
+                found.push(OneDisk { configuration: cell.record.id.clone(), on });
             }
         }
         Ok(found)
     }
 
     /// Disks that several sets of members lie on.
-    pub(super) fn shared_disks(plan: &Plan, own: &Path) -> Result<Vec<SharedDisk>, Error> {
+    pub(super) fn shared_disks(cells: &[Cell], own: &Path) -> Result<Vec<SharedDisk>, Error> {
         let mut sets_of: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         let mut known: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
-        for configuration in &plan.configurations {
-            let Some(set) = configuration.settings.get(AXIS) else { continue };
-            for leaf in leaves(&stacks::parse(&configuration.stack)?)? {
+        for cell in cells {
+            let Some(set) = &cell.axes.members else { continue };
+            for leaf in leaves(&cell.stack)? {
                 let path = match leaf {
                     Leaf::Made(file) => file.path(own),
                     Leaf::Existing { path, .. } => path,

@@ -40,6 +40,7 @@ use std::time::Duration;
 use results::course::{self, Course, Step};
 use results::{Configuration, Doubt, Plan, Run, SharedDisk, Trial};
 
+use crate::cell::Cell;
 use crate::estimate::TimeLeft;
 use crate::plan::{Resolved, terms};
 use crate::pull::Program;
@@ -182,7 +183,8 @@ pub fn start(
         }
         shard.check(plan)?;
     }
-    let members = Members::of(plan)?;
+    let cells = Cell::all(plan)?;
+    let members = Members::of(&cells)?;
     let folder = options.output.clone().unwrap_or_else(|| folder::by_default(&plan.name));
     let folder = std::path::absolute(&folder)
         .map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
@@ -200,8 +202,8 @@ pub fn start(
         }
         let own = folder.join(MEMBERS);
         let mut host = facts::facts(&members.storage(&own));
-        host.one_disk = Members::on_one_disk(plan, &own)?;
-        host.shared_disks = Members::shared_disks(plan, &own)?;
+        host.one_disk = Members::on_one_disk(&cells, &own)?;
+        host.shared_disks = Members::shared_disks(&cells, &own)?;
         for SharedDisk { sets, disk } in &host.shared_disks {
             observer.note(&format!(
                 "the members of {} lie on the same disk, {disk}: what tells them apart is not their \
@@ -221,12 +223,19 @@ pub fn start(
             folder::write_whole(&folder, SHARD, &folder::json(&Part::here(shard)))?;
         }
         folder::write_plan(&folder, resolved.text.as_bytes(), plan)?;
-        let mut execution =
-            Execution::new(plan, &folder, &guard, record, (Vec::new(), steps), host.started, stop)
-                .of_shard(options.shard)
-                .serving_with(options.serve_with.as_ref())
-                .working_with(options.worker.as_ref())
-                .pulling_with(options.puller.as_ref());
+        let mut execution = Execution::new(
+            (plan, &cells),
+            &folder,
+            &guard,
+            record,
+            (Vec::new(), steps),
+            host.started,
+            stop,
+        )
+        .of_shard(options.shard)
+        .serving_with(options.serve_with.as_ref())
+        .working_with(options.worker.as_ref())
+        .pulling_with(options.puller.as_ref());
         let ended = execution.run(&members, observer);
         recorded = execution.finished();
         ended
@@ -331,10 +340,12 @@ pub fn resume(
         folder::add_note(&folder, &note)?;
         observer.note(&note);
     }
-    let members = Members::of(&plan)?;
+    let cells = Cell::all(&plan)?;
+    let members = Members::of(&cells)?;
     // What a killed run has left on its members, it had the consent for.
-    let guard =
-        Guard::new(options.consent.clone()).protecting(&folder).owning(members.own_arrays(&plan)?);
+    let guard = Guard::new(options.consent.clone())
+        .protecting(&folder)
+        .owning(members.own_arrays(&plan, &cells)?);
     members.check(&guard)?;
     guard.refuse_stray_consent()?;
     crate::plan::room(&plan, &folder)?;
@@ -356,11 +367,12 @@ pub fn resume(
             folder.display()
         )));
     }
-    let mut execution = Execution::new(&plan, &folder, &guard, record, found, before.started, stop)
-        .of_shard(shard)
-        .serving_with(options.serve_with.as_ref())
-        .working_with(options.worker.as_ref())
-        .pulling_with(options.puller.as_ref());
+    let mut execution =
+        Execution::new((&plan, &cells), &folder, &guard, record, found, before.started, stop)
+            .of_shard(shard)
+            .serving_with(options.serve_with.as_ref())
+            .working_with(options.worker.as_ref())
+            .pulling_with(options.puller.as_ref());
     if !changes.is_empty() {
         let text =
             format!("the machine had changed when the run was resumed: {}", changes.join("; "));

@@ -9,13 +9,11 @@ use export::RemovalPolicy;
 use host::Error;
 use pull::{Extent, WORKS};
 use results::safety::Tally;
-use results::{Configuration, Plan, Workload};
+use results::{Plan, Workload};
 
-use super::attached::Wanted;
 use super::execute::Found;
-use super::in_guest;
-use crate::cell::CellSettings;
-use crate::plan::axes::{ARRAY, DISK_SIZE, MD, MEMORY, OFF, STATE, UNFLUSHED, WRITE_CACHE};
+use crate::cell::Cell;
+use crate::cell::values::WriteCache;
 use crate::plan::suite;
 use crate::pull::{Behaviour, DriveLeaf, Happening, Options, Outcome, Starter, leaves};
 use crate::{order, stacks};
@@ -34,13 +32,14 @@ const FAILING: &str = "failing";
 pub(super) fn options(
     plan: &Plan,
     workload: &Workload,
-    configuration: &Configuration,
+    cell: &Cell,
     block: u32,
     folder: &Path,
 ) -> Result<Options, Error> {
+    let (configuration, axes) = (&cell.record, &cell.axes);
     let settings = suite::settings(plan, workload, configuration)?;
     let row = suite::row(workload);
-    let Some(wanted) = Wanted::of(configuration)? else {
+    let Some(file_system) = &cell.file_system else {
         return Err(Error::usage("a pull test needs a file system"));
     };
     let name = row.strip_prefix(rows::ROW).unwrap_or(row);
@@ -48,16 +47,11 @@ pub(super) fn options(
         return Err(Error::usage(format!("no work is called `{name}`")));
     };
     let is_in_guest = configuration.is_in_guest();
-    let setting = |axis: &str| configuration.settings.get(axis).map(String::as_str);
-    let of_axis = |axis: &str| setting(axis).map(stacks::parse_size).transpose();
-    let of_axis =
-        |axis: &str| of_axis(axis).map_err(|text| Error::usage(format!("{axis}: {text}")));
     let behaviour = behaviour(&settings)?;
     if behaviour == Behaviour::Model && !is_in_guest {
         return Err(Error::usage("device = \"model\": drives are modelled in guests only"));
     }
-    let state = setting(STATE).map_or(Ok(guest::State::default()), str::parse);
-    let most = settings.bytes("drive_size").min(of_axis(DISK_SIZE)?.unwrap_or(u64::MAX));
+    let most = settings.bytes("drive_size").min(axes.disk_bytes.unwrap_or(u64::MAX));
     let mut drive = |scheme: &str, leaf: &Node| {
         let bytes = stacks::dry(leaf, None)?.size_bytes.min(most);
         let bytes = bytes - bytes % DRIVE_UNIT;
@@ -66,8 +60,7 @@ pub(super) fn options(
             _ => DriveLeaf::of_size(bytes, is_in_guest),
         }
     };
-    let drives = leaves(&stacks::parse(&configuration.stack)?, &mut drive)?;
-    let cell = CellSettings::of(&configuration.settings)?;
+    let drives = leaves(&cell.stack, &mut drive)?;
     let (steps, spread) = rows::extent(&settings, row);
     let count = |name: &str| u32::try_from(settings.count(name)).unwrap_or(u32::MAX);
     let size = |name: &str| stacks::parse_size(settings.text(name)).map_err(Error::usage);
@@ -76,23 +69,20 @@ pub(super) fn options(
         stack: drives.stack,
         drive_bytes: drives.drive_bytes,
         drive_models: drives.drive_models,
-        md: (setting(ARRAY) == Some(MD)).then(|| in_guest::md_text(&configuration.settings)),
+        md: axes.md_text(),
         starter: Starter::Same,
-        state: state.map_err(|text| Error::usage(format!("{STATE}: {text}")))?,
-        unflushed: setting(WRITE_CACHE) == Some(UNFLUSHED),
-        guest_memory_bytes: match is_in_guest {
-            true => Some(of_axis(MEMORY)?.unwrap_or(in_guest::MEMORY_BYTES)),
-            false => None,
-        },
-        new_array: cell.new_array,
-        upkeep: cell.upkeep,
-        file_system: wanted.file_system,
-        make_options: wanted.own_make_options(),
-        mount_options: serve::mount_options(wanted.policy, false, wanted.mount_options),
+        state: axes.state.unwrap_or_default(),
+        unflushed: axes.write_cache == Some(WriteCache::Unflushed),
+        guest_memory_bytes: is_in_guest.then(|| axes.guest_memory_bytes()),
+        new_array: cell.serving.new_array.clone(),
+        upkeep: cell.serving.upkeep,
+        file_system: file_system.kind,
+        make_options: file_system.own_make_options().map(str::to_owned),
+        mount_options: file_system.options_to_mount(),
         // A disk whose cache Linux may not use writes each block durably.
-        removal: match setting(WRITE_CACHE) {
-            Some(OFF) => RemovalPolicy::Quick,
-            _ => wanted.policy,
+        removal: match axes.write_cache {
+            Some(WriteCache::Off) => RemovalPolicy::Quick,
+            _ => file_system.policy,
         },
         work,
         extent: Extent {

@@ -23,9 +23,9 @@ use super::attached::Attached;
 use super::audited;
 use super::execute::{Broken, Execution, Found, Visit};
 use super::limit;
+use crate::Observer;
 use crate::audit::TargetMeter;
 use crate::plan::suite;
-use crate::{Observer, stacks};
 
 /// What a suite is run on, and what its members say of themselves.
 pub(super) enum Ground<'a> {
@@ -154,24 +154,24 @@ pub(super) fn run(
     let missing = execution.missing(visit, group);
     let Some(first) = missing.first() else { return Ok(()) };
     let workload = &execution.plan().workloads[*first];
-    let clock = visit.configuration.clock;
+    let clock = visit.cell.record.clock;
     let its = suite::suite_of(workload)?;
-    let settings = suite::settings(execution.plan(), workload, visit.configuration)?;
+    let settings = suite::settings(execution.plan(), workload, &visit.cell.record)?;
     // Where later rows need what earlier ones left, all of them are run.
     let only = (its.rows == Rows::Alone).then(|| {
         let row = |workload: &usize| suite::row(&execution.plan().workloads[*workload]).to_owned();
         missing.iter().map(row).collect()
     });
     let (seed, data_seed) = execution.seeds(visit);
-    let node = stacks::parse(&visit.configuration.stack)?;
+    let node = &visit.cell.stack;
     let mut machine = match ground {
-        Ground::Device(stack) => TargetMeter::stack(&node, stack),
+        Ground::Device(stack) => TargetMeter::stack(node, stack),
         Ground::Folder(_) => TargetMeter::machine_only(),
     };
     if clock == Clock::Virtual {
         machine = machine.without_machine();
     }
-    let mut meter = CellMeter { machine, ground, node: &node };
+    let mut meter = CellMeter { machine, ground, node };
     let folder = match ground {
         Ground::Device(_) => None,
         Ground::Folder(attached) => Some(attached.folder().to_owned()),
@@ -182,7 +182,7 @@ pub(super) fn run(
         (Ground::Folder(_), None) => unreachable!("a folder was found above"),
     };
     let stop = execution.stop();
-    let limit = limit::limit_of(execution.plan(), group, visit.configuration);
+    let limit = limit::limit_of(execution.plan(), group, visit.cell);
     let ticker = Ticker::new();
     execution.preparing();
     let mut recorder = Recorder {
@@ -276,7 +276,7 @@ impl SuiteObserver for Recorder<'_, '_, '_> {
         let Some(workload) = self.workload(&row.phase).filter(|_| self.broken.is_none()) else {
             return;
         };
-        let modelled = self.visit.configuration.clock == Clock::Virtual;
+        let modelled = self.visit.cell.record.clock == Clock::Virtual;
         let mut found = found_of(row, modelled);
         found.flags.splice(..0, self.notes.iter().cloned());
         if matches!(row.result, RowResult::Measured(_)) {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use results::{Configuration, MemberTraffic, Plan};
+use results::{MemberTraffic, Plan};
 
+use crate::cell::Cell;
 use crate::plan::suite;
-use crate::stacks;
 
 /// The groups of rows that were prepared for a trial: all with the first of a visit, its own where
 /// configurations take turns row by row.
@@ -21,14 +21,13 @@ pub(super) fn prepared_for(plan: &Plan, workload: usize, first: bool) -> Vec<Vec
 pub(super) fn add_written(
     written: &mut BTreeMap<String, u64>,
     plan: &Plan,
-    configuration: &Configuration,
+    cell: &Cell,
     members: &[MemberTraffic],
     groups: &[Vec<usize>],
 ) {
-    let Ok(node) = stacks::parse(&configuration.stack) else { return };
-    let leaves: Vec<String> = node.leaves().iter().map(ToString::to_string).collect();
-    let prepared: u64 = match (!groups.is_empty()).then(|| stacks::dry_of(configuration)) {
-        Some(Ok(info)) => suite::visit_bytes(plan, groups, configuration, info.size_bytes),
+    let leaves: Vec<String> = cell.stack.leaves().iter().map(ToString::to_string).collect();
+    let prepared: u64 = match (!groups.is_empty()).then(|| cell.dry()) {
+        Some(Ok(info)) => suite::visit_bytes(plan, groups, cell, info.size_bytes),
         _ => 0,
     };
     let share = prepared / leaves.len().max(1) as u64;

@@ -255,7 +255,7 @@ fn the_starter_names_every_axis() {
         let line = format!("{axis} = ");
         starter().lines().any(|text| text.trim_start_matches("# ").starts_with(&line))
     };
-    for axis in axes::AXES.iter().copied().chain(["depth", "workload.chunk"]) {
+    for axis in names::AXES.iter().copied().chain(["depth", "workload.chunk"]) {
         assert!(names(axis), "{axis}");
     }
     let (head, rest) = starter().split_once("# [caches]").unwrap();
@@ -282,7 +282,7 @@ fn the_starter_names_every_axis() {
     let guests = resolve("starter.toml", &in_guest, &[]).unwrap().plan;
     assert!(guests.configurations.iter().all(|one| one.clock == Clock::Virtual));
     let all = plan.configurations.iter().chain(&guests.configurations);
-    for axis in axes::AXES {
+    for axis in names::AXES {
         assert!(all.clone().any(|one| one.settings.contains_key(axis)), "{axis}");
     }
 }
@@ -1017,11 +1017,11 @@ fn a_plan_in_guests_takes_about_what_it_took() {
         let path = format!("{}/../../plans/{name}.toml", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(&path).unwrap();
         let plan = resolve(&path, &text, &[setting.to_owned()]).unwrap().plan;
-        let of = |configuration| {
-            let trial = |workload| suite::guest_processor_seconds(&plan, workload, configuration);
+        let of = |cell: &Cell| {
+            let trial = |workload| suite::guest_processor_seconds(&plan, workload, cell);
             plan.workloads.iter().map(trial).sum::<f64>()
         };
-        let block: f64 = plan.configurations.iter().map(of).sum();
+        let block: f64 = Cell::all(&plan).unwrap().iter().map(of).sum();
         let ratio = block * f64::from(plan.blocks) / took_seconds;
         assert!((1.0 / 1.5..1.5).contains(&ratio), "{name} {setting}: {ratio:.2} of what it took");
         // And that is what is said, where they run side by side.
