@@ -36,7 +36,7 @@ use serve::Opened;
 use stack::Models;
 
 use super::audited;
-use super::execute::Found;
+use super::found::Found;
 use super::rows::{Files, found_of};
 use crate::audit::TargetMeter;
 use crate::cell::values::WriteCache;

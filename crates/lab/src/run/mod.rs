@@ -26,22 +26,25 @@ mod earlier;
 mod execute;
 mod fill;
 mod folder;
+mod found;
 pub(crate) mod in_guest;
 mod limit;
 mod members;
+mod methods;
+mod observer;
 mod pulled;
+mod resources;
 mod rows;
+mod visits;
 mod written;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use results::course::{self, Course, Step};
-use results::{Configuration, Doubt, Plan, Run, SharedDisk, Trial};
+use results::{Doubt, Plan, Run, SharedDisk, Trial};
 
 use crate::cell::Cell;
-use crate::estimate::TimeLeft;
 use crate::plan::{Resolved, terms};
 use crate::pull::Program;
 use crate::record::{self, Record};
@@ -56,9 +59,12 @@ pub(crate) use folder::{
 use host::guard::{Consent, Guard};
 use host::{Error, facts, journal};
 use members::Members;
+use resources::Resources;
 use serve::ServeWith;
+use visits::Visits;
 
 pub use in_guest::{Worker, guest_format, work};
+pub use observer::{Ended, Observer, Progress, Silent};
 
 /// What a run needs besides its plan.
 #[derive(Clone, Debug, Default)]
@@ -87,13 +93,16 @@ pub struct RunOptions {
     pub puller: Option<Program>,
 }
 
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// Every trial is there.
-    Complete,
-    /// It was asked to stop and can be resumed.
-    Interrupted,
+impl RunOptions {
+    /// What configurations are opened with.
+    fn resources<'a>(&'a self, folder: &'a Path, guard: &'a Guard) -> Resources<'a> {
+        Resources {
+            serve_with: self.serve_with.as_ref(),
+            worker: self.worker.as_ref(),
+            puller: self.puller.as_ref(),
+            ..Resources::new(folder, guard)
+        }
+    }
 }
 
 /// A run that ended without an error.
@@ -108,59 +117,6 @@ pub struct Outcome {
     /// What was measured, as it is in the folder.
     pub run: Run,
 }
-
-/// How far a run is.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress<'a> {
-    /// The block under way, from 1.
-    pub block: u32,
-    /// The configuration under way.
-    pub configuration: &'a Configuration,
-    /// Its place in the block, from 1.
-    pub visit: usize,
-    /// The workload under way.
-    pub workload: &'a str,
-    /// Blocks of the run, as far as it is known: the most, before a race is over.
-    pub blocks: u32,
-    /// Trials that are recorded.
-    pub finished: usize,
-    /// Trials of the run, as far as it is known.
-    pub trials: usize,
-    /// Time since this process began.
-    pub elapsed: Duration,
-    /// Time left.
-    pub left: TimeLeft,
-}
-
-/// What is told of a run as it goes on.
-pub trait Observer {
-    /// The run begins, or goes on with `finished` of at most `trials` trials there already.
-    fn begun(&mut self, folder: &Path, [finished, trials]: [usize; 2], left: TimeLeft) {
-        let _ = (folder, finished, trials, left);
-    }
-    /// A trial begins.
-    fn trial_begun(&mut self, plan: &Plan, progress: &Progress<'_>) {
-        let _ = (plan, progress);
-    }
-    /// A trial is recorded.
-    fn trial_recorded(&mut self, plan: &Plan, progress: &Progress<'_>, trial: &Trial) {
-        let _ = (plan, progress, trial);
-    }
-    /// Something was decided about the trials that follow.
-    fn decided(&mut self, plan: &Plan, step: &Step) {
-        let _ = (plan, step);
-    }
-    /// Something the user should know.
-    fn note(&mut self, text: &str) {
-        let _ = text;
-    }
-}
-
-/// Watches without a word.
-#[derive(Debug)]
-pub struct Silent;
-
-impl Observer for Silent {}
 
 /// Starts a run. `stop` ends it at the next chance in a state that can be resumed.
 ///
@@ -223,19 +179,10 @@ pub fn start(
             folder::write_whole(&folder, SHARD, &folder::json(&Part::here(shard)))?;
         }
         folder::write_plan(&folder, resolved.text.as_bytes(), plan)?;
-        let mut execution = Execution::new(
-            (plan, &cells),
-            &folder,
-            &guard,
-            record,
-            (Vec::new(), steps),
-            host.started,
-            stop,
-        )
-        .of_shard(options.shard)
-        .serving_with(options.serve_with.as_ref())
-        .working_with(options.worker.as_ref())
-        .pulling_with(options.puller.as_ref());
+        let found = (Vec::new(), steps);
+        let visits = Visits::new((plan, &cells), &folder, record, found, host.started, stop)
+            .of_shard(options.shard);
+        let mut execution = Execution::new(visits, options.resources(&folder, &guard));
         let ended = execution.run(&members, observer);
         recorded = execution.finished();
         ended
@@ -367,19 +314,16 @@ pub fn resume(
             folder.display()
         )));
     }
-    let mut execution =
-        Execution::new((&plan, &cells), &folder, &guard, record, found, before.started, stop)
-            .of_shard(shard)
-            .serving_with(options.serve_with.as_ref())
-            .working_with(options.worker.as_ref())
-            .pulling_with(options.puller.as_ref());
+    let mut visits =
+        Visits::new((&plan, &cells), &folder, record, found, before.started, stop).of_shard(shard);
     if !changes.is_empty() {
         let text =
             format!("the machine had changed when the run was resumed: {}", changes.join("; "));
         folder::add_note(&folder, &text)?;
         observer.note(&text);
-        execution.flag_all(Doubt::MachineChanged { changes });
+        visits.flag_all(Doubt::MachineChanged { changes });
     }
+    let mut execution = Execution::new(visits, options.resources(&folder, &guard));
     let ended = execution.run(&members, observer);
     drop(execution);
     outcome(&folder, ended)

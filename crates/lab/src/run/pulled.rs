@@ -11,7 +11,7 @@ use pull::{Extent, WORKS};
 use results::safety::Tally;
 use results::{Plan, Workload};
 
-use super::execute::Found;
+use super::found::Found;
 use crate::cell::Cell;
 use crate::cell::values::WriteCache;
 use crate::plan::suite;

@@ -21,25 +21,26 @@ use stack::{BuildContext, OpenFiles, Stack};
 
 use super::attached::Attached;
 use super::audited;
-use super::execute::{Broken, Execution, Found, Visit};
+use super::found::{Broken, Found};
 use super::limit;
-use crate::Observer;
+use super::observer::Observer;
+use super::visits::{Visit, Visits};
 use crate::audit::TargetMeter;
 use crate::plan::suite;
 
 /// What a suite is run on, and what its members say of themselves.
-pub(super) enum Ground<'a> {
+pub(super) enum OpenedTarget<'a> {
     /// The device of a stack.
     Device(&'a Stack),
     /// The folder of a mounted file system.
     Folder(&'a Attached),
 }
 
-impl Ground<'_> {
+impl OpenedTarget<'_> {
     /// What each member moved until now.
     fn members(&self) -> Vec<MemberTraffic> {
         match self {
-            Ground::Device(stack) => stack
+            OpenedTarget::Device(stack) => stack
                 .members
                 .iter()
                 .map(|member| member.counters.read())
@@ -48,7 +49,7 @@ impl Ground<'_> {
                     written_bytes: moved.written_bytes,
                 })
                 .collect(),
-            Ground::Folder(attached) => {
+            OpenedTarget::Folder(attached) => {
                 attached.moved().map(|(members, _)| members).unwrap_or_default()
             }
         }
@@ -58,14 +59,14 @@ impl Ground<'_> {
 /// Reads the machine here and the members where they are served.
 struct CellMeter<'a> {
     machine: TargetMeter,
-    ground: &'a Ground<'a>,
+    opened: &'a OpenedTarget<'a>,
     node: &'a Node,
 }
 
 impl Meter for CellMeter<'_> {
     fn read(&mut self) -> Reading {
         let reading = self.machine.read();
-        let Ground::Folder(attached) = self.ground else { return reading };
+        let OpenedTarget::Folder(attached) = self.opened else { return reading };
         // A server that has died is found out by whatever is written next; here nothing is known
         // then.
         let Ok((members, cpu)) = attached.moved() else {
@@ -143,53 +144,53 @@ impl Device for Whole {
 
 /// Runs one suite in a visit.
 pub(super) fn run(
-    execution: &mut Execution<'_>,
+    visits: &mut Visits<'_>,
     visit: &Visit<'_>,
     group: &[usize],
-    ground: &Ground<'_>,
+    opened: &OpenedTarget<'_>,
     notes: &[Doubt],
     reactor: &Reactor,
     observer: &mut dyn Observer,
 ) -> Result<(), Broken> {
-    let missing = execution.missing(visit, group);
+    let missing = visits.missing(visit, group);
     let Some(first) = missing.first() else { return Ok(()) };
-    let workload = &execution.plan().workloads[*first];
+    let workload = &visits.plan().workloads[*first];
     let clock = visit.cell.record.clock;
     let its = suite::suite_of(workload)?;
-    let settings = suite::settings(execution.plan(), workload, &visit.cell.record)?;
+    let settings = suite::settings(visits.plan(), workload, &visit.cell.record)?;
     // Where later rows need what earlier ones left, all of them are run.
     let only = (its.rows == Rows::Alone).then(|| {
-        let row = |workload: &usize| suite::row(&execution.plan().workloads[*workload]).to_owned();
+        let row = |workload: &usize| suite::row(&visits.plan().workloads[*workload]).to_owned();
         missing.iter().map(row).collect()
     });
-    let (seed, data_seed) = execution.seeds(visit);
+    let (seed, data_seed) = visits.seeds(visit);
     let node = &visit.cell.stack;
-    let mut machine = match ground {
-        Ground::Device(stack) => TargetMeter::stack(node, stack),
-        Ground::Folder(_) => TargetMeter::machine_only(),
+    let mut machine = match opened {
+        OpenedTarget::Device(stack) => TargetMeter::stack(node, stack),
+        OpenedTarget::Folder(_) => TargetMeter::machine_only(),
     };
     if clock == Clock::Virtual {
         machine = machine.without_machine();
     }
-    let mut meter = CellMeter { machine, ground, node };
-    let folder = match ground {
-        Ground::Device(_) => None,
-        Ground::Folder(attached) => Some(attached.folder().to_owned()),
+    let mut meter = CellMeter { machine, opened, node };
+    let folder = match opened {
+        OpenedTarget::Device(_) => None,
+        OpenedTarget::Folder(attached) => Some(attached.folder().to_owned()),
     };
-    let target = match (ground, &folder) {
+    let target = match (opened, &folder) {
         (_, Some(folder)) => Target::Folder(folder),
-        (Ground::Device(stack), None) => Target::Device(&*stack.device),
-        (Ground::Folder(_), None) => unreachable!("a folder was found above"),
+        (OpenedTarget::Device(stack), None) => Target::Device(&*stack.device),
+        (OpenedTarget::Folder(_), None) => unreachable!("a folder was found above"),
     };
-    let stop = execution.stop();
-    let limit = limit::limit_of(execution.plan(), group, visit.cell);
+    let stop = visits.stop();
+    let limit = limit::limit_of(visits.plan(), group, visit.cell);
     let ticker = Ticker::new();
-    execution.preparing();
+    visits.preparing();
     let mut recorder = Recorder {
-        execution,
+        visits,
         visit,
         group,
-        ground,
+        opened,
         notes,
         observer,
         before: Vec::new(),
@@ -204,22 +205,22 @@ pub(super) fn run(
         (session.seed, session.data_seed) = (seed, data_seed);
         (its.run)(target, &settings, &mut session)
     });
-    let Recorder { execution, observer, rows, broken, .. } = recorder;
+    let Recorder { visits, observer, rows, broken, .. } = recorder;
     if let Some(broken) = broken {
         return Err(broken);
     }
     // Rows that a suite runs several times are whole only now.
     for (workload, found) in rows {
-        execution.trial_found(visit, workload, median(&found), observer)?;
+        visits.trial_found(visit, workload, median(&found), observer)?;
     }
     match result {
         // Whatever it made of that.
-        _ if is_over => execution.skip(visit, group, &limit::over(limit), observer),
-        Err(error) if cannot(&error) => execution.skip(visit, group, &error.to_string(), observer),
+        _ if is_over => visits.skip(visit, group, &limit::over(limit), observer),
+        Err(error) if cannot(&error) => visits.skip(visit, group, &error.to_string(), observer),
         Err(error) => Err(error.into()),
         Ok(()) if stop.load(std::sync::atomic::Ordering::Relaxed) => Err(Broken::Stopped),
-        Ok(()) if execution.is_spent() => Ok(()),
-        Ok(()) => execution.skip(visit, group, "the suite gave no such row", observer),
+        Ok(()) if visits.is_spent() => Ok(()),
+        Ok(()) => visits.skip(visit, group, "the suite gave no such row", observer),
     }
 }
 
@@ -233,10 +234,10 @@ fn cannot(error: &Error) -> bool {
 
 /// Records rows as they come.
 struct Recorder<'a, 'b, 'c> {
-    execution: &'a mut Execution<'b>,
+    visits: &'a mut Visits<'b>,
     visit: &'a Visit<'c>,
     group: &'a [usize],
-    ground: &'a Ground<'a>,
+    opened: &'a OpenedTarget<'a>,
     notes: &'a [Doubt],
     observer: &'a mut dyn Observer,
     before: Vec<MemberTraffic>,
@@ -250,26 +251,26 @@ struct Recorder<'a, 'b, 'c> {
 
 impl Recorder<'_, '_, '_> {
     fn workload(&self, phase: &str) -> Option<usize> {
-        let missing = self.execution.missing(self.visit, self.group);
+        let missing = self.visits.missing(self.visit, self.group);
         missing
             .into_iter()
-            .find(|workload| suite::row(&self.execution.plan().workloads[*workload]) == phase)
+            .find(|workload| suite::row(&self.visits.plan().workloads[*workload]) == phase)
     }
 }
 
 impl SuiteObserver for Recorder<'_, '_, '_> {
     fn begun(&mut self, phase: &Phase, _: u32) {
-        self.before = self.ground.members();
+        self.before = self.opened.members();
         if !std::mem::replace(&mut self.prepared, true) {
-            self.execution.prepared(self.visit);
+            self.visits.prepared(self.visit);
         }
         if let Some(workload) = self.workload(&phase.name) {
-            self.execution.tell(self.visit, workload, self.observer);
+            self.visits.tell(self.visit, workload, self.observer);
         }
     }
 
     fn wants_no_more(&self) -> bool {
-        self.broken.is_some() || self.execution.is_spent()
+        self.broken.is_some() || self.visits.is_spent()
     }
 
     fn finished(&mut self, row: &Row) {
@@ -280,7 +281,7 @@ impl SuiteObserver for Recorder<'_, '_, '_> {
         let mut found = found_of(row, modelled);
         found.flags.splice(..0, self.notes.iter().cloned());
         if matches!(row.result, RowResult::Measured(_)) {
-            found.members = self.ground.members();
+            found.members = self.opened.members();
             // Further rows of the same work have none of it.
             let before = std::mem::replace(&mut self.before, found.members.clone());
             for (after, before) in found.members.iter_mut().zip(&before) {
@@ -288,11 +289,10 @@ impl SuiteObserver for Recorder<'_, '_, '_> {
                 after.written_bytes -= before.written_bytes.min(after.written_bytes);
             }
         }
-        if self.execution.runs_of(self.visit, workload) > 1 {
+        if self.visits.runs_of(self.visit, workload) > 1 {
             self.rows.entry(workload).or_default().push(found);
         } else {
-            self.broken =
-                self.execution.trial_found(self.visit, workload, found, self.observer).err();
+            self.broken = self.visits.trial_found(self.visit, workload, found, self.observer).err();
         }
     }
 }

@@ -1,0 +1,27 @@
+//! What came of a workload, before it is a trial.
+
+use std::collections::BTreeMap;
+
+use host::Error;
+use results::{Doubt, MemberTraffic};
+
+/// What came of a workload.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    pub(super) metrics: BTreeMap<String, f64>,
+    pub(super) members: Vec<MemberTraffic>,
+    pub(super) flags: Vec<Doubt>,
+}
+
+/// Why a visit did not come to its end.
+#[derive(Debug)]
+pub(super) enum Broken {
+    Stopped,
+    Failed(Error),
+}
+
+impl<E: Into<Error>> From<E> for Broken {
+    fn from(error: E) -> Broken {
+        Broken::Failed(error.into())
+    }
+}

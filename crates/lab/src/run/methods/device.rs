@@ -1,0 +1,46 @@
+//! Real time: the stack is opened once for the visit, and each suite prepares its content once.
+
+use reactor::Reactor;
+use results::Doubt;
+use serve::Opened;
+
+use super::method::{Method, Work};
+use crate::order;
+use crate::run::found::Broken;
+use crate::run::rows::{self, OpenedTarget};
+use crate::run::visits::Visit;
+
+/// A stack that is open.
+pub(super) struct OnDevice {
+    reactor: Reactor,
+    stack: Opened,
+    notes: Vec<Doubt>,
+}
+
+impl Method for OnDevice {
+    fn open(work: &mut Work<'_, '_>, visit: &Visit<'_>) -> Result<OnDevice, Broken> {
+        let reactor = Reactor::wall()?;
+        work.visits.rest(&reactor)?;
+        let seed = order::visit_seed(work.visits.plan(), &visit.cell.record, visit.block);
+        let stack = work.resources.build(visit.cell, seed, None)?;
+        let notes = work.resources.notes(visit.cell, &stack.notes);
+        Ok(OnDevice { reactor, stack, notes })
+    }
+
+    fn run_rows(
+        &mut self,
+        work: &mut Work<'_, '_>,
+        visit: &Visit<'_>,
+        group: &[usize],
+    ) -> Result<(), Broken> {
+        let target = OpenedTarget::Device(&self.stack);
+        let (notes, reactor) = (&self.notes, &self.reactor);
+        rows::run(work.visits, visit, group, &target, notes, reactor, work.observer)
+    }
+
+    fn close(self, _: &mut Work<'_, '_>, _: &Visit<'_>) -> Result<(), Broken> {
+        // Its ring may hold the members' files.
+        drop(self.reactor);
+        Ok(self.stack.end()?)
+    }
+}

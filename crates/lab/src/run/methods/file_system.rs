@@ -1,0 +1,55 @@
+//! A file system: made and mounted for the visit, and suites in its folder.
+
+use std::time::{Duration, Instant};
+
+use reactor::Reactor;
+use results::Doubt;
+
+use super::method::{Method, Work};
+use crate::order;
+use crate::run::attached::Attached;
+use crate::run::found::Broken;
+use crate::run::rows::{self, OpenedTarget};
+use crate::run::visits::Visit;
+
+/// A file system that is mounted.
+pub(super) struct OnFileSystem {
+    reactor: Reactor,
+    attached: Attached,
+    /// How long that took.
+    attaching: Duration,
+    notes: Vec<Doubt>,
+}
+
+impl Method for OnFileSystem {
+    fn open(work: &mut Work<'_, '_>, visit: &Visit<'_>) -> Result<OnFileSystem, Broken> {
+        let seed = order::visit_seed(work.visits.plan(), &visit.cell.record, visit.block);
+        let begun = Instant::now();
+        let attached = work.resources.attach(visit.cell, seed)?;
+        let attaching = begun.elapsed();
+        let reactor = Reactor::wall()?;
+        work.visits.rest(&reactor)?;
+        let notes = work.resources.notes(visit.cell, &attached.notes());
+        Ok(OnFileSystem { reactor, attached, attaching, notes })
+    }
+
+    fn run_rows(
+        &mut self,
+        work: &mut Work<'_, '_>,
+        visit: &Visit<'_>,
+        group: &[usize],
+    ) -> Result<(), Broken> {
+        let target = OpenedTarget::Folder(&self.attached);
+        let (notes, reactor) = (&self.notes, &self.reactor);
+        rows::run(work.visits, visit, group, &target, notes, reactor, work.observer)
+    }
+
+    fn close(self, work: &mut Work<'_, '_>, visit: &Visit<'_>) -> Result<(), Broken> {
+        // Its ring may hold files of the suites.
+        drop(self.reactor);
+        let ending = Instant::now();
+        self.attached.take_away()?;
+        work.visits.mounted(visit, self.attaching + ending.elapsed());
+        Ok(())
+    }
+}

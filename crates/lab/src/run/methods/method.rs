@@ -1,0 +1,52 @@
+//! What every way to measure is.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::run::found::Broken;
+use crate::run::in_guest::GuestRows;
+use crate::run::observer::Observer;
+use crate::run::resources::Resources;
+use crate::run::visits::{Visit, Visits};
+
+/// What guests found that were booted together with earlier ones.
+#[derive(Default)]
+pub(in crate::run) struct Booted {
+    /// By block, position and first workload.
+    pub(super) ended: BTreeMap<(u32, usize, usize), GuestEnd>,
+    /// How long one of the guests took that were booted last, side by side.
+    pub(super) took: Duration,
+}
+
+/// How a guest has ended.
+pub(super) enum GuestEnd {
+    Rows(GuestRows),
+    /// It had not ended after so much real time.
+    Over(Duration),
+}
+
+/// What a visit works with.
+pub(in crate::run) struct Work<'a, 'b> {
+    pub(in crate::run) visits: &'a mut Visits<'b>,
+    pub(in crate::run) resources: &'a mut Resources<'b>,
+    /// What guests found that were booted beside earlier ones.
+    pub(in crate::run) booted: &'a mut Booted,
+    pub(in crate::run) observer: &'a mut dyn Observer,
+}
+
+/// A way to measure a configuration.
+pub(super) trait Method: Sized {
+    /// Opens what the rows of a visit are run on.
+    fn open(work: &mut Work<'_, '_>, visit: &Visit<'_>) -> Result<Self, Broken>;
+
+    /// Runs what is missing of the rows of one suite, and records it.
+    fn run_rows(
+        &mut self,
+        work: &mut Work<'_, '_>,
+        visit: &Visit<'_>,
+        group: &[usize],
+    ) -> Result<(), Broken>;
+
+    /// Takes it away again.
+    fn close(self, work: &mut Work<'_, '_>, visit: &Visit<'_>) -> Result<(), Broken>;
+}

@@ -1,0 +1,141 @@
+//! What configurations are opened with: the guard, the programs that serve, boot and cut, and what
+//! of them is there already.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use block::Node;
+use guest::Kernel;
+use host::Error;
+use host::guard::Guard;
+use host::journal::Journal;
+use reactor::Reactor;
+use results::Doubt;
+use serve::{Opened, ServeWith};
+
+use super::attached::{self, Attached};
+use super::folder::{self, MEMBERS};
+use super::in_guest::Worker;
+use super::members::{empty_stores, put_in_place};
+use crate::cell::{self, Cell};
+use crate::pull::Program;
+use crate::stacks::map_leaves;
+
+/// What a run opens its configurations with.
+pub(super) struct Resources<'a> {
+    pub(super) folder: &'a Path,
+    pub(super) guard: &'a Guard,
+    /// What serves stacks to the kernel; without it there are no file systems.
+    pub(super) serve_with: Option<&'a ServeWith>,
+    /// What measures inside guests; without it there are none.
+    pub(super) worker: Option<&'a Worker>,
+    /// What makes power cuts; without it none are made.
+    pub(super) puller: Option<&'a Program>,
+    /// What is undone at the end of the run.
+    pub(super) journal: Journal,
+    /// The kernel of guests, once it was looked for.
+    pub(super) kernel: Option<Kernel>,
+    /// Where file systems appear, once there was one.
+    pub(super) point: Option<PathBuf>,
+}
+
+impl<'a> Resources<'a> {
+    pub(super) fn new(folder: &'a Path, guard: &'a Guard) -> Resources<'a> {
+        Resources {
+            folder,
+            guard,
+            serve_with: None,
+            worker: None,
+            puller: None,
+            journal: Journal::new(folder),
+            kernel: None,
+            point: None,
+        }
+    }
+
+    /// Undoes what is left of the run's own, and says in words what that was.
+    pub(super) fn undo(&mut self) -> Vec<String> {
+        // A server that has died left something, which stands on what is undone here.
+        let mut left = match &self.point {
+            Some(_) => attached::end_left_behind(self.serve_with, self.folder),
+            None => Vec::new(),
+        };
+        let journal = std::mem::replace(&mut self.journal, Journal::new(self.folder));
+        left.extend(journal.undo());
+        left
+    }
+
+    /// The folder of the run's own members.
+    pub(super) fn own_members(&self) -> PathBuf {
+        self.folder.join(MEMBERS)
+    }
+
+    /// A configuration's stack, its files by their paths. What caches have kept in files of the
+    /// run's is gone.
+    fn node(&self, cell: &Cell) -> Result<Node, Error> {
+        let own = self.own_members();
+        empty_stores(&cell.stack, &own, self.guard)?;
+        map_leaves(cell.stack.clone(), &|node| Ok(put_in_place(node, &own)))
+    }
+
+    /// The devices of a configuration, opened through the guard.
+    /// The reactor is that of a stack on the virtual clock.
+    pub(super) fn build(
+        &self,
+        cell: &Cell,
+        seed: u64,
+        reactor: Option<&Reactor>,
+    ) -> Result<Opened, Error> {
+        let node = self.node(cell)?;
+        cell::open(&node, &cell.serving, self.guard, seed, reactor, None)
+    }
+
+    /// A configuration's file system, mounted.
+    pub(super) fn attach(&mut self, cell: &Cell, seed: u64) -> Result<Attached, Error> {
+        let Some(serve_with) = self.serve_with else {
+            return Err(Error::failed("nothing was named that serves a stack to the kernel"));
+        };
+        let node = self.node(cell)?;
+        let point = match &self.point {
+            Some(point) => point,
+            None => self.point.insert(attached::make_point(self.folder, &mut self.journal)?),
+        };
+        Attached::new((self.folder, point), self.guard, serve_with, cell, (&node, seed))
+    }
+
+    /// Finds the kernel of guests, and says once whose figures they are.
+    pub(super) fn find_kernel(&mut self, cells: &[Cell]) -> Result<(), Error> {
+        if self.kernel.is_some() {
+            return Ok(());
+        }
+        let kernel = Kernel::find()?;
+        let note = format!(
+            "what is measured in a guest is modelled: Linux {} on modelled disks, in their time",
+            kernel.version()
+        );
+        folder::add_note(self.folder, &note)?;
+        let stated = cells.iter().filter_map(|cell| cell.axes.processor.value());
+        let stated: BTreeSet<String> = stated.map(ToString::to_string).collect();
+        for processor in stated {
+            let note = format!(
+                "modelled processor: a request and its bytes are stated to cost {processor} in the \
+                guest, and all else that it computes nothing: the rate of what a cache answers is \
+                this assumption"
+            );
+            folder::add_note(self.folder, &note)?;
+        }
+        self.kernel = Some(kernel);
+        Ok(())
+    }
+
+    /// What is to be known of every trial of a visit in real time.
+    pub(super) fn notes(&self, cell: &Cell, of_stack: &[String]) -> Vec<Doubt> {
+        let own = format!("{}/", self.own_members().display());
+        let note = |text: &String| Doubt::Note { text: text.replace(&own, "") };
+        let mut notes: Vec<Doubt> = of_stack.iter().map(note).collect();
+        if cell.record.modelled {
+            notes.push(Doubt::PacedModel);
+        }
+        notes
+    }
+}
