@@ -16,9 +16,12 @@ use std::time::Duration;
 use host::Error;
 use serde::{Deserialize, Serialize};
 
-use super::place::KEEPS;
-use super::worker::Output;
-use super::{Ground, Options, Outcome, Program, enter, run};
+use super::ground::Ground;
+use super::options::Options;
+use super::outcome::Outcome;
+use super::place::{KEEPS, enter};
+use super::power_test::run;
+use super::worker::{Output, Program};
 
 /// How long the wish to stop may go unnoticed.
 const LOOK: Duration = Duration::from_millis(100);

@@ -288,7 +288,7 @@ mod tests {
             assert_eq!(work(&*drive, after), end, "the same drive does the same");
             // What happens by itself is known once the disk was looked at.
             noting.disks()[0].turn_until(end.nanoseconds());
-            for (number, media) in super::super::RecordedDrives::media(&noting, &[0]) {
+            for (number, media) in super::super::options::RecordedDrives::media(&noting, &[0]) {
                 recorder.mark_at(media.mark(number).as_bytes(), end.nanoseconds());
             }
             let log = Arc::new(recorder.finish().unwrap());

@@ -11,9 +11,9 @@ use block::Device;
 use guest::{Boot, Drive, Kernel, Outcome, Processor, Setup};
 use host::Error;
 
+use super::options::Options;
 use super::talk::TalkDevice;
-use super::worker::{Life, Worker};
-use super::{Options, Program};
+use super::worker::{Life, Program, Worker};
 
 /// Where file systems are mounted in a guest.
 const POINT: &str = "/mnt/disk";

@@ -5,20 +5,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use block::{Device, Node};
+use export::RemovalPolicy;
 use export::fuse::{FuseFile, FuseOptions};
 use guest::setup::{STOP_ARRAY, assemble_array};
 use host::Error;
-use pull::{Crash, Cut, Findings, History, Judgement, Log, Mark, Policy, Role, expected};
+use host::mount::FileSystem;
+use pull::{Crash, Cut, Extent, Findings, History, Judgement, Log, Mark, Policy, Role, expected};
 use reactor::{Random, derive_seed};
 use serde::{Deserialize, Serialize};
 use serve::Opened;
 use stack::Models;
 
 use super::drives;
+use super::ground::{Ground, clock, md_on_host};
 use super::guests::Guests;
+use super::options::{Behaviour, Happening, LostMember, Options, Starter};
+use super::outcome::Samples;
+use super::recording::{Recording, marks};
 use super::slot::Slot;
-use super::worker::{Array, State, Waited, Worker};
-use super::{Ground, LostMember, Options, Program, Recording, Samples, Starter};
+use super::worker::{Array, Program, State, Waited, Worker};
 
 /// Where the chance of guests that judge comes from: the same for every state, so that one that is
 /// made again is judged as before.
@@ -50,7 +55,7 @@ pub struct Failing {
     /// What worked.
     pub work: pull::Work,
     /// How the drives behaved.
-    pub behaviour: super::Behaviour,
+    pub behaviour: Behaviour,
     /// Which drive was lost with the power; by the seed, where it is a random one.
     #[serde(default)]
     pub lost_member: LostMember,
@@ -187,9 +192,9 @@ impl<'a> States<'a> {
     fn judge(&mut self, history: &mut History, made: Made) -> Result<Judgement, Error> {
         history.advance(made.cut)?;
         let crash = history.crash(made.cut, made.policy, made.seed)?;
-        let begun = super::clock();
+        let begun = clock();
         let (served, mut refused) = self.start(&crash, made.seed)?;
-        let mut started_milliseconds = (super::clock() - begun) / 1_000_000;
+        let mut started_milliseconds = (clock() - begun) / 1_000_000;
         let Some(served) = served else {
             return Ok(lost(refused.unwrap_or_default()));
         };
@@ -280,7 +285,7 @@ impl<'a> States<'a> {
     fn look(&mut self, served: &Served, cut: Cut, repair_first: bool) -> Result<Waited, Error> {
         let (image, point, file) = match self.ground {
             Ground::Host(place) => {
-                let [device] = &served.disks[..] else { return Err(super::md_on_host()) };
+                let [device] = &served.disks[..] else { return Err(md_on_host()) };
                 let options = FuseOptions { workers: 1, ..FuseOptions::default() };
                 let device = Arc::clone(device);
                 let file = FuseFile::mount(device, &place.image(), &options)?;
@@ -434,7 +439,7 @@ pub fn kept(path: &Path) -> Result<Kept, Error> {
     let log = Log::open(&log_path).map_err(|error| Error::from(error).with_code(2))?;
     let policy: Policy = failing.policy.parse().map_err(wrong)?;
     check(&failing, &log).map_err(wrong)?;
-    let options = super::options_of(&failing).map_err(|error| wrong(error.to_string()))?;
+    let options = options_of(&failing).map_err(|error| wrong(error.to_string()))?;
     Ok(Kept { failing, log: Arc::new(log), policy, options })
 }
 
@@ -479,7 +484,7 @@ fn check(failing: &Failing, log: &Log) -> Result<(), String> {
 pub fn replay(kept: &Kept, ground: &Ground, program: &Program) -> Result<Replayed, Error> {
     let Kept { failing, log, policy, options } = kept;
     let policy = *policy;
-    let recording = Recording { marks: super::marks(log)?, log: Arc::clone(log), between: (0, 0) };
+    let recording = Recording { marks: marks(log)?, log: Arc::clone(log), between: (0, 0) };
     let cut = Cut { events: failing.cut_events, time_nanoseconds: failing.cut_nanoseconds };
     let unit = failing.unit_bytes;
     let made = Made { cut, policy, seed: failing.seed, unit };
@@ -506,4 +511,38 @@ pub struct Replayed {
     pub is_same_judgement: bool,
     /// What it showed.
     pub judgement: Judgement,
+}
+
+/// What a state that was kept needs to be started and judged again.
+fn options_of(failing: &Failing) -> Result<Options, Error> {
+    Ok(Options {
+        stack: crate::stacks::parse(&failing.stack)?,
+        drive_bytes: failing.drive_bytes.clone(),
+        drive_models: failing.drive_models.clone(),
+        guest_memory_bytes: failing.guest_memory_bytes,
+        md: failing.md.clone(),
+        starter: failing.starter,
+        state: failing.state,
+        unflushed: failing.unflushed,
+        new_array: None,
+        upkeep: true,
+        file_system: FileSystem::named(&failing.file_system)?,
+        make_options: None,
+        mount_options: failing.mount_options.clone(),
+        removal: RemovalPolicy::default(),
+        work: failing.work,
+        extent: Extent { steps: 0, spread_milliseconds: 0 },
+        pulls: 0,
+        hunt: 0,
+        recordings: 0,
+        behaviour: failing.behaviour,
+        happening: Happening::Power,
+        cache_bytes: 0,
+        cache_milliseconds: 0,
+        tear_bytes: 512,
+        lost_member: failing.lost_member,
+        seed: 0,
+        keep_failing: None,
+        log_writes: None,
+    })
 }

@@ -1,7 +1,7 @@
 //! Values of options as the texts that people write for them.
 
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serializer};
+use serde::{Deserialize, Deserializer};
 
 fn read<'de, D: Deserializer<'de>, T>(
     from: D,
@@ -12,8 +12,9 @@ fn read<'de, D: Deserializer<'de>, T>(
 
 pub(super) mod stack {
     use block::Node;
+    use serde::{Deserializer, Serializer};
 
-    use super::{Deserializer, Serializer, read};
+    use crate::pull::text::read;
 
     pub(crate) fn serialize<S: Serializer>(node: &Node, into: S) -> Result<S::Ok, S::Error> {
         into.collect_str(node)
@@ -26,8 +27,9 @@ pub(super) mod stack {
 
 pub(super) mod file_system {
     use host::mount::FileSystem;
+    use serde::{Deserializer, Serializer};
 
-    use super::{Deserializer, Serializer, read};
+    use crate::pull::text::read;
 
     pub(crate) fn serialize<S: Serializer>(kind: &FileSystem, into: S) -> Result<S::Ok, S::Error> {
         into.serialize_str(kind.name)
@@ -40,8 +42,9 @@ pub(super) mod file_system {
 
 pub(super) mod removal {
     use export::RemovalPolicy;
+    use serde::{Deserializer, Serializer};
 
-    use super::{Deserializer, Serializer, read};
+    use crate::pull::text::read;
 
     pub(crate) fn serialize<S: Serializer>(
         policy: &RemovalPolicy,
@@ -59,8 +62,9 @@ pub(super) mod removal {
 
 pub(super) mod state {
     use guest::State;
+    use serde::{Deserializer, Serializer};
 
-    use super::{Deserializer, Serializer, read};
+    use crate::pull::text::read;
 
     pub(crate) fn serialize<S: Serializer>(state: &State, into: S) -> Result<S::Ok, S::Error> {
         into.collect_str(state)

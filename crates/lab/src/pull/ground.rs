@@ -1,0 +1,120 @@
+//! Where file systems are mounted: by this machine's kernel, or by that of a guest.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use block::{Device, Reactor};
+use export::fuse::{FuseFile, FuseOptions};
+use export::loop_device::LoopDevice;
+use host::Error;
+
+use super::guests::Guests;
+use super::options::Options;
+use super::place::Place;
+use super::worker::{Program, Worker};
+
+/// Where file systems are mounted.
+pub enum Ground {
+    /// By this machine's kernel.
+    Host(Place),
+    /// By that of a guest.
+    Guest(Guests),
+}
+
+impl Ground {
+    /// Guests with so much memory, or this machine, in the namespace that was entered.
+    ///
+    /// # Errors
+    /// What is missing for it.
+    pub fn new(guest_memory_bytes: Option<u64>) -> Result<Ground, Error> {
+        Ok(match guest_memory_bytes {
+            Some(bytes) => Ground::Guest(Guests::new(bytes)?),
+            None => Ground::Host(Place::new()?),
+        })
+    }
+
+    /// The clock of a recording; that of a guest's disks is their reactor's.
+    pub(super) fn clock(&self) -> Option<fn() -> u64> {
+        match self {
+            Ground::Host(_) => Some(clock),
+            Ground::Guest(_) => None,
+        }
+    }
+
+    /// What a stack is opened on; on the wall's clock without it.
+    pub(super) fn reactor(&self) -> Option<Reactor> {
+        match self {
+            Ground::Host(_) => None,
+            Ground::Guest(_) => Some(Reactor::virtual_clock()),
+        }
+    }
+
+    /// Serves disks, and starts a worker that finds them.
+    pub(super) fn stage(
+        &self,
+        options: &Options,
+        disks: &[Arc<dyn Device>],
+        program: &Program,
+        seed: u64,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Stage, Error> {
+        match self {
+            Ground::Host(place) => {
+                let [device] = disks else { return Err(md_on_host()) };
+                let fuse =
+                    FuseOptions { workers: 1, policy: options.removal, ..FuseOptions::default() };
+                let block_bytes = device.info().block_bytes;
+                let device = Arc::clone(device);
+                let file = FuseFile::mount(device, &place.disk(), &fuse)?;
+                let device = LoopDevice::attach(file.path(), block_bytes, false)?;
+                // With its last user it goes by itself, and that is this process or the mount.
+                let held = std::fs::File::open(device.path())
+                    .map_err(|error| Error::from_io(device.path().display(), &error))?;
+                Ok(Stage {
+                    worker: program.start(stop)?,
+                    device: device.path().to_owned(),
+                    point: place.point(),
+                    _held: Some((held, file)),
+                })
+            }
+            Ground::Guest(guests) => {
+                let write_cache = !options.removal.writes_durably();
+                Ok(Stage {
+                    worker: guests.start(
+                        program,
+                        disks.iter().cloned(),
+                        write_cache,
+                        seed,
+                        stop,
+                    )?,
+                    device: Guests::device(options),
+                    point: Guests::point(),
+                    _held: None,
+                })
+            }
+        }
+    }
+}
+
+/// Why the md of this machine is left alone.
+pub(super) fn md_on_host() -> Error {
+    Error::usage("md of this machine is not pulled: it is the guest's (--guest)")
+}
+
+/// A disk, and a worker that can make and mount a file system on it.
+pub(super) struct Stage {
+    pub(super) worker: Worker,
+    pub(super) device: PathBuf,
+    pub(super) point: PathBuf,
+    /// What the disk stands on, in the order in which it goes.
+    pub(super) _held: Option<(std::fs::File, FuseFile)>,
+}
+
+/// Nanoseconds on a clock that all threads share.
+pub(super) fn clock() -> u64 {
+    use std::sync::OnceLock;
+    use std::time::Instant;
+    static BEGUN: OnceLock<Instant> = OnceLock::new();
+    u64::try_from(BEGUN.get_or_init(Instant::now).elapsed().as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,361 @@
+//! What is tested, and the drives that it is tested on.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use block::{Device, Node, Reactor};
+use export::RemovalPolicy;
+use host::Error;
+use host::mount::FileSystem;
+use mdtools::NewArraySettings;
+use pull::{Advertised, Arrived, DriveFault, Extent, Media, Policy, Recorder, Work, Written};
+use reactor::derive_seed;
+use serde::{Deserialize, Serialize};
+use serve::{OpenOptions, Opened};
+use stack::{MediaNote, ModelDevice, Models};
+
+use super::drives::{self, Drives};
+
+/// How the drives behave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Behaviour {
+    /// A volatile cache of a size, that nothing stays in for long.
+    Typical,
+    /// Whatever the rules permit, each unit by itself.
+    Strict,
+    /// No volatile cache.
+    WriteThrough,
+    /// Flushes are answered and not carried out.
+    LyingFlush,
+    /// FUA is answered and not carried out.
+    LyingFua,
+    /// As its model says, in guests: what of its cache had come to the media at the moment of the
+    /// cut is there, and nothing else of it.
+    Model,
+}
+
+impl Behaviour {
+    /// Whether drives do what they say: figures of those that do not are never added to others.
+    #[must_use]
+    pub fn is_honest(self) -> bool {
+        !matches!(self, Behaviour::LyingFlush | Behaviour::LyingFua)
+    }
+}
+
+impl FromStr for Behaviour {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Behaviour, String> {
+        Ok(match text {
+            "typical" => Behaviour::Typical,
+            "strict" => Behaviour::Strict,
+            "write-through" => Behaviour::WriteThrough,
+            "lying" => Behaviour::LyingFlush,
+            "lying-fua" => Behaviour::LyingFua,
+            "model" => Behaviour::Model,
+            _ => return Err(format!("no drive behaves `{text}`")),
+        })
+    }
+}
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Happening {
+    /// The power of host and drives fails.
+    Power,
+    /// The drives lose power and host: what they cached is gone.
+    Yank,
+    /// The drives lose the host alone: what they cached they write out.
+    Cable,
+    /// Host or serving process end, the drives keep their power.
+    Kill,
+}
+
+impl FromStr for Happening {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Happening, String> {
+        Ok(match text {
+            "power" => Happening::Power,
+            "yank" => Happening::Yank,
+            "cable" => Happening::Cable,
+            "kill" => Happening::Kill,
+            _ => return Err(format!("no event is called `{text}`")),
+        })
+    }
+}
+
+/// Which drive does not come back with the power.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LostMember {
+    /// All come back.
+    #[default]
+    None,
+    /// One, another one in each state.
+    Random,
+    /// The one of this number, counted from 0 in the order in which the stack names them.
+    Number(u32),
+}
+
+impl LostMember {
+    /// The drive that is lost in a state, of so many.
+    pub(super) fn of(self, drives: usize, seed: u64) -> Option<usize> {
+        match self {
+            LostMember::None => None,
+            LostMember::Random => {
+                let number = derive_seed(seed, "lost member", 0) % drives.max(1) as u64;
+                Some(number as usize)
+            }
+            LostMember::Number(number) => Some(number as usize),
+        }
+    }
+}
+
+impl fmt::Display for LostMember {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LostMember::None => f.write_str("none"),
+            LostMember::Random => f.write_str("random"),
+            LostMember::Number(number) => write!(f, "{number}"),
+        }
+    }
+}
+
+impl FromStr for LostMember {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<LostMember, String> {
+        Ok(match text {
+            "none" => LostMember::None,
+            "random" => LostMember::Random,
+            _ => LostMember::Number(text.parse().map_err(|_| {
+                format!("`{text}`: expected none, random, or the number of a drive, from 0")
+            })?),
+        })
+    }
+}
+
+/// Who starts an array from what a crash has left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Starter {
+    /// Whose array was recorded.
+    #[default]
+    Same,
+    /// raidloom.
+    Raidloom,
+    /// The guest's own md.
+    Md,
+}
+
+/// What is tested, and how.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Options {
+    /// The stack, over drives of our own.
+    #[serde(with = "super::text::stack")]
+    pub stack: Node,
+    /// Their sizes in bytes.
+    pub drive_bytes: Vec<u64>,
+    /// The models of those that take modelled time while the work is recorded, as the text of a
+    /// leaf; in guests only. The others take none.
+    #[serde(default)]
+    pub drive_models: Vec<Option<String>>,
+    /// The memory in bytes of the guests in which all is done; nothing where it is done with this
+    /// machine's kernel.
+    #[serde(default)]
+    pub guest_memory_bytes: Option<u64>,
+    /// The array that the guest's own md makes of the drives: then nothing but the drives counts of
+    /// the stack.
+    #[serde(default)]
+    pub md: Option<String>,
+    /// Who starts it after the crash, in guests: states of one's array can be the other's to start.
+    #[serde(default)]
+    pub starter: Starter,
+    /// Whether the array has all of its members while it is worked on; in guests only.
+    #[serde(default, with = "super::text::state")]
+    pub state: guest::State,
+    /// Linux in the guest is told that its disks have no cache, and flushes none of them.
+    #[serde(default)]
+    pub unflushed: bool,
+    /// How an array with superblocks is made.
+    pub new_array: Option<NewArraySettings>,
+    /// Whether arrays and caches are kept up.
+    pub upkeep: bool,
+    /// The file system.
+    #[serde(with = "super::text::file_system")]
+    pub file_system: FileSystem,
+    /// Options for making it.
+    pub make_options: Option<String>,
+    /// Options for mounting it.
+    pub mount_options: Option<String>,
+    /// When writes of the export are durable.
+    #[serde(with = "super::text::removal")]
+    pub removal: RemovalPolicy,
+    /// What works on it.
+    pub work: Work,
+    /// How much.
+    pub extent: Extent,
+    /// States of the user's figure.
+    pub pulls: u32,
+    /// States of the hunt, a sample of its own.
+    pub hunt: u32,
+    /// They are spread over so many recordings.
+    pub recordings: u32,
+    /// How the drives behave.
+    pub behaviour: Behaviour,
+    /// What happens.
+    pub happening: Happening,
+    /// Bytes of each drive's cache.
+    pub cache_bytes: u64,
+    /// How long a write stays in it at most.
+    pub cache_milliseconds: u64,
+    /// What a drive never tears.
+    pub tear_bytes: u32,
+    /// Which drive is lost together with the power.
+    #[serde(default)]
+    pub lost_member: LostMember,
+    /// Everything random follows from it.
+    pub seed: u64,
+    /// Where states that broke something are kept.
+    pub keep_failing: Option<PathBuf>,
+    /// The first recording as dm-log-writes has it.
+    pub log_writes: Option<PathBuf>,
+}
+
+impl Options {
+    pub(super) fn advertised(&self) -> Advertised {
+        Advertised {
+            volatile_cache: self.behaviour != Behaviour::WriteThrough,
+            fua: matches!(
+                self.behaviour,
+                Behaviour::Strict | Behaviour::LyingFua | Behaviour::Model
+            ),
+        }
+    }
+
+    pub(super) fn fault(&self) -> DriveFault {
+        match self.behaviour {
+            Behaviour::LyingFlush => DriveFault::IgnoresFlush,
+            Behaviour::LyingFua => DriveFault::IgnoresFua,
+            _ => DriveFault::None,
+        }
+    }
+
+    /// What survives in the user's figure.
+    pub(super) fn policy(&self) -> Policy {
+        let tear = pull::Tear::Unit(self.tear_bytes);
+        match (self.happening, self.behaviour) {
+            (Happening::Cable | Happening::Kill, _) => Policy::Drained { tear },
+            (_, Behaviour::Strict) => Policy::Random { percent: 50, tear },
+            (_, Behaviour::Model) => Policy::Media,
+            _ => Policy::Typical {
+                cache_bytes: self.cache_bytes,
+                age_nanoseconds: self.cache_milliseconds * 1_000_000,
+                tear,
+            },
+        }
+    }
+
+    /// Whether md starts what a crash has left.
+    pub(super) fn is_started_by_md(&self) -> bool {
+        match self.starter {
+            Starter::Same => self.md.is_some(),
+            Starter::Raidloom => false,
+            Starter::Md => true,
+        }
+    }
+
+    /// The smallest unit in which anything is chosen in the user's figure, in bytes.
+    pub(super) fn unit_bytes(&self) -> u32 {
+        match self.policy() {
+            Policy::Media => block::SECTOR_BYTES as u32,
+            _ => self.tear_bytes,
+        }
+    }
+
+    /// Opens a stack over drives: the test's own, or what was left of it.
+    pub(super) fn open(
+        &self,
+        stack: &Node,
+        drives: Vec<Arc<dyn Device>>,
+        is_new: bool,
+        reactor: Option<&Reactor>,
+    ) -> Result<Opened, Error> {
+        let files = Drives(drives);
+        let options = OpenOptions {
+            files: &files,
+            seed: self.seed,
+            read_only: false,
+            create_bytes: None,
+            member_time: None,
+            upkeep: self.upkeep,
+            new_array: self.new_array.as_ref().filter(|_| is_new),
+            reactor,
+            models: None,
+        };
+        Ok(Opened::open(stack, &options)?)
+    }
+
+    /// The model of a drive that has one, and the seed of its spindle.
+    pub(super) fn model(&self, number: usize) -> Option<(&str, u64)> {
+        let model = self.drive_models.get(number)?.as_deref()?;
+        Some((model, derive_seed(self.seed, "drive", number as u64)))
+    }
+
+    /// The drives that are recorded, before anything was written to them, and what knows the
+    /// modelled ones by their numbers.
+    pub(super) fn drives(&self, recorder: &Arc<Recorder>) -> Result<RecordedDrives, Error> {
+        let models = match self.behaviour {
+            Behaviour::Model => Models::noting(),
+            _ => Models::default(),
+        };
+        let mut all = RecordedDrives { drives: Vec::new(), models, modelled: Vec::new() };
+        for (number, &bytes) in self.drive_bytes.iter().enumerate() {
+            let below = match self.model(number) {
+                Some((model, seed)) => {
+                    all.modelled.push(number as u16);
+                    drives::modelled(model, seed, &all.models)?
+                }
+                None => drives::memory(bytes)?,
+            };
+            all.drives.push(recorder.drive(below, self.advertised()));
+        }
+        Ok(all)
+    }
+}
+
+/// Drives that are recorded.
+pub(super) struct RecordedDrives {
+    pub(super) drives: Vec<Arc<dyn Device>>,
+    /// Those of them that are modelled, which share links as in any stack.
+    pub(super) models: Models,
+    /// Their numbers among all.
+    pub(super) modelled: Vec<u16>,
+}
+
+impl RecordedDrives {
+    /// What the log has to say of their media, once nothing uses them.
+    pub(super) fn media(models: &Models, modelled: &[u16]) -> impl Iterator<Item = (u16, Media)> {
+        let noted = |(&number, disk): (&u16, Arc<ModelDevice>)| {
+            let (notes, block_bytes) = disk.take_media_notes();
+            let mut media = Media { block_bytes, ..Media::default() };
+            for note in notes {
+                match note {
+                    MediaNote::Arrived { time, start, end } => {
+                        media.arrived.push(Arrived { time, start, end });
+                    }
+                    MediaNote::Written { taken, begins, ends, start, end } => {
+                        media.written.push(Written { taken, begins, ends, start, end });
+                    }
+                }
+            }
+            (number, media)
+        };
+        modelled.iter().zip(models.disks()).map(noted)
+    }
+}

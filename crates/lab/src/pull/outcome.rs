@@ -1,0 +1,73 @@
+//! What states come to: samples of them, and the whole test.
+
+use std::path::PathBuf;
+
+use pull::{Cut, Judgement, Mark, ScoreCard, score};
+use serde::{Deserialize, Serialize};
+
+use super::recording::Recording;
+
+/// A sample: its states, and what they come to.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Sample {
+    /// What they come to.
+    pub card: ScoreCard,
+    /// States whose second try came out otherwise; none of what they showed is counted.
+    pub unsteady: u64,
+}
+
+/// What came out.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The user's figure: cuts uniform in time.
+    pub figure: Option<Sample>,
+    /// The hunt: hot cuts, hostile policies.
+    pub hunt: Option<Sample>,
+    /// How long the recordings were, in seconds.
+    pub recorded_seconds: f64,
+    /// Requests that changed something, and flushes, at all drives.
+    pub requests: u64,
+    /// Flushes among them.
+    pub flushes: u64,
+    /// Bytes written to the drives.
+    pub written_bytes: u64,
+    /// Promises that were made.
+    pub promises: u64,
+    /// What was kept of states that broke something.
+    pub kept: Vec<PathBuf>,
+    /// Whether the user ended it early.
+    pub interrupted: bool,
+}
+
+/// Judgements as they come in, each with the time of its cut.
+#[derive(Default)]
+pub(super) struct Samples {
+    pub(super) states: Vec<(u64, Judgement)>,
+    pub(super) unsteady: u64,
+}
+
+impl Samples {
+    pub(super) fn ended(self) -> Option<Sample> {
+        let Samples { states, unsteady } = self;
+        (!states.is_empty()).then(|| Sample { card: score(&states), unsteady })
+    }
+}
+
+impl Outcome {
+    pub(super) fn add(&mut self, recording: &Recording) {
+        let log = &recording.log;
+        let time = |event: u32| Cut::behind(log, event).time_nanoseconds;
+        self.recorded_seconds +=
+            (time(recording.between.1) - time(recording.between.0)) as f64 / 1e9;
+        for request in log.requests() {
+            self.requests += 1;
+            self.flushes += u64::from(request.action == pull::Action::Flush);
+            if request.action == pull::Action::Write {
+                self.written_bytes += request.length;
+            }
+        }
+        let is_promise = |mark: &Mark| matches!(mark, Mark::Synced { .. } | Mark::Removed { .. });
+        self.promises +=
+            recording.marks.iter().filter(|(.., mark)| is_promise(mark)).count() as u64;
+    }
+}
