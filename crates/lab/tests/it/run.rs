@@ -866,3 +866,26 @@ fn a_run_ends_when_its_budget_is_spent() {
     let error = place.start(&["budget={}"], &never(), &mut Silent).unwrap_err().to_string();
     assert!(error.contains("the budget names nothing"), "{error}");
 }
+
+/// What is measured is known from what the plan made of it, and not from what its folders are
+/// called; of a run that does not say it, from its stacks.
+#[test]
+fn files_in_a_folder_called_as_a_model_are_measured() {
+    let place = Place::new();
+    let folder = place.folder.path().join("model:x");
+    fs::create_dir(&folder).unwrap();
+    fs::write(place.plan(), PLAN.replace("@DIR@", &folder.display().to_string())).unwrap();
+    let run = place.start(&["trials.blocks=2"], &never(), &mut Silent).unwrap().run;
+    let stacks: Vec<&str> = run.plan.configurations.iter().map(|one| &*one.stack).collect();
+    assert!(stacks.iter().any(|stack| stack.contains("model:x")), "{stacks:?}");
+    assert!(results::analyse(&run).comparisons.iter().all(|one| !one.modelled));
+    let path = place.run().join("plan.resolved.json");
+    let mut plan: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    for configuration in plan["configurations"].as_array_mut().unwrap() {
+        let configuration = configuration.as_object_mut().unwrap();
+        assert!(configuration.remove("ground").is_some(), "{configuration:?}");
+        assert!(configuration.remove("modelled").is_some(), "{configuration:?}");
+    }
+    fs::write(&path, plan.to_string()).unwrap();
+    assert_eq!(lab::read(&place.run()).unwrap().plan, run.plan);
+}
