@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use bench::format::{self, Imported};
+use bench::format::{self, Imported, ImportedRow};
 use results::{
     Axis, Clock, Configuration, Doubt, Fact, Ground, Host, Plan, Run, Trial, Workload, cell_id,
     configuration_id,
@@ -68,6 +68,21 @@ pub fn read_files(paths: &[PathBuf]) -> Result<Vec<ImportedFile>, Error> {
     Ok(files)
 }
 
+/// The workload that a row of a file is one of.
+fn workload_of(imported: &Imported, row: &ImportedRow, name: &str) -> Workload {
+    let direct = |row: &String| format!("{}: {row}", imported.suite);
+    Workload {
+        name: name.to_owned(),
+        suite: imported.suite.clone(),
+        group: row.group,
+        metric: row.metric.clone().into_owned(),
+        better: row.better,
+        weight: 1.0,
+        judge: results::Judge::default(),
+        buffered_of: row.buffered_of.as_ref().map(direct),
+    }
+}
+
 /// The files as one run; the first of each clock is the baseline of the others.
 #[must_use]
 pub fn run_of(files: &[ImportedFile]) -> Run {
@@ -97,19 +112,7 @@ pub fn run_of(files: &[ImportedFile]) -> Run {
         for row in &file.imported.rows {
             let name = format!("{}: {}", file.imported.suite, row.phase);
             if !workloads.iter().any(|known| known.name == name) {
-                workloads.push(Workload {
-                    name: name.clone(),
-                    suite: file.imported.suite.clone(),
-                    group: row.group,
-                    metric: row.metric.clone().into_owned(),
-                    better: row.better,
-                    weight: 1.0,
-                    judge: results::Judge::default(),
-                    buffered_of: row
-                        .buffered_of
-                        .as_ref()
-                        .map(|row| format!("{}: {row}", file.imported.suite)),
-                });
+                workloads.push(workload_of(&file.imported, row, &name));
             }
             trials.push(Trial {
                 cell: cell_id(&settings(file), &name),

@@ -1,9 +1,9 @@
 //! One configuration of a plan, as values.
 //!
 //! ```text
-//!   texts of a plan's axes ──> Axes ──> record (results::Configuration): texts again, and what it is
-//!                               │                        │
-//!   stack ──────────────────────┴──> Cell <──────────────┘  stack text, read back by a run
+//!   texts of a plan's axes ──> Axes ──> record (results::Configuration): texts, and what it is
+//!                               │         │
+//!   stack ──────────────────────┴──> Cell ┘  read back of its record by a run
 //!
 //!   Cell   record      identity, clock, ground, caches
 //!          stack       what its device is made of

@@ -40,7 +40,10 @@ impl<T> Choice<T> {
 
 /// An enum whose values have a word each.
 macro_rules! words {
-    ($(#[$about:meta])* $name:ident { $($(#[$about_value:meta])* $value:ident = $word:literal,)* }) => {
+    (
+        $(#[$about:meta])*
+        $name:ident { $($(#[$about_value:meta])* $value:ident = $word:literal,)* }
+    ) => {
         $(#[$about])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum $name {

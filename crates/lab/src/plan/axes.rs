@@ -375,6 +375,9 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
         QUEUE_DEPTH | PROCESSORS => scalar.as_str(),
         _ => item.text()?.trim(),
     };
+    if let Some(words) = words_of(axis) {
+        return one_of(item, text, words);
+    }
     match axis {
         CACHE if text != NONE && !names.caches.iter().any(|cache| cache.name == text) => {
             let known: Vec<&str> =
@@ -396,17 +399,8 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
                 suggestion(text, known.iter().copied())
             )))
         }
-        METADATA => one_of(item, text, Metadata::WORDS),
-        CONSISTENCY => one_of(item, text, Consistency::WORDS),
-        UPKEEP => one_of(item, text, Switch::WORDS),
-        WRITE_CACHE => one_of(item, text, WriteCache::WORDS),
-        PLACE => one_of(item, text, Machine::WORDS),
-        ARRAY => one_of(item, text, ArrayMaker::WORDS),
-        SCHEDULER => one_of(item, text, Scheduler::WORDS),
-        STATE => one_of(item, text, &guest::State::NAMES),
         IMAGE if text == NONE => Ok(text.to_owned()),
         IMAGE => one_of(item, text, &ImageKind::NAMES),
-        IMAGE_IO => one_of(item, text, ImageIo::WORDS),
         IMAGE_SIZE | READ_AHEAD | MAX_REQUEST | DISK_SIZE => {
             Ok(stacks::size_text(read_size(item)?))
         }
@@ -419,14 +413,8 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
         PROCESSOR => processor::parse(text)
             .map(|processor| processor.to_string())
             .map_err(|text| item.error(text)),
-        QUEUE_DEPTH => match text.parse() {
-            Ok(1..=256_u32) => Ok(text.to_owned()),
-            _ => Err(item.error(format!("`{text}`: expected a number from 1 to 256"))),
-        },
-        PROCESSORS => match text.parse() {
-            Ok(1..=1024_u32) => Ok(text.to_owned()),
-            _ => Err(item.error(format!("`{text}`: expected a number from 1 to 1024"))),
-        },
+        QUEUE_DEPTH => number_to(item, text, 256),
+        PROCESSORS => number_to(item, text, 1024),
         LAYOUT => layout(text).ok_or_else(|| {
             item.error(format!(
                 "`{text}` is no layout of md's: left-symmetric (ls), left-asymmetric (la), \
@@ -450,6 +438,28 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
         }
         _ => Ok(text.to_owned()),
     }
+}
+
+fn number_to(item: &Item, text: &str, most: u32) -> Result<String, Error> {
+    let number = text.parse().ok().filter(|number| (1..=most).contains(number));
+    let wrong = || item.error(format!("`{text}`: expected a number from 1 to {most}"));
+    number.map(|number| number.to_string()).ok_or_else(wrong)
+}
+
+/// The words that an axis takes, where it takes no others.
+fn words_of(axis: &str) -> Option<&'static [&'static str]> {
+    Some(match axis {
+        METADATA => Metadata::WORDS,
+        CONSISTENCY => Consistency::WORDS,
+        UPKEEP => Switch::WORDS,
+        WRITE_CACHE => WriteCache::WORDS,
+        PLACE => Machine::WORDS,
+        ARRAY => ArrayMaker::WORDS,
+        SCHEDULER => Scheduler::WORDS,
+        STATE => &guest::State::NAMES,
+        IMAGE_IO => ImageIo::WORDS,
+        _ => return None,
+    })
 }
 
 fn one_of(item: &Item, text: &str, words: &[&str]) -> Result<String, Error> {

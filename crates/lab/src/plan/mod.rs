@@ -77,17 +77,7 @@ pub fn read(path: &Path) -> Result<(String, String), Error> {
 /// As [`load`].
 pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolved, Error> {
     let mut document = document::parse(origin, text)?;
-    // What is said besides changes the form that is chosen.
-    let (sizes, others): (Vec<&String>, Vec<&String>) = overrides
-        .iter()
-        .partition(|said| said.split('=').next().is_some_and(|key| key.trim() == document::SIZE));
-    for setting in sizes {
-        document::override_with(&mut document, setting)?;
-    }
-    let size = document::choose_size(&mut document)?;
-    for setting in others {
-        document::override_with(&mut document, setting)?;
-    }
+    let size = change(&mut document, overrides)?;
     let reader = Reader::document(&document, origin);
     let schema = reader.require("schema", "the version of this format: 1")?;
     if schema.whole(0, u64::MAX)? != 1 {
@@ -100,23 +90,10 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
     // Both were looked at when the form was chosen.
     reader.get(document::SIZE);
     reader.get(document::SIZES);
-    let sections = Sections {
-        members: reader.table("members")?,
-        caches: reader.table("caches")?,
-        matrix: reader.table("matrix")?,
-        add: reader.tables("add")?,
-        skip: reader.tables("skip")?,
-        baseline: reader.table("baseline")?,
-        workloads: reader.tables("workload")?,
-        trials: reader.table("trials")?,
-        report: reader.table("report")?,
-    };
+    let sections = Sections::read(&reader)?;
     let (goal, must, budget) = (reader.get("goal"), reader.get("must"), reader.table("budget")?);
     let place = reader.place.clone();
     reader.finish()?;
-    if name.text()?.trim().is_empty() {
-        return Err(name.error("the name is empty"));
-    }
 
     let said = schedule::trials(sections.trials)?;
     let (blocks, seed) = (said.blocks, said.seed);
@@ -127,15 +104,7 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
     let known = axes::Names { sets: &members, caches: &caches, work: &work };
     let found =
         matrix::read(&known, sections.matrix.as_ref(), &sections.add, sections.skip, &place)?;
-    let trials = found.cells.len() as u64 * work.workloads.len() as u64 * u64::from(blocks);
-    if trials > TRIALS_MAX {
-        return Err(place.error(format!(
-            "the plan comes to {trials} trials ({} configurations x {} workloads x {blocks} \
-            blocks); at most {TRIALS_MAX} are taken",
-            found.cells.len(),
-            work.workloads.len()
-        )));
-    }
+    refuse_endless(&place, found.cells.len(), work.workloads.len(), blocks)?;
     let cells = matrix::with_baselines(&known, found.cells, sections.baseline, &place)?;
     refuse_unfit(&cells, &work.suites)?;
     work.refuse_unfit(&cells, &place)?;
@@ -168,13 +137,48 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
     if let Some(must) = must {
         terms::must(&mut plan, &cells, must)?;
     }
-    let said: String = overrides
+    Ok(Resolved { plan, text: changed_text(text, overrides), skipped: found.skipped })
+}
+
+/// The text of a plan with what the command line says besides as comments on top.
+fn changed_text(text: &str, overrides: &[String]) -> String {
+    let said = overrides.iter().map(|setting| {
+        format!("# changed on the command line: -s {}\n", setting.replace('\n', " "))
+    });
+    said.chain([text.to_owned()]).collect()
+}
+
+/// Changes a plan by what the command line says, in the form that is chosen: its size.
+fn change(document: &mut document::Table, overrides: &[String]) -> Result<Option<String>, Error> {
+    // What is said besides changes the form that is chosen.
+    let (sizes, others): (Vec<&String>, Vec<&String>) = overrides
         .iter()
-        .map(|setting| {
-            format!("# changed on the command line: -s {}\n", setting.replace('\n', " "))
-        })
-        .collect();
-    Ok(Resolved { plan, text: format!("{said}{text}"), skipped: found.skipped })
+        .partition(|said| said.split('=').next().is_some_and(|key| key.trim() == document::SIZE));
+    for setting in sizes {
+        document::override_with(document, setting)?;
+    }
+    let size = document::choose_size(document)?;
+    for setting in others {
+        document::override_with(document, setting)?;
+    }
+    Ok(size)
+}
+
+/// Refuses a plan of too many trials.
+fn refuse_endless(
+    place: &Place,
+    configurations: usize,
+    workloads: usize,
+    blocks: u32,
+) -> Result<(), Error> {
+    let trials = configurations as u64 * workloads as u64 * u64::from(blocks);
+    if trials <= TRIALS_MAX {
+        return Ok(());
+    }
+    Err(place.error(format!(
+        "the plan comes to {trials} trials ({configurations} configurations x {workloads} \
+        workloads x {blocks} blocks); at most {TRIALS_MAX} are taken"
+    )))
 }
 
 /// What a plan is called in a form of itself: its figures are not those of the whole.
@@ -253,6 +257,22 @@ struct Sections<'a> {
     workloads: Vec<Reader<'a>>,
     trials: Option<Reader<'a>>,
     report: Option<Reader<'a>>,
+}
+
+impl<'a> Sections<'a> {
+    fn read(reader: &Reader<'a>) -> Result<Sections<'a>, Error> {
+        Ok(Sections {
+            members: reader.table("members")?,
+            caches: reader.table("caches")?,
+            matrix: reader.table("matrix")?,
+            add: reader.tables("add")?,
+            skip: reader.tables("skip")?,
+            baseline: reader.table("baseline")?,
+            workloads: reader.tables("workload")?,
+            trials: reader.table("trials")?,
+            report: reader.table("report")?,
+        })
+    }
 }
 
 /// More trials than this are a slip, not a plan: at a second each they take eleven days.

@@ -1,6 +1,6 @@
 //! A work on a file system, and what the drives were asked for meanwhile.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -11,7 +11,7 @@ use reactor::derive_seed;
 use super::ground::{Ground, Stage};
 use super::guests::Guests;
 use super::options::{Behaviour, Options, RecordedDrives};
-use super::worker::{Program, Task};
+use super::worker::{Program, Task, Worker};
 
 /// A recording of a work on a file system.
 pub(super) struct Recording {
@@ -46,22 +46,8 @@ pub(super) fn record(
     let mut stage = ground.stage(options, &disks, program, seed, stop)?;
     let run = derive_seed(options.seed, "run", number);
     let (worker, point) = (&mut stage.worker, &stage.point);
-    for command in Guests::commands(options)? {
-        worker.carry_out(&Task::Run { command })?;
-    }
-    let file_system = options.file_system.name.to_owned();
-    worker.carry_out(&Task::Make {
-        device: stage.device.clone(),
-        file_system: file_system.clone(),
-        options: options.make_options.clone(),
-        stripe: stripe.map(|stripe| (stripe.chunk_bytes, stripe.width_chunks)),
-    })?;
-    worker.carry_out(&Task::Mount {
-        device: stage.device.clone(),
-        point: point.clone(),
-        file_system,
-        options: options.mount_options.clone(),
-    })?;
+    let stripe = stripe.map(|stripe| (stripe.chunk_bytes, stripe.width_chunks));
+    make_and_mount(options, worker, (&stage.device, point), stripe)?;
     // Guests say when it was, on the clock of their disks.
     let at = |text: &[u8], time: Option<u64>| match time {
         Some(time) => recorder.mark_at(text, time),
@@ -94,6 +80,32 @@ pub(super) fn record(
     }
     let log = Arc::new(recorder.finish()?);
     Ok(Recording { marks: marks(&log)?, log, between: (begin + 1, end) })
+}
+
+/// Makes the file system on a disk and mounts it.
+fn make_and_mount(
+    options: &Options,
+    worker: &mut Worker,
+    (device, point): (&Path, &Path),
+    stripe: Option<(u32, u32)>,
+) -> Result<(), Error> {
+    for command in Guests::commands(options)? {
+        worker.carry_out(&Task::Run { command })?;
+    }
+    let file_system = options.file_system.name.to_owned();
+    worker.carry_out(&Task::Make {
+        device: device.to_owned(),
+        file_system: file_system.clone(),
+        options: options.make_options.clone(),
+        stripe,
+    })?;
+    worker.carry_out(&Task::Mount {
+        device: device.to_owned(),
+        point: point.to_owned(),
+        file_system,
+        options: options.mount_options.clone(),
+    })?;
+    Ok(())
 }
 
 const BEGIN: &[u8] = b"begin";

@@ -94,7 +94,7 @@ mod tests {
     fn a_plan_of_an_earlier_version_is_read_as_one_of_this() {
         for known in plan::shipped() {
             let text = plan::shipped_text(known.name).expect("a plan");
-            let Ok(resolved) = plan::resolve(known.name, text, &[]) else { continue };
+            let resolved = plan::resolve(known.name, text, &[]).expect("a plan");
             let earlier = as_earlier(&resolved.plan);
             assert_eq!(super::plan(earlier).expect("a plan"), resolved.plan, "{}", known.name);
             let own = serde_json::to_value(&resolved.plan).expect("plain data");
@@ -105,7 +105,10 @@ mod tests {
     /// As versions before recorded it: a cache, a guest, quick removal, a buffered row.
     #[test]
     fn a_kept_plan_is_read_as_before() {
-        let configuration = |stack: &str, clock: &str, settings: Value| json!({"id": "0", "settings": settings, "stack": stack, "clock": clock, "baseline": "0"});
+        let configuration = |stack: &str, clock: &str, settings: Value| {
+            json!({"id": "0", "settings": settings, "stack": stack, "clock": clock,
+                "baseline": "0"})
+        };
         let workload = |name: &str| {
             json!({"name": name, "suite": "crystal", "group": "random", "better": "higher",
                 "metric": "throughput_bytes_per_second", "weight": 1.0})

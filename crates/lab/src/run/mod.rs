@@ -252,27 +252,13 @@ pub fn resume(
         )));
     }
     let part = folder::read_part(&folder)?;
-    if let Some(Part { shard, machine }) = &part
-        && *machine != Part::here(*shard).machine
-        && shard::is_measured(&plan)
-    {
-        return Err(Error::usage(format!(
-            "{}: shard {shard} was begun on another machine, and what is compared has to be \
-            measured on the same one; go on there, or begin it anew in another folder",
-            folder.display()
-        )));
-    }
+    refuse_other_machine(&folder, &plan, part.as_ref())?;
     // The lock comes before anything is undone: another process may be at work.
     let (record, lines) = Record::open(&folder.join(TRIALS))?;
     let taken = folder::read_steps(&folder)?;
     let mut steps = further(&plan, &taken, &lines.trials, options.more, &folder)?;
     if !options.budget.is_empty() {
-        let budget = terms::raised(Course::new(&plan, &steps).budget(), &options.budget)?;
-        steps.retain(|step| !matches!(step, Step::Budget { .. }));
-        steps.push(Step::Budget {
-            milliseconds: budget.time_seconds.map(|seconds| (seconds * 1e3).ceil() as u64),
-            written_bytes_per_member: budget.written_bytes_per_member,
-        });
+        raise_budget(&plan, &mut steps, &options.budget)?;
     }
     let edited = said_edited.then(|| {
         format!(
@@ -327,6 +313,32 @@ pub fn resume(
     let ended = execution.run(&members, observer);
     drop(execution);
     outcome(&folder, ended)
+}
+
+/// Gives a run another budget from now on.
+fn raise_budget(plan: &Plan, steps: &mut Vec<Step>, said: &[String]) -> Result<(), Error> {
+    let budget = terms::raised(Course::new(plan, steps).budget(), said)?;
+    steps.retain(|step| !matches!(step, Step::Budget { .. }));
+    steps.push(Step::Budget {
+        milliseconds: budget.time_seconds.map(|seconds| (seconds * 1e3).ceil() as u64),
+        written_bytes_per_member: budget.written_bytes_per_member,
+    });
+    Ok(())
+}
+
+/// Refuses to go on with a part of a run that another machine has measured so far.
+fn refuse_other_machine(folder: &Path, plan: &Plan, part: Option<&Part>) -> Result<(), Error> {
+    if let Some(Part { shard, machine }) = part
+        && *machine != Part::here(*shard).machine
+        && shard::is_measured(plan)
+    {
+        return Err(Error::usage(format!(
+            "{}: shard {shard} was begun on another machine, and what is compared has to be \
+            measured on the same one; go on there, or begin it anew in another folder",
+            folder.display()
+        )));
+    }
+    Ok(())
 }
 
 /// The steps of a run, and those with which it goes on.

@@ -15,7 +15,7 @@ use super::found::Found;
 use crate::cell::Cell;
 use crate::cell::values::WriteCache;
 use crate::plan::suite;
-use crate::pull::{Behaviour, DriveLeaf, Happening, Options, Outcome, Starter, leaves};
+use crate::pull::{Behaviour, DriveLeaf, Happening, Leaves, Options, Outcome, Starter, leaves};
 use crate::{order, stacks};
 
 /// What drives are multiples of.
@@ -51,17 +51,7 @@ pub(super) fn options(
     if behaviour == Behaviour::Model && !is_in_guest {
         return Err(Error::usage("device = \"model\": drives are modelled in guests only"));
     }
-    let most = settings.bytes("drive_size").min(axes.disk_bytes.unwrap_or(u64::MAX));
-    let mut drive = |scheme: &str, leaf: &Node| {
-        let bytes = stacks::dry(leaf, None)?.size_bytes.min(most);
-        let bytes = bytes - bytes % DRIVE_UNIT;
-        match scheme {
-            "model" => DriveLeaf::modelled(&resized(leaf, bytes)),
-            _ => DriveLeaf::of_size(bytes, is_in_guest),
-        }
-    };
-    let drives = leaves(&cell.stack, &mut drive)?;
-    let (steps, spread) = rows::extent(&settings, row);
+    let drives = drives(cell, &settings)?;
     let count = |name: &str| u32::try_from(settings.count(name)).unwrap_or(u32::MAX);
     let size = |name: &str| stacks::parse_size(settings.text(name)).map_err(Error::usage);
     let pulls = count("pulls");
@@ -85,10 +75,7 @@ pub(super) fn options(
             _ => file_system.policy,
         },
         work,
-        extent: Extent {
-            steps: u32::try_from(steps).unwrap_or(u32::MAX),
-            spread_milliseconds: u64::try_from(spread.as_millis()).unwrap_or(u64::MAX),
-        },
+        extent: extent(&settings, row),
         pulls,
         hunt: count("hunt"),
         recordings: count("recordings").min(pulls),
@@ -109,6 +96,29 @@ pub(super) fn options(
         },
         log_writes: None,
     })
+}
+
+/// The drives that stand for the members, no larger than the settings say.
+fn drives(cell: &Cell, settings: &Settings) -> Result<Leaves, Error> {
+    let most = settings.bytes("drive_size").min(cell.axes.disk_bytes.unwrap_or(u64::MAX));
+    let mut drive = |scheme: &str, leaf: &Node| {
+        let bytes = stacks::dry(leaf, None)?.size_bytes.min(most);
+        let bytes = bytes - bytes % DRIVE_UNIT;
+        match scheme {
+            "model" => DriveLeaf::modelled(&resized(leaf, bytes)),
+            _ => DriveLeaf::of_size(bytes, cell.record.is_in_guest()),
+        }
+    };
+    leaves(&cell.stack, &mut drive)
+}
+
+/// How much of its work a row does.
+fn extent(settings: &Settings, row: &str) -> Extent {
+    let (steps, spread) = rows::extent(settings, row);
+    Extent {
+        steps: u32::try_from(steps).unwrap_or(u32::MAX),
+        spread_milliseconds: u64::try_from(spread.as_millis()).unwrap_or(u64::MAX),
+    }
 }
 
 /// The same leaf with another size.

@@ -26,6 +26,7 @@ use super::limit;
 use super::observer::Observer;
 use super::visits::{Visit, Visits};
 use crate::audit::TargetMeter;
+use crate::cell::Cell;
 use crate::plan::suite;
 
 /// What a suite is run on, and what its members say of themselves.
@@ -37,6 +38,14 @@ pub(super) enum OpenedTarget<'a> {
 }
 
 impl OpenedTarget<'_> {
+    /// What a suite is given.
+    fn target(&self) -> Target<'_> {
+        match self {
+            OpenedTarget::Device(stack) => Target::Device(&*stack.device),
+            OpenedTarget::Folder(attached) => Target::Folder(attached.folder()),
+        }
+    }
+
     /// What each member moved until now.
     fn members(&self) -> Vec<MemberTraffic> {
         match self {
@@ -61,6 +70,21 @@ struct CellMeter<'a> {
     machine: TargetMeter,
     opened: &'a OpenedTarget<'a>,
     node: &'a Node,
+}
+
+impl<'a> CellMeter<'a> {
+    fn new(cell: &'a Cell, opened: &'a OpenedTarget<'a>) -> CellMeter<'a> {
+        let node = &cell.stack;
+        let machine = match opened {
+            OpenedTarget::Device(stack) => TargetMeter::stack(node, stack),
+            OpenedTarget::Folder(_) => TargetMeter::machine_only(),
+        };
+        let machine = match cell.record.clock {
+            Clock::Virtual => machine.without_machine(),
+            Clock::Wall => machine,
+        };
+        CellMeter { machine, opened, node }
+    }
 }
 
 impl Meter for CellMeter<'_> {
@@ -155,7 +179,6 @@ pub(super) fn run(
     let missing = visits.missing(visit, group);
     let Some(first) = missing.first() else { return Ok(()) };
     let workload = &visits.plan().workloads[*first];
-    let clock = visit.cell.record.clock;
     let its = suite::suite_of(workload)?;
     let settings = suite::settings(visits.plan(), workload, &visit.cell.record)?;
     // Where later rows need what earlier ones left, all of them are run.
@@ -164,24 +187,7 @@ pub(super) fn run(
         missing.iter().map(row).collect()
     });
     let (seed, data_seed) = visits.seeds(visit);
-    let node = &visit.cell.stack;
-    let mut machine = match opened {
-        OpenedTarget::Device(stack) => TargetMeter::stack(node, stack),
-        OpenedTarget::Folder(_) => TargetMeter::machine_only(),
-    };
-    if clock == Clock::Virtual {
-        machine = machine.without_machine();
-    }
-    let mut meter = CellMeter { machine, opened, node };
-    let folder = match opened {
-        OpenedTarget::Device(_) => None,
-        OpenedTarget::Folder(attached) => Some(attached.folder().to_owned()),
-    };
-    let target = match (opened, &folder) {
-        (_, Some(folder)) => Target::Folder(folder),
-        (OpenedTarget::Device(stack), None) => Target::Device(&*stack.device),
-        (OpenedTarget::Folder(_), None) => unreachable!("a folder was found above"),
-    };
+    let mut meter = CellMeter::new(visit.cell, opened);
     let stop = visits.stop();
     let limit = limit::limit_of(visits.plan(), group, visit.cell);
     let ticker = Ticker::new();
@@ -203,7 +209,7 @@ pub(super) fn run(
         session.files = &Files;
         session.only = only;
         (session.seed, session.data_seed) = (seed, data_seed);
-        (its.run)(target, &settings, &mut session)
+        (its.run)(opened.target(), &settings, &mut session)
     });
     let Recorder { visits, observer, rows, broken, .. } = recorder;
     if let Some(broken) = broken {

@@ -1,4 +1,5 @@
-//! The visits of a run: in which order they are made, what may still be spent, and what is recorded.
+//! The visits of a run: in which order they are made, what may still be spent, and what is
+//! recorded.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
