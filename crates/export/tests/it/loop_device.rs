@@ -5,7 +5,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -42,16 +42,37 @@ fn take_away(device: &mut LoopDevice) {
     assert!(soon(is_gone), "somebody keeps it open");
 }
 
-fn skipped() -> bool {
+/// A folder of files for loop devices. No other test makes any as long as it is there.
+struct Bench {
+    folder: tempfile::TempDir,
+    _alone: MutexGuard<'static, ()>,
+}
+
+/// A bench, or none where this process may make no loop devices.
+fn bench() -> Option<Bench> {
+    let _alone = alone();
     let missing = if !rustix::process::geteuid().is_root() {
         "not root"
     } else if !Path::new("/dev/loop-control").exists() || !Path::new("/dev/fuse").exists() {
         "no loop devices or no FUSE in this kernel: modprobe loop fuse"
     } else {
-        return false;
+        return Some(Bench { folder: tempfile::tempdir().unwrap(), _alone });
     };
     testkit::missing!("{missing}");
-    true
+    None
+}
+
+impl Bench {
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A file of this name, of so many MiB, without anything in it.
+    fn file(&self, name: &str, mebibytes: u64) -> PathBuf {
+        let path = self.path(name);
+        File::create(&path).unwrap().set_len(mebibytes << 20).unwrap();
+        path
+    }
 }
 
 fn setting(device: &Path, name: &str) -> String {
@@ -61,10 +82,7 @@ fn setting(device: &Path, name: &str) -> String {
 
 #[test]
 fn blocks_discards_and_flushes_are_the_devices_own() {
-    let _alone = alone();
-    if skipped() {
-        return;
-    }
+    let Some(bench) = bench() else { return };
     for block_bytes in [512, 4096] {
         let info = Info {
             block_bytes,
@@ -78,9 +96,7 @@ fn blocks_discards_and_flushes_are_the_devices_own() {
             ..info
         }))));
         let counters = counted.counters();
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("disk");
-        File::create(&path).unwrap();
+        let path = bench.file("disk", 0);
         let mut served = FuseFile::mount(
             Arc::clone(&counted) as Arc<dyn Device>,
             &path,
@@ -129,15 +145,8 @@ fn blocks_discards_and_flushes_are_the_devices_own() {
 
 #[test]
 fn a_name_that_somebody_else_has_been_given_is_left_alone() {
-    let _alone = alone();
-    if skipped() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let (ours, theirs) = (folder.path().join("ours"), folder.path().join("theirs"));
-    for path in [&ours, &theirs] {
-        File::create(path).unwrap().set_len(1 << 20).unwrap();
-    }
+    let Some(bench) = bench() else { return };
+    let (ours, theirs) = (bench.file("ours", 1), bench.file("theirs", 1));
     let losetup =
         |arguments: &[&Path]| Command::new("losetup").args(arguments).status().unwrap().success();
     // Somebody takes it away and has the name. Another test may be quicker to get it, so this is
@@ -158,13 +167,8 @@ fn a_name_that_somebody_else_has_been_given_is_left_alone() {
 
 #[test]
 fn a_device_in_use_stays_and_whoever_uses_it_is_named() {
-    let _alone = alone();
-    if skipped() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("image");
-    File::create(&path).unwrap().set_len(1 << 20).unwrap();
+    let Some(bench) = bench() else { return };
+    let path = bench.file("image", 1);
     let mut device = LoopDevice::attach(&path, 512, false).unwrap();
     let user = File::open(device.path()).unwrap();
     let own = format!("process {} (", std::process::id());
@@ -181,7 +185,7 @@ fn a_device_in_use_stays_and_whoever_uses_it_is_named() {
 }
 
 /// A VHD in a folder: of the disk's bytes, or with this footer instead of its own.
-fn vhd(folder: &Path, disk: &[u8], footer: Option<Vec<u8>>) -> std::path::PathBuf {
+fn vhd(folder: &Path, disk: &[u8], footer: Option<Vec<u8>>) -> PathBuf {
     let size_bytes = disk.len() as u64;
     let image = Image { kind: ImageKind::Vhd, size_bytes, direct: false };
     let path = folder.join(image.file_name());
@@ -225,13 +229,9 @@ fn others_read_a_vhd_of_ours() {
 /// "A VHD … of which the loop device shows nothing" but the disk.
 #[test]
 fn a_loop_device_ends_where_the_disk_of_an_image_does() {
-    let _alone = alone();
-    if skipped() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
+    let Some(bench) = bench() else { return };
     let disk = vec![7; 1 << 20];
-    let image = vhd(folder.path(), &disk, None);
+    let image = vhd(bench.folder.path(), &disk, None);
     let before = fs::read(&image).unwrap();
     let options = LoopOptions { size_bytes: Some(1 << 20), ..LoopOptions::default() };
     let mut device = LoopDevice::attach_with(&image, &options).unwrap();
@@ -244,17 +244,12 @@ fn a_loop_device_ends_where_the_disk_of_an_image_does() {
     assert!(fs::read(&image).unwrap() == before, "the footer is as it was");
 }
 
-/// Issue 29, number 27: "the loop device shows partitions".
+/// "The loop device shows partitions".
 #[test]
 fn partitions_are_devices_and_whoever_uses_one_is_named() {
-    let _alone = alone();
-    if skipped() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("disk");
-    let file = File::create(&path).unwrap();
-    file.set_len(4 << 20).unwrap();
+    let Some(bench) = bench() else { return };
+    let path = bench.file("disk", 4);
+    let file = OpenOptions::new().write(true).open(&path).unwrap();
     // One partition of Linux: 1 MiB from 1 MiB on.
     let mut entry = [0; 16];
     entry[4] = 0x83;
@@ -288,13 +283,8 @@ fn partitions_are_devices_and_whoever_uses_one_is_named() {
 /// What the kernel is told of one use of a loop device ends with it.
 #[test]
 fn the_next_use_of_a_loop_device_is_flushed_again() {
-    let _alone = alone();
-    if skipped() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("disk");
-    File::create(&path).unwrap().set_len(1 << 20).unwrap();
+    let Some(bench) = bench() else { return };
+    let path = bench.file("disk", 1);
     let mut device = LoopDevice::attach(&path, 512, false).unwrap();
     let cache = |device: &LoopDevice| setting(device.path(), "queue/write_cache");
     assert_eq!(cache(&device), "write back");
@@ -312,13 +302,8 @@ fn the_next_use_of_a_loop_device_is_flushed_again() {
 
 #[test]
 fn what_a_dead_server_left_is_taken_away_only_from_over_its_own_file() {
-    let _alone = alone();
-    if skipped() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let (ours, theirs) = (folder.path().join("ours"), folder.path().join("theirs"));
-    File::create(&ours).unwrap().set_len(1 << 20).unwrap();
+    let Some(bench) = bench() else { return };
+    let (ours, theirs) = (bench.file("ours", 1), bench.path("theirs"));
     let device = LoopDevice::attach(&ours, 512, false).unwrap();
     detach_from(device.path(), &theirs).unwrap();
     assert_eq!(Path::new(&setting(device.path(), "loop/backing_file")), ours);
@@ -330,5 +315,5 @@ fn what_a_dead_server_left_is_taken_away_only_from_over_its_own_file() {
         || fs::read_to_string(&backing).map_or(true, |over| Path::new(over.trim_end()) != ours)
     ));
     detach_from(device.path(), &ours).expect("nothing to do any more");
-    detach_from(&folder.path().join("loop-of-no-name"), &ours).expect("no such device");
+    detach_from(&bench.path("loop-of-no-name"), &ours).expect("no such device");
 }
