@@ -54,18 +54,8 @@ impl FileExt for WithoutArray<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::find;
+    use super::super::tests::{SIZE, planted};
     use super::*;
-
-    const SIZE: u64 = 4 << 20;
-
-    fn planted(marks: &[(u64, &[u8])]) -> File {
-        let file = tempfile::tempfile().unwrap();
-        file.set_len(SIZE).unwrap();
-        for (offset, bytes) in marks {
-            file.write_all_at(bytes, *offset).unwrap();
-        }
-        file
-    }
 
     #[test]
     fn an_array_of_our_own_hides_itself_and_nothing_else() {

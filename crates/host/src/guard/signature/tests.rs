@@ -3,9 +3,11 @@ use std::process::Stdio;
 
 use super::*;
 
-const SIZE: u64 = 4 << 20;
+/// How large a file is that [`planted`] makes.
+pub(super) const SIZE: u64 = 4 << 20;
 
-fn planted(marks: &[(u64, &[u8])]) -> File {
+/// A file of zeroes but for these bytes at these offsets.
+pub(super) fn planted(marks: &[(u64, &[u8])]) -> File {
     let file = tempfile::tempfile().unwrap();
     file.set_len(SIZE).unwrap();
     for (offset, bytes) in marks {
