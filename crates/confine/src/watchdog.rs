@@ -9,10 +9,13 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 
 /// Is told the number of a process group, and waits for the end of what it is told. Then it kills
 /// the group, unless it was told that it is gone, for its number may be another's from then on,
-/// and removes the folders that it was started with. (`kill -KILL --` is an error to dash.)
-const SCRIPT: &str = r#"read -r group || exit
+/// and removes the folders that it was started with, also where it was told of no group. (`kill
+/// -KILL --` is an error to dash.)
+const SCRIPT: &str = r#"if read -r group
+then
 read -r gone || kill -s KILL -- "-$group"
 read -r _
+fi
 [ $# = 0 ] || rm -rf -- "$@""#;
 
 /// A process that waits for the end of its owner's, `kill -9` included, and then ends what the
@@ -28,8 +31,8 @@ pub struct Watchdog {
 pub struct Teller(File);
 
 impl Watchdog {
-    /// Starts it, before there is anything to watch; it removes the folders when its owner has
-    /// ended.
+    /// Starts it, before there is anything to watch; it removes the folders, which need not be
+    /// there yet, when its owner has ended.
     ///
     /// # Errors
     /// What the system says about starting a shell.
@@ -109,7 +112,12 @@ mod tests {
         assert!(watched.try_wait().unwrap().is_none(), "its number might be another's");
         watched.kill().unwrap();
         watched.wait().unwrap();
-        // Told of nothing, it ends too.
-        end_of_owner(Watchdog::start([]).unwrap());
+        // Told of nothing, it ends too, and folders go.
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("own");
+        let watchdog = Watchdog::start([own.as_path()]).unwrap();
+        std::fs::create_dir(&own).unwrap();
+        end_of_owner(watchdog);
+        assert!(!own.exists());
     }
 }

@@ -25,7 +25,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,6 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{OFlags, StatVfsMountFlags};
 use rustix::process::{Pid, Signal};
 use rustix::thread::CpuSet;
-use tempfile::TempDir;
 
 use crate::scheduler::DATE;
 use crate::{Cut, Disk, Drive, Kernel, Scheduler, public};
@@ -225,17 +224,15 @@ impl Boot<'_> {
     }
 
     fn make_folder(&self) -> Result<Folder, Error> {
-        let path = tempfile::Builder::new()
-            .prefix("raidloom-guest-")
-            .tempdir()
-            .map_err(|error| failed("making a folder for the guest", error))?;
-        let folder = Folder { path: path.keep(), memory: None, watchdog: None };
+        let folder = Folder::make(&memory_folder(self.memory_bytes)?)
+            .map_err(|error| failed("making folders for the guest", error))?;
         let at = |name: &str| folder.path.join(name);
         let make = || -> io::Result<()> {
             fs::create_dir(at("own"))?;
             fs::create_dir(at("out"))?;
             fs::create_dir(at("uml"))?;
             symlink(self.kernel.linux(), at("linux"))?;
+            symlink(&folder.memory, at("memory"))?;
             if let Some(before) = self.before {
                 symlink(before, at("before"))?;
             }
@@ -269,21 +266,12 @@ impl Boot<'_> {
         command.args(self.parameters.split_whitespace());
         let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
         command.env_clear().env("PATH", path).env("HOME", ".");
-        let memory = tempfile::Builder::new()
-            .prefix("raidloom-guest-memory-")
-            .tempdir_in(memory_folder(self.memory_bytes)?)
-            .map_err(|error| failed("a folder for the guest's memory", error))?;
-        symlink(memory.path(), folder.path.join("memory"))
-            .map_err(|error| failed("a folder for the guest's memory", error))?;
         command.env("TMPDIR", "./memory");
         command.env("LD_PRELOAD", "./random.so");
         command.env("RAIDLOOM_GUEST_SEED", self.seed.to_string());
         command.current_dir(&folder.path).process_group(0);
         command.stdin(Stdio::null()).stdout(console).stderr(errors);
-        let confinement = self.confinement(folder, memory.path());
-        let mut watchdog = Watchdog::start([folder.path.as_path(), memory.path()])
-            .map_err(|error| failed("starting the guest's watchdog", error))?;
-        folder.memory = Some(memory);
+        let confinement = self.confinement(folder);
         let kernel = confinement.spawn(&mut command).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Error::new(
                 ErrorKind::NotFound,
@@ -292,17 +280,16 @@ impl Boot<'_> {
             _ => failed("starting the guest", error),
         })?;
         let mut processes = Processes { kernel, gone: None };
-        let teller = watchdog.watch(&processes.kernel);
-        folder.watchdog = Some(watchdog);
+        let teller = folder.watchdog.watch(&processes.kernel);
         processes.gone =
             Some(teller.map_err(|error| failed("starting the guest's watchdog", error))?);
         Ok(processes)
     }
 
     /// What the guest's processes may do on the host.
-    fn confinement(&self, folder: &Folder, memory: &Path) -> Confinement {
+    fn confinement(&self, folder: &Folder) -> Confinement {
         let own = ["own", "out", "uml"].map(|name| folder.path.join(name));
-        let confinement = Confinement::writing_to(own.into_iter().chain([memory.to_owned()]));
+        let confinement = Confinement::writing_to(own.into_iter().chain([folder.memory.clone()]));
         if !rustix::process::geteuid().is_root() {
             return confinement;
         }
@@ -332,11 +319,30 @@ fn check_confined(is_root: bool, is_held: bool) -> Result<(), Error> {
 struct Folder {
     path: PathBuf,
     /// Where the kernel keeps the guest's memory.
-    memory: Option<TempDir>,
-    watchdog: Option<Watchdog>,
+    memory: PathBuf,
+    watchdog: Watchdog,
 }
 
 impl Folder {
+    /// Makes both, that of the memory in `memory_in`. The watchdog knows them before they are there,
+    /// so that nothing is left of them at whatever moment this process is killed.
+    fn make(memory_in: &Path) -> io::Result<Folder> {
+        let memory_in = std::path::absolute(memory_in)?;
+        let made = tempfile::Builder::new().prefix("raidloom-guest-").make(|path| {
+            let mut memory = path.file_name().unwrap_or_default().to_owned();
+            memory.push("-memory");
+            let memory = memory_in.join(memory);
+            let watchdog = Watchdog::start([path, &memory])?;
+            let make = |path: &Path| fs::DirBuilder::new().mode(0o700).create(path);
+            make(path)?;
+            make(&memory).inspect_err(|_| drop(fs::remove_dir(path)))?;
+            Ok((memory, watchdog))
+        })?;
+        let ((memory, watchdog), path) =
+            made.keep().map_err(|error| io::Error::from(error.error))?;
+        Ok(Folder { path, memory, watchdog })
+    }
+
     fn listen(&self, name: &str) -> Result<UnixListener, Error> {
         // A socket's path is at most 107 bytes, which this folder's may be longer than.
         let folder = File::open(&self.path).map_err(|error| failed("the guest's folder", error))?;
@@ -369,7 +375,7 @@ impl Drop for Folder {
     fn drop(&mut self) {
         // What cannot be removed is in the system's folder for such things, with a telling name.
         let _ = fs::remove_dir_all(&self.path);
-        drop(self.memory.take());
+        let _ = fs::remove_dir_all(&self.memory);
         // And the watchdog, which has nothing to remove any more.
     }
 }
@@ -539,14 +545,18 @@ mod tests {
 
     #[test]
     fn a_guest_leaves_nothing_that_leads_elsewhere() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
+        let memory = tempfile::tempdir().unwrap();
+        let folder = Folder::make(memory.path()).unwrap();
+        let at = |name: &str| folder.path.join(name);
         fs::write(at("file"), "text").unwrap();
         symlink(at("file"), at("link")).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), rustix::fs::Mode::RWXU).unwrap();
-        let folder = Folder { path: folder.keep(), memory: None, watchdog: None };
         let read = ["file", "link", "pipe", "none"].map(|name| folder.read(name));
         assert_eq!(read, ["text", "", "", ""]);
+        let made = [folder.path.clone(), folder.memory.clone()];
+        assert!(made.iter().all(|path| path.is_dir()));
+        drop(folder);
+        assert!(made.iter().all(|path| !path.exists()));
     }
 
     #[test]
