@@ -546,7 +546,9 @@ Examples:
   raidloom array create tank --level 5 --size 1GiB --member a.img b.img c.img
   raidloom array create tank --level raid6 --chunk 64KiB --member a.img b.img missing d.img --spare e.img
   raidloom array create fast --level 10 --layout f2 --member a.img b.img c.img d.img
+  raidloom array create wide --level 0 --size 1GiB --member 'raid1(a.img, b.img)' 'raid1(c.img, d.img)'
 
+A member may be an array itself, in stack text: it is made first, and called wide-0, wide-1.
 Members that are not there are made with --size. What the members hold is given up: a
 signature needs --erase-signature. Linux assembles the array as it is:
   mdadm --assemble /dev/md/tank DEVICE...")]
@@ -765,7 +767,8 @@ pub(crate) struct CreateArguments {
     #[arg(long)]
     pub layout: Option<String>,
 
-    /// The members in order; `missing` leaves a slot empty
+    /// The members in order: files, disks, or arrays of them that are made too
+    /// (`raid1(a.img, b.img)`); `missing` leaves a slot empty
     #[arg(short, long, required = true, num_args = 1.., value_name = "PATH")]
     pub member: Vec<PathBuf>,
 

@@ -1,33 +1,42 @@
 //! New arrays: superblocks for members that are given up for them.
 //!
 //! ```text
-//!   array create ── paths ──────> files, through the guard ─┐
-//!                                                           ├─> NewArray ──> images ──> written
-//!   a cell of a plan ── layer ──> devices of its stack ─────┘
+//!   array create ── paths ──────> drafts of files, through the guard ─┐
+//!        │   ^                                                        ├─> NewArray ──> images ──> written
+//!        │   └─ arrays among the members, opened on their drafts      │
+//!   a cell of a plan ── layer ──> devices of its stack ───────────────┘
 //! ```
+//!
+//! An array that is the member of another is made first, and opened as a start opens it, on drafts
+//! of its own members. So what the array above writes to it lies where its level puts it, parity,
+//! copies and all, and nothing is on a member before all of it is known.
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use array::md::{
-    self, Consistency, Layout, Level, NewArray, NewMember, Role, Superblock, TimeStamp,
+    self, Consistency, Layout, Level, NewArray, NewMember, Role, Superblock, TimeStamp, Version,
 };
 use array::{ParityLayout, Raid0Layout, Raid10Layout};
 use block::{Blocking, Device, ErrorKind, Node};
 use reactor::{Random, Reactor};
 use serde::{Deserialize, Serialize};
 
+use super::draft::{Draft, DraftDevice};
 use super::overwrite::{Image, Overwrite, overwrite};
-use super::{MemberSource, SECTOR_BYTES, SUPERBLOCK_BYTES, bitmap_offset};
+use super::{MemberSource, SECTOR_BYTES, SUPERBLOCK_BYTES, bitmap_offset, layer_name};
 use host::guard::{Access, Guard};
 use host::{Error, facts};
-use stack::{Identity, twice_text};
+use stack::{BuildContext, Identity, NoFiles, OpenFiles, Stack, twice_text};
 
 /// What to make besides the format's own settings.
 #[derive(Clone, Debug)]
 pub struct Create {
-    /// The array's name.
+    /// The array's name. Arrays among its members are called after it: `tank-0`, `tank-1`.
     pub name: String,
     /// Its level.
     pub level: md::Level,
@@ -36,10 +45,11 @@ pub struct Create {
     /// Chunk in bytes; 0 where the level has none.
     pub chunk_bytes: u64,
     /// The members in the order of their roles; `None` is a missing one.
-    pub members: Vec<Option<MemberSource>>,
+    pub members: Vec<Option<CreateMember>>,
     /// Those that wait.
     pub spares: Vec<MemberSource>,
-    /// What happens after a crash.
+    /// What happens after a crash. With arrays among the members it holds for every one of them,
+    /// and for the array itself, whose level can have it.
     pub consistency: Consistency,
     /// Members that are not there are made as files of this size, full of zeroes.
     pub create_bytes: Option<u64>,
@@ -47,24 +57,147 @@ pub struct Create {
     pub assume_clean: bool,
 }
 
-/// Writes the superblocks of a new array. Nothing is written before every member was opened and
-/// every superblock computed; files that were made for it and bytes that were written are undone
-/// when it fails, or when `stop` is set before the first superblock is written.
+impl Create {
+    /// The files and devices that are written to, also those of arrays among the members.
+    #[must_use]
+    pub fn sources(&self) -> Vec<&MemberSource> {
+        sources_of(&self.members).into_iter().chain(&self.spares).collect()
+    }
+}
+
+/// A member of a new array.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CreateMember {
+    /// A file, a block device, or a part of one.
+    Source(MemberSource),
+    /// An array that is made with it.
+    Array(InnerArray),
+}
+
+/// An array that is made to be a member of another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InnerArray {
+    level: Level,
+    layout: Layout,
+    chunk_bytes: u64,
+    members: Vec<Option<CreateMember>>,
+}
+
+impl From<PathBuf> for CreateMember {
+    fn from(path: PathBuf) -> CreateMember {
+        CreateMember::Source(path.into())
+    }
+}
+
+impl fmt::Display for CreateMember {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CreateMember::Source(source) => source.fmt(f),
+            CreateMember::Array(_) => self.node().fmt(f),
+        }
+    }
+}
+
+impl CreateMember {
+    /// What a word of a command line names: what [`MemberSource::parse`] takes, or an array in
+    /// stack text. What is there under that very name is meant by it.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn parse(word: &Path) -> Result<CreateMember, Error> {
+        let is_layer = |text: &&str| {
+            text.split_once('(').is_some_and(|(name, _)| stack::table::layer(name.trim()).is_ok())
+        };
+        match word.to_str().filter(is_layer).filter(|_| word.symlink_metadata().is_err()) {
+            Some(text) => CreateMember::of_node(&stack::parse(text).map_err(block::Error::from)?),
+            None => MemberSource::parse(word).map(CreateMember::Source),
+        }
+    }
+
+    fn of_node(node: &Node) -> Result<CreateMember, Error> {
+        let Node::Layer { name, options, children } = node else {
+            return MemberSource::of_leaf(node).map(CreateMember::Source);
+        };
+        let (level, layout, chunk_bytes) = shape(node)?;
+        for (option, value) in options {
+            match (option.as_str(), value.as_str()) {
+                ("chunk" | "layout", _) | ("metadata", "1.2") => (),
+                ("metadata", _) => {
+                    return Err(Error::usage(format!(
+                        "{name}: metadata={value}: an array that is made has superblocks of \
+                        version 1.2; leave the word out"
+                    )));
+                }
+                _ => {
+                    return Err(Error::usage(format!(
+                        "{name}: {option} has no meaning for an array that is made; chunk and \
+                        layout have"
+                    )));
+                }
+            }
+        }
+        let member = |child: &Node| match child {
+            Node::Missing => Ok(None),
+            child => CreateMember::of_node(child).map(Some),
+        };
+        let members = children.iter().map(member).collect::<Result<_, _>>()?;
+        Ok(CreateMember::Array(InnerArray { level, layout, chunk_bytes, members }))
+    }
+
+    /// The stack that opens it when it has been made.
+    #[must_use]
+    pub fn node(&self) -> Node {
+        match self {
+            CreateMember::Source(source) => source.node(),
+            CreateMember::Array(inner) => opened_by(inner.level, &inner.members),
+        }
+    }
+}
+
+fn opened_by(level: Level, members: &[Option<CreateMember>]) -> Node {
+    let node =
+        |member: &Option<CreateMember>| member.as_ref().map_or(Node::Missing, CreateMember::node);
+    Node::layer(layer_name(level), members.iter().map(node).collect())
+        .with("metadata", Version::V1_2)
+}
+
+fn sources_of(members: &[Option<CreateMember>]) -> Vec<&MemberSource> {
+    let sources = |member| match member {
+        &CreateMember::Source(ref source) => vec![source],
+        CreateMember::Array(inner) => sources_of(&inner.members),
+    };
+    members.iter().flatten().flat_map(sources).collect()
+}
+
+/// An array that has been made.
+#[derive(Clone, Debug)]
+pub struct Created {
+    /// The superblocks of the members that are there, in their order.
+    pub superblocks: Vec<Superblock>,
+    /// How much it holds, where it can be told.
+    pub size_bytes: Option<u64>,
+    /// The stack that opens it.
+    pub stack: Node,
+    /// The arrays among its members.
+    pub below: Vec<Created>,
+}
+
+/// Writes the superblocks of a new array, and those of arrays among its members. Nothing is
+/// written before every member was opened and every superblock computed; files that were made for
+/// it and bytes that were written are undone when it fails, or when `stop` is set before the first
+/// superblock is written.
 ///
 /// # Errors
 /// What is wrong with the settings, a member that was refused, or one that could not be written.
-pub fn create(guard: &Guard, wanted: &Create, stop: &AtomicBool) -> Result<Vec<Superblock>, Error> {
-    let present: Vec<(&MemberSource, Role)> = (wanted.members.iter().zip(0_u16..))
-        .filter_map(|(member, role)| Some((member.as_ref()?, Role::Active(role))))
-        .chain(wanted.spares.iter().map(|spare| (spare, Role::Spare)))
-        .collect();
+pub fn create(guard: &Guard, wanted: &Create, stop: &AtomicBool) -> Result<Created, Error> {
+    let sources = wanted.sources();
     if let Some((earlier, later)) =
-        Identity::same_twice(present.iter().map(|(source, _)| source.path.as_path()))
+        Identity::same_twice(sources.iter().map(|source| source.path.as_path()))
     {
         return Err(Error::usage(twice_text(earlier, later)));
     }
     let absent: Vec<&MemberSource> =
-        present.iter().map(|(source, _)| *source).filter(|source| !source.path.exists()).collect();
+        sources.iter().copied().filter(|source| !source.path.exists()).collect();
     if let (Some(source), None) = (absent.first(), wanted.create_bytes) {
         return Err(Error::usage(format!(
             "{source}: no such file; --size SIZE makes the members that are not there"
@@ -74,7 +207,7 @@ pub fn create(guard: &Guard, wanted: &Create, stop: &AtomicBool) -> Result<Vec<S
         return Err(Error::usage(format!("{part}: no such file, of which it could be a part")));
     }
     // Fresh files are zero, and zero is in sync with zero at every level.
-    let in_sync = wanted.assume_clean || absent.len() == present.len();
+    let in_sync = wanted.assume_clean || absent.len() == sources.len();
     let made = absent.iter().try_for_each(|source| {
         check_stop(stop)?;
         let bytes = wanted.create_bytes.unwrap_or(0);
@@ -82,7 +215,7 @@ pub fn create(guard: &Guard, wanted: &Create, stop: &AtomicBool) -> Result<Vec<S
         // A signal may have ended the call.
         made.or_else(|error| check_stop(stop).and(Err(error.into())))
     });
-    made.and_then(|()| write_superblocks(guard, wanted, &present, in_sync, stop)).map_err(|error| {
+    made.and_then(|()| write_superblocks(guard, wanted, &sources, in_sync, stop)).map_err(|error| {
         let left: String = guard.undo_made().iter().map(|problem| format!("; {problem}")).collect();
         error.and_then_some(&left)
     })
@@ -98,46 +231,214 @@ fn check_stop(stop: &AtomicBool) -> Result<(), Error> {
 fn write_superblocks(
     guard: &Guard,
     wanted: &Create,
-    present: &[(&MemberSource, Role)],
+    sources: &[&MemberSource],
     in_sync: bool,
     stop: &AtomicBool,
-) -> Result<Vec<Superblock>, Error> {
-    let mut random = Random::new();
-    let mut uuid = || uuid(&mut random);
-    let set_uuid = uuid();
-    let (mut regions, mut members) = (Vec::new(), Vec::new());
-    for (source, role) in present {
+) -> Result<Created, Error> {
+    let draft = |source: &&MemberSource| {
         let region = source.region(guard.open(&source.path, Access::Write)?)?;
-        members.push(NewMember {
-            name: source.to_string(),
-            size_sectors: region.size_bytes / SECTOR_BYTES,
-            device_uuid: uuid(),
-            role: *role,
-            write_mostly: false,
-        });
-        regions.push(region);
-    }
+        Ok(Arc::new(Draft::over(region, source.node())))
+    };
+    let drafts = sources.iter().map(draft).collect::<Result<Vec<_>, Error>>()?;
     guard.refuse_stray_consent()?;
-    let array = NewArray {
-        set_uuid,
-        name: wanted.name.clone(),
-        created: TimeStamp { seconds: facts::unix_seconds(), microseconds: 0 },
-        level: wanted.level,
-        layout: wanted.layout,
-        chunk_sectors: u32::try_from(wanted.chunk_bytes / SECTOR_BYTES)
-            .map_err(|_| Error::usage("the chunk is too large"))?,
-        raid_disks: wanted.members.len() as u32,
-        members,
+    let mut making = Making {
         consistency: wanted.consistency,
         in_sync,
+        created: TimeStamp { seconds: facts::unix_seconds(), microseconds: 0 },
+        random: Random::new(),
+        drafts: sources.iter().map(|source| source.path.clone()).zip(drafts.clone()).collect(),
     };
-    let (superblocks, images) = images(&array)?;
+    let created = making.array(&NewShape::of(wanted))?;
     check_stop(stop)?;
-    let writes: Vec<Overwrite<'_>> = (regions.iter().zip(images).zip(present))
-        .map(|((region, image), (source, _))| Overwrite { source, region, image })
+    let writes: Vec<Overwrite<'_>> = (sources.iter().zip(&drafts))
+        .map(|(source, draft)| Overwrite { source, region: draft.region(), image: draft.image() })
         .collect();
     overwrite(&writes, "writing its superblock")?;
-    Ok(superblocks)
+    Ok(created)
+}
+
+/// An array that is being made, by itself or as a member.
+struct NewShape<'a> {
+    name: String,
+    level: Level,
+    layout: Layout,
+    chunk_bytes: u64,
+    members: &'a [Option<CreateMember>],
+    spares: &'a [MemberSource],
+    consistency: Consistency,
+}
+
+impl<'a> NewShape<'a> {
+    fn of(wanted: &'a Create) -> NewShape<'a> {
+        // What no array below can have either is refused.
+        let is_below =
+            wanted.members.iter().flatten().any(|member| has(member, wanted.consistency));
+        NewShape {
+            name: wanted.name.clone(),
+            level: wanted.level,
+            layout: wanted.layout,
+            chunk_bytes: wanted.chunk_bytes,
+            members: &wanted.members,
+            spares: &wanted.spares,
+            consistency: match is_below {
+                true => fitting(wanted.consistency, wanted.level),
+                false => wanted.consistency,
+            },
+        }
+    }
+}
+
+/// Whether one of the arrays that a member is, or holds, can have it.
+fn has(member: &CreateMember, consistency: Consistency) -> bool {
+    let CreateMember::Array(inner) = member else { return false };
+    fitting(consistency, inner.level) == consistency
+        || inner.members.iter().flatten().any(|member| has(member, consistency))
+}
+
+/// What an array of this level has of it.
+fn fitting(consistency: Consistency, level: Level) -> Consistency {
+    match consistency {
+        Consistency::Bitmap { .. } if level.is_redundant() => consistency,
+        Consistency::Ppl if level == Level::Raid5 => consistency,
+        _ => Consistency::Resync,
+    }
+}
+
+/// What the arrays of one call have in common.
+struct Making {
+    consistency: Consistency,
+    in_sync: bool,
+    created: TimeStamp,
+    random: Random,
+    drafts: HashMap<PathBuf, Arc<Draft>>,
+}
+
+impl Making {
+    /// Makes an array on the drafts of its members, those below it first.
+    fn array(&mut self, shape: &NewShape<'_>) -> Result<Created, Error> {
+        let mut below = Vec::new();
+        for (role, member) in shape.members.iter().enumerate() {
+            if let Some(CreateMember::Array(inner)) = member {
+                below.push(self.array(&NewShape {
+                    name: format!("{}-{role}", shape.name),
+                    level: inner.level,
+                    layout: inner.layout,
+                    chunk_bytes: inner.chunk_bytes,
+                    members: &inner.members,
+                    spares: &[],
+                    consistency: fitting(self.consistency, inner.level),
+                })?);
+            }
+        }
+        let spares: Vec<CreateMember> =
+            shape.spares.iter().cloned().map(CreateMember::Source).collect();
+        let present: Vec<(&CreateMember, Role)> = (shape.members.iter().zip(0_u16..))
+            .filter_map(|(member, role)| Some((member.as_ref()?, Role::Active(role))))
+            .chain(spares.iter().map(|spare| (spare, Role::Spare)))
+            .collect();
+        let opened = present
+            .iter()
+            .map(|(member, _)| self.open(member))
+            .collect::<Result<Vec<_>, Error>>()?;
+        let members = (present.iter().zip(&opened))
+            .map(|((member, role), opened)| NewMember {
+                name: member.to_string(),
+                size_sectors: opened.size_bytes() / SECTOR_BYTES,
+                device_uuid: uuid(&mut self.random),
+                role: *role,
+                write_mostly: false,
+            })
+            .collect();
+        let array = NewArray {
+            set_uuid: uuid(&mut self.random),
+            name: shape.name.clone(),
+            created: self.created,
+            level: shape.level,
+            layout: shape.layout,
+            chunk_sectors: u32::try_from(shape.chunk_bytes / SECTOR_BYTES)
+                .map_err(|_| Error::usage("the chunk is too large"))?,
+            raid_disks: shape.members.len() as u32,
+            members,
+            consistency: shape.consistency,
+            in_sync: self.in_sync,
+        };
+        let (superblocks, images) = images(&array)?;
+        opened.into_iter().zip(images).try_for_each(|(opened, image)| opened.write(image))?;
+        let sizes: Vec<u64> =
+            superblocks.iter().map(|superblock| superblock.data_size_sectors).collect();
+        let first = superblocks.first();
+        Ok(Created {
+            size_bytes: first
+                .and_then(|superblock| superblock.array_sectors(&sizes))
+                .map(|sectors| sectors * SECTOR_BYTES),
+            stack: opened_by(shape.level, shape.members),
+            superblocks,
+            below,
+        })
+    }
+
+    fn open(&self, member: &CreateMember) -> Result<OpenedMember, Error> {
+        match member {
+            CreateMember::Source(source) => {
+                Ok(OpenedMember::Draft(Arc::clone(&self.drafts[&source.path])))
+            }
+            CreateMember::Array(_) => {
+                let context = BuildContext {
+                    files: self,
+                    seed: 0,
+                    read_only: false,
+                    create_bytes: None,
+                    emulate: false,
+                };
+                Ok(OpenedMember::Array(stack::build(&member.node(), &context)?))
+            }
+        }
+    }
+}
+
+impl OpenFiles for Making {
+    fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, block::Error> {
+        NoFiles.open(path, false, None)
+    }
+
+    fn stand_in(&self, path: &Path) -> Option<Arc<dyn Device>> {
+        let draft = Arc::clone(self.drafts.get(path)?);
+        Some(Arc::new(DraftDevice(draft)))
+    }
+}
+
+/// A member that is there, while its superblock is made.
+enum OpenedMember {
+    Draft(Arc<Draft>),
+    Array(Stack),
+}
+
+impl OpenedMember {
+    fn size_bytes(&self) -> u64 {
+        match self {
+            OpenedMember::Draft(draft) => draft.size_bytes(),
+            OpenedMember::Array(stack) => stack.device.info().size_bytes,
+        }
+    }
+
+    fn write(self, image: Image) -> Result<(), Error> {
+        match self {
+            OpenedMember::Draft(draft) => {
+                image.into_iter().for_each(|(offset, bytes)| draft.write(offset, bytes));
+            }
+            OpenedMember::Array(stack) => {
+                write_to(&*stack.device, image, &Reactor::wall()?)?;
+                stack.end()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn write_to(device: &dyn Device, image: Image, reactor: &Reactor) -> Result<(), block::Error> {
+    let mut channel = Blocking::open(device, reactor)?;
+    image.iter().try_for_each(|(offset, bytes)| channel.write_slice(*offset, bytes))?;
+    channel.flush()
 }
 
 fn uuid(random: &mut Random) -> [u8; 16] {
@@ -282,11 +583,7 @@ impl NewArraySettings {
         let sizes: Vec<u64> = present.iter().map(|member| member.info().size_bytes).collect();
         let (_, images) = images(&self.array(layer, &sizes, seed, created)?)?;
         for (member, image) in present.into_iter().zip(images) {
-            let mut channel = Blocking::open(&**member, reactor)?;
-            for (offset, bytes) in image {
-                channel.write_slice(offset, &bytes)?;
-            }
-            channel.flush()?;
+            write_to(&**member, image, reactor)?;
         }
         Ok(())
     }

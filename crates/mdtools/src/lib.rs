@@ -13,6 +13,7 @@
 mod assemble;
 mod create;
 mod destroy;
+mod draft;
 mod examine;
 pub mod guess;
 mod overwrite;
@@ -27,7 +28,9 @@ use std::io;
 use array::md::Level;
 
 pub use assemble::{Found as FoundArrays, Group, Opening, find, slices};
-pub use create::{CHUNK_BYTES, Create, NewArraySettings, create, layout, level};
+pub use create::{
+    CHUNK_BYTES, Create, CreateMember, Created, InnerArray, NewArraySettings, create, layout, level,
+};
 pub use destroy::{Erased, destroy};
 use examine::bitmap_offset;
 pub use examine::{Examined, Found, examine, look, members_in, raid_partition};

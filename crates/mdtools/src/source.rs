@@ -48,14 +48,21 @@ impl MemberSource {
         let Some(text) = text.filter(|_| word.symlink_metadata().is_err()) else {
             return Ok(word.to_owned().into());
         };
-        let node = stack::parse(text).map_err(block::Error::from)?;
-        let Some(source) = MemberSource::of_node(&node) else {
-            return Err(Error::usage(format!("{text}: a member is a file or a block device")));
+        MemberSource::of_leaf(&stack::parse(text).map_err(block::Error::from)?)
+    }
+
+    /// What a leaf of a stack lies on, which says nothing but where.
+    ///
+    /// # Errors
+    /// What else it says, or that it is no file or block device.
+    pub(crate) fn of_leaf(leaf: &Node) -> Result<MemberSource, Error> {
+        let Some(source) = MemberSource::of_node(leaf) else {
+            return Err(Error::usage(format!("{leaf}: a member is a file or a block device")));
         };
-        let Node::Leaf { options, .. } = &node else { return Ok(source) };
+        let Node::Leaf { options, .. } = leaf else { return Ok(source) };
         match options.iter().find(|(name, _)| name != "offset" && name != "size") {
             Some((name, _)) => Err(Error::usage(format!(
-                "{text}: {name} has no meaning here; offset and size have"
+                "{leaf}: {name} has no meaning here; offset and size have"
             ))),
             None => Ok(source),
         }

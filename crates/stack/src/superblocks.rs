@@ -479,7 +479,8 @@ fn mark_in(size_bytes: u64, mut read: impl FnMut(u64, &mut [u8]) -> Option<()>) 
     md.or_else(|| firmware_in(size_bytes, read))
 }
 
-/// DDF's anchor is in the last sector, Intel's metadata in the last but one.
+/// DDF's anchor is in the last sector, or before 128 KiB of a controller's own; Intel's metadata in
+/// the last sector but one. A sector is 512 bytes or 4 KiB.
 fn firmware_in(
     size_bytes: u64,
     mut read: impl FnMut(u64, &mut [u8]) -> Option<()>,
@@ -492,11 +493,12 @@ fn firmware_in(
         read(offset, &mut bytes)?;
         (bytes == magic).then_some(())
     };
-    [512, 4096].into_iter().find_map(|sector_bytes| {
-        begins(sector_bytes, &DDF)
-            .map(|()| Mark::Firmware("DDF"))
-            .or_else(|| begins(2 * sector_bytes, INTEL).map(|()| Mark::Firmware("Intel")))
-    })
+    let ddf = [512, 4096, 257 * 512].map(|from_end| (from_end, &DDF[..], "DDF"));
+    let intel = [2 * 512, 2 * 4096].map(|from_end| (from_end, INTEL, "Intel"));
+    ddf.into_iter()
+        .chain(intel)
+        .find_map(|(from_end, magic, format)| begins(from_end, magic).map(|()| format))
+        .map(Mark::Firmware)
 }
 
 /// The text of the stack that an assembly is started by; places whose member is not used are

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use array::md::{Consistency, Layout, Level, Superblock, uuid_text};
 use host::guard::Guard;
-use mdtools::{Create, MemberSource};
-use serde_json::json;
+use mdtools::{Create, CreateMember, Created, MemberSource};
+use serde_json::{Value, json};
 
 use super::SECTOR_BYTES;
 use crate::arguments::{BitmapArgument, ConsistencyArgument, CreateArguments};
@@ -62,7 +62,8 @@ fn consistency(output: &Output, arguments: &CreateArguments) -> Result<Consisten
     }
 }
 
-pub(super) fn create(output: &Output, arguments: &CreateArguments) -> Result<(), Failure> {
+/// What was said, as far as it can be checked without looking at a member.
+fn wanted(output: &Output, arguments: &CreateArguments) -> Result<Create, Failure> {
     let level = level(&arguments.level)?;
     let chunk_bytes = match (&arguments.chunk, level.has_chunks()) {
         (Some(text), true) => output.size("--chunk", text)?,
@@ -87,21 +88,12 @@ pub(super) fn create(output: &Output, arguments: &CreateArguments) -> Result<(),
             return Err(Failure::usage(format!("{flag} {given}: but {counted} are named")));
         }
     }
-    let named = || arguments.member.iter().chain(&arguments.spare);
-    if let Some(text) = arguments.size.as_ref().filter(|_| {
-        named().all(|path| path.as_os_str() == "missing" || path.symlink_metadata().is_ok())
-    }) {
-        return Err(Failure::usage(format!(
-            "--size {text}: it is for files that are made, and all that are named are there; they are \
-            used as they are"
-        )));
-    }
     let member = |path: &PathBuf| {
-        (path.as_os_str() != "missing").then(|| MemberSource::parse(path)).transpose()
+        (path.as_os_str() != "missing").then(|| CreateMember::parse(path)).transpose()
     };
     let members = arguments.member.iter().map(member).collect::<Result<_, _>>()?;
     let spare = |path: &PathBuf| MemberSource::parse(path);
-    let wanted = Create {
+    Ok(Create {
         name: arguments.name.clone(),
         level,
         layout: layout(level, arguments.layout.as_deref())?,
@@ -115,47 +107,78 @@ pub(super) fn create(output: &Output, arguments: &CreateArguments) -> Result<(),
             .map(|text| output.size("--size", text))
             .transpose()?,
         assume_clean: arguments.assume_clean,
-    };
+    })
+}
+
+pub(super) fn create(output: &Output, arguments: &CreateArguments) -> Result<(), Failure> {
+    let wanted = wanted(output, arguments)?;
+    if let Some(text) = arguments
+        .size
+        .as_ref()
+        .filter(|_| wanted.sources().iter().all(|source| source.path.symlink_metadata().is_ok()))
+    {
+        return Err(Failure::usage(format!(
+            "--size {text}: it is for files that are made, and all that are named are there; they are \
+            used as they are"
+        )));
+    }
     let guard = Guard::new(arguments.consent.clone().into());
     let stop = signals::stop_flag()?;
-    let superblocks = mdtools::create(&guard, &wanted, &stop)?;
-    let Some(first) = superblocks.first() else {
+    let created = mdtools::create(&guard, &wanted, &stop)?;
+    if created.superblocks.is_empty() {
         return Err(Failure::usage("every member is missing; name at least one"));
-    };
-    let sizes: Vec<u64> =
-        superblocks.iter().map(|superblock| superblock.data_size_sectors).collect();
-    let size_bytes = first.array_sectors(&sizes).map(|sectors| sectors * SECTOR_BYTES);
-    if output.json {
-        return output.document(&json!({
-            "name": first.name(),
-            "array_uuid": uuid_text(&first.set_uuid),
-            "level": level.to_string(),
-            "size_bytes": size_bytes,
-            "members": members_text(&wanted),
-            "in_sync": first.is_clean(),
-        }));
     }
-    output.result(&created(first, size_bytes))
+    if output.json {
+        let mut document = json_of(&created);
+        document["members"] = json!(members_text(&wanted));
+        return output.document(&document);
+    }
+    let mut lines = Vec::new();
+    push_lines(&created, &mut lines);
+    if !created.below.is_empty() {
+        let stack = escape::shell(&created.stack.to_string());
+        lines.push(format!(
+            "start: raidloom array start --name {} {stack}",
+            escape::shell(&wanted.name)
+        ));
+    }
+    output.result(&lines.join("\n"))
 }
 
 fn members_text(wanted: &Create) -> Vec<String> {
-    let text = |member: &Option<MemberSource>| {
+    let text = |member: &Option<CreateMember>| {
         member.as_ref().map_or_else(|| "missing".to_owned(), ToString::to_string)
     };
     wanted.members.iter().map(text).collect()
 }
 
-fn created(superblock: &Superblock, size_bytes: Option<u64>) -> String {
-    let size = size_bytes.map_or("unknown size".to_owned(), block::size_text);
+fn json_of(created: &Created) -> Value {
+    let first = created.superblocks.first();
+    json!({
+        "name": first.map(Superblock::name),
+        "array_uuid": first.map(|first| uuid_text(&first.set_uuid)),
+        "level": first.map(|first| first.level.to_string()),
+        "size_bytes": created.size_bytes,
+        "in_sync": first.map(Superblock::is_clean),
+        "stack": created.stack.to_string(),
+        "below": created.below.iter().map(json_of).collect::<Vec<_>>(),
+    })
+}
+
+/// A line for each array, those below before those above, as they were made.
+fn push_lines(created: &Created, lines: &mut Vec<String>) {
+    created.below.iter().for_each(|below| push_lines(below, lines));
+    let Some(superblock) = created.superblocks.first() else { return };
+    let size = created.size_bytes.map_or("unknown size".to_owned(), block::size_text);
     let sync = match (superblock.level.is_redundant(), superblock.is_clean()) {
         (true, false) => "; Linux md resyncs it when it is first assembled",
         _ => "",
     };
-    format!(
+    lines.push(format!(
         "created {}: {} over {} members, {size}, uuid {}{sync}",
         superblock.name(),
         superblock.level,
         superblock.raid_disks,
         uuid_text(&superblock.set_uuid)
-    )
+    ));
 }

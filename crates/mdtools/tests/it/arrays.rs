@@ -20,6 +20,7 @@ const CHUNK_BYTES: u64 = 64 << 10;
 
 fn create(wanted: &Create) -> Result<Vec<Superblock>, host::Error> {
     mdtools::create(&Guard::new(Consent::default()), wanted, &AtomicBool::new(false))
+        .map(|created| created.superblocks)
 }
 
 /// A folder with the members of an array.
@@ -50,8 +51,7 @@ impl Members {
             assume_clean: false,
         };
         change(&mut wanted);
-        let all = wanted.members.iter().flatten().chain(&wanted.spares);
-        let all = all.map(|source| source.path.clone()).collect();
+        let all = wanted.sources().into_iter().map(|source| source.path.clone()).collect();
         create(&wanted).expect("an array");
         Members { folder, paths: all }
     }
@@ -184,8 +184,8 @@ fn every_level_is_started_by_its_superblocks_and_ended_clean() {
 #[test]
 fn a_spare_comes_along() {
     let members = Members::create(Level::Raid1, Layout::Plain, 2, |wanted| {
-        let first = wanted.members[0].as_ref().expect("a path");
-        wanted.spares = vec![first.path.with_file_name("spare").into()];
+        let first = wanted.sources()[0].path.clone();
+        wanted.spares = vec![first.with_file_name("spare").into()];
     });
     let text = members.found(&[]);
     assert!(text.contains("spare"), "{text}");
@@ -697,6 +697,114 @@ fn members_of_every_version_pass_no_guard_of_raw_stacks() {
     }
     let (stack, _guard) = members.start("raid1(metadata=none, {0}, {1})").expect("it was said");
     assert_eq!(stack.device.info().size_bytes, MEMBER_BYTES);
+}
+
+/// What the firmware of a mainboard or controller has written at the end of a drive: `create` asks,
+/// and so does a raw stack.
+#[test]
+fn a_raw_stack_over_members_of_a_firmware_raid_asks_as_create_does() {
+    let intel: &[u8] = b"Intel Raid ISM Cfg Sig. 1.3.00";
+    for (format, from_end, mark) in [
+        ("DDF", 512, &[0xde, 0x11, 0xde, 0x11][..]),
+        ("DDF", 4096, &[0xde, 0x11, 0xde, 0x11]),
+        ("DDF", 257 * 512, &[0xde, 0x11, 0xde, 0x11]),
+        ("Intel", 1024, intel),
+        ("Intel", 2 * 4096, intel),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let paths: Vec<PathBuf> = ["m0", "m1"].map(|name| folder.path().join(name)).into();
+        for path in &paths {
+            fs::write(path, vec![0; MEMBER_BYTES as usize]).expect("written");
+            let file = OpenOptions::new().write(true).open(path).expect("a member");
+            file.write_all_at(mark, MEMBER_BYTES - from_end).expect("written");
+        }
+        let before = held(&paths);
+        let wanted = Create {
+            name: "tank".to_owned(),
+            level: Level::Raid1,
+            layout: Layout::Plain,
+            chunk_bytes: 0,
+            members: paths.iter().map(|path| Some(path.clone().into())).collect(),
+            spares: Vec::new(),
+            consistency: Consistency::Resync,
+            create_bytes: None,
+            assume_clean: false,
+        };
+        let error = create(&wanted).expect_err("refused").to_string();
+        assert!(error.contains(&format!("firmware RAID member ({format})")), "{error}");
+        let members = Members { folder, paths };
+        for text in ["raid1({0}, {1})", "raid0({1}, {0})", "linear({0})", "raid1(missing, {1})"] {
+            let error = members.start(text).map(drop).expect_err(text);
+            let said = format!("is a member of a firmware RAID ({format})");
+            assert!(error.contains(&said) && error.contains("metadata=none"), "{error}");
+        }
+        assert!(held(&members.paths) == before, "{format}: something was written");
+        let (stack, _guard) = members.start("raid1(metadata=none, {0}, {1})").expect("it was said");
+        assert_eq!(stack.device.info().size_bytes, MEMBER_BYTES);
+    }
+}
+
+/// A field that no superblock can have, with a checksum that is right.
+fn damage(path: &Path, field: u64, value: u32) {
+    let file = OpenOptions::new().read(true).write(true).open(path).expect("a member");
+    let mut bytes = vec![0; 4096];
+    file.read_exact_at(&mut bytes, 4096).expect("a superblock");
+    bytes[field as usize..][..4].copy_from_slice(&value.to_le_bytes());
+    bytes[216..220].fill(0);
+    let role_count = u32::from_le_bytes(bytes[220..224].try_into().expect("four bytes")).min(1920);
+    let words = bytes[..256 + 2 * role_count as usize].chunks(4).map(|word| {
+        let mut whole = [0; 4];
+        whole[..word.len()].copy_from_slice(word);
+        u64::from(u32::from_le_bytes(whole))
+    });
+    let sum: u64 = words.sum();
+    let checksum = (sum as u32).wrapping_add((sum >> 32) as u32);
+    bytes[216..220].copy_from_slice(&checksum.to_le_bytes());
+    file.write_all_at(&bytes, 4096).expect("written");
+}
+
+/// "A damaged superblock is called damaged, as one with a wrong checksum is": by whoever looks for
+/// one, uses its member whole, or would write over it.
+#[test]
+fn a_damaged_superblock_is_not_an_absent_one() {
+    // More roles than there is room for (max_dev), a feature map's neighbour (pad0), a later format.
+    for (field, value) in [(220, 1921), (12, 7), (220, u32::MAX)] {
+        let members = Members::raid5();
+        let path = &members.paths[1];
+        damage(path, field, value);
+        let guard = Guard::new(Consent::default());
+        let examined = mdtools::examine(&guard, &MemberSource::from(path.clone())).expect("read");
+        assert!(examined.found.is_empty() && examined.damaged.len() == 1, "{examined:?}");
+        let said = examined.no_superblock_text();
+        assert!(said.contains("its superblock of version 1.2 is damaged"), "{said}");
+        let found = mdtools::find(&guard, &members.paths);
+        assert!(found.without.is_empty(), "{:?}", found.without);
+        assert_eq!(found.passed_over, [said]);
+        assert_eq!(found.groups[0].sources.len(), 2);
+        drop(guard);
+        for (text, said) in [
+            ("raid5(metadata=1.2, {0}, {1}, {2})", "its superblock of version 1.2 is damaged"),
+            ("raid1(metadata=none, {0}, missing)", ""),
+            ("raid1({1}, missing)", "superblock of version 1.2 that is damaged"),
+        ] {
+            let started = members.start(text).map(drop);
+            let error = started.err().unwrap_or_default();
+            assert!(error.contains(said) && error.is_empty() == said.is_empty(), "{text}: {error}");
+        }
+        let wanted = Create {
+            name: "other".to_owned(),
+            level: Level::Raid0,
+            layout: Layout::Raid0(Some(Raid0Layout::Original)),
+            chunk_bytes: CHUNK_BYTES,
+            members: vec![Some(path.clone().into())],
+            spares: Vec::new(),
+            consistency: Consistency::Resync,
+            create_bytes: None,
+            assume_clean: false,
+        };
+        let error = create(&wanted).expect_err("refused").to_string();
+        assert!(error.contains("it carries a signature: md array member"), "{error}");
+    }
 }
 
 #[test]

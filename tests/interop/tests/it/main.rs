@@ -6,6 +6,7 @@ mod exchange;
 mod nbd;
 mod nbd_hosts;
 mod nbd_leaf;
+mod nested;
 mod refused;
 mod running;
 mod vhost_user;

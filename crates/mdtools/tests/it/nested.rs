@@ -1,0 +1,208 @@
+//! Arrays whose members are arrays: made in one go, by superblocks at every level.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use array::md::{Consistency, Layout, Level, Superblock};
+use array::{ParityLayout, Raid0Layout};
+use block::{Blocking, Node, Reactor};
+use host::guard::{Consent, Guard};
+use mdtools::{Create, CreateMember, Created};
+use reactor::Random;
+use stack::{BuildContext, Stack};
+
+const MEMBER_BYTES: u64 = 4 << 20;
+
+/// A folder in which stack texts name files by a letter.
+struct Files(tempfile::TempDir);
+
+impl Files {
+    fn new() -> Files {
+        Files(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// `raid1(@a, @b)` with the paths of `a` and `b`.
+    fn text(&self, text: &str) -> String {
+        text.replace('@', &format!("{}/", self.0.path().display()))
+    }
+
+    fn wanted(&self, level: Level, members: &[&str]) -> Create {
+        let parsed = |text: &&str| {
+            let member = CreateMember::parse(Path::new(&self.text(text)));
+            (*text != "missing").then(|| member.expect("a member"))
+        };
+        Create {
+            name: "tank".to_owned(),
+            level,
+            layout: match level {
+                Level::Raid0 => Layout::Raid0(Some(Raid0Layout::Original)),
+                Level::Raid5 => Layout::Parity(ParityLayout::LeftSymmetric),
+                _ => Layout::Plain,
+            },
+            chunk_bytes: if level.has_chunks() { 64 << 10 } else { 0 },
+            members: members.iter().map(parsed).collect(),
+            spares: Vec::new(),
+            consistency: Consistency::Resync,
+            create_bytes: Some(MEMBER_BYTES),
+            assume_clean: false,
+        }
+    }
+
+    /// All files, with what they hold.
+    fn held(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let paths = fs::read_dir(self.0.path()).expect("a folder");
+        let mut paths: Vec<PathBuf> = paths.map(|entry| entry.expect("an entry").path()).collect();
+        paths.sort();
+        paths.into_iter().map(|path| (path.clone(), fs::read(path).expect("read"))).collect()
+    }
+}
+
+fn create(wanted: &Create) -> Result<Created, host::Error> {
+    mdtools::create(&Guard::new(Consent::default()), wanted, &AtomicBool::new(false))
+}
+
+/// Starts a stack; leaves whose path ends in one of `absent` are missing.
+fn start(node: &Node, absent: &[&str], read_only: bool) -> (Stack, Guard) {
+    let guard = Guard::new(Consent { in_place: true, ..Consent::default() });
+    let context =
+        BuildContext { files: &guard, seed: 1, read_only, create_bytes: None, emulate: true };
+    let node = without(node, absent);
+    let stack = stack::build(&node, &context).unwrap_or_else(|error| panic!("{node}: {error}"));
+    (stack, guard)
+}
+
+fn without(node: &Node, absent: &[&str]) -> Node {
+    match node {
+        Node::Layer { name, options, children } => Node::Layer {
+            name: name.clone(),
+            options: options.clone(),
+            children: children.iter().map(|child| without(child, absent)).collect(),
+        },
+        leaf => match leaf.file_path() {
+            Some(path) if absent.iter().any(|name| path.ends_with(name)) => Node::Missing,
+            _ => leaf.clone().with("direct", "no"),
+        },
+    }
+}
+
+fn read(stack: &Stack, offset: u64, length: usize) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    let mut channel =
+        Blocking::open(&*stack.device, &Reactor::wall().expect("a reactor")).expect("a channel");
+    channel.read_slice(offset, &mut bytes).expect("read");
+    bytes
+}
+
+/// Each array by itself holds the superblock of the one above it, where md looks for it, and the
+/// members carry the names that tell which is which.
+fn superblocks_are_where_md_looks(created: &Created, name: &str) {
+    for below in &created.below {
+        let own = below.superblocks[0].name();
+        assert!(own.starts_with(&format!("{name}-")), "{own}");
+        let (stack, _guard) = start(&below.stack, &[], true);
+        assert_eq!(below.size_bytes, Some(stack.device.info().size_bytes));
+        let found = Superblock::decode(&read(&stack, 4096, 4096)).expect("a superblock");
+        assert_eq!(found.name(), name);
+        let is_its = |superblock: &Superblock| superblock.device_uuid == found.device_uuid;
+        assert!(created.superblocks.iter().any(is_its), "{own} holds {found:?}");
+        drop(stack);
+        superblocks_are_where_md_looks(below, &own);
+    }
+}
+
+#[test]
+fn arrays_of_arrays_are_made_and_start_as_they_were_made() {
+    let chunked = |level: &str, files: &str| format!("{level}(chunk=64KiB, {files})");
+    let [left, right] = ["@a, @b, @c", "@d, @e, @f"].map(|files| chunked("raid5", files));
+    let cases: Vec<(Level, Vec<&str>, &[&str])> = vec![
+        (Level::Raid0, vec!["raid1(@a, @b)", "raid1(@c, @d)"], &["a", "d"]),
+        (Level::Raid1, vec!["raid0(chunk=4KiB, @a, @b)", "raid0(@c, @d)"], &[]),
+        (Level::Raid0, vec![&left, &right], &["b", "d"]),
+        (Level::Raid5, vec!["linear(@a, @b)", "@c", "raid1(metadata=1.2, @d, @e)"], &["e"]),
+        (Level::Raid5, vec!["raid1(@a, missing)", "missing", "raid1(@b, @c)"], &["c"]),
+        (Level::Linear, vec!["raid1(raid0(@a, @b), raid0(@c, @d))", "@e"], &[]),
+    ];
+    for (level, members, absent) in cases {
+        let files = Files::new();
+        let created = create(&files.wanted(level, &members)).expect("an array");
+        superblocks_are_where_md_looks(&created, "tank");
+        let mut content = vec![0; 300 << 10];
+        Random::with_seed(7).fill(&mut content);
+        let (stack, guard) = start(&created.stack, &[], false);
+        assert_eq!(created.size_bytes, Some(stack.device.info().size_bytes), "{members:?}");
+        let mut channel = Blocking::open(&*stack.device, &Reactor::wall().expect("a reactor"))
+            .expect("a channel");
+        channel.write_slice(512, &content).expect("written");
+        drop(channel);
+        stack.end().expect("ended");
+        drop(guard);
+        let (stack, _guard) = start(&created.stack, absent, true);
+        assert!(read(&stack, 512, content.len()) == content, "{members:?}, without {absent:?}");
+    }
+}
+
+/// A bitmap or a log is for the arrays whose level can have one; where none can, it is refused.
+#[test]
+fn what_happens_after_a_crash_is_said_for_every_array_that_can_have_it() {
+    let bitmap = Consistency::Bitmap { chunk_bytes: None };
+    let files = Files::new();
+    let wanted =
+        Create { consistency: bitmap, ..files.wanted(Level::Raid0, &["raid1(@a, @b)", "@c"]) };
+    let created = create(&wanted).expect("an array");
+    let has = |created: &Created| created.superblocks[0].features.to_string();
+    assert!(has(&created.below[0]) != has(&created), "{created:?}");
+    superblocks_are_where_md_looks(&created, "tank");
+    let files = Files::new();
+    let wanted =
+        Create { consistency: Consistency::Ppl, ..files.wanted(Level::Raid0, &["raid1(@a, @b)"]) };
+    let error = create(&wanted).expect_err("no array can have it").to_string();
+    assert!(error.contains("partial parity log"), "{error}");
+    assert!(files.held().is_empty(), "files were left");
+}
+
+/// "All checks, then the first byte": whichever array it is that cannot be made, nothing is.
+#[test]
+fn what_was_made_for_arrays_of_arrays_is_undone() {
+    let files = Files::new();
+    fs::write(files.path("there"), vec![0x5a; MEMBER_BYTES as usize]).expect("written");
+    fs::write(files.path("small"), vec![0; 512 << 10]).expect("written");
+    let before = files.held();
+    let long = "a name of more than thirty bytes".to_owned();
+    let sound = files.wanted(Level::Raid0, &["raid1(@there, @a)", "raid1(@b, @c)"]);
+    for (wanted, said) in [
+        (files.wanted(Level::Raid0, &["raid1(@there, @a)", "raid1(@b, @small)"]), "too small"),
+        (files.wanted(Level::Raid5, &["raid1(@there, @a)", "@small"]), "too small"),
+        (files.wanted(Level::Raid0, &["raid1(@there, @a)", "raid0(@b, @a)"]), "is named twice"),
+        (Create { name: long, ..sound.clone() }, "more than 32 bytes"),
+        (Create { consistency: Consistency::Ppl, ..sound.clone() }, "partial parity log"),
+        (Create { create_bytes: Some(1 << 60), ..sound }, "making the member file"),
+    ] {
+        let error = create(&wanted).expect_err("refused").to_string();
+        assert!(error.contains(said), "{said}: {error}");
+        assert!(files.held() == before, "{said}: something was written or left");
+    }
+}
+
+#[test]
+fn what_is_no_array_to_be_made_is_refused() {
+    for (text, said) in [
+        ("raid1(metadata=none, a, b)", "leave the word out"),
+        ("raid1(force=yes, a, b)", "force has no meaning"),
+        ("cache(ram:1MiB, a)", "it is no array"),
+        ("raid1(ram:1MiB, a)", "a member is a file or a block device"),
+        ("raid1(a?block=4KiB, b)", "block has no meaning here"),
+        ("raid5(a)", "at least 2 devices"),
+        ("raid1(a, b", "the text ends"),
+    ] {
+        let error = CreateMember::parse(Path::new(text)).expect_err(text).to_string();
+        assert!(error.contains(said), "{text}: {error}");
+    }
+    // The name of a file that is to be made.
+    let path = PathBuf::from("disk (1).img");
+    assert_eq!(CreateMember::parse(&path).expect("a file"), CreateMember::from(path));
+}
