@@ -5,6 +5,7 @@
 //! ```
 
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -179,18 +180,40 @@ fn document_of(first: &Ran<'_>, lost: &[PowerCut]) -> Value {
     json!({"nanoseconds": time, "requests": requests(first), "drives": drives})
 }
 
-/// Writes what each drive holds into a file of its own, sparse, which must not be there yet.
+/// Writes what each drive holds into a file of its own, sparse, which must not be there yet. Where
+/// that fails, as on a full disk, the files and folders that were made are gone again.
 fn write_images(models: &Models, folder: &Path) -> Result<(), Failure> {
-    let failed = |path: &Path, error: &dyn std::fmt::Display| {
-        Failure::failed(format!("{}: {error}", path.display()))
-    };
-    std::fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+    let new_folders: Vec<&Path> = folder
+        .ancestors()
+        .take_while(|above| !above.as_os_str().is_empty() && !above.exists())
+        .collect();
+    let mut files = Vec::new();
+    let written = std::fs::create_dir_all(folder)
+        .map_err(|error| Failure::from_io(folder.display(), &error))
+        .and_then(|()| make_images(models, folder, &mut files));
+    written.map_err(|error| {
+        let removed = files.iter().map(|path| (path.as_path(), std::fs::remove_file(path)));
+        let folders = new_folders.iter().map(|path| (*path, std::fs::remove_dir(path)));
+        let is_left = |(path, removed): (&Path, io::Result<()>)| match removed {
+            Err(problem) if problem.kind() != io::ErrorKind::NotFound => {
+                Some(format!("; could not remove {}: {problem}", path.display()))
+            }
+            _ => None,
+        };
+        error.and_then_some(&removed.chain(folders).filter_map(is_left).collect::<String>())
+    })
+}
+
+/// The files; those that were made stand in `made`.
+fn make_images(models: &Models, folder: &Path, made: &mut Vec<PathBuf>) -> Result<(), Failure> {
     for (number, disk) in models.disks().iter().enumerate() {
         let Some(data) = disk.data() else { continue };
         let path = folder.join(format!("drive{number}.img"));
-        let file = File::create_new(&path).map_err(|error| failed(&path, &error))?;
+        let failed = |error: io::Error| Failure::from_io(path.display(), &error);
+        let file = File::create_new(&path).map_err(failed)?;
+        made.push(path.clone());
         let size = data.info().size_bytes;
-        file.set_len(size).map_err(|error| failed(&path, &error))?;
+        file.set_len(size).map_err(failed)?;
         let mut channel = Blocking::open(data, &Reactor::virtual_clock())?;
         let (mut offset, mut bytes) = (0, vec![0; 1 << 20]);
         while offset < size {
@@ -202,7 +225,7 @@ fn write_images(models: &Models, folder: &Path) -> Result<(), Failure> {
                     let count = (end - offset).min(bytes.len() as u64);
                     let part = &mut bytes[..count as usize];
                     channel.read_slice(offset, part)?;
-                    file.write_all_at(part, offset).map_err(|error| failed(&path, &error))?;
+                    file.write_all_at(part, offset).map_err(failed)?;
                     offset += count;
                 }
                 offset = end;
@@ -239,5 +262,47 @@ mod tests {
         assert!(said(&[]).then(Some("ext3")).unwrap().ends_with("e2fsck -fn $DEVICE"));
         assert!(said(&[]).then(None).is_err());
         assert_eq!(said(&["--then", "ls"]).then(None).unwrap(), "ls");
+    }
+
+    /// Modelled disks beside each other.
+    struct Beside(Models);
+
+    impl stack::OpenFiles for Beside {
+        fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, block::Error> {
+            stack::NoFiles.open(path, true, None)
+        }
+
+        fn models(&self) -> Option<Models> {
+            Some(self.0.clone())
+        }
+    }
+
+    /// "`guest … --images` keeps files after a failed write."
+    #[test]
+    fn images_that_could_not_all_be_written_are_gone_again() {
+        let models = Models::default();
+        let context = stack::BuildContext {
+            files: &Beside(models.clone()),
+            seed: 1,
+            read_only: false,
+            create_bytes: None,
+            emulate: false,
+        };
+        let disk = "model:maxtor-6y200p0?data=keep&size=1MiB";
+        let _stack = stack::parse_and_build(&format!("raid0({disk}, {disk})"), &context).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        // The second cannot be made.
+        let taken = folder.path().join("drive1.img");
+        std::fs::write(&taken, "another's").unwrap();
+        let error = write_images(&models, folder.path()).unwrap_err().to_string();
+        assert!(error.contains("drive1.img"), "{error}");
+        assert!(!folder.path().join("drive0.img").exists(), "the first was left");
+        assert_eq!(std::fs::read_to_string(&taken).unwrap(), "another's");
+        let below = folder.path().join("new").join("images");
+        write_images(&models, &below).unwrap();
+        assert_eq!(below.join("drive1.img").metadata().unwrap().len(), 1 << 20);
+        // A file is in the way of the folder: folders that were made go too.
+        let over = taken.join("images");
+        assert!(write_images(&models, &over).is_err() && taken.is_file());
     }
 }
