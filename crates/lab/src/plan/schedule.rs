@@ -46,7 +46,7 @@ pub(super) fn trials(section: Option<Reader<'_>>) -> Result<Trials<'_>, Error> {
     let (blocks, seed) = (section.get("blocks"), section.get("seed"));
     said.design = section.get("design");
     let (rest, interleave) = (section.get("rest"), section.get("interleave"));
-    let limit = section.get("limit");
+    let limit = section.get("real_time_limit");
     section.finish()?;
     if let Some(item) = blocks {
         said.blocks = u32::try_from(item.whole(1, BLOCKS_MAX)?).expect("at most BLOCKS_MAX");
@@ -214,12 +214,12 @@ time = "1s"
     #[test]
     fn a_limit_is_a_time() {
         let limit = |said: &str| {
-            let said = [format!("trials.limit={said}")];
+            let said = [format!("trials.real_time_limit={said}")];
             let resolved = resolve("plan.toml", RAW, &said).map_err(|error| error.to_string());
             resolved.map(|resolved| resolved.plan.schedule.limit_seconds)
         };
         assert_eq!(limit("90min"), Ok(Some(5400.0)));
-        assert!(limit("soon").unwrap_err().starts_with("-s trials.limit=soon: "));
+        assert!(limit("soon").unwrap_err().starts_with("-s trials.real_time_limit=soon: "));
         assert!(limit("0s").unwrap_err().contains("such as 2h"));
         let plan = resolve("plan.toml", RAW, &[]).unwrap().plan;
         assert_eq!(plan.schedule.limit_seconds, None);

@@ -30,7 +30,7 @@ pub(super) fn limit_of(plan: &Plan, group: &[usize], cell: &Cell) -> Duration {
 /// Why there are no figures of what has taken its time.
 pub(super) fn over(limit: Duration) -> String {
     let shown = block::duration_text(Duration::from_secs(limit.as_secs().max(1)));
-    format!("it was ended after {shown} of real time (trials.limit)")
+    format!("it was ended after {shown} of real time (trials.real_time_limit)")
 }
 
 /// Does what ends when the flag is set that it is given: when `stop` is, or after so much time.
@@ -82,7 +82,7 @@ mod tests {
         assert!(!within(Duration::from_secs(600), &stop, until_halted).1, "the user has");
         assert_eq!(
             over(Duration::from_secs(7200)),
-            "it was ended after 2h of real time (trials.limit)"
+            "it was ended after 2h of real time (trials.real_time_limit)"
         );
     }
 }

@@ -11,6 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use export::loop_device::{LoopDevice, LoopOptions};
 use host::guard::Consent;
 use lab::{Ended, More, Observer, Outcome, Progress, RunOptions, Silent, TimeLeft};
 use reactor::Random;
@@ -181,6 +182,88 @@ fn a_run_records_every_trial_in_its_order_and_leaves_nothing_behind() {
     assert!(run.host.one_disk.iter().all(|one| !one.on.is_empty()));
     assert_eq!(run.notes, Vec::<String>::new());
     assert_eq!(lab::read(&place.run()).unwrap(), *run);
+}
+
+/// Loop devices over files, taken away at the end.
+struct Loops(Vec<LoopDevice>);
+
+impl Drop for Loops {
+    fn drop(&mut self) {
+        // What still has one open for a look is gone soon; the kernel takes it away then.
+        self.0.iter_mut().for_each(|device| drop(device.let_go()));
+    }
+}
+
+const LOOPS_PLAN: &str = r#"schema = 1
+name = "Loops"
+[members.one]
+devices = @ONE@
+[members.other]
+devices = @OTHER@
+[matrix]
+members = ["one", "other"]
+level = "raid0"
+chunk = "64KiB"
+[baseline]
+members = "one"
+[[workload]]
+suite = "devtest"
+tests = ["random write 16384"]
+time_per_test = "10s"
+max_operations = 8
+[trials]
+blocks = 1
+"#;
+
+/// "Two sets on one disk, four loop devices over files of one disk": both are told, once, with the
+/// disk's name.
+#[test]
+fn loop_devices_over_files_of_one_disk_lie_on_that_disk() {
+    if !rustix::process::geteuid().is_root() || !Path::new("/dev/loop-control").exists() {
+        return testkit::missing!("root and loop devices are needed");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let attach = |number: u32| {
+        let path = folder.path().join(format!("disk{number}"));
+        fs::File::create(&path).unwrap().set_len(1 << 20).unwrap();
+        LoopDevice::attach_with(&path, &LoopOptions::default()).unwrap()
+    };
+    let loops = Loops((0..4).map(attach).collect());
+    let paths: Vec<PathBuf> = loops.0.iter().map(|device| device.path().to_owned()).collect();
+    let sets = ["@ONE@", "@OTHER@"].into_iter().zip(paths.chunks(2));
+    let plan = sets
+        .fold(LOOPS_PLAN.to_owned(), |plan, (set, paths)| plan.replace(set, &format!("{paths:?}")));
+    let path = folder.path().join("plan.toml");
+    fs::write(&path, plan).unwrap();
+    let consent = Consent { devices: paths, ..Consent::default() };
+    let options = RunOptions { consent, ..options(Some(folder.path().join("run"))) };
+    let mut notes = Notes(Vec::new());
+    let resolved = lab::plan::load(&path, &[]).unwrap();
+    let outcome = lab::start(&resolved, &options, &never(), &mut notes).unwrap();
+    let host = &outcome.run.host;
+    let Some(on) = host::facts::disk_under(folder.path()).filter(|on| on.starts_with("disk "))
+    else {
+        assert!(host.shared_disks.is_empty(), "{:?}", host.shared_disks);
+        return testkit::skipped!("the folder for temporary files is on no disk, or on several");
+    };
+    let told: Vec<&str> = host.one_disk.iter().map(|one| one.on.as_str()).collect();
+    assert_eq!(told, [&on, &on], "both sets");
+    let [shared] = &host.shared_disks[..] else { panic!("{:?}", host.shared_disks) };
+    assert_eq!(
+        (&shared.sets[..], format!("disk {}", shared.disk)),
+        (&["one".into(), "other".into()][..], on)
+    );
+    let said = notes.0.iter().filter(|note| note.contains("lie on the same disk")).count();
+    assert_eq!(said, 1, "{:?}", notes.0);
+}
+
+/// Keeps what a run says.
+struct Notes(Vec<String>);
+
+impl Observer for Notes {
+    fn note(&mut self, text: &str) {
+        self.0.push(text.to_owned());
+    }
 }
 
 /// Sets the flag once so many trials are recorded.
