@@ -6,16 +6,17 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use export::RemovalPolicy;
 use host::mount::FileSystem;
 use lab::pull::{Behaviour, Ground, Happening, LostMember, Options, Program, Starter};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
 fn may_mount() -> bool {
@@ -499,31 +500,51 @@ fn lying_drives_have_a_worse_grade_and_what_cannot_be_pulled_says_why() {
     assert!(text.contains("No grade:") && text.contains("mkfs.ext4"), "{text}");
 }
 
+/// Killed by itself, and together with what it has started, as Ctrl-C twice or `timeout` does: the
+/// disk under a file system with data to be written is gone then, and nobody waits for it.
 #[test]
 fn nothing_is_left_of_one_that_was_killed() {
     if !may_mount() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let arguments = ["pull", "ram:32MiB", "--spread", "60s", "--steps", "60", "--pulls", "1"];
-    let mut child = command(folder.path(), &arguments).stderr(Stdio::null()).spawn().unwrap();
-    // It is recording once the file system is mounted.
-    let mounts = format!("/proc/{}/mountinfo", child.id());
-    while !fs::read_to_string(&mounts).unwrap().contains("/mounted ") {
-        assert!(child.try_wait().unwrap().is_none(), "it ended");
-        std::thread::yield_now();
+    for with_group in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let arguments = ["pull", "ram:32MiB", "--spread", "60s", "--steps", "60", "--pulls", "1"];
+        let mut command = command(folder.path(), &arguments);
+        let mut child = command.process_group(0).stderr(Stdio::null()).spawn().unwrap();
+        let pid = child.id();
+        // It is recording once the file system is mounted and holds something.
+        let mounted = format!("/proc/{pid}/root/sys/fs/fuse/connections/pull-{pid}/mounted");
+        let is_begun = || {
+            let names = fs::read_dir(&mounted).into_iter().flatten().flatten();
+            let mounts = fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap();
+            mounts.contains("/mounted ")
+                && names.filter(|name| name.file_name() != "lost+found").count() > 0
+        };
+        while !is_begun() {
+            assert!(child.try_wait().unwrap().is_none(), "it ended");
+            std::thread::yield_now();
+        }
+        assert!(!loops_of(pid).is_empty(), "it stands on a loop device");
+        let outside = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        assert!(!outside.contains("/mounted "), "nobody else sees it");
+        let process = Pid::from_child(&child);
+        match with_group {
+            true => kill_process_group(process, Signal::KILL).unwrap(),
+            false => kill_process(process, Signal::KILL).unwrap(),
+        }
+        let killed = Instant::now();
+        while child.try_wait().unwrap().is_none() {
+            assert!(killed.elapsed() < Duration::from_secs(60), "it waits in the kernel");
+            std::thread::yield_now();
+        }
+        // What it had started ends by itself, as soon as it hears of it.
+        while !loops_of(pid).is_empty() {
+            assert!(killed.elapsed() < Duration::from_secs(120), "a loop device was left");
+            std::thread::yield_now();
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
-    assert!(!loops_of(child.id()).is_empty(), "it stands on a loop device");
-    let outside = fs::read_to_string("/proc/self/mountinfo").unwrap();
-    assert!(!outside.contains("/mounted "), "nobody else sees it");
-    kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
-    let pid = child.id();
-    child.wait().unwrap();
-    // What it had started ends by itself, as soon as it hears of it.
-    while !loops_of(pid).is_empty() {
-        std::thread::yield_now();
-    }
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 /// "Bad input: a log that is cut off, of another version, with sectors past the end", and states

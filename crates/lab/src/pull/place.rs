@@ -12,6 +12,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use confine::Watchdog;
 use host::Error;
 use host::system::{self, Mount};
 use rustix::mount::UnmountFlags;
@@ -138,6 +139,10 @@ fn is_removable(mount: &Mount) -> bool {
 /// The folder.
 pub struct Place {
     folder: PathBuf,
+    /// The last process of the namespace, however this one ends. Whoever is the last unmounts what
+    /// is mounted there, which waits for the disks under it; this process serves them, and would
+    /// wait for itself in the kernel, and every `sync` of the machine with it.
+    _last: Watchdog,
 }
 
 impl Place {
@@ -157,7 +162,8 @@ impl Place {
         rustix::mount::mount("raidloom", covered, "tmpfs", flags, Some(c"mode=0700"))
             .map_err(|error| failed(&error.into()))?;
         let folder = covered.join(format!("pull-{}", std::process::id()));
-        let place = Place { folder };
+        let last = Watchdog::start([]).map_err(|error| failed(&error))?;
+        let place = Place { folder, _last: last };
         fs::create_dir_all(place.point()).map_err(|error| failed(&error))?;
         for file in [place.disk(), place.image()] {
             fs::File::create_new(file).map_err(|error| failed(&error))?;
