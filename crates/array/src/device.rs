@@ -1,125 +1,25 @@
 //! The array as a device: its making, with what it refuses, and what it says about itself.
 
-use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use block::{
     Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Traced, size_text,
 };
-use reactor::{Clock, Reactor};
+use reactor::Reactor;
 
 use crate::execute::ArrayChannel;
 use crate::geometry::{Linear, ParityLayout, Raid0, Raid0Layout, Raid10, Raid10Layout};
-use crate::health::{Health, MEMBERS_MAX, Member};
+use crate::health::Health;
+use crate::level::{Faults, Level, LinearLevel, MirrorLevel, ParityLevel, Raid0Level};
 use crate::md::Version;
-use crate::metadata::{HasMetadata, Metadata};
-use crate::rows::{Rows, Waiter};
-use crate::sync::{Control, Ranges};
-use crate::{
-    Action, Faults, Level, LinearLevel, MemberSet, MirrorLevel, ParityLevel, Part, Place, Plan,
-    Queues, Raid0Level,
-};
-
-/// What all channels of an array share.
-pub(crate) struct Shared<L> {
-    pub(crate) level: L,
-    pub(crate) info: Info,
-    /// The members' states.
-    pub(crate) health: Health,
-    pub(crate) rows: Rows,
-    /// The host has read or written since a sync action last looked.
-    pub(crate) busy: AtomicBool,
-    /// md's metadata, where members carry it and it is kept up to date.
-    pub(crate) metadata: Option<Metadata>,
-    /// Its version.
-    metadata_version: Option<Version>,
-}
-
-impl<L: Level> Shared<L> {
-    /// A channel on `reactor` for `depth` requests at a time.
-    pub(crate) fn open_channel(
-        self: &Arc<Self>,
-        depth: u32,
-        reactor: &Reactor,
-    ) -> Result<ArrayChannel<L>, Error> {
-        // Each request of ours may need this many commands on one member at the same time, and
-        // never more.
-        let commands = self.level.pieces_at_once().saturating_mul(self.level.commands_per_member());
-        let ringer =
-            match reactor.clock() {
-                Clock::Wall if L::LOCKS_ROWS => Some(reactor.ringer().map_err(|error| {
-                    Error::from_io("a bell for the row locks of the array", error)
-                })?),
-                _ => None,
-            };
-        ArrayChannel::open(
-            Arc::clone(self),
-            depth.saturating_mul(commands),
-            Waiter::new(ringer),
-            reactor,
-        )
-    }
-
-    /// Makes a member faulty that failed. False when it stays, for it has the last copy of
-    /// something. `member` is whose fault it was, if that is known.
-    pub(crate) fn drop_member(
-        &self,
-        slot: usize,
-        member: Option<&Arc<Member>>,
-        error: &Error,
-    ) -> bool {
-        let is_gone = error.kind() == ErrorKind::Gone;
-        let may_go = |after: &MemberSet| {
-            !L::KEEPS_LAST_COPY || is_gone || self.level.holds_all(after).is_ok()
-        };
-        self.fail_member(slot, member, Some(error), may_go)
-    }
-
-    /// As [`Health::fail`], with what follows from it.
-    pub(crate) fn fail_member(
-        &self,
-        slot: usize,
-        member: Option<&Arc<Member>>,
-        cause: Option<&dyn fmt::Display>,
-        may_go: impl FnOnce(&MemberSet) -> bool,
-    ) -> bool {
-        let is_out = self.health.fail(slot, member, cause, may_go);
-        if is_out {
-            self.drop_needless_resync();
-        }
-        is_out
-    }
-
-    /// Where so many members are out that parity is all there is of them, there is nothing to hold
-    /// it against: it is right by definition, as in md. A member that is being rebuilt may have got
-    /// some of it, and is compared when it has all. Some chunks may have two copies as long as any
-    /// two members are left.
-    fn drop_needless_resync(&self) {
-        if L::HAS_COPIES || self.health.resync_ranges().is_empty() {
-            return;
-        }
-        let membership = self.health.membership();
-        let absent = membership.absent;
-        let is_spared = |member: usize| {
-            let mut missing = absent;
-            missing.insert(member) && self.level.holds_all(&missing).is_ok()
-        };
-        if absent.count() > 0
-            && membership.recovering.count() == 0
-            && !(0..membership.members.len()).any(is_spared)
-        {
-            self.health.forget_resync();
-        }
-    }
-
-    /// Notes that a member is gone where the array does not go on without it.
-    pub(crate) fn note_gone(&self, slot: usize, error: &Error) {
-        if !L::REDUNDANT && error.kind() == ErrorKind::Gone {
-            self.health.note_gone(slot, error);
-        }
-    }
-}
+use crate::member::{MEMBERS_MAX, Member, MemberSet, name};
+use crate::metadata::Metadata;
+use crate::part::{Action, Part};
+use crate::plan::{Place, Plan};
+use crate::queues::Queues;
+use crate::ranges::Ranges;
+use crate::shared::Shared;
+use crate::sync::Control;
 
 /// A member of an array at its start.
 pub struct Start {
@@ -135,9 +35,10 @@ pub struct Start {
 }
 
 /// Several devices that answer as one.
-pub struct ArrayDevice<L: Level>(Arc<Shared<L>>);
+pub struct ArrayDevice(Arc<Shared>);
 
-impl ArrayDevice<LinearLevel> {
+/// Makers of each level.
+impl ArrayDevice {
     /// Members one behind the other.
     ///
     /// # Errors
@@ -160,9 +61,7 @@ impl ArrayDevice<LinearLevel> {
         let level = LinearLevel::new(Linear::new(&sizes, block_bytes));
         Self::assemble(level, members.into_iter().map(Some).collect())
     }
-}
 
-impl ArrayDevice<Raid0Level> {
     /// Chunks dealt out to the members in turn. A member that is longer than others goes on alone
     /// or with the other long ones, as `layout` says.
     ///
@@ -182,9 +81,7 @@ impl ArrayDevice<Raid0Level> {
         let level = Raid0Level::new(Raid0::new(&sizes, chunk_bytes, layout), layout, members.len());
         Self::assemble(level, members)
     }
-}
 
-impl ArrayDevice<MirrorLevel> {
     /// RAID 1: every member has everything, as far as the smallest reaches. `None` is a member that
     /// is missing. As in md there may be one slot only: a mirror to be.
     ///
@@ -230,9 +127,7 @@ impl ArrayDevice<MirrorLevel> {
         }
         Self::assemble(MirrorLevel::raid10(geometry), members)
     }
-}
 
-impl ArrayDevice<ParityLevel> {
     /// RAID 4: chunks on all members but the last, which holds their parity. `None` is a member
     /// that is missing.
     ///
@@ -278,12 +173,15 @@ impl ArrayDevice<ParityLevel> {
     }
 }
 
-impl<L: Level> ArrayDevice<L> {
+impl ArrayDevice {
     /// An array of any level; `None` is a member that is not there.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] for no member at all, more than 255 slots, or too many empty ones.
-    pub fn assemble(level: L, members: Vec<Option<Arc<dyn Device>>>) -> Result<Self, Error> {
+    pub fn assemble(
+        level: impl Level,
+        members: Vec<Option<Arc<dyn Device>>>,
+    ) -> Result<Self, Error> {
         let present: Vec<Arc<dyn Device>> = members.iter().flatten().map(Arc::clone).collect();
         let block_bytes = block_bytes(&present)?;
         let mut info = combine(&present, block_bytes, level.size_bytes());
@@ -297,7 +195,7 @@ impl<L: Level> ArrayDevice<L> {
             })
         };
         Self::with_info(
-            level,
+            Box::new(level),
             info,
             members.into_iter().map(start).collect(),
             Ranges::none(),
@@ -310,18 +208,22 @@ impl<L: Level> ArrayDevice<L> {
     ///
     /// # Errors
     /// As [`ArrayDevice::assemble`].
-    pub fn resume(level: L, members: Vec<Option<Start>>, resync: Ranges) -> Result<Self, Error> {
+    pub fn resume(
+        level: impl Level,
+        members: Vec<Option<Start>>,
+        resync: Ranges,
+    ) -> Result<Self, Error> {
         let present: Vec<Arc<dyn Device>> =
             members.iter().flatten().map(|start| Arc::clone(&start.device)).collect();
         let mut info = combine(&present, block_bytes(&present)?, level.size_bytes());
         level.refine(&mut info);
-        Self::with_info(level, info, members, resync, (None, None))
+        Self::with_info(Box::new(level), info, members, resync, (None, None))
     }
 
     /// The same for members with superblocks of this version, whose metadata are kept up to date by
     /// `metadata`.
     pub(crate) fn resume_with_metadata(
-        level: L,
+        level: Box<dyn Level>,
         members: Vec<Option<Start>>,
         resync: Ranges,
         metadata: Option<Metadata>,
@@ -341,7 +243,7 @@ impl<L: Level> ArrayDevice<L> {
     }
 
     fn with_info(
-        level: L,
+        level: Box<dyn Level>,
         info: Info,
         members: Vec<Option<Start>>,
         resync: Ranges,
@@ -367,16 +269,12 @@ impl<L: Level> ArrayDevice<L> {
         level
             .holds_all(&missing)
             .map_err(|lost| Error::new(ErrorKind::Invalid, lost.to_string()))?;
-        let busy = AtomicBool::new(false);
-        let rows = Rows::default();
-        let shared = Shared { level, info, health, rows, busy, metadata, metadata_version };
-        shared.drop_needless_resync();
-        Ok(ArrayDevice(Arc::new(shared)))
+        Ok(ArrayDevice(Arc::new(Shared::new(level, info, health, metadata, metadata_version))))
     }
 
-    /// The array with its metadata, if they are kept up to date.
-    pub(crate) fn with_metadata(&self) -> Option<Arc<dyn HasMetadata>> {
-        self.0.metadata.is_some().then(|| Arc::clone(&self.0) as Arc<dyn HasMetadata>)
+    /// The array, if it keeps its metadata up to date.
+    pub(crate) fn with_metadata(&self) -> Option<Arc<Shared>> {
+        self.0.metadata.is_some().then(|| Arc::clone(&self.0))
     }
 
     /// What acts on the array while it runs.
@@ -392,7 +290,7 @@ impl<L: Level> ArrayDevice<L> {
     }
 }
 
-impl<L: Level> Device for ArrayDevice<L> {
+impl Device for ArrayDevice {
     fn info(&self) -> &Info {
         &self.0.info
     }
@@ -413,7 +311,7 @@ impl<L: Level> Device for ArrayDevice<L> {
     }
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
-        Ok(Box::new(Traced::new(self.0.open_channel(depth, reactor)?, &self.describe())))
+        Ok(Box::new(Traced::new(ArrayChannel::open(&self.0, depth, reactor)?, &self.describe())))
     }
 
     /// What reads would go to, as it is planned for them, is asked at the members. What would have
@@ -422,7 +320,7 @@ impl<L: Level> Device for ArrayDevice<L> {
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
         let shared = &self.0;
         let membership = shared.health.membership();
-        if L::HAS_COPIES && !shared.health.resync_ranges().is_empty() {
+        if shared.traits.has_copies && !shared.health.resync_ranges().is_empty() {
             return found.push(length, false);
         }
         let faults = Faults {
@@ -576,10 +474,6 @@ fn check_parity(
     let (block_bytes, smallest) = common_bytes(members)?;
     check_chunk(chunk_bytes, block_bytes, members)?;
     Ok((members.len(), smallest - smallest % chunk_bytes))
-}
-
-pub(crate) fn name(number: usize, member: &Arc<dyn Device>) -> String {
-    format!("member {number} ({})", member.describe())
 }
 
 fn text_of(member: &Arc<dyn Device>) -> String {

@@ -13,64 +13,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use block::{Device, ErrorKind};
+use block::ErrorKind;
 use reactor::Ringer;
 
-use crate::sync::{BadBlocks, Ranges, Replacing};
-
-/// The most members an array can have. Beyond that the powers of g, with which Q counts members,
-/// are the same again, and md's code for the copies of RAID 10 has no more bits; it is one limit
-/// for all levels.
-pub const MEMBERS_MAX: usize = 255;
-
-/// A set of members.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub struct MemberSet {
-    words: [u64; MEMBERS_MAX.div_ceil(64)],
-}
-
-impl MemberSet {
-    /// The set without a member.
-    pub const EMPTY: MemberSet = MemberSet { words: [0; MEMBERS_MAX.div_ceil(64)] };
-
-    /// Adds a member; false when it was in already.
-    pub fn insert(&mut self, member: usize) -> bool {
-        let new = !self.contains(member);
-        self.words[member / 64] |= 1 << (member % 64);
-        new
-    }
-
-    /// Whether the member is in.
-    #[must_use]
-    pub fn contains(&self, member: usize) -> bool {
-        self.words[member / 64] >> (member % 64) & 1 == 1
-    }
-
-    /// How many are in.
-    #[must_use]
-    pub fn count(&self) -> u32 {
-        self.words.iter().map(|word| word.count_ones()).sum()
-    }
-
-    /// The members, in order.
-    pub fn iter(&self) -> impl Iterator<Item = usize> {
-        (0..MEMBERS_MAX).filter(|&member| self.contains(member))
-    }
-
-    /// Members of either set.
-    #[must_use]
-    pub fn union(&self, other: &MemberSet) -> MemberSet {
-        let mut both = *self;
-        both.words.iter_mut().zip(other.words).for_each(|(word, more)| *word |= more);
-        both
-    }
-}
-
-impl fmt::Debug for MemberSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.iter()).finish()
-    }
-}
+use crate::member::{Member, MemberSet, MemberState, Snapshot, missing_name, name};
+use crate::ranges::Ranges;
 
 /// How many places of a member may have turned out to be unreadable of late before it becomes
 /// faulty; md's default.
@@ -115,149 +62,6 @@ impl ReadErrors {
         self.recent.push_back(place);
         self.total = self.total.saturating_add(1);
         self.recent.len() > READ_ERRORS_MAX
-    }
-}
-
-/// A device in a slot of the array. A device that is removed and added again is a new member: what
-/// its earlier channels still report does not count for it.
-pub(crate) struct Member {
-    pub(crate) device: Arc<dyn Device>,
-    /// Where on the device the array's data begin, in bytes.
-    pub(crate) data_offset: u64,
-    /// Its name in messages.
-    pub(crate) name: String,
-    /// The ranges that hold no data; `None` for a member that was in sync from the start, without
-    /// bad blocks.
-    pub(crate) bad_blocks: Option<Arc<BadBlocks>>,
-    /// It serves while its contents are copied to a replacement.
-    pub(crate) replacing: Option<Arc<Replacing>>,
-}
-
-impl Member {
-    /// A member with ranges that are lost, in bytes of its data, or may become so while it is
-    /// rebuilt.
-    pub(crate) fn with_bad_blocks(
-        name: String,
-        device: Arc<dyn Device>,
-        data_offset: u64,
-        lost: &Ranges,
-    ) -> Member {
-        let lost =
-            lost.iter().map(|range| range.start + data_offset..range.end + data_offset).collect();
-        let bad_blocks = BadBlocks::over(device, lost);
-        Member {
-            device: Arc::clone(&bad_blocks) as Arc<dyn Device>,
-            data_offset,
-            name,
-            bad_blocks: Some(bad_blocks),
-            replacing: None,
-        }
-    }
-
-    /// The device itself, without the layers that bad blocks and a replacement put over it.
-    pub(crate) fn whole_device(&self) -> Arc<dyn Device> {
-        match (&self.replacing, &self.bad_blocks) {
-            (Some(replacing), _) => replacing.old().whole_device(),
-            (None, Some(bad_blocks)) => Arc::clone(bad_blocks.below()),
-            (None, None) => Arc::clone(&self.device),
-        }
-    }
-
-    /// The same under another name.
-    fn named(&self, name: String) -> Arc<Member> {
-        let Member { device, data_offset, bad_blocks, replacing, .. } = self;
-        let (device, bad_blocks, replacing) =
-            (Arc::clone(device), bad_blocks.clone(), replacing.clone());
-        Arc::new(Member { device, data_offset: *data_offset, name, bad_blocks, replacing })
-    }
-}
-
-impl fmt::Debug for Member {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.name)
-    }
-}
-
-/// The state of a slot and its member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemberState {
-    /// The slot is empty.
-    Missing,
-    /// The member is out of service; its device has not been removed yet.
-    Faulty,
-    /// The member is written and not read. Before `recovery_offset` it has everything.
-    Recovering {
-        /// In bytes of the member's data.
-        recovery_offset: u64,
-        /// Only some ranges after it are to be recovered: the member was away for a while, and the
-        /// bitmap knows which.
-        partly: bool,
-    },
-    /// The member has all of its data.
-    InSync,
-}
-
-/// The states of all members at one moment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Snapshot {
-    /// Changes whenever plans have to be made differently: a member fails, is added or is in sync.
-    pub generation: u64,
-    /// Changes with anything in here.
-    pub revision: u64,
-    /// Of each slot.
-    pub members: Vec<MemberState>,
-    /// The name in messages of each slot's member.
-    pub names: Vec<String>,
-    /// How many places of each member could not be read since it was added, and were made from the
-    /// others.
-    pub read_errors: Vec<u32>,
-    /// How much of each member's data is lost, in bytes: a rebuild could not restore it, or its
-    /// bad-block log names it, and it has not been written since. `revision` does not tell of a
-    /// write.
-    pub lost_bytes: Vec<u64>,
-    /// Why each member is faulty; `None` where it is not, or was failed on request.
-    pub causes: Vec<Option<String>>,
-    /// The slots whose member is being copied to a replacement.
-    pub replaced: Vec<usize>,
-    /// The names of these replacements in messages, in the same order.
-    pub replacements: Vec<String>,
-    /// The first byte whose redundancy may be untrue, in bytes of
-    /// [`Level::sync_bytes`](crate::Level::sync_bytes); `None` when all is in sync.
-    pub resync: Option<u64>,
-    /// The names of the spares in messages.
-    pub spares: Vec<String>,
-}
-
-impl Snapshot {
-    /// The members that are neither read nor written.
-    #[must_use]
-    pub fn absent(&self) -> MemberSet {
-        self.chosen(|state| matches!(state, MemberState::Missing | MemberState::Faulty))
-    }
-
-    /// The members that are written but not read.
-    #[must_use]
-    pub fn recovering(&self) -> MemberSet {
-        self.chosen(|state| matches!(state, MemberState::Recovering { .. }))
-    }
-
-    /// The names of the faulty members in messages, each with the cause where it was not failed on
-    /// request.
-    #[must_use]
-    pub fn faulty(&self) -> Vec<(String, Option<String>)> {
-        let faulty =
-            (0..self.members.len()).filter(|&slot| self.members[slot] == MemberState::Faulty);
-        faulty.map(|slot| (self.names[slot].clone(), self.causes[slot].clone())).collect()
-    }
-
-    fn chosen(&self, choose: impl Fn(MemberState) -> bool) -> MemberSet {
-        let mut set = MemberSet::EMPTY;
-        self.members.iter().enumerate().filter(|(_, state)| choose(**state)).for_each(
-            |(member, _)| {
-                set.insert(member);
-            },
-        );
-        set
     }
 }
 
@@ -524,11 +328,6 @@ impl Health {
         }
     }
 
-    /// How many places of the member could not be read since it was added.
-    pub(crate) fn read_errors(&self, number: usize) -> u32 {
-        self.state().slots.get(number).map_or(0, |slot| slot.read_errors.total)
-    }
-
     /// What of the member's data is lost, in bytes.
     pub(crate) fn lost(&self, number: usize) -> Ranges {
         let member = self.state().slots.get(number).and_then(|slot| slot.member.clone());
@@ -622,7 +421,7 @@ impl Health {
             return None;
         }
         let spare = state.spares.remove(0);
-        let member = spare.named(crate::device::name(number, &spare.device));
+        let member = spare.named(name(number, &spare.device));
         state.slots[number] = Slot::of(Arc::clone(&member), Some(Recovery::of(unrecovered)));
         self.changed();
         Some((number, member))
@@ -750,11 +549,6 @@ impl Health {
     }
 }
 
-/// The name of an empty slot in messages.
-pub(crate) fn missing_name(number: usize) -> String {
-    format!("member {number} (missing)")
-}
-
 /// What a member's error says about the member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -781,18 +575,9 @@ pub(crate) fn judge(kind: ErrorKind, while_reading: bool) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use block::Device;
 
-    #[test]
-    fn sets_hold_what_was_put_in() {
-        let mut set = MemberSet::EMPTY;
-        assert!([0, 63, 64, 254].into_iter().all(|number| set.insert(number)));
-        assert!(!set.insert(64));
-        assert_eq!((set.count(), set.iter().collect::<Vec<_>>()), (4, vec![0, 63, 64, 254]));
-        let mut other = MemberSet::EMPTY;
-        other.insert(7);
-        assert_eq!(format!("{:?}", set.union(&other)), "{0, 7, 63, 64, 254}");
-    }
+    use super::*;
 
     fn member(name: &str) -> Arc<Member> {
         let device: Arc<dyn Device> = Arc::new(testkit::Memory::new(512));
@@ -925,7 +710,7 @@ mod tests {
         let note = |slot, number| health.note_read_error(slot, place(number), Duration::ZERO);
         assert!((0..PLACES).all(|number| !note(5, number)));
         assert!(note(5, PLACES) && !note(6, 0));
-        assert_eq!(health.read_errors(5), READ_ERRORS_MAX as u32 + 1);
+        assert_eq!(health.snapshot().read_errors[5], READ_ERRORS_MAX as u32 + 1);
     }
 
     #[test]
@@ -935,7 +720,7 @@ mod tests {
             let tried = [0..65536, 4096..8192, 4096..4608][attempt % 3].clone();
             assert!(!health.note_read_error(0, tried, Duration::ZERO));
         }
-        assert_eq!(health.read_errors(0), 1);
+        assert_eq!(health.snapshot().read_errors[0], 1);
     }
 
     #[test]
@@ -947,7 +732,7 @@ mod tests {
         let mut note =
             (0..2 * PLACES).map(|number| health.note_read_error(0, place(number), Duration::ZERO));
         assert!(note.all(|too_many| !too_many));
-        assert_eq!(health.read_errors(0), 0);
+        assert_eq!(health.snapshot().read_errors[0], 0);
         assert_eq!(health.snapshot().lost_bytes, [PLACES * 8192]);
     }
 

@@ -10,6 +10,7 @@
 //!   execute   runs any plan; a member's failure means planning again
 //!   health    the members' states
 //!   fence     when it is sure that no server of another host has the members: pure
+//!   record    what superblocks, bitmap and logs say, and are to say next: pure
 //!   metadata  md's superblocks, bitmap and log of a running array
 //!   sync      rebuilds, resyncs and scrubs; members that are added, removed and replaced
 //! ```
@@ -24,20 +25,25 @@ pub mod geometry;
 mod health;
 mod level;
 pub mod md;
+mod member;
 mod memory;
 pub mod metadata;
 pub mod parity;
+mod part;
 mod plan;
 mod queues;
+mod ranges;
+mod record;
 mod rows;
+mod shared;
 pub mod sync;
 
 pub use device::{ArrayDevice, Start};
 pub use geometry::{ParityLayout, Raid0Layout, Raid10Layout};
-pub use health::{MEMBERS_MAX, MemberSet, MemberState, Snapshot};
 pub use level::{
-    Action, Faults, Level, LinearLevel, Lost, MirrorLevel, ParityLevel, Part, Raid0Level, Spot,
-    SyncRange, SyncTask,
+    Faults, Level, LevelTraits, LinearLevel, Lost, MirrorLevel, ParityLevel, Raid0Level,
 };
+pub use member::{MEMBERS_MAX, MemberSet, MemberState, Snapshot};
+pub use part::{Action, Part, Spot, SyncRange, SyncTask};
 pub use plan::{Access, Content, Place, Plan, RowLock, Step};
 pub use queues::Queues;

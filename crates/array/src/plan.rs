@@ -7,8 +7,8 @@
 //! Bytes are in the request's own buffer (`Host`) or in scratch buffers that live as long as the
 //! plan. Accesses of one phase run at the same time; neighbours on a member go out as one command.
 
-use crate::level::content_of;
-use crate::{Action, MemberSet, Spot};
+use crate::member::MemberSet;
+use crate::part::{Action, Spot};
 
 /// Where the bytes of an access or a step are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +49,15 @@ pub enum Content {
     Discard,
     /// Nothing: the member is flushed; such an access has no range.
     Flush,
+}
+
+/// What a part that changes something brings, `start` bytes from its beginning.
+pub(crate) fn content_of(action: Action, start: u64) -> Content {
+    match action {
+        Action::Read | Action::Write => Content::Bytes(Place::Host { start }),
+        Action::Zeroes => Content::Zeroes,
+        Action::Discard => Content::Discard,
+    }
 }
 
 impl From<Place> for Content {

@@ -1,6 +1,6 @@
 //! What one channel has under way on each member: how a level chooses among copies.
 
-use crate::Spot;
+use crate::part::Spot;
 
 /// How many streams of reads are remembered for each member.
 const STREAMS: usize = 4;

@@ -10,7 +10,7 @@ use block::{Buf, BufMut, Op, Request, Returned};
 use super::members::{Failure, Held, Members, NO_DRAFT};
 use super::tag::Tag;
 use crate::memory::{Memory, NO_FRAGMENT};
-use crate::{Access, Content, Level, Place};
+use crate::plan::{Access, Content, Place};
 
 /// A command that is being put together.
 pub(super) struct Draft {
@@ -172,13 +172,13 @@ pub(super) struct Sender {
 impl Sender {
     /// Sends the accesses of one phase of a piece as its batch; with `fua` each write is durable
     /// when it completes. Writes of a piece that has neighbours are held back for them.
-    pub(super) fn send<L: Level, C: Carried>(
+    pub(super) fn send<C: Carried>(
         &mut self,
         piece: u32,
         accesses: &[Access<C>],
         (fua, has_neighbours): (bool, bool),
         memory: &mut Memory,
-        members: &mut Members<L>,
+        members: &mut Members,
         batch: &mut Batch,
     ) {
         batch.start();

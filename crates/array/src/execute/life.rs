@@ -28,14 +28,15 @@ use super::members::{Failure, Members};
 use super::piece::{Attempt, Careful, Piece, State};
 use super::requests::{NewPiece, Operation, PieceError, Requests};
 use super::streams::Streams;
-use crate::device::Shared;
-use crate::health::{Member, READ_ERRORS_MAX, Verdict, judge};
+use crate::health::{READ_ERRORS_MAX, Verdict, judge};
+use crate::level::{Faults, Lost};
+use crate::member::{Member, MemberSet};
 use crate::memory::{Difference, HostBuffer, Pool};
+use crate::part::{Action, Part, SyncRange};
+use crate::plan::{Content, Place, Plan, RowLock};
 use crate::rows::Waiter;
+use crate::shared::Shared;
 use crate::sync::Findings;
-use crate::{
-    Action, Content, Faults, Level, Lost, MemberSet, Part, Place, Plan, RowLock, SyncRange,
-};
 
 /// What a piece does after one step of its life.
 enum Step {
@@ -70,11 +71,11 @@ enum Judged {
 }
 
 /// The pieces of a channel, and what they need to move on.
-pub(super) struct Pieces<L: Level> {
-    shared: Arc<Shared<L>>,
-    pub(super) members: Members<L>,
+pub(super) struct Pieces {
+    shared: Arc<Shared>,
+    pub(super) members: Members,
     /// Where the array keeps metadata.
-    pub(super) gate: Option<Box<dyn MetadataGate>>,
+    pub(super) gate: Option<MetadataGate>,
     // A box moves in and out of its slot cheaply while the rest of the channel is in use.
     table: Slots<Box<Piece>>,
     #[allow(clippy::vec_box, reason = "the boxes move between here and `table`")]
@@ -92,14 +93,14 @@ pub(super) struct Pieces<L: Level> {
     pub(super) closing: bool,
 }
 
-impl<L: Level> Pieces<L> {
+impl Pieces {
     pub(super) fn new(
-        shared: &Arc<Shared<L>>,
-        members: Members<L>,
-        gate: Option<Box<dyn MetadataGate>>,
+        shared: &Arc<Shared>,
+        members: Members,
+        gate: Option<MetadataGate>,
         waiter: Arc<Waiter>,
         reactor: &Reactor,
-    ) -> Pieces<L> {
+    ) -> Pieces {
         Pieces {
             shared: Arc::clone(shared),
             members,
@@ -120,13 +121,13 @@ impl<L: Level> Pieces<L> {
     /// Commands sent so far, to see whether polling made new ones.
     #[inline]
     pub(super) fn sent(&self) -> u64 {
-        self.members.sent + self.gate.as_ref().map_or(0, |gate| gate.sent())
+        self.members.sent + self.gate.as_ref().map_or(0, MetadataGate::sent)
     }
 
     /// Begins the piece of a request that starts at `cursor`, unless it waits for what follows it.
     /// When it ends its request is told; it may end at once.
     pub(super) fn start(&mut self, requests: &mut Requests, entry: u32, cursor: u64) {
-        let new = requests.cut(entry, cursor, &self.shared.level, &self.members.faults());
+        let new = requests.cut(entry, cursor, &*self.shared.level, &self.members.faults());
         let new = match (new.follows, new.operation) {
             (true, Operation::Part(part)) => match self.shared.level.row_end(part.offset) {
                 Some(row_end) => self.streams.pass(new, part, row_end),
@@ -286,7 +287,7 @@ impl<L: Level> Pieces<L> {
         let mut faults = self.members.faults();
         let level = &self.shared.level;
         let mut length = piece.operation.length() - piece.done;
-        if L::REDUNDANT {
+        if self.shared.traits.is_redundant {
             let block_bytes = u64::from(self.shared.info.block_bytes);
             let most = piece
                 .careful
@@ -565,7 +566,7 @@ impl<L: Level> Pieces<L> {
 
     /// Books the failures of a phase on the members.
     fn judge_failures(&mut self, piece: &mut Piece, reading: bool) -> Judged {
-        if !L::REDUNDANT {
+        if !self.shared.traits.is_redundant {
             for Failure { slot, error, .. } in &piece.batch.failures {
                 self.shared.note_gone(*slot, error);
             }
@@ -713,7 +714,7 @@ impl<L: Level> Pieces<L> {
             State::Logging => true,
             _ => false,
         };
-        self.gate.as_ref().is_some_and(|gate| gate.has_update())
+        self.gate.as_ref().is_some_and(MetadataGate::has_update)
             || self.table.iter().any(|(_, piece)| writes(piece))
     }
 

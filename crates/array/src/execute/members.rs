@@ -7,9 +7,11 @@ use block::{Buf, Channel, Completion, Error, ErrorKind, Op, Request, Slots};
 use reactor::Reactor;
 
 use super::tag::Tag;
-use crate::device::Shared;
-use crate::health::Member;
-use crate::{Action, Faults, Level, MemberSet, Part, Queues};
+use crate::level::{Faults, LevelTraits};
+use crate::member::{Member, MemberSet};
+use crate::part::{Action, Part};
+use crate::queues::Queues;
+use crate::shared::Shared;
 
 /// No command of the batch goes to the member yet.
 pub(super) const NO_DRAFT: u32 = u32::MAX;
@@ -111,8 +113,9 @@ impl MemberQueue {
 }
 
 /// The members' channels, and the members' states as this channel last saw them.
-pub(super) struct Members<L: Level> {
-    shared: Arc<Shared<L>>,
+pub(super) struct Members {
+    shared: Arc<Shared>,
+    traits: LevelTraits,
     reactor: Reactor,
     /// How deep the members' channels are.
     depth: u32,
@@ -137,13 +140,13 @@ pub(super) struct Members<L: Level> {
     owner: u64,
 }
 
-impl<L: Level> Members<L> {
+impl Members {
     /// Channels of `depth` commands onto all members that are there.
     pub(super) fn open(
-        shared: &Arc<Shared<L>>,
+        shared: &Arc<Shared>,
         depth: u32,
         reactor: &Reactor,
-    ) -> Result<Members<L>, Error> {
+    ) -> Result<Members, Error> {
         let membership = shared.health.membership();
         let open = |(slot, member): (usize, &Option<Arc<Member>>)| match member {
             // The device of a faulty member may be gone.
@@ -161,6 +164,7 @@ impl<L: Level> Members<L> {
             membership.members.iter().enumerate().map(open).collect::<Result<Vec<_>, Error>>()?;
         Ok(Members {
             shared: Arc::clone(shared),
+            traits: shared.traits,
             reactor: reactor.clone(),
             depth,
             queues: Queues::idle(slots.len()),
@@ -239,7 +243,7 @@ impl<L: Level> Members<L> {
     /// agree.
     #[inline]
     pub(super) fn look_for_agreement(&mut self, part: Part) {
-        if L::HAS_COPIES && part.action == Action::Read {
+        if self.traits.has_copies && part.action == Action::Read {
             self.queues.keep_to_first(
                 self.shared.health.needs_resync(&(part.offset..part.offset + part.length)),
             );
@@ -251,7 +255,7 @@ impl<L: Level> Members<L> {
         let queue = &mut self.slots[slot];
         queue.in_flight += 1;
         self.sent += 1;
-        if L::REDUNDANT {
+        if self.traits.is_redundant {
             let read = if let Op::Read { offset, into } = &request.op {
                 Some((*offset - queue.data_offset, into.len() as u64))
             } else {
@@ -326,7 +330,7 @@ impl<L: Level> Members<L> {
         queue.channel.poll(done);
         let ended = (done.len() - at) as u32;
         queue.in_flight -= ended;
-        if L::REDUNDANT {
+        if self.traits.is_redundant {
             self.queues.end(slot, ended);
         }
         let failed = done[at..].iter().any(|completion| completion.result.is_err());

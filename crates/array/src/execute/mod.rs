@@ -32,23 +32,27 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use block::{Channel, Completion, Error, Op, Request, Returned};
-use reactor::{Reactor, Woken};
+use reactor::{Clock, Reactor, Woken};
 
-use crate::device::Shared;
-use crate::health::{Member, Verdict, judge};
+use crate::health::{Verdict, judge};
+use crate::level::LevelTraits;
+use crate::member::Member;
+use crate::part::{Action, Part, Spot, SyncRange};
 use crate::rows::Waiter;
-use crate::sync::{Findings, SyncChannel};
-use crate::{Action, Level, Part, Spot, SyncRange};
+use crate::shared::Shared;
+use crate::sync::Findings;
+use gate::MetadataGate;
 use life::Pieces;
 use members::{Failure, Members};
 use requests::{Direct, NewRequest, Next, Operation, Requests, Retried};
 use tag::Tag;
 
 /// A channel of an array.
-pub(crate) struct ArrayChannel<L: Level> {
-    shared: Arc<Shared<L>>,
+pub(crate) struct ArrayChannel {
+    shared: Arc<Shared>,
+    traits: LevelTraits,
     requests: Requests,
-    pieces: Pieces<L>,
+    pieces: Pieces,
     ready: Vec<Completion>,
     in_flight: u32,
     /// Memory of polls: pieces that were woken, and those whose log was written.
@@ -57,20 +61,32 @@ pub(crate) struct ArrayChannel<L: Level> {
     reactor: Reactor,
 }
 
-impl<L: Level> ArrayChannel<L> {
-    /// A channel whose requests may each need `member_depth / depth` commands on a member at the
-    /// same time.
+impl ArrayChannel {
+    /// A channel on `reactor` for `depth` requests at a time.
     pub(crate) fn open(
-        shared: Arc<Shared<L>>,
-        member_depth: u32,
-        waiter: Arc<Waiter>,
+        shared: &Arc<Shared>,
+        depth: u32,
         reactor: &Reactor,
-    ) -> Result<Self, Error> {
-        let members = Members::open(&shared, member_depth, reactor)?;
-        let gate = gate::open(&shared, &waiter, reactor);
+    ) -> Result<ArrayChannel, Error> {
+        // Each request of ours may need this many commands on one member at the same time, and
+        // never more.
+        let level = &shared.level;
+        let commands = level.pieces_at_once().saturating_mul(level.commands_per_member());
+        let ringer = match reactor.clock() {
+            Clock::Wall if shared.traits.locks_rows => {
+                Some(reactor.ringer().map_err(|error| {
+                    Error::from_io("a bell for the row locks of the array", error)
+                })?)
+            }
+            _ => None,
+        };
+        let waiter = Waiter::new(ringer);
+        let members = Members::open(shared, depth.saturating_mul(commands), reactor)?;
+        let gate = MetadataGate::open(shared, &waiter, reactor);
         Ok(ArrayChannel {
-            pieces: Pieces::new(&shared, members, gate, waiter, reactor),
-            shared,
+            pieces: Pieces::new(shared, members, gate, waiter, reactor),
+            traits: shared.traits,
+            shared: Arc::clone(shared),
             requests: Requests::default(),
             ready: Vec::new(),
             in_flight: 0,
@@ -209,7 +225,7 @@ impl<L: Level> ArrayChannel<L> {
             (verdict, Failure { slot, member, error })
         });
         match result {
-            Err((verdict, failure)) if L::REDUNDANT && verdict != Verdict::Request => {
+            Err((verdict, failure)) if self.traits.is_redundant && verdict != Verdict::Request => {
                 if verdict == Verdict::Member {
                     self.shared.drop_member(slot, failure.member.as_ref(), &failure.error);
                 }
@@ -268,12 +284,12 @@ impl<L: Level> ArrayChannel<L> {
     }
 }
 
-impl<L: Level> Channel for ArrayChannel<L> {
+impl Channel for ArrayChannel {
     fn submit(&mut self, request: Request) {
         self.in_flight += 1;
         // A flush does not count as use: sync actions flush too, and the writes before it have been
         // seen.
-        if L::REDUNDANT
+        if self.traits.is_redundant
             && !matches!(request.op, Op::Flush)
             && !self.shared.busy.load(Ordering::Relaxed)
         {
@@ -283,7 +299,7 @@ impl<L: Level> Channel for ArrayChannel<L> {
             self.ready.push(request.complete(Err(error)));
             return;
         }
-        if L::REDUNDANT {
+        if self.traits.is_redundant {
             self.pieces.members.refresh();
         }
         let (part, fua) = match &request.op {
@@ -328,7 +344,7 @@ impl<L: Level> Channel for ArrayChannel<L> {
             self.pieces.members.send_held();
             self.poll_members(done);
             self.poll_gate();
-            let woken = L::LOCKS_ROWS && self.resume_woken();
+            let woken = self.traits.locks_rows && self.resume_woken();
             self.pieces.begin_overdue(&mut self.requests);
             self.go_on();
             if self.pieces.sent() == sent && !woken && !self.pieces.members.holds() {
@@ -347,14 +363,17 @@ impl<L: Level> Channel for ArrayChannel<L> {
     }
 }
 
-impl<L: Level> SyncChannel for ArrayChannel<L> {
-    fn submit_sync(&mut self, tag: u64, range: SyncRange) {
+/// What sync actions ask of a channel; offsets are counted as [`SyncTask`](crate::SyncTask) says.
+impl ArrayChannel {
+    /// Takes a range; it completes under its tag as a request does.
+    pub(crate) fn submit_sync(&mut self, tag: u64, range: SyncRange) {
         self.in_flight += 1;
         self.pieces.members.refresh();
         self.submit_planned(NewRequest::bare(tag, Operation::Sync(range)));
     }
 
-    fn take_findings(&mut self) -> Findings {
+    /// What was found to differ since this was asked last.
+    pub(crate) fn take_findings(&mut self) -> Findings {
         std::mem::take(&mut self.pieces.findings)
     }
 }
@@ -362,9 +381,9 @@ impl<L: Level> SyncChannel for ArrayChannel<L> {
 /// A row of which some members were written and others not must not be left to the next piece that
 /// locks it: what is made from it for an absent member would be rubbish, and copies would differ.
 /// So a channel that is dropped begins nothing more, but sees the writes through that it has sent.
-impl<L: Level> Drop for ArrayChannel<L> {
+impl Drop for ArrayChannel {
     fn drop(&mut self) {
-        if !L::LOCKS_ROWS {
+        if !self.traits.locks_rows {
             return;
         }
         self.pieces.closing = true;

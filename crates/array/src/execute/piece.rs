@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use super::commands::Batch;
 use super::requests::{NewPiece, Operation};
+use crate::member::MemberSet;
 use crate::memory::{HostBuffer, Memory};
 use crate::metadata::Logged;
+use crate::plan::{Plan, RowLock};
 use crate::sync::Findings;
-use crate::{MemberSet, Plan, RowLock};
 
 /// How much a piece takes at a time after an error of the medium: so much is written back at most
 /// for one bad block.

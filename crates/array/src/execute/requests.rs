@@ -3,8 +3,9 @@
 
 use block::{Buf, BufMut, Completion, Error, ErrorKind, Returned, Slots};
 
+use crate::level::{Faults, Level, Lost};
 use crate::memory::HostBuffer;
-use crate::{Action, Faults, Level, Lost, Part, SyncRange};
+use crate::part::{Action, Part, SyncRange};
 
 /// What a request or a piece is about.
 #[derive(Clone, Copy, Default)]
@@ -264,11 +265,11 @@ impl Requests {
 
     /// The piece of a request that begins at `cursor`, where [`Requests::next`] says.
     #[inline]
-    pub(super) fn cut<L: Level>(
+    pub(super) fn cut(
         &mut self,
         entry: u32,
         cursor: u64,
-        level: &L,
+        level: &dyn Level,
         faults: &Faults,
     ) -> NewPiece {
         self.of(entry).cut(entry, cursor, level, faults)
@@ -333,7 +334,7 @@ impl PieceError {
 
 impl Planned {
     /// Cuts a piece off what is left from `cursor` on.
-    fn cut<L: Level>(&mut self, entry: u32, cursor: u64, level: &L, faults: &Faults) -> NewPiece {
+    fn cut(&mut self, entry: u32, cursor: u64, level: &dyn Level, faults: &Faults) -> NewPiece {
         let whole = self.operation.length();
         let left = self.operation.slice(cursor, whole - cursor);
         let length = match left {

@@ -14,7 +14,7 @@
 //! there are hardly any.
 
 use super::requests::NewPiece;
-use crate::Part;
+use crate::part::Part;
 
 /// How many streams are followed at a time.
 const STREAMS: usize = 8;

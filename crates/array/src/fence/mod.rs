@@ -285,3 +285,21 @@ impl Hold {
         if self.freedom.is_nobodys { self.terms.quick } else { self.terms.lease }
     }
 }
+
+/// The keeping apart of servers, where other hosts reach a member.
+pub(crate) struct Fence {
+    pub(crate) hold: Hold,
+    /// Start and go on also with fewer members than it takes to be the only one.
+    pub(crate) is_forced: bool,
+    /// The superblocks say that no server has the array, or are about to.
+    pub(crate) is_released: bool,
+    pub(crate) is_releasing: bool,
+    /// Another server has it.
+    pub(crate) is_lost: bool,
+}
+
+impl Fence {
+    pub(crate) fn of(hold: Hold, is_forced: bool) -> Fence {
+        Fence { hold, is_forced, is_released: false, is_releasing: false, is_lost: false }
+    }
+}

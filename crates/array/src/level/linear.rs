@@ -2,9 +2,12 @@
 
 use block::Info;
 
-use super::{Faults, Level, Lost, Part, Spot};
+use super::definition::{Faults, Level, Lost};
 use crate::geometry::Linear;
-use crate::{MemberSet, Plan, Queues};
+use crate::member::MemberSet;
+use crate::part::{Part, Spot};
+use crate::plan::Plan;
+use crate::queues::Queues;
 
 /// The concatenation of its members.
 #[derive(Debug)]
@@ -19,9 +22,6 @@ impl LinearLevel {
 }
 
 impl Level for LinearLevel {
-    const REDUNDANT: bool = false;
-    const LOCKS_ROWS: bool = false;
-
     fn name(&self) -> &'static str {
         "linear"
     }

@@ -11,12 +11,13 @@ use std::ops::Range;
 
 use block::{Info, Stripe, size_text};
 
-use super::{
-    Action, Faults, Level, Lost, Part, SYNC_PLAN_BYTES, Spot, SyncRange, SyncTask, content_of,
-};
+use super::definition::{Faults, Level, LevelTraits, Lost, SYNC_PLAN_BYTES, optimal_bytes};
 use crate::geometry::{Raid10, Raid10Layout};
-use crate::sync::Ranges;
-use crate::{Access, Content, MemberSet, Place, Plan, Queues, RowLock, Step};
+use crate::member::MemberSet;
+use crate::part::{Action, Part, Spot, SyncRange, SyncTask};
+use crate::plan::{Access, Content, Place, Plan, RowLock, Step, content_of};
+use crate::queues::Queues;
+use crate::ranges::Ranges;
 
 /// What the array's bytes are cut into for locking; a plan stays within one. Large, for a discard
 /// may span the array.
@@ -165,10 +166,14 @@ impl MirrorLevel {
 }
 
 impl Level for MirrorLevel {
-    const REDUNDANT: bool = true;
-    const LOCKS_ROWS: bool = true;
-    const KEEPS_LAST_COPY: bool = true;
-    const HAS_COPIES: bool = true;
+    fn traits(&self) -> LevelTraits {
+        LevelTraits {
+            is_redundant: true,
+            locks_rows: true,
+            keeps_last_copy: true,
+            has_copies: true,
+        }
+    }
 
     fn name(&self) -> &'static str {
         self.name
@@ -194,7 +199,7 @@ impl Level for MirrorLevel {
             let (members, near) =
                 (self.geometry.member_count() as u64, u64::from(self.geometry.layout().near));
             let stripe = self.geometry.chunk_bytes() * (members / near);
-            info.optimal_bytes = super::optimal_bytes(stripe, info.block_bytes);
+            info.optimal_bytes = optimal_bytes(stripe, info.block_bytes);
             // Where copies do not fill whole rows, the pattern comes again after a row of each
             // member, as md tells makers of file systems too.
             let width = if members.is_multiple_of(near) { members / near } else { members };

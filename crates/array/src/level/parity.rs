@@ -26,12 +26,13 @@
 
 use block::{DiscardSupport, Info, Stripe, size_text};
 
-use super::{
-    Action, Faults, Level, Lost, Part, SYNC_PLAN_BYTES, Spot, SyncRange, SyncTask, content_of,
-};
+use super::definition::{Faults, Level, LevelTraits, Lost, SYNC_PLAN_BYTES, optimal_bytes};
 use crate::geometry::{Parity, ParityLayout, Row};
+use crate::member::MemberSet;
 use crate::parity::{inverse, power};
-use crate::{Access, Content, MemberSet, Place, Plan, Queues, RowLock, Step};
+use crate::part::{Action, Part, Spot, SyncRange, SyncTask};
+use crate::plan::{Access, Content, Place, Plan, RowLock, Step, content_of};
+use crate::queues::Queues;
 
 /// The levels whose redundancy is arithmetic.
 #[derive(Debug)]
@@ -555,8 +556,9 @@ fn plan_locating(
 }
 
 impl Level for ParityLevel {
-    const REDUNDANT: bool = true;
-    const LOCKS_ROWS: bool = true;
+    fn traits(&self) -> LevelTraits {
+        LevelTraits { is_redundant: true, locks_rows: true, ..LevelTraits::default() }
+    }
 
     fn name(&self) -> &'static str {
         self.name
@@ -577,7 +579,7 @@ impl Level for ParityLevel {
 
     fn refine(&self, info: &mut Info) {
         let (chunk, row) = (self.geometry.chunk_bytes(), self.geometry.row_bytes());
-        info.optimal_bytes = super::optimal_bytes(row, info.block_bytes);
+        info.optimal_bytes = optimal_bytes(row, info.block_bytes);
         info.stripe = Stripe::new(chunk, row / chunk);
         if info.discard == DiscardSupport::Indeterminate {
             info.discard = DiscardSupport::None;

@@ -2,9 +2,12 @@
 
 use block::{Info, Stripe};
 
-use super::{Action, Faults, Level, Lost, Part, Spot, content_of};
+use super::definition::{Faults, Level, Lost, optimal_bytes};
 use crate::geometry::{Raid0, Raid0Layout};
-use crate::{Access, MemberSet, Plan, Queues};
+use crate::member::MemberSet;
+use crate::part::{Action, Part, Spot};
+use crate::plan::{Access, Plan, content_of};
+use crate::queues::Queues;
 
 /// The striped array.
 #[derive(Debug)]
@@ -21,9 +24,6 @@ impl Raid0Level {
 }
 
 impl Level for Raid0Level {
-    const REDUNDANT: bool = false;
-    const LOCKS_ROWS: bool = false;
-
     fn name(&self) -> &'static str {
         "raid0"
     }
@@ -43,7 +43,7 @@ impl Level for Raid0Level {
 
     fn refine(&self, info: &mut Info) {
         let stripe = self.geometry.chunk_bytes().saturating_mul(self.member_count as u64);
-        info.optimal_bytes = super::optimal_bytes(stripe, info.block_bytes);
+        info.optimal_bytes = optimal_bytes(stripe, info.block_bytes);
         info.stripe = Stripe::new(self.geometry.chunk_bytes(), self.member_count as u64);
     }
 

@@ -4,7 +4,8 @@
 use block::{Channel, Completion, Error, Op, Request};
 use reactor::{Buf, Reactor};
 
-use super::{Metadata, MetadataUpdate};
+use super::state::Metadata;
+use super::update::MetadataUpdate;
 
 /// The tag of an update's command; those of logs are one more than their piece.
 const UPDATE: u64 = 0;
@@ -78,7 +79,7 @@ impl MetadataChannels {
             update.cut();
         }
         while self.outstanding == 0
-            && let Some(phase) = self.update.as_mut().and_then(|update| update.phases.pop_front())
+            && let Some(phase) = self.update.as_mut().and_then(MetadataUpdate::next_phase)
         {
             for (device, op) in phase {
                 self.outstanding += 1;

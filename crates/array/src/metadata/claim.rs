@@ -4,14 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::{Device, Error, ErrorKind, Reactor, duration_text};
+use block::{Device, Error, ErrorKind, Reactor};
 use reactor::since_boot;
 
-use super::{Running, examine};
+use super::examine::examine;
 use crate::fence::{Freedom, Stamp, TERMS, Watch, Watched};
 
 /// How long a claim may take beyond what it waits for: members answer in this time.
-const ANSWER_TIME: Duration = Duration::from_secs(60);
+pub(super) const ANSWER_TIME: Duration = Duration::from_secs(60);
 
 /// Whether other hosts reach one of these.
 #[must_use]
@@ -62,40 +62,4 @@ fn pause(reactor: &Reactor, time: Duration) -> Result<(), Error> {
         reactor.wait(Some(until)).map_err(|error| Error::from_io("waiting", error))?;
     }
     Ok(())
-}
-
-impl Running {
-    /// Writes the superblocks as this server's where others reach a member, and waits until it is
-    /// sure that no other server can write any more; at once where none do. Nothing may be read
-    /// from or written to the array before that, and nothing else be under way on the reactor.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Busy`] where another server was faster; what kept the members from being
-    /// written.
-    pub fn claim(&self, reactor: &Reactor) -> Result<(), Error> {
-        let Some(mut writer) = self.metadata_writer(reactor)? else { return Ok(()) };
-        let end = reactor.now() + takeover_time(self.in_flight()) + ANSWER_TIME;
-        loop {
-            writer.poll();
-            match writer.claimed() {
-                Some(Ok(())) => return Ok(()),
-                Some(Err(reason)) => {
-                    let text = format!("the array {} is not started: {reason}", self.name());
-                    return Err(Error::new(ErrorKind::Busy, text));
-                }
-                None if reactor.now() >= end => {
-                    let text = format!(
-                        "the array {} is not started: its members were not written within {}",
-                        self.name(),
-                        duration_text(ANSWER_TIME)
-                    );
-                    return Err(Error::new(ErrorKind::TimedOut, text));
-                }
-                None => reactor
-                    .wait(Some(end))
-                    .map(drop)
-                    .map_err(|error| Error::from_io("waiting for the members", error))?,
-            }
-        }
-    }
 }

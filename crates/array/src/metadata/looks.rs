@@ -8,31 +8,14 @@ use block::{
 };
 use reactor::{Reactor, since_boot};
 
-use super::{ArrayView, Metadata, MetadataWriter, State};
-use crate::MemberState;
-use crate::fence::{Freedom, Hold, Stamp, TERMS};
-use crate::md::{ChecksumVerdict, Superblock, TimeStamp, Version};
+use super::state::{Metadata, State};
+use crate::fence::{Fence, Freedom, Hold, Stamp, TERMS};
+use crate::md::{ChecksumVerdict, Superblock, Version};
+use crate::member::MemberState;
+use crate::shared::Shared;
 
 /// What may be read of a superblock, in bytes.
 const SUPERBLOCK_BYTES: usize = 4096;
-
-/// The keeping apart of servers, where other hosts reach a member.
-pub(crate) struct Fence {
-    pub(super) hold: Hold,
-    /// Start and go on also with fewer members than it takes to be the only one.
-    pub(super) is_forced: bool,
-    /// The superblocks say that no server has the array, or are about to.
-    pub(super) is_released: bool,
-    pub(super) is_releasing: bool,
-    /// Another server has it.
-    pub(super) is_lost: bool,
-}
-
-impl Fence {
-    fn of(hold: Hold, is_forced: bool) -> Fence {
-        Fence { hold, is_forced, is_released: false, is_releasing: false, is_lost: false }
-    }
-}
 
 /// Channels for looks, of which one is under way at most.
 #[derive(Default)]
@@ -54,22 +37,44 @@ struct Look {
     failures: Vec<(usize, Error)>,
 }
 
+/// What a look comes to.
+enum LookResult {
+    /// Another server has the array.
+    Lost,
+    /// The array is still this server's, as far as devices have answered; these have not.
+    Failures(Vec<(usize, Error)>),
+}
+
+impl Look {
+    /// Books what it has found.
+    fn end(self, shared: &Shared) {
+        let metadata = shared.metadata();
+        let members = shared.health.snapshot().members;
+        match metadata.end_look(&members, self) {
+            LookResult::Lost => {
+                let error = Error::new(ErrorKind::Gone, "the array is another server's now");
+                for slot in 0..members.len() {
+                    shared.drop_member(slot, None, &error);
+                }
+            }
+            LookResult::Failures(failures) => {
+                metadata.drop_devices(shared.fail_devices(failures, "reading md's metadata"));
+            }
+        }
+    }
+}
+
 impl Looks {
     pub(super) fn is_busy(&self) -> bool {
         self.look.is_some()
     }
 
     /// Begins a look if one is due, or in any case with `now`. True when it did.
-    pub(super) fn begin(
-        &mut self,
-        metadata: &Metadata,
-        array: &dyn ArrayView,
-        reactor: &Reactor,
-        now: bool,
-    ) -> bool {
+    pub(super) fn begin(&mut self, shared: &Shared, reactor: &Reactor, now: bool) -> bool {
         if self.look.is_some() {
             return false;
         }
+        let metadata = shared.metadata();
         let (asked, updates) = {
             let state = metadata.state();
             let started = since_boot();
@@ -77,7 +82,8 @@ impl Looks {
             if fence.is_lost || !now && started < fence.hold.look_at() {
                 return false;
             }
-            (state.looked_at(array), Some(state.updates).filter(|_| !state.is_writing))
+            let members = shared.health.snapshot().members;
+            (state.looked_at(&members), Some(state.updates).filter(|_| !state.is_writing))
         };
         let mut look = Look {
             started: since_boot(),
@@ -113,26 +119,23 @@ impl Looks {
 
     /// Looks at once, and waits for the answers: for writes while none polls a
     /// [`MetadataWriter`]. Nothing else may be under way on the reactor.
-    pub(super) fn look_now(
-        metadata: &Metadata,
-        array: &dyn ArrayView,
-        reactor: &Reactor,
-    ) -> Result<(), Error> {
+    pub(super) fn look_now(shared: &Shared, reactor: &Reactor) -> Result<(), Error> {
         let mut looks = Looks::default();
-        if !looks.begin(metadata, array, reactor, true) {
+        if !looks.begin(shared, reactor, true) {
             return Ok(());
         }
-        while !looks.poll(metadata, array) {
+        while !looks.poll(shared) {
             reactor.wait(None).map_err(|error| Error::from_io("waiting for the members", error))?;
         }
-        match &metadata.state().broken {
+        match &shared.metadata().state().broken {
             Some(reason) => Err(Error::new(ErrorKind::Gone, reason.clone())),
             None => Ok(()),
         }
     }
 
     /// Takes what has come; true when a look has ended.
-    pub(super) fn poll(&mut self, metadata: &Metadata, array: &dyn ArrayView) -> bool {
+    pub(super) fn poll(&mut self, shared: &Shared) -> bool {
+        let metadata = shared.metadata();
         let mut done = Vec::new();
         self.channels.iter_mut().flatten().for_each(|channel| channel.poll(&mut done));
         for completion in done {
@@ -141,7 +144,7 @@ impl Looks {
         match self.look.take_if(|look| look.outstanding == 0) {
             None => false,
             Some(look) => {
-                metadata.end_look(array, look);
+                look.end(shared);
                 true
             }
         }
@@ -166,13 +169,6 @@ impl Looks {
     }
 }
 
-impl MetadataWriter {
-    /// How the claim to an array stands that others reach: `None` while it is under way.
-    pub(super) fn claimed(&self) -> Option<Result<(), String>> {
-        if self.is_busy() { None } else { self.metadata().state().claimed() }
-    }
-}
-
 impl Metadata {
     /// How long what was sent to a member may be on its way to it.
     pub(super) fn in_flight(&self) -> Duration {
@@ -194,14 +190,14 @@ impl Metadata {
     }
 
     fn superblock_offset(&self, device: usize) -> u64 {
-        self.state().devices[device].byte_at(0)
+        self.state().record.devices[device].byte_at(0)
     }
 
     /// Whether a member's superblock is what this server wrote, or before its claim what it found;
     /// `None` where it is no superblock: half of an update, perhaps.
     fn is_own(&self, device: usize, bytes: &[u8]) -> Option<bool> {
         let state = self.state();
-        let own = &state.devices[device].superblock;
+        let own = &state.record.devices[device].superblock;
         let sectors = state.devices[device].whole.info().size_bytes / SECTOR_BYTES;
         let version = Version::ALL
             .into_iter()
@@ -219,37 +215,37 @@ impl Metadata {
         Some(found.set_uuid == own.set_uuid && is_ours)
     }
 
-    fn end_look(&self, array: &dyn ArrayView, look: Look) {
+    /// What a look comes to, in an array whose members have these states.
+    fn end_look(&self, members: &[MemberState], look: Look) -> LookResult {
         let state = &mut *self.state();
         let was_calm = !state.is_writing && look.updates == Some(state.updates);
         // Those that have failed meanwhile are not the array's any more.
-        let in_service = state.looked_at(array);
+        let in_service = state.looked_at(members);
         let counts = |device: &usize| in_service.contains(device);
         let unclear = look.unclear.filter(counts);
         // Nothing of ours was being written, so what is no superblock was made so by others.
         if let Some(device) = look.foreign.filter(counts).or(unclear.filter(|_| was_calm)) {
-            return state.lose(array, device);
+            state.lose(device);
+            return LookResult::Lost;
         }
         let failures: Vec<_> =
             look.failures.into_iter().filter(|(device, _)| counts(device)).collect();
         let is_own = unclear.is_none() && failures.is_empty();
-        for (device, error) in failures {
-            state.drop_device(array, device, &error.at("reading md's metadata"));
+        if let Some(fence) = &mut state.fence {
+            fence.hold.looked(look.started, is_own);
+            state.limit_leases();
         }
-        let Some(fence) = &mut state.fence else { return };
-        fence.hold.looked(look.started, is_own);
-        state.limit_leases();
+        LookResult::Failures(failures)
     }
 }
 
 impl State {
     /// The devices in service whose superblocks have to be this server's; before a claim those that
     /// are to be claimed.
-    fn looked_at(&self, array: &dyn ArrayView) -> Vec<usize> {
+    fn looked_at(&self, members: &[MemberState]) -> Vec<usize> {
         let Some(Fence { hold, is_releasing, .. }) = &self.fence else { return Vec::new() };
-        let members = array.snapshot().members;
         let is_ours = |device: &usize| {
-            let found = &self.devices[*device];
+            let found = &self.record.devices[*device];
             let server = found.superblock.updated.microseconds;
             let is_ours = server == hold.server() || *is_releasing && server == 0;
             !found.is_out && (is_ours || hold.is_unclaimed())
@@ -257,7 +253,7 @@ impl State {
         let serves = |state: &MemberState| {
             matches!(state, MemberState::InSync | MemberState::Recovering { .. })
         };
-        let roles = self.roles.iter().zip(&members).filter(|(_, state)| serves(state));
+        let roles = self.record.roles.iter().zip(members).filter(|(_, state)| serves(state));
         roles.filter_map(|(device, _)| *device).filter(is_ours).collect()
     }
 
@@ -279,18 +275,6 @@ impl State {
         self.limit_leases();
     }
 
-    /// The time that an update writes, of this server or of none.
-    pub(super) fn stamp(&self, updated: TimeStamp, before: TimeStamp, releases: bool) -> TimeStamp {
-        match &self.fence {
-            None => updated,
-            // A time that frees them is not to look earlier than what is there.
-            Some(_) if releases => {
-                TimeStamp { seconds: updated.seconds.max(before.seconds + 1), microseconds: 0 }
-            }
-            Some(fence) => TimeStamp { microseconds: fence.hold.server(), ..updated },
-        }
-    }
-
     /// Whether superblocks are to be written so that others see that the array is in use.
     pub(super) fn is_keep_alive_due(&self) -> bool {
         self.fence.as_ref().is_some_and(|fence| since_boot() >= fence.hold.write_at())
@@ -305,7 +289,7 @@ impl State {
     }
 
     /// How a claim stands: `None` while it is under way, or why it failed.
-    fn claimed(&self) -> Option<Result<(), String>> {
+    pub(super) fn claimed(&self) -> Option<Result<(), String>> {
         match (&self.fence, &self.broken) {
             (_, Some(reason)) => Some(Err(reason.clone())),
             (None, None) => Some(Ok(())),
@@ -321,7 +305,7 @@ impl State {
     }
 
     /// Another server has the array.
-    fn lose(&mut self, array: &dyn ArrayView, device: usize) {
+    fn lose(&mut self, device: usize) {
         let name = &self.devices[device].name;
         let reason = format!(
             "another server has written the superblock of {name}: the array is that server's now"
@@ -332,9 +316,6 @@ impl State {
         if let Some(fence) = &mut self.fence {
             fence.is_lost = true;
         }
-        self.broken.get_or_insert(reason.clone());
-        for role in 0..self.roles.len() {
-            array.fail(role, &Error::new(ErrorKind::Gone, "the array is another server's now"));
-        }
+        self.broken.get_or_insert(reason);
     }
 }

@@ -1,31 +1,34 @@
-//! An array that was started from superblocks, without its level's type.
+//! An array that was started from superblocks.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use block::{
     Blocking, Channel, Device, Emulated, Error, ErrorKind, Extents, Info, Node, Reactor,
-    SECTOR_BYTES,
+    SECTOR_BYTES, duration_text,
 };
 use reactor::since_boot;
 
-use super::facts::superblock_of;
+use super::claim::{ANSWER_TIME, takeover_time, watch};
+use super::examine::examine;
 use super::looks::Looks;
-use super::write_intent::WriteIntentBitmap;
-use super::writer::HasMetadata;
-use super::{Metadata, MetadataDevice, MetadataWriter, start, watch};
+use super::state::Metadata;
+use super::update::MetadataDevice;
+use super::writer::MetadataWriter;
 use crate::device::ArrayDevice;
-use crate::health::Snapshot;
 use crate::md::{Assembly, Features, Role, Superblock, Usability, Version};
-use crate::sync::{Control, NewDevice, Ranges};
-use crate::{Level, MemberState};
+use crate::member::{MemberState, Snapshot};
+use crate::ranges::Ranges;
+use crate::record::{DeviceRecord, Facts, WriteIntentBitmap, superblock_of};
+use crate::shared::Shared;
+use crate::sync::{Control, NewDevice};
 
 /// A running array: a device, and what acts on it. Clones are the same array.
 #[derive(Clone)]
 pub struct Running {
     device: Arc<dyn Device>,
     control: Control,
-    with_metadata: Option<Arc<dyn HasMetadata>>,
+    with_metadata: Option<Arc<Shared>>,
     assembly: Arc<Assembly>,
     /// How to open it again, where its device does not say that: it consists of pieces.
     node: Option<Node>,
@@ -59,7 +62,7 @@ impl Status {
 }
 
 impl Running {
-    pub(super) fn new<L: Level>(device: Arc<ArrayDevice<L>>, assembly: &Assembly) -> Running {
+    pub(super) fn new(device: Arc<ArrayDevice>, assembly: &Assembly) -> Running {
         let (control, with_metadata) = (device.control(), device.with_metadata());
         Running { device, control, with_metadata, assembly: Arc::new(assembly.clone()), node: None }
     }
@@ -105,6 +108,40 @@ impl Running {
         with_metadata.map_or(Duration::ZERO, |array| array.metadata().in_flight())
     }
 
+    /// Writes the superblocks as this server's where others reach a member, and waits until it is
+    /// sure that no other server can write any more; at once where none do. Nothing may be read
+    /// from or written to the array before that, and nothing else be under way on the reactor.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Busy`] where another server was faster; what kept the members from being
+    /// written.
+    pub fn claim(&self, reactor: &Reactor) -> Result<(), Error> {
+        let Some(mut writer) = self.metadata_writer(reactor)? else { return Ok(()) };
+        let end = reactor.now() + takeover_time(self.in_flight()) + ANSWER_TIME;
+        loop {
+            writer.poll();
+            match writer.claimed() {
+                Some(Ok(())) => return Ok(()),
+                Some(Err(reason)) => {
+                    let text = format!("the array {} is not started: {reason}", self.name());
+                    return Err(Error::new(ErrorKind::Busy, text));
+                }
+                None if reactor.now() >= end => {
+                    let text = format!(
+                        "the array {} is not started: its members were not written within {}",
+                        self.name(),
+                        duration_text(ANSWER_TIME)
+                    );
+                    return Err(Error::new(ErrorKind::TimedOut, text));
+                }
+                None => reactor
+                    .wait(Some(end))
+                    .map(drop)
+                    .map_err(|error| Error::from_io("waiting for the members", error))?,
+            }
+        }
+    }
+
     /// What acts on its members: fail, remove, add, replace, rebuild and scrub. Devices that are
     /// added or that replace one need a superblock first: [`make_spare`](Running::make_spare).
     #[must_use]
@@ -126,10 +163,10 @@ impl Running {
         };
         if let Some(with_metadata) = &self.with_metadata {
             let state = with_metadata.metadata().state();
-            status.is_active = state.is_active;
-            status.events = state.events;
+            status.is_active = state.record.is_active;
+            status.events = state.record.events;
             status.dirty_regions =
-                state.write_intent.as_ref().map(|noted| noted.bitmap().dirty_count());
+                state.record.write_intent.as_ref().map(|noted| noted.bitmap().dirty_count());
             status.broken.clone_from(&state.broken);
         }
         if let (Usability::Writable { missing }, Some(_)) = (&status.usability, &status.broken) {
@@ -243,7 +280,7 @@ impl Running {
 
     /// What a device says of itself, if it was a member of this array.
     fn before(&self, device: &dyn Device, reactor: &Reactor) -> Result<Option<Superblock>, Error> {
-        let candidate = start::examine(device, &device.describe().to_string(), reactor)?;
+        let candidate = examine(device, &device.describe().to_string(), reactor)?;
         Ok(candidate
             .map(|candidate| candidate.superblock)
             .filter(|before| before.set_uuid == self.assembly.set_uuid))
@@ -284,11 +321,11 @@ impl Running {
     /// What the bitmap says may have been written while a member was away, in bytes of its data.
     fn missed(&self, member: usize) -> Option<Ranges> {
         let ranges = self.with_metadata.as_ref()?.metadata().dirty_ranges()?;
-        let core = self.control.core();
+        let level = &self.control.shared().level;
         Some(
             ranges
                 .into_iter()
-                .flat_map(|range| core.member_ranges(member, range).iter().collect::<Vec<_>>())
+                .flat_map(|range| level.member_ranges(member, range).iter().collect::<Vec<_>>())
                 .collect(),
         )
     }
@@ -310,19 +347,19 @@ impl Running {
         let before = self.before(&**device, reactor)?;
         let (with_metadata, spare) = self.spare_of(device, before.as_ref(), device_uuid)?;
         let metadata = with_metadata.metadata();
-        if let Some(lease) = spare.whole.lease() {
+        if let Some(lease) = spare.device.whole.lease() {
             if before.is_none_or(|before| !metadata.wrote(&before)) {
-                watch(&[&spare.whole], reactor)?;
+                watch(&[&spare.device.whole], reactor)?;
             }
             metadata.state().share();
-            Looks::look_now(metadata, &**with_metadata, reactor)?;
+            Looks::look_now(with_metadata, reactor)?;
             // The right that the look has found to be ours still, or one that was before it.
             let until = metadata.writes_until().filter(|until| *until > since_boot());
             let until = until.ok_or_else(|| {
                 let text = format!(
                     "{}: nothing was written to it: the members did not tell in time whether \
                     the array is still this server's; try again",
-                    spare.name
+                    spare.device.name
                 );
                 Error::new(ErrorKind::TimedOut, text)
             })?;
@@ -360,7 +397,7 @@ impl Running {
         device: &Arc<dyn Device>,
         before: Option<&Superblock>,
         device_uuid: [u8; 16],
-    ) -> Result<(&Arc<dyn HasMetadata>, MetadataDevice), Error> {
+    ) -> Result<(&Arc<Shared>, Spare), Error> {
         let name = device.describe().to_string();
         let refuse =
             |reason: &str| Err(Error::new(ErrorKind::Invalid, format!("{name}: {reason}")));
@@ -412,32 +449,38 @@ impl Running {
             device_flags: before.map_or(0, |before| before.device_flags),
             ..template
         };
-        let bitmap_sectors =
-            metadata.state().write_intent.as_ref().map_or(1, WriteIntentBitmap::bitmap_sectors);
+        let bitmap_sectors = metadata
+            .state()
+            .record
+            .write_intent
+            .as_ref()
+            .map_or(1, WriteIntentBitmap::bitmap_sectors);
         if let Some(problem) = fresh.area_problem(sectors, bitmap_sectors) {
             return refuse(&format!(
                 "its data cannot begin where they began when it was a member: {problem}"
             ));
         }
         fresh.member_number = metadata.free_number(before);
-        let spare = MetadataDevice {
-            whole: device,
-            name,
-            superblock: fresh,
-            corrected_before: 0,
-            is_fresh: false,
-            is_out: false,
-        };
-        Ok((with_metadata, spare))
+        let record =
+            DeviceRecord { superblock: fresh, corrected_before: 0, is_fresh: false, is_out: false };
+        Ok((with_metadata, Spare { device: MetadataDevice { whole: device, name }, record }))
     }
 }
 
-fn take_spare(metadata: &Metadata, spare: MetadataDevice) -> NewDevice {
+/// A device that becomes a spare, with the metadata that it gets.
+struct Spare {
+    device: MetadataDevice,
+    record: DeviceRecord,
+}
+
+fn take_spare(metadata: &Metadata, Spare { device, record }: Spare) -> NewDevice {
     let new_device = NewDevice {
-        device: Arc::clone(&spare.whole),
-        data_offset: spare.superblock.data_offset_sectors * SECTOR_BYTES,
+        device: Arc::clone(&device.whole),
+        data_offset: record.superblock.data_offset_sectors * SECTOR_BYTES,
     };
-    metadata.state().devices.push(spare);
+    let state = &mut *metadata.state();
+    state.devices.push(device);
+    state.record.devices.push(record);
     new_device
 }
 
@@ -461,23 +504,19 @@ fn places_on(template: &Superblock, sectors: u64, data_offset: u64) -> Option<(u
 
 /// Writes what a spare carries: its superblock and an empty bad-block log. Bitmap and log come with
 /// its slot. What was there comes back where not all of it can be written.
-fn write_spare(
-    spare: &MetadataDevice,
-    metadata: &Metadata,
-    reactor: &Reactor,
-) -> Result<(), Error> {
-    let superblock = &spare.superblock;
-    let mut channel = Blocking::open(&*spare.whole, reactor)?;
+fn write_spare(spare: &Spare, metadata: &Metadata, reactor: &Reactor) -> Result<(), Error> {
+    let superblock = &spare.record.superblock;
+    let mut channel = Blocking::open(&*spare.device.whole, reactor)?;
     let mut areas = Vec::new();
     if superblock.bad_block_size_sectors > 0 {
         let empty =
             vec![0xff; usize::from(superblock.bad_block_size_sectors) * SECTOR_BYTES as usize];
-        areas.push((spare.byte_at(superblock.bad_block_offset_sectors), empty));
+        areas.push((spare.record.byte_at(superblock.bad_block_offset_sectors), empty));
     }
     let mut bytes = metadata.spare_superblock(superblock).encode();
     bytes.resize(4096, 0);
-    areas.push((spare.byte_at(0), bytes));
-    let block = spare.whole.info().block_bytes as usize;
+    areas.push((spare.record.byte_at(0), bytes));
+    let block = spare.device.whole.info().block_bytes as usize;
     let mut before = Vec::new();
     for (offset, bytes) in &mut areas {
         bytes.resize(bytes.len().next_multiple_of(block), 0xff);
@@ -501,59 +540,59 @@ impl Metadata {
     /// A member's superblock, for what all have in common.
     fn template(&self) -> Superblock {
         let state = self.state();
-        let device =
-            state.devices.iter().find(|device| !device.is_out).unwrap_or(&state.devices[0]);
-        device.superblock.clone()
+        let devices = &state.record.devices;
+        devices.iter().find(|device| !device.is_out).unwrap_or(&devices[0]).superblock.clone()
     }
 
     /// The slot of the device with this UUID, if it has one or had it last.
     fn slot_of(&self, device_uuid: &[u8; 16]) -> Option<usize> {
-        let state = self.state();
-        state.roles.iter().position(|device| {
-            device
-                .is_some_and(|device| state.devices[device].superblock.device_uuid == *device_uuid)
-        })
+        let record = &self.state().record;
+        let is_it = |device: &DeviceRecord| device.superblock.device_uuid == *device_uuid;
+        record
+            .roles
+            .iter()
+            .position(|held| held.is_some_and(|device| is_it(&record.devices[device])))
     }
 
     /// Nothing is written any more to the last member of a slot.
     fn let_go(&self, member: usize) {
-        let mut state = self.state();
-        if let Some(device) = state.roles.get(member).copied().flatten() {
-            state.devices[device].is_out = true;
+        let record = &mut self.state().record;
+        if let Some(device) = record.roles.get(member).copied().flatten() {
+            record.devices[device].is_out = true;
         }
     }
 
     /// The number that a member had, if no other has it now, or the lowest that is free.
     fn free_number(&self, before: Option<&Superblock>) -> u32 {
-        let mut state = self.state();
+        let record = &mut self.state().record;
         if let Some(before) = before {
             // A device that is added again is one device, not two.
             let own =
-                |device: &&mut MetadataDevice| device.superblock.device_uuid == before.device_uuid;
-            state.devices.iter_mut().filter(own).for_each(|device| device.is_out = true);
+                |device: &&mut DeviceRecord| device.superblock.device_uuid == before.device_uuid;
+            record.devices.iter_mut().filter(own).for_each(|device| device.is_out = true);
         }
         let is_held = |number: u32| {
-            state
+            record
                 .devices
                 .iter()
                 .any(|device| !device.is_out && device.superblock.member_number == number)
         };
         let before = before.map(|before| before.member_number).filter(|number| !is_held(*number));
-        let is_free = |number: &u32| !is_held(*number) && !state.numbers.contains(&Some(*number));
-        before.or_else(|| (state.numbers.len() as u32..).find(is_free)).expect("numbers go on")
+        let is_free = |number: &u32| !is_held(*number) && !record.numbers.contains(&Some(*number));
+        before.or_else(|| (record.numbers.len() as u32..).find(is_free)).expect("numbers go on")
     }
 
     fn spare_superblock(&self, fresh: &Superblock) -> Superblock {
-        let state = self.state();
-        let facts = state.facts.clone().unwrap_or(super::Facts {
+        let record = &self.state().record;
+        let facts = record.facts.clone().unwrap_or(Facts {
             members: Vec::new(),
             numbers: Vec::new(),
             lost: Vec::new(),
             resync_from: None,
         });
         // Never the newest: what it says of the array does not count.
-        let events = state.events_least.saturating_sub(1);
-        let mut spare = superblock_of(fresh, &facts, !state.is_said_clean, events, fresh.updated);
+        let events = record.events_least.saturating_sub(1);
+        let mut spare = superblock_of(fresh, &facts, !record.is_said_clean, events, fresh.updated);
         if let Some(role) = spare.roles.get_mut(fresh.member_number as usize) {
             *role = Role::Spare;
         }

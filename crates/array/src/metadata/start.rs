@@ -13,165 +13,29 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
-use block::{Blocking, Device, Emulated, Error, ErrorKind, Node, Reactor, SECTOR_BYTES, size_text};
+use block::{Device, Error, ErrorKind, Reactor, SECTOR_BYTES, size_text};
 use reactor::since_boot;
 
-use super::facts::{Facts, RecordedState, superblock_of};
+use super::examine::{SUPERBLOCK_BYTES, bitmap_offset, read};
 use super::log::{LogWriter, Replayed, Source, replay};
-use super::write_intent::WriteIntentBitmap;
-use super::{Metadata, MetadataDevice, Running, State, planted};
+use super::options::StartOptions;
+use super::planted::planted;
+use super::reshape::{two_shapes, version_of};
+use super::running::Running;
+use super::start_member::{Purpose, StartMember, open_member, refused};
+use super::state::{Metadata, State};
+use super::update::MetadataDevice;
 use crate::device::{ArrayDevice, Start};
-use crate::fence::{self, Freedom};
-use crate::geometry::{Linear, Raid0, Raid10};
-use crate::health::MEMBERS_MAX;
+use crate::fence;
+use crate::geometry::{Linear, Parity, ParityLayout, Raid0, Raid0Layout, Raid10};
+use crate::level::{Level, LinearLevel, MirrorLevel, ParityLevel, Raid0Level};
 use crate::md::{
-    Assembly, Bitmap, BitmapHeader, Candidate, ChecksumVerdict, Features, Layout, PPL_HEADER_BYTES,
-    Problem, Reshape, Role, Shape, Slot, Superblock, TimeStamp, Version, decode_bad_blocks,
+    self, Assembly, Bitmap, BitmapHeader, Candidate, Features, Layout, PPL_HEADER_BYTES, Role,
+    Slot, Superblock,
 };
-use crate::sync::{Control, Ranges};
-use crate::{
-    Level, LinearLevel, MirrorLevel, ParityLayout, ParityLevel, Raid0Layout, Raid0Level, md,
-};
-
-/// What a superblock may take up, in bytes.
-const SUPERBLOCK_BYTES: u64 = 4096;
-
-/// How to start an array.
-#[derive(Clone, Copy, Debug)]
-pub struct StartOptions {
-    /// Nothing is ever written to the members.
-    pub read_only: bool,
-    /// Also where something may be lost by it: see [`md::Start::NeedsForce`].
-    pub force: bool,
-    /// What time it is, for the superblocks; `None` leaves the time that they have.
-    pub time: fn() -> Option<TimeStamp>,
-    /// A random number that tells this server from others, where they reach a member.
-    pub server: u32,
-    /// What [`watch`](super::watch()) found of the members, where others reach one.
-    pub freedom: Option<Freedom>,
-    /// A mistake for a test to find.
-    #[cfg(feature = "planted-mistakes")]
-    pub planted: super::PlantedMistake,
-}
-
-impl Default for StartOptions {
-    fn default() -> StartOptions {
-        StartOptions {
-            read_only: false,
-            force: false,
-            time: || None,
-            server: 0,
-            freedom: None,
-            #[cfg(feature = "planted-mistakes")]
-            planted: super::PlantedMistake::None,
-        }
-    }
-}
-
-/// Reads the superblock of a whole device, if it has one; of several, the one that was written
-/// last. Nothing else may be under way on the reactor.
-///
-/// # Errors
-/// When the device cannot be read.
-pub fn examine(
-    device: &dyn Device,
-    name: &str,
-    reactor: &Reactor,
-) -> Result<Option<Candidate>, Error> {
-    let mut channel = Blocking::open(device, reactor).map_err(|error| error.at(name))?;
-    let size_sectors = device.info().size_bytes / SECTOR_BYTES;
-    let mut found: Vec<(Version, Superblock)> = Vec::new();
-    for version in Version::ALL {
-        let Some(sector) = version.offset_sectors(size_sectors) else { continue };
-        let bytes = read(&mut channel, device, sector * SECTOR_BYTES, SUPERBLOCK_BYTES)
-            .map_err(|error| error.at(name))?;
-        if let Ok(superblock) = Superblock::decode_as(version, &bytes, size_sectors)
-            && superblock.super_offset_sectors == sector
-        {
-            found.push((version, superblock));
-        }
-    }
-    let is_correct =
-        |superblock: &Superblock| superblock.checksum_verdict() == ChecksumVerdict::Correct;
-    let newest = found
-        .into_iter()
-        .max_by_key(|(_, superblock)| (is_correct(superblock), superblock.created));
-    let Some((version, superblock)) = newest else { return Ok(None) };
-    let bitmap = match bitmap_offset(&superblock) {
-        Some(place) => match read(&mut channel, device, place, SUPERBLOCK_BYTES) {
-            Ok(bytes) => BitmapHeader::decode_for(version, &bytes).ok(),
-            // As one that makes no sense.
-            Err(error) if error.kind() == ErrorKind::Media => None,
-            Err(error) => return Err(error.at(name)),
-        },
-        None => None,
-    };
-    Ok(Some(Candidate { name: name.to_owned(), size_sectors, version, superblock, bitmap }))
-}
-
-/// What is wrong with the superblocks of a whole device that are there and cannot be decoded, and
-/// the version of each by its place. Nothing else may be under way on the reactor.
-///
-/// # Errors
-/// When the device cannot be read.
-pub fn damage(device: &dyn Device, reactor: &Reactor) -> Result<Vec<(Version, Problem)>, Error> {
-    let mut channel = Blocking::open(device, reactor)?;
-    let size_sectors = device.info().size_bytes / SECTOR_BYTES;
-    let mut damaged = Vec::new();
-    for version in Version::ALL.into_iter().filter(|version| *version != Version::V0_90) {
-        let Some(sector) = version.offset_sectors(size_sectors) else { continue };
-        let bytes = read(&mut channel, device, sector * SECTOR_BYTES, SUPERBLOCK_BYTES)?;
-        damaged.extend(Superblock::damage(&bytes).map(|problem| (version, problem)));
-    }
-    Ok(damaged)
-}
-
-/// Bytes from an offset on; fewer at the end of the device. What cannot be read is tried once more.
-fn read(
-    channel: &mut Blocking,
-    device: &dyn Device,
-    offset: u64,
-    length: u64,
-) -> Result<Vec<u8>, Error> {
-    let block = u64::from(device.info().block_bytes);
-    let start = offset - offset % block;
-    let end = (offset + length).next_multiple_of(block).min(device.info().size_bytes);
-    let mut bytes = vec![0; end.saturating_sub(start) as usize];
-    channel.read_slice(start, &mut bytes).or_else(|_| channel.read_slice(start, &mut bytes))?;
-    let bytes = bytes.get((offset - start) as usize..).unwrap_or_default();
-    Ok(bytes[..bytes.len().min(length as usize)].to_vec())
-}
-
-/// Where the bitmap of a member is, in bytes.
-fn bitmap_offset(superblock: &Superblock) -> Option<u64> {
-    let has_bitmap =
-        superblock.features.contains(Features::BITMAP) && !superblock.features.has_ppl();
-    let sector =
-        superblock.super_offset_sectors.checked_add_signed(superblock.bitmap_offset_sectors.into());
-    has_bitmap.then_some(sector?.checked_mul(SECTOR_BYTES)).flatten()
-}
-
-/// A member that is used.
-struct StartMember {
-    device: Arc<dyn Device>,
-    name: String,
-    superblock: Superblock,
-    channel: Blocking,
-    data_offset: u64,
-    unrecovered: Ranges,
-    lost: Ranges,
-    /// Its superblock counts for all.
-    is_newest: bool,
-    /// What of its metadata is damaged, and what is done without it.
-    damage: Option<String>,
-}
-
-impl StartMember {
-    /// Members in the order of their age; the last is the one to believe.
-    fn age(&self) -> (bool, u64, TimeStamp) {
-        (self.is_newest, self.superblock.events, self.superblock.updated)
-    }
-}
+use crate::member::MEMBERS_MAX;
+use crate::ranges::Ranges;
+use crate::record::{DeviceRecord, Facts, Record, RecordedState, WriteIntentBitmap, superblock_of};
 
 /// Starts the array that an assembly describes. `devices` are the whole members, one for each
 /// candidate of the assembly in their order; those that it does not use may be left out. Nothing
@@ -204,20 +68,6 @@ pub fn check(
     open(assembly, devices, options, Purpose::Look(candidates), reactor).map(drop)
 }
 
-/// What members are opened for.
-#[derive(Clone, Copy)]
-enum Purpose<'a> {
-    Start,
-    /// To find out whether it could be started: nothing is written.
-    Look(&'a [Candidate]),
-}
-
-impl Purpose<'_> {
-    fn is_start(self) -> bool {
-        matches!(self, Purpose::Start)
-    }
-}
-
 fn open(
     assembly: &Assembly,
     devices: &[Option<Arc<dyn Device>>],
@@ -242,241 +92,74 @@ fn open(
     members.iter_mut().flatten().for_each(|member| follow(&mut member.superblock, &master));
     let mut assembly = assembly.clone();
     assembly.notes.extend(members.iter().flatten().filter_map(|member| member.damage.clone()));
-    let assembly = &assembly;
     if let Some(reshape) = &assembly.reshape {
-        return two_shapes(reshape, assembly, &master, &members);
+        return two_shapes(reshape, &assembly, &master, &members);
     }
-    match assembly.level {
+    let level = level_of(&assembly, &members)?;
+    let log = match parity_level(&assembly, members.len()) {
+        Some(level) if master.features.has_ppl() => {
+            // A replay writes before the claim does.
+            if options.freedom.is_some_and(|freedom| !freedom.is_fresh(since_boot())) {
+                let text = "it took too long to look at the members: start again";
+                return Err(refused(text.to_owned()));
+            }
+            let geometry = *level.geometry();
+            replay_logs(geometry, &assembly, &master, &mut members, options, purpose)?
+        }
+        _ => None,
+    };
+    finish(level, &assembly, &master, members, log, options)
+}
+
+/// The level of an array that is not changing its shape.
+fn level_of(assembly: &Assembly, members: &[Option<StartMember>]) -> Result<Box<dyn Level>, Error> {
+    let member_bytes = assembly.size_sectors * SECTOR_BYTES;
+    Ok(match assembly.level {
         md::Level::Linear => {
             let sizes = data_sizes(assembly, u64::from(assembly.chunk_sectors))?;
-            let block = members
-                .iter()
-                .flatten()
-                .map(|member| member.device.info().block_bytes)
-                .max()
-                .unwrap_or(512);
-            finish(
-                LinearLevel::new(Linear::new(&sizes, block.into())),
-                assembly,
-                &master,
-                members,
-                None,
-                options,
-            )
+            let blocks = members.iter().flatten().map(|member| member.device.info().block_bytes);
+            let block = blocks.max().unwrap_or(512);
+            Box::new(LinearLevel::new(Linear::new(&sizes, block.into())))
         }
         md::Level::Raid0 => {
-            let layout = if let Layout::Raid0(Some(layout)) = assembly.layout {
-                layout
-            } else {
-                Raid0Layout::Original
+            let layout = match assembly.layout {
+                Layout::Raid0(Some(layout)) => layout,
+                _ => Raid0Layout::Original,
             };
             let sizes = data_sizes(assembly, 1)?;
             let geometry = Raid0::new(&sizes, chunk_bytes(assembly), layout);
-            finish(
-                Raid0Level::new(geometry, layout, sizes.len()),
-                assembly,
-                &master,
-                members,
-                None,
-                options,
-            )
+            Box::new(Raid0Level::new(geometry, layout, sizes.len()))
         }
-        md::Level::Raid1 => {
-            let level = MirrorLevel::raid1(members.len(), assembly.size_sectors * SECTOR_BYTES);
-            finish(level, assembly, &master, members, None, options)
-        }
+        md::Level::Raid1 => Box::new(MirrorLevel::raid1(members.len(), member_bytes)),
         md::Level::Raid10 => {
             let Layout::Raid10(layout) = assembly.layout else {
                 return Err(refused(format!("layout {}", assembly.layout)));
             };
-            let geometry = Raid10::new(
-                members.len(),
-                assembly.size_sectors * SECTOR_BYTES,
-                chunk_bytes(assembly),
-                layout,
-            );
-            finish(MirrorLevel::raid10(geometry), assembly, &master, members, None, options)
+            let chunk = chunk_bytes(assembly);
+            let geometry = Raid10::new(members.len(), member_bytes, chunk, layout);
+            Box::new(MirrorLevel::raid10(geometry))
         }
-        md::Level::Raid4 | md::Level::Raid5 | md::Level::Raid6 => {
-            let (count, chunk) = (members.len(), chunk_bytes(assembly));
-            let member_bytes = assembly.size_sectors * SECTOR_BYTES / chunk * chunk;
-            let layout = if let Layout::Parity(layout) = assembly.layout {
-                layout
-            } else {
-                ParityLayout::ParityLast
-            };
-            let level = match assembly.level {
-                md::Level::Raid4 => ParityLevel::raid4(count, member_bytes, chunk),
-                md::Level::Raid5 => ParityLevel::raid5(count, member_bytes, chunk, layout),
-                _ => ParityLevel::raid6(count, member_bytes, chunk, layout),
-            };
-            let log = if master.features.has_ppl() {
-                // A replay writes before the claim does.
-                if options.freedom.is_some_and(|freedom| !freedom.is_fresh(since_boot())) {
-                    let text = "it took too long to look at the members: start again";
-                    return Err(refused(text.to_owned()));
-                }
-                replay_logs(&level, assembly, &master, &mut members, options, purpose)?
-            } else {
-                None
-            };
-            finish(level, assembly, &master, members, log, options)
-        }
-        other => Err(refused(format!("level {other} is not served"))),
+        other => match parity_level(assembly, members.len()) {
+            Some(level) => Box::new(level),
+            None => return Err(refused(format!("level {other} is not served"))),
+        },
+    })
+}
+
+/// The level of an array with parity.
+fn parity_level(assembly: &Assembly, count: usize) -> Option<ParityLevel> {
+    let chunk = chunk_bytes(assembly);
+    let layout = match assembly.layout {
+        Layout::Parity(layout) => layout,
+        _ => ParityLayout::ParityLast,
+    };
+    let member_bytes = || assembly.size_sectors * SECTOR_BYTES / chunk * chunk;
+    match assembly.level {
+        md::Level::Raid4 => Some(ParityLevel::raid4(count, member_bytes(), chunk)),
+        md::Level::Raid5 => Some(ParityLevel::raid5(count, member_bytes(), chunk, layout)),
+        md::Level::Raid6 => Some(ParityLevel::raid6(count, member_bytes(), chunk, layout)),
+        _ => None,
     }
-}
-
-/// An array in the middle of a reshape, for reading: a piece in each of its two shapes, one behind
-/// the other. Members that are being rebuilt meanwhile are not used.
-fn two_shapes(
-    reshape: &Reshape,
-    assembly: &Assembly,
-    master: &Superblock,
-    members: &[Option<StartMember>],
-) -> Result<Running, Error> {
-    let size_bytes = reshape.array_sectors.saturating_mul(SECTOR_BYTES);
-    let position = reshape.position_sectors.saturating_mul(SECTOR_BYTES).min(size_bytes);
-    let version = version_of(master);
-    let old = in_shape(&reshape.old, false, assembly, members, version)?;
-    let new = in_shape(&reshape.new, true, assembly, members, version)?;
-    let [first, second] = if reshape.is_backwards { [&old, &new] } else { [&new, &old] };
-    let parts = [(first, 0..position), (second, position..size_bytes)];
-    let parts = parts.into_iter().filter(|(_, range)| !range.is_empty());
-    let (starts, sizes): (Vec<_>, Vec<u64>) = parts
-        .map(|(part, range)| {
-            let device = Arc::clone(&part.device);
-            let length = range.end - range.start;
-            (
-                Some(Start {
-                    device,
-                    data_offset: range.start,
-                    unrecovered: Ranges::none(),
-                    lost: Ranges::none(),
-                }),
-                length,
-            )
-        })
-        .unzip();
-    let level = LinearLevel::new(Linear::new(&sizes, SECTOR_BYTES));
-    let device =
-        ArrayDevice::resume_with_metadata(level, starts, Ranges::none(), None, true, version)?;
-    let nodes = members
-        .iter()
-        .map(|member| member.as_ref().map_or(Node::Missing, |member| member.device.describe()))
-        .collect();
-    let node = Node::layer(&assembly.level.to_string(), nodes).with("metadata", version);
-    // Questions about members are about those of the wider shape.
-    let wider = if reshape.old.disks > reshape.new.disks { old.control } else { new.control };
-    Ok(Running::of_pieces(Arc::new(device), wider, node, assembly))
-}
-
-/// One shape of an array that is changing it.
-struct ShapePart {
-    device: Arc<dyn Device>,
-    control: Control,
-}
-
-fn in_shape(
-    shape: &Shape,
-    is_new: bool,
-    assembly: &Assembly,
-    members: &[Option<StartMember>],
-    version: Version,
-) -> Result<ShapePart, Error> {
-    let used = assembly.size_sectors * SECTOR_BYTES;
-    let mut starts = Vec::new();
-    for member in &members[..shape.disks] {
-        let Some(member) = member.as_ref().filter(|member| member.unrecovered.is_empty()) else {
-            starts.push(None);
-            continue;
-        };
-        let sector = if is_new {
-            member.superblock.new_data_offset_sectors()
-        } else {
-            Some(member.superblock.data_offset_sectors)
-        };
-        let data_offset = sector.and_then(|sector| sector.checked_mul(SECTOR_BYTES));
-        let fits = |&offset: &u64| {
-            offset.checked_add(used).is_some_and(|end| end <= member.device.info().size_bytes)
-        };
-        let data_offset = data_offset.filter(fits).ok_or_else(|| {
-            let (from, moved) =
-                (member.superblock.data_offset_sectors, member.superblock.new_offset_sectors);
-            refused(format!(
-                "{}: data of the new shape would begin {moved} sectors (new_offset) \
-                after sector {from}",
-                member.name
-            ))
-        })?;
-        let block = u64::from(member.device.info().block_bytes);
-        if !data_offset.is_multiple_of(block) {
-            return Err(refused(format!(
-                "{}: data at byte {data_offset} do not start on a block of {block} bytes",
-                member.name
-            )));
-        }
-        // Bad blocks are counted from where the data were before.
-        let moved = i128::from(data_offset) - i128::from(member.data_offset);
-        let here = |byte: u64| u64::try_from(i128::from(byte) - moved).unwrap_or(0);
-        let lost = member
-            .lost
-            .iter()
-            .map(|range| here(range.start)..here(range.end))
-            .filter(|range| !range.is_empty())
-            .collect();
-        starts.push(Some(Start {
-            device: Arc::clone(&member.device),
-            data_offset,
-            unrecovered: Ranges::none(),
-            lost,
-        }));
-    }
-    let chunk = u64::from(shape.chunk_sectors) * SECTOR_BYTES;
-    let (count, whole) = (shape.disks, used / chunk * chunk);
-    match (assembly.level, shape.layout) {
-        (md::Level::Raid10, Layout::Raid10(layout)) => shape_part(
-            MirrorLevel::raid10(Raid10::new(count, used, chunk, layout)),
-            starts,
-            version,
-        ),
-        (md::Level::Raid4, _) => {
-            shape_part(ParityLevel::raid4(count, whole, chunk), starts, version)
-        }
-        (md::Level::Raid5, Layout::Parity(layout)) => {
-            shape_part(ParityLevel::raid5(count, whole, chunk, layout), starts, version)
-        }
-        (md::Level::Raid6, Layout::Parity(layout)) => {
-            shape_part(ParityLevel::raid6(count, whole, chunk, layout), starts, version)
-        }
-        (level, layout) => Err(refused(format!(
-            "{level} with the layout {layout} has no reshape that raidloom knows"
-        ))),
-    }
-}
-
-fn shape_part<L: Level>(
-    level: L,
-    members: Vec<Option<Start>>,
-    version: Version,
-) -> Result<ShapePart, Error> {
-    let device =
-        ArrayDevice::resume_with_metadata(level, members, Ranges::none(), None, true, version)?;
-    let control = device.control();
-    Ok(ShapePart { device: Arc::new(device), control })
-}
-
-/// Which version a superblock has that was found where it says it is.
-fn version_of(superblock: &Superblock) -> Version {
-    match superblock.super_offset_sectors {
-        _ if superblock.old_checksum.is_some() => Version::V0_90,
-        8 => Version::V1_2,
-        0 => Version::V1_1,
-        _ => Version::V1_0,
-    }
-}
-
-fn refused(text: String) -> Error {
-    Error::new(ErrorKind::Refused, text)
 }
 
 /// As in md, the newest member says for all whether there is a bitmap and how far from the
@@ -553,124 +236,10 @@ fn data_sizes(assembly: &Assembly, rounding_sectors: u64) -> Result<Vec<u64>, Er
     sizes.ok_or_else(|| refused(format!("{} needs all of its members", assembly.level)))
 }
 
-fn open_member(
-    slot: &Slot,
-    assembly: &Assembly,
-    devices: &[Option<Arc<dyn Device>>],
-    options: &StartOptions,
-    purpose: Purpose<'_>,
-    reactor: &Reactor,
-) -> Result<Option<StartMember>, Error> {
-    let (used, recovered) = match slot {
-        Slot::Present(used) => (used, None),
-        Slot::Recovering { used, recovered_sectors } => (used, Some(*recovered_sectors)),
-        Slot::Stale { .. } | Slot::Missing => return Ok(None),
-    };
-    let device = devices.get(used.candidate).and_then(Option::as_ref);
-    let device = device.ok_or_else(|| {
-        refused(format!("the device of candidate {} was not given", used.candidate))
-    })?;
-    let name = match purpose {
-        Purpose::Start => device.describe().to_string(),
-        Purpose::Look(candidates) => candidates[used.candidate].name.clone(),
-    };
-    // All that is written to metadata is durable when it is done.
-    let device =
-        if options.read_only { Arc::clone(device) } else { Emulated::over(Arc::clone(device)) };
-    let changed = || refused(format!("{name}: its superblock has changed since it was looked at"));
-    let candidate = examine(&*device, &name, reactor)?.ok_or_else(changed)?;
-    let superblock = candidate.superblock;
-    if superblock.set_uuid != assembly.set_uuid
-        || superblock.data_offset_sectors != used.data_offset_sectors
-    {
-        return Err(changed());
-    }
-    let block = u64::from(device.info().block_bytes);
-    let misplaced = |what: &str, byte: u64| {
-        refused(format!("{name}: {what} at byte {byte} does not start on a block of {block} bytes"))
-    };
-    let data_offset = used.data_offset_sectors * SECTOR_BYTES;
-    let superblock_at = superblock.super_offset_sectors * SECTOR_BYTES;
-    if !data_offset.is_multiple_of(block) {
-        return Err(misplaced("the data (data_offset)", data_offset));
-    }
-    if !options.read_only
-        && assembly.level.is_redundant()
-        && (block > SUPERBLOCK_BYTES || !superblock_at.is_multiple_of(block))
-    {
-        return Err(misplaced("the superblock (super_offset)", superblock_at));
-    }
-    if device.info().read_only && !options.read_only && purpose.is_start() {
-        return Err(refused(format!("{name}: is read-only: start the array read-only")));
-    }
-    let mut channel = Blocking::open(&*device, reactor)?;
-    let (lost, damage) = match bad_blocks(&mut channel, &*device, &superblock) {
-        Ok(lost) => (lost, None),
-        Err(error) if options.read_only || options.force => {
-            let without = "what it named may read as data";
-            (
-                Ranges::none(),
-                Some(format!("{name}: the bad-block log is left out, {without}: {error}")),
-            )
-        }
-        Err(error) => {
-            let advice = "what it named would read as data: --read-only reads the array without it, \
-                --force goes on without it";
-            return Err(refused(format!("{name}: the bad-block log: {error}; {advice}")));
-        }
-    };
-    let member_bytes = assembly.size_sectors * SECTOR_BYTES;
-    let unrecovered = recovered.map_or(Ranges::none(), |sector| {
-        Ranges::one(sector.saturating_mul(SECTOR_BYTES).min(member_bytes)..member_bytes)
-    });
-    let is_newest = used.candidate == assembly.newest;
-    Ok(Some(StartMember {
-        device,
-        name,
-        superblock,
-        channel,
-        data_offset,
-        unrecovered,
-        lost,
-        is_newest,
-        damage,
-    }))
-}
-
-/// What the member's bad-block log names, in bytes of its data. It reads as unreadable until it is
-/// written.
-fn bad_blocks(
-    channel: &mut Blocking,
-    device: &dyn Device,
-    superblock: &Superblock,
-) -> Result<Ranges, Error> {
-    let length = u64::from(superblock.bad_block_size_sectors) * SECTOR_BYTES;
-    let place = superblock
-        .super_offset_sectors
-        .checked_add_signed(superblock.bad_block_offset_sectors.into());
-    let Some(place) =
-        place.filter(|_| length > 0 && superblock.features.contains(Features::BAD_BLOCKS))
-    else {
-        return Ok(Ranges::none());
-    };
-    let bytes = read(channel, device, place * SECTOR_BYTES, length)?;
-    let ranges = decode_bad_blocks(&bytes, superblock.bad_block_shift)?;
-    // The array's blocks may be larger than the log's.
-    let block = u64::from(device.info().block_bytes);
-    let bytes = |range: md::BadRange| {
-        let (start, end) = (
-            range.sector.saturating_mul(SECTOR_BYTES),
-            range.sector.saturating_add(range.sectors).saturating_mul(SECTOR_BYTES),
-        );
-        start / block * block..end.checked_next_multiple_of(block).unwrap_or(end)
-    };
-    Ok(ranges.into_iter().map(bytes).collect())
-}
-
 /// Makes parity again where it was being written, and says how to log from now on. `None` if
 /// nothing will be written.
 fn replay_logs(
-    level: &ParityLevel,
+    geometry: Parity,
     assembly: &Assembly,
     master: &Superblock,
     members: &mut [Option<StartMember>],
@@ -680,7 +249,6 @@ fn replay_logs(
     if options.read_only {
         return Ok(None);
     }
-    let geometry = *level.geometry();
     let needed = PPL_HEADER_BYTES as u64 + geometry.chunk_bytes();
     let mut generation = 0;
     let mut areas = Vec::new();
@@ -741,8 +309,8 @@ fn replay_logs(
 /// The ranges that a dirty array has to resync, and the bitmap to go on with. One that cannot be
 /// kept up is left out where `may_do_without`: its events fall behind, so it is not used later
 /// either.
-fn resync_of<L: Level>(
-    level: &L,
+fn resync_of(
+    level: &dyn Level,
     assembly: &Assembly,
     members: &mut [Option<StartMember>],
     may_do_without: bool,
@@ -803,20 +371,21 @@ fn unkept_version(member: &StartMember, header: &BitmapHeader) -> Error {
     ))
 }
 
-fn finish<L: Level>(
-    level: L,
+fn finish(
+    level: Box<dyn Level>,
     assembly: &Assembly,
     master: &Superblock,
     mut members: Vec<Option<StartMember>>,
     log: Option<LogWriter>,
     options: &StartOptions,
 ) -> Result<Running, Error> {
-    let (resync, mut write_intent) = if L::REDUNDANT {
-        resync_of(&level, assembly, &mut members, options.read_only || options.force)?
+    let traits = level.traits();
+    let (resync, mut write_intent) = if traits.is_redundant {
+        resync_of(&*level, assembly, &mut members, options.read_only || options.force)?
     } else {
         (Ranges::none(), None)
     };
-    if L::HAS_COPIES {
+    if traits.has_copies {
         // What a member that is being rebuilt has got already may differ where a resync is to be
         // done, and until it has everything others are read there. It gets that anew, or what was
         // read would change when it counts again.
@@ -831,7 +400,7 @@ fn finish<L: Level>(
             anew.for_each(|range| member.unrecovered.add(range));
         }
     }
-    let keeps_metadata = L::REDUNDANT && !options.read_only;
+    let keeps_metadata = traits.is_redundant && !options.read_only;
     let mut problem = None;
     if let Some(write_intent) = write_intent.as_ref().filter(|_| keeps_metadata) {
         for StartMember { device, name, superblock, .. } in members.iter().flatten() {
@@ -867,15 +436,15 @@ fn finish<L: Level>(
     Ok(Running::new(Arc::new(device), assembly))
 }
 
-fn metadata(
+/// What is on the members at the start, and their devices.
+fn record_of(
     assembly: &Assembly,
     master: &Superblock,
     members: &[Option<StartMember>],
     write_intent: Option<WriteIntentBitmap>,
-    log: Option<LogWriter>,
-    options: &StartOptions,
-) -> Metadata {
-    let mut devices = Vec::new();
+    empty_log: Option<Vec<u8>>,
+) -> (Record, Vec<MetadataDevice>) {
+    let (mut devices, mut records) = (Vec::new(), Vec::new());
     let (mut roles, mut numbers) = (Vec::new(), Vec::new());
     for (role, member) in members.iter().enumerate() {
         let Some(member) = member else {
@@ -886,61 +455,21 @@ fn metadata(
         };
         roles.push(Some(devices.len()));
         numbers.push(Some(member.superblock.member_number));
-        // The roles in all superblocks are those of the newest.
-        let superblock = Superblock { roles: master.roles.clone(), ..member.superblock.clone() };
-        let (device, name, corrected_before) =
-            (Arc::clone(&member.device), member.name.clone(), superblock.corrected_reads);
-        devices.push(MetadataDevice {
-            whole: device,
-            name,
-            superblock,
-            corrected_before,
+        devices
+            .push(MetadataDevice { whole: Arc::clone(&member.device), name: member.name.clone() });
+        records.push(DeviceRecord {
+            // The roles in all superblocks are those of the newest.
+            superblock: Superblock { roles: master.roles.clone(), ..member.superblock.clone() },
+            corrected_before: member.superblock.corrected_reads,
             is_fresh: true,
             is_out: false,
         });
     }
-    let state = |member: &Option<StartMember>| match member {
-        None => RecordedState::Out,
-        Some(member) => member
-            .unrecovered
-            .first()
-            .map_or(RecordedState::InSync, |byte| RecordedState::Recovering(byte / SECTOR_BYTES)),
-    };
-    let lost = members
-        .iter()
-        .map(|member| member.as_ref().map_or(Ranges::none(), |member| member.lost.clone()))
-        .collect();
-    let facts = Facts {
-        members: members.iter().map(state).collect(),
-        numbers: numbers.clone(),
-        lost,
-        resync_from: None,
-    };
-    // What all superblocks say already need not be written.
-    let says_so = |member: &StartMember| {
-        let said = superblock_of(
-            &member.superblock,
-            &facts,
-            false,
-            master.events,
-            member.superblock.updated,
-        );
-        let alike = |role: &Role, other: &Role| {
-            role == other
-                || matches!((role, other), (Role::Faulty | Role::Spare, Role::Faulty | Role::Spare))
-        };
-        let roles = said.roles.len() == member.superblock.roles.len()
-            && said
-                .roles
-                .iter()
-                .zip(&member.superblock.roles)
-                .all(|(role, other)| alike(role, other));
-        roles && Superblock { roles: member.superblock.roles.clone(), ..said } == member.superblock
-    };
-    let is_said = assembly.clean && members.iter().flatten().all(says_so);
-    let empty_log = log.as_ref().map(LogWriter::empty);
-    let mut state = State {
-        devices,
+    let facts = facts_at_start(members, &numbers);
+    let is_said =
+        assembly.clean && members.iter().flatten().all(|member| says(member, master, &facts));
+    let record = Record {
+        devices: records,
         roles,
         numbers,
         events: master.events,
@@ -953,6 +482,58 @@ fn metadata(
         write_intent,
         empty_log,
         wanted: Vec::new(),
+    };
+    (record, devices)
+}
+
+fn facts_at_start(members: &[Option<StartMember>], numbers: &[Option<u32>]) -> Facts {
+    let state = |member: &Option<StartMember>| match member {
+        None => RecordedState::Out,
+        Some(member) => member
+            .unrecovered
+            .first()
+            .map_or(RecordedState::InSync, |byte| RecordedState::Recovering(byte / SECTOR_BYTES)),
+    };
+    let lost = members
+        .iter()
+        .map(|member| member.as_ref().map_or(Ranges::none(), |member| member.lost.clone()))
+        .collect();
+    Facts {
+        members: members.iter().map(state).collect(),
+        numbers: numbers.to_vec(),
+        lost,
+        resync_from: None,
+    }
+}
+
+/// Whether the superblock of a member says these facts already, so that they need not be written.
+fn says(member: &StartMember, master: &Superblock, facts: &Facts) -> bool {
+    let found = &member.superblock;
+    let said = superblock_of(found, facts, false, master.events, found.updated);
+    let alike = |role: &Role, other: &Role| {
+        role == other
+            || matches!((role, other), (Role::Faulty | Role::Spare, Role::Faulty | Role::Spare))
+    };
+    let mut roles = said.roles.iter().zip(&found.roles);
+    said.roles.len() == found.roles.len()
+        && roles.all(|(role, other)| alike(role, other))
+        && Superblock { roles: found.roles.clone(), ..said } == *found
+}
+
+fn metadata(
+    assembly: &Assembly,
+    master: &Superblock,
+    members: &[Option<StartMember>],
+    write_intent: Option<WriteIntentBitmap>,
+    log: Option<LogWriter>,
+    options: &StartOptions,
+) -> Metadata {
+    let empty_log = log.as_ref().map(LogWriter::empty);
+    let (record, devices) = record_of(assembly, master, members, write_intent, empty_log);
+    let is_said = record.facts.is_some();
+    let mut state = State {
+        record,
+        devices,
         is_writing: false,
         parked: Vec::new(),
         writers: Vec::new(),

@@ -7,11 +7,13 @@ use std::time::Duration;
 use block::{Clock, Error, ErrorKind};
 use reactor::{Reactor, Source, Woken, since_boot};
 
-use super::channels::Ended;
+use super::channels::{Ended, MetadataChannels};
 use super::looks::Looks;
-use super::write_intent::{Clear, WriteIntentBitmap};
-use super::{ArrayView, Metadata, MetadataChannels, MetadataUpdate, planted};
+use super::planted::planted;
+use super::update::MetadataUpdate;
+use crate::record::{Clear, WriteIntentBitmap};
 use crate::rows::Waiter;
+use crate::shared::Shared;
 
 /// An array that was not written to for so long is called clean, as in md; found out within twice
 /// that.
@@ -30,16 +32,10 @@ const ROUND_TIMER: u64 = 1;
 const FENCE_TIMER: u64 = 2;
 const AGE_TIMER: u64 = 3;
 
-/// An array with metadata.
-pub(crate) trait HasMetadata: ArrayView + Send + Sync {
-    /// The metadata; a writer is made only where there are some.
-    fn metadata(&self) -> &Metadata;
-}
-
 /// Keeps the metadata of a running array up to date between writes. Its owner polls it, and waits
 /// on its reactor between.
 pub struct MetadataWriter {
-    array: Arc<dyn HasMetadata>,
+    shared: Arc<Shared>,
     channels: MetadataChannels,
     looks: Looks,
     ended: Vec<Ended>,
@@ -62,10 +58,7 @@ pub struct MetadataWriter {
 }
 
 impl MetadataWriter {
-    pub(crate) fn new(
-        array: Arc<dyn HasMetadata>,
-        reactor: &Reactor,
-    ) -> Result<MetadataWriter, Error> {
+    pub(crate) fn new(shared: Arc<Shared>, reactor: &Reactor) -> Result<MetadataWriter, Error> {
         let ringer = match reactor.clock() {
             Clock::Wall => Some(reactor.ringer().map_err(|error| {
                 Error::from_io("a bell for the metadata writer of the array", error)
@@ -73,9 +66,9 @@ impl MetadataWriter {
             Clock::Virtual => None,
         };
         let waiter = Waiter::new(ringer);
-        array.metadata().state().writers.push(Arc::downgrade(&waiter));
+        shared.metadata().state().writers.push(Arc::downgrade(&waiter));
         Ok(MetadataWriter {
-            array,
+            shared,
             channels: MetadataChannels::default(),
             ended: Vec::new(),
             source: reactor.source(),
@@ -105,7 +98,7 @@ impl MetadataWriter {
                 REST_TIMER => (self.rests, has_rested) = (false, true),
                 ROUND_TIMER => (self.rounds, self.round_is_due) = (false, true),
                 AGE_TIMER => {
-                    let never = planted!(self.array.metadata(), NeverAges);
+                    let never = planted!(self.shared.metadata(), NeverAges);
                     (self.ages, self.events_due) = (false, if never { 0 } else { AGE_EVENTS });
                 }
                 _ => self.waits_for_fence = false,
@@ -113,11 +106,10 @@ impl MetadataWriter {
         }
         loop {
             let sent = self.channels.sent;
-            let array = Arc::clone(&self.array);
-            self.channels.poll(array.metadata(), &self.reactor, &mut self.ended);
+            self.channels.poll(self.shared.metadata(), &self.reactor, &mut self.ended);
             for ended in self.ended.drain(..) {
                 if let Ended::Update(update, failures) = ended
-                    && array.metadata().end(&*array, *update, failures)
+                    && self.shared.end_update(*update, failures)
                 {
                     self.reactor.nudge();
                 }
@@ -125,10 +117,10 @@ impl MetadataWriter {
             if !self.channels.has_update()
                 && let Some(update) = self.due(std::mem::take(&mut has_rested))
             {
-                self.channels.begin(update, array.metadata(), &self.reactor);
+                self.channels.begin(update, self.shared.metadata(), &self.reactor);
             }
-            let has_looked = self.looks.poll(array.metadata(), &*array);
-            let looks = self.looks.begin(array.metadata(), &*array, &self.reactor, false);
+            let has_looked = self.looks.poll(&self.shared);
+            let looks = self.looks.begin(&self.shared, &self.reactor, false);
             if has_looked {
                 self.reactor.nudge();
             }
@@ -145,51 +137,52 @@ impl MetadataWriter {
         self.channels.is_busy() || self.looks.is_busy()
     }
 
-    pub(super) fn metadata(&self) -> &Metadata {
-        self.array.metadata()
+    /// How the claim to an array stands that others reach: `None` while it is under way.
+    pub(super) fn claimed(&self) -> Option<Result<(), String>> {
+        if self.is_busy() { None } else { self.shared.metadata().state().claimed() }
     }
 
     /// What has to be written now, if anything.
     fn due(&mut self, has_rested: bool) -> Option<MetadataUpdate> {
-        let metadata = self.array.metadata();
+        let metadata = self.shared.metadata();
         let state = &mut *metadata.state();
         if state.is_writing || state.broken.is_some() {
             return None;
         }
-        let array: &dyn ArrayView = &*self.array;
+        let array = &self.shared.state();
         let flushes = !planted!(metadata, SkipsFlush);
         let is_quiet = state.in_flight == 0 && state.admitted == self.admitted;
         self.admitted = if has_rested { state.admitted } else { self.admitted };
         let mut facts = state.facts_now(array);
         if self.is_stopping {
-            facts = state.facts_at_end(facts);
+            facts = state.record.facts_at_end(facts);
         }
-        let has_news = state.facts.as_ref() != Some(&facts);
+        let has_news = state.record.facts.as_ref() != Some(&facts);
         let update = if self.is_stopping {
-            let has_bits = state.write_intent.as_ref().is_some_and(WriteIntentBitmap::is_dirty);
-            let clears = has_bits && !facts.is_degraded() && facts.resync_from.is_none();
+            let clears = state.record.may_clear_bits(&facts);
             let is_held = state.fence.as_ref().is_some_and(|fence| !fence.is_released);
-            let is_due = state.is_active || has_news || clears || is_held;
+            let is_due = state.record.is_active || has_news || clears || is_held;
             if state.in_flight > 0 || !is_due || state.is_stopped {
                 return None;
             }
             state.compose_clean(array, Some(Clear::Unused), flushes, true)
-        } else if state.is_active && has_rested && is_quiet {
+        } else if state.record.is_active && has_rested && is_quiet {
             state.compose_clean(array, None, flushes, false)
-        } else if !metadata.knows(array.generation()) && state.facts.is_some() {
+        } else if !metadata.knows(array.snapshot.generation) && state.record.facts.is_some() {
             // No piece waits for it, but the sooner it is written down the less is to be done after
             // a crash.
             state.compose(array, false)
         } else if state.is_keep_alive_due() {
             state.compose_keep_alive(array)
-        } else if state.is_active && self.events_due > 0 {
+        } else if state.record.is_active && self.events_due > 0 {
             self.events_due -= 1;
             state.compose_keep_alive(array)
         } else if self.round_is_due {
             self.round_is_due = false;
             let early = planted!(metadata, ClearsBitsEarly);
-            let rested = state.write_intent.as_mut().is_some_and(WriteIntentBitmap::pass_round);
-            if rested || early && state.write_intent.is_some() {
+            let rested =
+                state.record.write_intent.as_mut().is_some_and(WriteIntentBitmap::pass_round);
+            if rested || early && state.record.write_intent.is_some() {
                 #[cfg(feature = "planted-mistakes")]
                 let which = if early { Clear::All } else { Clear::Rested };
                 #[cfg(not(feature = "planted-mistakes"))]
@@ -210,12 +203,11 @@ impl MetadataWriter {
             }
             return None;
         };
-        (state.is_writing, state.updates) = (true, state.updates + 1);
         Some(update)
     }
 
     fn set_timers(&mut self) {
-        let state = &mut *self.array.metadata().state();
+        let state = &mut *self.shared.metadata().state();
         let now = self.reactor.now();
         if let Some(wait) = state.fence_wait().filter(|_| !self.waits_for_fence)
             && !(self.looks.is_busy() || state.is_writing)
@@ -223,27 +215,28 @@ impl MetadataWriter {
             self.waits_for_fence = true;
             self.source.at(now + wait, FENCE_TIMER);
         }
-        if state.is_active && !self.rests && !state.is_stopped {
+        if state.record.is_active && !self.rests && !state.is_stopped {
             self.rests = true;
             self.source.at(now + REST, REST_TIMER);
         }
-        if !state.is_active {
+        if !state.record.is_active {
             self.events_due = 0;
         } else if !self.ages && !state.is_stopped {
             self.ages = true;
             self.source.at(now + AGE, AGE_TIMER);
         }
-        let facts = state.facts_now(&*self.array);
-        let bits = state.write_intent.as_ref().is_some_and(WriteIntentBitmap::is_dirty)
-            && !facts.is_degraded()
-            && facts.resync_from.is_none();
-        if (bits || state.facts.as_ref().is_some_and(|written| *written != facts))
+        let facts = state.facts_now(&self.shared.state());
+        let bits = state.record.may_clear_bits(&facts);
+        if (bits || state.record.facts.as_ref().is_some_and(|written| *written != facts))
             && !self.rounds
             && !state.is_stopped
         {
             self.rounds = true;
-            let seconds =
-                state.write_intent.as_ref().map_or(ROUND_SECONDS, WriteIntentBitmap::round_seconds);
+            let seconds = state
+                .record
+                .write_intent
+                .as_ref()
+                .map_or(ROUND_SECONDS, WriteIntentBitmap::round_seconds);
             self.source.at(now + Duration::from_secs(seconds.into()), ROUND_TIMER);
         }
     }
@@ -260,7 +253,7 @@ impl MetadataWriter {
         loop {
             self.poll();
             {
-                let metadata = self.array.metadata();
+                let metadata = self.shared.metadata();
                 let state = &mut *metadata.state();
                 if let Some(reason) = &state.broken {
                     return Err(Error::new(ErrorKind::Media, reason.clone()));
@@ -274,15 +267,10 @@ impl MetadataWriter {
                 }
                 if !state.is_writing {
                     state.is_stopped = true;
-                    if !state.is_active {
+                    if !state.record.is_active {
                         return Ok(());
                     }
-                    let snapshot = self.array.snapshot();
-                    let lost = self
-                        .array
-                        .holds_all(&snapshot.absent().union(&snapshot.recovering()))
-                        .err();
-                    let why = lost.map_or_else(
+                    let why = self.shared.state().holds_all.err().map_or_else(
                         || "the superblocks could not be written".to_owned(),
                         |lost| lost.to_string(),
                     );
@@ -308,7 +296,7 @@ impl MetadataWriter {
 
 impl Drop for MetadataWriter {
     fn drop(&mut self) {
-        let metadata = self.array.metadata();
+        let metadata = self.shared.metadata();
         if let Some(update) = self.channels.give_up()
             && metadata.abandon(update)
         {

@@ -1,84 +1,15 @@
 //! Acting on an array while it runs, from any thread.
 
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use block::{Device, DiscardSupport, Error, ErrorKind, Info, Reactor, Support, size_text};
+use block::{Device, DiscardSupport, Error, ErrorKind, Reactor, Support, size_text};
 
-use super::replacing::Replacing;
-use super::{Ranges, SyncChannel, SyncRunner};
-use crate::device::Shared;
-use crate::health::{Health, Member};
-use crate::{Level, Lost, MemberSet, MemberState, Snapshot};
-
-/// An array without its level's type.
-pub(crate) trait Core: Send + Sync {
-    fn health(&self) -> &Health;
-    fn info(&self) -> &Info;
-    fn is_redundant(&self) -> bool;
-    fn member_bytes(&self) -> u64;
-    fn sync_bytes(&self) -> u64;
-    fn member_ranges(&self, member: usize, range: Range<u64>) -> Ranges;
-    fn holds_all(&self, missing: &MemberSet) -> Result<(), Lost>;
-    /// Makes a member faulty unless data would be lost by it; whether it is now.
-    fn fail_on_request(&self, member: usize, cause: Option<&dyn fmt::Display>) -> bool;
-    fn take_busy(&self) -> bool;
-    fn open_sync(
-        self: Arc<Self>,
-        depth: u32,
-        reactor: &Reactor,
-    ) -> Result<Box<dyn SyncChannel>, Error>;
-}
-
-impl<L: Level> Core for Shared<L> {
-    fn health(&self) -> &Health {
-        &self.health
-    }
-
-    fn info(&self) -> &Info {
-        &self.info
-    }
-
-    fn is_redundant(&self) -> bool {
-        L::REDUNDANT
-    }
-
-    fn member_bytes(&self) -> u64 {
-        self.level.member_bytes()
-    }
-
-    fn sync_bytes(&self) -> u64 {
-        self.level.sync_bytes()
-    }
-
-    fn member_ranges(&self, member: usize, range: Range<u64>) -> Ranges {
-        self.level.member_ranges(member, range)
-    }
-
-    fn holds_all(&self, missing: &MemberSet) -> Result<(), Lost> {
-        self.level.holds_all(missing)
-    }
-
-    fn fail_on_request(&self, member: usize, cause: Option<&dyn fmt::Display>) -> bool {
-        self.fail_member(member, None, cause, |missing| {
-            L::REDUNDANT && self.level.holds_all(missing).is_ok()
-        })
-    }
-
-    fn take_busy(&self) -> bool {
-        self.busy.swap(false, Ordering::Relaxed)
-    }
-
-    fn open_sync(
-        self: Arc<Self>,
-        depth: u32,
-        reactor: &Reactor,
-    ) -> Result<Box<dyn SyncChannel>, Error> {
-        Ok(Box::new(self.open_channel(depth, reactor)?))
-    }
-}
+use super::runner::SyncRunner;
+use crate::health::Health;
+use crate::member::{Member, MemberState, Replacing, Snapshot};
+use crate::ranges::Ranges;
+use crate::shared::Shared;
 
 /// A device that becomes a member.
 #[derive(Clone)]
@@ -100,20 +31,20 @@ impl NewDevice {
 /// Acts on a running array. Clones act on the same one.
 #[derive(Clone)]
 pub struct Control {
-    core: Arc<dyn Core>,
+    shared: Arc<Shared>,
 }
 
 impl Control {
-    pub(crate) fn new<L: Level>(shared: &Arc<Shared<L>>) -> Control {
-        Control { core: Arc::clone(shared) as Arc<dyn Core> }
+    pub(crate) fn new(shared: &Arc<Shared>) -> Control {
+        Control { shared: Arc::clone(shared) }
     }
 
-    pub(crate) fn core(&self) -> &Arc<dyn Core> {
-        &self.core
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     fn health(&self) -> &Health {
-        self.core.health()
+        &self.shared.health
     }
 
     /// The members' states.
@@ -139,13 +70,13 @@ impl Control {
     /// How much of each member's data the array uses, in bytes; 0 without redundancy.
     #[must_use]
     pub fn member_bytes(&self) -> u64 {
-        self.core.member_bytes()
+        self.shared.level.member_bytes()
     }
 
     /// What resyncs and checks count to, in bytes ([`Level::sync_bytes`]).
     #[must_use]
     pub fn sync_bytes(&self) -> u64 {
-        self.core.sync_bytes()
+        self.shared.level.sync_bytes()
     }
 
     /// A runner of sync actions on `reactor`.
@@ -153,7 +84,7 @@ impl Control {
     /// # Errors
     /// As [`Device::open`].
     pub fn sync_runner(&self, reactor: &Reactor) -> Result<SyncRunner, Error> {
-        SyncRunner::open(self, reactor)
+        SyncRunner::open(&self.shared, reactor)
     }
 
     /// Takes a member out of service.
@@ -178,7 +109,7 @@ impl Control {
         if self.health().member_in(member).is_none() {
             return Err(Error::new(ErrorKind::Invalid, format!("member {member} is out already")));
         }
-        if self.core.fail_on_request(member, cause) {
+        if self.shared.fail_on_request(member, cause) {
             return Ok(());
         }
         Err(Error::new(
@@ -239,7 +170,7 @@ impl Control {
         if !self.health().fill_slot(
             member,
             Arc::clone(&added),
-            Ranges::one(0..self.core.member_bytes()),
+            Ranges::one(0..self.shared.level.member_bytes()),
         ) {
             return Err(taken(member));
         }
@@ -264,7 +195,7 @@ impl Control {
             )
         };
         let old = self.health().member_in(member).ok_or_else(busy)?;
-        let replacing = Replacing::over(&old, &replacement, self.core.member_bytes());
+        let replacing = Replacing::over(&old, &replacement, self.shared.level.member_bytes());
         let device: Arc<dyn Device> = Arc::clone(&replacing) as Arc<dyn Device>;
         let (name, data_offset, bad_blocks) =
             (old.name.clone(), old.data_offset, old.bad_blocks.clone());
@@ -313,11 +244,11 @@ impl Control {
         let refuse = |reason: String| {
             Err(Error::new(ErrorKind::Invalid, format!("{}: {reason}", device.describe())))
         };
-        if !self.core.is_redundant() {
+        if !self.shared.traits.is_redundant {
             return refuse("the array has no redundancy to rebuild a member from".to_owned());
         }
-        let (info, array) = (device.info(), self.core.info());
-        let needed = *data_offset + self.core.member_bytes();
+        let (info, array) = (device.info(), &self.shared.info);
+        let needed = *data_offset + self.shared.level.member_bytes();
         if info.size_bytes < needed {
             return refuse(format!(
                 "{}; a member of this array needs {}",

@@ -16,32 +16,13 @@
 //! that holds a lock looks at the members once more before it writes, so no write that leaves a new
 //! member out comes after the rebuild of its row.
 
-mod bad_blocks;
 mod control;
 mod findings;
-mod ranges;
-mod replacing;
 mod runner;
 mod scheduler;
 
-pub(crate) use bad_blocks::BadBlocks;
+pub use crate::ranges::Ranges;
 pub use control::{Control, NewDevice};
 pub use findings::{Findings, ListedRanges};
-pub use ranges::Ranges;
-pub(crate) use replacing::Replacing;
 pub use runner::{Ending, Limits, Outcome, Progress, SyncAction, SyncRunner};
 pub use scheduler::{Notice, SyncScheduler};
-
-use block::Channel;
-
-use crate::SyncRange;
-
-/// A channel that also runs sync actions; offsets are counted as [`SyncTask`](crate::SyncTask)
-/// says.
-pub(crate) trait SyncChannel: Channel {
-    /// Takes a range; it completes under its tag as a request does.
-    fn submit_sync(&mut self, tag: u64, range: SyncRange);
-
-    /// What was found to differ since this was asked last.
-    fn take_findings(&mut self) -> Findings;
-}

@@ -12,13 +12,16 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::{Error, ErrorKind, Op, Reactor, Request, Time};
+use block::{Channel, Error, ErrorKind, Op, Reactor, Request, Time};
 use reactor::Source;
 
-use super::control::{Control, Core};
-use super::{Findings, Ranges, SyncChannel};
-use crate::health::{Health, Member};
-use crate::{MemberState, SyncRange, SyncTask};
+use super::findings::Findings;
+use crate::execute::ArrayChannel;
+use crate::health::Health;
+use crate::member::{Member, MemberState};
+use crate::part::{SyncRange, SyncTask};
+use crate::ranges::Ranges;
+use crate::shared::Shared;
 
 /// The tag of the flush before a checkpoint.
 const FLUSH: u64 = u64::MAX;
@@ -47,7 +50,7 @@ pub enum SyncAction {
     /// Make redundancy true where it may not be.
     Resync,
     /// Read everything, or a range, and count what does not agree, in bytes of
-    /// [`Control::sync_bytes`].
+    /// [`Control::sync_bytes`](super::Control::sync_bytes).
     Check(Option<Range<u64>>),
     /// As a check, and make it agree.
     Repair(Option<Range<u64>>),
@@ -227,8 +230,8 @@ impl Job {
 
 /// Runs sync actions on one reactor, whose owner polls it.
 pub struct SyncRunner {
-    core: Arc<dyn Core>,
-    channel: Box<dyn SyncChannel>,
+    shared: Arc<Shared>,
+    channel: ArrayChannel,
     source: Source,
     limits: Limits,
     job: Option<Job>,
@@ -249,12 +252,10 @@ pub struct SyncRunner {
 const RANGES_MAX: u32 = 16;
 
 impl SyncRunner {
-    pub(crate) fn open(control: &Control, reactor: &Reactor) -> Result<SyncRunner, Error> {
-        let core = Arc::clone(control.core());
-        let channel = Arc::clone(&core).open_sync(RANGES_MAX + 1, reactor)?;
+    pub(crate) fn open(shared: &Arc<Shared>, reactor: &Reactor) -> Result<SyncRunner, Error> {
         Ok(SyncRunner {
-            core,
-            channel,
+            shared: Arc::clone(shared),
+            channel: ArrayChannel::open(shared, RANGES_MAX + 1, reactor)?,
             source: reactor.source(),
             limits: Limits::default(),
             job: None,
@@ -286,10 +287,10 @@ impl SyncRunner {
         }
         let refuse =
             |reason: &str| Err(Error::new(ErrorKind::Invalid, format!("{action}: {reason}")));
-        if !self.core.is_redundant() {
+        if !self.shared.traits.is_redundant {
             return refuse("the array has no redundancy");
         }
-        let health = self.core.health();
+        let health = &self.shared.health;
         let members = health.snapshot().members;
         let (target, todo, total_bytes) = match &action {
             SyncAction::Rebuild { member } | SyncAction::Replace { member }
@@ -305,18 +306,22 @@ impl SyncRunner {
                 if !health.is_settled(*member) {
                     return refuse("what it lacks is being found out");
                 }
-                (Some(target), health.unrecovered(*member), self.core.member_bytes())
+                (Some(target), health.unrecovered(*member), self.shared.level.member_bytes())
             }
             SyncAction::Replace { member } => {
                 let target = health.member_in(*member).filter(|target| target.replacing.is_some());
                 let Some(target) = target else { return refuse("it has no replacement") };
-                (Some(target), Ranges::one(0..self.core.member_bytes()), self.core.member_bytes())
+                (
+                    Some(target),
+                    Ranges::one(0..self.shared.level.member_bytes()),
+                    self.shared.level.member_bytes(),
+                )
             }
-            SyncAction::Resync => (None, health.resync_ranges(), self.core.sync_bytes()),
+            SyncAction::Resync => (None, health.resync_ranges(), self.shared.level.sync_bytes()),
             SyncAction::Check(range) | SyncAction::Repair(range) => {
-                let all = 0..self.core.sync_bytes();
+                let all = 0..self.shared.level.sync_bytes();
                 let range = range.clone().unwrap_or_else(|| all.clone());
-                let block = u64::from(self.core.info().block_bytes);
+                let block = u64::from(self.shared.info.block_bytes);
                 if range.is_empty()
                     || range.end > all.end
                     || !(range.start | range.end).is_multiple_of(block)
@@ -333,7 +338,7 @@ impl SyncRunner {
         let now = self.now();
         self.go_on_from(now);
         // What was asked for before the job says nothing of now.
-        let _ = self.core.take_busy();
+        let _ = self.shared.take_busy();
         self.job = Some(Job {
             action,
             target,
@@ -382,7 +387,7 @@ impl SyncRunner {
     }
 
     fn health(&self) -> &Health {
-        self.core.health()
+        &self.shared.health
     }
 
     /// Goes as far as it goes without waiting; the reactor wakes the owner when there is more to
@@ -470,12 +475,12 @@ impl SyncRunner {
         }
         let snapshot = self.health().snapshot();
         let missing = snapshot.absent().union(&snapshot.recovering());
-        if self.core.holds_all(&missing).is_err() {
+        if self.shared.level.holds_all(&missing).is_err() {
             job.end = Some(Ending::Failed(error.at(&job.action)));
             return;
         }
         // Something in there cannot be read: find out what.
-        let block = u64::from(self.core.info().block_bytes);
+        let block = u64::from(self.shared.info.block_bytes);
         let blocks = (range.end - range.start) / block;
         if blocks > 1 {
             let middle = range.start + blocks / 2 * block;
@@ -506,7 +511,7 @@ impl SyncRunner {
             && job.end.is_none()
             && job.in_flight.len() < self.limits.ranges_in_flight.clamp(1, RANGES_MAX) as usize
         {
-            if self.core.take_busy() {
+            if self.shared.take_busy() {
                 self.busy_until = now + BUSY_TIME;
             }
             let is_busy = now < self.busy_until;
@@ -520,7 +525,7 @@ impl SyncRunner {
                 }
                 return;
             }
-            let block = u64::from(self.core.info().block_bytes);
+            let block = u64::from(self.shared.info.block_bytes);
             let most = (self.limits.range_bytes - self.limits.range_bytes % block).max(block);
             let Some(range) = job.take_next(most) else { return };
             let length = range.end - range.start;

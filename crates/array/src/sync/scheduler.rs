@@ -12,8 +12,10 @@ use std::sync::Arc;
 use block::{Clock, Error, ErrorKind, Reactor};
 use reactor::Ringer;
 
-use super::{Control, Ending, Limits, Outcome, Progress, Ranges, SyncAction, SyncRunner};
-use crate::{MemberState, Snapshot};
+use super::control::Control;
+use super::runner::{Ending, Limits, Outcome, Progress, SyncAction, SyncRunner};
+use crate::member::{MemberState, Snapshot};
+use crate::ranges::Ranges;
 
 /// Something worth telling.
 #[derive(Debug)]
@@ -61,7 +63,7 @@ impl SyncScheduler {
             Clock::Virtual => None,
         };
         if let Some(bell) = &bell {
-            control.core().health().watch(bell);
+            control.shared().health.watch(bell);
         }
         Ok(SyncScheduler {
             control: control.clone(),
@@ -139,7 +141,7 @@ impl SyncScheduler {
         }
         if self.spare_is_due() {
             let unrecovered = Ranges::one(0..self.control.member_bytes());
-            if let Some((member, spare)) = self.control.core().health().assign_spare(unrecovered) {
+            if let Some((member, spare)) = self.control.shared().health.assign_spare(unrecovered) {
                 return Some(Notice::SpareAssigned { member, name: spare.name.clone() });
             }
         }
@@ -161,7 +163,7 @@ impl SyncScheduler {
     }
 
     fn generation(&self) -> u64 {
-        self.control.core().health().generation()
+        self.control.shared().health.generation()
     }
 
     fn spare_is_due(&self) -> bool {
@@ -171,13 +173,17 @@ impl SyncScheduler {
 
     /// What has lost too much cannot be rebuilt.
     fn can_rebuild(&self, snapshot: &Snapshot) -> bool {
-        self.control.core().holds_all(&snapshot.absent().union(&snapshot.recovering())).is_ok()
+        self.control
+            .shared()
+            .level
+            .holds_all(&snapshot.absent().union(&snapshot.recovering()))
+            .is_ok()
     }
 
     /// What is to be done next.
     fn next(&self) -> Option<SyncAction> {
         let snapshot = self.control.snapshot();
-        let is_read_only = self.control.core().info().read_only;
+        let is_read_only = self.control.shared().info.read_only;
         if is_read_only || self.gave_up == Some(snapshot.generation) || !self.can_rebuild(&snapshot)
         {
             return self.asked.front().cloned();

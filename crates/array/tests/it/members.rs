@@ -217,11 +217,7 @@ fn parity() -> ParityLevel {
     ParityLevel::raid4(4, 64 << 10, 4096)
 }
 
-fn parity_over<L: Level>(
-    memories: &[Arc<Memory>],
-    absent: Option<usize>,
-    level: L,
-) -> ArrayDevice<L> {
+fn parity_over(memories: &[Arc<Memory>], absent: Option<usize>, level: impl Level) -> ArrayDevice {
     let members = memories.iter().enumerate().map(|(member, memory)| {
         let device: Arc<dyn Device> = memory.clone();
         (Some(member) != absent).then(|| Checked::over(device))

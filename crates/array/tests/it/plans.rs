@@ -215,7 +215,7 @@ fn filled(length: usize, salt: u64) -> Vec<u8> {
 
 /// All parts of a request one after another, as the executor makes them. What it read from members.
 fn carry_out(
-    level: &dyn AnyLevel,
+    level: &dyn Level,
     part: Part,
     faults: &Faults,
     members: &mut [Vec<u8>],
@@ -261,41 +261,10 @@ fn carry_out(
     read_bytes
 }
 
-/// The part of [`Level`] that is called here, without its constants.
-trait AnyLevel {
-    fn piece_bytes(&self, part: Part, faults: &Faults) -> u64;
-    fn commands_per_member(&self) -> u32;
-    fn plan(
-        &self,
-        piece: Part,
-        faults: &Faults,
-        queues: &Queues,
-        plan: &mut Plan,
-    ) -> Result<(), array::Lost>;
-}
-
-impl<L: Level> AnyLevel for L {
-    fn piece_bytes(&self, part: Part, faults: &Faults) -> u64 {
-        Level::piece_bytes(self, part, faults)
-    }
-    fn commands_per_member(&self) -> u32 {
-        Level::commands_per_member(self)
-    }
-    fn plan(
-        &self,
-        piece: Part,
-        faults: &Faults,
-        queues: &Queues,
-        plan: &mut Plan,
-    ) -> Result<(), array::Lost> {
-        Level::plan(self, piece, faults, queues, plan)
-    }
-}
-
 /// Every action on every range of the array; `image` is what the members should hold.
 fn try_every_range(
     name: &str,
-    level: &dyn AnyLevel,
+    level: &dyn Level,
     size: u64,
     image: &dyn Fn(&[u8]) -> Vec<Vec<u8>>,
     faults: &Faults,

@@ -50,15 +50,15 @@ impl Scheme {
 }
 
 /// An array over memory that may die and go bad.
-struct Bench<L: Level> {
+struct Bench {
     scheme: Scheme,
     memories: Vec<Arc<Memory>>,
     mortals: Vec<Arc<Mortal>>,
-    array: Arc<ArrayDevice<L>>,
+    array: Arc<ArrayDevice>,
 }
 
-impl<L: Level> Bench<L> {
-    fn new(level: L, scheme: Scheme, seed: u64, absent: &[usize]) -> Bench<L> {
+impl Bench {
+    fn new(level: impl Level, scheme: Scheme, seed: u64, absent: &[usize]) -> Bench {
         let seeds = (0..scheme.member_count() as u64).map(|member| seed * 100 + member);
         let memories: Vec<Arc<Memory>> = seeds
             .map(|seed| {
@@ -513,7 +513,7 @@ fn what_a_request_writes_of_many_rows_is_one_command_for_each_member() {
 #[test]
 fn writes_of_a_stream_fill_their_rows_together() {
     let writes = 12 * 3;
-    let stream = |bench: &Bench<ParityLevel>, depth: u64| {
+    let stream = |bench: &Bench, depth: u64| {
         let left = || bench.mortals.iter().map(|mortal| mortal.left()).sum::<u64>();
         let before = left();
         let reactor = Reactor::virtual_clock();

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use array::geometry::{Parity, Raid10};
 use array::parity::{multiply, power};
-use array::{Faults, Level, Lost, MemberSet, Part, Plan, Queues, Spot, SyncRange};
+use array::{Faults, Level, LevelTraits, Lost, MemberSet, Part, Plan, Queues, Spot, SyncRange};
 use block::{
     Blocking, Channel, Completion, Device, Error, ErrorKind, Info, Node, Op, Reactor, Request,
 };
@@ -186,10 +186,9 @@ pub(crate) fn without_locks<L: Level>(level: L) -> Twisted<L> {
 }
 
 impl<L: Level> Level for Twisted<L> {
-    const REDUNDANT: bool = L::REDUNDANT;
-    const LOCKS_ROWS: bool = L::LOCKS_ROWS;
-    const KEEPS_LAST_COPY: bool = L::KEEPS_LAST_COPY;
-    const HAS_COPIES: bool = L::HAS_COPIES;
+    fn traits(&self) -> LevelTraits {
+        self.level.traits()
+    }
 
     fn name(&self) -> &'static str {
         self.level.name()

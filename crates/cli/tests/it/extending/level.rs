@@ -21,9 +21,6 @@ impl Striped {
 }
 
 impl Level for Striped {
-    const REDUNDANT: bool = false;
-    const LOCKS_ROWS: bool = false;
-
     fn name(&self) -> &'static str {
         "striped"
     }

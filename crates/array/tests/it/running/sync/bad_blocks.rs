@@ -14,7 +14,7 @@ fn rebuild_over_bad_places(
     made: (ParityLevel, Scheme),
     seed: u64,
     places: &[u64],
-) -> (Bench<ParityLevel>, Vec<u8>, Outcome) {
+) -> (Bench, Vec<u8>, Outcome) {
     let bench = Bench::new(made, seed);
     let data = bytes(&*bench.array);
     bench.control.fail(0).expect("it may go");

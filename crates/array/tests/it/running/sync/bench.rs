@@ -178,16 +178,16 @@ impl Part {
     }
 }
 
-pub(crate) struct Bench<L: Level> {
+pub(crate) struct Bench {
     pub(crate) scheme: Scheme,
     pub(crate) parts: Arc<Parts>,
-    pub(crate) array: Arc<ArrayDevice<L>>,
+    pub(crate) array: Arc<ArrayDevice>,
     pub(crate) control: Control,
 }
 
-impl<L: Level> Bench<L> {
+impl Bench {
     /// All members are there and what they hold fits together.
-    pub(crate) fn new((level, scheme): (L, Scheme), seed: u64) -> Bench<L> {
+    pub(crate) fn new((level, scheme): (impl Level, Scheme), seed: u64) -> Bench {
         let parts = Parts::new(seed);
         let members = (0..scheme.member_count()).map(|_| Some(parts.make().device()));
         let array = Arc::new(ArrayDevice::assemble(level, members.collect()).expect("an array"));

@@ -236,7 +236,7 @@ pub(crate) fn survive<L: Level>(
     }
 }
 
-fn bytes_of<L: Level>(bench: &Bench<L>) -> Result<Vec<u8>, String> {
+fn bytes_of(bench: &Bench) -> Result<Vec<u8>, String> {
     let mut bytes = vec![0; bench.array.info().size_bytes as usize];
     let read = block::Blocking::open(&*bench.array, &Reactor::virtual_clock())
         .and_then(|mut channel| channel.read_slice(0, &mut bytes));

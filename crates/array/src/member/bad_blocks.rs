@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use block::{Channel, Completion, Device, Error, ErrorKind, Info, Node, Reactor, Request};
 
-use super::Ranges;
+use crate::ranges::Ranges;
 
 pub(crate) struct BadBlocks {
     below: Arc<dyn Device>,

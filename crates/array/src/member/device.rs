@@ -1,4 +1,4 @@
-//! A member and its replacement while the one is copied to the other.
+//! The device in a slot of the array, also while it is copied to a replacement.
 //!
 //! ```text
 //!   read  ──> the member, as ever
@@ -8,14 +8,87 @@
 //! The member's answer counts. A replacement that fails gets nothing more, and its failure is kept.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use block::{Channel, Completion, Device, Error, Info, Node, Op, Reactor, Request};
 
-use crate::health::Member;
+use super::bad_blocks::BadBlocks;
+use crate::ranges::Ranges;
 
+/// What the member in a slot is called in messages.
+pub(crate) fn name(number: usize, device: &Arc<dyn Device>) -> String {
+    format!("member {number} ({})", device.describe())
+}
+
+/// The name of an empty slot in messages.
+pub(crate) fn missing_name(number: usize) -> String {
+    format!("member {number} (missing)")
+}
+
+/// A device in a slot of the array. A device that is removed and added again is a new member: what
+/// its earlier channels still report does not count for it.
+pub(crate) struct Member {
+    pub(crate) device: Arc<dyn Device>,
+    /// Where on the device the array's data begin, in bytes.
+    pub(crate) data_offset: u64,
+    /// Its name in messages.
+    pub(crate) name: String,
+    /// The ranges that hold no data; `None` for a member that was in sync from the start, without
+    /// bad blocks.
+    pub(crate) bad_blocks: Option<Arc<BadBlocks>>,
+    /// It serves while its contents are copied to a replacement.
+    pub(crate) replacing: Option<Arc<Replacing>>,
+}
+
+impl Member {
+    /// A member with ranges that are lost, in bytes of its data, or may become so while it is
+    /// rebuilt.
+    pub(crate) fn with_bad_blocks(
+        name: String,
+        device: Arc<dyn Device>,
+        data_offset: u64,
+        lost: &Ranges,
+    ) -> Member {
+        let lost =
+            lost.iter().map(|range| range.start + data_offset..range.end + data_offset).collect();
+        let bad_blocks = BadBlocks::over(device, lost);
+        Member {
+            device: Arc::clone(&bad_blocks) as Arc<dyn Device>,
+            data_offset,
+            name,
+            bad_blocks: Some(bad_blocks),
+            replacing: None,
+        }
+    }
+
+    /// The device itself, without the layers that bad blocks and a replacement put over it.
+    pub(crate) fn whole_device(&self) -> Arc<dyn Device> {
+        match (&self.replacing, &self.bad_blocks) {
+            (Some(replacing), _) => replacing.old().whole_device(),
+            (None, Some(bad_blocks)) => Arc::clone(bad_blocks.below()),
+            (None, None) => Arc::clone(&self.device),
+        }
+    }
+
+    /// The same under another name.
+    pub(crate) fn named(&self, name: String) -> Arc<Member> {
+        let Member { device, data_offset, bad_blocks, replacing, .. } = self;
+        let (device, bad_blocks, replacing) =
+            (Arc::clone(device), bad_blocks.clone(), replacing.clone());
+        Arc::new(Member { device, data_offset: *data_offset, name, bad_blocks, replacing })
+    }
+}
+
+impl fmt::Debug for Member {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.name)
+    }
+}
+
+/// A member and its replacement while the one is copied to the other.
 pub(crate) struct Replacing {
     old: Arc<Member>,
     replacement: Arc<Member>,

@@ -4,7 +4,7 @@
 use block::SECTOR_BYTES;
 
 use crate::md::{BadRange, Superblock, encode_bad_blocks};
-use crate::sync::Ranges;
+use crate::ranges::Ranges;
 
 /// The log with these bytes of the member's data. `None` when there is no log or it has no room for
 /// them.
@@ -33,7 +33,7 @@ mod tests {
     use crate::md::decode_bad_blocks;
 
     fn superblock(size_sectors: u16, shift: u8) -> Superblock {
-        let mut superblock = crate::metadata::facts::tests::superblocks().remove(0);
+        let mut superblock = crate::record::facts::tests::superblocks().remove(0);
         (superblock.bad_block_size_sectors, superblock.bad_block_shift) = (size_sectors, shift);
         superblock
     }

@@ -16,7 +16,7 @@ use block::SECTOR_BYTES;
 use crate::md::Bitmap;
 
 /// Of the bitmap, which is written by pages.
-pub(super) const PAGE_BYTES: u64 = 4096;
+pub(crate) const PAGE_BYTES: u64 = 4096;
 /// A region rests for so many rounds before its bit is cleared, as in md: between one and two
 /// rounds of time.
 const ROUNDS: u8 = 2;
@@ -41,7 +41,7 @@ pub(crate) enum Clear {
 }
 
 /// A bitmap and its users. Ranges are in bytes of what the bitmap covers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct WriteIntentBitmap {
     bitmap: Bitmap,
     /// Those that were written to lately.
@@ -72,16 +72,23 @@ impl WriteIntentBitmap {
         self.regions_of(range).all(|region| self.bitmap.region_is_set(region))
     }
 
-    /// The bitmap with the bits of these ranges set as well, and the pages that differ.
-    pub(crate) fn with(&self, ranges: &[Range<u64>]) -> (Bitmap, Vec<usize>) {
-        let mut bitmap = self.bitmap.clone();
+    /// Sets the bits of these ranges in a copy of the bitmap; the pages that differ then.
+    pub(super) fn set_in(bitmap: &mut Bitmap, ranges: &[Range<u64>]) -> Vec<usize> {
         let mut pages = Vec::new();
         for range in ranges {
             pages.extend(bitmap.set(range.start / SECTOR_BYTES..range.end.div_ceil(SECTOR_BYTES)));
         }
         pages.sort_unstable();
         pages.dedup();
-        (bitmap, pages)
+        pages
+    }
+
+    /// Clears the bits of these regions in a copy of the bitmap; the pages that differ then.
+    pub(super) fn clear_in(bitmap: &mut Bitmap, regions: &[u64]) -> Vec<usize> {
+        let mut pages: Vec<usize> =
+            regions.iter().filter_map(|region| bitmap.clear_region(*region)).collect();
+        pages.dedup();
+        pages
     }
 
     /// All members have this durably.
@@ -114,8 +121,8 @@ impl WriteIntentBitmap {
         self.regions.values().any(|region| region.in_flight == 0 && region.rounds == ROUNDS)
     }
 
-    /// Clears bits; from here on they do not count as set. The pages that differ.
-    pub(crate) fn clear(&mut self, which: Clear) -> Vec<usize> {
+    /// The regions whose bits are set and not needed, in order.
+    pub(super) fn needless(&self, which: Clear) -> Vec<u64> {
         let is_needless = |number: &u64| {
             let region = self.regions.get(number).copied().unwrap_or_default();
             match which {
@@ -125,17 +132,17 @@ impl WriteIntentBitmap {
                 Clear::All => true,
             }
         };
-        let needless: Vec<u64> =
-            self.bitmap.set_regions().map(|(number, _)| number).filter(is_needless).collect();
-        let mut pages = Vec::new();
-        for number in needless {
-            if self.regions.get(&number).is_some_and(|region| region.in_flight == 0) {
-                self.regions.remove(&number);
+        self.bitmap.set_regions().map(|(number, _)| number).filter(is_needless).collect()
+    }
+
+    /// The bits of these regions do not count as set from here on.
+    pub(super) fn clear(&mut self, regions: &[u64]) {
+        Self::clear_in(&mut self.bitmap, regions);
+        for number in regions {
+            if self.regions.get(number).is_some_and(|region| region.in_flight == 0) {
+                self.regions.remove(number);
             }
-            pages.extend(self.bitmap.clear_region(number));
         }
-        pages.dedup();
-        pages
     }
 
     /// Notes the events that page 0 is to carry.
@@ -173,8 +180,17 @@ mod tests {
     }
 
     fn note(write_intent: &mut WriteIntentBitmap, range: Range<u64>) -> Vec<usize> {
-        let (bitmap, pages) = write_intent.with(&[range]);
+        let mut bitmap = write_intent.bitmap().clone();
+        let pages = WriteIntentBitmap::set_in(&mut bitmap, &[range]);
         write_intent.is_written(bitmap);
+        pages
+    }
+
+    /// The pages that change when needless bits are cleared.
+    fn clear(write_intent: &mut WriteIntentBitmap, which: Clear) -> Vec<usize> {
+        let needless = write_intent.needless(which);
+        let pages = WriteIntentBitmap::clear_in(&mut write_intent.bitmap().clone(), &needless);
+        write_intent.clear(&needless);
         pages
     }
 
@@ -187,15 +203,15 @@ mod tests {
         assert!(write_intent.is_noted(&range) && !write_intent.is_noted(&(0..2 * REGION)));
         write_intent.enter(&range);
         assert!((0..5).all(|_| !write_intent.pass_round()), "a write is under way");
-        assert!(write_intent.clear(Clear::Unused).is_empty());
+        assert!(clear(&mut write_intent, Clear::Unused).is_empty());
         write_intent.leave(&range);
         assert!(!write_intent.pass_round());
         write_intent.enter(&range);
         write_intent.leave(&range);
         assert!(!write_intent.pass_round(), "written to again");
-        assert!(write_intent.clear(Clear::Rested).is_empty());
+        assert!(clear(&mut write_intent, Clear::Rested).is_empty());
         assert!(write_intent.pass_round());
-        assert_eq!(write_intent.clear(Clear::Rested), [0]);
+        assert_eq!(clear(&mut write_intent, Clear::Rested), [0]);
         assert!(!write_intent.is_noted(&range) && !write_intent.is_dirty());
     }
 
@@ -208,7 +224,7 @@ mod tests {
             [Range { start: 0, end: 3 * REGION }]
         );
         write_intent.enter(&(0..512));
-        assert_eq!(write_intent.clear(Clear::Unused), [0]);
+        assert_eq!(clear(&mut write_intent, Clear::Unused), [0]);
         assert_eq!(
             write_intent.dirty_ranges().collect::<Vec<_>>(),
             [Range { start: 0, end: REGION }],

@@ -11,9 +11,9 @@
 
 use std::ops::Range;
 
-use crate::health::{MemberState, Snapshot};
 use crate::md::{Features, Role, Superblock, TimeStamp};
-use crate::sync::Ranges;
+use crate::member::{MemberState, Snapshot};
+use crate::ranges::Ranges;
 
 const SECTOR_BYTES: u64 = block::SECTOR_BYTES;
 
@@ -84,6 +84,11 @@ impl Facts {
 
     pub(crate) fn is_degraded(&self) -> bool {
         self.members.iter().any(|state| *state != RecordedState::InSync)
+    }
+
+    /// Whether all members hold what they should and agree.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.is_degraded() && self.resync_from.is_none()
     }
 
     /// Whether more is in sync than `before` said: then the data must be durable before the
@@ -175,7 +180,7 @@ pub(super) mod tests {
     const MEMBERS: usize = 3;
     const MEMBER_SECTORS: u64 = 8192;
 
-    pub(in crate::metadata) fn superblocks() -> Vec<Superblock> {
+    pub(in crate::record) fn superblocks() -> Vec<Superblock> {
         let member = |role: u16| NewMember {
             name: format!("m{role}"),
             size_sectors: MEMBER_SECTORS,

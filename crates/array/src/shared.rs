@@ -1,0 +1,172 @@
+//! What all channels of an array share, and whatever else acts on it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use block::{Error, ErrorKind, Info};
+
+use crate::health::Health;
+use crate::level::{Level, LevelTraits};
+use crate::md::Version;
+use crate::member::{Member, MemberSet};
+use crate::metadata::{ArrayState, FailedDevice, Metadata, MetadataUpdate};
+use crate::rows::Rows;
+
+/// An array.
+pub(crate) struct Shared {
+    pub(crate) level: Box<dyn Level>,
+    /// The level's, at hand for every request.
+    pub(crate) traits: LevelTraits,
+    pub(crate) info: Info,
+    /// The members' states.
+    pub(crate) health: Health,
+    pub(crate) rows: Rows,
+    /// The host has read or written since a sync action last looked.
+    pub(crate) busy: AtomicBool,
+    /// md's metadata, where members carry it and it is kept up to date.
+    pub(crate) metadata: Option<Metadata>,
+    /// Its version.
+    pub(crate) metadata_version: Option<Version>,
+}
+
+impl Shared {
+    /// An array without a channel yet.
+    pub(crate) fn new(
+        level: Box<dyn Level>,
+        info: Info,
+        health: Health,
+        metadata: Option<Metadata>,
+        metadata_version: Option<Version>,
+    ) -> Shared {
+        let shared = Shared {
+            traits: level.traits(),
+            level,
+            info,
+            health,
+            rows: Rows::default(),
+            busy: AtomicBool::new(false),
+            metadata,
+            metadata_version,
+        };
+        shared.drop_needless_resync();
+        shared
+    }
+
+    /// Whether the host has had requests since this was asked last.
+    pub(crate) fn take_busy(&self) -> bool {
+        self.busy.swap(false, Ordering::Relaxed)
+    }
+
+    /// Makes a member faulty that failed. False when it stays, for it has the last copy of
+    /// something. `member` is whose fault it was, if that is known.
+    pub(crate) fn drop_member(
+        &self,
+        slot: usize,
+        member: Option<&Arc<Member>>,
+        error: &Error,
+    ) -> bool {
+        let is_gone = error.kind() == ErrorKind::Gone;
+        let may_go = |after: &MemberSet| {
+            !self.traits.keeps_last_copy || is_gone || self.level.holds_all(after).is_ok()
+        };
+        self.fail_member(slot, member, Some(error), may_go)
+    }
+
+    /// Makes a member faulty unless data would be lost by it; whether it is now.
+    pub(crate) fn fail_on_request(&self, slot: usize, cause: Option<&dyn fmt::Display>) -> bool {
+        self.fail_member(slot, None, cause, |missing| {
+            self.traits.is_redundant && self.level.holds_all(missing).is_ok()
+        })
+    }
+
+    /// As [`Health::fail`], with what follows from it.
+    pub(crate) fn fail_member(
+        &self,
+        slot: usize,
+        member: Option<&Arc<Member>>,
+        cause: Option<&dyn fmt::Display>,
+        may_go: impl FnOnce(&MemberSet) -> bool,
+    ) -> bool {
+        let is_out = self.health.fail(slot, member, cause, may_go);
+        if is_out {
+            self.drop_needless_resync();
+        }
+        is_out
+    }
+
+    /// Where so many members are out that parity is all there is of them, there is nothing to hold
+    /// it against: it is right by definition, as in md. A member that is being rebuilt may have got
+    /// some of it, and is compared when it has all. Some chunks may have two copies as long as any
+    /// two members are left.
+    fn drop_needless_resync(&self) {
+        if self.traits.has_copies || self.health.resync_ranges().is_empty() {
+            return;
+        }
+        let membership = self.health.membership();
+        let absent = membership.absent;
+        let is_spared = |member: usize| {
+            let mut missing = absent;
+            missing.insert(member) && self.level.holds_all(&missing).is_ok()
+        };
+        if absent.count() > 0
+            && membership.recovering.count() == 0
+            && !(0..membership.members.len()).any(is_spared)
+        {
+            self.health.forget_resync();
+        }
+    }
+
+    /// Notes that a member is gone where the array does not go on without it.
+    pub(crate) fn note_gone(&self, slot: usize, error: &Error) {
+        if !self.traits.is_redundant && error.kind() == ErrorKind::Gone {
+            self.health.note_gone(slot, error);
+        }
+    }
+}
+
+/// What passes between the array and its metadata.
+impl Shared {
+    /// The metadata; a gate or a writer is made only where there are some.
+    pub(crate) fn metadata(&self) -> &Metadata {
+        self.metadata.as_ref().expect("a gate or a writer is made only where there are metadata")
+    }
+
+    /// What is so now. What is lost is asked for after the snapshot was taken: what a rebuild has
+    /// passed is among that.
+    pub(crate) fn state(&self) -> ArrayState {
+        let snapshot = self.health.snapshot();
+        let missing = snapshot.absent().union(&snapshot.recovering());
+        let members = self.health.membership().members;
+        let device = |member: &Option<Arc<Member>>| member.as_ref().map(|it| it.whole_device());
+        ArrayState {
+            holds_all: self.level.holds_all(&missing),
+            devices: members.iter().map(device).collect(),
+            lost: (0..members.len()).map(|slot| self.health.lost(slot)).collect(),
+            snapshot,
+        }
+    }
+
+    /// Does without the members whose devices failed while their metadata were read or written, as
+    /// far as that can be.
+    pub(crate) fn fail_devices(
+        &self,
+        failures: Vec<(usize, Error)>,
+        doing: &str,
+    ) -> Vec<FailedDevice> {
+        let fail = |(device, error): (usize, Error)| {
+            let error = error.at(doing);
+            let slot = self.metadata().role_of(device);
+            let is_needed = slot.is_some_and(|slot| !self.drop_member(slot, None, &error));
+            FailedDevice { device, error, is_needed }
+        };
+        failures.into_iter().map(fail).collect()
+    }
+
+    /// An update of the metadata has ended, and failed on these devices. True when other channels
+    /// were woken.
+    pub(crate) fn end_update(&self, update: MetadataUpdate, failures: Vec<(usize, Error)>) -> bool {
+        let failed = self.fail_devices(failures, "writing md's metadata");
+        self.metadata().end(update, failed)
+    }
+}
