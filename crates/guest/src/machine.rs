@@ -324,8 +324,8 @@ struct Folder {
 }
 
 impl Folder {
-    /// Makes both, that of the memory in `memory_in`. The watchdog knows them before they are there,
-    /// so that nothing is left of them at whatever moment this process is killed.
+    /// Makes both, that of the memory in `memory_in`. The watchdog knows them before they are
+    /// there, so that nothing is left of them at whatever moment this process is killed.
     fn make(memory_in: &Path) -> io::Result<Folder> {
         let memory_in = std::path::absolute(memory_in)?;
         let made = tempfile::Builder::new().prefix("raidloom-guest-").make(|path| {
@@ -338,8 +338,7 @@ impl Folder {
             make(&memory).inspect_err(|_| drop(fs::remove_dir(path)))?;
             Ok((memory, watchdog))
         })?;
-        let ((memory, watchdog), path) =
-            made.keep().map_err(|error| io::Error::from(error.error))?;
+        let ((memory, watchdog), path) = made.keep().map_err(|error| error.error)?;
         Ok(Folder { path, memory, watchdog })
     }
 

@@ -162,11 +162,14 @@ fn opened_by(level: Level, members: &[Option<CreateMember>]) -> Node {
 }
 
 fn sources_of(members: &[Option<CreateMember>]) -> Vec<&MemberSource> {
-    let sources = |member| match member {
-        &CreateMember::Source(ref source) => vec![source],
-        CreateMember::Array(inner) => sources_of(&inner.members),
-    };
-    members.iter().flatten().flat_map(sources).collect()
+    let mut sources = Vec::new();
+    for member in members.iter().flatten() {
+        match member {
+            CreateMember::Source(source) => sources.push(source),
+            CreateMember::Array(inner) => sources.extend(sources_of(&inner.members)),
+        }
+    }
+    sources
 }
 
 /// An array that has been made.
@@ -336,6 +339,12 @@ impl Making {
             .filter_map(|(member, role)| Some((member.as_ref()?, Role::Active(role))))
             .chain(spares.iter().map(|spare| (spare, Role::Spare)))
             .collect();
+        if present.is_empty() {
+            return Err(Error::usage(format!(
+                "{}: every member is missing; name at least one",
+                shape.name
+            )));
+        }
         let opened = present
             .iter()
             .map(|(member, _)| self.open(member))
@@ -390,7 +399,7 @@ impl Making {
                     create_bytes: None,
                     emulate: false,
                 };
-                Ok(OpenedMember::Array(stack::build(&member.node(), &context)?))
+                Ok(OpenedMember::Array(Box::new(stack::build(&member.node(), &context)?)))
             }
         }
     }
@@ -410,7 +419,7 @@ impl OpenFiles for Making {
 /// A member that is there, while its superblock is made.
 enum OpenedMember {
     Draft(Arc<Draft>),
-    Array(Stack),
+    Array(Box<Stack>),
 }
 
 impl OpenedMember {
@@ -427,7 +436,7 @@ impl OpenedMember {
                 image.into_iter().for_each(|(offset, bytes)| draft.write(offset, bytes));
             }
             OpenedMember::Array(stack) => {
-                write_to(&*stack.device, image, &Reactor::wall()?)?;
+                write_to(&*stack.device, &image, &Reactor::wall()?)?;
                 stack.end()?;
             }
         }
@@ -435,7 +444,7 @@ impl OpenedMember {
     }
 }
 
-fn write_to(device: &dyn Device, image: Image, reactor: &Reactor) -> Result<(), block::Error> {
+fn write_to(device: &dyn Device, image: &Image, reactor: &Reactor) -> Result<(), block::Error> {
     let mut channel = Blocking::open(device, reactor)?;
     image.iter().try_for_each(|(offset, bytes)| channel.write_slice(*offset, bytes))?;
     channel.flush()
@@ -583,7 +592,7 @@ impl NewArraySettings {
         let sizes: Vec<u64> = present.iter().map(|member| member.info().size_bytes).collect();
         let (_, images) = images(&self.array(layer, &sizes, seed, created)?)?;
         for (member, image) in present.into_iter().zip(images) {
-            write_to(&**member, image, reactor)?;
+            write_to(&**member, &image, reactor)?;
         }
         Ok(())
     }

@@ -125,9 +125,6 @@ pub(super) fn create(output: &Output, arguments: &CreateArguments) -> Result<(),
     let guard = Guard::new(arguments.consent.clone().into());
     let stop = signals::stop_flag()?;
     let created = mdtools::create(&guard, &wanted, &stop)?;
-    if created.superblocks.is_empty() {
-        return Err(Failure::usage("every member is missing; name at least one"));
-    }
     if output.json {
         let mut document = json_of(&created);
         document["members"] = json!(members_text(&wanted));

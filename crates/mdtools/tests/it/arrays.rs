@@ -763,11 +763,11 @@ fn damage(path: &Path, field: u64, value: u32) {
     file.write_all_at(&bytes, 4096).expect("written");
 }
 
-/// "A damaged superblock is called damaged, as one with a wrong checksum is": by whoever looks for
-/// one, uses its member whole, or would write over it.
+/// "A damaged superblock is called damaged, as one with a wrong checksum is": where one is looked
+/// for, where its member is used whole, and where it would be written over.
 #[test]
 fn a_damaged_superblock_is_not_an_absent_one() {
-    // More roles than there is room for (max_dev), a feature map's neighbour (pad0), a later format.
+    // More roles than there is room for (max_dev), and padding that is none (pad0).
     for (field, value) in [(220, 1921), (12, 7), (220, u32::MAX)] {
         let members = Members::raid5();
         let path = &members.paths[1];

@@ -177,6 +177,12 @@ fn what_was_made_for_arrays_of_arrays_is_undone() {
     for (wanted, said) in [
         (files.wanted(Level::Raid0, &["raid1(@there, @a)", "raid1(@b, @small)"]), "too small"),
         (files.wanted(Level::Raid5, &["raid1(@there, @a)", "@small"]), "too small"),
+        (files.wanted(Level::Raid0, &["raid1(missing, missing)", "@a"]), "every member is missing"),
+        (files.wanted(Level::Raid1, &["missing", "missing"]), "every member is missing"),
+        (
+            files.wanted(Level::Raid0, &["raid5(missing, missing, @b)", "@a"]),
+            "too few members for raid5",
+        ),
         (files.wanted(Level::Raid0, &["raid1(@there, @a)", "raid0(@b, @a)"]), "is named twice"),
         (Create { name: long, ..sound.clone() }, "more than 32 bytes"),
         (Create { consistency: Consistency::Ppl, ..sound.clone() }, "partial parity log"),
