@@ -209,7 +209,8 @@ fn a_killed_server_gives_errors_and_the_next_one_finds_what_was_durable() {
 }
 
 /// "A host dies, the array is written to without it, the server is killed, and the host comes
-/// back": the array starts without it at the first try, writes nothing to it, and takes it back when told.
+/// back": the array starts without it at the first try, writes nothing to it, and takes it back
+/// when told.
 #[test]
 fn an_array_over_nbd_starts_when_its_lost_host_is_back() {
     let Some(bench) = bench() else { return };
