@@ -170,12 +170,13 @@ are dealt out, so that what is compared was measured on the same machine.")]
     #[command(after_long_help = "\
 Examples:
   raidloom report raidloom-runs/2026-11-21T0740Z-stripe-size
+  raidloom report RUN --full | less
   raidloom report RUN --html report.html --csv -
   raidloom report RUN --card card.svg
   raidloom report RUN --json | jq .verdicts
   raidloom report RUN --json | jq .headlines
 
-Ends with 5 when the run is finished and none of its headlines is valid.")]
+Ends with 5 when the run is finished and has no answer to what was asked.")]
     Report(ReportArguments),
 
     /// Compare two runs cell by cell

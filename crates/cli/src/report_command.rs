@@ -17,6 +17,10 @@ pub(crate) struct ReportArguments {
     /// The run's folder, or what `raidloom export` has packed
     pub run: PathBuf,
 
+    /// Print all of it: every score, warning and table. Without, the answer in a few lines
+    #[arg(long)]
+    pub full: bool,
+
     /// Write the HTML page here (- for standard output)
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
@@ -129,7 +133,7 @@ fn for_people(
     let has_other =
         arguments.card.is_some() || arguments.badge.is_some() || arguments.parquet.is_some();
     if are_none && !has_other && wanted.iter().all(|(path, _)| path.is_none()) {
-        terminal(output, run, analysis)?;
+        terminal(output, run, analysis, arguments.full)?;
         return has_result(run, analysis);
     }
     for (path, form) in wanted {
@@ -195,27 +199,38 @@ fn write(output: &Output, path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 /// Exit code 5 for a run in which nothing could be measured, and for a finished run that was to
-/// compare configurations and of which no headline is valid.
+/// compare configurations and of which no headline has an answer, or whose baseline has no trial.
 pub(crate) fn has_result(run: &Run, analysis: &Analysis) -> Result<(), Failure> {
     if !run.trials.is_empty() && run.trials.iter().all(|trial| trial.metrics.is_empty()) {
         return Err(Failure::invalid_results(
             "nothing was measured: no trial has a figure (the report says why)",
         ));
     }
+    if let Some(comparison) = analysis.without_baseline().next() {
+        return Err(Failure::invalid_results(format!(
+            "the baseline ({}) has no trial, so that nothing can be compared with it",
+            comparison.label(&comparison.baseline)
+        )));
+    }
     let finished = analysis.trials_finished >= analysis.trials_planned;
     if !finished || !analysis.asks_for_headlines() || analysis.has_valid_headline() {
         return Ok(());
     }
-    Err(Failure::invalid_results("no headline is valid: too few trials vote (the report says why)"))
+    Err(Failure::invalid_results("no answer to what was asked (the report says why)"))
 }
 
-/// The report as text for the terminal.
-pub(crate) fn terminal(output: &Output, run: &Run, analysis: &Analysis) -> Result<(), Failure> {
-    output.painted(report::text(
-        run,
-        analysis,
-        report::Style { color: output.color(), width: output.width() },
-    ))
+/// The report as text for the terminal: all of it, or the answer in a few lines.
+pub(crate) fn terminal(
+    output: &Output,
+    run: &Run,
+    analysis: &Analysis,
+    is_full: bool,
+) -> Result<(), Failure> {
+    let style = report::Style { color: output.color(), width: output.width() };
+    output.painted(match is_full {
+        true => report::text(run, analysis, style),
+        false => report::brief(run, analysis, style),
+    })
 }
 
 /// Writes `summary.csv`, `report.md` and `report.html` into the run's folder; returns the page's

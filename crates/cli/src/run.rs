@@ -203,7 +203,7 @@ impl Report {
                 "flagged": run.trials.iter().filter(|trial| !trial.flags.is_empty()).count(),
             }))?;
         } else {
-            report_command::terminal(output, run, analysis)?;
+            report_command::terminal(output, run, analysis, false)?;
             output.result(&format!("report: {}", page.display()))?;
         }
         report_command::has_result(run, analysis)

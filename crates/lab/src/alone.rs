@@ -112,6 +112,11 @@ pub fn choose<'a>(run: &'a Run, cell: Option<&str>) -> Result<&'a Configuration,
     let found = if found.len() > 1 { once_each(found) } else { found };
     match found[..] {
         [one] => Ok(one),
+        [] if cell.is_none() => Err(Error::usage(format!(
+            "the run recommends nothing, since it has no answer (`raidloom report` says why); name \
+            one of\n{}",
+            listed(&all)
+        ))),
         [] => Err(Error::usage(format!(
             "{what} is no configuration of the run; there are\n{}",
             listed(&all)

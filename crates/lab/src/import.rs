@@ -104,7 +104,9 @@ pub fn run_of(files: &[ImportedFile]) -> Run {
         quick_removal: false,
         baseline: baseline(file.imported.clock).unwrap_or_default(),
         model_error: None,
+        model_cases: 0,
         survives: None,
+        usable: None,
     };
     let mut workloads: Vec<Workload> = Vec::new();
     let mut trials = Vec::new();

@@ -133,7 +133,9 @@ mod tests {
                 caches: Vec::new(),
                 quick_removal: false,
                 model_error: None,
+                model_cases: 0,
                 survives: None,
+                usable: None,
             }
         };
         Plan {

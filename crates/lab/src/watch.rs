@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use host::{Error, facts, files, system};
-use results::analysis::{Analysis, Comparison, KindResult, Score, analyse};
+use results::analysis::{Analysis, Comparison, KindResult, Score, Verdict, analyse};
 use results::course::Course;
 use results::{Configuration, Plan, Run};
 use serde::{Deserialize, Serialize};
@@ -132,6 +132,8 @@ pub struct Best {
     pub ratio_low: Option<f64>,
     /// Upper end.
     pub ratio_high: Option<f64>,
+    /// What the report says as it stands.
+    pub verdict: Verdict,
     /// Whether the report would call it sure as it stands.
     pub is_sure: bool,
     /// `measured`, `modelled` and the like.
@@ -331,6 +333,7 @@ fn best(analysis: &Analysis) -> Vec<Best> {
             ratio: score.ratio,
             ratio_low: interval.map(|interval| interval.low),
             ratio_high: interval.map(|interval| interval.high),
+            verdict: kind.headline.verdict.clone(),
             is_sure: kind.headline.sure && kind.headline.take.as_ref() == Some(id),
             figures: comparison.figures().to_owned(),
         })

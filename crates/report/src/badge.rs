@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 
 use escape::markdown as escaped;
 use maud::html;
-use results::analysis::{Analysis, Comparison};
+use results::analysis::Analysis;
 use results::types::Run;
 
-use crate::decision::decision;
+use crate::card::taken;
+use crate::decision::{decision, from_cache, joint};
 use crate::measure::{Face, width};
 use crate::words::say;
 use crate::{numbers, safety, sentences, table};
@@ -23,21 +24,22 @@ struct Figure {
 /// The figure of the first workload whose name has `word` in it, of what the first comparison that
 /// decided on something has decided on.
 fn figure(run: &Run, analysis: &Analysis, word: &str) -> Option<Figure> {
-    let taken = |comparison: &Comparison| comparison.results().last()?.headline.take.clone();
     let comparison = analysis.comparisons.iter().find(|comparison| taken(comparison).is_some())?;
-    let take = taken(comparison)?;
+    let take = taken(comparison)?.clone();
     let cells = run.plan.workloads.iter().filter(|workload| workload.name.contains(word));
-    let (workload, metric) = cells
+    let (workload, metric, is_cached) = cells
         .filter_map(|workload| {
             let cell = comparison.cell(&take, &workload.name)?;
             let metric = cell.metrics.iter().find(|metric| metric.name == workload.metric)?;
-            Some((workload, metric))
+            Some((workload, metric, from_cache(cell)))
         })
         .next()?;
     let unit = numbers::unit(&metric.name);
     let value = numbers::figure(metric.median, metric.interval, unit);
     let range = numbers::figure_interval(metric.median, metric.interval, unit);
-    let with_unit = format!("{value} {}", unit.name);
+    // A figure of a cache is not posted without its mark.
+    let mark = if is_cached { "!" } else { "" };
+    let with_unit = format!("{value}{mark} {}", unit.name);
     Some(Figure {
         label: numbers::workload(&workload.name),
         value: match range.as_str() {
@@ -83,7 +85,10 @@ pub fn badge_svg(run: &Run, analysis: &Analysis, word: &str) -> Option<String> {
 /// of a step.
 #[must_use]
 pub fn summary(run: &Run, analysis: &Analysis) -> String {
-    let mut text = format!("### {}\n\n", escaped(&run.plan.name));
+    let mut text = format!("### {}\n\n", escaped(sentences::title(run)));
+    if let Some((sentence, _)) = joint(analysis) {
+        let _ = writeln!(text, "{}\n", escaped(&sentence));
+    }
     for comparison in &analysis.comparisons {
         let Some(decision) = decision(analysis, comparison) else { continue };
         let lead = escaped(&decision.lead);
@@ -92,6 +97,9 @@ pub fn summary(run: &Run, analysis: &Analysis) -> String {
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let title = escaped(&table::comparison_title(comparison));
         let _ = writeln!(text, "{title}: {}. {}\n", parts.join(" "), escaped(&decision.rest));
+        if !decision.price.is_empty() {
+            let _ = writeln!(text, "{}\n", escaped(&decision.price));
+        }
         if !decision.open.is_empty() {
             let _ = writeln!(text, "{}\n", escaped(&say!(NOT_KNOWN_TEXT, open = decision.open)));
         }

@@ -98,7 +98,7 @@ pub(crate) fn card(run: &Run, comparison: &Comparison) -> Option<Card> {
 }
 
 /// What was decided on, or the only configuration that there is.
-fn taken(comparison: &Comparison) -> Option<&String> {
+pub(crate) fn taken(comparison: &Comparison) -> Option<&String> {
     let decided = comparison.results().last().and_then(|result| result.headline.take.as_ref());
     let only = || {
         let first = &comparison.cells.first()?.configuration;

@@ -1,13 +1,22 @@
-//! The decision: what to take, said first and in one sentence, with the command that builds it and
-//! with what is not known. It says what the headline over all work says, and nothing else.
+//! The decision: what to take, said first and in one sentence, with what that costs, the command
+//! that builds it and what is not known. It says what the headline over all work says, and nothing
+//! else.
 
-use results::analysis::{Analysis, Comparison, KindResult, Start};
+use results::analysis::{Analysis, Cell, Comparison, JointPart, KindResult, Start, Tie, Verdict};
+use results::doubt::Bearing;
+use results::statistics::Interval;
 
 use crate::sentences::{self, Answer, join};
 use crate::words::say;
 use crate::{numbers, safety, table};
 
+/// Most figures of a configuration that are in a headline.
+const FIGURES_MAX: usize = 4;
+/// Most configurations that a tie names.
+const NAMES_MAX: usize = 4;
+
 /// What a comparison comes to.
+#[derive(Default)]
 pub(crate) struct Decision<'a> {
     /// Whether it may stand out.
     pub(crate) is_sure: bool,
@@ -15,8 +24,10 @@ pub(crate) struct Decision<'a> {
     pub(crate) lead: String,
     /// Its score with the interval; empty when there is none.
     pub(crate) score: String,
-    /// `sure`, `not sure`, or nothing.
+    /// What is sure and what is not, or nothing.
     pub(crate) sure: String,
+    /// What is lost by it and what it costs, in sentences; empty when nothing is taken.
+    pub(crate) price: String,
     /// How it stands, in sentences.
     pub(crate) rest: String,
     /// What builds it.
@@ -34,6 +45,9 @@ pub(crate) fn decision<'a>(
 ) -> Option<Decision<'a>> {
     let results: Vec<&KindResult> = comparison.results().collect();
     let (whole, kinds) = results.split_last()?;
+    if whole.headline.verdict == Verdict::Figures {
+        return Some(of_figures(comparison));
+    }
     let answer = |kind: &KindResult| sentences::answer(analysis, comparison, kind);
     let of_all = answer(whole);
     let of_kind = |kind: &&KindResult| {
@@ -44,23 +58,9 @@ pub(crate) fn decision<'a>(
     };
     let kinds: Vec<Answer> = kinds.iter().map(of_kind).collect();
     let open = join(of_all.not_known());
+    let lead = lead(analysis, comparison, whole);
     let Some(take) = &whole.headline.take else {
-        let lead = say!(NO_DECISION);
-        let (rest, open) = (open, String::new());
-        // Of the only configuration there is nothing to say of each kind either.
-        let alone = comparison.configurations.len() == 1;
-        let kinds = if alone { Vec::new() } else { kinds };
-        let (score, sure) = (String::new(), String::new());
-        return Some(Decision {
-            is_sure: false,
-            lead,
-            score,
-            sure,
-            rest,
-            start: None,
-            open,
-            kinds,
-        });
+        return Some(Decision { lead, rest: open, kinds, ..Decision::default() });
     };
     let work = match whole.group {
         Some(group) => say!(FOR_KIND, kind = numbers::kind(Some(group))),
@@ -69,16 +69,186 @@ pub(crate) fn decision<'a>(
     let known = of_all.known.into_iter().chain(with_grade(analysis, comparison, take));
     let known: Vec<String> = known.collect();
     let known = join(known.iter().map(String::as_str));
+    let costs = sentences::costs(&whole.headline).unwrap_or_default();
+    let price = [of_all.losses.as_str(), costs.as_str()];
     Some(Decision {
         is_sure: of_all.is_sure,
-        lead: say!(TAKE, configuration = table::full_label(comparison, take)),
+        lead,
         score: of_all.score,
-        sure: of_all.sure,
+        sure: sentences::sure(&whole.headline, *take == comparison.baseline, true),
+        price: join(price.into_iter().filter(|sentence| !sentence.is_empty())),
         rest: join([work.as_str(), known.as_str()].into_iter()),
         start: analysis.starts.iter().find(|start| start.configuration == *take),
         open,
         kinds,
     })
+}
+
+/// The answer in a sentence, without its end.
+fn lead(analysis: &Analysis, comparison: &Comparison, kind: &KindResult) -> String {
+    let headline = &kind.headline;
+    let baseline = table::label(comparison, &comparison.baseline);
+    let Some(take) = &headline.take else { return say!(NO_ANSWER_LEAD) };
+    let configuration = table::full_label(comparison, take);
+    if headline.verdict == Verdict::NothingFaster {
+        let matters = numbers::percent(analysis.matters);
+        let lead = say!(NOTHING_FASTER, matters = matters, baseline = baseline);
+        return say!(STAY_WITH, lead = lead, configuration = configuration);
+    }
+    let Some(tie) = &headline.tie else { return say!(TAKE, configuration = configuration) };
+    in_times(Some(tied(comparison, tie)), tie.range, &baseline, &configuration)
+}
+
+/// What several comparisons say together, in one sentence each part, and whether all that is taken
+/// in it is sure; nothing where they are not of one question.
+pub(crate) fn joint(analysis: &Analysis) -> Option<(String, bool)> {
+    if !analysis.joint.iter().any(|part| part.verdict.is_answer()) {
+        return None;
+    }
+    let sentence = |part: &JointPart| {
+        let first = &analysis.comparisons[*part.comparisons.first()?];
+        let titles: Vec<String> = part
+            .comparisons
+            .iter()
+            .map(|number| place(analysis, &analysis.comparisons[*number]))
+            .collect();
+        let places = titles.join(&say!(BETWEEN_PLACES));
+        let baseline = table::label(first, &first.baseline);
+        let said = match (&part.verdict, &part.take) {
+            (Verdict::Take, Some(take)) => {
+                let configuration = table::full_label(first, take);
+                let tie = part.tie.as_ref().map(|tie| tied(first, tie));
+                in_times(tie, part.range, &baseline, &configuration)
+            }
+            (Verdict::NothingFaster, _) => {
+                let matters = numbers::percent(analysis.matters);
+                say!(NOTHING_FASTER, matters = matters, baseline = baseline)
+            }
+            _ => say!(NO_ANSWER_LEAD),
+        };
+        Some(say!(JOINT_PART, place = places, said = said))
+    };
+    let sentences: Vec<String> = analysis.joint.iter().filter_map(sentence).collect();
+    let mut taken = analysis.joint.iter().filter(|part| part.take.is_some());
+    let is_sure = analysis.joint.iter().any(|part| part.sure)
+        && taken.all(|part| part.sure || part.verdict == Verdict::NothingFaster);
+    Some((join(sentences.iter().map(String::as_str)), is_sure))
+}
+
+/// What a comparison is called among those of one question: whose figures these are is not said of
+/// each where it is the same of all.
+pub(crate) fn place(analysis: &Analysis, comparison: &Comparison) -> String {
+    let mut all = analysis.comparisons.iter();
+    match all.all(|one| one.figures() == comparison.figures()) && !comparison.name.is_empty() {
+        true => numbers::spaced_sizes(&comparison.name),
+        false => table::comparison_title(comparison),
+    }
+}
+
+/// A tie, or the only one, with where it lies.
+fn in_times(
+    tie: Option<String>,
+    range: Option<Interval>,
+    baseline: &str,
+    configuration: &str,
+) -> String {
+    let ends = range.map(numbers::ratio_ends);
+    match (tie, ends) {
+        (Some(tie), Some([low, high])) => say!(
+            TIE_IN_TIMES,
+            tie = tie,
+            low = low,
+            high = high,
+            baseline = baseline,
+            configuration = configuration,
+        ),
+        (Some(tie), None) => say!(TIE_ALONE, tie = tie, configuration = configuration),
+        (None, Some([low, high])) => say!(
+            TAKE_IN_TIMES,
+            low = low,
+            high = high,
+            baseline = baseline,
+            configuration = configuration,
+        ),
+        (None, None) => say!(TAKE, configuration = configuration),
+    }
+}
+
+/// Those that were not told apart: `Any chunk from 128 KiB to 512 KiB`.
+fn tied(comparison: &Comparison, tie: &Tie) -> String {
+    if let Some(span) = &tie.span {
+        let axis = span.axis.strip_prefix("workload.").unwrap_or(&span.axis);
+        let [from, to] = [&span.from, &span.to].map(|value| numbers::spaced_sizes(value));
+        return say!(ANY_OF_SPAN, axis = axis, from = from, to = to);
+    }
+    let shown = tie.configurations.iter().take(NAMES_MAX);
+    let mut names: Vec<String> = shown.map(|one| table::label(comparison, one)).collect();
+    let more = tie.configurations.len() - names.len();
+    if more > 0 {
+        names.push(say!(AND_MORE, count = more));
+    }
+    say!(ANY_OF, names = names.join(", "))
+}
+
+/// Where there is nothing to compare, the figures are the result, with what a cache answered.
+fn of_figures<'a>(comparison: &Comparison) -> Decision<'a> {
+    let of_one = |id: &str| {
+        let all: Vec<&Cell> =
+            comparison.cells.iter().filter(|cell| cell.configuration == id).collect();
+        let own: Vec<&Cell> = all.iter().copied().filter(|cell| !cell.metrics.is_empty()).collect();
+        let mut shown: Vec<String> = own
+            .iter()
+            .take(FIGURES_MAX)
+            .filter_map(|cell| {
+                let figure = table::figure(comparison, id, &cell.workload)?;
+                let mark = if from_cache(cell) { "!" } else { "" };
+                let figure = format!("{}{mark}", figure.trim_end());
+                Some(say!(FIGURE_OF, workload = numbers::workload(&cell.workload), figure = figure))
+            })
+            .collect();
+        if own.len() > FIGURES_MAX {
+            shown.push(say!(AND_MORE, count = own.len() - FIGURES_MAX));
+        }
+        say!(
+            FIGURES_OF,
+            configuration = table::full_label(comparison, id),
+            figures = if shown.is_empty() { say!(NOT_MEASURED) } else { shown.join(", ") },
+        )
+    };
+    let ids: Vec<&str> = comparison.configurations.iter().map(|one| one.id.as_str()).collect();
+    let mut sentences: Vec<String> = Vec::new();
+    let lead = match ids[..] {
+        [only] => {
+            sentences.push(say!(ONLY_CONFIGURATION));
+            of_one(only)
+        }
+        _ => {
+            sentences.extend(ids.iter().take(NAMES_MAX).map(|id| format!("{}.", of_one(id))));
+            let shown = ids.iter().take(NAMES_MAX);
+            let mut names: Vec<String> = shown.map(|id| table::label(comparison, id)).collect();
+            if ids.len() > NAMES_MAX {
+                names.push(say!(AND_MORE, count = ids.len() - NAMES_MAX));
+            }
+            say!(FIGURES_LEAD, names = names.join(", "))
+        }
+    };
+    let cached: Vec<String> = comparison
+        .cells
+        .iter()
+        .filter(|cell| from_cache(cell))
+        .map(|cell| numbers::workload(&cell.workload))
+        .collect();
+    if !cached.is_empty() {
+        sentences.push(say!(CACHE_ANSWERED, workloads = cached.join(", ")));
+    }
+    let rest = join(sentences.iter().map(String::as_str));
+    Decision { lead, rest, ..Decision::default() }
+}
+
+/// Whether trials of a cell do not vote because something else than the medium answered.
+pub(crate) fn from_cache(cell: &Cell) -> bool {
+    let is_silent = cell.metrics.first().is_some_and(|metric| metric.silent > 0);
+    is_silent && cell.flags.iter().any(|counted| counted.doubt.bearing() == Bearing::NotTheMedium)
 }
 
 /// The grade of what is taken, behind its speed where there is only one: `412 MB/s, grade B: …`.

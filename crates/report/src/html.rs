@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::card::{Card, card};
 use crate::charts;
-use crate::decision::decision;
+use crate::decision::{decision, joint};
 use crate::svg::Chart;
 use crate::table::{self, Table};
 use crate::words::{self, Language, say};
@@ -51,7 +51,7 @@ pub fn html(run: &Run, analysis: &Analysis) -> String {
 const DATA: &str = "\"application/json\">{}<";
 
 fn page(run: &Run, analysis: &Analysis) -> Markup {
-    let (name, scope) = (&run.plan.name, sentences::scope(run, analysis));
+    let (name, scope) = (sentences::title(run), sentences::scope(run, analysis));
     let run = &*speeds(run);
     html! {
         (DOCTYPE)
@@ -220,6 +220,9 @@ fn verdict(run: &Run, analysis: &Analysis) -> Markup {
     html! {
         section.verdict aria-labelledby="verdict" {
             h2 #verdict { (say!(DECISION)) }
+            @if let Some((sentence, is_sure)) = joint(analysis) {
+                p.decision.unsure[!is_sure] { (sentence) }
+            }
             @for comparison in &analysis.comparisons {
                 article {
                     h3 { (title(comparison)) span.against { (table::comparison_subject(comparison))
@@ -233,6 +236,7 @@ fn verdict(run: &Run, analysis: &Analysis) -> Markup {
                             p.score { (decision.score) @if !decision.sure.is_empty() {
                                 " " span.tag[!decision.is_sure] { (decision.sure) } } }
                         }
+                        @if !decision.price.is_empty() { p.rest { (decision.price) } }
                         p.rest { (decision.rest) }
                         @if let Some(start) = decision.start { (builds(start)) }
                         @if !decision.open.is_empty() {
@@ -243,8 +247,10 @@ fn verdict(run: &Run, analysis: &Analysis) -> Markup {
                             div.answer {
                                 p.kind { (answer.kind) }
                                 p.pick.unsure[!answer.is_sure] { (answer.pick) }
-                                p.score { (answer.score) @if !answer.sure.is_empty() {
-                                    " " span.tag[!answer.is_sure] { (answer.sure) } } }
+                                @if !answer.score.is_empty() {
+                                    p.score { (answer.score) @if !answer.sure.is_empty() {
+                                        " " span.tag[!answer.is_sure] { (answer.sure) } } }
+                                }
                                 @for detail in answer.details() { p.detail { (detail) } }
                             }
                         }

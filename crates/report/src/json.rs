@@ -82,12 +82,18 @@ fn headlines(analysis: &Analysis) -> Vec<Value> {
         json!({
             "comparison": comparison.name,
             "work": numbers::kind(kind.group),
+            "answer": headline.verdict.code(),
             "take": headline.take.as_ref().and_then(|take| settings(comparison, take)),
             "baseline": settings(comparison, &comparison.baseline),
             "named": named,
             "ratio": claim.map(|claim| claim.ratio),
             "ratio_interval": claim.and_then(results::claim::Claim::shown_interval),
             "sure": headline.sure,
+            "tie": headline.tie.as_ref().map(|tie| {
+                tie.configurations.iter().map(|id| settings(comparison, id)).collect::<Vec<_>>()
+            }),
+            "losses": headline.losses,
+            "cost": headline.cost,
             "sentence": sentences::answer(analysis, comparison, kind).sentence(),
         })
     };

@@ -13,6 +13,7 @@
 //! what would steer it.
 
 mod badge;
+mod brief;
 mod cached;
 mod card;
 mod chart_tables;
@@ -39,6 +40,7 @@ mod trials;
 mod words;
 
 pub use badge::{badge_svg, summary};
+pub use brief::brief;
 pub use card::{card_svg, card_text};
 pub use csv::csv;
 pub use doubts::{doubt_legend, doubt_sentence, silence_name};

@@ -8,7 +8,7 @@ use results::safety::speeds;
 use results::types::Run;
 
 use crate::cached;
-use crate::decision::decision;
+use crate::decision::{decision, joint};
 use crate::safety;
 use crate::sentences;
 use crate::survival;
@@ -20,10 +20,13 @@ use crate::words::say;
 pub fn markdown(run: &Run, analysis: &Analysis) -> String {
     let mut text = format!(
         "# {}\n\n{}\n\n## {}\n",
-        escaped(&run.plan.name),
+        escaped(sentences::title(run)),
         escaped(&sentences::scope(run, analysis).join(" · ")),
         say!(DECISION)
     );
+    if let Some((sentence, _)) = joint(analysis) {
+        let _ = write!(text, "\n{}\n", escaped(&sentence));
+    }
     let run = &*speeds(run);
     for comparison in &analysis.comparisons {
         let subject = table::comparison_subject(comparison);
@@ -46,6 +49,9 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
             sure => format!(", {sure}"),
         };
         let _ = writeln!(text, "{}{sure}. {}\n", parts.join(" "), escaped(&decision.rest));
+        if !decision.price.is_empty() {
+            let _ = writeln!(text, "{}\n", escaped(&decision.price));
+        }
         if let Some(start) = decision.start {
             put_code(&mut text, &[&start.command]);
             text.push('\n');

@@ -191,12 +191,51 @@ pub(crate) fn time(seconds: f64) -> String {
     }
 }
 
-/// How many blocks would tell: `about 12 blocks would tell`.
-pub(crate) fn blocks_needed(blocks: u32) -> String {
-    match blocks {
-        1000.. => say!(THOUSAND_BLOCKS),
-        blocks => say!(BLOCKS_WOULD_TELL, blocks = blocks),
+/// By what factor it is too noisy: `9`, `1.4`.
+pub(crate) fn factor(factor: f64) -> String {
+    // Rounded up: what is too noisy is so by more than 1.
+    if factor < 10.0 {
+        format!("{:.1}", (factor * 10.0).ceil() / 10.0)
+    } else {
+        format!("{factor:.0}")
     }
+}
+
+/// `too noisy to decide here, by a factor of 9`.
+pub(crate) fn too_noisy(noise: f64) -> String {
+    say!(TOO_NOISY, factor = factor(noise))
+}
+
+/// An end of a range with these decimals, and as many more as show that it is not 1.
+fn end_beside_1(end: f64, decimals: i32) -> String {
+    let shown = (decimals..=3).find(|decimals| !is_1(end, *decimals));
+    match shown {
+        Some(decimals) => rounded(end, decimals),
+        None if end > 1.0 => ">1".to_owned(),
+        None if end < 1.0 => "<1".to_owned(),
+        None => rounded(end, decimals),
+    }
+}
+
+/// The lower end of an interval: `1.6` of 1.86, 1.62 to 2.1.
+pub(crate) fn at_least(value: f64, interval: Interval) -> String {
+    end_beside_1(interval.low, ratio_decimals(value, Some(interval)))
+}
+
+/// `1.7` and `2.0`, the ends of a range of ratios with the digits that their distance supports.
+pub(crate) fn ratio_ends(range: Interval) -> [String; 2] {
+    let decimals = ratio_decimals((range.low * range.high).sqrt(), Some(range));
+    [range.low, range.high].map(|end| end_beside_1(end, decimals))
+}
+
+/// A size in the unit that suits it: `120 GB`, `64 MB`.
+pub(crate) fn size(bytes: u64) -> String {
+    let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
+    let bytes = bytes as f64;
+    let (unit, name) = units.into_iter().find(|(unit, _)| bytes >= *unit).unwrap_or((1.0, "B"));
+    let scaled = bytes / unit;
+    let digits = usize::from(scaled < 10.0 && unit > 1.0);
+    format!("{scaled:.digits$}\u{202f}{name}")
 }
 
 /// A time in the unit that suits it: `some 40 min`.
@@ -241,10 +280,10 @@ pub(crate) fn answer(claim: &Claim) -> String {
     match &claim.settle {
         None => String::new(),
         Some(settle) if settle.measuring => say!(WITHIN_MODEL, word = word),
-        Some(settle) => match (settle.more, settle.blocks) {
+        Some(settle) => match (settle.more, settle.noise_factor) {
             (Some(more), _) => say!(MORE_BLOCKS, word = word, more = more),
-            (None, Some(blocks)) => {
-                say!(WITH_REASON, word = word, reason = blocks_needed(blocks))
+            (None, Some(factor)) => {
+                say!(WITH_REASON, word = word, reason = too_noisy(factor))
             }
             (None, None) => word,
         },

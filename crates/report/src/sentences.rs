@@ -3,10 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use results::analysis::{Analysis, Comparison, Headline, KindResult, Reservation, Score, Warning};
+use results::analysis::{
+    Analysis, Comparison, Headline, KindResult, MODEL_CASES_MIN, PickedBy, Reservation, Score,
+    Verdict, Warning,
+};
 use results::claim::{Answer as Word, PAIRS_MIN};
 use results::course::LOOKS;
-use results::types::Run;
+use results::types::{Run, Survival};
 
 use crate::table::{comparison_title, label};
 use crate::words::catalogue::{
@@ -14,13 +17,16 @@ use crate::words::catalogue::{
     TIED_WITH_SEVERAL,
 };
 use crate::words::{self, Language, Message, say};
-use crate::{doubts, numbers};
+use crate::{doubts, numbers, survival};
 
 /// Blocks of the first look.
 const LOOK: u32 = LOOKS[0];
 
 /// Longest list of configurations in a sentence.
 const LIST_LENGTH_MAX: usize = 10;
+
+/// Most losses that are named in a sentence.
+const LOSSES_MAX: usize = 4;
 
 /// Most configurations that are named on the line of a kind of work.
 const TIES_MAX: usize = 2;
@@ -39,6 +45,8 @@ pub(crate) struct Answer {
     pub(crate) is_sure: bool,
     /// What is as good as it, or may be, in few words each.
     pub(crate) ties: Vec<String>,
+    /// Where what is taken is surely behind; empty where nowhere.
+    pub(crate) losses: String,
     /// What else is known, a sentence each.
     pub(crate) known: Vec<String>,
     /// What it was not told apart from; empty when it stands alone.
@@ -50,7 +58,8 @@ pub(crate) struct Answer {
 impl Answer {
     /// What else is to be said, a sentence each.
     pub(crate) fn details(&self) -> impl Iterator<Item = &str> {
-        self.known.iter().map(String::as_str).chain(self.not_known())
+        let losses = Some(self.losses.as_str()).filter(|sentence| !sentence.is_empty());
+        losses.into_iter().chain(self.known.iter().map(String::as_str)).chain(self.not_known())
     }
 
     /// What is not known, or not surely, a sentence each.
@@ -91,11 +100,12 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindRe
     let Some(take) = &headline.take else {
         return Answer {
             kind: name,
-            pick: "–".into(),
+            pick: say!(NO_ANSWER_LEAD),
             score: String::new(),
             sure: String::new(),
             is_sure: false,
             ties: Vec::new(),
+            losses: String::new(),
             known: Vec::new(),
             undecided: String::new(),
             open: no_answer(analysis, comparison, kind),
@@ -107,7 +117,8 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindRe
     } else {
         kind.score(take).map_or_else(String::new, numbers::score_whole)
     };
-    let mut known = vec![how_it_stands(comparison, headline, is_baseline)];
+    let mut known = vec![how_it_stands(analysis, comparison, headline, is_baseline)];
+    known.extend(picked_by(comparison, headline));
     known.extend(analysis.goal.as_ref().map(|goal| say!(JUDGED_BY, goal = goal)));
     known.extend(named(analysis, comparison, kind));
     if !headline.same.is_empty() {
@@ -151,17 +162,103 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindRe
         kind: name,
         pick: label(comparison, take),
         score,
-        sure: match (headline.sure, is_baseline) {
-            (true, _) => say!(SURE),
-            (false, false) => say!(NOT_SURE),
-            (false, true) => String::new(),
-        },
+        sure: sure(headline, is_baseline, false),
         is_sure: headline.sure,
         ties: ties(comparison, headline),
+        losses: losses(headline).unwrap_or_default(),
         known,
         undecided,
         open: reservations(comparison, headline),
     }
+}
+
+/// What is sure, and of what: `1.34× or more: sure; which of them: not known`.
+/// `of_tie` says it of all of a tie, and not of what is taken of it.
+pub(crate) fn sure(headline: &Headline, is_baseline: bool, of_tie: bool) -> String {
+    let claim = headline.claim.as_ref().filter(|_| !is_baseline);
+    let range = headline.tie.as_ref().filter(|_| of_tie).and_then(|tie| tie.range);
+    let held = range.or_else(|| claim?.shown_interval());
+    let first = match (headline.sure, held) {
+        (true, Some(interval)) => {
+            let value = (interval.low * interval.high).sqrt();
+            say!(SURE_FROM, low = numbers::at_least(value, interval))
+        }
+        (true, None) => say!(SURE),
+        (false, _) if is_baseline => return String::new(),
+        (false, _) => say!(NOT_SURE),
+    };
+    match headline.tie.is_some() && !headline.open.is_empty() {
+        true => [first, say!(WHICH_NOT_KNOWN)].join(&say!(BETWEEN_TIES)),
+        false => first,
+    }
+}
+
+/// By what one of several was taken.
+fn picked_by(comparison: &Comparison, headline: &Headline) -> Option<String> {
+    let tie = headline.tie.as_ref()?;
+    let configuration = label(comparison, headline.take.as_ref()?);
+    Some(match tie.picked_by {
+        PickedBy::Race => say!(PICKED_BY_RACE, configuration = configuration),
+        PickedBy::LeastRegret => say!(PICKED_BY_REGRET, configuration = configuration),
+        PickedBy::MdDefault => say!(PICKED_BY_DEFAULT, configuration = configuration),
+        PickedBy::Middle => say!(PICKED_BY_MIDDLE, configuration = configuration),
+    })
+}
+
+/// What is taken in spite of: where it is surely behind the baseline, the worst first. Figures of
+/// one workload that say the same thing are said once, by the worst of them.
+fn losses(headline: &Headline) -> Option<String> {
+    let mut said: Vec<(&str, bool)> = Vec::new();
+    let mut shown = Vec::new();
+    for loss in &headline.losses {
+        let is_rate = !loss.metric.contains("latency_p") && !loss.metric.contains("latency_max");
+        if said.contains(&(&loss.workload, is_rate)) {
+            continue;
+        }
+        said.push((&loss.workload, is_rate));
+        let workload = numbers::workload(&loss.workload);
+        let ratio = numbers::ratio(loss.ratio, loss.interval);
+        shown.push(match loss.metric.ends_with("throughput_bytes_per_second") {
+            true => say!(LOSS, workload = workload, ratio = ratio),
+            false => {
+                let metric = numbers::spoken(&loss.metric);
+                say!(LOSS_OF_METRIC, workload = workload, metric = metric, ratio = ratio)
+            }
+        });
+    }
+    let more = shown.len().saturating_sub(LOSSES_MAX);
+    shown.truncate(LOSSES_MAX);
+    if more > 0 {
+        shown.push(say!(AND_MORE, count = more));
+    }
+    (!shown.is_empty()).then(|| say!(LOSES, losses = shown.join(", ")))
+}
+
+/// What is taken costs, in a sentence; nothing where nothing is known of it.
+pub(crate) fn costs(headline: &Headline) -> Option<String> {
+    let cost = headline.cost.as_ref()?;
+    let survives = cost.survives.as_ref().map(|survives| match survives {
+        Survival::Members { count: 0, .. } => say!(COST_SURVIVES_NONE),
+        Survival::Members { count: 1, .. } => say!(COST_SURVIVES_ONE),
+        Survival::Members { count, .. } => say!(COST_SURVIVES_SOME, count = count),
+        pool @ Survival::Pool { .. } => {
+            say!(COST_SURVIVES, losses = survival::drives(Some(pool)))
+        }
+    });
+    let space = cost.usable.map(|usable| {
+        let share = usable.bytes as f64 / usable.members_bytes.max(1) as f64;
+        say!(
+            COST_SPACE,
+            usable = numbers::size(usable.bytes),
+            members = numbers::size(usable.members_bytes),
+            share = numbers::percent(share),
+        )
+    });
+    let written = cost
+        .write_amplification
+        .map(|factor| say!(COST_WRITES, factor = numbers::ratio(factor, None)));
+    let parts: Vec<String> = [survives, space, written].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| say!(COSTS, costs = parts.join(&say!(BETWEEN_TIES))))
 }
 
 /// Those that are as good as what is taken, and those that may be: by name where they are few.
@@ -190,15 +287,20 @@ fn named(analysis: &Analysis, comparison: &Comparison, kind: &KindResult) -> Opt
 }
 
 /// How what is taken stands to the baseline and to the others.
-fn how_it_stands(comparison: &Comparison, headline: &Headline, is_baseline: bool) -> String {
+fn how_it_stands(
+    analysis: &Analysis,
+    comparison: &Comparison,
+    headline: &Headline,
+    is_baseline: bool,
+) -> String {
     let baseline = label(comparison, &comparison.baseline);
-    let alone = comparison.configurations.len() == 1;
     if is_baseline {
         return match (headline.sure, headline.ahead_of_all) {
-            _ if alone => say!(ONLY_CONFIGURATION),
             (true, _) => say!(BASELINE_SURELY_BEST),
             (false, true) => say!(BASELINE_BEST),
-            (false, false) => say!(BASELINE_STAYS),
+            (false, false) => {
+                say!(BASELINE_STAYS, matters = numbers::percent(analysis.matters))
+            }
         };
     }
     match headline.claim.as_ref().map(|claim| claim.answer) {
@@ -234,19 +336,32 @@ fn settling(analysis: &Analysis, kind: &KindResult, headline: &Headline) -> Stri
     let more = needed.iter().map(|settle| settle.more).collect::<Option<Vec<u32>>>();
     match more.as_ref().and_then(|more| more.iter().max()) {
         Some(more) => {
-            let time = analysis.block_seconds.map_or_else(String::new, |seconds| {
-                format!(", {}", numbers::about(seconds * f64::from(*more)))
-            });
+            let time = time_of(analysis, *more);
             say!(MORE_WOULD_TELL, more = more, time = time, quiet = quiet)
         }
         None => needed
             .iter()
-            .filter_map(|settle| settle.blocks)
-            .max()
-            .map_or_else(String::new, |blocks| {
-                say!(RUN_WOULD_TELL, needed = numbers::blocks_needed(blocks), quiet = quiet)
+            .filter_map(|settle| settle.noise_factor)
+            .reduce(f64::max)
+            .map_or_else(String::new, |factor| {
+                say!(TOO_NOISY_FOR_THAT, noisy = numbers::too_noisy(factor))
             }),
     }
+}
+
+/// What would give an answer where it is too noisy for one.
+fn would_tell(analysis: &Analysis, kind: &KindResult, more: Option<u32>) -> String {
+    let Some(more) = more else { return say!(WOULD_TELL_QUIETER) };
+    let claims = kind.scores.iter().filter_map(|score| score.versus_baseline.as_ref());
+    let is_busy = claims.filter_map(|claim| claim.settle).any(|settle| settle.quieter_machine);
+    let quiet = if is_busy { say!(FEWER_WHEN_QUIETER) } else { say!(FEWER_WITH_LONGER) };
+    say!(WOULD_TELL_MORE, more = more, time = time_of(analysis, more), quiet = quiet)
+}
+
+/// How long so many blocks take: `, some 40 min`.
+fn time_of(analysis: &Analysis, blocks: u32) -> String {
+    let text = |seconds: f64| format!(", {}", numbers::about(seconds * f64::from(blocks)));
+    analysis.block_seconds.map_or_else(String::new, text)
 }
 
 /// Why there is no answer.
@@ -263,20 +378,47 @@ fn no_answer(analysis: &Analysis, comparison: &Comparison, kind: &KindResult) ->
             },
         }];
     }
+    let baseline = label(comparison, &comparison.baseline);
+    let matters = numbers::percent(analysis.matters);
+    let open = match &kind.headline.verdict {
+        Verdict::TooNoisy { factor, more } => {
+            let said = say!(
+                UNDEFEATED_NOISY,
+                baseline = baseline,
+                matters = matters,
+                factor = numbers::factor(*factor),
+            );
+            Some(vec![said, would_tell(analysis, kind, *more)])
+        }
+        Verdict::WithinModel { error } => {
+            let error = numbers::percent(*error);
+            Some(vec![say!(
+                UNDEFEATED_MODEL,
+                baseline = baseline,
+                matters = matters,
+                error = error
+            )])
+        }
+        _ => None,
+    };
+    if let Some(mut details) = open {
+        details.extend(reservations(comparison, &kind.headline));
+        return details;
+    }
     let is_met = |reservation: &Reservation| !matches!(reservation, Reservation::RuledOut { .. });
     let claims = || kind.scores.iter().filter_map(|score| score.versus_baseline.as_ref());
     let is_compared = claims().any(|claim| claim.invalid.is_none());
     if is_compared && !kind.headline.reservations.iter().all(is_met) {
-        let mut details = vec![say!(NONE_MEETS_TERMS)];
+        let mut details = vec![say!(NONE_MEETS_TERMS), say!(WOULD_TELL_TERMS)];
         details.extend(reservations(comparison, &kind.headline));
         return details;
     }
+    let lacks_baseline = analysis.without_baseline().any(|one| one.baseline == comparison.baseline);
     let most = claims().map(|claim| claim.pairs).max();
     let mut details = vec![match most {
-        None if analysis.trials_finished < analysis.trials_planned => {
+        None if analysis.trials_finished < analysis.trials_planned && !lacks_baseline => {
             say!(NO_BLOCK_YET)
         }
-        None if comparison.configurations.len() == 1 => say!(ONLY_CONFIGURATION),
         None => {
             say!(NO_COMMON_BLOCK, baseline = label(comparison, &comparison.baseline))
         }
@@ -347,10 +489,17 @@ fn reservations(comparison: &Comparison, headline: &Headline) -> Vec<String> {
             Reservation::Busy { busy, pairs } => {
                 details.push(say!(BUSY_PAIRS, busy = busy, pairs = pairs));
             }
-            Reservation::Modelled { error: Some(error) } => {
+            Reservation::Modelled { error: Some(error), cases } => {
                 details.push(say!(MODEL_OFF_BY, error = numbers::percent(*error)));
+                if *cases < MODEL_CASES_MIN {
+                    details.push(say!(
+                        MODEL_WITHOUT_CLASS,
+                        cases = cases,
+                        fewest = MODEL_CASES_MIN
+                    ));
+                }
             }
-            Reservation::Modelled { error: None } => details.push(say!(MODEL_WITHOUT_ERROR)),
+            Reservation::Modelled { error: None, .. } => details.push(say!(MODEL_WITHOUT_ERROR)),
         }
     }
     for (reasons, message) in
@@ -437,14 +586,24 @@ fn blocks_text(blocks: u32) -> String {
     if blocks == 1 { say!(ONE_BLOCK) } else { say!(BLOCKS, count = blocks) }
 }
 
+/// What is asked, or the plan's name where it does not say.
+pub(crate) fn title(run: &Run) -> &str {
+    run.plan.terms.question.as_deref().unwrap_or(&run.plan.name)
+}
+
+/// How many trials are finished, of how many where it is not all.
+pub(crate) fn trials_of(analysis: &Analysis) -> String {
+    let (finished, planned) = (analysis.trials_finished, analysis.trials_planned);
+    match finished == planned {
+        true => trials_text(finished),
+        false => say!(TRIALS_OF, finished = finished, planned = planned),
+    }
+}
+
 /// What the run was, in a few words each: configurations, workloads, blocks, trials, beginning.
 pub(crate) fn scope(run: &Run, analysis: &Analysis) -> [String; 5] {
     let plan = &run.plan;
-    let trials = if analysis.trials_finished == analysis.trials_planned {
-        trials_text(analysis.trials_finished)
-    } else {
-        say!(TRIALS_OF, finished = analysis.trials_finished, planned = analysis.trials_planned)
-    };
+    let trials = trials_of(analysis);
     [
         match plan.configurations.len() {
             1 => say!(ONE_CONFIGURATION),
@@ -468,7 +627,7 @@ pub(crate) fn scope(run: &Run, analysis: &Analysis) -> [String; 5] {
 }
 
 /// `2026-11-21 07:40 UTC` for `2026-11-21T07:40:00Z`; any other text as it is.
-fn moment(started: &str) -> String {
+pub(crate) fn moment(started: &str) -> String {
     let minutes = started
         .split_once('T')
         .and_then(|(day, time)| Some((day, time.strip_suffix('Z')?.get(..5)?)));
@@ -607,6 +766,7 @@ fn warning(analysis: &Analysis, warning: &Warning) -> String {
                 }
             }
         }
+        Warning::NothingMoved { trials: count } => say!(NOTHING_MOVED, trials = trials(*count)),
         Warning::NoRatio { trials: count } => {
             say!(NO_RATIO, trials = trials(*count))
         }
@@ -623,7 +783,7 @@ pub(crate) fn method(analysis: &Analysis) -> Vec<String> {
         say!(METHOD_RATIOS),
         say!(METHOD_WORDS, margin = numbers::percent(analysis.margin)),
         say!(METHOD_VOTES),
-        say!(METHOD_SCORES),
+        say!(METHOD_SCORES, matters = numbers::percent(analysis.matters)),
     ];
     if let Some(machines) = analysis.machines {
         method.insert(1, say!(METHOD_MACHINES, machines = machines));

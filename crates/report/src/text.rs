@@ -3,16 +3,16 @@
 
 use escape::{Paint, Painted, line as printable, width};
 use results::analysis::{Analysis, Comparison, KindResult, Score};
-use results::claim::Answer;
+use results::claim::Answer as Word;
 use results::safety::speeds;
 use results::types::{Run, Workload};
 
 use crate::cached;
 use crate::charts;
-use crate::decision::decision;
+use crate::decision::{Decision, decision, joint};
 use crate::numbers;
 use crate::safety;
-use crate::sentences;
+use crate::sentences::{self, Answer};
 use crate::svg::LogScale;
 use crate::table::{self, Table};
 use crate::words::say;
@@ -36,7 +36,12 @@ const LABEL_MIN: usize = 16;
 const KIND_WIDTH: usize = 11;
 
 impl Style {
-    fn paint(self, paint: Paint, text: &str) -> Painted {
+    /// The same with as many columns as a report needs.
+    pub(crate) fn at_least(self) -> Self {
+        Self { width: self.width.max(WIDTH_MIN), ..self }
+    }
+
+    pub(crate) fn paint(self, paint: Paint, text: &str) -> Painted {
         match self.color && !text.trim().is_empty() {
             true => Painted::of(paint, text),
             false => Painted::from(&*printable(text)),
@@ -47,12 +52,17 @@ impl Style {
 /// The report as text, lines ended by `\n`.
 #[must_use]
 pub fn text(run: &Run, analysis: &Analysis, style: Style) -> Painted {
-    let style = Style { width: style.width.max(WIDTH_MIN), ..style };
-    let mut out = Out { style, text: Painted::new() };
-    out.line(style.paint(Paint::Bold, &run.plan.name));
+    let style = style.at_least();
+    let mut out = Out::new(style);
+    let title = out.broken(0, sentences::title(run));
+    title.iter().for_each(|line| out.line(style.paint(Paint::Bold, line)));
     out.wrapped(0, &sentences::scope(run, analysis).join(" · "));
     let run = &*speeds(run);
     out.heading(&say!(DECISION));
+    if let Some((sentence, _)) = joint(analysis) {
+        out.wrapped(0, &sentence);
+        out.line("");
+    }
     for comparison in &analysis.comparisons {
         let title = format!(
             "{}: {}",
@@ -64,12 +74,10 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> Painted {
             out.wrapped(2, &banner);
         }
         let Some(decision) = decision(analysis, comparison) else { continue };
-        let lead = match decision.is_sure {
-            true => style.paint(Paint::Bold, &decision.lead),
-            false => Painted::from(&*printable(&decision.lead)),
-        };
-        let score = format!("  {}  {}", decision.score, decision.sure);
-        out.line(Painted::from("  ").with(&lead).and(score.trim_end()));
+        out.lead(&decision);
+        if !decision.price.is_empty() {
+            out.wrapped(2, &decision.price);
+        }
         out.wrapped(2, &decision.rest);
         if let Some(start) = decision.start {
             // Not wrapped: it is to be copied.
@@ -80,28 +88,7 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> Painted {
         }
         let kinds = decision.kinds.iter().map(|answer| width(&answer.kind));
         let across = kinds.max().unwrap_or(0).max(KIND_WIDTH);
-        for answer in &decision.kinds {
-            let pick = match answer.is_sure {
-                true => style.paint(Paint::Bold, &answer.pick),
-                false => Painted::from(&*printable(&answer.pick)),
-            };
-            let kind = escape::padded(&answer.kind, across);
-            let score = format!("  {}  {}", answer.score, answer.sure);
-            let score = score.trim_end();
-            let lead = Painted::from(&format!("  {kind} ")).with(&pick).and(score);
-            let ties = answer.ties.join(&say!(BETWEEN_TIES));
-            let tied = format!("{score}{}{ties}", say!(BETWEEN_TIES));
-            // Colour takes no room.
-            let columns = width(&format!("  {kind} {}{tied}", printable(&answer.pick)));
-            if ties.is_empty() || columns > style.width {
-                out.line(lead);
-                out.wrapped(across + 3, &ties);
-            } else {
-                out.line(lead.and(&say!(BETWEEN_TIES)).and(&ties));
-            }
-            // How it stands among them is in the table of scores.
-            out.wrapped(across + 3, &sentences::join(answer.open.iter().map(String::as_str)));
-        }
+        decision.kinds.iter().for_each(|answer| out.kind(answer, across));
         if let Some(sentence) = sentences::pairing(comparison) {
             out.wrapped(2, &sentence);
         }
@@ -152,13 +139,17 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> Painted {
 
 /// Values are escaped where they are put into a line too, so that columns are counted as they are
 /// seen.
-struct Out {
-    style: Style,
-    text: Painted,
+pub(crate) struct Out {
+    pub(crate) style: Style,
+    pub(crate) text: Painted,
 }
 
 impl Out {
-    fn line(&mut self, line: impl Into<Painted>) {
+    pub(crate) fn new(style: Style) -> Self {
+        Self { style, text: Painted::new() }
+    }
+
+    pub(crate) fn line(&mut self, line: impl Into<Painted>) {
         self.text = std::mem::take(&mut self.text).with(&line.into()).and("\n");
     }
 
@@ -168,6 +159,61 @@ impl Out {
             self.line("");
         }
         self.line(self.style.paint(Paint::Bold, &heading));
+    }
+
+    /// What is taken, its score and what is sure of it: on one line where that fits.
+    fn lead(&mut self, decision: &Decision<'_>) {
+        let score = [decision.score.as_str(), &decision.sure].join("  ");
+        let score = score.trim();
+        let columns = width(&printable(&format!("  {}  {score}", decision.lead)));
+        let fits = score.is_empty() || columns <= self.style.width;
+        let lead = self.broken(2, &decision.lead);
+        let style = self.style;
+        let painted = |line: &String| match decision.is_sure {
+            true => Painted::from("  ").with(&style.paint(Paint::Bold, line.trim_start())),
+            false => Painted::from(&**line),
+        };
+        if let ([only], true) = (&lead[..], fits) {
+            self.line(painted(only).and(format!("  {score}").trim_end()));
+            return;
+        }
+        lead.iter().for_each(|line| self.line(painted(line)));
+        let parts = [decision.score.as_str(), &decision.sure];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        self.wrapped(4, &parts.join(&say!(BETWEEN_TIES)));
+    }
+
+    /// What a kind of work says, in `across` columns behind its name.
+    fn kind(&mut self, answer: &Answer, across: usize) {
+        let pick = match answer.is_sure {
+            true => self.style.paint(Paint::Bold, &answer.pick),
+            false => Painted::from(&*printable(&answer.pick)),
+        };
+        let kind = escape::padded(&answer.kind, across);
+        let score = [answer.score.as_str(), &answer.sure].join("  ");
+        let score = score.trim();
+        let ties = answer.ties.join(&say!(BETWEEN_TIES));
+        let parts = [score, &ties].map(str::to_owned);
+        let tied = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>();
+        let tied = tied.join(&say!(BETWEEN_TIES));
+        // Colour takes no room.
+        let columns = |rest: &str| width(&printable(&format!("  {kind} {}  {rest}", answer.pick)));
+        let lead = Painted::from(&format!("  {kind} ")).with(&pick);
+        let with = |rest: &str| lead.clone().and(format!("  {rest}").trim_end());
+        if columns(&tied) <= self.style.width {
+            self.line(with(&tied));
+        } else if columns(score) <= self.style.width {
+            self.line(with(score));
+            self.wrapped(across + 3, &ties);
+        } else {
+            self.line(lead.clone());
+            self.wrapped(across + 3, score);
+            self.wrapped(across + 3, &ties);
+        }
+        // How it stands among them is in the table of scores.
+        let losses = Some(answer.losses.as_str()).filter(|losses| !losses.is_empty());
+        let open = losses.into_iter().chain(answer.open.iter().map(String::as_str));
+        self.wrapped(across + 3, &sentences::join(open));
     }
 
     /// A paragraph, indented, broken at spaces.
@@ -186,7 +232,7 @@ impl Out {
     }
 
     /// Its lines.
-    fn broken(&self, indent: usize, paragraph: &str) -> Vec<String> {
+    pub(crate) fn broken(&self, indent: usize, paragraph: &str) -> Vec<String> {
         let mut lines = Vec::new();
         let mut line = " ".repeat(indent);
         for (has_blank, word) in escape::words(&printable(paragraph)) {
@@ -294,8 +340,8 @@ impl Out {
         for ((line, score), answer) in lines.iter().skip(has_head).zip(&whole.scores).zip(&answers)
         {
             let paint = match score.answer() {
-                Some(Answer::Ahead) => Some(Paint::Green),
-                Some(Answer::Behind) => Some(Paint::Red),
+                Some(Word::Ahead) => Some(Paint::Green),
+                Some(Word::Behind) => Some(Paint::Red),
                 _ => None,
             };
             let line = escape::padded(line, used);
@@ -396,7 +442,7 @@ fn shortened(label: &str, columns: usize) -> String {
 
 /// Whether a score is ahead or behind.
 fn is_decided(score: &Score) -> bool {
-    matches!(score.answer(), Some(Answer::Ahead | Answer::Behind))
+    matches!(score.answer(), Some(Word::Ahead | Word::Behind))
 }
 
 /// `·····|··├─●─┤···`: the axis line of 1 as `|`, the interval and the score.

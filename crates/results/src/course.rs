@@ -116,6 +116,18 @@ pub fn look_after(blocks: u32) -> Option<u32> {
     LOOKS.into_iter().find(|look| *look > blocks)
 }
 
+/// The look that trials beyond the plan's blocks are, where no step has said so: whoever goes on
+/// looks again, and pays for it with the level. `None` where there are no such trials.
+pub(crate) fn unasked_look(plan: &Plan, steps: &[Step], trials: &[Trial]) -> Option<Step> {
+    let course = Course::new(plan, steps);
+    if course.is_race() || course.look().is_some() {
+        return None;
+    }
+    let blocks = trials.iter().map(|trial| trial.block + 1).max()?;
+    let last = LOOKS[LOOKS.len() - 1];
+    (blocks > plan.blocks).then(|| Step::Look { blocks: look_after(blocks - 1).unwrap_or(last) })
+}
+
 /// What a plan and the steps of its run say about its trials.
 #[derive(Clone, Copy, Debug)]
 pub struct Course<'a> {

@@ -120,6 +120,12 @@ pub fn settings_text<A: AsRef<str>>(
 }
 
 impl Plan {
+    /// A gain that would matter, as a fraction: what differs by no more than the margin never does.
+    #[must_use]
+    pub fn matters(&self) -> f64 {
+        self.terms.matters.unwrap_or(crate::analysis::MATTERS).max(self.margin)
+    }
+
     /// The axes on which configurations differ, in the plan's order; all where none differ.
     #[must_use]
     pub fn telling_axes(&self) -> Vec<&str> {
@@ -191,9 +197,31 @@ pub struct Configuration {
     /// members, and for models that state none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_error: Option<f64>,
+    /// How many published cases that error is of, which the models were not fitted on: of this
+    /// kind of stack, one drive or an array.
+    #[serde(default, skip_serializing_if = "is_0")]
+    pub model_cases: u32,
     /// What may be lost of it without data being lost; none where nobody said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub survives: Option<Survival>,
+    /// What it offers of its members' space; none where nobody said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usable: Option<Usable>,
+}
+
+/// For serde, which hands over a reference.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's form")]
+fn is_0(count: &u32) -> bool {
+    *count == 0
+}
+
+/// What a configuration offers of its members' space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usable {
+    /// Bytes of its device.
+    pub bytes: u64,
+    /// Bytes of all of its members together.
+    pub members_bytes: u64,
 }
 
 fn is_false(value: &bool) -> bool {
@@ -383,6 +411,13 @@ pub struct Terms {
     /// Configurations that cannot be taken whatever they measure, by identity, with the reason.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub ruled_out: BTreeMap<String, String>,
+    /// What the plan asks, in its own words; none where it does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+    /// A gain that would matter, as a fraction; none for
+    /// [`MATTERS`](crate::analysis::MATTERS).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub matters: Option<f64>,
 }
 
 impl Terms {

@@ -15,6 +15,9 @@ use crate::types::{Better, Plan, Trial, Workload};
 /// Fewest requests beyond a percentile for it to be more than a few of them.
 const REQUESTS_BEYOND_MIN: f64 = 100.0;
 
+/// What stands for a rate of 0, which has no logarithm: far below anything that moves.
+const STANDSTILL: f64 = 1e-3;
+
 /// What one trial, or one block of a score, has to say.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Voice {
@@ -24,6 +27,8 @@ pub(crate) struct Voice {
     pub(crate) busy: f64,
     /// Why it does not vote.
     pub(crate) silent: Option<Silence>,
+    /// Whether nothing moved.
+    pub(crate) is_standstill: bool,
 }
 
 /// Block -> machine.
@@ -206,18 +211,45 @@ impl<'a> Table<'a> {
         trial.flags.iter().find(is_silent).cloned().map(Silence::Doubtful)
     }
 
-    /// Block -> voice of one metric, where it has a figure above 0.
+    /// Whether a trial in which nothing moved is a loss: by the rate that its workload is judged
+    /// by, where anything moved in any trial of that.
+    pub(crate) fn counts_standstill(&self, workload: usize, metric: &str) -> bool {
+        let named = &self.plan.workloads[workload];
+        let own = metric.strip_prefix("durable_").unwrap_or(metric) == named.metric;
+        let of_workload = self.trials.iter().filter(|((_, other), _)| *other == workload);
+        let mut figures = of_workload
+            .flat_map(|(_, trials)| trials.values())
+            .filter_map(|trial| trial.metrics.get(metric));
+        own && better_in(named, metric) == Better::Higher && figures.any(|figure| *figure > 0.0)
+    }
+
+    /// Block -> voice of one metric, where it has a figure above 0, or a rate of 0.
     pub(crate) fn voices(&self, configuration: usize, workload: usize, metric: &str) -> Voices {
         let voice = |(block, trial): (u32, &Trial)| {
             let figure = trial.metrics.get(metric).copied()?;
+            let is_standstill = figure == 0.0 && self.counts_standstill(workload, metric);
+            let figure = if is_standstill { STANDSTILL } else { figure };
             let logarithm = (figure.is_finite() && figure > 0.0).then(|| figure.ln())?;
             let is_busy = trial.flags.iter().any(|doubt| doubt.bearing() == Bearing::Busy);
             let silent = self
                 .silent((configuration, workload), trial)
                 .or_else(|| too_few_requests(trial, metric));
-            Some((block, Voice { logarithm, busy: if is_busy { 1.0 } else { 0.0 }, silent }))
+            let busy = if is_busy { 1.0 } else { 0.0 };
+            Some((block, Voice { logarithm, busy, silent, is_standstill }))
         };
         self.cell(configuration, workload).filter_map(voice).collect()
+    }
+
+    /// The same of trials in which anything moved: what tells of the machine's course.
+    pub(crate) fn moving_voices(
+        &self,
+        configuration: usize,
+        workload: usize,
+        metric: &str,
+    ) -> Voices {
+        let mut voices = self.voices(configuration, workload, metric);
+        voices.retain(|_, voice| !voice.is_standstill);
+        voices
     }
 
     /// Block -> weighted mean of the voices of several workloads by their judged metrics, turned so

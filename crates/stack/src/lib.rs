@@ -31,5 +31,5 @@ pub use identity::{Identity, twice_text};
 pub use nearest::nearest;
 pub use parse::{ParseError, parse};
 pub use rbd::{ImageServer, RbdImage};
-pub use stated::model_error;
+pub use stated::{StatedError, model_error};
 pub use superblocks::{Arrays, tree_of};

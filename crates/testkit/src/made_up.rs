@@ -226,7 +226,9 @@ impl MadeUp {
             quick_removal: false,
             baseline: baseline.clone(),
             model_error: None,
+            model_cases: 0,
             survives: None,
+            usable: None,
         };
         let workload = |group: Group, index: usize| Workload {
             name: format!("{group:?} {index}").to_lowercase(),

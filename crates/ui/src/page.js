@@ -308,7 +308,10 @@ function leftOf(now) {
 function bestOf(run, best) {
   const times = (ratio) => `${ratio.toFixed(2)}×`;
   const places = { where: list([best.comparison, t(best.work)]), configuration: best.configuration, figures: t(best.figures), ratio: times(best.ratio) };
-  if (best.is_baseline) return t(best.is_sure ? "{where}: the baseline, {configuration}, is not surpassed ({figures})" : "{where}: the baseline, {configuration}, is ahead so far ({figures})", places);
+  // As the report says it: an undefeated baseline alone is no answer.
+  if (best.verdict.is === "nothing_faster") return t("{where}: nothing is faster than the baseline, {configuration} ({figures})", places);
+  if (run.stage !== "running" && best.verdict.is !== "take") return t("{where}: no answer ({figures})", places);
+  if (best.is_baseline) return t("{where}: the baseline, {configuration}, is ahead so far ({figures})", places);
   places.range = best.ratio_low === null ? "" : ` (${t("{low} to {high}", { low: times(best.ratio_low), high: times(best.ratio_high) })})`;
   places.verdict = t(best.is_sure ? "sure" : run.stage === "running" ? "ahead so far, not sure" : "not sure");
   return t("{where}: {configuration}, {ratio}{range} the baseline, {verdict} ({figures})", places);

@@ -272,9 +272,10 @@ const JAPANESE: &[(&str, &str)] = &[
     ("{time} left", "残り {time}"),
     ("{time} left (rough)", "残り {time}(概算)"),
     (
-        "{where}: the baseline, {configuration}, is not surpassed ({figures})",
-        "{where}: 基準の {configuration} を上回るものはありません({figures})",
+        "{where}: nothing is faster than the baseline, {configuration} ({figures})",
+        "{where}: 基準の {configuration} より速いものはありません({figures})",
     ),
+    ("{where}: no answer ({figures})", "{where}: 判定できません({figures})"),
     (
         "{where}: the baseline, {configuration}, is ahead so far ({figures})",
         "{where}: 今のところ基準の {configuration} が優位({figures})",

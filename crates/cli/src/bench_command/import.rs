@@ -30,7 +30,7 @@ pub(crate) fn import(
     if output.json {
         return output.document(&files.iter().map(document).collect::<Vec<_>>());
     }
-    report_command::terminal(output, &run, &analysis)
+    report_command::terminal(output, &run, &analysis, true)
 }
 
 fn document(file: &ImportedFile) -> serde_json::Value {

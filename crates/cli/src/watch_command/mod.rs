@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use lab::watch::{self, Best, Now, RunState, Stage};
+use results::analysis::Verdict;
 
 use self::screen::Screen;
 use crate::failure::Failure;
@@ -61,7 +62,8 @@ pub(crate) fn watch(output: &Output, arguments: &WatchArguments) -> Result<(), F
 
 /// How it stands in a line, for a log.
 fn line(state: &RunState) -> String {
-    let best = state.best.last().map_or(String::new(), |best| format!("  {}", ahead(best)));
+    let best =
+        state.best.last().map_or(String::new(), |best| format!("  {}", ahead(best, state.stage)));
     let (blocks, trials) = (blocks(state), trials(state));
     format!("{blocks}  {trials}  {:.0} %{}{best}", 100.0 * share(state), left(state))
 }
@@ -138,9 +140,15 @@ fn range(now: &Now) -> String {
     format!("{range}{}", if now.left_is_rough { " (rough)" } else { "" })
 }
 
-fn ahead(best: &Best) -> String {
+fn ahead(best: &Best, stage: Stage) -> String {
     let place = [best.comparison.as_str(), best.work.as_str()];
     let place: Vec<&str> = place.into_iter().filter(|part| !part.is_empty()).collect();
+    if stage != Stage::Running && !best.verdict.is_answer() {
+        return format!("no answer, {}", place.join(", "));
+    }
+    if best.verdict == Verdict::NothingFaster {
+        return format!("{}: nothing is faster than {}", place.join(", "), best.configuration);
+    }
     let score =
         if best.is_baseline { "the baseline".to_owned() } else { format!("{:.2}x", best.ratio) };
     let word = if best.is_sure { "sure" } else { "not sure yet" };
@@ -193,6 +201,7 @@ mod tests {
                 ratio: 1.5,
                 ratio_low: Some(1.4),
                 ratio_high: Some(1.6),
+                verdict: Verdict::Take,
                 is_sure: false,
                 figures: "modelled".to_owned(),
             }],

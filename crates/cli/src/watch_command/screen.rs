@@ -130,7 +130,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &RunState, top: &mut usize) {
         said(&format!("now: {}  {}", now.configuration, now.workload), Style::new());
     }
     shards(&state.shards).iter().for_each(|line| said(line, Style::new()));
-    state.best.iter().for_each(|best| said(&ahead(best), Style::new()));
+    state.best.iter().for_each(|best| said(&ahead(best, state.stage), Style::new()));
     let parts = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(above.len() as u16),

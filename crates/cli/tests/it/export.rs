@@ -9,7 +9,7 @@ const PLAN: &str = "schema = 1\nname = \"sent\"\n[members.disks]\n\
     stacks = [\"file:/HERE/a.img\", \"file:/HERE/b.img\"]\n[matrix]\nlevel = \"raid0\"\n\
     chunk = [\"16KiB\", \"64KiB\"]\n[baseline]\nchunk = \"16KiB\"\n[[workload]]\n\
     suite = \"devtest\"\ntests = [\"random read 512\"]\ntime_per_test = \"20ms\"\n\
-    [trials]\nblocks = 6\n# as typed on bag-end.example\n";
+    [trials]\nblocks = 6\n[report]\nmatters = \"90%\"\n# as typed on bag-end.example\n";
 
 fn raidloom(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_raidloom"))

@@ -226,6 +226,8 @@ seeks = 50
 tests = ["block write", "block read"]
 [trials]
 blocks = 3
+[report]
+matters = "90%"
 "#;
 
 /// "In plans: `place = "guest"` … A trial is a boot; the block's number is its seed", "resumable

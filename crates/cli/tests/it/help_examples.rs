@@ -24,6 +24,8 @@ tests = ["random read 512"]
 time_per_test = { wall = "10ms", virtual = "1s" }
 [trials]
 blocks = 6
+[report]
+matters = "90%"
 "#;
 
 fn raidloom(folder: &Path, arguments: &[&str]) -> Output {

@@ -44,7 +44,8 @@ fn a_change_over_many_runs_is_marked_where_it_was_planted() {
     let plan = "schema = 1\nname = \"nightly\"\n[members.disks]\nmodels = [\"maxtor-6y200p0\", \
         \"maxtor-6y200p0\"]\n[matrix]\nlevel = \"raid0\"\nchunk = [\"16KiB\", \"64KiB\"]\n\
         [baseline]\nchunk = \"16KiB\"\n[[workload]]\nsuite = \"devtest\"\n\
-        tests = [\"random read 512\"]\ntime_per_test = \"1s\"\n[trials]\nblocks = 6\n";
+        tests = [\"random read 512\"]\ntime_per_test = \"1s\"\n[trials]\nblocks = 6\n\
+        [report]\nmatters = \"90%\"\n";
     fs::write(folder.join("plan.toml"), plan).unwrap();
     ok(folder, &["run", "plan.toml", "-o", "first"]);
     for day in 1..=12 {

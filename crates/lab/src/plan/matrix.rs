@@ -324,7 +324,9 @@ fn with_stack(
     }
     let serving = axes.serving()?;
     let new_array = serving.new_array.as_ref();
-    let info = stacks::dry(&axes.sized(&node), new_array)?;
+    let sized = axes.sized(&node);
+    let info = stacks::dry(&sized, new_array)?;
+    let usable = terms::usable(&sized, &axes, info.size_bytes)?;
     let file_system = axes.file_system()?;
     if let Some(nested) = file_system.as_ref().and_then(|it| it.nested.as_ref()) {
         nested.refuse_unfit(info.size_bytes).map_err(Error::usage)?;
@@ -346,6 +348,7 @@ fn with_stack(
     };
     refuse_processors(&axes, clock).map_err(Error::usage)?;
     let settings = axes.texts();
+    let stated = stack::model_error(&node);
     let Nature { ground, modelled, caches, quick_removal } =
         Nature::of(Some(&node), &axes, clock, pulls_only);
     let record = Configuration {
@@ -359,7 +362,9 @@ fn with_stack(
         caches,
         quick_removal,
         baseline: String::new(),
-        model_error: stack::model_error(&node),
+        model_error: stated.map(|stated| stated.error),
+        model_cases: stated.map_or(0, |stated| stated.cases),
+        usable: Some(usable),
     };
     Ok(Cell { record, stack: node, serving, file_system, axes })
 }

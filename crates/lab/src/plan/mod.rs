@@ -92,12 +92,16 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
     reader.get(document::SIZES);
     let sections = Sections::read(&reader)?;
     let (goal, must, budget) = (reader.get("goal"), reader.get("must"), reader.table("budget")?);
+    let question = match reader.get("question") {
+        Some(item) => Some(terms::question(item)?),
+        None => terms::first_question(text),
+    };
     let place = reader.place.clone();
     reader.finish()?;
 
     let said = schedule::trials(sections.trials)?;
     let (blocks, seed) = (said.blocks, said.seed);
-    let margin = margin(sections.report)?;
+    let (margin, matters) = judging(sections.report)?;
     let work = suite::read(sections.workloads, &place)?;
     let members = members::read(sections.members, &place)?;
     let caches = axes::read_caches(sections.caches)?;
@@ -119,7 +123,7 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
         configurations,
         workloads: work.workloads,
         suite_settings: work.settings,
-        terms: Terms::default(),
+        terms: Terms { question, matters, ..Terms::default() },
         schedule: Schedule {
             interleaved: false,
             rest_seconds: said.rest_seconds,
@@ -279,11 +283,17 @@ impl<'a> Sections<'a> {
 const TRIALS_MAX: u64 = 1_000_000;
 const MARGIN_DEFAULT: f64 = 0.02;
 
-fn margin(section: Option<Reader<'_>>) -> Result<f64, Error> {
-    let Some(section) = section else { return Ok(MARGIN_DEFAULT) };
-    let margin = section.get("margin");
+/// The half-width of "same", and the gain that would matter.
+fn judging(section: Option<Reader<'_>>) -> Result<(f64, Option<f64>), Error> {
+    let Some(section) = section else { return Ok((MARGIN_DEFAULT, None)) };
+    let (margin, matters) = (section.get("margin"), section.get("matters"));
     section.finish()?;
-    margin.map_or(Ok(MARGIN_DEFAULT), document::Item::share)
+    let margin = margin.map_or(Ok(MARGIN_DEFAULT), document::Item::share)?;
+    let share = matters.map(document::Item::share).transpose()?;
+    if let (Some(item), Some(_)) = (matters, share.filter(|share| *share < margin)) {
+        return Err(item.error("a gain that matters is no smaller than the margin"));
+    }
+    Ok((margin, share))
 }
 
 /// The axes with their values in the order in which the configurations show them.

@@ -6,7 +6,7 @@ use bench::suite::pull;
 use block::Node;
 use host::Error;
 use results::safety::{self, Grade, LeastGrade};
-use results::{Bound, Budget, Elsewhere, Goal, Group, Plan, Survival};
+use results::{Bound, Budget, Elsewhere, Goal, Group, Plan, Survival, Usable};
 
 use super::document::{Item, Reader, Value, suggestion};
 use crate::cell::{Axes, Cell};
@@ -100,7 +100,9 @@ pub(super) fn must(plan: &mut Plan, cells: &[Cell], list: &Item) -> Result<(), E
                 let number = share.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
                 let wanted = number.ok_or_else(|| item.error(MUSTS))? / 100.0;
                 let capacity = |one: &Cell| {
-                    let found = capacity(one)?;
+                    let usable = one.record.usable;
+                    let usable = usable.unwrap_or(Usable { bytes: 1, members_bytes: 1 });
+                    let found = usable.bytes as f64 / usable.members_bytes.max(1) as f64;
                     let short = || format!("capacity {:.0} %", (found * 100.0).floor());
                     Ok((found < wanted).then(short))
                 };
@@ -140,6 +142,36 @@ pub(super) fn must(plan: &mut Plan, cells: &[Cell], list: &Item) -> Result<(), E
         }
     }
     Ok(())
+}
+
+/// The longest question that is a title.
+const QUESTION_MAX: usize = 200;
+
+/// Reads what the plan asks.
+pub(super) fn question(item: &Item) -> Result<String, Error> {
+    let text = item.text()?.trim();
+    if text.is_empty() || text.contains(char::is_control) {
+        return Err(item.error("a plan's question is one line, and not empty"));
+    }
+    let letters = text.chars().count();
+    if letters > QUESTION_MAX {
+        return Err(item.error(format!(
+            "the question has {letters} characters; at most {QUESTION_MAX} make a title"
+        )));
+    }
+    Ok(text.to_owned())
+}
+
+/// The first sentence of the comment that a plan begins with, where it asks something.
+pub(super) fn first_question(text: &str) -> Option<String> {
+    let lines = text.lines().skip_while(|line| line.trim().is_empty());
+    let comment = lines.map_while(|line| line.trim().strip_prefix('#')).map(str::trim);
+    let comment = comment.collect::<Vec<_>>().join(" ");
+    let (question, _) = comment.split_once('?')?;
+    let is_one = !question.trim().is_empty() && !question.contains('.');
+    let question = format!("{}?", question.trim());
+    (is_one && question.chars().count() <= QUESTION_MAX && !question.contains(char::is_control))
+        .then_some(question)
 }
 
 /// Reads what the run may cost.
@@ -306,16 +338,16 @@ fn is_image(node: &Node) -> bool {
         && leaves.all(|leaf| matches!(leaf, Node::Leaf { scheme, .. } if scheme == "rbd"))
 }
 
-/// The part of its members that a configuration's device offers.
-fn capacity(cell: &Cell) -> Result<f64, Error> {
-    let array = array(&cell.stack, level(&cell.axes));
-    let Some(found @ Node::Layer { children, .. }) = array else { return Ok(1.0) };
-    let size_bytes = stacks::dry(found, cell.serving.new_array.as_ref())?.size_bytes;
-    let whole: u64 = children
-        .iter()
-        .map(|child| stacks::dry(child, None).map(|info| info.size_bytes))
-        .sum::<Result<u64, Error>>()?;
-    Ok(size_bytes as f64 / whole.max(1) as f64)
+/// What a stack whose device has so many bytes offers of its members' space.
+pub(super) fn usable(node: &Node, axes: &Axes, bytes: u64) -> Result<Usable, Error> {
+    let members_bytes = match array(node, level(axes)) {
+        Some(Node::Layer { children, .. }) => children
+            .iter()
+            .map(|child| stacks::dry(child, None).map(|info| info.size_bytes))
+            .sum::<Result<u64, Error>>()?,
+        _ => bytes,
+    };
+    Ok(Usable { bytes, members_bytes })
 }
 
 /// The layer of a level within a stack.

@@ -38,11 +38,12 @@ mod rows;
 mod visits;
 mod written;
 
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use results::course::{self, Course, Step};
-use results::{Doubt, Plan, Run, SharedDisk, Trial};
+use results::{Clock, Doubt, Plan, Run, SharedDisk, Trial};
 
 use crate::cell::Cell;
 use crate::plan::{Resolved, terms};
@@ -416,6 +417,7 @@ pub fn read(folder: &Path) -> Result<Run, Error> {
         Err(error) => return Err(Error::from_io(path.display(), &error)),
     };
     let lines = record::read_lines(&path, &bytes)?;
+    refuse_other_clocks(&plan, &path, &lines.trials)?;
     let bytes = folder::read_file(folder, NOTES).unwrap_or_default();
     let mut notes: Vec<String> =
         String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect();
@@ -429,4 +431,29 @@ pub fn read(folder: &Path) -> Result<Run, Error> {
     }
     let steps = folder::read_steps(folder)?;
     Ok(Run { plan, host, trials: lines.trials, notes, steps })
+}
+
+/// Modelled time and real time are never compared: a trial of the other clock is of another run.
+fn refuse_other_clocks(plan: &Plan, path: &Path, trials: &[Trial]) -> Result<(), Error> {
+    let clocks: HashMap<&BTreeMap<String, String>, Clock> =
+        plan.configurations.iter().map(|one| (&one.settings, one.clock)).collect();
+    for (index, trial) in trials.iter().enumerate() {
+        let Some(clock) = clocks.get(&trial.settings).filter(|clock| **clock != trial.clock) else {
+            continue;
+        };
+        let name = |clock: Clock| match clock {
+            Clock::Virtual => "virtual",
+            Clock::Wall => "wall",
+        };
+        return Err(Error::failed(format!(
+            "{}:{}: this trial has the {} clock, and the plan runs its configuration ({}) on the \
+            {} clock; the file was changed, or is of another run",
+            path.display(),
+            index + 1,
+            name(trial.clock),
+            plan.label(&trial.settings),
+            name(*clock)
+        )));
+    }
+    Ok(())
 }

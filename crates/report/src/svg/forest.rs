@@ -38,7 +38,8 @@ pub(crate) fn forest(comparison: &Comparison, kind: &KindResult, margin: f64) ->
             interval.map(|interval| interval.high),
         ]
     };
-    let all = kind.scores.iter().flat_map(ends).flatten().chain([1.0 - margin, 1.0 + margin]);
+    let all =
+        kind.scores.iter().flat_map(ends).flatten().chain([1.0 / (1.0 + margin), 1.0 + margin]);
     let scale = LogScale::new(all, left, right);
     let bottom = TOP + ROW * kind.scores.len() as f64;
     let height = bottom + 24.0;
@@ -48,7 +49,7 @@ pub(crate) fn forest(comparison: &Comparison, kind: &KindResult, margin: f64) ->
         baseline = table::label(comparison, &comparison.baseline),
         place = table::comparison_title(comparison),
     );
-    let (band_low, band_high) = (scale.place(1.0 - margin), scale.place(1.0 + margin));
+    let (band_low, band_high) = (scale.place(1.0 / (1.0 + margin)), scale.place(1.0 + margin));
     let svg = html! {
         svg.forest role="img" viewBox=(format!("0 0 {} {}", px(width),
             px(height))) style=(sizes(width)) {

@@ -35,8 +35,7 @@ catalogue! {
     WITHIN_MODEL: "{word}: within the model's error", "{word}: モデル誤差の範囲内";
     MORE_BLOCKS: "{word}: about {more} more blocks", "{word}: あと約 {more} ブロック";
     WITH_REASON: "{word}: {reason}", "{word}: {reason}";
-    THOUSAND_BLOCKS: "no less than 1000 blocks would tell", "判定には 1000 ブロック以上が必要";
-    BLOCKS_WOULD_TELL: "about {blocks} blocks would tell", "判定には約 {blocks} ブロックが必要";
+    TOO_NOISY: "too noisy to decide here, by a factor of {factor}", "ノイズが大きく判定不能({factor} 倍)";
     SOME_SECONDS: "some {time} s", "約 {time} 秒";
     SOME_MINUTES: "some {time} min", "約 {time} 分";
     SOME_HOURS: "some {time} h", "約 {time} 時間";
@@ -75,7 +74,39 @@ catalogue! {
 
     // The decision.
     DECISION: "Decision", "結論";
-    NO_DECISION: "No decision", "結論なし";
+    NO_ANSWER_LEAD: "No answer", "判定できません";
+    NOTHING_FASTER: "Nothing is {matters} faster than {baseline}", "{baseline} より {matters} 以上速い構成はありません";
+    STAY_WITH: "{lead}. Stay with {configuration}", "{lead}。{configuration} のままで十分です";
+    ANY_OF_SPAN: "Any {axis} from {from} to {to}", "{axis} は {from} から {to} のどれでも";
+    ANY_OF: "Any of {names}", "{names} のどれでも";
+    TIE_IN_TIMES: "{tie}: {low} to {high} times {baseline}. Take {configuration}", "{tie} {baseline} の {low}〜{high} 倍です。推奨: {configuration}";
+    TIE_ALONE: "{tie}. Take {configuration}", "{tie}よく、差を確認できません。推奨: {configuration}";
+    TAKE_IN_TIMES: "Take {configuration}: {low} to {high} times {baseline}", "推奨: {configuration}({baseline} の {low}〜{high} 倍)";
+    JOINT_PART: "{place}: {said}.", "{place}: {said}。";
+    BETWEEN_PLACES: "; ", "、";
+    SENTENCE_END: ".", "。";
+    WARNINGS_COUNT: "warnings: {count}", "警告 {count} 件";
+    FULL_REPORT: "more: raidloom report RUN --full", "詳細: raidloom report RUN --full";
+    PICKED_BY_RACE: "{configuration} was named by the race before these trials.", "{configuration} は、これらの試行の前に予選で選ばれました。";
+    PICKED_BY_REGRET: "Of these {configuration} loses least in any kind of work.", "このうち、どの種類の処理でも最も失うものが少ないのは {configuration} です。";
+    PICKED_BY_DEFAULT: "Of these {configuration} is md's default.", "このうち、md の既定値は {configuration} です。";
+    PICKED_BY_MIDDLE: "Of these {configuration} is the middle one.", "このうち、{configuration} は中央の値です。";
+    LOSES: "Loses: {losses}.", "劣る点: {losses}。";
+    LOSS: "{workload} {ratio}×", "{workload} {ratio} 倍";
+    LOSS_OF_METRIC: "{workload} {metric} {ratio}×", "{workload} の{metric} {ratio} 倍";
+    COSTS: "Costs: {costs}.", "コスト: {costs}。";
+    COST_SPACE: "{usable} usable of {members} ({share})", "使用可能 {usable} / {members}({share})";
+    COST_SURVIVES: "survives {losses}", "耐える故障: {losses}";
+    COST_SURVIVES_NONE: "survives no drive's loss", "ドライブ 1 台の喪失にも耐えない";
+    COST_SURVIVES_ONE: "survives the loss of 1 drive", "ドライブ 1 台の喪失まで耐える";
+    COST_SURVIVES_SOME: "survives the loss of {count} drives", "ドライブ {count} 台の喪失まで耐える";
+    COST_WRITES: "its members write {factor} bytes for one", "1 バイトの書き込みにつきメンバーは {factor} バイト書く";
+    WHICH_NOT_KNOWN: "which of them: not known", "どれが最良かは不明";
+    SURE_FROM: "{low}× or more: sure", "{low} 倍以上: 確実";
+    FIGURE_OF: "{workload} {figure}", "{workload} {figure}";
+    FIGURES_OF: "{configuration}: {figures}", "{configuration}: {figures}";
+    FIGURES_LEAD: "Figures of {names}", "{names} の測定値";
+    CACHE_ANSWERED: "A cache answered, not the drives: {workloads}.", "ドライブではなくキャッシュが応答: {workloads}。";
     MEASURED_FIGURES: "Figures", "測定値";
     TAKE: "Take {configuration}", "推奨: {configuration}";
     FOR_KIND: "For {kind} work.", "{kind}の処理について。";
@@ -95,12 +126,19 @@ catalogue! {
     BEHIND_LIST: "Behind {baseline}: {list}.", "{baseline} より劣位: {list}。";
     NAMED_AFTER: "{named} was named after a race of {raced} blocks, and {fresh} fresh blocks say this.",
         "{named} は {raced} ブロックの予選で選ばれ、新たな {fresh} ブロックの結果がこの判定です。";
-    ONLY_CONFIGURATION: "The only configuration.", "比較対象のない唯一の構成です。";
+    ONLY_CONFIGURATION: "The only configuration: there is nothing to compare it with.", "比較対象のない唯一の構成です。";
     BASELINE_SURELY_BEST: "The baseline, surely ahead of all others.",
         "基準そのものが、他のすべてより確実に優位です。";
     BASELINE_BEST: "The baseline, ahead of all others.", "基準そのものが、他のすべてより優位です。";
-    BASELINE_STAYS: "Nothing was measurably faster than the baseline.",
-        "基準より測定上速い構成はありませんでした。";
+    BASELINE_STAYS: "A gain of {matters} or more is ruled out in all that was compared.",
+        "比較したすべての構成で、{matters} 以上の向上はないと判定されました。";
+    UNDEFEATED_NOISY: "Neither a gain over {baseline} nor its absence was shown, of {matters} or more: too noisy to decide here, by a factor of {factor}.",
+        "{baseline} に対する {matters} 以上の向上は、有無とも確認できませんでした。ノイズが大きく、ここでは判定できません({factor} 倍)。";
+    UNDEFEATED_MODEL: "Neither a gain over {baseline} nor its absence was shown, of {matters} or more: the differences are smaller than the model's own error ({error}). Only measuring would tell.",
+        "{baseline} に対する {matters} 以上の向上は、有無とも確認できませんでした。差がモデル自身の誤差({error})より小さく、実測が必要です。";
+    WOULD_TELL_MORE: "About {more} more blocks would tell (--more {more}{time}){quiet}.", "あと約 {more} ブロックで判定できます(--more {more}{time}){quiet}。";
+    WOULD_TELL_QUIETER: "Longer tests would tell, or a quieter machine.", "試験時間を延ばすか、他の負荷を減らせば判定できます。";
+    WOULD_TELL_TERMS: "Ask for less, or add a configuration that meets it.", "条件を緩めるか、条件を満たす構成を追加してください。";
     SURELY_AHEAD_OF_ALL: "Surely ahead of {baseline} and of all others.",
         "{baseline} と他のすべてより確実に優位です。";
     AHEAD_OF_ALL: "Ahead of {baseline} and of all others.", "{baseline} と他のすべてより優位です。";
@@ -114,7 +152,7 @@ catalogue! {
     FEWER_WITH_LONGER: ", fewer with longer tests", "、試験時間を延ばせばより少数で済む";
     MORE_WOULD_TELL: ": about {more} more blocks would tell (--more {more}{time}){quiet}",
         "(あと約 {more} ブロックで判定可能: --more {more}{time}{quiet})";
-    RUN_WOULD_TELL: ": in a new run, {needed}{quiet}", "(新しい実行なら、{needed}{quiet})";
+    TOO_NOISY_FOR_THAT: ": {noisy}", "({noisy})";
     RACE_GOES_ON: "No answer yet: the race is still on, and a race claims nothing.",
         "まだ判定できません。予選の途中であり、予選からは何も主張しません。";
     BEFORE_FIRST_LOOK: "No answer before the first look, at {blocks} blocks.",
@@ -138,6 +176,8 @@ catalogue! {
         "確実とは言えません: {pairs} 組の試行のうち {busy} 組は、他の負荷がある状態で測定されました。";
     MODEL_OFF_BY: "Modelled: where the model was checked, it was off by up to {error}.",
         "モデルによる値です。検証した範囲でのモデル誤差は最大 {error} です。";
+    MODEL_WITHOUT_CLASS: "Not called sure: the model's error is known from {cases} published cases of such a stack that it was not fitted on, and {fewest} are needed.",
+        "確実とは言えません: この種のスタックで、モデルの当てはめに使っていない公表値は {cases} 件で、{fewest} 件が必要です。";
     MODEL_WITHOUT_ERROR: "Modelled: the model does not state its error.",
         "モデルによる値です。このモデルは誤差を示していません。";
     SAYS_NOTHING_OF: "Says nothing about {names} ({reason}).", "{names} については判定しません({reason})。";
@@ -202,6 +242,8 @@ catalogue! {
     KEPT_AND_MARKED: "kept and marked", "採用し、印を付けた";
     SHOWN_WITHOUT_VOTE: "shown and marked, without a vote", "表示のみ、判定には不使用";
     MOST_WITHOUT_VOTE: "shown and marked, most without a vote", "表示し印を付け、大半は判定に不使用";
+    NOTHING_MOVED: "{trials} moved nothing: a rate of zero is a loss, and votes.",
+        "{trials}は何も転送しませんでした。速度 0 は劣位として判定に使います。";
     NO_RATIO: "{trials} without a figure above zero were left out of the comparisons.",
         "0 を超える値のない {trials}は、比較から除きました。";
     OUTLIERS: "{trials} far from the rest of the same cell (10 median deviations or more) were kept.",
@@ -214,12 +256,12 @@ catalogue! {
         "この結果は {machines} 台のマシンの測定を結合したものです。各マシンはそのブロックの差の平均として 1 票を持つため、区間と判定の標本はブロックではなく {machines} 台のマシンです。同じマシンのブロックはそのマシン固有の性質を共有するためです。";
     METHOD_RATIOS: "The ratio is the geometric mean of the ratios within blocks. Its interval is Student's t, with a variance drawn towards those of the row (4 degrees of freedom of their median in rows of 8 and more, fewer in shorter ones). Medians carry order-statistic intervals.",
         "比は、対ごとの対数比の平均を元に戻したものです。信頼区間は、行内の分散に寄せた分散(8 構成以上の行では中央値に自由度 4、少ない行ではそれ未満)による Student の t 区間です。中央値の区間は順序統計量によります。";
-    METHOD_WORDS: "Ahead and behind: the interval excludes 1. All such words in one row of a table hold together at 95 %, and so do all that the headlines and scores of one report say (Bonferroni). Same: two one-sided tests at 5 % put the ratio within {margin}; in tables each such word stands for itself, and its interval is the 90 % one that it rests on. What is both is called the same. Otherwise there is no answer, and beside it stands how many more blocks would settle most such questions.",
-        "優位・劣位: 信頼区間が 1 を含みません。表の 1 行にあるこれらの判定は全体で 95 % の信頼度を持ち、1 つのレポートの見出しとスコアの判定もすべて合わせて同様です(Bonferroni)。同等: 5 % の片側検定 2 つにより、比が {margin} 以内にあります。表では個々の判定ごとで、示される区間は根拠となる 90 % 区間です。両方に当たるものは同等とします。それ以外は未判定とし、同様の問いの大半に答えが出るまでのブロック数を示します。";
+    METHOD_WORDS: "Ahead and behind: the interval excludes 1. All such words in one row of a table hold together at 95 %, and so do all that the headlines and scores of one report say (Bonferroni). Same: two one-sided tests at 5 % put the ratio within {margin}; in tables each such word stands for itself, and its interval is the 90 % one that it rests on. What is both is called the same. Otherwise there is no answer, and beside it stands how many more blocks would settle most such questions, or by what factor it is too noisy for that.",
+        "優位・劣位: 信頼区間が 1 を含みません。表の 1 行にあるこれらの判定は全体で 95 % の信頼度を持ち、1 つのレポートの見出しとスコアの判定もすべて合わせて同様です(Bonferroni)。同等: 5 % の片側検定 2 つにより、比が {margin} 以内にあります。表では個々の判定ごとで、示される区間は根拠となる 90 % 区間です。両方に当たるものは同等とします。それ以外は未判定とし、同様の問いの大半に答えが出るまでのブロック数、またはノイズの過大さの倍率を示します。";
     METHOD_VOTES: "A trial that was answered by a cache when the question was about the medium, whose byte counts do not match, or that was faster than the medium can be, is shown but does not vote. A busy machine is noise: its trials vote, intervals widen by themselves, and a headline most of whose trials were busy is not called sure. Writes are judged by their durable rate unless the plan says otherwise. A model's stated error is part of the intervals of its figures.",
         "媒体を問う試行にキャッシュが応えたもの、バイト数が合わないもの、媒体の限界より速いものは、表示しますが判定には使いません。他の負荷は雑音として扱います。試行は有効で区間が自然に広がり、大半がその状態で測られた見出しは確実とは呼びません。書き込みは、計画に別の指定がなければ永続化までの速度で判定します。モデルが示す誤差は、その値の区間に含まれます。";
-    METHOD_SCORES: "The score of a kind of work is the weighted geometric mean of its workloads' ratios, taken block by block. The best set holds everything that nothing else is surely ahead of; the baseline is recommended whenever it is in that set.",
-        "種類ごとのスコアは、ワークロードの比の重み付き幾何平均をブロックごとに取ったものです。最良集合は、他のどれも確実には上回らない構成の集まりで、基準がその中にあれば基準を推奨します。";
+    METHOD_SCORES: "The score of a kind of work is the weighted geometric mean of its workloads' ratios, taken block by block. The best set holds everything that nothing else is surely ahead of; while the baseline is in it, the answer is that nothing is faster, where all intervals exclude a gain of {matters}, and else that there is none. Of several that were not told apart one is taken by a rule, not by its figures: what loses least in any kind of work, then md's default, then the middle one.",
+        "種類ごとのスコアは、ワークロードの比の重み付き幾何平均をブロックごとに取ったものです。最良集合は、他のどれも確実には上回らない構成の集まりで、基準がその中にある場合、すべての区間が {matters} の向上を含まなければ「速い構成はない」、そうでなければ「判定できない」とします。差が確認できない複数の構成からは、値ではなく規則で 1 つを選びます。どの種類の処理でも失うものが最も少ない構成、次に md の既定値、次に中央の値です。";
     METHOD_RACE: "A race: from the third block on, whatever is clearly behind the leader in every kind of work is no longer measured (never the baseline, never the last of a level). The race claims nothing, and its ratios (·) have no word. When it is over, one configuration is named, and only fresh trials of it, of two runners-up and of the baseline make the claims.",
         "予選: 3 ブロック目以降、すべての種類で首位に明らかに劣る構成は測定を打ち切ります(基準と、各レベルの最後の 1 つは残します)。予選からは何も主張せず、その比(·)に判定はありません。終了後に 1 つを選び、それと次点 2 つと基準を新たに測った試行だけで判定します。";
     METHOD_LOOKS: "Claims are made at looks fixed beforehand, after {looks} and {last} blocks and at no other time, each at a fourth of the level, so that going on until there is an answer does not produce false ones.",

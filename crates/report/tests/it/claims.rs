@@ -83,7 +83,7 @@ fn contradictions(document: &Value) -> Vec<String> {
                     high < 1.0
                 }
             }
-            ("same", _, Some((low, high))) => 1.0 - margin <= low && high <= 1.0 + margin,
+            ("same", _, Some((low, high))) => 1.0 / (1.0 + margin) <= low && high <= 1.0 + margin,
             ("no answer", Some((low, high)), _) if !claim["better"].is_null() => {
                 low <= 1.0 && 1.0 <= high
             }
@@ -123,6 +123,27 @@ fn contradictions(document: &Value) -> Vec<String> {
                 if 2 * claim["busy"].as_u64().unwrap_or(0) > claim["pairs"].as_u64().unwrap_or(1) {
                     wrong("sure on a busy machine");
                 }
+            }
+            // Of one kind of work there is no whole besides.
+            let Some(verdict) = headline["verdict"]["is"].as_str() else { continue };
+            if take.is_null() == matches!(verdict, "take" | "nothing_faster") {
+                wrong("an answer without what is taken, or what is taken without an answer");
+            }
+            if (verdict == "nothing_faster") != (is_baseline && !take.is_null()) {
+                wrong("the baseline is taken where nothing is known, or left where it may stay");
+            }
+            let matters = document["analysis"]["matters"].as_f64().unwrap();
+            let may_gain = |claim: &Value| {
+                claim["answer"] == "no answer"
+                    && claim["interval"]["high"].as_f64().is_some_and(|high| high >= 1.0 + matters)
+            };
+            let mut compared = list(&kind["scores"]).map(|score| &score["versus_baseline"]);
+            if verdict == "nothing_faster" && compared.any(may_gain) {
+                wrong("nothing is faster, and a gain is not excluded");
+            }
+            let tied: Vec<&Value> = list(&headline["tie"]["configurations"]).collect();
+            if !tied.is_empty() && !tied.contains(&take) {
+                wrong("what is taken is not of the tie");
             }
             if headline["ahead_of_all"] == true && best.len() > 1 {
                 wrong("ahead of all, and others are among the best");
@@ -453,7 +474,7 @@ fn what_is_planted_is_found_and_said() {
     let mut cached = better.clone();
     flag(&mut cached, &CACHED, |made| made == "2");
     let said = headline(&cached);
-    assert!(take(&said) == "0" && said["sure"] == false, "{said}");
+    assert!(take(&said) == "0" && said["sure"] == false, "nothing else is faster: {said}");
     assert!(
         said["sentence"].as_str().unwrap().contains("Not compared: made 2 (read from a cache)")
     );
@@ -473,11 +494,28 @@ fn what_is_planted_is_found_and_said() {
     assert!(list(&document["headlines"]).all(|headline| headline["take"].is_null()));
     assert!(list(&document["verdicts"]).all(|one| one["verdict"] == "no answer"));
 
-    // Nothing but noise.
+    // Nothing but noise: no answer, nothing to build, nothing to post.
     let noise = MadeUp { deviation: 0.2, ..made.clone() }.run(|_, _| 1.0);
     let document = report(&noise);
-    assert_eq!(document["valid"], true);
-    assert!(list(&document["headlines"]).all(|headline| headline["sure"] == false));
+    assert_eq!(document["valid"], false);
+    assert!(list(&document["headlines"]).all(|headline| {
+        headline["sure"] == false && headline["take"].is_null() && headline["answer"] == "too_noisy"
+    }));
+    let analysis = results::analyse(&noise);
+    assert_eq!(report::card_text(&noise, &analysis), None);
+    assert_eq!(report::badge_svg(&noise, &analysis, ""), None);
+    let style = report::Style { color: false, width: 80 };
+    let surfaces = [
+        report::text(&noise, &analysis, style).to_string(),
+        report::brief(&noise, &analysis, style).to_string(),
+        report::markdown(&noise, &analysis),
+        report::summary(&noise, &analysis),
+        report::html(&noise, &analysis),
+    ];
+    for text in surfaces {
+        assert!(text.contains("No answer") && !text.contains("Take "), "{text}");
+        assert!(text.replace(['\n', ' '], "").contains("toonoisytodecidehere"), "{text}");
+    }
 
     // One is missing.
     let mut missing = better.clone();

@@ -50,6 +50,57 @@ fn text_at_several_widths_in_both_languages() {
     }
 }
 
+/// The first of the comparisons alone.
+fn one_question() -> Run {
+    let mut run = fixture::small();
+    run.plan.configurations.truncate(4);
+    let known: Vec<_> = run.plan.configurations.iter().map(|one| one.settings.clone()).collect();
+    run.trials.retain(|trial| known.contains(&trial.settings));
+    run.plan.terms.question = Some("Which chunk size?".to_owned());
+    run
+}
+
+/// "At most 12 lines by default for one question, 80 columns, the answer in the first two."
+#[test]
+fn the_answer_takes_twelve_lines() {
+    let mut noisy = one_question();
+    for (place, trial) in noisy.trials.iter_mut().enumerate() {
+        let noise = [0.5, 1.9, 1.0, 2.2, 0.7, 1.4, 0.6][place * 5 % 7];
+        trial.metrics.values_mut().for_each(|figure| *figure *= noise);
+    }
+    let mut alone = one_question();
+    alone.plan.configurations.truncate(1);
+    let only = alone.plan.configurations[0].settings.clone();
+    alone.trials.retain(|trial| trial.settings == only);
+    for (name, run, answer) in [
+        ("taken", one_question(), "Take raid0 64"),
+        ("noisy", noisy, "No answer"),
+        ("alone", alone, "sequential read at start"),
+    ] {
+        let analysis = analyse(&run);
+        for language in Language::ALL {
+            let text = in_language(language, || report::brief(&run, &analysis, plain(80)));
+            check(&format!("brief-{name}-{}.txt", language.tag()), &text);
+            let lines: Vec<&str> = text.lines().collect();
+            assert!(lines.len() <= 12, "{} lines: {text}", lines.len());
+            assert_eq!(lines[0], "Which chunk size?");
+            assert!(lines.iter().all(|line| escape::width(line) <= 80), "{text}");
+            if language == Language::English {
+                assert!(lines[1].contains(answer), "{text}");
+            }
+        }
+        // All surfaces say the same.
+        let full = report::text(&run, &analysis, plain(80)).to_string();
+        let said = |text: &str| {
+            text.replace(['\u{202f}', '\u{a0}', '\n'], " ").split_whitespace().collect::<String>()
+        };
+        let answer = said(answer);
+        for text in [full, report::markdown(&run, &analysis), report::html(&run, &analysis)] {
+            assert!(said(&text).contains(&answer), "{name}: {text}");
+        }
+    }
+}
+
 /// A heading of a table stands over its figures, whatever the letters are.
 #[test]
 fn tables_in_japanese_align() {
@@ -234,7 +285,9 @@ fn numbers_of_the_verdict_stand_in_chart_table_and_text_too() {
         .skip(1)
         .filter_map(|rest| rest.split("</p>").next()?.split(" <span").next())
         .collect();
-    assert_eq!(scores.len(), 8);
+    let headlines = analysis.comparisons.iter().flat_map(results::analysis::Comparison::results);
+    let taken = headlines.filter(|kind| kind.headline.take.is_some()).count();
+    assert!(scores.len() == taken && taken >= 5, "{} of {taken}", scores.len());
     let (text, markdown) =
         (report::text(&run, &analysis, plain(100)), report::markdown(&run, &analysis));
     let mut seen = 0;
@@ -409,15 +462,16 @@ fn grades_stand_beside_speeds_in_the_decision_and_in_a_section() {
     let analysis = analyse(&run);
     check("safety-100.txt", &report::text(&run, &analysis, plain(100)));
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let broken = "Grade D (simulated): loses at most 35 s of copies, 61 of 6,400 acknowledged, up to \
-                  153 ms of it (in 28 of 297 pulls, at most 12.7 %).";
+    // Of the tie of 64 and 256 KiB the first is taken, which keeps its promises.
+    let kept = "Grade B (simulated): loses at most 35 s of copies, 0 of 6,400 acknowledged (297 pulls, \
+                below 1.1 %).";
     let text = report::text(&run, &analysis, plain(100)).to_string();
     for text in [text, report::markdown(&run, &analysis)] {
-        assert!(words(&text).contains(broken), "{text}");
+        assert!(words(&text).contains(kept), "{text}");
         assert!(text.contains("only root may mount"), "{text}");
     }
     let page = report::html(&run, &analysis);
-    assert!(words(&page).contains(broken) && page.contains("What power cuts leave"));
+    assert!(words(&page).contains(kept) && page.contains("What power cuts leave"));
     assert_chart_of_grades(&analysis, &page);
     let json: serde_json::Value = serde_json::from_str(&report::json(&run, &analysis)).unwrap();
     let grades: Vec<_> =

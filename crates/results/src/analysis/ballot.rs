@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::course::{Course, Pick};
+use crate::course::{self, Course, Pick, Step};
 use crate::types::{Plan, Run};
 use crate::voices::Table;
 
@@ -19,6 +19,8 @@ pub(super) struct Ballot<'a> {
     pub(super) voting: Option<std::ops::Range<u32>>,
     /// Number of blocks that vote, of a run that can go on: not of one that was imported.
     pub(super) done: Option<u32>,
+    /// Whether it was made of files.
+    pub(super) is_imported: bool,
     /// Indices of the configurations that a race has named, their runners-up and their baselines;
     /// none without a race.
     pub(super) confirmed: Option<BTreeSet<usize>>,
@@ -50,7 +52,8 @@ impl<'a> Ballot<'a> {
             }),
         };
         let raced = all.of(|_, block| course.is_race() && (block < first || first == 0));
-        Self { course: *course, all, fresh, raced, voting, done, confirmed }
+        let is_imported = run.is_imported();
+        Self { course: *course, all, fresh, raced, voting, done, is_imported, confirmed }
     }
 
     /// Whether what is said of a configuration rests on a race alone.
@@ -70,12 +73,14 @@ impl<'a> Ballot<'a> {
 /// The trials that the figures of a run are shown from: of what a race has named, and of its
 /// runners-up, fresh ones.
 pub(crate) fn shown_trials(run: &Run) -> Table<'_> {
-    let course = Course::new(&run.plan, &run.steps);
+    let unasked = course::unasked_look(&run.plan, &run.steps, &run.trials);
+    let steps: Vec<Step> = run.steps.iter().cloned().chain(unasked).collect();
+    let course = Course::new(&run.plan, &steps);
     let (all, ..) = Table::new(&run.plan, &run.trials);
-    let ballot = Ballot::new(&run.plan, &course, run, all);
-    let Some(voting) = &ballot.voting else { return ballot.all };
+    let ballot = Ballot::new(&run.plan, &course, run, all.clone());
+    let Some(voting) = &ballot.voting else { return all };
     let first = course.first_fresh();
-    ballot.all.of(|configuration, block| {
+    all.of(|configuration, block| {
         if ballot.is_raced(configuration) {
             block < first || first == 0
         } else {

@@ -2,15 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::caches::WRITTEN;
+use crate::claim::Answer;
 use crate::course;
 use crate::statistics;
 use crate::types::{
-    Better, Clock, Configuration, Group, Host, Plan, SharedDisk, setting_text, settings_text,
+    Better, Clock, Configuration, Group, Host, Plan, SharedDisk, Survival, setting_text,
+    settings_text,
 };
 use crate::voices::{Table, better_in};
 
 use super::ballot::Ballot;
-use super::{BlockEffect, Comparison, Drift, KindResult, Member, Stage, Step, kind, order, rows};
+use super::{
+    BlockEffect, Cell, Comparison, Cost, Drift, KindResult, Loss, Member, Stage, Step, kind, order,
+    rows,
+};
 
 /// What a comparison of these configurations comes to.
 pub(super) fn comparison(
@@ -40,6 +46,7 @@ pub(super) fn comparison(
         rows::make_claims(plan, ballot, members, baseline, metrics, &mut cells);
     }
     let mut kinds = kinds(plan, ballot, members, (baseline, baseline_id), metrics, headlines);
+    kinds.iter_mut().for_each(|kind| with_price(plan, &cells, kind, baseline_id));
     let whole = kinds.pop_if(|kind| kind.group.is_none());
     let block_effects = block_effects(plan, table, members, metrics);
     let (drift, step) = course_of_machine(&block_effects);
@@ -161,17 +168,67 @@ fn kinds(
         let frame = kind::Frame {
             plan,
             table: &ballot.fresh,
-            members: if course.is_race() { &raced } else { members },
+            members: if course.is_race() { raced } else { members.to_vec() },
             baseline,
             headlines,
             looks: course.looks(),
             done: ballot.done,
             named: pick.and_then(|pick| index(&pick.named)),
             metrics,
+            has_only_figures: members.len() == 1 && !ballot.all.trials.is_empty(),
+            is_imported: ballot.is_imported,
         };
-        kind::result(&frame, group)
+        kind::Judged::of(frame, group)
     };
-    course::kinds(plan).into_iter().map(of_kind).collect()
+    let judged: Vec<kind::Judged<'_, '_>> = course::kinds(plan).into_iter().map(of_kind).collect();
+    let regret = |configuration: usize| {
+        let kinds = judged.iter().filter(|one| !one.is_whole() || judged.len() == 1);
+        kinds.map(|one| one.regret(configuration)).fold(0.0, f64::max)
+    };
+    judged.iter().map(|one| one.result(regret)).collect()
+}
+
+/// What the headline takes costs, and where it is surely behind the baseline.
+fn with_price(plan: &Plan, cells: &[Cell], result: &mut KindResult, baseline: &str) {
+    let Some(take) = result.headline.take.clone() else { return };
+    let own: Vec<&Cell> = cells
+        .iter()
+        .filter(|cell| cell.configuration == take && result.workloads.contains(&cell.workload))
+        .collect();
+    let losses = own.iter().flat_map(|cell| cell.metrics.iter().map(move |metric| (cell, metric)));
+    let mut losses: Vec<Loss> = losses
+        // What members write is what it costs.
+        .filter(|(_, metric)| !metric.name.starts_with("member_"))
+        .filter_map(|(cell, metric)| {
+            let claim = metric.versus_baseline.as_ref()?;
+            (claim.answer == Answer::Behind && take != baseline).then(|| Loss {
+                workload: cell.workload.clone(),
+                metric: metric.name.clone(),
+                ratio: claim.ratio,
+                interval: claim.shown_interval(),
+                gain: claim.gain(),
+            })
+        })
+        .collect();
+    losses.sort_by(|one, other| one.gain.total_cmp(&other.gain));
+    result.headline.losses = losses;
+    let configuration = plan.configurations.iter().find(|one| one.id == take);
+    let written = own.iter().filter_map(|cell| {
+        let metric = cell.metrics.iter().find(|metric| metric.name == WRITTEN)?;
+        (metric.median > 0.0).then_some(metric.median)
+    });
+    // No run is so old that its stripes survive anything.
+    let is_stripe = |one: &&Configuration| {
+        one.settings.get("level").is_some_and(|level| level == "raid0" || level == "linear")
+    };
+    let of_stripe =
+        configuration.filter(is_stripe).map(|_| Survival::Members { count: 0, elsewhere: None });
+    result.headline.cost = Some(Cost {
+        usable: configuration.and_then(|one| one.usable),
+        survives: configuration.and_then(|one| one.survives.clone()).or(of_stripe),
+        write_amplification: written.reduce(f64::max),
+        configuration: take,
+    });
 }
 
 /// The axis values that all `configurations` share and not the whole plan has, in the plan's order.
@@ -209,7 +266,7 @@ fn block_effects(
         for (index, workload) in plan.workloads.iter().enumerate() {
             let metric = &metrics[index];
             let sign = if better_in(workload, metric) == Better::Lower { -1.0 } else { 1.0 };
-            let voices = table.voices(*member, index, metric);
+            let voices = table.moving_voices(*member, index, metric);
             let logarithms: Vec<f64> = voices.values().map(|voice| voice.logarithm).collect();
             let Some(centre) = statistics::median(&logarithms) else { continue };
             for (block, voice) in voices {

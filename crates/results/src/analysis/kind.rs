@@ -6,11 +6,15 @@ use crate::claim::{
     self, Answer, Claim, Family, LEVEL, Over, PAIRS_MIN, Quantiles, Question, Sample,
 };
 use crate::doubt::Silence;
-use crate::types::{Better, Group, Plan, Workload};
+use crate::statistics::Interval;
+use crate::types::{Better, Configuration, Group, Plan, Workload};
 use crate::{bounds, course};
 
 use super::rows::claim_of;
-use super::{Headline, KindResult, LeftOut, Reservation, Score, model_error};
+use super::verdict::{self, PickedBy, Tie, Verdict};
+use super::{
+    Headline, KindResult, LeftOut, MODEL_CASES_MIN, Reservation, Score, model_cases, model_error,
+};
 use crate::voices::{Table, Voices, pair};
 
 /// What a kind is judged within.
@@ -18,7 +22,7 @@ pub(super) struct Frame<'a, 'b> {
     pub(super) plan: &'a Plan,
     pub(super) table: &'a Table<'b>,
     /// Indices of the comparison's configurations in the plan's order.
-    pub(super) members: &'a [usize],
+    pub(super) members: Vec<usize>,
     pub(super) baseline: Option<usize>,
     /// Headlines of the whole report.
     pub(super) headlines: usize,
@@ -31,47 +35,90 @@ pub(super) struct Frame<'a, 'b> {
     pub(super) named: Option<usize>,
     /// The judged metric of each workload.
     pub(super) metrics: &'a [String],
+    /// Whether there is one configuration, with trials.
+    pub(super) has_only_figures: bool,
+    /// Whether the run was made of files, so that there may be nothing to compare.
+    pub(super) is_imported: bool,
 }
 
-/// Scores and headline of the workloads of one kind, or of all.
-pub(super) fn result(frame: &Frame<'_, '_>, group: Option<Group>) -> KindResult {
-    let Frame { plan, members, .. } = *frame;
-    let id = |configuration: usize| plan.configurations[configuration].id.clone();
-    let of_kind = |workload: &Workload| group.is_none_or(|group| workload.group == group);
-    // A workload of weight 0 is shown but has no say, and need not be complete.
-    let wanted: Vec<(usize, &Workload, &str)> = plan
-        .workloads
-        .iter()
-        .enumerate()
-        .filter(|(_, workload)| of_kind(workload) && workload.weight > 0.0)
-        .map(|(index, workload)| (index, workload, frame.metrics[index].as_str()))
-        .collect();
-    let (counted, left_out) = counted(frame, wanted);
-    let known = Known::of(frame, &counted);
-    let terms = Terms::of(frame);
-    let (choice, take) = known.choice(frame, &terms);
+/// What one kind of work says of all pairs, or all of it, before anything is taken.
+pub(super) struct Judged<'a, 'b> {
+    frame: Frame<'a, 'b>,
+    group: Option<Group>,
+    left_out: Vec<LeftOut>,
+    known: Known,
+    terms: Terms,
+}
 
-    let scores = known.scores(frame, take);
-    let headline = headline(frame, &scores, take.map(|take| members[take]), |place| {
-        // What else might be best, and how it stands to what is taken.
-        take.filter(|take| *take != place && choice.best.contains(&place))
-            .map(|take| known.answer(place, take))
-    });
-    let headline = with_terms(frame, headline, left_out, &terms, take);
-    KindResult {
-        group,
-        workloads: plan
+impl<'a, 'b> Judged<'a, 'b> {
+    /// Of the workloads of one kind, or of all.
+    pub(super) fn of(frame: Frame<'a, 'b>, group: Option<Group>) -> Self {
+        let of_kind = |workload: &Workload| group.is_none_or(|group| workload.group == group);
+        // A workload of weight 0 is shown but has no say, and need not be complete.
+        let wanted: Vec<(usize, &Workload, &str)> = frame
+            .plan
             .workloads
             .iter()
-            .filter(|workload| of_kind(workload))
-            .map(|workload| workload.name.clone())
-            .collect(),
-        named: frame.named.map(id),
-        scores,
-        leader: choice.leader.map(|place| id(members[place])),
-        best_set: choice.best.into_iter().map(|place| id(members[place])).collect(),
-        recommended: take.map(|take| id(members[take])),
-        headline,
+            .enumerate()
+            .filter(|(_, workload)| of_kind(workload) && workload.weight > 0.0)
+            .map(|(index, workload)| (index, workload, frame.metrics[index].as_str()))
+            .collect();
+        let (counted, left_out) = counted(&frame, wanted);
+        let known = Known::of(&frame, &counted);
+        let terms = Terms::of(&frame);
+        Self { group, left_out, known, terms, frame }
+    }
+
+    /// Whether it is of all kinds of work together.
+    pub(super) fn is_whole(&self) -> bool {
+        self.group.is_none()
+    }
+
+    /// By how much another one is surely ahead of a configuration, at the most, in logarithms.
+    pub(super) fn regret(&self, configuration: usize) -> f64 {
+        let members = &self.frame.members;
+        let Some(own) = members.iter().position(|member| *member == configuration) else {
+            return 0.0;
+        };
+        let others = (0..members.len()).filter(|other| *other != own);
+        let lost = others
+            .filter(|other| self.known.answer(own, *other) == Answer::Behind)
+            .filter_map(|other| self.known.ratio(own, other));
+        lost.map(|ratio| -ratio.ln()).fold(0.0, f64::max)
+    }
+
+    /// Scores and headline. `regret` is the largest over all kinds of work.
+    pub(super) fn result(&self, regret: impl Fn(usize) -> f64) -> KindResult {
+        let Self { frame, group, known, terms, .. } = self;
+        let Frame { plan, members, .. } = frame;
+        let id = |configuration: usize| plan.configurations[configuration].id.clone();
+        let of_kind = |workload: &Workload| group.is_none_or(|group| workload.group == group);
+        let choice = known.choice(frame, terms, regret);
+        let take = choice.take;
+        let scores = known.scores(frame, take);
+        // What else might be best, and how it stands to what is taken, or to the undefeated.
+        let stands = take.or(known.base);
+        let headline = headline(frame, &scores, &choice, |place| {
+            stands
+                .filter(|stands| *stands != place && choice.best.contains(&place))
+                .map(|stands| known.answer(place, stands))
+        });
+        let headline = with_terms(frame, headline, self.left_out.clone(), terms, take);
+        KindResult {
+            group: *group,
+            workloads: plan
+                .workloads
+                .iter()
+                .filter(|workload| of_kind(workload))
+                .map(|workload| workload.name.clone())
+                .collect(),
+            named: frame.named.map(id),
+            scores,
+            leader: choice.leader.map(|place| id(members[place])),
+            best_set: choice.best.iter().map(|place| id(members[*place])).collect(),
+            recommended: take.map(|take| id(members[take])),
+            headline,
+        }
     }
 }
 
@@ -86,21 +133,26 @@ struct Known {
     claims: BTreeMap<(usize, usize), Claim>,
 }
 
-/// Who may be taken.
+/// Who may be taken, and who is; all of them places.
 struct Choice {
+    /// What it comes to.
+    verdict: Verdict,
     /// All that no other one is surely ahead of, best first.
     best: Vec<usize>,
     /// The one with the highest score.
     leader: Option<usize>,
+    take: Option<usize>,
+    /// Those it was taken from, in the plan's order, and by what; none where there is only one.
+    tie: Option<(Vec<usize>, PickedBy)>,
 }
 
 impl Known {
     /// Makes them all: of each against the baseline, and of all pairs of the others.
     fn of(frame: &Frame<'_, '_>, counted: &[(usize, &Workload, &str)]) -> Self {
-        let Frame { plan, table, members, baseline, .. } = *frame;
+        let Frame { plan, table, members, baseline, .. } = frame;
         let voices: Vec<Voices> =
             members.iter().map(|member| table.scores(*member, counted)).collect();
-        let base = members.iter().position(|member| Some(*member) == baseline);
+        let base = members.iter().position(|member| Some(*member) == *baseline);
         let others: Vec<usize> = (0..members.len()).filter(|place| Some(*place) != base).collect();
         let rivals = others.len() * others.len().saturating_sub(1) / 2;
         // Half of the headline's level for each kind of question, the whole where there is one.
@@ -183,9 +235,24 @@ impl Known {
         self.versus_base(place).is_some_and(|claim| claim.invalid.is_none())
     }
 
+    /// Of `own` / `other`, whichever way round it was asked.
+    fn ratio(&self, own: usize, other: usize) -> Option<f64> {
+        let one_way = self.claims.get(&(own, other)).map(|claim| claim.ratio);
+        one_way.or_else(|| self.claims.get(&(other, own)).map(|claim| 1.0 / claim.ratio))
+    }
+
+    fn is_ahead(&self, place: usize) -> bool {
+        self.versus_base(place).is_some_and(|claim| claim.answer == Answer::Ahead)
+    }
+
     /// Who may be taken, and who is.
-    fn choice(&self, frame: &Frame<'_, '_>, terms: &Terms) -> (Choice, Option<usize>) {
-        let members = frame.members;
+    fn choice(
+        &self,
+        frame: &Frame<'_, '_>,
+        terms: &Terms,
+        regret: impl Fn(usize) -> f64,
+    ) -> Choice {
+        let members = &frame.members;
         let any_valid = self.others.iter().any(|place| self.is_valid(*place));
         // The baseline stands in the race when any can be compared with it. What does not meet
         // the plan's terms is compared and not taken.
@@ -208,25 +275,63 @@ impl Known {
             })
             .collect();
         best_first(&mut best);
-        let ahead = |place: &usize| {
-            self.versus_base(*place).is_some_and(|claim| claim.answer == Answer::Ahead)
-        };
-        // The baseline while it may be the best, since there is then no reason to leave it; else
-        // the highest score of those surely ahead of it.
-        let take = self
-            .base
-            .filter(|base| best.contains(base))
-            .or_else(|| {
-                // What was chosen before these trials is not flattered by them.
-                let named =
-                    frame.named.and_then(|named| members.iter().position(|one| *one == named));
-                named.filter(|named| best.contains(named)).filter(ahead)
-            })
-            .or_else(|| best.iter().copied().find(ahead))
-            .or_else(|| best.first().copied());
-        let mut all = racing;
+        let mut all = racing.clone();
         best_first(&mut all);
-        (Choice { best, leader: all.first().copied() }, take)
+        let (verdict, candidates) = self.verdict(frame, &racing, &best, any_valid);
+        let (take, tie) = match &candidates[..] {
+            [] => (None, None),
+            [one] => (Some(*one), None),
+            _ => {
+                let picked = picked(frame, &candidates, regret);
+                (picked.map(|(one, _)| one), picked.map(|(_, by)| (candidates.clone(), by)))
+            }
+        };
+        Choice { verdict, best, leader: all.first().copied(), take, tie }
+    }
+
+    /// What it comes to, and who is to be taken: one, or one of several in the plan's order.
+    fn verdict(
+        &self,
+        frame: &Frame<'_, '_>,
+        racing: &[usize],
+        best: &[usize],
+        any_valid: bool,
+    ) -> (Verdict, Vec<usize>) {
+        if frame.has_only_figures || frame.is_imported && !any_valid {
+            return (Verdict::Figures, Vec::new());
+        }
+        if racing.is_empty() {
+            let verdict = if any_valid { Verdict::NoneMeetsTerms } else { Verdict::NotCompared };
+            return (verdict, Vec::new());
+        }
+        let matters = frame.plan.matters();
+        if let Some(base) = self.base.filter(|base| best.contains(base)) {
+            // Undefeated, which is no answer by itself.
+            let claims = racing.iter().filter_map(|place| self.versus_base(*place));
+            return match verdict::undecided(claims, matters, frame.done) {
+                None => (Verdict::NothingFaster, vec![base]),
+                Some(open) => (open, Vec::new()),
+            };
+        }
+        let mut ahead: Vec<usize> =
+            best.iter().copied().filter(|place| self.is_ahead(*place)).collect();
+        ahead.sort_unstable();
+        if !ahead.is_empty() {
+            return (Verdict::Take, ahead);
+        }
+        // The baseline may not be taken: then it is between the others.
+        let mut between = best.to_vec();
+        between.sort_unstable();
+        let claims = between.iter().enumerate().flat_map(|(at, one)| {
+            let later = &between[at + 1..];
+            later.iter().filter_map(|other| self.claims.get(&(*one, *other)))
+        });
+        // Either way round: which of the two is the other's rival means nothing.
+        let both: Vec<Claim> = claims.flat_map(|claim| [claim.clone(), turned(claim)]).collect();
+        match verdict::undecided(both.iter(), matters, frame.done) {
+            None => (Verdict::Take, between),
+            Some(open) => (open, Vec::new()),
+        }
     }
 
     /// Of every configuration that is compared, in the plan's order.
@@ -272,7 +377,7 @@ struct Terms {
 
 impl Terms {
     fn of(frame: &Frame<'_, '_>) -> Self {
-        let Frame { plan, table, members, .. } = *frame;
+        let Frame { plan, table, members, .. } = frame;
         let mut terms = Self { ruled_out: BTreeMap::new(), doubtful: BTreeMap::new() };
         // All that is said of bounds holds together over the report.
         let kinds = course::kinds(plan).len().max(1);
@@ -341,7 +446,7 @@ fn counted<'w>(
     frame: &Frame<'_, '_>,
     wanted: Vec<(usize, &'w Workload, &'w str)>,
 ) -> (Vec<(usize, &'w Workload, &'w str)>, Vec<LeftOut>) {
-    let Frame { plan, table, members, baseline, .. } = *frame;
+    let Frame { plan, table, members, baseline, .. } = frame;
     let mut left_out = Vec::new();
     let all = wanted.clone();
     let counted: Vec<_> = wanted
@@ -395,21 +500,66 @@ fn turned(claim: &Claim) -> Claim {
     }
 }
 
+/// One of several that were not told apart: what a race has named before these trials, or by the
+/// rule.
+fn picked(
+    frame: &Frame<'_, '_>,
+    candidates: &[usize],
+    regret: impl Fn(usize) -> f64,
+) -> Option<(usize, PickedBy)> {
+    let members = &frame.members;
+    let place = |configuration: usize| members.iter().position(|one| *one == configuration);
+    let named = frame.named.and_then(place).filter(|named| candidates.contains(named));
+    if let Some(named) = named {
+        return Some((named, PickedBy::Race));
+    }
+    let tie: Vec<usize> = candidates.iter().map(|place| members[*place]).collect();
+    let (one, by) = verdict::pick(&frame.plan.configurations, &tie, regret, frame.plan.margin)?;
+    Some((place(one)?, by))
+}
+
+/// The tie as it is said.
+fn tie_of(frame: &Frame<'_, '_>, scores: &[Score], places: &[usize], picked_by: PickedBy) -> Tie {
+    let plan = frame.plan;
+    let of = |place: &usize| &plan.configurations[frame.members[*place]];
+    let tied: Vec<&Configuration> = places.iter().map(of).collect();
+    let intervals = tied
+        .iter()
+        .filter_map(|one| scores.iter().find(|score| score.configuration == one.id)?.interval());
+    let range = intervals.reduce(|left, right| Interval {
+        low: left.low.min(right.low),
+        high: left.high.max(right.high),
+    });
+    let all: Vec<&Configuration> = frame
+        .members
+        .iter()
+        .filter(|member| Some(**member) != frame.baseline)
+        .map(|member| &plan.configurations[*member])
+        .collect();
+    let axes: Vec<String> = plan.axes.iter().map(|axis| axis.name.clone()).collect();
+    Tie {
+        configurations: tied.iter().map(|one| one.id.clone()).collect(),
+        range,
+        span: verdict::span(&all, &tied, &axes),
+        picked_by,
+    }
+}
+
 /// What the scores come to: what to take, how sure, and what it does not say.
 fn headline(
     frame: &Frame<'_, '_>,
     scores: &[Score],
-    take: Option<usize>,
+    choice: &Choice,
     rival: impl Fn(usize) -> Option<Answer>,
 ) -> Headline {
-    let Frame { plan, members, baseline, .. } = *frame;
+    let Frame { plan, members, baseline, .. } = frame;
     let id = |configuration: usize| plan.configurations[configuration].id.clone();
     let score = |configuration: usize| {
         scores.iter().find(|score| score.configuration == plan.configurations[configuration].id)
     };
     let mut reservations = Vec::new();
     let others: Vec<usize> =
-        members.iter().copied().filter(|member| Some(*member) != baseline).collect();
+        members.iter().copied().filter(|member| Some(*member) != *baseline).collect();
     for other in &others {
         match score(*other).and_then(|score| score.versus_baseline.as_ref()) {
             None => reservations
@@ -430,9 +580,14 @@ fn headline(
             .collect()
     };
     let (same, open) = (of_answer(Answer::Same), of_answer(Answer::Open));
-    let Some(take) = take else {
+    let verdict = choice.verdict.clone();
+    let Some(take) = choice.take.map(|place| members[place]) else {
         return Headline {
+            verdict,
             take: None,
+            tie: None,
+            losses: Vec::new(),
+            cost: None,
             claim: None,
             sure: false,
             ahead_of_all: false,
@@ -442,7 +597,7 @@ fn headline(
         };
     };
     // What the sentence rests on: the claim of what is taken, or those of all others.
-    let rests_on: Vec<&Claim> = if Some(take) == baseline {
+    let rests_on: Vec<&Claim> = if Some(take) == *baseline {
         scores.iter().filter_map(|score| score.versus_baseline.as_ref()).collect()
     } else {
         score(take).and_then(|score| score.versus_baseline.as_ref()).into_iter().collect()
@@ -454,22 +609,29 @@ fn headline(
     if is_busy {
         reservations.push(Reservation::Busy { busy, pairs });
     }
-    let error = model_error(plan, [take, baseline.unwrap_or(take)]);
+    let both = [take, baseline.unwrap_or(take)];
+    let (error, cases) = (model_error(plan, both), model_cases(plan, both));
     let modelled = plan.configurations[take].modelled;
     if modelled {
-        reservations.push(Reservation::Modelled { error });
+        reservations.push(Reservation::Modelled { error, cases });
     }
+    let is_known = !modelled || error.is_some() && cases >= MODEL_CASES_MIN;
     let all_behind = !valid.is_empty() && valid.iter().all(|claim| claim.answer == Answer::Behind);
-    let ahead_of_all = same.is_empty() && open.is_empty() && (Some(take) != baseline || all_behind);
-    let decided = if Some(take) == baseline {
+    let ahead_of_all =
+        same.is_empty() && open.is_empty() && (Some(take) != *baseline || all_behind);
+    let decided = if Some(take) == *baseline {
         ahead_of_all
     } else {
         valid.iter().all(|claim| claim.answer == Answer::Ahead) && !valid.is_empty()
     };
     Headline {
+        verdict,
         take: Some(id(take)),
+        tie: choice.tie.as_ref().map(|(places, by)| tie_of(frame, scores, places, *by)),
+        losses: Vec::new(),
+        cost: None,
         claim: score(take).and_then(|score| score.versus_baseline.clone()),
-        sure: decided && !is_busy && (!modelled || error.is_some()),
+        sure: decided && !is_busy && is_known,
         ahead_of_all,
         same,
         open,

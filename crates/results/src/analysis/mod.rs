@@ -30,10 +30,12 @@
 
 mod ballot;
 mod comparison;
+mod joint;
 mod kind;
 mod order;
 mod rows;
 mod values;
+mod verdict;
 mod warnings;
 
 use std::collections::BTreeMap;
@@ -46,8 +48,10 @@ use crate::types::{Better, Judge, Plan, Run, Workload};
 use crate::voices::Table;
 
 pub(crate) use ballot::shown_trials;
+pub use joint::JointPart;
 pub use order::{Autocorrelation, CarryOver};
 pub use values::*;
+pub use verdict::{Cost, Loss, MATTERS, PickedBy, Span, Tie, Verdict};
 
 use ballot::Ballot;
 use comparison::comparison;
@@ -82,6 +86,9 @@ pub fn analyse(run: &Run) -> Analysis {
     };
     // Cells of pull tests are no figures to compare.
     let mut run = speeds(run);
+    if let Some(step) = course::unasked_look(&run.plan, &run.steps, &run.trials) {
+        run.to_mut().steps.push(step);
+    }
     if run.plan.terms.grade.is_some() {
         run.to_mut().plan.terms = safety::judged(&run.plan.terms, &safety);
     }
@@ -115,7 +122,9 @@ pub fn analyse(run: &Run) -> Analysis {
     warnings.extend(warnings::of_starts(table));
     warnings.extend(warnings::of_trials(table, &metrics));
     Analysis {
+        question: plan.terms.question.clone(),
         margin: plan.margin,
+        matters: plan.matters(),
         confidence: 1.0 - LEVEL,
         blocks_planned: plan.blocks,
         machines: table.machines.map(|_| run.host.machine_count()),
@@ -129,6 +138,7 @@ pub fn analyse(run: &Run) -> Analysis {
             wanted: course.look().unwrap_or(0),
             count: course.looks(),
         }),
+        joint: joint::joint(plan, &comparisons),
         comparisons,
         safety,
         cached: caches::cached(plan, table),
@@ -166,6 +176,16 @@ pub(crate) fn judged_metrics(plan: &Plan, table: &Table<'_>) -> Vec<String> {
         if wanted { durable } else { workload.metric.clone() }
     };
     plan.workloads.iter().enumerate().map(judged).collect()
+}
+
+/// Fewest published cases that an error is known from.
+pub const MODEL_CASES_MIN: u32 = 10;
+
+/// How many published cases stand behind the errors that the models of two configurations state.
+pub(crate) fn model_cases(plan: &Plan, configurations: [usize; 2]) -> u32 {
+    let found = configurations.into_iter().map(|one| &plan.configurations[one]);
+    let cases = found.filter(|one| one.modelled).map(|one| one.model_cases);
+    cases.min().unwrap_or(0)
 }
 
 /// The error that the models of two configurations state. Those of both go the same way where both

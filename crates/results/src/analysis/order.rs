@@ -69,7 +69,7 @@ fn logarithms(
         .map(|member| {
             (0..plan.workloads.len())
                 .map(|index| {
-                    let mut voices = table.voices(*member, index, &metrics[index]);
+                    let mut voices = table.moving_voices(*member, index, &metrics[index]);
                     if better_in(&plan.workloads[index], &metrics[index]) == Better::Lower {
                         voices.values_mut().for_each(|voice| voice.logarithm *= -1.0);
                     }

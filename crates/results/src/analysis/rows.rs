@@ -209,6 +209,7 @@ pub(super) fn claim_of(
             more: blocks(decision)
                 .zip(done)
                 .and_then(|(blocks, done)| claim::more_blocks(blocks, done)),
+            noise_factor: blocks(decision).map(|blocks| claim::noise_factor(blocks, voting)),
             quieter_machine: is_busy,
             measuring: decision.is_some_and(|decision| decision.model_decides),
         }),

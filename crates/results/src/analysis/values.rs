@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Autocorrelation, CarryOver};
+use super::verdict::{Cost, Loss, Tie, Verdict};
+use super::{Autocorrelation, CarryOver, JointPart};
 use crate::caches::Cached;
 use crate::claim::{Answer, Claim, Invalid, PAIRS_MIN};
 use crate::doubt::{Doubt, Silence};
@@ -15,8 +16,13 @@ use crate::types::{Group, SharedDisk, Survival};
 /// Everything the reports say, as values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis {
+    /// What the plan asks; none where it does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
     /// Half-width of "same", as a fraction.
     pub margin: f64,
+    /// A gain that would matter, as a fraction.
+    pub matters: f64,
     /// Confidence of the intervals, as a fraction.
     pub confidence: f64,
     /// Blocks the plan asked for.
@@ -34,6 +40,9 @@ pub struct Analysis {
     /// How a run stands that may go on, or that races; none for one that makes its claims once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub looks: Option<Looks>,
+    /// What the comparisons say together, where they ask one question of the same configurations.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub joint: Vec<JointPart>,
     /// One for each baseline, in the plan's order; none where nothing has a speed.
     pub comparisons: Vec<Comparison>,
     /// What pull tests found of each configuration, in the plan's order; nothing without any.
@@ -224,8 +233,7 @@ pub struct KindResult {
     /// Every configuration that no other is surely ahead of, best score first. Empty when nothing
     /// can be compared.
     pub best_set: Vec<String>,
-    /// The baseline if it is in the best set, since there is then no reason to leave it; else the
-    /// one with the highest score of those surely ahead of it.
+    /// What the headline takes.
     pub recommended: Option<String>,
     /// What it comes to in one sentence.
     pub headline: Headline,
@@ -265,8 +273,12 @@ impl Score {
 /// What a kind's scores come to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Headline {
+    /// What it comes to.
+    pub verdict: Verdict,
     /// Configuration to take; none when there is no valid answer.
     pub take: Option<String>,
+    /// Those that it was taken from, where it is one of several.
+    pub tie: Option<Tie>,
     /// It against the baseline; none for the baseline itself.
     pub claim: Option<Claim>,
     /// Whether it may be called sure: ahead of the baseline (the baseline itself: of all others) at
@@ -278,6 +290,10 @@ pub struct Headline {
     pub same: Vec<String>,
     /// Those that may be better, without an answer yet.
     pub open: Vec<String>,
+    /// Where what is taken is surely behind the baseline, the worst first.
+    pub losses: Vec<Loss>,
+    /// What it costs; none where nothing is taken.
+    pub cost: Option<Cost>,
     /// What it does not say, or not surely, and why.
     pub reservations: Vec<Reservation>,
 }
@@ -335,6 +351,8 @@ pub enum Reservation {
     Modelled {
         /// The largest error that it states, as a fraction; none when it states none.
         error: Option<f64>,
+        /// Of how many published cases that it was not fitted on.
+        cases: u32,
     },
 }
 
@@ -457,7 +475,12 @@ pub enum Warning {
         /// How many of them do not vote because of it.
         silent: usize,
     },
-    /// Figures of zero or less, which have no ratio, left out of the comparisons.
+    /// Trials in which nothing moved: losses, which vote.
+    NothingMoved {
+        /// Number of them.
+        trials: usize,
+    },
+    /// Figures that are no positive number, which have no ratio, left out of the comparisons.
     NoRatio {
         /// Number of trials with such a figure as their workload's own metric.
         trials: usize,
@@ -500,7 +523,22 @@ impl Analysis {
     pub fn has_valid_headline(&self) -> bool {
         let mut headlines =
             self.comparisons.iter().flat_map(Comparison::results).map(|kind| &kind.headline);
-        headlines.any(|headline| headline.take.is_some())
+        headlines.any(|headline| headline.verdict.is_answer())
+    }
+
+    /// Comparisons whose baseline has no trial although others have what a claim needs: nothing
+    /// that was measured there can be compared.
+    pub fn without_baseline(&self) -> impl Iterator<Item = &Comparison> {
+        let trials = |comparison: &Comparison, is_baseline: bool| {
+            let cells = comparison.cells.iter();
+            let own =
+                cells.filter(|cell| (cell.configuration == comparison.baseline) == is_baseline);
+            let metrics = own.filter_map(|cell| cell.metrics.first());
+            metrics.map(|metric| metric.trials + metric.silent).max().unwrap_or(0)
+        };
+        self.comparisons
+            .iter()
+            .filter(move |one| trials(one, true) == 0 && trials(one, false) >= PAIRS_MIN)
     }
 
     /// Whether no headline has a question left that more blocks might answer.

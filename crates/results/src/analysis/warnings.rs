@@ -95,7 +95,7 @@ pub(super) fn of_trials(table: &Table<'_>, metrics: &[String]) -> Vec<Warning> {
     // One entry a trial: the cell it belongs to, and whether the flag keeps it from voting.
     type Bearer = ((usize, usize), bool);
     let mut flags: Vec<(Doubt, Vec<Bearer>)> = Vec::new();
-    let (mut no_ratio, mut outliers) = (0, 0);
+    let (mut no_ratio, mut standstills, mut outliers) = (0, 0, 0);
     for (place, trials) in &table.trials {
         let metric = &metrics[place.1];
         let mut logarithms = Vec::new();
@@ -113,6 +113,9 @@ pub(super) fn of_trials(table: &Table<'_>, metrics: &[String]) -> Vec<Warning> {
                 Some(figure) if figure.is_finite() && *figure > 0.0 => logarithms.push(figure.ln()),
                 // A trial without any figure says itself why.
                 None if trial.metrics.is_empty() && !trial.flags.is_empty() => (),
+                Some(figure) if *figure == 0.0 && table.counts_standstill(place.1, metric) => {
+                    standstills += 1;
+                }
                 _ => no_ratio += 1,
             }
         }
@@ -133,6 +136,9 @@ pub(super) fn of_trials(table: &Table<'_>, metrics: &[String]) -> Vec<Warning> {
             }
         })
         .collect();
+    if standstills > 0 {
+        warnings.push(Warning::NothingMoved { trials: standstills });
+    }
     if no_ratio > 0 {
         warnings.push(Warning::NoRatio { trials: no_ratio });
     }

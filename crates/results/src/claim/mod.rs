@@ -51,6 +51,11 @@ pub(crate) fn more_blocks(blocks: u32, done: u32) -> Option<u32> {
     Some(look - done)
 }
 
+/// How many times smaller the noise would have to be for `voting` blocks to do what `blocks` would.
+pub(crate) fn noise_factor(blocks: u32, voting: usize) -> f64 {
+    (f64::from(blocks) / voting.max(1) as f64).sqrt()
+}
+
 /// What a claim comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Answer {
@@ -123,13 +128,16 @@ impl Family {
 }
 
 /// What would settle an open question.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Settle {
     /// Blocks of a new run that would settle most questions like it; none when no number would.
     pub blocks: Option<u32>,
     /// Blocks by which this run is to go on for that, to a look; none where none of them would do,
     /// and for a run that cannot go on.
     pub more: Option<u32>,
+    /// How many times smaller the noise would have to be for the blocks that voted to settle most
+    /// questions like it; none where no noise would be small enough.
+    pub noise_factor: Option<f64>,
     /// Measuring on a machine that does nothing else.
     pub quieter_machine: bool,
     /// Measuring instead of modelling: the difference is smaller than the model's own error.
@@ -413,7 +421,9 @@ pub fn decide(estimate: &Estimate, question: &Question, quantiles: &mut Quantile
     };
     let [differ, same] = both(question.model_error);
     let [differ_by_chance, same_by_chance] = both(0.0);
-    let (low, high) = (1.0 - question.margin, 1.0 + question.margin);
+    // As far either way in logarithms, so that a ratio and its reciprocal get the same word.
+    let high = 1.0 + question.margin;
+    let low = high.recip();
     let answer_of = |differ: Interval, same: Interval| match question.better {
         None => Answer::Open,
         Some(_) if low <= same.low && same.high <= high => Answer::Same,

@@ -111,6 +111,11 @@ fn answers_follow_the_intervals() {
         (0.01, 0.001, Answer::Same),
         (0.0, 0.0, Answer::Same),
         (0.5, 0.0, Answer::Ahead),
+        // A ratio and its reciprocal, on either side of the margin.
+        (0.0197, 0.0, Answer::Same),
+        (-0.0197, 0.0, Answer::Same),
+        (0.02, 0.0, Answer::Ahead),
+        (-0.02, 0.0, Answer::Behind),
     ] {
         assert_eq!(answer(centre, error, QUESTION), word, "{centre} ± {error}");
         let lower = Question { better: Some(Better::Lower), ..QUESTION };

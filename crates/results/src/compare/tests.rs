@@ -47,7 +47,9 @@ fn run(source: &str, figures: &[f64], clock: Clock) -> Run {
         quick_removal: false,
         baseline: id,
         model_error: None,
+        model_cases: 0,
         survives: None,
+        usable: None,
     };
     Run {
         plan: Plan {

@@ -95,7 +95,9 @@ fn run(blocks: u32) -> Run {
         quick_removal: false,
         baseline: configuration_id(&settings("barrier")),
         model_error: None,
+        model_cases: 0,
         survives: None,
+        usable: None,
     };
     let plan = Plan {
         schema: 1,

@@ -52,7 +52,8 @@ impl Place {
             "schema = 1\nname = {name:?}\n[members.disks]\nmodels = [\"maxtor-6y200p0\", \
              \"maxtor-6y200p0\"]\n[matrix]\nlevel = \"raid0\"\nchunk = [\"16KiB\", \"64KiB\"]\n\
              [baseline]\nchunk = \"16KiB\"\n[[workload]]\nsuite = \"devtest\"\n\
-             tests = [\"random read 512\"]\ntime_per_test = \"1s\"\n[trials]\nblocks = 6\n"
+             tests = [\"random read 512\"]\ntime_per_test = \"1s\"\n[trials]\nblocks = 6\n\
+             [report]\nmatters = \"90%\"\n"
         );
         fs::write(self.path("plan.toml"), plan).unwrap();
         self.ok(&["run", "plan.toml"]);

@@ -2,6 +2,7 @@
 
 mod machines;
 mod terms;
+mod verdicts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +37,9 @@ fn configuration(members: &str, chunk: Option<&str>, baseline: &str) -> Configur
         quick_removal: false,
         baseline,
         model_error: None,
+        model_cases: 0,
         survives: None,
+        usable: None,
     }
 }
 
@@ -472,7 +475,7 @@ fn doubtful_trials_are_counted_and_kept() {
     for warning in [
         Warning::Note { text: "a torn last line was dropped".into() },
         Warning::Flagged { doubt: CACHED, trials: 2, cells: 2, silent: 2 },
-        Warning::NoRatio { trials: 1 },
+        Warning::NothingMoved { trials: 1 },
         Warning::Repeated { trials: 1 },
         Warning::Unknown { trials: 1 },
     ] {
@@ -746,12 +749,15 @@ fn modelled_claims_are_sure_beyond_the_models_error_only() {
         (headline.sure, headline.claim.map(|claim| claim.interval.unwrap()))
     };
     assert!(!sure(&run).0, "a model that states no error is not sure of anything");
-    for (error, expected) in [(0.23, true), (0.6, false)] {
+    for (error, cases, expected) in
+        [(0.23, 10, true), (0.6, 10, false), (0.23, 9, false), (0.23, 0, false)]
+    {
         for configuration in &mut run.plan.configurations[4..] {
             configuration.model_error = Some(error);
+            configuration.model_cases = cases;
         }
         let (found, interval) = sure(&run);
-        assert_eq!(found, expected, "1.5 times with {error}: {interval:?}");
+        assert_eq!(found, expected, "1.5 times with {error} of {cases}: {interval:?}");
     }
 }
 

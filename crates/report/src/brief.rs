@@ -1,0 +1,239 @@
+//! The answer for a terminal in a few lines: what was asked, what it comes to, how sure that is and
+//! of what, what it costs, what is not known. `report --full` says the rest.
+
+use escape::{Paint, Painted, width};
+use results::analysis::{Analysis, Comparison, Verdict};
+use results::safety::speeds;
+use results::types::Run;
+
+use crate::decision::{self, decision};
+use crate::sentences;
+use crate::table;
+use crate::text::{Out, Style};
+use crate::words::say;
+use crate::{numbers, safety};
+
+/// Lines of a report of one question.
+const LINES_MAX: usize = 12;
+/// Lines of what is not known, and of each kind of work.
+const PARAGRAPH_MAX: usize = 2;
+
+/// A line and how soon it is left out where there are too many: 0 never.
+type Ranked = (usize, Painted);
+
+/// The answer as text, lines ended by `\n`: at most twelve of one question.
+#[must_use]
+pub fn brief(run: &Run, analysis: &Analysis, style: Style) -> Painted {
+    let style = style.at_least();
+    let mut out = Out::new(style);
+    out.line(style.paint(Paint::Bold, &cut(sentences::title(run), style.width)));
+    let run = &*speeds(run);
+    let joint = decision::joint(analysis);
+    let mut lines: Vec<Ranked> = Vec::new();
+    match &joint {
+        Some((sentence, is_sure)) => {
+            put(&mut lines, &out, (0, 0), sentence, *is_sure);
+            for comparison in &analysis.comparisons {
+                lines.extend(of_family(&out, analysis, comparison));
+            }
+            lines.extend(price_of_all(&out, analysis));
+        }
+        None => {
+            for comparison in &analysis.comparisons {
+                lines.extend(of_one(&out, analysis, comparison));
+            }
+        }
+    }
+    for sentence in safety::by_grade(analysis) {
+        put(&mut lines, &out, (1, 2), &sentence, false);
+    }
+    put(&mut lines, &out, (0, 2), &trust(run, analysis), false);
+    lines.extend(commands(analysis, joint.is_some()));
+    let most = match joint {
+        Some(_) => LINES_MAX,
+        None => LINES_MAX * analysis.comparisons.len().max(1),
+    };
+    within(&mut lines, most - 1);
+    lines.into_iter().for_each(|(_, line)| out.line(line));
+    out.text
+}
+
+/// The beginning of a line that is too long.
+fn cut(text: &str, columns: usize) -> String {
+    let text = escape::line(text);
+    if width(&text) <= columns {
+        return text.into_owned();
+    }
+    let mut kept = String::new();
+    for letter in text.chars() {
+        if width(&format!("{kept}{letter}…")) > columns {
+            break;
+        }
+        kept.push(letter);
+    }
+    format!("{}…", kept.trim_end())
+}
+
+/// Leaves out what is least worth, the last of it first.
+fn within(lines: &mut Vec<Ranked>, most: usize) {
+    while lines.len() > most {
+        let last = lines.iter().map(|(rank, _)| *rank).max().filter(|rank| *rank > 0);
+        let Some(place) = lines.iter().rposition(|(rank, _)| Some(*rank) == last) else { return };
+        lines.remove(place);
+    }
+}
+
+/// A paragraph, cut after a few lines where it may be left out.
+fn put(
+    lines: &mut Vec<Ranked>,
+    out: &Out,
+    (rank, indent): (usize, usize),
+    text: &str,
+    is_bold: bool,
+) {
+    let mut broken = out.broken(indent, text);
+    if rank > 0 && broken.len() > PARAGRAPH_MAX {
+        broken.truncate(PARAGRAPH_MAX);
+        if let Some(last) = broken.last_mut() {
+            let kept = cut(last, out.style.width - 1);
+            *last = format!("{}…", kept.trim_end_matches('…'));
+        }
+    }
+    lines.extend(broken.into_iter().map(|line| match is_bold {
+        true => (rank, out.style.paint(Paint::Bold, &line)),
+        false => (rank, Painted::from(&*line)),
+    }));
+}
+
+/// All of one comparison.
+fn of_one(out: &Out, analysis: &Analysis, comparison: &Comparison) -> Vec<Ranked> {
+    let mut lines = Vec::new();
+    let Some(decision) = decision(analysis, comparison) else { return lines };
+    let name = match analysis.comparisons.len() {
+        1 => String::new(),
+        _ => format!("{}: ", table::comparison_title(comparison)),
+    };
+    let lead = format!("{name}{}{}", decision.lead, say!(SENTENCE_END));
+    put(&mut lines, out, (0, 0), &lead, decision.is_sure);
+    for banner in sentences::same_disks(comparison) {
+        put(&mut lines, out, (2, 2), &banner, false);
+    }
+    let score = [decision.score.as_str(), &decision.sure];
+    let score: Vec<&str> = score.into_iter().filter(|part| !part.is_empty()).collect();
+    if !score.is_empty() {
+        put(&mut lines, out, (0, 2), &score.join(&say!(BETWEEN_TIES)), false);
+    }
+    match decision.price.as_str() {
+        "" => put(&mut lines, out, (1, 2), &decision.rest, false),
+        price => put(&mut lines, out, (1, 2), price, false),
+    }
+    for answer in &decision.kinds {
+        let score = [answer.pick.as_str(), &answer.score, &answer.sure];
+        let score: Vec<&str> = score.into_iter().filter(|part| !part.is_empty()).collect();
+        let text = format!("{}: {}", answer.kind, score.join(&say!(BETWEEN_TIES)));
+        put(&mut lines, out, (2, 2), &text, false);
+    }
+    if !decision.open.is_empty() {
+        let open = say!(NOT_KNOWN_TEXT, open = decision.open);
+        put(&mut lines, out, (3, 2), &open, false);
+    }
+    lines
+}
+
+/// One of several that are said together: what of it is sure.
+fn of_family(out: &Out, analysis: &Analysis, comparison: &Comparison) -> Vec<Ranked> {
+    let mut lines = Vec::new();
+    let Some(decision) = decision(analysis, comparison) else { return lines };
+    let is_taken = !decision.score.is_empty() || !decision.sure.is_empty();
+    let said = match is_taken {
+        true => {
+            let parts = [decision.score.as_str(), &decision.sure];
+            let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+            parts.join(&say!(BETWEEN_TIES))
+        }
+        false => decision.rest,
+    };
+    let text = format!("{}: {said}", decision::place(analysis, comparison));
+    put(&mut lines, out, (2, 2), &text, false);
+    lines
+}
+
+/// What it costs that is taken somewhere, once, and what is not known of the last of it.
+fn price_of_all(out: &Out, analysis: &Analysis) -> Vec<Ranked> {
+    let mut lines = Vec::new();
+    let mut said: Vec<String> = Vec::new();
+    let mut open = String::new();
+    for comparison in &analysis.comparisons {
+        let Some(kind) = comparison.results().last() else { continue };
+        if kind.headline.verdict != Verdict::Take {
+            continue;
+        }
+        let Some(decision) = decision(analysis, comparison) else { continue };
+        if !decision.price.is_empty() && !said.contains(&decision.price) {
+            said.push(decision.price);
+        }
+        open = decision.open;
+    }
+    for price in said {
+        put(&mut lines, out, (1, 2), &price, false);
+    }
+    if !open.is_empty() {
+        put(&mut lines, out, (3, 2), &say!(NOT_KNOWN_TEXT, open = open), false);
+    }
+    lines
+}
+
+/// Whose figures these are, of how many trials, and what is to be read first.
+fn trust(run: &Run, analysis: &Analysis) -> String {
+    let mut figures: Vec<String> = Vec::new();
+    for comparison in &analysis.comparisons {
+        let own = table::figures(comparison);
+        if !figures.contains(&own) {
+            figures.push(own);
+        }
+    }
+    let mut parts = vec![figures.join(", "), sentences::trials_of(analysis)];
+    parts.push(sentences::moment(&run.host.started));
+    let warnings = analysis.warnings.len();
+    if warnings > 0 {
+        parts.push(say!(WARNINGS_COUNT, count = numbers::grouped(warnings as u64)));
+    }
+    parts.push(say!(FULL_REPORT));
+    parts.retain(|part| !part.is_empty());
+    parts.join(" · ")
+}
+
+/// What builds it, not wrapped: it is to be copied. Of several that are said together once each.
+fn commands(analysis: &Analysis, is_joint: bool) -> Vec<Ranked> {
+    let mut known: Vec<&str> = Vec::new();
+    let is_taken = |comparison: &&Comparison| {
+        let whole = comparison.results().last();
+        whole.is_some_and(|kind| kind.headline.verdict == Verdict::Take)
+    };
+    let taken = analysis.comparisons.iter().filter(is_taken);
+    for comparison in taken {
+        let start = decision(analysis, comparison).and_then(|decision| decision.start);
+        known.extend(start.map(|start| start.command.as_str()));
+    }
+    if is_joint {
+        known.truncate(1);
+    }
+    let line = |command: &str| format!("    {}", escape::line(command));
+    known.into_iter().map(|command| (4, Painted::from(&*line(command)))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_least_worth_is_left_out_first() {
+        let line = |rank: usize, text: &str| (rank, Painted::from(text));
+        let mut lines = vec![line(0, "a"), line(2, "b"), line(1, "c"), line(2, "d"), line(0, "e")];
+        within(&mut lines, 3);
+        let kept: Vec<String> = lines.iter().map(|(_, line)| line.to_string()).collect();
+        assert_eq!(kept, ["a", "c", "e"]);
+        within(&mut lines, 1);
+        assert_eq!(lines.len(), 2, "what must be said is");
+    }
+}
