@@ -167,10 +167,7 @@ impl<'a> Visits<'a> {
         'a: 'b,
     {
         let Visit { block, position, turns, .. } = *visit;
-        (position..turns.len()).map(move |position| {
-            let cells: &'b [Cell] = self.cells;
-            Visit { block, position, turns, cell: &cells[turns[position].configuration] }
-        })
+        (position..turns.len()).map(move |position| self.at(block, turns, position))
     }
 
     /// Tells that the run begins, or goes on.
