@@ -1,9 +1,12 @@
 //! The life of a piece: its states, and what moves it from one to the next.
 //!
 //! ```text
-//!   Unplanned ─plan─> AwaitsRow ─> AwaitsAdmission ─> Reading ─compute─> AwaitsLog ─> Logging ─> Writing ─> Confirming ─> end
-//!       ^                               │                │                               │          │
-//!       └── a member failed or came, or the plan covered only a part: plan again ────────┴──────────┘
+//!   Unplanned ─plan─> AwaitsRow ─> AwaitsAdmission ─> Reading ─compute─> AwaitsLog ─> Logging
+//!       ^                               │                │                               │
+//!       │     end <─ Confirming <─ Writing <─────────────────────────────────────────────┘
+//!       │                             │ │                │
+//!       └─────────────────────────────┴─┴────────────────┘
+//!             a member failed or came, or the plan covered only a part: plan again
 //! ```
 //!
 //! A state that has nothing to wait for is passed through at once. A waiting piece is moved on by

@@ -7,10 +7,14 @@
 //!                                 └── a member failed: plan again ────┘
 //!
 //!   requests   what the owner asks for: cut into pieces, put together again
-//!   life       the states of a piece, and what moves it on        piece      its data
-//!   gate       what the metadata writer has to agree to           commands   batches and their tags
-//!   members    the members' channels, what they hold back         tag        what a command is for
-//!   streams    sequential writes that wait for the rest of a row  (here)     the channel over all
+//!   life       the states of a piece, and what moves it on
+//!   piece      its data
+//!   gate       what the metadata writer has to agree to
+//!   commands   batches and their tags
+//!   members    the members' channels, what they hold back
+//!   tag        what a command is for
+//!   streams    sequential writes that wait for the rest of a row
+//!   (here)     the channel over all
 //! ```
 //!
 //! `requests`, `gate` and `members` do not know each other; `life` uses all three, and only this
@@ -132,6 +136,7 @@ impl ArrayChannel {
         }
     }
 
+    #[inline]
     fn poll_members(&mut self, done: &mut Vec<Completion>) {
         for slot in 0..self.pieces.members.count() {
             if self.pieces.members.slot(slot).in_flight > 0 {
@@ -285,6 +290,7 @@ impl ArrayChannel {
 }
 
 impl Channel for ArrayChannel {
+    #[inline(always)]
     fn submit(&mut self, request: Request) {
         self.in_flight += 1;
         // A flush does not count as use: sync actions flush too, and the writes before it have been

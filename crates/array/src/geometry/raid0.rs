@@ -149,7 +149,7 @@ impl Raid0 {
     ///
     /// # Panics
     /// When the array has no byte. `offset` must be before the end of the array.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn locate(&self, offset: u64, length: u64) -> Extent {
         let zone = self.zone(offset);

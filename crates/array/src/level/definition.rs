@@ -88,8 +88,9 @@ pub struct LevelTraits {
     /// failed write may spoil what is made from it for others, it must not.
     pub keeps_last_copy: bool,
     /// A read may have a choice among copies. Where a resync is to be done they need not agree:
-    /// there reads take the first that may be read, as [`SyncTask::Repair`](crate::SyncTask::Repair) does, or a block could
-    /// change without a write. [`Level::sync_bytes`] counts the array's own bytes then.
+    /// there reads take the first that may be read, as
+    /// [`SyncTask::Repair`](crate::SyncTask::Repair) does, or a block could change without a
+    /// write. [`Level::sync_bytes`] counts the array's own bytes then.
     pub has_copies: bool,
 }
 

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!            data 0    data 1    data 2    P
-//!   span ┌            |.new.|   |.new.|   |....|      written from the middle of chunk 1 into chunk 2
+//!   span ┌            |.new.|   |.new.|   |....|   written from the middle of chunk 1 into chunk 2
 //!        └  |....|    |.new.|             |....|
 //! ```
 //!
@@ -471,6 +471,19 @@ fn plan_whole(
         plan.sources.push(Some(place));
         plan.read.push(cut.access(member.expect("each unknown has its parity"), cut.span(), place));
     }
+    solve(cut, plan, (p, q), (one, other));
+    Ok(())
+}
+
+/// Makes at most two unknown chunks of a row, whose buffers hold the parities that are used, from
+/// these and the chunks that are known.
+fn solve(
+    cut: &Cut,
+    plan: &mut Plan,
+    (p, q): (Option<usize>, Option<usize>),
+    (one, other): (Option<usize>, Option<usize>),
+) {
+    let length = cut.span_bytes();
     let known = |index: &usize| Some(*index) != one && Some(*index) != other;
     for index in (0..cut.row.data_count()).filter(known) {
         let from = plan.read[index].content;
@@ -510,7 +523,6 @@ fn plan_whole(
         }
         _ => (),
     }
-    Ok(())
 }
 
 /// Compares parity that members hold with that of the data.

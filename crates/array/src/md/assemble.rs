@@ -2,9 +2,9 @@
 //! which are stale or missing, and whether the array may start.
 //!
 //! ```text
-//!   candidates ──> usable? ──> the newest ──> the others against it ──> slots, spares, left out ──> may it start?
-//!                  alone       events         same array and shape?
-//!                                             same age?
+//!   candidates ──> usable? ──> the newest ──> the others against it ──> slots,    ──> may it
+//!                  alone       events         same array and shape?     spares,       start?
+//!                                             same age?                 left out
 //! ```
 //!
 //! The member with the most events knows best. One event less is what a crash between two
@@ -373,102 +373,120 @@ impl<'a> Sorting<'a> {
         let candidate = &self.candidates[index];
         let (own, master) = (&candidate.superblock, self.master());
         let behind = master.events.saturating_sub(own.events);
-        let newest_name = &self.candidates[self.newest].name;
-
-        if own.role() == Role::Spare || own.role() == Role::Faulty && behind <= 1 {
-            if own.role() == Role::Spare {
-                self.spares.push(index);
-            } else {
-                self.leave_out(index, "is marked as faulty (dev_roles)");
+        match own.role() {
+            Role::Spare => return self.spares.push(index),
+            Role::Faulty if behind <= 1 => {
+                return self.leave_out(index, "is marked as faulty (dev_roles)");
             }
+            _ => (),
+        }
+        if self.is_left_behind(index, behind) {
             return;
         }
-        let is_one_behind_clean = behind == 1
-            && master.is_clean()
-            && !own.is_clean()
-            && matches!(own.role(), Role::Active(_));
-        if behind > 1 || is_one_behind_clean {
-            let state = if is_one_behind_clean {
-                format!(", and the array has been called clean since ({newest_name})")
-            } else {
-                String::new()
-            };
-            let events = format!(
-                "its events are {}, those of {newest_name} {}{state}",
-                own.events, master.events
-            );
-            let is_needed = !master.level.is_redundant() || is_one_behind_clean;
-            if !(is_needed && self.takes_doubtful) {
-                self.leave_out(
-                    index,
-                    &format!(
-                        "is stale: {events}; it has to be brought up to date before it counts again"
-                    ),
-                );
-                self.note_stale(index);
-                return;
-            }
-            self.doubts.push(format!(
-                "{}: {events}: what it holds may be older than the rest: look at it with \
-                --read-only first",
-                candidate.name
-            ));
-        }
         if let Some((field, own, master)) = difference(master, own) {
+            let newest_name = &self.candidates[self.newest].name;
             self.conflicts.push(format!(
                 "{}: {field} is {own}, that of {newest_name} {master}",
                 candidate.name
             ));
             return;
         }
-        let role = match own.role() {
-            Role::Active(role) => role,
-            _ => {
-                self.journals.push(index);
-                return;
-            }
+        match own.role() {
+            Role::Active(role) if self.is_taken_as(index, role) => self.seat(index, role),
+            Role::Active(_) => (),
+            _ => self.journals.push(index),
+        }
+    }
+
+    /// Whether a candidate is left out for its events, which are so many fewer than the newest
+    /// one's.
+    fn is_left_behind(&mut self, index: usize, behind: u64) -> bool {
+        let candidate = &self.candidates[index];
+        let (own, master) = (&candidate.superblock, self.master());
+        let newest_name = &self.candidates[self.newest].name;
+        let is_one_behind_clean = behind == 1
+            && master.is_clean()
+            && !own.is_clean()
+            && matches!(own.role(), Role::Active(_));
+        if behind <= 1 && !is_one_behind_clean {
+            return false;
+        }
+        let state = if is_one_behind_clean {
+            format!(", and the array has been called clean since ({newest_name})")
+        } else {
+            String::new()
         };
+        let events = format!(
+            "its events are {}, those of {newest_name} {}{state}",
+            own.events, master.events
+        );
+        let is_needed = !master.level.is_redundant() || is_one_behind_clean;
+        if !(is_needed && self.takes_doubtful) {
+            self.leave_out_stale(index, &events);
+            return true;
+        }
+        self.doubts.push(format!(
+            "{}: {events}: what it holds may be older than the rest: look at it with \
+            --read-only first",
+            candidate.name
+        ));
+        false
+    }
+
+    fn leave_out_stale(&mut self, index: usize, older: &str) {
+        let advice = "it has to be brought up to date before it counts again";
+        self.leave_out(index, &format!("is stale: {older}; {advice}"));
+        self.note_stale(index);
+    }
+
+    /// Whether a candidate is the member with this role, as it says.
+    fn is_taken_as(&mut self, index: usize, role: u16) -> bool {
+        let candidate = &self.candidates[index];
+        let (own, master) = (&candidate.superblock, self.master());
+        let newest_name = &self.candidates[self.newest].name;
         // What the newest member says of this one counts more than what it says of itself.
         let known = master.role_of(own.member_number);
         if known != Role::Active(role) {
-            let number = own.member_number;
+            let (number, is) = (own.member_number, own.role());
             let reason = format!(
-                "calls itself {} (dev_number {number}); {newest_name} has it as {known} (dev_roles)",
-                own.role()
+                "calls itself {is} (dev_number {number}); {newest_name} has it as {known} \
+                (dev_roles)"
             );
             self.leave_out(index, &reason);
             self.note_stale(index);
-            return;
+            return false;
         }
         if own.features.contains(Features::REPLACEMENT) {
             self.leave_out(
                 index,
                 &format!("is a replacement for member {role} that was not finished (feature_map)"),
             );
-            return;
+            return false;
         }
-        if is_old_copy(master, own) {
-            let older = format!(
-                "it was last updated {} s before {newest_name} (utime), though its events do not \
-                say so: it is an old copy",
-                master.updated.seconds.saturating_sub(own.updated.seconds)
-            );
-            if own.level.is_redundant() {
-                self.leave_out(
-                    index,
-                    &format!(
-                        "is stale: {older}; it has to be brought up to date before it counts again"
-                    ),
-                );
-                self.note_stale(index);
-                return;
-            }
-            // Nothing could stand in for it, and its superblock is hardly ever written.
-            self.notes.push(format!(
-                "{}: {older}, and what it holds may be older than the rest",
-                candidate.name
-            ));
+        if !is_old_copy(master, own) {
+            return true;
         }
+        let older = format!(
+            "it was last updated {} s before {newest_name} (utime), though its events do not \
+            say so: it is an old copy",
+            master.updated.seconds.saturating_sub(own.updated.seconds)
+        );
+        if own.level.is_redundant() {
+            self.leave_out_stale(index, &older);
+            return false;
+        }
+        // Nothing could stand in for it, and its superblock is hardly ever written.
+        self.notes.push(format!(
+            "{}: {older}, and what it holds may be older than the rest",
+            candidate.name
+        ));
+        true
+    }
+
+    /// Puts a candidate into its slot, unless another is there.
+    fn seat(&mut self, index: usize, role: u16) {
+        let candidate = &self.candidates[index];
+        let own = &candidate.superblock;
         let used = UsedDevice {
             candidate: index,
             data_offset_sectors: own.data_offset_sectors,
@@ -558,6 +576,20 @@ impl<'a> Sorting<'a> {
     }
 
     fn may_start(&self, layout: Layout, data_sizes: Option<&[u64]>) -> Start {
+        let refused = self.refusals(layout, data_sizes);
+        if !refused.is_empty() {
+            return Start::Refused(refused);
+        }
+        let read_only = self.reasons_to_read_only();
+        if !read_only.is_empty() {
+            return Start::ReadOnly(read_only);
+        }
+        let doubts = self.all_doubts();
+        if doubts.is_empty() { Start::Ready } else { Start::NeedsForce(doubts) }
+    }
+
+    /// Why it cannot be started at all.
+    fn refusals(&self, layout: Layout, data_sizes: Option<&[u64]>) -> Vec<String> {
         let master = self.master();
         let name = &self.candidates[self.newest].name;
         let mut refused = self.conflicts.clone();
@@ -587,10 +619,13 @@ impl<'a> Sorting<'a> {
                 members: say original or alternate"
             ));
         }
-        if !refused.is_empty() {
-            return Start::Refused(refused);
-        }
+        refused
+    }
 
+    /// Why it may only be read.
+    fn reasons_to_read_only(&self) -> Vec<String> {
+        let master = self.master();
+        let name = &self.candidates[self.newest].name;
         let mut read_only = Vec::new();
         if self.candidates[self.newest].version == Version::V0_90 {
             read_only.push(format!(
@@ -638,10 +673,13 @@ impl<'a> Sorting<'a> {
         if master.features.contains(Features::CLUSTERED) {
             read_only.push(format!("{name}: several hosts may share the array (feature_map)"));
         }
-        if !read_only.is_empty() {
-            return Start::ReadOnly(read_only);
-        }
+        read_only
+    }
 
+    /// What may be lost by starting it.
+    fn all_doubts(&self) -> Vec<String> {
+        let master = self.master();
+        let name = &self.candidates[self.newest].name;
         let mut doubts = self.doubts.clone();
         let degraded = self.slots.iter().filter(|slot| slot.present().is_none()).count();
         let closes_write_hole = master.level == Level::Raid5 && master.features.has_ppl();
@@ -657,7 +695,7 @@ impl<'a> Sorting<'a> {
                 master.resync_offset_sectors, master.raid_disks
             ));
         }
-        if doubts.is_empty() { Start::Ready } else { Start::NeedsForce(doubts) }
+        doubts
     }
 
     /// Why the places taken of the first so many are not enough, if so.

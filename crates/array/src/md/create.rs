@@ -330,6 +330,12 @@ impl NewArray {
             old_checksum: None,
             roles: vec![Role::Spare; role_count.min(1920)],
         };
+        self.set_features(&mut superblock);
+        superblock
+    }
+
+    /// What `feature_map` says of all members, and the area that a feature needs.
+    fn set_features(&self, superblock: &mut Superblock) {
         match self.consistency {
             Consistency::Resync => (),
             Consistency::Bitmap { .. } => {
@@ -350,7 +356,6 @@ impl NewArray {
         ) {
             superblock.features = superblock.features.with(Features::RAID0_LAYOUT);
         }
-        superblock
     }
 
     /// What cannot be assembled must not be created: the same rules decide.

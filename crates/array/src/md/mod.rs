@@ -10,7 +10,7 @@
 //!   badblocks    which sectors of a member cannot be read
 //!   ppl          parity of the stripes that were being written
 //!   reshape      where an array has which of two shapes
-//!   assemble     from the superblocks of several members: what is there, what is missing, may it start
+//!   assemble     from several members' superblocks: what is there, what is missing, may it start
 //!   usability    whether an array can be read and written with the members that it has
 //! ```
 //!

@@ -7,8 +7,8 @@
 //!
 //! ```text
 //!   +--------------------+---------------------------+--------------------+------
-//!   | header, 4096 bytes | partial parity, entry by  | next header        |  …     with MULTIPLE_PPLS; else there is one
-//!   |                    | entry                     | generation + 1     |
+//!   | header, 4096 bytes | partial parity, entry by  | next header        |  …
+//!   |                    | entry                     | generation + 1     |  with MULTIPLE_PPLS
 //!   +--------------------+---------------------------+--------------------+------
 //! ```
 

@@ -21,6 +21,38 @@ pub struct Shape {
     pub chunk_sectors: u32,
 }
 
+impl Shape {
+    /// What of it no array can have.
+    fn problem(&self) -> Option<String> {
+        if !self.chunk_sectors.is_power_of_two() || self.chunk_sectors < 8 {
+            return Some(format!("a chunk of {} sectors (new_chunk)", self.chunk_sectors));
+        }
+        match self.layout {
+            Layout::Unknown(code) => Some(format!("a layout of {code:#x} (new_layout)")),
+            Layout::Raid10(layout) => {
+                let problem = layout.problem(self.disks)?;
+                Some(format!("the layout {layout} (new_layout), expected {problem}"))
+            }
+            _ => None,
+        }
+    }
+
+    /// The size of an array of this shape, in sectors, that uses so many of each member; `None`
+    /// where there is no such number.
+    fn array_sectors(&self, used: u64, level: Level) -> Option<u64> {
+        match self.layout {
+            Layout::Raid10(layout) => {
+                let chunk = u64::from(self.chunk_sectors);
+                let chunks = (used / chunk / u64::from(layout.far))
+                    .checked_mul(self.disks as u64)?
+                    / u64::from(layout.near);
+                chunks.checked_mul(chunk)
+            }
+            _ => used.checked_mul(self.disks as u64 - u64::from(level.parity_count())),
+        }
+    }
+}
+
 /// A reshape that was begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reshape {
@@ -95,22 +127,7 @@ impl Superblock {
                     self.delta_disks
                 ));
             }
-            if !chunk_sectors.is_power_of_two() || chunk_sectors < 8 {
-                return Err(format!(
-                    "the reshape has a chunk of {chunk_sectors} sectors (new_chunk)"
-                ));
-            }
-            if let Layout::Unknown(code) = layout {
-                return Err(format!("the reshape has a layout of {code:#x} (new_layout)"));
-            }
-            if let Layout::Raid10(layout) = layout
-                && let Some(problem) = layout.problem(shape.disks)
-            {
-                return Err(format!(
-                    "the reshape has the layout {layout} (new_layout), expected {problem}"
-                ));
-            }
-            Ok(shape)
+            shape.problem().map_or(Ok(shape), |problem| Err(format!("the reshape has {problem}")))
         };
         let new_disks = i64::from(self.raid_disks);
         let old =
@@ -126,16 +143,7 @@ impl Superblock {
         }
         let largest = u64::from(old.chunk_sectors.max(new.chunk_sectors));
         let used = self.size_sectors / largest * largest;
-        let sectors = |shape: &Shape| match shape.layout {
-            Layout::Raid10(layout) => {
-                let chunk = u64::from(shape.chunk_sectors);
-                let chunks = (used / chunk / u64::from(layout.far))
-                    .checked_mul(shape.disks as u64)?
-                    / u64::from(layout.near);
-                chunks.checked_mul(chunk)
-            }
-            _ => used.checked_mul(shape.disks as u64 - u64::from(level.parity_count())),
-        };
+        let sectors = |shape: &Shape| shape.array_sectors(used, level);
         let sizes = sectors(&old).zip(sectors(&new));
         let array_sectors = sizes.map(|(old, new)| old.min(new)).filter(|&sectors| sectors > 0);
         Ok(Reshape {

@@ -425,6 +425,38 @@ pub struct Superblock {
     pub old_checksum: Option<u32>,
 }
 
+/// Takes a problem: the field, where it stands in bytes, what was found and what was expected.
+type Complain<'a> = &'a mut dyn FnMut(&'static str, usize, String, String);
+
+/// What stands first in every superblock of version 1.
+fn check_head(bytes: &[u8]) -> Result<(), Problem> {
+    let magic = u32_at(bytes, 0);
+    if magic != MAGIC {
+        return Err(COMPLAINT.about(
+            "magic",
+            0,
+            format_args!("{magic:#010x}"),
+            format_args!("{MAGIC:#010x}"),
+        ));
+    }
+    let major = u32_at(bytes, 4);
+    if major != 1 {
+        return Err(COMPLAINT.about("major_version", 4, major, 1));
+    }
+    if u32_at(bytes, 12) != 0 {
+        return Err(COMPLAINT.about("pad0", 12, format_args!("{:#x}", u32_at(bytes, 12)), 0));
+    }
+    if let Some(index) = bytes[228..HEADER_BYTES].iter().position(|&byte| byte != 0) {
+        return Err(COMPLAINT.about(
+            "pad3",
+            228 + index,
+            format_args!("{:#x}", bytes[228 + index]),
+            0,
+        ));
+    }
+    Ok(())
+}
+
 impl Superblock {
     /// All of `resync_offset_sectors` when the members agree.
     pub const IN_SYNC: u64 = u64::MAX;
@@ -463,30 +495,7 @@ impl Superblock {
     /// [`Superblock::checksum_verdict`].
     pub fn decode(bytes: &[u8]) -> Result<Superblock, Problem> {
         COMPLAINT.needs_length(bytes, HEADER_BYTES)?;
-        let magic = u32_at(bytes, 0);
-        if magic != MAGIC {
-            return Err(COMPLAINT.about(
-                "magic",
-                0,
-                format_args!("{magic:#010x}"),
-                format_args!("{MAGIC:#010x}"),
-            ));
-        }
-        let major = u32_at(bytes, 4);
-        if major != 1 {
-            return Err(COMPLAINT.about("major_version", 4, major, 1));
-        }
-        if u32_at(bytes, 12) != 0 {
-            return Err(COMPLAINT.about("pad0", 12, format_args!("{:#x}", u32_at(bytes, 12)), 0));
-        }
-        if let Some(index) = bytes[228..HEADER_BYTES].iter().position(|&byte| byte != 0) {
-            return Err(COMPLAINT.about(
-                "pad3",
-                228 + index,
-                format_args!("{:#x}", bytes[228 + index]),
-                0,
-            ));
-        }
+        check_head(bytes)?;
         let role_count = u32_at(bytes, 220);
         if role_count as usize > MAX_ROLES {
             return Err(COMPLAINT.about(
@@ -624,6 +633,17 @@ impl Superblock {
         let mut complain = |field, offset, found: String, expected: String| {
             problems.push(COMPLAINT.about(field, offset, found, expected));
         };
+        self.check_origin(version, member_sectors, &mut complain);
+        self.check_members(&mut complain);
+        self.check_shape(&mut complain);
+        self.check_sizes(member_sectors, &mut complain);
+        // At least the bitmap's own superblock.
+        self.check_areas(member_sectors, 1, &mut complain);
+        problems
+    }
+
+    /// Whether it is whole, and lies where it says.
+    fn check_origin(&self, version: Version, member_sectors: u64, complain: Complain<'_>) {
         if let ChecksumVerdict::Wrong { found, expected } = self.checksum_verdict() {
             complain("sb_csum", 216, format!("{found:#010x}"), format!("{expected:#010x}"));
         }
@@ -646,6 +666,10 @@ impl Superblock {
             }
             Some(_) => (),
         }
+    }
+
+    /// The numbers of members, of events and of roles.
+    fn check_members(&self, complain: Complain<'_>) {
         let disks = self.raid_disks;
         if disks == 0 || disks as usize > MAX_ROLES {
             complain("raid_disks", 92, disks.to_string(), format!("1 to {MAX_ROLES}"));
@@ -696,6 +720,10 @@ impl Superblock {
             }
             _ => (),
         }
+    }
+
+    /// Chunk and layout.
+    fn check_shape(&self, complain: Complain<'_>) {
         if self.level.has_chunks() {
             let chunk = self.chunk_sectors;
             // Level 0 takes any whole number of pages, the others calculate with shifts.
@@ -717,10 +745,14 @@ impl Superblock {
             complain("layout", 76, format!("{raw:#x}"), format!("a layout of {}", self.level));
         }
         if let Layout::Raid10(layout) = self.layout()
-            && let Some(problem) = layout.problem(disks as usize)
+            && let Some(problem) = layout.problem(self.raid_disks as usize)
         {
             complain("layout", 76, layout.to_string(), problem);
         }
+    }
+
+    /// What it says of the member's data fits on the member.
+    fn check_sizes(&self, member_sectors: u64, complain: Complain<'_>) {
         if self
             .data_offset_sectors
             .checked_add(self.data_size_sectors)
@@ -758,9 +790,6 @@ impl Superblock {
                 complain("size", 80, self.size_sectors.to_string(), format!("at least {least}"));
             }
         }
-        // At least the bitmap's own superblock.
-        self.check_areas(member_sectors, 1, &mut complain);
-        problems
     }
 
     /// What is wrong with the places of bad-block log, partial parity log and bitmap, if that takes
@@ -773,12 +802,7 @@ impl Superblock {
         problems.into_iter().next()
     }
 
-    fn check_areas(
-        &self,
-        member_sectors: u64,
-        bitmap_sectors: u64,
-        complain: &mut impl FnMut(&'static str, usize, String, String),
-    ) {
+    fn check_areas(&self, member_sectors: u64, bitmap_sectors: u64, complain: Complain<'_>) {
         // Where nothing can stand in for a bad block the log is never written to. So md has linear
         // grow by a member whose log lies in its data.
         let has_log = self.bad_block_size_sectors > 0
@@ -825,7 +849,7 @@ impl Superblock {
         at: usize,
         offset: i32,
         length: u64,
-        complain: &mut impl FnMut(&'static str, usize, String, String),
+        complain: Complain<'_>,
     ) {
         let start = self.super_offset_sectors.checked_add_signed(i64::from(offset));
         let end =

@@ -104,87 +104,106 @@ pub(super) fn decode(bytes: &[u8], member_sectors: u64) -> Result<Superblock, Pr
         COMPLAINT.about("member", 0, format_args!("{member_sectors} sectors"), "at least 128")
     })?;
 
-    let level = Level::from_raw(words.at(7) as i32);
-    let mut set_uuid = [0; 16];
-    for (group, word) in set_uuid.chunks_exact_mut(4).zip([5, 13, 14, 15]) {
-        group.copy_from_slice(&words.at(word).to_be_bytes());
+    Ok(words.superblock(data_sectors, minor == 91))
+}
+
+impl Words<'_> {
+    fn set_uuid(&self) -> [u8; 16] {
+        let mut set_uuid = [0; 16];
+        for (group, word) in set_uuid.chunks_exact_mut(4).zip([5, 13, 14, 15]) {
+            group.copy_from_slice(&self.at(word).to_be_bytes());
+        }
+        set_uuid
     }
-    let own_number = words.at(THIS_DESCRIPTOR);
-    // It has no name; the number of its device under md is what people know it by.
-    let mut set_name = [0; 32];
-    let name = format!("md{}", words.at(11));
-    set_name[..name.len()].copy_from_slice(name.as_bytes());
-    let mut device_uuid = set_uuid;
-    device_uuid[12..].copy_from_slice(&own_number.to_be_bytes());
-    let mut roles: Vec<Role> = (0..DESCRIPTORS)
-        .map(|number| words.role(FIRST_DESCRIPTOR + number * DESCRIPTOR_WORDS))
-        .collect();
-    // A number that no member has is a descriptor of zeroes, which would be a place.
-    for (number, role) in roles.iter_mut().enumerate() {
-        if words.at(FIRST_DESCRIPTOR + number * DESCRIPTOR_WORDS) as usize != number {
-            *role = Role::Spare;
+
+    /// It has no name; the number of its device under md is what people know it by.
+    fn set_name(&self) -> [u8; 32] {
+        let mut set_name = [0; 32];
+        let name = format!("md{}", self.at(11));
+        set_name[..name.len()].copy_from_slice(name.as_bytes());
+        set_name
+    }
+
+    /// By the members' numbers.
+    fn roles(&self) -> Vec<Role> {
+        let role = |number: usize| {
+            let descriptor = FIRST_DESCRIPTOR + number * DESCRIPTOR_WORDS;
+            // A number that no member has is a descriptor of zeroes, which would be a place.
+            let is_its = self.at(descriptor) as usize == number;
+            if is_its { self.role(descriptor) } else { Role::Spare }
+        };
+        (0..DESCRIPTORS).map(role).collect()
+    }
+
+    /// The events, and those that were noted with the position of a resync.
+    fn events(&self) -> (u64, u64) {
+        let (high, low) = if self.is_big_endian { (39, 40) } else { (40, 39) };
+        let joined =
+            |high: usize, low: usize| u64::from(self.at(high)) << 32 | u64::from(self.at(low));
+        (joined(high, low), joined(high + 2, low + 2))
+    }
+
+    /// As version 1 has it, on a member whose data end where the superblock begins.
+    fn superblock(&self, data_sectors: u64, reshapes: bool) -> Superblock {
+        let level = Level::from_raw(self.at(7) as i32);
+        let own_number = self.at(THIS_DESCRIPTOR);
+        let mut device_uuid = self.set_uuid();
+        device_uuid[12..].copy_from_slice(&own_number.to_be_bytes());
+        let (events, checked_events) = self.events();
+        let state = self.at(33);
+        let resync_offset_sectors = match state & CLEAN != 0 {
+            true => Superblock::IN_SYNC,
+            // Where a resync had got to counts only if nothing has happened since it was written.
+            false if events == checked_events => self.at(43).into(),
+            false => 0,
+        };
+        let mut features = Features::default();
+        if state & BITMAP != 0 {
+            features = features.with(Features::BITMAP);
+        }
+        if reshapes {
+            features = features.with(Features::RESHAPE_ACTIVE);
+        }
+        let in_reshape = |word: usize| if reshapes { self.at(word) } else { 0 };
+        let has_size = !matches!(level, Level::Linear | Level::Raid0);
+        let has_chunk = level != Level::Raid1;
+        let (checksum, sum) = (self.at(38), self.sum());
+        let is_write_mostly = self.at(THIS_DESCRIPTOR + 4) & WRITE_MOSTLY != 0;
+        Superblock {
+            features,
+            set_uuid: self.set_uuid(),
+            set_name: self.set_name(),
+            created: TimeStamp { seconds: self.at(6).into(), microseconds: 0 },
+            level,
+            layout_code: self.at(64),
+            size_sectors: if has_size { 2 * u64::from(self.at(8)) } else { 0 },
+            chunk_sectors: if has_chunk { self.at(65) / 512 } else { 0 },
+            raid_disks: self.at(10),
+            bitmap_offset_sectors: if state & BITMAP != 0 { BITMAP_OFFSET_SECTORS } else { 0 },
+            new_level: Level::from_raw(in_reshape(46) as i32),
+            reshape_position_sectors: if reshapes { self.long_at(44) } else { 0 },
+            delta_disks: in_reshape(47) as i32,
+            new_layout_code: in_reshape(48),
+            new_chunk_sectors: in_reshape(49) / 512,
+            new_offset_sectors: 0,
+            data_offset_sectors: 0,
+            data_size_sectors: data_sectors,
+            super_offset_sectors: data_sectors,
+            recovery_offset_sectors: 0,
+            member_number: own_number,
+            corrected_reads: 0,
+            device_uuid,
+            device_flags: if is_write_mostly { Superblock::WRITE_MOSTLY } else { 0 },
+            bad_block_shift: 0,
+            bad_block_size_sectors: 0,
+            bad_block_offset_sectors: 0,
+            updated: TimeStamp { seconds: self.at(32).into(), microseconds: 0 },
+            events,
+            resync_offset_sectors,
+            checksum,
+            logical_block_bytes: 0,
+            roles: self.roles(),
+            old_checksum: Some(if folded(sum) == folded(checksum) { checksum } else { sum }),
         }
     }
-    let event_words = if words.is_big_endian { (39, 40) } else { (40, 39) };
-    let events = u64::from(words.at(event_words.0)) << 32 | u64::from(words.at(event_words.1));
-    let checked_events =
-        u64::from(words.at(event_words.0 + 2)) << 32 | u64::from(words.at(event_words.1 + 2));
-    let state = words.at(33);
-    let resync_offset_sectors = match state & CLEAN != 0 {
-        true => Superblock::IN_SYNC,
-        // Where a resync had got to counts only if nothing has happened since it was written.
-        false if events == checked_events => words.at(43).into(),
-        false => 0,
-    };
-    let reshapes = minor == 91;
-    let mut features = Features::default();
-    if state & BITMAP != 0 {
-        features = features.with(Features::BITMAP);
-    }
-    let delta_disks = if reshapes { words.at(47) as i32 } else { 0 };
-    if reshapes {
-        features = features.with(Features::RESHAPE_ACTIVE);
-    }
-    let in_reshape = |word: usize| if reshapes { words.at(word) } else { 0 };
-    let has_size = !matches!(level, Level::Linear | Level::Raid0);
-    let has_chunk = level != Level::Raid1;
-    let checksum = words.at(38);
-    let is_write_mostly = words.at(THIS_DESCRIPTOR + 4) & WRITE_MOSTLY != 0;
-    let sum = words.sum();
-    Ok(Superblock {
-        features,
-        set_uuid,
-        set_name,
-        created: TimeStamp { seconds: words.at(6).into(), microseconds: 0 },
-        level,
-        layout_code: words.at(64),
-        size_sectors: if has_size { 2 * u64::from(words.at(8)) } else { 0 },
-        chunk_sectors: if has_chunk { words.at(65) / 512 } else { 0 },
-        raid_disks: words.at(10),
-        bitmap_offset_sectors: if state & BITMAP != 0 { BITMAP_OFFSET_SECTORS } else { 0 },
-        new_level: Level::from_raw(in_reshape(46) as i32),
-        reshape_position_sectors: if reshapes { words.long_at(44) } else { 0 },
-        delta_disks,
-        new_layout_code: in_reshape(48),
-        new_chunk_sectors: in_reshape(49) / 512,
-        new_offset_sectors: 0,
-        data_offset_sectors: 0,
-        data_size_sectors: data_sectors,
-        super_offset_sectors: data_sectors,
-        recovery_offset_sectors: 0,
-        member_number: own_number,
-        corrected_reads: 0,
-        device_uuid,
-        device_flags: if is_write_mostly { Superblock::WRITE_MOSTLY } else { 0 },
-        bad_block_shift: 0,
-        bad_block_size_sectors: 0,
-        bad_block_offset_sectors: 0,
-        updated: TimeStamp { seconds: words.at(32).into(), microseconds: 0 },
-        events,
-        resync_offset_sectors,
-        checksum,
-        logical_block_bytes: 0,
-        roles,
-        old_checksum: Some(if folded(sum) == folded(checksum) { checksum } else { sum }),
-    })
 }

@@ -6,7 +6,8 @@
 //! plan itself, in one more scratch buffer:
 //!
 //! ```text
-//!   scratch   | header, 4096 bytes | band 0: P ^ new data | band 1 | …        written to the log of the row's parity member
+//!   scratch   | header, 4096 bytes | band 0: P ^ new data | band 1 | …
+//!             written to the log of the row's parity member
 //! ```
 //!
 //! After a crash `partial parity ^ what is found of the written chunks` is true parity again,

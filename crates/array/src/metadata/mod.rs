@@ -1,14 +1,18 @@
 //! md's metadata of a running array: what superblocks and bitmap have to say, and when.
 //!
 //! ```text
-//!   a write ──> may it go out? ──────────────────────────────> row is read, computed, written ──> may it be answered?
-//!               dirty, bits set, failures written down                                            failures written down
-//!                   | no                                                                              | no
-//!                   └──> the channel writes an update: MetadataUpdate ──> MetadataChannels ──> members <┘
+//!   a write ──> may it go out? ────────> row is read, ────────────> may it be answered?
+//!               dirty, bits set,         computed, written          failures written down
+//!               failures written down                                  | no
+//!                   | no                                               |
+//!                   └──> the channel writes an update: <───────────────┘
+//!                        State::order ─> Draft ─> MetadataUpdate ─> MetadataChannels ─> members
 //!                        other pieces wait until it has ended, and ask again
 //! ```
 //!
-//! `Health` has the members' states; this module writes them down. Four promises are kept:
+//! `Health` has the members' states; this module writes them down. It sees the array as a plain
+//! value ([`ArrayState`]), and what an update writes is drafted from plain values alone
+//! ([`crate::record`]). Four promises are kept:
 //!
 //! * before the first write after a rest, every member's superblock says durably that the array is
 //!   dirty;

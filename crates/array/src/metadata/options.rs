@@ -8,7 +8,8 @@ use crate::md::TimeStamp;
 pub struct StartOptions {
     /// Nothing is ever written to the members.
     pub read_only: bool,
-    /// Also where something may be lost by it: see [`Start::NeedsForce`](crate::md::Start::NeedsForce).
+    /// Also where something may be lost by it: see
+    /// [`Start::NeedsForce`](crate::md::Start::NeedsForce).
     pub force: bool,
     /// What time it is, for the superblocks; `None` leaves the time that they have.
     pub time: fn() -> Option<TimeStamp>,

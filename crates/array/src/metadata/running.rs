@@ -399,14 +399,11 @@ impl Running {
         device_uuid: [u8; 16],
     ) -> Result<(&Arc<Shared>, Spare), Error> {
         let name = device.describe().to_string();
-        let refuse =
-            |reason: &str| Err(Error::new(ErrorKind::Invalid, format!("{name}: {reason}")));
+        let refusal = |reason: &str| Error::new(ErrorKind::Invalid, format!("{name}: {reason}"));
         let Some(with_metadata) = &self.with_metadata else {
-            return refuse("the array takes no members: it keeps no metadata");
+            return Err(refusal("the array takes no members: it keeps no metadata"));
         };
         let device = Emulated::over(Arc::clone(device));
-        let block = u64::from(device.info().block_bytes);
-        let sectors = device.info().size_bytes / SECTOR_BYTES;
         let metadata = with_metadata.metadata();
         let serving = before.and_then(|before| metadata.slot_of(&before.device_uuid));
         if let Some(slot) = serving.filter(|&slot| {
@@ -415,50 +412,20 @@ impl Running {
                 MemberState::Missing | MemberState::Faulty
             )
         }) {
-            return refuse(&format!(
-                "it is member {slot}, which is in service, or a copy of it (device_uuid)"
-            ));
+            let reason =
+                format!("it is member {slot}, which is in service, or a copy of it (device_uuid)");
+            return Err(refusal(&reason));
         }
         let template = metadata.template();
-        let data_offset =
-            before.map_or(template.data_offset_sectors, |before| before.data_offset_sectors);
-        let Some((super_offset, data_size)) = places_on(&template, sectors, data_offset) else {
-            return refuse(&format!(
-                "{sectors} sectors; a member of this array needs {}",
-                data_offset + template.size_sectors
-            ));
-        };
-        let superblock_at = super_offset * SECTOR_BYTES;
-        if block > 4096
-            || !superblock_at.is_multiple_of(block)
-            || !(data_offset * SECTOR_BYTES).is_multiple_of(block)
-        {
-            return refuse("its blocks are larger than those that the array's data are aligned to");
-        }
-        let fits =
-            NewDevice { device: Arc::clone(&device), data_offset: data_offset * SECTOR_BYTES };
-        self.control.check_fits(&fits)?;
-        let mut fresh = Superblock {
-            device_uuid: before.map_or(device_uuid, |before| before.device_uuid),
-            data_offset_sectors: data_offset,
-            data_size_sectors: data_size,
-            super_offset_sectors: super_offset,
-            features: template.features.without(Features::BAD_BLOCKS),
-            corrected_reads: 0,
-            // What was asked for this very device holds when it is back.
-            device_flags: before.map_or(0, |before| before.device_flags),
-            ..template
-        };
-        let bitmap_sectors = metadata
-            .state()
-            .record
-            .write_intent
-            .as_ref()
-            .map_or(1, WriteIntentBitmap::bitmap_sectors);
-        if let Some(problem) = fresh.area_problem(sectors, bitmap_sectors) {
-            return refuse(&format!(
-                "its data cannot begin where they began when it was a member: {problem}"
-            ));
+        let mut fresh = fresh_superblock(&*device, before, device_uuid, template)
+            .map_err(|reason| refusal(&reason))?;
+        let data_offset = fresh.data_offset_sectors * SECTOR_BYTES;
+        self.control.check_fits(&NewDevice { device: Arc::clone(&device), data_offset })?;
+        let sectors = device.info().size_bytes / SECTOR_BYTES;
+        if let Some(problem) = fresh.area_problem(sectors, metadata.bitmap_sectors()) {
+            let reason =
+                format!("its data cannot begin where they began when it was a member: {problem}");
+            return Err(refusal(&reason));
         }
         fresh.member_number = metadata.free_number(before);
         let record =
@@ -482,6 +449,45 @@ fn take_spare(metadata: &Metadata, Spare { device, record }: Spare) -> NewDevice
     state.devices.push(device);
     state.record.devices.push(record);
     new_device
+}
+
+/// The superblock of a device that becomes a spare, as `template` has it for all members but for
+/// its number, or why it cannot be one.
+fn fresh_superblock(
+    device: &dyn Device,
+    before: Option<&Superblock>,
+    device_uuid: [u8; 16],
+    template: Superblock,
+) -> Result<Superblock, String> {
+    let block = u64::from(device.info().block_bytes);
+    let sectors = device.info().size_bytes / SECTOR_BYTES;
+    let data_offset =
+        before.map_or(template.data_offset_sectors, |before| before.data_offset_sectors);
+    let (super_offset, data_size) =
+        places_on(&template, sectors, data_offset).ok_or_else(|| {
+            format!(
+                "{sectors} sectors; a member of this array needs {}",
+                data_offset + template.size_sectors
+            )
+        })?;
+    if block > 4096
+        || !(super_offset * SECTOR_BYTES).is_multiple_of(block)
+        || !(data_offset * SECTOR_BYTES).is_multiple_of(block)
+    {
+        let text = "its blocks are larger than those that the array's data are aligned to";
+        return Err(text.to_owned());
+    }
+    Ok(Superblock {
+        device_uuid: before.map_or(device_uuid, |before| before.device_uuid),
+        data_offset_sectors: data_offset,
+        data_size_sectors: data_size,
+        super_offset_sectors: super_offset,
+        features: template.features.without(Features::BAD_BLOCKS),
+        corrected_reads: 0,
+        // What was asked for this very device holds when it is back.
+        device_flags: before.map_or(0, |before| before.device_flags),
+        ..template
+    })
 }
 
 /// Where the superblock of a new member lies whose data begin at `data_offset`, and how much data
@@ -542,6 +548,12 @@ impl Metadata {
         let state = self.state();
         let devices = &state.record.devices;
         devices.iter().find(|device| !device.is_out).unwrap_or(&devices[0]).superblock.clone()
+    }
+
+    /// What the bitmap takes on each member, in sectors; 1 where there is none.
+    fn bitmap_sectors(&self) -> u64 {
+        let record = &self.state().record;
+        record.write_intent.as_ref().map_or(1, WriteIntentBitmap::bitmap_sectors)
     }
 
     /// The slot of the device with this UUID, if it has one or had it last.

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   whole devices ──> examine ──> md::assemble ──> start ──> Running
-//!                                                   superblocks once more, bitmap, bad blocks; PPL replayed
+//!                                                   superblocks once more, bitmap,
+//!                                                   bad blocks; PPL replayed
 //! ```
 //!
 //! A start for reading only writes nothing at all, and so needs force where parity would have to be

@@ -155,8 +155,8 @@ fn lost_of(
             Ok((Ranges::none(), Some(damage)))
         }
         Err(error) => {
-            let advice = "what it named would read as data: --read-only reads the array without it, \
-                --force goes on without it";
+            let advice = "what it named would read as data: --read-only reads the array without \
+                it, --force goes on without it";
             Err(refused(format!("{name}: the bad-block log: {error}; {advice}")))
         }
     }

@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! P = D_0 ^ D_1 ^ … ^ D_(n-1)
-//! Q = g^0 D_0 ^ g^1 D_1 ^ … ^ g^(n-1) D_(n-1)       over GF(2^8), g = 2, polynomial x^8+x^4+x^3+x^2+1 (0x11d)
+//! Q = g^0 D_0 ^ g^1 D_1 ^ … ^ g^(n-1) D_(n-1)
+//! over GF(2^8), g = 2, polynomial x^8+x^4+x^3+x^2+1 (0x11d)
 //! ```
 //!
 //! (H. P. Anvin, "The mathematics of RAID-6".) Data blocks are numbered in the order in which Q

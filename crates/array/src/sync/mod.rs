@@ -2,9 +2,11 @@
 //! that are added, removed and replaced.
 //!
 //! ```text
-//!   SyncScheduler  what is due next: a spare for a faulty member, a rebuild, a resync, a scrub that was asked for
+//!   SyncScheduler  what is due next: a spare for a faulty member, a rebuild, a resync, a scrub
+//!     |            that was asked for
 //!     |
-//!   SyncRunner     one action at a time, a window of ranges in flight, paced; progress and checkpoints
+//!   SyncRunner     one action at a time, a window of ranges in flight, paced; progress and
+//!     |            checkpoints
 //!     |              Level::plan_sync: pure plans
 //!   the same executor as the host's requests, on a channel of its own, under the same row locks
 //!

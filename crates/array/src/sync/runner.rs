@@ -1,8 +1,8 @@
 //! One sync action at a time, done in ranges, a few of them in flight.
 //!
 //! ```text
-//!   todo ──issue──> in flight ──done──> finished ──flush──> noted in the array's health: a checkpoint
-//!    ^                  |
+//!   todo ──issue──> in flight ──done──> finished ──flush──> noted in the array's health:
+//!    ^                  |                                   a checkpoint
 //!    └── two halves ────┘ failed; one block that fails is lost, and named
 //! ```
 
@@ -139,6 +139,15 @@ pub enum Ending {
     Cancelled,
     /// It cannot go on.
     Failed(Error),
+}
+
+/// What there is to do of an action.
+struct Extent {
+    /// The member that is rebuilt or replaced.
+    target: Option<Arc<Member>>,
+    todo: Ranges,
+    /// With what an earlier run has done.
+    total_bytes: u64,
 }
 
 struct Job {
@@ -285,56 +294,9 @@ impl SyncRunner {
         if let Some(job) = &self.job {
             return Err(Error::new(ErrorKind::Busy, format!("a {} is under way", job.action)));
         }
-        let refuse =
-            |reason: &str| Err(Error::new(ErrorKind::Invalid, format!("{action}: {reason}")));
-        if !self.shared.traits.is_redundant {
-            return refuse("the array has no redundancy");
-        }
-        let health = &self.shared.health;
-        let members = health.snapshot().members;
-        let (target, todo, total_bytes) = match &action {
-            SyncAction::Rebuild { member } | SyncAction::Replace { member }
-                if *member >= members.len() =>
-            {
-                return refuse("there is no such member");
-            }
-            SyncAction::Rebuild { member } => {
-                let target = health
-                    .member_in(*member)
-                    .filter(|_| matches!(members[*member], MemberState::Recovering { .. }));
-                let Some(target) = target else { return refuse("it lacks nothing") };
-                if !health.is_settled(*member) {
-                    return refuse("what it lacks is being found out");
-                }
-                (Some(target), health.unrecovered(*member), self.shared.level.member_bytes())
-            }
-            SyncAction::Replace { member } => {
-                let target = health.member_in(*member).filter(|target| target.replacing.is_some());
-                let Some(target) = target else { return refuse("it has no replacement") };
-                (
-                    Some(target),
-                    Ranges::one(0..self.shared.level.member_bytes()),
-                    self.shared.level.member_bytes(),
-                )
-            }
-            SyncAction::Resync => (None, health.resync_ranges(), self.shared.level.sync_bytes()),
-            SyncAction::Check(range) | SyncAction::Repair(range) => {
-                let all = 0..self.shared.level.sync_bytes();
-                let range = range.clone().unwrap_or_else(|| all.clone());
-                let block = u64::from(self.shared.info.block_bytes);
-                if range.is_empty()
-                    || range.end > all.end
-                    || !(range.start | range.end).is_multiple_of(block)
-                {
-                    return refuse(&format!(
-                        "the range has to be whole blocks of {block} bytes within 0 to {}",
-                        all.end
-                    ));
-                }
-                let bytes = range.end - range.start;
-                (None, Ranges::one(range), bytes)
-            }
-        };
+        let Extent { target, todo, total_bytes } = self
+            .extent_of(&action)
+            .map_err(|reason| Error::new(ErrorKind::Invalid, format!("{action}: {reason}")))?;
         let now = self.now();
         self.go_on_from(now);
         // What was asked for before the job says nothing of now.
@@ -357,6 +319,56 @@ impl SyncRunner {
             end: None,
         });
         Ok(())
+    }
+
+    /// What there is to do of an action, or why there is nothing.
+    fn extent_of(&self, action: &SyncAction) -> Result<Extent, String> {
+        let Shared { health, level, info, traits, .. } = &*self.shared;
+        if !traits.is_redundant {
+            return Err("the array has no redundancy".to_owned());
+        }
+        let members = health.snapshot().members;
+        let all_of = |target, todo: Ranges, total_bytes| Extent { target, todo, total_bytes };
+        Ok(match action {
+            SyncAction::Rebuild { member } | SyncAction::Replace { member }
+                if *member >= members.len() =>
+            {
+                return Err("there is no such member".to_owned());
+            }
+            SyncAction::Rebuild { member } => {
+                let target = health
+                    .member_in(*member)
+                    .filter(|_| matches!(members[*member], MemberState::Recovering { .. }))
+                    .ok_or("it lacks nothing")?;
+                if !health.is_settled(*member) {
+                    return Err("what it lacks is being found out".to_owned());
+                }
+                all_of(Some(target), health.unrecovered(*member), level.member_bytes())
+            }
+            SyncAction::Replace { member } => {
+                let target = health.member_in(*member).filter(|target| target.replacing.is_some());
+                let target = target.ok_or("it has no replacement")?;
+                let bytes = level.member_bytes();
+                all_of(Some(target), Ranges::one(0..bytes), bytes)
+            }
+            SyncAction::Resync => all_of(None, health.resync_ranges(), level.sync_bytes()),
+            SyncAction::Check(range) | SyncAction::Repair(range) => {
+                let all = 0..level.sync_bytes();
+                let range = range.clone().unwrap_or_else(|| all.clone());
+                let block = u64::from(info.block_bytes);
+                if range.is_empty()
+                    || range.end > all.end
+                    || !(range.start | range.end).is_multiple_of(block)
+                {
+                    return Err(format!(
+                        "the range has to be whole blocks of {block} bytes within 0 to {}",
+                        all.end
+                    ));
+                }
+                let bytes = range.end - range.start;
+                all_of(None, Ranges::one(range), bytes)
+            }
+        })
     }
 
     /// Issues nothing more for the time being.
