@@ -10,7 +10,7 @@
 //!   execute   runs any plan; a member's failure means planning again
 //!   member    a member, its states, and sets of members: everybody's ground
 //!   shared    the array that all channels and all that acts on it share
-//!   health    who is in which slot, and in which state
+//!   health    which member is in which slot, and its state
 //!   fence     when it is sure that no server of another host has the members: pure
 //!   record    what superblocks, bitmap and logs say, and are to say next: pure
 //!   metadata  md's superblocks, bitmap and log of a running array

@@ -392,7 +392,7 @@ impl<'a> Sorting<'a> {
             return;
         }
         match own.role() {
-            Role::Active(role) if self.is_taken_as(index, role) => self.seat(index, role),
+            Role::Active(role) if self.is_taken_as(index, role) => self.take_slot(index, role),
             Role::Active(_) => (),
             _ => self.journals.push(index),
         }
@@ -484,7 +484,7 @@ impl<'a> Sorting<'a> {
     }
 
     /// Puts a candidate into its slot, unless another is there.
-    fn seat(&mut self, index: usize, role: u16) {
+    fn take_slot(&mut self, index: usize, role: u16) {
         let candidate = &self.candidates[index];
         let own = &candidate.superblock;
         let used = UsedDevice {

@@ -1,5 +1,5 @@
 //! What all channels of an array share of its metadata: what is recorded, which update is under
-//! way, and who waits for it.
+//! way, and which pieces wait for it.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
