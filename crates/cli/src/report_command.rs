@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use lab::originals;
 use results::Run;
-use results::analysis::{Analysis, analyse};
+use results::analysis::{Analysis, Comparison, Verdict, analyse};
 
 use crate::failure::Failure;
 use crate::language::{Lang, language};
@@ -219,7 +219,8 @@ pub(crate) fn has_result(run: &Run, analysis: &Analysis) -> Result<(), Failure> 
     Err(Failure::invalid_results("no answer to what was asked (the report says why)"))
 }
 
-/// The report as text for the terminal: all of it, or the answer in a few lines.
+/// The report as text for the terminal: all of it, or the answer in a few lines. Where nothing is
+/// compared, the figures are what was asked for.
 pub(crate) fn terminal(
     output: &Output,
     run: &Run,
@@ -227,7 +228,10 @@ pub(crate) fn terminal(
     is_full: bool,
 ) -> Result<(), Failure> {
     let style = report::Style { color: output.color(), width: output.width() };
-    output.painted(match is_full {
+    let mut results = analysis.comparisons.iter().flat_map(Comparison::results).peekable();
+    let only_figures = results.peek().is_some()
+        && results.all(|result| result.headline.verdict == Verdict::Figures);
+    output.painted(match is_full || only_figures {
         true => report::text(run, analysis, style),
         false => report::brief(run, analysis, style),
     })

@@ -216,6 +216,12 @@ static RULES: &[Rule] = &[
     },
     Rule {
         verbs: &["report"],
+        options: Options::Named(&["full"]),
+        mean: |given| !given.has("json") && !REPORTS.iter().any(|file| given.has(file)),
+        why: "it is for what the terminal shows: files and JSON have all of it",
+    },
+    Rule {
+        verbs: &["report"],
         options: Options::Named(&["lang"]),
         mean: |given| {
             let any = |files: &[&str]| files.iter().any(|file| given.has(file));

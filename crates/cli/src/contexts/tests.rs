@@ -139,7 +139,7 @@ const CONTEXTS: &[(&str, &str, Mean)] = &[
     ("merge", "a b --output c", All),
     ("report", "RUN", All),
     ("report", "RUN --json", Only(&[])),
-    ("report", "RUN --csv -", All),
+    ("report", "RUN --csv -", AllBut(&[&["full"]])),
     ("compare", "a b", All),
     ("history", "dir", All),
     ("history", "dir --json", AllBut(&[&["svg"]])),

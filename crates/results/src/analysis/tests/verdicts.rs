@@ -54,6 +54,7 @@ fn a_models_error_may_be_all_that_is_in_the_way() {
     let mut run = made(3, 6, 0.001, [1.0, 1.0, 0.99, 1.005]);
     for configuration in &mut run.plan.configurations {
         configuration.clock = Clock::Virtual;
+        configuration.modelled = true;
         configuration.model_error = Some(0.2);
     }
     run.trials.iter_mut().for_each(|trial| trial.clock = Clock::Virtual);
@@ -226,7 +227,10 @@ fn comparisons_of_one_question_say_one_thing_together() {
         let mut run = run(8, |c, w, _| {
             1e6 * ratios[c / 4][c % 4] * (w + 1) as f64 * (0.003 * random.normal()).exp()
         });
-        run.plan.configurations.iter_mut().for_each(|one| one.clock = Clock::Wall);
+        for configuration in &mut run.plan.configurations {
+            configuration.clock = Clock::Wall;
+            configuration.modelled = false;
+        }
         run.trials.iter_mut().for_each(|trial| trial.clock = Clock::Wall);
         analyse(&run)
     };
