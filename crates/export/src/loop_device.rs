@@ -97,20 +97,27 @@ impl LoopDevice {
             }
         }
         let flag = |set: bool, flag: &'static str| set.then_some(flag);
-        let attach = |device: &Path| {
+        let command = || {
             let mut command = tool::command(TOOL);
             command
+                .args(["--find", "--show"])
                 .args(flag(options.direct, "--direct-io=on"))
                 .args(flag(options.read_only, "--read-only"))
                 .args(flag(options.partitions, "--partscan"))
                 .args(options.block_bytes.map(|bytes| format!("--sector-size={bytes}")))
                 .args(options.size_bytes.map(|bytes| format!("--sizelimit={bytes}")))
                 .arg("--")
-                .args([device, file]);
-            run(command).map(drop)
+                .arg(file);
+            command
         };
-        let path = attach_patiently(free_device, attach, LoopUse::of)
-            .map_err(|error| error.at(place()))?;
+        let output = attach_patiently(command).map_err(|error| error.at(place()))?;
+        let path = PathBuf::from(output.trim());
+        if !path.starts_with("/dev") {
+            return Err(Error::new(
+                ErrorKind::Other,
+                format!("{}: {TOOL} names no device: {output:?}", place()),
+            ));
+        }
         let sequence = sequence(&path);
         let (user, looks, goes, told) = (None, 0, false, false);
         Ok(LoopDevice { path, sequence, attached: true, user, looks, goes, told })
@@ -212,56 +219,22 @@ impl Drop for LoopDevice {
 /// So many programs may have a device open one after the other before all of them are taken for
 /// ones that only look.
 const LOOKS_MAX: u32 = 3;
-/// How often another device is asked for where others were quicker.
+/// How often a device is asked for that others had first, or were looking at.
 const ATTACH_ATTEMPTS: u32 = 20;
+const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-/// A loop device that is free at this moment.
-fn free_device() -> Result<PathBuf, Error> {
-    let mut command = tool::command(TOOL);
-    command.arg("--find");
-    let output = run(command)?;
-    let path = PathBuf::from(output.trim());
-    if !path.starts_with("/dev") {
-        let text = format!("{TOOL} names no device: {output:?}");
-        return Err(Error::new(ErrorKind::Other, text));
-    }
-    Ok(path)
-}
-
-/// How a loop device is used at a moment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct LoopUse {
-    is_free: bool,
-    /// The kernel's count of its uses.
-    sequence: Option<String>,
-}
-
-impl LoopUse {
-    fn of(device: &Path) -> LoopUse {
-        let is_free = setting(device, "loop/backing_file").is_none();
-        LoopUse { is_free, sequence: sequence(device) }
-    }
-}
-
-/// Attaches a free device. Between finding one and taking it somebody else may take it: then
-/// another is tried. The tool has one exit code for all that fails; what tells is whether the
-/// device is used, or was meanwhile. Everything else that is wrong is said at once.
-fn attach_patiently(
-    find: impl Fn() -> Result<PathBuf, Error>,
-    attach: impl Fn(&Path) -> Result<(), Error>,
-    use_of: impl Fn(&Path) -> LoopUse,
-) -> Result<PathBuf, Error> {
-    let mut attempts = 1;
-    loop {
-        let device = find()?;
-        let before = use_of(&device);
-        let Err(error) = attach(&device) else { return Ok(device) };
-        let after = use_of(&device);
-        if attempts == ATTACH_ATTEMPTS || (after.is_free && after == before) {
-            return Err(error);
+/// The tool has one exit code for all that fails, so that whatever does is tried again: whether
+/// this user may is known by now, and what else is wrong stays so for the second that this takes.
+fn attach_patiently(command: impl Fn() -> Command) -> Result<String, Error> {
+    for _ in 1..ATTACH_ATTEMPTS {
+        match run(command()) {
+            Err(error) if error.kind() == ErrorKind::Other => {
+                let _ = rustix::event::poll(&mut [], Some(&PAUSE));
+            }
+            result => return result,
         }
-        attempts += 1;
     }
+    run(command())
 }
 
 fn setting(device: &Path, name: &str) -> Option<String> {
@@ -445,37 +418,6 @@ mod tests {
                 (PathBuf::from("/dev/loop12"), numbers(259, 70000), 7)
             ]
         );
-    }
-
-    /// Another device is tried only where somebody else was quicker; a file that cannot be attached
-    /// is told of at the first try.
-    #[test]
-    fn a_loop_device_is_tried_again_only_where_somebody_else_was_quicker() {
-        use std::cell::Cell;
-        let tried = |uses: &dyn Fn(u32) -> LoopUse, succeeds_at: u32| {
-            let (attempts, looks) = (Cell::new(0), Cell::new(0));
-            let next = |counter: &Cell<u32>| {
-                counter.set(counter.get() + 1);
-                counter.get()
-            };
-            let attached = attach_patiently(
-                || Ok(PathBuf::from("/dev/loop7")),
-                |_| match next(&attempts) == succeeds_at {
-                    true => Ok(()),
-                    false => Err(Error::new(ErrorKind::Other, "failed")),
-                },
-                |_| uses(next(&looks)),
-            );
-            (attached.is_ok(), attempts.get())
-        };
-        let used =
-            |is_free: bool, count: u32| LoopUse { is_free, sequence: Some(count.to_string()) };
-        assert_eq!(tried(&|_| used(true, 1), 2), (false, 1), "nobody else wanted it");
-        let taken_after_the_first_look = |look| used(look % 2 == 1, look);
-        assert_eq!(tried(&taken_after_the_first_look, 3), (true, 3));
-        assert_eq!(tried(&|_| used(false, 1), 3), (true, 3), "taken before the first look");
-        assert_eq!(tried(&|look| used(true, look), 3), (true, 3), "taken and given back");
-        assert_eq!(tried(&|_| used(false, 1), 0), (false, ATTACH_ATTEMPTS));
     }
 
     #[test]
