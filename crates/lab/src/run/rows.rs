@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bench::audit::Reading;
 use bench::suite::row::Result as RowResult;
@@ -224,7 +225,7 @@ pub(super) fn run(
         _ if is_over => visits.skip(visit, group, &limit::over(limit), observer),
         Err(error) if cannot(&error) => visits.skip(visit, group, &error.to_string(), observer),
         Err(error) => Err(error.into()),
-        Ok(()) if stop.load(std::sync::atomic::Ordering::Relaxed) => Err(Broken::Stopped),
+        Ok(()) if stop.load(Ordering::Relaxed) => Err(Broken::Stopped),
         Ok(()) if visits.is_spent() => Ok(()),
         Ok(()) => visits.skip(visit, group, "the suite gave no such row", observer),
     }
@@ -276,7 +277,9 @@ impl SuiteObserver for Recorder<'_, '_, '_> {
     }
 
     fn wants_no_more(&self) -> bool {
-        self.broken.is_some() || self.visits.is_spent()
+        // The suite itself learns of the wish to stop only after a while.
+        let is_stopped = self.visits.stop().load(Ordering::Relaxed);
+        self.broken.is_some() || is_stopped || self.visits.is_spent()
     }
 
     fn finished(&mut self, row: &Row) {

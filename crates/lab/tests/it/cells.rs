@@ -293,7 +293,8 @@ fn a_stopped_cell_is_unmounted_and_resumed() {
     let place = Place::new(PLAN);
     let stop = never();
     let outcome = place.start(&ONE, &stop, &mut StopAtOnce(&stop));
-    assert_eq!((outcome.ended, outcome.run.trials.len()), (Ended::Interrupted, 1));
+    let trials = &outcome.run.trials;
+    assert_eq!((outcome.ended, trials.len()), (Ended::Interrupted, 1), "{trials:#?}");
     place.assert_nothing_left_behind();
     let resumed =
         lab::resume(&place.run(), &options(place.0.path(), None), &never(), &mut Silent).unwrap();
