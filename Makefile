@@ -34,11 +34,12 @@ build:
 	@tools/need install
 	cargo build --release --locked --package raidloom
 
+# The second plan is measured here: on a busy machine it may have no answer, which is exit code 5 and no failure of the demo.
 demo:
 	@tools/need demo
 	cargo build --release --locked --package raidloom
 	cargo run --release --locked --quiet --package raidloom -- run plans/chunk-and-depth.toml
-	cargo run --release --locked --quiet --package raidloom -- run plans/small-writes.toml
+	cargo run --release --locked --quiet --package raidloom -- run plans/small-writes.toml || [ $$? = 5 ]
 
 # Linked with musl, for any Linux with io_uring on this kind of processor.
 static:
