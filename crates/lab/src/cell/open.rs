@@ -113,7 +113,7 @@ pub(crate) fn open(
 /// Opens a configuration over another stack than its own, as a run opens its own.
 ///
 /// # Errors
-/// A setting that makes no sense, and what [`open`] does not open.
+/// A setting that makes no sense, and what `open` does not open.
 pub fn open_cell(
     node: &Node,
     configuration: &Configuration,
