@@ -43,7 +43,7 @@ pub enum SyncTask {
         member: usize,
     },
     /// Read everything, count what does not agree, and find out whose bytes are wrong where the
-    /// redundancy tells. Offsets are in bytes of [`Level::sync_bytes`].
+    /// redundancy tells. Offsets are in bytes of [`Level::sync_bytes`](crate::Level::sync_bytes).
     Check,
     /// As a check, and write what makes it agree: to the member that is known to be wrong, where P
     /// and Q, or a majority of at least three copies, tell. A level that can tell leaves alone what

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! `Health` has the members' states; this module writes them down. It sees the array as a plain
-//! value ([`ArrayState`]), and what an update writes is drafted from plain values alone
-//! ([`crate::record`]). Four promises are kept:
+//! value (`ArrayState`), and what an update writes is drafted from plain values alone
+//! (`crate::record`). Four promises are kept:
 //!
 //! * before the first write after a rest, every member's superblock says durably that the array is
 //!   dirty;
