@@ -73,7 +73,8 @@ impl Control {
         self.shared.level.member_bytes()
     }
 
-    /// What resyncs and checks count to, in bytes ([`Level::sync_bytes`](crate::Level::sync_bytes)).
+    /// What resyncs and checks count to, in bytes
+    /// ([`Level::sync_bytes`](crate::Level::sync_bytes)).
     #[must_use]
     pub fn sync_bytes(&self) -> u64 {
         self.shared.level.sync_bytes()
