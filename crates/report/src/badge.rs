@@ -9,7 +9,7 @@ use results::analysis::Analysis;
 use results::types::Run;
 
 use crate::card::taken;
-use crate::decision::{decision, from_cache, joint};
+use crate::decision::{decision, joint, silence};
 use crate::measure::{Face, width};
 use crate::words::say;
 use crate::{numbers, safety, sentences, table};
@@ -24,21 +24,23 @@ struct Figure {
 /// The figure of the first workload whose name has `word` in it, of what the first comparison that
 /// decided on something has decided on.
 fn figure(run: &Run, analysis: &Analysis, word: &str) -> Option<Figure> {
-    let comparison = analysis.comparisons.iter().find(|comparison| taken(comparison).is_some())?;
-    let take = taken(comparison)?.clone();
+    let (comparison, take) = analysis
+        .comparisons
+        .iter()
+        .find_map(|comparison| Some((comparison, taken(comparison)?)))?;
     let cells = run.plan.workloads.iter().filter(|workload| workload.name.contains(word));
-    let (workload, metric, is_cached) = cells
+    let (workload, metric, is_silent) = cells
         .filter_map(|workload| {
-            let cell = comparison.cell(&take, &workload.name)?;
+            let cell = comparison.cell(take, &workload.name)?;
             let metric = cell.metrics.iter().find(|metric| metric.name == workload.metric)?;
-            Some((workload, metric, from_cache(cell)))
+            Some((workload, metric, silence(cell).is_some()))
         })
         .next()?;
     let unit = numbers::unit(&metric.name);
     let value = numbers::figure(metric.median, metric.interval, unit);
     let range = numbers::figure_interval(metric.median, metric.interval, unit);
-    // A figure of a cache is not posted without its mark.
-    let mark = if is_cached { "!" } else { "" };
+    // A figure that counts for nothing is not posted without its mark.
+    let mark = if is_silent { "!" } else { "" };
     let with_unit = format!("{value}{mark} {}", unit.name);
     Some(Figure {
         label: numbers::workload(&workload.name),

@@ -2,11 +2,11 @@
 //! of what, what it costs, what is not known. `report --full` says the rest.
 
 use escape::{Paint, Painted, width};
-use results::analysis::{Analysis, Comparison, Verdict};
+use results::analysis::{Analysis, Comparison, Headline, Verdict};
 use results::safety::speeds;
 use results::types::Run;
 
-use crate::decision::{self, decision};
+use crate::decision::{self, Decision, decision};
 use crate::sentences;
 use crate::table;
 use crate::text::{Out, Style};
@@ -21,6 +21,9 @@ const PARAGRAPH_MAX: usize = 2;
 /// A line and how soon it is left out where there are too many: 0 never.
 type Ranked = (usize, Painted);
 
+/// A comparison and what it comes to.
+type Decided<'a> = (&'a Comparison, Decision<'a>);
+
 /// The answer as text, lines ended by `\n`: at most twelve of one question.
 #[must_use]
 pub fn brief(run: &Run, analysis: &Analysis, style: Style) -> Painted {
@@ -28,27 +31,26 @@ pub fn brief(run: &Run, analysis: &Analysis, style: Style) -> Painted {
     let mut out = Out::new(style);
     out.line(style.paint(Paint::Bold, &cut(sentences::title(run), style.width)));
     let run = &*speeds(run);
+    let decided: Vec<Decided<'_>> = analysis
+        .comparisons
+        .iter()
+        .filter_map(|comparison| Some((comparison, decision(analysis, comparison)?)))
+        .collect();
     let joint = decision::joint(analysis);
     let mut lines: Vec<Ranked> = Vec::new();
     match &joint {
         Some((sentence, is_sure)) => {
             put(&mut lines, &out, (0, 0), sentence, *is_sure);
-            for comparison in &analysis.comparisons {
-                lines.extend(of_family(&out, analysis, comparison));
-            }
-            lines.extend(price_of_all(&out, analysis));
+            lines.extend(decided.iter().flat_map(|one| of_family(&out, analysis, one)));
+            lines.extend(price_of_all(&out, &decided));
         }
-        None => {
-            for comparison in &analysis.comparisons {
-                lines.extend(of_one(&out, analysis, comparison));
-            }
-        }
+        None => lines.extend(decided.iter().flat_map(|one| of_one(&out, analysis, one))),
     }
     for sentence in safety::by_grade(analysis) {
         put(&mut lines, &out, (1, 2), &sentence, false);
     }
     put(&mut lines, &out, (0, 2), &trust(run, analysis), false);
-    lines.extend(commands(analysis, joint.is_some()));
+    lines.extend(commands(&decided, joint.is_some()));
     let most = match joint {
         Some(_) => LINES_MAX,
         None => LINES_MAX * analysis.comparisons.len().max(1),
@@ -56,6 +58,21 @@ pub fn brief(run: &Run, analysis: &Analysis, style: Style) -> Painted {
     within(&mut lines, most - 1);
     lines.into_iter().for_each(|(_, line)| out.line(line));
     out.text
+}
+
+/// What the whole of a comparison comes to.
+fn whole(comparison: &Comparison) -> Option<&Headline> {
+    comparison.results().last().map(|kind| &kind.headline)
+}
+
+fn is_taken((comparison, _): &&Decided<'_>) -> bool {
+    whole(comparison).is_some_and(|headline| headline.verdict == Verdict::Take)
+}
+
+/// Those of the parts that are there, in a line.
+fn in_line(parts: &[&str]) -> String {
+    let parts: Vec<&str> = parts.iter().copied().filter(|part| !part.is_empty()).collect();
+    parts.join(&say!(BETWEEN_TIES))
 }
 
 /// The beginning of a line that is too long.
@@ -106,9 +123,8 @@ fn put(
 }
 
 /// All of one comparison.
-fn of_one(out: &Out, analysis: &Analysis, comparison: &Comparison) -> Vec<Ranked> {
+fn of_one(out: &Out, analysis: &Analysis, (comparison, decision): &Decided<'_>) -> Vec<Ranked> {
     let mut lines = Vec::new();
-    let Some(decision) = decision(analysis, comparison) else { return lines };
     let name = match analysis.comparisons.len() {
         1 => String::new(),
         _ => format!("{}: ", table::comparison_title(comparison)),
@@ -118,20 +134,17 @@ fn of_one(out: &Out, analysis: &Analysis, comparison: &Comparison) -> Vec<Ranked
     for banner in sentences::same_disks(comparison) {
         put(&mut lines, out, (2, 2), &banner, false);
     }
-    let score = [decision.score.as_str(), &decision.sure];
-    let score: Vec<&str> = score.into_iter().filter(|part| !part.is_empty()).collect();
+    let score = in_line(&[&decision.score, &decision.sure]);
     if !score.is_empty() {
-        put(&mut lines, out, (0, 2), &score.join(&say!(BETWEEN_TIES)), false);
+        put(&mut lines, out, (0, 2), &score, false);
     }
     match decision.price.as_str() {
         "" => put(&mut lines, out, (1, 2), &decision.rest, false),
         price => put(&mut lines, out, (1, 2), price, false),
     }
     for answer in &decision.kinds {
-        let score = [answer.pick.as_str(), &answer.score, &answer.sure];
-        let score: Vec<&str> = score.into_iter().filter(|part| !part.is_empty()).collect();
-        let text = format!("{}: {}", answer.kind, score.join(&say!(BETWEEN_TIES)));
-        put(&mut lines, out, (2, 2), &text, false);
+        let score = in_line(&[&answer.pick, &answer.score, &answer.sure]);
+        put(&mut lines, out, (2, 2), &format!("{}: {score}", answer.kind), false);
     }
     if !decision.open.is_empty() {
         let open = say!(NOT_KNOWN_TEXT, open = decision.open);
@@ -141,17 +154,11 @@ fn of_one(out: &Out, analysis: &Analysis, comparison: &Comparison) -> Vec<Ranked
 }
 
 /// One of several that are said together: what of it is sure.
-fn of_family(out: &Out, analysis: &Analysis, comparison: &Comparison) -> Vec<Ranked> {
+fn of_family(out: &Out, analysis: &Analysis, (comparison, decision): &Decided<'_>) -> Vec<Ranked> {
     let mut lines = Vec::new();
-    let Some(decision) = decision(analysis, comparison) else { return lines };
-    let is_taken = !decision.score.is_empty() || !decision.sure.is_empty();
-    let said = match is_taken {
-        true => {
-            let parts = [decision.score.as_str(), &decision.sure];
-            let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-            parts.join(&say!(BETWEEN_TIES))
-        }
-        false => decision.rest,
+    let said = match whole(comparison).is_some_and(|headline| headline.take.is_some()) {
+        true => in_line(&[&decision.score, &decision.sure]),
+        false => decision.rest.clone(),
     };
     let text = format!("{}: {said}", decision::place(analysis, comparison));
     put(&mut lines, out, (2, 2), &text, false);
@@ -159,26 +166,20 @@ fn of_family(out: &Out, analysis: &Analysis, comparison: &Comparison) -> Vec<Ran
 }
 
 /// What it costs that is taken somewhere, once, and what is not known of the last of it.
-fn price_of_all(out: &Out, analysis: &Analysis) -> Vec<Ranked> {
+fn price_of_all(out: &Out, decided: &[Decided<'_>]) -> Vec<Ranked> {
     let mut lines = Vec::new();
-    let mut said: Vec<String> = Vec::new();
-    let mut open = String::new();
-    for comparison in &analysis.comparisons {
-        let Some(kind) = comparison.results().last() else { continue };
-        if kind.headline.verdict != Verdict::Take {
-            continue;
+    let mut said: Vec<&str> = Vec::new();
+    for (_, decision) in decided.iter().filter(is_taken) {
+        if !decision.price.is_empty() && !said.contains(&&*decision.price) {
+            said.push(&decision.price);
         }
-        let Some(decision) = decision(analysis, comparison) else { continue };
-        if !decision.price.is_empty() && !said.contains(&decision.price) {
-            said.push(decision.price);
-        }
-        open = decision.open;
     }
     for price in said {
-        put(&mut lines, out, (1, 2), &price, false);
+        put(&mut lines, out, (1, 2), price, false);
     }
-    if !open.is_empty() {
-        put(&mut lines, out, (3, 2), &say!(NOT_KNOWN_TEXT, open = open), false);
+    let last = decided.iter().rfind(is_taken);
+    if let Some((_, decision)) = last.filter(|(_, decision)| !decision.open.is_empty()) {
+        put(&mut lines, out, (3, 2), &say!(NOT_KNOWN_TEXT, open = decision.open), false);
     }
     lines
 }
@@ -204,17 +205,9 @@ fn trust(run: &Run, analysis: &Analysis) -> String {
 }
 
 /// What builds it, not wrapped: it is to be copied. Of several that are said together once each.
-fn commands(analysis: &Analysis, is_joint: bool) -> Vec<Ranked> {
-    let mut known: Vec<&str> = Vec::new();
-    let is_taken = |comparison: &&Comparison| {
-        let whole = comparison.results().last();
-        whole.is_some_and(|kind| kind.headline.verdict == Verdict::Take)
-    };
-    let taken = analysis.comparisons.iter().filter(is_taken);
-    for comparison in taken {
-        let start = decision(analysis, comparison).and_then(|decision| decision.start);
-        known.extend(start.map(|start| start.command.as_str()));
-    }
+fn commands(decided: &[Decided<'_>], is_joint: bool) -> Vec<Ranked> {
+    let starts = decided.iter().filter(is_taken).filter_map(|(_, decision)| decision.start);
+    let mut known: Vec<&str> = starts.map(|start| start.command.as_str()).collect();
     if is_joint {
         known.truncate(1);
     }

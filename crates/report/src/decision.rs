@@ -201,7 +201,7 @@ fn of_figures<'a>(comparison: &Comparison) -> Decision<'a> {
             .take(FIGURES_MAX)
             .filter_map(|cell| {
                 let figure = table::figure(comparison, id, &cell.workload)?;
-                let mark = if from_cache(cell) { "!" } else { "" };
+                let mark = if silence(cell).is_some() { "!" } else { "" };
                 let figure = format!("{}{mark}", figure.trim_end());
                 Some(say!(FIGURE_OF, workload = numbers::workload(&cell.workload), figure = figure))
             })
@@ -232,23 +232,23 @@ fn of_figures<'a>(comparison: &Comparison) -> Decision<'a> {
             say!(FIGURES_LEAD, names = names.join(", "))
         }
     };
-    let cached: Vec<String> = comparison
-        .cells
-        .iter()
-        .filter(|cell| from_cache(cell))
-        .map(|cell| numbers::workload(&cell.workload))
-        .collect();
-    if !cached.is_empty() {
-        sentences.push(say!(CACHE_ANSWERED, workloads = cached.join(", ")));
-    }
+    let silent = |why: Bearing| -> Option<String> {
+        let cells = comparison.cells.iter().filter(|cell| silence(cell) == Some(why));
+        let names: Vec<String> = cells.map(|cell| numbers::workload(&cell.workload)).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    };
+    sentences.extend(silent(Bearing::NotTheMedium).map(|of| say!(CACHE_ANSWERED, workloads = of)));
+    sentences.extend(silent(Bearing::NoVote).map(|of| say!(COUNT_FOR_NOTHING, workloads = of)));
     let rest = join(sentences.iter().map(String::as_str));
     Decision { lead, rest, ..Decision::default() }
 }
 
-/// Whether trials of a cell do not vote because something else than the medium answered.
-pub(crate) fn from_cache(cell: &Cell) -> bool {
+/// What keeps trials of a cell from voting, where a doubt does: that something else than the medium
+/// answered, or else that the figures are not of what was to be measured.
+pub(crate) fn silence(cell: &Cell) -> Option<Bearing> {
     let is_silent = cell.metrics.first().is_some_and(|metric| metric.silent > 0);
-    is_silent && cell.flags.iter().any(|counted| counted.doubt.bearing() == Bearing::NotTheMedium)
+    let has = |why: &Bearing| cell.flags.iter().any(|counted| counted.doubt.bearing() == *why);
+    [Bearing::NotTheMedium, Bearing::NoVote].into_iter().filter(|_| is_silent).find(has)
 }
 
 /// The grade of what is taken, behind its speed where there is only one: `412 MB/s, grade B: …`.

@@ -191,13 +191,13 @@ pub(crate) fn time(seconds: f64) -> String {
     }
 }
 
-/// By what factor it is too noisy: `9`, `1.4`.
+/// By what factor it is too noisy: `9.0`, `1.4`, `23`.
 pub(crate) fn factor(factor: f64) -> String {
     // Rounded up: what is too noisy is so by more than 1.
     if factor < 10.0 {
         format!("{:.1}", (factor * 10.0).ceil() / 10.0)
     } else {
-        format!("{factor:.0}")
+        format!("{:.0}", factor.ceil())
     }
 }
 
@@ -217,9 +217,17 @@ fn end_beside_1(end: f64, decimals: i32) -> String {
     }
 }
 
-/// The lower end of an interval: `1.6` of 1.86, 1.62 to 2.1.
-pub(crate) fn at_least(value: f64, interval: Interval) -> String {
-    end_beside_1(interval.low, ratio_decimals(value, Some(interval)))
+/// The lower end of an interval above 1: `1.6` of 1.86, 1.62 to 2.1, and of 1.69 to 2.1 as well, for
+/// it is said to be no less than that. None where no decimal tells it from 1.
+pub(crate) fn at_least(value: f64, interval: Interval) -> Option<String> {
+    let down = |decimals: i32| {
+        let step = 10f64.powi(-decimals);
+        // What is that number already stays so.
+        ((interval.low / step + 1e-9).floor() * step, decimals)
+    };
+    let first = ratio_decimals(value, Some(interval)).max(0);
+    let (low, decimals) = (first..=3).map(down).find(|(low, decimals)| !is_1(*low, *decimals))?;
+    Some(rounded(low, decimals))
 }
 
 /// `1.7` and `2.0`, the ends of a range of ratios with the digits that their distance supports.
@@ -421,6 +429,22 @@ mod tests {
         ] {
             assert_eq!(ratio_whole(value, interval), text);
         }
+    }
+
+    /// "1.6 times or more" is said of 1.69 too, and of no less than 1.6.
+    #[test]
+    fn what_is_held_to_be_at_least_is_rounded_down_and_what_is_too_noisy_up() {
+        for (low, high, text) in [
+            (1.69, 2.4, Some("1.6")),
+            (1.6, 2.4, Some("1.6")),
+            (1.329, 1.37, Some("1.32")),
+            (1.0049, 1.063, Some("1.004")),
+            (1.0002, 1.553, None),
+        ] {
+            let interval = Interval { low, high };
+            assert_eq!(at_least((low * high).sqrt(), interval).as_deref(), text, "{interval:?}");
+        }
+        assert_eq!([1.04, 9.0, 10.2].map(factor), ["1.1", "9.0", "11"]);
     }
 
     #[test]

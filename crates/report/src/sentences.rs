@@ -181,7 +181,10 @@ pub(crate) fn sure(headline: &Headline, is_baseline: bool, of_tie: bool) -> Stri
     let first = match (headline.sure, held) {
         (true, Some(interval)) => {
             let value = (interval.low * interval.high).sqrt();
-            say!(SURE_FROM, low = numbers::at_least(value, interval))
+            match numbers::at_least(value, interval) {
+                Some(low) => say!(SURE_FROM, low = low),
+                None => say!(SURE_FASTER),
+            }
         }
         (true, None) => say!(SURE),
         (false, _) if is_baseline => return String::new(),
@@ -399,20 +402,14 @@ fn no_answer(analysis: &Analysis, comparison: &Comparison, kind: &KindResult) ->
                 error = error
             )])
         }
+        Verdict::NoneMeetsTerms => Some(vec![say!(NONE_MEETS_TERMS), say!(WOULD_TELL_TERMS)]),
         _ => None,
     };
     if let Some(mut details) = open {
         details.extend(reservations(comparison, &kind.headline));
         return details;
     }
-    let is_met = |reservation: &Reservation| !matches!(reservation, Reservation::RuledOut { .. });
     let claims = || kind.scores.iter().filter_map(|score| score.versus_baseline.as_ref());
-    let is_compared = claims().any(|claim| claim.invalid.is_none());
-    if is_compared && !kind.headline.reservations.iter().all(is_met) {
-        let mut details = vec![say!(NONE_MEETS_TERMS), say!(WOULD_TELL_TERMS)];
-        details.extend(reservations(comparison, &kind.headline));
-        return details;
-    }
     let lacks_baseline = analysis.without_baseline().any(|one| one.baseline == comparison.baseline);
     let most = claims().map(|claim| claim.pairs).max();
     let mut details = vec![match most {

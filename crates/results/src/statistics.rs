@@ -27,6 +27,12 @@ impl Interval {
         self.low <= value && value <= self.high
     }
 
+    /// The smallest interval that holds both.
+    #[must_use]
+    pub fn hull(self, other: Self) -> Self {
+        Self { low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+
     /// The interval of `exp(x)`: from log differences to ratios.
     #[must_use]
     pub fn exp(&self) -> Self {

@@ -89,7 +89,7 @@ catalogue! {
     FULL_REPORT: "more: raidloom report RUN --full", "詳細: raidloom report RUN --full";
     PICKED_BY_RACE: "{configuration} was named by the race before these trials.", "{configuration} は、これらの試行の前に予選で選ばれました。";
     PICKED_BY_REGRET: "Of these {configuration} loses least in any kind of work.", "このうち、どの種類の処理でも最も失うものが少ないのは {configuration} です。";
-    PICKED_BY_DEFAULT: "Of these {configuration} is md's default.", "このうち、md の既定値は {configuration} です。";
+    PICKED_BY_DEFAULT: "Of these {configuration} is nearest to md's defaults.", "このうち、md の既定値に最も近いのは {configuration} です。";
     PICKED_BY_MIDDLE: "Of these {configuration} is the middle one.", "このうち、{configuration} は中央の値です。";
     LOSES: "Loses: {losses}.", "劣る点: {losses}。";
     LOSS: "{workload} {ratio}×", "{workload} {ratio} 倍";
@@ -100,12 +100,14 @@ catalogue! {
     COST_SURVIVES_NONE: "survives no drive's loss", "ドライブ 1 台の喪失にも耐えない";
     COST_SURVIVES_ONE: "survives the loss of 1 drive", "ドライブ 1 台の喪失まで耐える";
     COST_SURVIVES_SOME: "survives the loss of {count} drives", "ドライブ {count} 台の喪失まで耐える";
-    COST_WRITES: "its members write {factor} bytes for one", "1 バイトの書き込みにつきメンバーは {factor} バイト書く";
+    COST_WRITES: "its members write up to {factor} bytes for each byte written", "1 バイトの書き込みにつきメンバーは最大 {factor} バイト書く";
     WHICH_NOT_KNOWN: "which of them: not known", "どれが最良かは不明";
+    SURE_FASTER: "faster: sure", "より速い: 確実";
     SURE_FROM: "{low}× or more: sure", "{low} 倍以上: 確実";
     FIGURE_OF: "{workload} {figure}", "{workload} {figure}";
     FIGURES_OF: "{configuration}: {figures}", "{configuration}: {figures}";
     FIGURES_LEAD: "Figures of {names}", "{names} の測定値";
+    COUNT_FOR_NOTHING: "Not what was to be measured: {workloads}; the warnings say why.", "測定対象の値ではないもの: {workloads}。理由は警告にあります。";
     CACHE_ANSWERED: "A cache answered, not the drives: {workloads}.", "ドライブではなくキャッシュが応答: {workloads}。";
     MEASURED_FIGURES: "Figures", "測定値";
     TAKE: "Take {configuration}", "推奨: {configuration}";
@@ -137,7 +139,7 @@ catalogue! {
     UNDEFEATED_MODEL: "Neither a gain over {baseline} nor its absence was shown, of {matters} or more: the differences are smaller than the model's own error ({error}). Only measuring would tell.",
         "{baseline} に対する {matters} 以上の向上は、有無とも確認できませんでした。差がモデル自身の誤差({error})より小さく、実測が必要です。";
     WOULD_TELL_MORE: "About {more} more blocks would tell (--more {more}{time}){quiet}.", "あと約 {more} ブロックで判定できます(--more {more}{time}){quiet}。";
-    WOULD_TELL_QUIETER: "Longer tests would tell, or a quieter machine.", "試験時間を延ばすか、他の負荷を減らせば判定できます。";
+    WOULD_TELL_QUIETER: "Longer tests or a quieter machine may tell.", "試験時間を延ばすか、他の負荷を減らせば、判定できる可能性があります。";
     WOULD_TELL_TERMS: "Ask for less, or add a configuration that meets it.", "条件を緩めるか、条件を満たす構成を追加してください。";
     SURELY_AHEAD_OF_ALL: "Surely ahead of {baseline} and of all others.",
         "{baseline} と他のすべてより確実に優位です。";

@@ -101,6 +101,31 @@ fn the_answer_takes_twelve_lines() {
     }
 }
 
+/// A figure that has no vote is no answer like others, whatever keeps it from voting.
+#[test]
+fn a_figure_without_a_vote_has_a_mark_in_the_headline_and_on_the_badge() {
+    let planted = |doubt: Option<Doubt>| {
+        let mut run = one_question();
+        run.plan.configurations.truncate(1);
+        let only = run.plan.configurations[0].settings.clone();
+        run.trials.retain(|trial| trial.settings == only);
+        run.trials.iter_mut().for_each(|trial| trial.flags = doubt.iter().cloned().collect());
+        let analysis = analyse(&run);
+        let badge = report::badge_svg(&run, &analysis, "sequential read").unwrap();
+        [report::brief(&run, &analysis, plain(200)).to_string(), badge]
+    };
+    let [answer, badge] = planted(None);
+    assert!(!answer.contains('!') && !badge.contains("! MB/s"), "{answer}{badge}");
+    for (doubt, why) in [
+        (Doubt::NotSteady, "Not what was to be measured: sequential read at start"),
+        (Doubt::ReadFromCache { share: Some(1.0) }, "A cache answered, not the drives: sequential"),
+    ] {
+        let [answer, badge] = planted(Some(doubt));
+        assert!(answer.contains('!') && answer.contains(why), "{answer}");
+        assert!(badge.contains("! MB/s"), "{badge}");
+    }
+}
+
 /// A heading of a table stands over its figures, whatever the letters are.
 #[test]
 fn tables_in_japanese_align() {

@@ -217,7 +217,7 @@ fn with_price(plan: &Plan, cells: &[Cell], result: &mut KindResult, baseline: &s
         let metric = cell.metrics.iter().find(|metric| metric.name == WRITTEN)?;
         (metric.median > 0.0).then_some(metric.median)
     });
-    // No run is so old that its stripes survive anything.
+    // A stripe survives nothing, also in runs that do not say so.
     let is_stripe = |one: &&Configuration| {
         one.settings.get("level").is_some_and(|level| level == "raid0" || level == "linear")
     };

@@ -526,10 +526,7 @@ fn tie_of(frame: &Frame<'_, '_>, scores: &[Score], places: &[usize], picked_by: 
     let intervals = tied
         .iter()
         .filter_map(|one| scores.iter().find(|score| score.configuration == one.id)?.interval());
-    let range = intervals.reduce(|left, right| Interval {
-        low: left.low.min(right.low),
-        high: left.high.max(right.high),
-    });
+    let range = intervals.reduce(Interval::hull);
     let all: Vec<&Configuration> = frame
         .members
         .iter()

@@ -77,7 +77,8 @@ impl Verdict {
 pub enum PickedBy {
     /// A race named it before the trials that tell.
     Race,
-    /// In no kind of work is another one surely ahead of it by more than of the rest of the tie.
+    /// In the kind of work where it is furthest behind another one, it is less so than the others of
+    /// the tie in theirs.
     LeastRegret,
     /// It has more of md's defaults.
     MdDefault,
