@@ -202,7 +202,7 @@ fn owned(text: &str) -> Result<String, String> {
 }
 
 fn number<T: FromStr>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|_| format!("`{text}` is no number of them"))
+    text.parse().map_err(|_| format!("`{text}` is no number"))
 }
 
 fn named_level(text: &str) -> Result<Level, String> {

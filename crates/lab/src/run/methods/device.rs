@@ -7,7 +7,7 @@ use serve::Opened;
 use super::method::{Method, Work};
 use crate::order;
 use crate::run::found::Broken;
-use crate::run::rows::{self, OpenedTarget};
+use crate::run::rows::OpenedTarget;
 use crate::run::visits::Visit;
 
 /// A stack that is open.
@@ -34,8 +34,7 @@ impl Method for OnDevice {
         group: &[usize],
     ) -> Result<(), Broken> {
         let target = OpenedTarget::Device(&self.stack);
-        let (notes, reactor) = (&self.notes, &self.reactor);
-        rows::run(work.visits, visit, group, &target, notes, reactor, work.observer)
+        work.run_on(&target, &self.notes, &self.reactor, (visit, group))
     }
 
     fn close(self, _: &mut Work<'_, '_>, _: &Visit<'_>) -> Result<(), Broken> {

@@ -9,7 +9,7 @@ use super::method::{Method, Work};
 use crate::order;
 use crate::run::attached::Attached;
 use crate::run::found::Broken;
-use crate::run::rows::{self, OpenedTarget};
+use crate::run::rows::OpenedTarget;
 use crate::run::visits::Visit;
 
 /// A file system that is mounted.
@@ -40,8 +40,7 @@ impl Method for OnFileSystem {
         group: &[usize],
     ) -> Result<(), Broken> {
         let target = OpenedTarget::Folder(&self.attached);
-        let (notes, reactor) = (&self.notes, &self.reactor);
-        rows::run(work.visits, visit, group, &target, notes, reactor, work.observer)
+        work.run_on(&target, &self.notes, &self.reactor, (visit, group))
     }
 
     fn close(self, work: &mut Work<'_, '_>, visit: &Visit<'_>) -> Result<(), Broken> {

@@ -63,10 +63,6 @@ impl Method for InGuest {
         }
         work.visits.skip(visit, group, "the suite gave no such row", work.observer)
     }
-
-    fn close(self, _: &mut Work<'_, '_>, _: &Visit<'_>) -> Result<(), Broken> {
-        Ok(())
-    }
 }
 
 /// Boots the next guests of a block, from those of a visit on, one for each processor.

@@ -3,10 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use reactor::Reactor;
+use results::Doubt;
+
 use crate::run::found::Broken;
 use crate::run::in_guest::GuestRows;
 use crate::run::observer::Observer;
 use crate::run::resources::Resources;
+use crate::run::rows::{self, OpenedTarget};
 use crate::run::visits::{Visit, Visits};
 
 /// What guests found that were booted together with earlier ones.
@@ -34,6 +38,20 @@ pub(in crate::run) struct Work<'a, 'b> {
     pub(in crate::run) observer: &'a mut dyn Observer,
 }
 
+impl Work<'_, '_> {
+    /// Runs what is missing of the rows of one suite on what is open, with what is to be known of
+    /// every trial.
+    pub(super) fn run_on(
+        &mut self,
+        target: &OpenedTarget<'_>,
+        notes: &[Doubt],
+        reactor: &Reactor,
+        (visit, group): (&Visit<'_>, &[usize]),
+    ) -> Result<(), Broken> {
+        rows::run(self.visits, visit, group, target, notes, reactor, self.observer)
+    }
+}
+
 /// A way to measure a configuration.
 pub(super) trait Method: Sized {
     /// Opens what the rows of a visit are run on.
@@ -47,6 +65,8 @@ pub(super) trait Method: Sized {
         group: &[usize],
     ) -> Result<(), Broken>;
 
-    /// Takes it away again.
-    fn close(self, work: &mut Work<'_, '_>, visit: &Visit<'_>) -> Result<(), Broken>;
+    /// Takes it away again, where anything stays open between the suites.
+    fn close(self, _: &mut Work<'_, '_>, _: &Visit<'_>) -> Result<(), Broken> {
+        Ok(())
+    }
 }

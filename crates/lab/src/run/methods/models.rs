@@ -8,7 +8,7 @@ use super::method::{Method, Work};
 use crate::order;
 use crate::plan::suite;
 use crate::run::found::Broken;
-use crate::run::rows::{self, OpenedTarget};
+use crate::run::rows::OpenedTarget;
 use crate::run::visits::Visit;
 
 /// Nothing stays open between the suites.
@@ -41,13 +41,9 @@ impl Method for OnModels {
             let reactor = Reactor::virtual_clock();
             let stack = work.resources.build(visit.cell, seed, Some(&reactor))?;
             let target = OpenedTarget::Device(&stack);
-            rows::run(work.visits, visit, &part, &target, &[], &reactor, work.observer)?;
+            work.run_on(&target, &[], &reactor, (visit, &part))?;
             stack.end()?;
         }
-        Ok(())
-    }
-
-    fn close(self, _: &mut Work<'_, '_>, _: &Visit<'_>) -> Result<(), Broken> {
         Ok(())
     }
 }

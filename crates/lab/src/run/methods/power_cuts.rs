@@ -40,10 +40,6 @@ impl Method for PowerCuts {
         }
         Ok(())
     }
-
-    fn close(self, _: &mut Work<'_, '_>, _: &Visit<'_>) -> Result<(), Broken> {
-        Ok(())
-    }
 }
 
 /// What one test finds; nothing where the run was asked to stop.
