@@ -338,4 +338,68 @@ mod tests {
         assert!(matches!(ended(&mut Command::new("false")), Ending::Failed(_)));
         assert!(matches!(ended(&mut Command::new("no-such-program-anywhere")), Ending::Failed(_)));
     }
+
+    /// Code, and the lint that has to find it.
+    const PLANTED: &[(&str, &str)] = &[
+        ("use std::time::Instant as Now; let _ = Now::now();", "clippy::disallowed_methods"),
+        ("let _ = std::time::SystemTime::now();", "clippy::disallowed_methods"),
+        ("std::thread::sleep(std::time::Duration::ZERO);", "clippy::disallowed_methods"),
+        ("let _ = std::io::stdout().lock();", "clippy::disallowed_methods"),
+        ("println!(\"a name\");", "clippy::print_stdout"),
+        ("eprintln!(\"a name\");", "clippy::print_stderr"),
+        ("todo!();", "clippy::todo"),
+        ("unimplemented!();", "clippy::unimplemented"),
+        ("dbg!(1);", "clippy::dbg_macro"),
+        ("unsafe { std::hint::unreachable_unchecked() }", "unsafe_code"),
+    ];
+
+    #[test]
+    fn lints_find_what_is_planted() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
+        let read = |name: &str| std::fs::read_to_string(root.join(name)).expect("it is ours");
+        let manifest: toml::Table = read("Cargo.toml").parse().expect("a manifest");
+        let lints = &manifest["workspace"]["lints"];
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| {
+            std::fs::write(folder.path().join(name), text).expect("a file");
+        };
+        write("clippy.toml", &read("clippy.toml"));
+        write(
+            "Cargo.toml",
+            &format!(
+                "[package]\nname = \"planted\"\nedition = \"2024\"\n[workspace]\n{}",
+                toml::to_string(&toml::Table::from_iter([("lints".to_owned(), lints.clone())]))
+                    .expect("lints")
+            ),
+        );
+        std::fs::create_dir(folder.path().join("src")).expect("a folder");
+        // A file opens with its line, so that the lint of a function is found by its number.
+        let mut source: String = "//! Planted.\n".to_owned();
+        for (index, (code, _)) in PLANTED.iter().enumerate() {
+            source += &format!("#[doc = \"P.\"] pub fn f{index}() {{ {code} }}\n");
+        }
+        source += &format!("/// L.\npub fn long() {{\n{}}}\n", "    f0();\n".repeat(71));
+        write("src/lib.rs", &source);
+        let output = Command::new("cargo")
+            .args(["clippy", "--offline", "--quiet", "--message-format=json"])
+            .current_dir(folder.path())
+            .env("CARGO_TARGET_DIR", folder.path().join("target"))
+            .output()
+            .expect("cargo runs");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let found: Vec<(u64, String)> = text
+            .lines()
+            .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+            .filter_map(|line| {
+                let message = &line["message"];
+                let code = message["code"]["code"].as_str()?.to_owned();
+                Some((message["spans"][0]["line_start"].as_u64()?, code))
+            })
+            .collect();
+        let lines = (2..).zip(PLANTED.iter().map(|(_, lint)| *lint));
+        let last = 3 + PLANTED.len() as u64;
+        for (line, lint) in lines.chain([(last, "clippy::too_many_lines")]) {
+            assert!(found.contains(&(line, lint.to_owned())), "line {line}, {lint}: {found:?}");
+        }
+    }
 }

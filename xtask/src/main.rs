@@ -1,6 +1,10 @@
 //! What developers and CI run: `cargo xtask ci`, `cargo xtask tidy`, `cargo xtask fuzz`,
 //! `cargo xtask bench`.
 
+#![allow(clippy::print_stderr, reason = "it measures, and prints what developers read")]
+#![allow(clippy::print_stdout, reason = "it measures, and prints what developers read")]
+#![allow(clippy::disallowed_methods, reason = "it measures, and prints what developers read")]
+
 mod bench;
 mod ci;
 mod fuzz;

@@ -81,6 +81,7 @@ fn budget(outline: &Outline) -> String {
     if parts.is_empty() { String::new() } else { format!("; budget: {}", parts.join(", ")) }
 }
 
+#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn show(output: &Output, resolved: &Resolved) -> Result<(), Failure> {
     let (plan, outline) = (&resolved.plan, plan::outline(&resolved.plan)?);
     if output.json {

@@ -19,6 +19,7 @@ use crate::progress::{Line, duration};
 use crate::{array_command, guest_command, plan, pull_command, report_command, signals};
 
 /// Executes or resumes a run.
+#[expect(clippy::too_many_lines, reason = "not yet split")]
 pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failure> {
     if let Some(Scheduler::Slurm) = arguments.cluster.on {
         return on_slurm(output, &arguments);

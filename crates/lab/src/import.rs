@@ -85,6 +85,7 @@ fn workload_of(imported: &Imported, row: &ImportedRow, name: &str) -> Workload {
 
 /// The files as one run; the first of each clock is the baseline of the others.
 #[must_use]
+#[expect(clippy::too_many_lines, reason = "not yet split")]
 pub fn run_of(files: &[ImportedFile]) -> Run {
     let settings = |file: &ImportedFile| BTreeMap::from([(SOURCE.to_owned(), file.label.clone())]);
     let baseline = |clock: Clock| {

@@ -231,6 +231,7 @@ fn check_stop(stop: &AtomicBool) -> Result<(), Error> {
     Ok(())
 }
 
+#[expect(clippy::disallowed_methods, reason = "identities are not to come again")]
 fn write_superblocks(
     guard: &Guard,
     wanted: &Create,

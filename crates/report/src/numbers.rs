@@ -217,8 +217,8 @@ fn end_beside_1(end: f64, decimals: i32) -> String {
     }
 }
 
-/// The lower end of an interval above 1: `1.6` of 1.86, 1.62 to 2.1, and of 1.69 to 2.1 as well, for
-/// it is said to be no less than that. None where no decimal tells it from 1.
+/// The lower end of an interval above 1: `1.6` of 1.86, 1.62 to 2.1, and of 1.69 to 2.1 as well,
+/// for it is said to be no less than that. None where no decimal tells it from 1.
 pub(crate) fn at_least(value: f64, interval: Interval) -> Option<String> {
     let down = |decimals: i32| {
         let step = 10f64.powi(-decimals);

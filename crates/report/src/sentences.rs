@@ -94,6 +94,7 @@ pub(crate) fn join<'a>(sentences: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// What a comparison says about one kind of work.
+#[expect(clippy::too_many_lines, reason = "not yet split")]
 pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindResult) -> Answer {
     let name = numbers::kind(kind.group);
     let headline = &kind.headline;
@@ -675,6 +676,7 @@ fn place(analysis: &Analysis, name: &str) -> String {
 }
 
 /// A warning in words: what, and what follows from it.
+#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn warning(analysis: &Analysis, warning: &Warning) -> String {
     let trials = |count: usize| trials_text(count);
     let direction = |change: f64| if change > 0.0 { say!(FASTER) } else { say!(SLOWER) };

@@ -29,7 +29,7 @@ impl Interval {
 
     /// The smallest interval that holds both.
     #[must_use]
-    pub fn hull(self, other: Self) -> Self {
+    pub fn spanning(self, other: Self) -> Self {
         Self { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 

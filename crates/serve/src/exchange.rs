@@ -249,6 +249,7 @@ impl MemberTable {
         own.as_ref().map_or(Ok(()), Guard::refuse_stray_consent)?;
         let reactor = Reactor::wall()?;
         let mut device_uuid = [0; 16];
+        #[expect(clippy::disallowed_methods, reason = "an identity is not to come again")]
         Random::new().fill(&mut device_uuid);
         Ok(Newcomer {
             text: text.to_owned(),

@@ -474,6 +474,7 @@ fn refusal(place: &str, problem: &Problem) -> Error {
 }
 
 impl Builder<'_> {
+    #[expect(clippy::too_many_lines, reason = "not yet split")]
     fn device(&mut self, node: &Node) -> Result<Arc<dyn Device>, Error> {
         match node {
             Node::Missing => Err(Error::new(

@@ -173,6 +173,7 @@ fn invalid(text: String) -> Error {
 /// # Errors
 /// One line that names the member and the field in which superblocks and text, or superblocks among
 /// themselves, differ.
+#[expect(clippy::too_many_lines, reason = "not yet split")]
 pub(crate) fn run(
     said: &Said<'_>,
     members: &[Option<Arc<dyn Device>>],
@@ -226,13 +227,15 @@ pub(crate) fn run(
     let assembly = assemble(&candidates, AssembleOptions { raid0_layout }).map_err(invalid)?;
     let stale = seated_stale(&assembly, &candidates, &places);
     agree(said, &assembly, &candidates, &places, &stale)?;
+    // It tells processes apart, and nothing that is computed depends on it.
+    #[expect(clippy::disallowed_methods, reason = "an identity is not to come again")]
+    let server = freedom.map_or(0, |_| Random::new().u32(..));
     #[allow(clippy::needless_update, reason = "tests compile it with the mistakes to be planted")]
     let options = StartOptions {
         read_only,
         force: said.force,
         time: said.time,
-        // It tells processes apart, and nothing that is computed depends on it.
-        server: freedom.map_or(0, |_| Random::new().u32(..)),
+        server,
         freedom,
         ..StartOptions::default()
     };
@@ -308,6 +311,7 @@ fn seated_stale(
 }
 
 /// Whether text and superblocks say the same. Those in `stale` are left out without more words.
+#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn agree(
     said: &Said<'_>,
     assembly: &Assembly,

@@ -16,6 +16,10 @@
 //! virtual clock; `hits` and `written` print what they are named for. The server prints `ready`
 //! instead, when clients may come.
 
+#![allow(clippy::print_stderr, reason = "a program that cargo xtask bench starts")]
+#![allow(clippy::print_stdout, reason = "a program that cargo xtask bench starts")]
+#![allow(clippy::disallowed_methods, reason = "a program that cargo xtask bench starts")]
+
 mod attach;
 mod cache;
 mod parity;

@@ -70,6 +70,7 @@ fn array(level: &str, members: u64, chunk: u64) -> String {
 ///
 /// # Errors
 /// When the probe fails.
+#[expect(clippy::too_many_lines, reason = "not yet split")]
 pub(crate) fn arrays(bench: &Bench) -> Result<Section, String> {
     let seconds = format!("--seconds={}", bench.effort.seconds);
     let mut rows = Vec::new();

@@ -4,6 +4,8 @@
 //! Lines and columns stay where they are, so what is found in the scrubbed text is found at the
 //! same place in the file.
 
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+
 /// Source with comments and literals blanked out.
 pub(crate) struct Scrubbed {
     /// As long as the source, byte for byte; line ends are kept.
@@ -51,7 +53,7 @@ fn is_word(byte: u8) -> bool {
 
 /// The end of the block that opens at `open` (a `{`), just past its `}`; the end of the text if it
 /// never closes.
-pub(crate) fn block_end(code: &str, open: usize) -> usize {
+fn block_end(code: &str, open: usize) -> usize {
     let mut depth = 0_usize;
     for (index, byte) in code.bytes().enumerate().skip(open) {
         match byte {
@@ -69,105 +71,47 @@ pub(crate) fn block_end(code: &str, open: usize) -> usize {
 }
 
 fn blank(source: &str) -> String {
-    let bytes = source.as_bytes();
-    let mut code = bytes.to_vec();
-    let mut index = 0;
-    while index < bytes.len() {
-        let end = match bytes[index] {
-            b'/' if bytes.get(index + 1) == Some(&b'/') => line_end(bytes, index),
-            b'/' if bytes.get(index + 1) == Some(&b'*') => comment_end(bytes, index),
-            b'"' => string_end(bytes, index),
-            b'r' if !previous_is_word(bytes, index)
-                || bytes[index - 1] == b'b'
-                || bytes[index - 1] == b'c' =>
-            {
-                raw_string_end(bytes, index).unwrap_or(index)
-            }
-            b'\'' => character_end(bytes, index).unwrap_or(index),
-            _ => index,
-        };
-        for byte in &mut code[index..end] {
-            if *byte != b'\n' {
-                *byte = b' ';
-            }
+    // What is no Rust does not compile either: it is looked at as it stands.
+    let Ok(tokens) = source.parse::<TokenStream>() else { return source.to_owned() };
+    let mut code: Vec<u8> =
+        source.bytes().map(|byte| if byte == b'\n' { b'\n' } else { b' ' }).collect();
+    keep(tokens, source, &mut code);
+    String::from_utf8(code).expect("whole tokens are kept")
+}
+
+/// Copies the tokens that are no literals to their places.
+fn keep(tokens: TokenStream, source: &str, code: &mut [u8]) {
+    let mut copy = |span: Span, text: &str| {
+        let range = span.byte_range();
+        // The tokens that a documentation comment stands for are not what is written there.
+        if source.get(range.clone()) == Some(text) {
+            code[range].copy_from_slice(text.as_bytes());
         }
-        index = end.max(index + 1);
-    }
-    // Only whole literals and comments were blanked, so what is left is whole characters.
-    String::from_utf8(code).expect("blanks replace whole characters")
-}
-
-fn previous_is_word(bytes: &[u8], index: usize) -> bool {
-    index.checked_sub(1).is_some_and(|before| is_word(bytes[before]))
-}
-
-fn line_end(bytes: &[u8], start: usize) -> usize {
-    bytes[start..]
-        .iter()
-        .position(|byte| *byte == b'\n')
-        .map_or(bytes.len(), |length| start + length)
-}
-
-fn comment_end(bytes: &[u8], start: usize) -> usize {
-    let mut depth = 0_usize;
-    let mut index = start;
-    while index + 1 < bytes.len() {
-        match &bytes[index..index + 2] {
-            b"/*" => {
-                depth += 1;
-                index += 2;
+    };
+    let mut inner = Vec::new();
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Brace => ("{", "}"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::None => ("", ""),
+                };
+                copy(group.span_open(), open);
+                copy(group.span_close(), close);
+                inner.push(group.stream());
             }
-            b"*/" => {
-                depth -= 1;
-                index += 2;
-                if depth == 0 {
-                    return index;
+            TokenTree::Literal(literal) => {
+                let text = literal.to_string();
+                if text.starts_with(|first: char| first.is_ascii_digit()) {
+                    copy(literal.span(), &text);
                 }
             }
-            _ => index += 1,
+            other => copy(other.span(), &other.to_string()),
         }
     }
-    bytes.len()
-}
-
-fn string_end(bytes: &[u8], start: usize) -> usize {
-    let mut index = start + 1;
-    while index < bytes.len() {
-        match bytes[index] {
-            b'\\' => index += 2,
-            b'"' => return index + 1,
-            _ => index += 1,
-        }
-    }
-    bytes.len()
-}
-
-/// The end of `r"…"` or `r#"…"#` that starts at its `r`.
-fn raw_string_end(bytes: &[u8], start: usize) -> Option<usize> {
-    let hashes = bytes[start + 1..].iter().take_while(|byte| **byte == b'#').count();
-    let open = start + 1 + hashes;
-    if bytes.get(open) != Some(&b'"') {
-        return None;
-    }
-    let close: Vec<u8> = std::iter::once(b'"').chain(std::iter::repeat_n(b'#', hashes)).collect();
-    let length = bytes[open + 1..].windows(close.len()).position(|window| window == close)?;
-    Some(open + 1 + length + close.len())
-}
-
-/// The end of a character literal; a lifetime has none.
-fn character_end(bytes: &[u8], start: usize) -> Option<usize> {
-    let first = *bytes.get(start + 1)?;
-    if first == b'\\' {
-        let length = bytes[start + 3..].iter().position(|byte| *byte == b'\'')?;
-        return Some(start + 3 + length + 1);
-    }
-    let width = match first {
-        0..=0x7f => 1,
-        0xc0..=0xdf => 2,
-        0xe0..=0xef => 3,
-        _ => 4,
-    };
-    (bytes.get(start + 1 + width) == Some(&b'\'')).then_some(start + 2 + width)
+    inner.into_iter().for_each(|tokens| keep(tokens, source, code));
 }
 
 fn test_ranges(code: &str) -> Vec<(usize, usize)> {

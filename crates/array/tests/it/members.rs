@@ -128,6 +128,7 @@ fn several_failures_are_counted() {
 /// Random requests against an array of bytes while a member dies: what lies on it fails and says
 /// so, all else is exact.
 #[test]
+#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn only_what_lies_on_a_dead_member_fails() {
     const CHUNK: u64 = 2048;
     for seed in 0..60 {

@@ -2,6 +2,11 @@
 //! `cargo test --release -p array --test it timing:: -- --ignored --nocapture`. Nothing is asserted
 //! about time.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "prints times to look at when asked to, and asserts nothing about them"
+)]
+
 use std::sync::Arc;
 use std::time::Instant;
 

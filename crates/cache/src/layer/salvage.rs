@@ -54,6 +54,7 @@ impl Salvaged {
 /// # Errors
 /// [`ErrorKind::Refused`] when it is no cache's store, [`ErrorKind::Corrupt`] when the superblock
 /// is damaged, [`ErrorKind::Invalid`] when the target is too small, and what the target says.
+#[expect(clippy::too_many_lines, reason = "not yet split")]
 pub fn salvage(
     store: &dyn Device,
     lower: Option<(&dyn Device, &Facts)>,

@@ -2,6 +2,11 @@
 //!
 //! `RAIDLOOM_PULL_REAL_STATES=100000` tries so many states with real file systems instead of those
 //! that CI has time for, `RAIDLOOM_PULL_SEED` from another seed on.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "waits for another process; a test that hangs says less than one that fails"
+)]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::fs;

@@ -236,6 +236,7 @@ fn said(output: &Output) -> String {
 /// "A plan of 200 modelled cells in 8 shards, kills one in the middle, and compares." "Requeue
 /// after a node fails goes on like `--resume`."
 #[test]
+#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn an_array_job_that_lost_a_node_in_the_middle_is_the_run_of_one_machine_to_the_byte() {
     let Some(mut cluster) = Cluster::start() else { return };
     fs::write(cluster.path("plan.toml"), PLAN).unwrap();

@@ -1,6 +1,11 @@
 //! Connecting to a server and the handshake, which block: a connection is made before there is
 //! anything to wait for beside it.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "connecting blocks, and a server on another machine has real time for it"
+)]
+
 use std::error::Error as _;
 use std::fmt;
 use std::io::{self, Read, Write};

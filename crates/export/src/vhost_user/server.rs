@@ -1,5 +1,10 @@
 //! The server: a socket, and a thread for each client that comes to it.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "how long threads of clients are waited for at the end"
+)]
+
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};

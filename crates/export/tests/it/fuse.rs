@@ -1,6 +1,7 @@
 //! A device as a file: what programs write is what the device holds, whatever its offset, length
 //! and way there.
 
+#![expect(clippy::print_stdout, reason = "says with what seed it ran and what it found")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::fs::{self, File, OpenOptions};
@@ -89,6 +90,7 @@ fn able(size_bytes: u64) -> Info {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "it is printed, so that a failure can be replayed")]
 fn seed() -> u64 {
     let seed = Random::new().u64(..);
     println!("seed {seed}");

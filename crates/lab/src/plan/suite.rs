@@ -158,6 +158,7 @@ impl Workloads {
 }
 
 /// Reads the `[[workload]]` tables.
+#[expect(clippy::too_many_lines, reason = "not yet split")]
 pub(super) fn read(tables: Vec<Reader<'_>>, document: &Place) -> Result<Workloads, Error> {
     if tables.is_empty() {
         return Err(document.error(

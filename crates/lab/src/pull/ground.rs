@@ -1,5 +1,10 @@
 //! Where file systems are mounted: by this machine's kernel, or by that of a guest.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "one clock for requests on all threads and for marks, in the order of one log"
+)]
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

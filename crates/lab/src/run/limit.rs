@@ -1,6 +1,11 @@
 //! The time that a suite, a guest or a pull test of a run may take, in real time: what hangs ends,
 //! and the run goes on.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "what hangs is ended after real time, whatever clock it runs on"
+)]
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;

@@ -1,6 +1,11 @@
 //! The visits of a run: in which order they are made, what may still be spent, and what is
 //! recorded.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the time left, and whether the host was busy, are about this machine"
+)]
+
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

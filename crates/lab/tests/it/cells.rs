@@ -1,6 +1,10 @@
 //! Cells with file systems: suites in folders of stacks that are served to the kernel, and what is
 //! left behind: nothing.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "waits for another process; a test that hangs says less than one that fails"
+)]
 #![expect(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
 
 use std::collections::BTreeMap;

@@ -1,5 +1,9 @@
 //! Whole runs: complete, stopped, killed at random moments, resumed.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "watches a child process that it kills at random moments"
+)]
 #![expect(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
 
 use std::collections::BTreeSet;

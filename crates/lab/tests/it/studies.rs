@@ -2,6 +2,7 @@
 //! run in the smallest version of themselves; the others are run by the command line's tests. What
 //! this machine cannot have is a trial that says why.
 
+#![expect(clippy::print_stdout, reason = "says with what seed it ran and what it found")]
 #![expect(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
 
 use std::path::{Path, PathBuf};

@@ -4,6 +4,8 @@
 //! `RAIDLOOM_PULL_STATES=100000` tries so many instead of those that CI has time for,
 //! `RAIDLOOM_PULL_SEED` from another seed on.
 
+#![expect(clippy::print_stdout, reason = "says with what seed it ran and what it found")]
+
 mod common;
 mod log;
 mod promised;

@@ -1,6 +1,7 @@
 //! The wall clock: kernel I/O through the ring, its limits, and what happens when an owner leaves
 //! early.
 
+#![expect(clippy::disallowed_methods, reason = "holds its clock against the machine's")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs::File;

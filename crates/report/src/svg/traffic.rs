@@ -12,6 +12,7 @@ const PLOT: f64 = 200.0;
 const TOP: f64 = 6.0;
 
 /// A bar for each member, read and then written; right of them a dot for each workload that wrote.
+#[expect(clippy::too_many_lines, reason = "not yet split")]
 pub(crate) fn traffic(rows: &[Traffic], title: &str) -> Markup {
     let label = |row: &Traffic| fitted(&row.name, Face::Text, LABEL_MAX);
     let widest = rows.iter().map(|row| measure::width(&label(row), Face::Text)).fold(0.0, f64::max);

@@ -103,7 +103,7 @@ fn part(plan: &Plan, comparisons: &[Comparison], group: Vec<usize>) -> Option<Jo
         let common = tied(one).into_iter().filter(|id| is_common(one.0, id));
         common.filter_map(|id| one.1.score(&id)?.interval()).collect::<Vec<_>>()
     });
-    let range = intervals.filter(|_| is_taken).reduce(Interval::hull);
+    let range = intervals.filter(|_| is_taken).reduce(Interval::spanning);
     let common: Vec<String> = tied(&all[0]).into_iter().filter(|id| is_common(first, id)).collect();
     let tie = headline.tie.as_ref().filter(|_| common.len() > 1).map(|tie| {
         let of = |id: &String| plan.configurations.iter().find(|one| one.id == *id);

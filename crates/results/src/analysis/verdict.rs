@@ -77,8 +77,8 @@ impl Verdict {
 pub enum PickedBy {
     /// A race named it before the trials that tell.
     Race,
-    /// In the kind of work where it is furthest behind another one, it is less so than the others of
-    /// the tie in theirs.
+    /// In the kind of work where it is furthest behind another one, it is less so than the others
+    /// of the tie in theirs.
     LeastRegret,
     /// It has more of md's defaults.
     MdDefault,

@@ -83,6 +83,7 @@ fn settings(options: &str) -> BTreeMap<String, String> {
 }
 
 /// `barrier` is the baseline, and `nobarrier` is twice as fast.
+#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn run(blocks: u32) -> Run {
     let configuration = |options: &str| Configuration {
         id: configuration_id(&settings(options)),

@@ -3,6 +3,9 @@
 //! A process of its own, because a mapping whose device fails ends the process that reads it.
 //! Prints one line; exit code 1 and what differed when the file did not hold what was written.
 
+#![expect(clippy::print_stderr, reason = "a program of its own")]
+#![expect(clippy::print_stdout, reason = "a program of its own")]
+
 use std::path::Path;
 use std::process::ExitCode;
 

@@ -1,6 +1,8 @@
 //! File systems on write-back caches: their server is killed, and what programs had made durable is
 //! there after the next start.
 
+#![expect(clippy::print_stdout, reason = "says with what seed it ran and what it found")]
+
 use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};

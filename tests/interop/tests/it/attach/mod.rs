@@ -1,6 +1,8 @@
 //! Arrays as ordinary drives: the file systems of others on what raidloom attaches, used by the
 //! programs of others.
 
+#![expect(clippy::print_stdout, reason = "says with what seed it ran and what it found")]
+
 mod cached;
 mod crash;
 mod members;

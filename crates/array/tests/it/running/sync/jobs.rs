@@ -429,6 +429,7 @@ fn pace_and_progress_are_those_of_the_clock() {
 /// end, with the flushes of its checkpoints and whatever else it does for itself: a resync and a
 /// rebuild, also with a member missing, a replacement, a check and a repair.
 #[test]
+#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn a_sync_action_does_not_take_its_own_requests_for_use() {
     const MEMBER: u64 = 8 << 20;
     fn at_full_pace<L: Level>(name: &str, make: impl Fn() -> L, members: usize, spared: usize) {
