@@ -24,16 +24,24 @@ struct Random {
 
 impl FileExt for Random {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let mut known = (u64::MAX, [0; 8]);
-        for (byte, at) in buffer.iter_mut().zip(offset..) {
-            let place = at % self.repeats_bytes;
-            if known.0 != place / 8 {
-                let word = mix(self.seed.wrapping_add(mix(place / 8)));
-                known = (place / 8, word.to_le_bytes());
-            }
-            *byte = known.1[(place % 8) as usize];
+        let length = buffer.len();
+        let period = usize::try_from(self.repeats_bytes).map_or(length, |bytes| bytes.min(length));
+        let mut filled = 0;
+        while filled < period {
+            let place = (offset + filled as u64) % self.repeats_bytes;
+            let word = mix(self.seed.wrapping_add(mix(place / 8))).to_le_bytes();
+            let from = (place % 8) as usize;
+            let count = (8 - from).min(period - filled);
+            buffer[filled..filled + count].copy_from_slice(&word[from..from + count]);
+            filled += count;
         }
-        Ok(buffer.len())
+        // From here on it is what stands one period before.
+        while filled < length {
+            let count = filled.min(length - filled);
+            buffer.copy_within(..count, filled);
+            filled += count;
+        }
+        Ok(length)
     }
 
     fn write_at(&self, _: &[u8], _: u64) -> io::Result<usize> {
@@ -47,7 +55,7 @@ fn mix(word: u64) -> u64 {
     word ^ word >> 31
 }
 
-/// RAIDLOOM_SIGNATURE_IMAGES=100000 for a night: the same with more of them.
+/// RAIDLOOM_SIGNATURE_IMAGES=25000: the same with more of them, four images for each.
 #[test]
 fn random_data_and_what_repeats_itself_carry_nothing() {
     let count = std::env::var("RAIDLOOM_SIGNATURE_IMAGES");
