@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use block::{Device, Emulated, Error};
+use block::{Device, Emulated, Error, ErrorKind};
 use reactor::{Reactor, RingFile, Source};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 use rustix::io::{Errno, ReadWriteFlags};
@@ -28,7 +28,8 @@ use super::socket::{read_message, send_all};
 use crate::nbd::{Address, Listener};
 use crate::{Gate, RemovalPolicy};
 
-/// Clients at a time; more are turned away.
+/// Clients at a time. One that has no ring yet makes way for another; where all have, more are
+/// turned away.
 const CLIENTS_MAX: usize = 16;
 /// Rings of a client: as many as a machine may have processors for them.
 const RINGS: u16 = 64;
@@ -36,6 +37,8 @@ const RINGS: u16 = 64;
 const SEGMENTS: u32 = 126;
 /// How long the rest of a message may take, and how long a client may leave its answers unread.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long one that makes way may take to end: nothing is under way for it.
+const LEAVE_PATIENCE: Duration = Duration::from_secs(1);
 /// How long clients may take to end once the server stops.
 const STOP_PATIENCE: Duration = Duration::from_secs(10);
 /// How long the listener rests after it could not take a client.
@@ -81,6 +84,15 @@ struct Client {
     thread: JoinHandle<()>,
     /// Closed when the thread ends.
     ended: Receiver<()>,
+    /// It has had a ring: a guest is behind it.
+    has_rings: Arc<AtomicBool>,
+}
+
+impl Client {
+    fn hang_up(&self) {
+        // One that is gone already needs no end.
+        let _ = rustix::net::shutdown(&self.socket, Shutdown::Both);
+    }
 }
 
 impl Shared {
@@ -159,9 +171,7 @@ impl Drop for Server {
             let _ = thread.join();
         }
         let clients = std::mem::take(&mut *self.shared.clients());
-        for client in &clients {
-            let _ = rustix::net::shutdown(&client.socket, Shutdown::Both);
-        }
+        clients.iter().for_each(Client::hang_up);
         let end = Instant::now() + STOP_PATIENCE;
         for client in clients {
             let left = end.saturating_duration_since(Instant::now());
@@ -191,10 +201,35 @@ fn accept(shared: &Arc<Shared>, listener: &Listener) {
     }
 }
 
-fn welcome(shared: &Arc<Shared>, socket: OwnedFd) {
+/// Whether there is room for one more. Many may come and say nothing; a machine that means it has
+/// its rings in a moment, so the one that has taken longest goes.
+fn make_room(shared: &Shared) -> bool {
     let mut clients = shared.clients();
     clients.retain(|client| !client.thread.is_finished());
-    if clients.len() >= CLIENTS_MAX {
+    if clients.len() < CLIENTS_MAX {
+        return true;
+    }
+    let is_idle = |client: &Client| !client.has_rings.load(Ordering::Acquire);
+    let Some(oldest) = clients.iter().position(is_idle) else {
+        drop(clients);
+        let text = format!("{CLIENTS_MAX} machines use it, and another was turned away");
+        shared.complain(&Error::new(ErrorKind::Busy, text));
+        return false;
+    };
+    let client = clients.remove(oldest);
+    drop(clients);
+    client.hang_up();
+    if client.ended.recv_timeout(LEAVE_PATIENCE) == Err(RecvTimeoutError::Timeout) {
+        shared.clients().push(client);
+        return false;
+    }
+    // One that panicked has said so already.
+    let _ = client.thread.join();
+    true
+}
+
+fn welcome(shared: &Arc<Shared>, socket: OwnedFd) {
+    if !make_room(shared) {
         return;
     }
     let timeouts = [Timeout::Recv, Timeout::Send]
@@ -204,24 +239,25 @@ fn welcome(shared: &Arc<Shared>, socket: OwnedFd) {
         return;
     }
     let socket = Arc::new(socket);
-    let (serving, shared) = (Arc::clone(&socket), Arc::clone(shared));
     let (ends, ended) = mpsc::channel();
+    let has_rings = Arc::new(AtomicBool::new(false));
+    let (serving, own, rings) = (Arc::clone(shared), Arc::clone(&socket), Arc::clone(&has_rings));
     let serve = move || {
         let _ends = ends;
-        if let Err(error) = serve(&shared, &serving)
-            && !shared.stop.load(Ordering::Acquire)
+        if let Err(error) = serve(&serving, &own, &rings)
+            && !serving.stop.load(Ordering::Acquire)
         {
-            shared.complain(&error);
+            serving.complain(&error);
         }
-        let _ = rustix::net::shutdown(&serving, Shutdown::Both);
+        let _ = rustix::net::shutdown(&own, Shutdown::Both);
     };
     if let Ok(thread) = std::thread::Builder::new().name("vhost-client".to_owned()).spawn(serve) {
-        clients.push(Client { socket, thread, ended });
+        shared.clients().push(Client { socket, thread, ended, has_rings });
     }
 }
 
 /// Serves one client until it hangs up, the server stops, or it breaks the protocol.
-fn serve(shared: &Shared, socket: &Arc<OwnedFd>) -> Result<(), Error> {
+fn serve(shared: &Shared, socket: &Arc<OwnedFd>, has_rings: &AtomicBool) -> Result<(), Error> {
     let failed = |error: io::Error| Error::from_io("serving a client of vhost-user", error);
     let reactor = Reactor::wall()?;
     let options = &shared.options;
@@ -244,7 +280,7 @@ fn serve(shared: &Shared, socket: &Arc<OwnedFd>) -> Result<(), Error> {
         reactor,
         source,
     };
-    let ended = client.run(shared, socket);
+    let ended = client.run(shared, socket, has_rings);
     // What the device has been given is brought to its end, whichever client asked for it.
     let drained = client.drain();
     ended.and(drained)
@@ -293,7 +329,12 @@ struct Serving {
 const SOCKET: u64 = u64::MAX;
 
 impl Serving {
-    fn run(&mut self, shared: &Shared, socket: &OwnedFd) -> Result<(), Error> {
+    fn run(
+        &mut self,
+        shared: &Shared,
+        socket: &OwnedFd,
+        has_rings: &AtomicBool,
+    ) -> Result<(), Error> {
         let failed = |error: io::Error| Error::from_io("serving a client of vhost-user", error);
         self.source.readable(&self.listening, SOCKET);
         loop {
@@ -306,6 +347,7 @@ impl Serving {
                     match reaction.then {
                         Then::Nothing => (),
                         Then::Look(ring) => {
+                            has_rings.store(true, Ordering::Release);
                             self.listen(ring)?;
                             self.disk.look(&mut self.session, ring)?;
                         }

@@ -414,6 +414,29 @@ fn a_hostile_client_is_cut_off_with_one_line_and_another_does_not_notice() {
     }
 }
 
+/// Connections that say nothing keep no machine out, and no machine makes way for another.
+#[test]
+fn who_has_no_ring_makes_way_and_nobody_else_does() {
+    let place = Place::new();
+    let server = place.serve(false);
+    let mut first = Client::ready(&place.path, 1);
+    let idle: Vec<UnixStream> =
+        (0..40).map(|_| UnixStream::connect(&place.path).unwrap()).collect();
+    let mut others: Vec<Client> = (1..16).map(|_| Client::ready(&place.path, 1)).collect();
+    for client in others.iter_mut().chain([&mut first]) {
+        assert_eq!(client.run(0, READ, 0, 512), (513, 0));
+    }
+    drop(idle);
+    assert_eq!(server.status().trouble, None, "one that makes way has broken nothing");
+    // All places are used.
+    let mut late = Client::connect(&place.path);
+    let mut said = Vec::new();
+    let _ = late.stream.read_to_end(&mut said);
+    let trouble = server.status().trouble.unwrap_or_default();
+    assert!(trouble.contains("16 machines use it"), "{trouble}");
+    assert_eq!(first.run(0, READ, 0, 512), (513, 0));
+}
+
 /// Eventfds that this process has open, other tests' included.
 fn eventfds() -> usize {
     let links = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
