@@ -19,8 +19,8 @@ pub mod simulate;
 mod unchanged;
 
 pub use layer::{
-    Cache, CacheCounts, CacheHandle, CacheMode, CacheOptions, CacheStatus, CacheUpkeep,
-    KeepingOptions, Salvaged, StoreContents, StoreSeal, examine_store, salvage,
+    Cache, CacheCondition, CacheCounts, CacheHandle, CacheMode, CacheOptions, CacheStatus,
+    CacheUpkeep, KeepingOptions, Salvaged, StoreContents, StoreSeal, examine_store, salvage,
 };
 pub use overlay::{
     Changes, DeltaState, Overlay, OverlayOptions, commit, discard, examine, seal_delta,

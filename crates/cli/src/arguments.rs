@@ -226,7 +226,7 @@ Examples:
       from a timer: what is new since the last time
 
 Events: started (or seen for the first time), stopped, died (an array's server); degraded, unusable,
-online (its worst array); cache-failing; event (what the server has noted itself: a member that
+failed, online (all of its stack); cache-failing; event (what the server has noted itself: a member that
 failed and why, a rebuild or a scrub that ended and what it found). Each is told once. Of an array
 that was running before the monitor, the present state is told, and nothing that went before.")]
     Monitor(MonitorArguments),

@@ -8,21 +8,25 @@ use array::metadata::Running;
 use array::sync::Limits;
 use array::{MemberState, Snapshot};
 use block::{Device, Node};
+use cache::CacheHandle;
 use host::Error;
 use host::guard::{Consent, Guard};
 use mdtools::{MemberSource, WorkStatus};
 use reactor::{Random, Reactor};
 use serde_json::{Value, json};
-use stack::{BuildContext, Member, OpenedFile};
+use stack::{BuildContext, InnerLayers, Member, OpenedFile};
 
 use crate::protocol::{Command, GivenConsent, ScrubAction};
 use crate::upkeep::Upkeep;
+use crate::usability::{StackParts, Usability};
 
 /// What a server's arrays are made of, as it changes.
 pub(crate) struct MemberTable {
     running: Vec<Running>,
     /// The leaves that were there at the start, and those that came.
     leaves: Mutex<Vec<Member>>,
+    /// What else tells how the stack is, and those that came.
+    inner: Mutex<Vec<InnerLayers>>,
     /// The whole stack: what is in it now.
     device: Arc<dyn Device>,
     /// What opened the stack: members that come back are held by it still.
@@ -40,12 +44,14 @@ impl MemberTable {
     pub(crate) fn new(
         running: Vec<Running>,
         leaves: Vec<Member>,
+        inner: InnerLayers,
         device: &Arc<dyn Device>,
         guard: Guard,
     ) -> MemberTable {
         MemberTable {
             running,
             leaves: Mutex::new(leaves),
+            inner: Mutex::new(vec![inner]),
             device: Arc::clone(device),
             guard,
             more_guards: Mutex::default(),
@@ -60,6 +66,22 @@ impl MemberTable {
     /// The leaves.
     pub(crate) fn leaves(&self) -> Vec<Member> {
         lock(&self.leaves).clone()
+    }
+
+    /// What can be done with the stack now.
+    pub(crate) fn usability(&self, caches: &[CacheHandle], read_only: bool) -> Usability {
+        let (leaves, inner) = (lock(&self.leaves), lock(&self.inner));
+        let arrays = &self.running;
+        let parts = StackParts { leaves: &leaves, inner: &inner, arrays, caches };
+        Usability::of(&*self.device, &parts, read_only)
+    }
+
+    /// Notes that part of what is in this file is gone.
+    pub(crate) fn note_gone(&self, file: &Path, why: &str) {
+        let is_in = |leaf: &&Member| leaf.opened.as_ref().is_some_and(|it| it.path == file);
+        for leaf in lock(&self.leaves).iter().filter(is_in) {
+            leaf.counters.note_gone(|| why.to_owned());
+        }
     }
 
     /// The array of this name; without one, the only one there is.
@@ -255,6 +277,7 @@ impl MemberTable {
             text: text.to_owned(),
             device: stack.device,
             leaves: stack.members,
+            inner: stack.inner,
             device_uuid,
             reactor,
             guard: own,
@@ -266,6 +289,7 @@ impl MemberTable {
         let mut leaves = lock(&self.leaves);
         leaves.retain(|leaf| newcomer.leaves.iter().all(|new| new.name != leaf.name));
         leaves.extend(newcomer.leaves);
+        lock(&self.inner).push(newcomer.inner);
         lock(&self.more_guards).extend(newcomer.guard);
     }
 
@@ -351,6 +375,7 @@ struct Newcomer {
     text: String,
     device: Arc<dyn Device>,
     leaves: Vec<Member>,
+    inner: InnerLayers,
     /// For one that has none.
     device_uuid: [u8; 16],
     reactor: Reactor,

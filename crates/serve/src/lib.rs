@@ -30,6 +30,7 @@ mod serve;
 mod settings;
 mod status;
 mod upkeep;
+mod usability;
 mod watch;
 
 pub use client::{Client, statuses};
@@ -44,3 +45,4 @@ pub use settings::{
 };
 pub use status::{Attached, CacheReport, MemberStatus, Status, VhostUser};
 pub use upkeep::Event;
+pub use usability::{MissingPart, Usability};

@@ -38,6 +38,7 @@ use crate::runtime::{Claim, SOCKET};
 use crate::settings::{ImageSettings, Settings};
 use crate::status::{Attached, CacheReport, MemberStatus, Status};
 use crate::upkeep::Upkeep;
+use crate::usability::Usability;
 use crate::watch::{ChangedFile, FileChange, Watch};
 
 /// A server that is ready.
@@ -136,6 +137,7 @@ impl Server {
             members: MemberTable::new(
                 stack.arrays.running().to_vec(),
                 stack.members,
+                stack.inner,
                 &stack.device,
                 guard,
             ),
@@ -268,6 +270,7 @@ impl Server {
         Status {
             name: self.name.clone(),
             process: std::process::id(),
+            usability: Some(self.usability()),
             stack: self.device.describe().to_string(),
             size_bytes: info.size_bytes,
             block_bytes: info.block_bytes,
@@ -297,6 +300,11 @@ impl Server {
         }
     }
 
+    /// What can be done with it now.
+    pub(crate) fn usability(&self) -> Usability {
+        self.members.usability(&self.caches, self.is_read_only())
+    }
+
     pub(crate) fn watch(&self) -> &Watch {
         &self.watch
     }
@@ -318,9 +326,13 @@ impl Server {
         let text = changed.text();
         let is_cut = matches!(changed.change, FileChange::CutShort { .. });
         // That a member has failed, and why, is an event of its own.
-        if !(is_cut && self.members.fail_file(&changed.path, &text)) {
-            self.tell(text);
+        if is_cut && self.members.fail_file(&changed.path, &text) {
+            return;
         }
+        if is_cut {
+            self.members.note_gone(&changed.path, &text);
+        }
+        self.tell(text);
     }
 
     /// Has something shown among what has happened.

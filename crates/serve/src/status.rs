@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use cache::CacheStatus;
-use mdtools::ArrayStatus;
+use mdtools::{ArrayStatus, State};
 use serde::{Deserialize, Serialize};
 
 use crate::upkeep::Event;
+use crate::usability::{MissingPart, Usability};
 
 /// A running array.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,6 +16,9 @@ pub struct Status {
     pub name: String,
     /// The server's process id.
     pub process: u32,
+    /// What can be done with it. A server of an earlier version does not say.
+    #[serde(flatten)]
+    pub usability: Option<Usability>,
     /// The stack, as text.
     pub stack: String,
     /// Its size in bytes.
@@ -51,6 +55,22 @@ pub struct Status {
     pub events: Vec<Event>,
     /// What there is to know: degraded exports, direct I/O that is not there.
     pub notes: Vec<String>,
+}
+
+impl Status {
+    /// In one word.
+    #[must_use]
+    pub fn state(&self) -> State {
+        let worst = || self.arrays.iter().map(|array| array.state).max();
+        let said = self.usability.as_ref().map(|usability| usability.state);
+        said.or_else(worst).unwrap_or(State::Online)
+    }
+
+    /// What is missing and is not told of by an array or a cache.
+    pub fn missing(&self) -> impl Iterator<Item = &MissingPart> {
+        let missing = self.usability.iter().flat_map(|usability| &usability.missing);
+        missing.filter(|part| part.told_by.is_none())
+    }
 }
 
 /// A vhost-user-blk server.

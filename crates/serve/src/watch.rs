@@ -1,4 +1,5 @@
-//! Whether the names of the members' files still lead to what is open.
+//! Whether the names of the members' files still lead to what is open, and whether a part of the
+//! stack has gone that no array tells of.
 //!
 //! ```text
 //!   name ──stat──┐
@@ -26,6 +27,7 @@ use stack::OpenedFile;
 
 use crate::runtime;
 use crate::serve::Server;
+use crate::usability::MissingPart;
 
 /// How often it is looked.
 const ROUND: Duration = Duration::from_secs(1);
@@ -233,7 +235,7 @@ impl Watch {
         let mut noted = server.files();
         // Without it a clean-up after the server's death does not wait for the kernel.
         let _ = runtime::note_files(server.folder(), &noted);
-        let mut lengths = Lengths::default();
+        let (mut lengths, mut told) = (Lengths::default(), Vec::<MissingPart>::new());
         let server = Arc::downgrade(server);
         let run = move || {
             loop {
@@ -254,6 +256,14 @@ impl Watch {
                 for one in changed.iter().filter(|one| !before.contains(one)) {
                     server.file_has_changed(one);
                 }
+                let missing = server.usability().missing;
+                for part in missing.iter().filter(|part| !told.contains(part)) {
+                    // A place that was empty from the beginning has no cause.
+                    if let (None, Some(cause)) = (&part.told_by, &part.cause) {
+                        server.tell(format!("{} has failed: {cause}", part.name));
+                    }
+                }
+                told = missing;
                 // Nobody may wait for it any more.
                 answer.map(|answer| answer.send(()));
             }

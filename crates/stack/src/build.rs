@@ -266,6 +266,16 @@ pub struct Member {
     pub opened: Option<OpenedFile>,
 }
 
+/// The inner layers of a stack that tell by themselves what has become of them, besides arrays with
+/// metadata and caches.
+#[derive(Clone, Debug, Default)]
+pub struct InnerLayers {
+    /// Arrays without metadata.
+    pub arrays: Vec<Weak<ArrayDevice>>,
+    /// Layers with planned faults, and what tells that one is gone.
+    pub faults: Vec<(Weak<dyn Device>, Arc<Counters>)>,
+}
+
 /// The devices that a tree stands for.
 #[derive(Debug)]
 pub struct Stack {
@@ -280,6 +290,8 @@ pub struct Stack {
     pub clock: Clock,
     /// The caches in it, those below before those above.
     pub caches: Vec<CacheHandle>,
+    /// What else in it tells how it is.
+    pub inner: InnerLayers,
     /// What tells which members of arrays have not answered in time; none where they may take for
     /// ever.
     pub deadlines: Vec<DeadlineWatch>,
@@ -333,6 +345,7 @@ pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
         models: 0,
         memory_stores: 0,
         caches: Vec::new(),
+        inner: InnerLayers::default(),
         carriers: Vec::new(),
         running: Vec::new(),
         leaves: Vec::new(),
@@ -351,6 +364,7 @@ pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
         models,
         memory_stores,
         caches,
+        inner,
         running,
         leaves,
         seals,
@@ -364,7 +378,7 @@ pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
     };
     let arrays =
         Arrays::new(running, leaves, seals, deadlines.clone(), context.files.reactor().is_some());
-    Ok(Stack { device, members, notes, clock, caches, deadlines, arrays })
+    Ok(Stack { device, members, notes, clock, caches, inner, deadlines, arrays })
 }
 
 /// What a cache notes of each of its blocks, in bytes: more than any policy takes.
@@ -412,6 +426,7 @@ struct Builder<'a> {
     /// Members that are the memory of a cache: they take no time, modelled or not.
     memory_stores: u64,
     caches: Vec<CacheHandle>,
+    inner: InnerLayers,
     /// Members below the layer that is being built that are marked as an array's: their stack text,
     /// and the mark.
     carriers: Vec<(String, Mark)>,
@@ -569,7 +584,7 @@ impl Builder<'_> {
             "linear" | "raid0" | "fault" => {
                 self.plain_layer(name, settings, members.into_iter().flatten().collect())
             }
-            "raid1" => shared(name, ArrayDevice::raid1(members)),
+            "raid1" => self.raw_array(name, ArrayDevice::raid1(members)),
             name => {
                 let chunk_bytes = self.size(settings, "chunk")?.unwrap_or(512 << 10);
                 let layout = settings.get("layout");
@@ -581,11 +596,15 @@ impl Builder<'_> {
                         let layout = layout
                             .and_then(Raid10Layout::from_name)
                             .unwrap_or(Raid10Layout::near(2));
-                        shared(name, ArrayDevice::raid10(members, chunk_bytes, layout))
+                        self.raw_array(name, ArrayDevice::raid10(members, chunk_bytes, layout))
                     }
-                    "raid4" => shared(name, ArrayDevice::raid4(members, chunk_bytes)),
-                    "raid5" => shared(name, ArrayDevice::raid5(members, chunk_bytes, parity())),
-                    "raid6" => shared(name, ArrayDevice::raid6(members, chunk_bytes, parity())),
+                    "raid4" => self.raw_array(name, ArrayDevice::raid4(members, chunk_bytes)),
+                    "raid5" => {
+                        self.raw_array(name, ArrayDevice::raid5(members, chunk_bytes, parity()))
+                    }
+                    "raid6" => {
+                        self.raw_array(name, ArrayDevice::raid6(members, chunk_bytes, parity()))
+                    }
                     name => unreachable!("the layer {name} is in the table"),
                 }
             }
@@ -628,7 +647,7 @@ impl Builder<'_> {
         members: Vec<Arc<dyn Device>>,
     ) -> Result<Arc<dyn Device>, Error> {
         match name {
-            "linear" => shared(name, ArrayDevice::linear(members)),
+            "linear" => self.raw_array(name, ArrayDevice::linear(members)),
             "raid0" => {
                 let chunk_bytes = self.size(settings, "chunk")?.unwrap_or(64 << 10);
                 let layout = if settings.is("layout", "alternate") {
@@ -636,14 +655,29 @@ impl Builder<'_> {
                 } else {
                     Raid0Layout::Original
                 };
-                shared(name, ArrayDevice::raid0(members, chunk_bytes, layout))
+                self.raw_array(name, ArrayDevice::raid0(members, chunk_bytes, layout))
             }
             _ => {
                 let options = self.fault_options(settings)?;
                 let [below] = <[_; 1]>::try_from(members).expect("the count was checked");
-                Ok(Arc::new(FaultDevice::new(below, options)?))
+                let counted = Counted::over(Arc::new(FaultDevice::new(below, options)?));
+                let counters = counted.counters();
+                let device: Arc<dyn Device> = Arc::new(counted);
+                self.inner.faults.push((Arc::downgrade(&device), counters));
+                Ok(device)
             }
         }
+    }
+
+    /// An array without metadata, or what is wrong with it.
+    fn raw_array(
+        &mut self,
+        name: &str,
+        array: Result<ArrayDevice, Error>,
+    ) -> Result<Arc<dyn Device>, Error> {
+        let array = Arc::new(array.map_err(|error| error.at(name))?);
+        self.inner.arrays.push(Arc::downgrade(&array));
+        Ok(array)
     }
 
     /// A delta and what is never written below it.
@@ -1018,12 +1052,4 @@ impl Builder<'_> {
         }
         Ok(size.bytes)
     }
-}
-
-/// An array, or what is wrong with it.
-fn shared<D: Device + 'static>(
-    name: &str,
-    array: Result<D, Error>,
-) -> Result<Arc<dyn Device>, Error> {
-    Ok(Arc::new(array.map_err(|error| error.at(name))?))
 }

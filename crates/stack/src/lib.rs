@@ -23,7 +23,9 @@ mod stated;
 mod superblocks;
 pub mod table;
 
-pub use build::{BuildContext, Member, Models, NoFiles, OpenFiles, Stack, build, parse_and_build};
+pub use build::{
+    BuildContext, InnerLayers, Member, Models, NoFiles, OpenFiles, Stack, build, parse_and_build,
+};
 pub use device::DeadlineWatch;
 pub use device::model::{MediaNote, ModelDevice, PowerCut, Survival};
 pub use facts::OpenedFile;

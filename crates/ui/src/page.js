@@ -160,7 +160,9 @@ function courseOf(course) {
     s("polyline", { class: "read", points: line("read") }), s("polyline", { class: "written", points: line("written") }));
 }
 const STATES = { online: ["online", "good"], degraded: ["DEGRADED", "warn"], unusable: ["UNUSABLE", "bad"], failed: ["FAILED", "bad"] };
-const worst = (array) => ["failed", "unusable", "degraded", "online"].find((state) => array.arrays.some((one) => one.state === state)) ?? "online";
+// A server of an earlier version does not say how all of it is.
+const stateOf = (array) => array.state ?? ["failed", "unusable", "degraded", "online"].find((state) => array.arrays.some((one) => one.state === state)) ?? "online";
+const lostOf = (array) => (array.missing ?? []).filter((part) => part.told_by === null);
 const tag = (text, kind) => h("span", { class: `tag ${kind}` }, t(text));
 const fact = (name, ...value) => h("div", {}, h("dt", {}, t(name)), h("dd", {}, ...value));
 const button = (text, data, attributes) => h("button", { type: "button", ...Object.fromEntries(Object.entries(data).map(([key, value]) => [`data-${key}`, value])), ...attributes }, text);
@@ -174,7 +176,7 @@ function showArrays() {
 }
 function arrayCard(array) {
   const course = courses.get(array.process);
-  const [word, kind] = STATES[worst(array)];
+  const [word, kind] = STATES[stateOf(array)];
   const at = array.attached ? (array.attached.block_device ?? array.attached.file) : (array.nbd[0] ?? array.vhost_user?.socket ?? "");
   const busy = array.arrays.find((one) => one.work)?.work;
   return h("article", { class: "card", "data-key": `${array.name} ${array.process}`, "aria-label": t("Array {name}", array) },
@@ -188,6 +190,7 @@ function arrayCard(array) {
       fact("Members written", rate(late(course, "written")))),
     courseOf(course),
     array.arrays.map((one) => membersOf(array, one)),
+    lostOf(array).map((part) => h("p", { class: "warn" }, [part.name, part.cause].filter(Boolean).join(": "))),
     traffic(array, course),
     array.caches.map(cacheOf),
     array.notes.map((note) => h("p", { class: "soft" }, note)),

@@ -7,7 +7,7 @@ use block::{Device, DiscardSupport, Error, ErrorKind, Reactor, Support, size_tex
 
 use super::runner::SyncRunner;
 use crate::health::Health;
-use crate::member::{Member, MemberState, Replacing, Snapshot};
+use crate::member::{Member, MemberSet, MemberState, Replacing, Snapshot};
 use crate::ranges::Ranges;
 use crate::shared::Shared;
 
@@ -51,6 +51,16 @@ impl Control {
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         self.health().snapshot()
+    }
+
+    /// Whether the other members have all that is on these.
+    #[must_use]
+    pub fn makes_up_for(&self, missing: &[usize]) -> bool {
+        let mut set = MemberSet::EMPTY;
+        for &member in missing {
+            set.insert(member);
+        }
+        self.shared.level.holds_all(&set).is_ok()
     }
 
     /// Changes with every snapshot that is not the same.

@@ -1,12 +1,15 @@
-//! Counts what passes, exactly: what a member moved, for the audit of every trial.
+//! Counts what passes, exactly: what a member moved, for the audit of every trial. And remembers
+//! that a device has said it is gone.
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use reactor::Reactor;
 
-use crate::{Channel, Completion, Device, Error, Extents, Info, Lease, Node, Op, Request};
+use crate::{
+    Channel, Completion, Device, Error, ErrorKind, Extents, Info, Lease, Node, Op, Request,
+};
 
 /// What has passed a [`Counted`] device since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,6 +54,7 @@ pub struct Counters {
     writes: AtomicU64,
     written_bytes: AtomicU64,
     flushes: AtomicU64,
+    gone: OnceLock<String>,
 }
 
 impl Counters {
@@ -63,7 +67,19 @@ impl Counters {
             writes: AtomicU64::new(0),
             written_bytes: AtomicU64::new(0),
             flushes: AtomicU64::new(0),
+            gone: OnceLock::new(),
         }
+    }
+
+    /// Why the device is gone, once it has answered a request so.
+    #[must_use]
+    pub fn gone(&self) -> Option<&str> {
+        self.gone.get().map(String::as_str)
+    }
+
+    /// Notes that the device is gone, or part of it; of several reasons the first counts.
+    pub fn note_gone(&self, why: impl FnOnce() -> String) {
+        self.gone.get_or_init(why);
     }
 
     /// Length of a region in bytes.
@@ -169,7 +185,14 @@ impl Channel for CountedChannel {
     }
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
+        let before = done.len();
         self.below.poll(done);
+        for error in done[before..].iter().filter_map(|completion| completion.result.as_ref().err())
+        {
+            if error.kind() == ErrorKind::Gone {
+                self.counters.note_gone(|| error.to_string());
+            }
+        }
     }
 
     fn in_flight(&self) -> u32 {

@@ -72,7 +72,7 @@ use shape::Shape;
 use shared::Shared;
 pub use state::CacheCounts;
 use state::State;
-pub use status::{CacheHandle, CacheStatus};
+pub use status::{CacheCondition, CacheHandle, CacheStatus};
 pub use upkeep::CacheUpkeep;
 
 /// A device with a cache in front of it.

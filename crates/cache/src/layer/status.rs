@@ -13,6 +13,19 @@ use super::shared::Shared;
 use super::state::CacheCounts;
 use crate::policy::PolicyKind;
 
+/// What a cache still does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheCondition {
+    /// All of it.
+    Working,
+    /// It stands aside: its store has failed, and the device below has everything.
+    Bypassed,
+    /// Reads are answered, and no write is durable any more.
+    Unflushable,
+    /// Nothing: its store has failed, and the device below has not everything.
+    Stopped,
+}
+
 /// A cache at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheStatus {
@@ -38,6 +51,8 @@ pub struct CacheStatus {
     pub write_out_bytes_per_second: u64,
     /// Memory that it takes besides the data, in bytes.
     pub metadata_bytes: u64,
+    /// What it still does.
+    pub condition: CacheCondition,
     /// What is wrong with it.
     pub failure: Option<String>,
 }
@@ -103,12 +118,14 @@ impl CacheHandle {
     #[must_use]
     pub fn status(&self) -> Option<CacheStatus> {
         let shared = self.shared.upgrade()?;
-        let stopped =
-            shared.stop_reason().or_else(|| shared.flush_failure()).map(|error| error.to_string());
-        let distrusted = || {
-            shared
-                .is_distrusted()
-                .then(|| "its device has failed and is not used any more".to_owned())
+        let (condition, failure) = match (shared.stop_reason(), shared.flush_failure()) {
+            (Some(error), _) => (CacheCondition::Stopped, Some(error.to_string())),
+            (None, Some(error)) => (CacheCondition::Unflushable, Some(error.to_string())),
+            (None, None) if shared.is_distrusted() => {
+                let text = "its device has failed and is not used any more".to_owned();
+                (CacheCondition::Bypassed, Some(text))
+            }
+            (None, None) => (CacheCondition::Working, None),
         };
         // It looks at the state too.
         let name = shared.describe().to_string();
@@ -126,7 +143,8 @@ impl CacheHandle {
             counts: state.counts,
             write_out_bytes_per_second: shared.write_out_rate.load(Ordering::Relaxed),
             metadata_bytes: state.memory_bytes() as u64,
-            failure: stopped.or_else(distrusted),
+            condition,
+            failure,
         })
     }
 }

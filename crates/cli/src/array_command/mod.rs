@@ -19,7 +19,6 @@ use crate::arguments::ArrayVerb;
 use crate::failure::Failure;
 use crate::output::Output;
 
-pub(crate) use server_status::worst;
 pub(crate) use start::serve_with;
 
 const SECTOR_BYTES: u64 = block::SECTOR_BYTES;

@@ -17,14 +17,9 @@ pub(super) fn address(status: &Status) -> String {
     attached.or_else(|| status.nbd.first().cloned()).or_else(socket).unwrap_or_default()
 }
 
-/// The worst state of its arrays.
-pub(crate) fn worst(status: &Status) -> State {
-    status.arrays.iter().map(|array| array.state).max().unwrap_or(State::Online)
-}
-
 /// In one or two words.
 pub(super) fn state(status: &Status) -> String {
-    let state = worst(status).name();
+    let state = status.state().name();
     match status.arrays.iter().find_map(|array| array.work.as_ref()) {
         Some(work) => format!(
             "{state}, {} {:.0} %",
@@ -64,6 +59,14 @@ pub(super) fn text(status: &Status) -> Lines {
             _ => format!("{} --array {}", status.name, array.name),
         };
         text.append(&array.text_of(&called));
+    }
+    for part in status.missing() {
+        let cause = part.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
+        add!(text, "  lost: {}{cause}", part.name);
+    }
+    if status.state() == State::Failed && status.arrays.is_empty() {
+        let back = "bring back what is gone, stop it and start it again";
+        add!(text, "action: {back}: raidloom array stop {}", status.name);
     }
     add!(text, " stack: {}", status.stack);
     let access = if status.read_only { ", read-only" } else { "" };

@@ -36,7 +36,7 @@ impl Known {
 
     fn state(&self) -> State {
         match self {
-            Known::Served(status) => server_status::worst(status),
+            Known::Served(status) => status.state(),
             Known::Found(status) => status.state,
         }
     }

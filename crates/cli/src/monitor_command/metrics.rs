@@ -5,8 +5,6 @@ use std::fmt::{Display, Write as _};
 use mdtools::State;
 use serve::Status;
 
-use crate::array_command::worst;
-
 /// Where they are, and of which type.
 pub(super) const PLACE: (&str, &str) = ("/metrics", "text/plain; version=0.0.4");
 
@@ -34,7 +32,7 @@ pub(super) fn text(Latest { statuses, silent }: &Latest) -> String {
         "0 all members, 1 without some, 2 unusable or failed",
     );
     for one in statuses {
-        let worst = match worst(one) {
+        let worst = match one.state() {
             State::Online => 0,
             State::Degraded => 1,
             State::Unusable | State::Failed => 2,

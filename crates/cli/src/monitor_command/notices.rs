@@ -9,8 +9,6 @@ use mdtools::State;
 use serde::{Deserialize, Serialize};
 use serve::{Event, Status};
 
-use crate::array_command::worst;
-
 /// What is worth telling.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Notice {
@@ -167,7 +165,7 @@ fn of_one_that_answers(before: &Seen, status: &Status, notices: &mut Vec<Notice>
     } else {
         tell(Kind::Started, format!("it runs as process {}", status.process));
     }
-    let state = worst(status);
+    let state = status.state();
     if state != known.map_or(State::Online, |known| known.state) {
         let (kind, what) = match state {
             State::Online => (Kind::Online, "all members are there"),
@@ -175,12 +173,12 @@ fn of_one_that_answers(before: &Seen, status: &Status, notices: &mut Vec<Notice>
             State::Unusable => (Kind::Unusable, "nothing is written to it any more"),
             State::Failed => (Kind::Failed, "too many members are missing: data are not there"),
         };
-        let slots: Vec<String> = status
-            .arrays
-            .iter()
-            .map(|array| format!("{} {} {}", array.name, array.level, array.slots))
-            .collect();
-        tell(kind, format!("{what}: {}", slots.join(", ")));
+        let slots = (status.arrays.iter())
+            .map(|array| format!("{} {} {}", array.name, array.level, array.slots));
+        let parts: Vec<String> =
+            slots.chain(status.missing().map(|part| part.name.clone())).collect();
+        let parts = if parts.is_empty() { status.stack.clone() } else { parts.join(", ") };
+        tell(kind, format!("{what}: {parts}"));
     }
     let mut failing = BTreeSet::new();
     for cache in &status.caches {

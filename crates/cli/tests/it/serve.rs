@@ -266,6 +266,62 @@ fn an_array_over_nbd_starts_when_its_lost_host_is_back() {
     assert!(!found.contains("stale"), "{found}");
 }
 
+/// A stack is what it can still do, also where no array tells of it: status, `--test`, list, monitor
+/// and its figures say one thing.
+#[test]
+fn a_stack_without_arrays_has_failed_once_what_it_stands_on_is_gone() {
+    let Some(bench) = bench() else { return };
+    let socket = bench.path("far.sock").display().to_string();
+    let leaf = format!("nbd+unix:///?socket={socket}&reconnect=1s");
+    let far = ["array", "start", "--nbd", &socket, "--name", "far", "file:far.img"];
+    for name in ["far.img", "near.img"] {
+        fs::write(bench.path(name), vec![0; 8 << 20]).unwrap();
+    }
+    for (number, (stack, state, code)) in [
+        (leaf.clone(), "failed", 2),
+        (format!("linear({leaf}, near.img)"), "failed", 2),
+        (format!("cache(ram:1MiB, {leaf})"), "failed", 2),
+        (format!("raid1({leaf}, near.img)"), "degraded", 1),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        bench.ok(&far);
+        bench.ok(&["array", "start", "--attach=file", "--name", "near", &stack]);
+        let seen = format!("seen{number}");
+        let monitor = ["monitor", "--once", "--state", &seen];
+        bench.ok(&monitor);
+        assert_eq!(bench.status("near")["state"], "online", "{stack}");
+        bench.kill("far");
+        let mut read = vec![0; 4096];
+        let disk = File::open(bench.runtime().join("near/disk")).unwrap();
+        assert_eq!(disk.read_exact_at(&mut read, 0).is_ok(), state == "degraded", "{stack}");
+        drop(disk);
+        let status = bench.status_that_says("near", &["has failed"]);
+        let works = state == "degraded";
+        assert_eq!(
+            (&status["state"], &status["is_readable"], &status["is_writable"]),
+            (&json!(state), &json!(works), &json!(works)),
+            "{stack}: {status}"
+        );
+        assert_eq!(status["missing"].as_array().map(Vec::len), Some(1), "{stack}: {status}");
+        assert!(status["missing"][0]["name"].to_string().contains("far.sock"), "{status}");
+        bench.fails(code, &["array", "status", "--test", "near"]);
+        let said = bench.ok(&["array", "status", "near"]);
+        assert!(
+            said.contains(&format!("state: {state}")) && said.contains("  lost: nbd"),
+            "{said}"
+        );
+        assert!(bench.ok(&["array", "list"]).contains(state), "{stack}");
+        let told = bench.ok(&monitor);
+        assert!(told.contains(&format!("near: {state}: ")), "{told}");
+        assert!(told.contains("near: event: near: nbd"), "{told}");
+        let stopped = bench.run(&["array", "stop", "near"]);
+        assert_eq!(stopped.status.success(), works, "{stack}");
+        bench.ok(&["array", "list"]);
+    }
+}
+
 /// One damaged chunk of RAID 6, one wrong copy of three: the scrub says which member is wrong, and
 /// the repair mends that one, data and all.
 #[test]
