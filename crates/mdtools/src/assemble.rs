@@ -1,27 +1,55 @@
 //! From superblocks to stack text: what members make up, and the text that opens it.
 //!
 //! ```text
-//! paths ──> examine ──> group by array ──> md::assemble ──> Group ──┬──> raid5(metadata=1.2, …)      as md would start it
-//!                                                                   ├──> overlay(delta, …)           to try out, members unwritten
-//!                                                                   └──> raid5(metadata=none, …)     slices of the members
+//! Group ──┬──> raid5(metadata=1.2, …)      as md would start it
+//!         ├──> overlay(delta, …)           to try out, members unwritten
+//!         └──> raid5(metadata=none, …)     slices of the members
 //! ```
 
-use std::collections::HashMap;
-use std::fs::File;
+use std::fmt;
 use std::path::Path;
 
-use array::md::{
-    AssembleOptions, Assembly, Candidate, Layout, Level, Role, Slot, Start, assemble, group,
-};
-use array::metadata::{StartOptions, check};
+use array::md::{Assembly, Candidate, Layout, Level, Role, Slot, Start};
 use block::Node;
-use reactor::Reactor;
 
-use super::examine::{is_partition_of, look};
-use super::{MemberSource, SECTOR_BYTES, layer_name};
+use super::{ArrayStatus, MemberSource, SECTOR_BYTES, State, layer_name};
 use host::Error;
-use host::guard::Guard;
-use stack::{BuildContext, Identity, OpenFiles, twice_text};
+
+/// What a member of an array lies on.
+#[derive(Clone, Debug)]
+pub enum GroupMember {
+    /// A file, a block device, or a part of one.
+    Source(MemberSource),
+    /// Another array.
+    Array(Box<Group>),
+}
+
+impl fmt::Display for GroupMember {
+    /// A path as it is, and an array as the stack text that names its members.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GroupMember::Source(source) => source.fmt(f),
+            GroupMember::Array(group) => group.plain_text().fmt(f),
+        }
+    }
+}
+
+impl GroupMember {
+    /// The stack that opens it as a member of an array that is opened in this way.
+    ///
+    /// # Errors
+    /// As [`Group::stack`].
+    fn stack(&self, opening: Opening<'_>) -> Result<Node, Error> {
+        let read_only = opening.read_only || opening.overlay.is_some();
+        match self {
+            GroupMember::Source(source) if read_only => Ok(source.node().with("read_only", "yes")),
+            GroupMember::Source(source) => Ok(source.node()),
+            GroupMember::Array(group) => {
+                group.stack(Opening { read_only, overlay: None, force: opening.force })
+            }
+        }
+    }
+}
 
 /// The members of one array, and what they amount to.
 #[derive(Clone, Debug)]
@@ -29,146 +57,9 @@ pub struct Group {
     /// The members that were found.
     pub candidates: Vec<Candidate>,
     /// What they lie on, in the same order.
-    pub sources: Vec<MemberSource>,
+    pub sources: Vec<GroupMember>,
     /// What they amount to, or why nothing can be made of them.
     pub assembly: Result<Assembly, String>,
-}
-
-/// What was found at a number of paths.
-#[derive(Clone, Debug, Default)]
-pub struct Found {
-    /// The arrays, in the order in which their first members were named.
-    pub groups: Vec<Group>,
-    /// Paths that could not be looked at, and why.
-    pub passed_over: Vec<String>,
-    /// What has no superblock.
-    pub without: Vec<MemberSource>,
-}
-
-/// Looks at files and devices, and the partitions in them, and groups those that carry superblocks
-/// by array. Nothing is opened for writing.
-#[must_use]
-pub fn find<S: Clone + Into<MemberSource>>(guard: &Guard, sources: &[S]) -> Found {
-    let mut found = Found::default();
-    let (mut candidates, mut members) = (Vec::new(), Vec::<MemberSource>::new());
-    let mut seen = HashMap::new();
-    for source in sources {
-        let source: MemberSource = source.clone().into();
-        // A hard link among the files of a folder is no second member.
-        let id = (Identity::of(&source.path), source.offset_bytes);
-        if let Some(earlier) = seen.insert(id, source.path.clone()) {
-            found.passed_over.push(twice_text(&earlier, &source.path));
-            continue;
-        }
-        match look(guard, &source) {
-            Ok(all) => {
-                for examined in all {
-                    match examined.candidate() {
-                        Some(candidate) => {
-                            candidates.push(candidate);
-                            members.push(examined.source);
-                        }
-                        None if examined.damaged.is_empty() => found.without.push(examined.source),
-                        None => found.passed_over.push(examined.no_superblock_text()),
-                    }
-                }
-            }
-            Err(error) => found.passed_over.push(error.to_string()),
-        }
-    }
-    for own in group(&candidates) {
-        let own = without_whole_disks(own, &candidates, &members, &mut found.passed_over);
-        let sources: Vec<MemberSource> = own.iter().map(|index| members[*index].clone()).collect();
-        let own: Vec<Candidate> = own.iter().map(|index| candidates[*index].clone()).collect();
-        let mut assembly = assemble(&own, AssembleOptions::default());
-        if let Ok(assembly) = &mut assembly {
-            look_closer(guard, &own, &sources, assembly);
-        }
-        found.groups.push(Group { candidates: own, sources, assembly });
-    }
-    found
-}
-
-/// A superblock at the end of a disk's last partition may be at the end of the disk too: it is the
-/// partition's.
-fn without_whole_disks(
-    mut members: Vec<usize>,
-    candidates: &[Candidate],
-    sources: &[MemberSource],
-    passed_over: &mut Vec<String>,
-) -> Vec<usize> {
-    let all = members.clone();
-    members.retain(|&disk| {
-        let part = all.iter().find(|&&part| {
-            candidates[part].superblock.device_uuid == candidates[disk].superblock.device_uuid
-                && is_partition_of(&sources[part].path, &sources[disk].path)
-        });
-        if let Some(&part) = part {
-            passed_over.push(format!(
-                "{}: its superblock is that of its partition {}",
-                sources[disk], sources[part]
-            ));
-        }
-        part.is_none()
-    });
-    members
-}
-
-/// Has the array opened as a start opens it, with nothing written: what superblocks alone do not
-/// tell, as that a log of bad blocks is damaged, may forbid a start.
-fn look_closer(
-    guard: &Guard,
-    candidates: &[Candidate],
-    sources: &[MemberSource],
-    assembly: &mut Assembly,
-) {
-    // Without io_uring nothing starts here at all, and that says nothing of the members.
-    let Ok(reactor) = Reactor::wall() else { return };
-    let context = BuildContext {
-        files: &Peeks(guard),
-        seed: 0,
-        read_only: true,
-        create_bytes: None,
-        emulate: false,
-    };
-    let open = |source: &MemberSource| {
-        stack::build(&source.node(), &context).map(|stack| Some(stack.device))
-    };
-    let devices: Result<Vec<_>, block::Error> = sources.iter().map(open).collect();
-    // The start itself says why.
-    let Ok(devices) = devices else { return };
-    let look = |read_only: bool, force: bool| {
-        #[allow(clippy::needless_update, reason = "tests compile it with mistakes to be planted")]
-        let options = StartOptions { read_only, force, ..StartOptions::default() };
-        check(assembly, candidates, &devices, &options, &reactor).map_err(|error| error.to_string())
-    };
-    let may = |read_only: bool, force: bool| look(read_only, force).is_ok();
-    let start = match &assembly.start {
-        Start::Ready => look(false, false).err().map(|reason| {
-            let reasons = vec![reason];
-            match (may(true, false), may(false, true)) {
-                (true, true) => Start::ReadOnlyOrForce(reasons),
-                (true, false) => Start::ReadOnly(reasons),
-                (false, true) => Start::NeedsForce(reasons),
-                (false, false) => Start::Refused(reasons),
-            }
-        }),
-        Start::ReadOnly(_) => look(true, false).err().map(|reason| Start::Refused(vec![reason])),
-        Start::NeedsForce(_) => look(false, true).err().map(|reason| Start::Refused(vec![reason])),
-        Start::ReadOnlyOrForce(_) | Start::Refused(_) => None,
-    };
-    if let Some(start) = start {
-        assembly.start = start;
-    }
-}
-
-/// Opens members for a look, also those that are in use.
-struct Peeks<'a>(&'a Guard);
-
-impl OpenFiles for Peeks<'_> {
-    fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, block::Error> {
-        self.0.peek(path)
-    }
 }
 
 /// How the text of an assembled array is to be.
@@ -183,6 +74,99 @@ pub struct Opening<'a> {
 }
 
 impl Group {
+    /// The array's UUID.
+    #[must_use]
+    pub fn set_uuid(&self) -> [u8; 16] {
+        self.candidates[0].superblock.set_uuid
+    }
+
+    /// The arrays among its members.
+    pub fn arrays(&self) -> impl Iterator<Item = &Group> {
+        self.sources.iter().filter_map(|source| match source {
+            GroupMember::Array(group) => Some(&**group),
+            GroupMember::Source(_) => None,
+        })
+    }
+
+    /// Whether there are arrays among its members.
+    #[must_use]
+    pub fn stands_on_arrays(&self) -> bool {
+        self.arrays().next().is_some()
+    }
+
+    /// Whether members were not found, its own or those of an array among them.
+    #[must_use]
+    pub fn lacks_members(&self) -> bool {
+        let lacks = |assembly: &Assembly| assembly.slots.contains(&Slot::Missing);
+        self.assembly.as_ref().is_ok_and(lacks) || self.arrays().any(Group::lacks_members)
+    }
+
+    /// How it is with all that it stands on: an array over one that goes on without a member goes
+    /// on without that too. `None` where nothing can be made of its members.
+    #[must_use]
+    pub fn state(&self) -> Option<State> {
+        let assembly = self.assembly.as_ref().ok()?;
+        let own = ArrayStatus::of_superblocks(assembly, &self.candidates).state;
+        let is_online = |group: &Group| group.state() == Some(State::Online);
+        Some(if self.arrays().all(is_online) { own } else { own.max(State::Degraded) })
+    }
+
+    /// Whether there is a way to read it as a whole, by force if need be.
+    #[must_use]
+    pub fn can_be_read(&self) -> bool {
+        [false, true]
+            .into_iter()
+            .any(|force| self.stack(Opening { read_only: true, overlay: None, force }).is_ok())
+    }
+
+    /// What it is called where it is a member: the stack text without how it is to be opened, or
+    /// its name where nothing can be made of its members.
+    pub(crate) fn plain_text(&self) -> String {
+        let name = || self.candidates[0].superblock.name();
+        self.plain_tree().map_or_else(name, |tree| tree.to_string())
+    }
+
+    fn plain_tree(&self) -> Option<Node> {
+        let plain = |member: &GroupMember| match member {
+            GroupMember::Source(source) => Some(source.node()),
+            GroupMember::Array(group) => group.plain_tree(),
+        };
+        let assembly = self.assembly.as_ref().ok()?;
+        self.tree(assembly, |member| plain(member).ok_or(())).ok()
+    }
+
+    /// The tree of an assembly, of members as `opened` has them.
+    fn tree<E>(
+        &self,
+        assembly: &Assembly,
+        opened: impl Fn(&GroupMember) -> Result<Node, E>,
+    ) -> Result<Node, E> {
+        // What is not used, as a stale array, need not open.
+        let is_left_out = |candidate: usize| {
+            assembly.left_out.iter().any(|left_out| left_out.candidate == candidate)
+        };
+        let nodes: Vec<Node> = (self.sources.iter().enumerate())
+            .map(|(candidate, member)| match is_left_out(candidate) {
+                true => Ok(Node::Missing),
+                false => opened(member),
+            })
+            .collect::<Result<_, E>>()?;
+        let version = self.candidates[assembly.newest].version;
+        Ok(stack::tree_of(assembly, version, |candidate| nodes[candidate].clone()))
+    }
+
+    /// Whether the arrays among its members can be opened in this way.
+    ///
+    /// # Errors
+    /// Why one cannot be.
+    pub(crate) fn check_members(
+        &self,
+        assembly: &Assembly,
+        opening: Opening<'_>,
+    ) -> Result<(), Error> {
+        self.tree(assembly, |member| member.stack(opening)).map(drop)
+    }
+
     /// The stack text by which the array is started.
     ///
     /// # Errors
@@ -227,11 +211,7 @@ impl Group {
                 return Err(Error::refused(format!("{}: {}", assembly.name, reasons.join("; "))));
             }
         }
-        let leaf = |candidate: usize| {
-            let leaf = self.sources[candidate].node();
-            if only_read { leaf.with("read_only", "yes") } else { leaf }
-        };
-        let node = stack::tree_of(assembly, self.candidates[assembly.newest].version, leaf);
+        let node = self.tree(assembly, |member| member.stack(opening))?;
         let node = match (&assembly.start, assembly.layout) {
             (Start::NeedsForce(_), _) => node.with("force", "yes"),
             (Start::ReadOnlyOrForce(_), _) if !only_read => node.with("force", "yes"),

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! paths ──> examine (reads at most a few KiB of each) ──> Examined ──> array::md::assemble ──> Assembly
+//!                                                            ^──── arrays among them, opened ────┘
 //! Assembly ──> status (how it is), stack text (what opens it)
 //! NewArray ──> create ──> array::md ──> superblocks ──> guard opens every member ──> written and synced
 //! paths ──> guess (what members hold, without superblocks) ──> Guesses
@@ -15,6 +16,7 @@ mod create;
 mod destroy;
 mod draft;
 mod examine;
+mod find;
 pub mod guess;
 mod overwrite;
 mod partitions;
@@ -27,13 +29,14 @@ use std::io;
 
 use array::md::Level;
 
-pub use assemble::{Found as FoundArrays, Group, Opening, find, slices};
+pub use assemble::{Group, GroupMember, Opening, slices};
 pub use create::{
     CHUNK_BYTES, Create, CreateMember, Created, InnerArray, NewArraySettings, create, layout, level,
 };
 pub use destroy::{Erased, destroy};
 use examine::bitmap_offset;
 pub use examine::{Examined, Found, examine, look, members_in, raid_partition};
+pub use find::{FoundArrays, find};
 pub use source::MemberSource;
 pub use status::{ArrayStatus, MemberState, MemberStatus, State, device_text};
 pub use work::{ByteRange, WorkStatus, WrongMember};

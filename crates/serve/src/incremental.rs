@@ -160,7 +160,9 @@ fn waiting_for(guard: &Guard, node: &Node) -> Option<String> {
     if let Some(source) = found.without.first() {
         return Some(format!("{source} has no superblock of the array"));
     }
-    let [group] = &found.groups[..] else {
+    // What these are members of is looked at where the text has it.
+    let of_files = found.groups.iter().filter(|group| !group.stands_on_arrays());
+    let [group] = of_files.collect::<Vec<_>>()[..] else {
         return Some("its members are of different arrays (array scan shows them)".to_owned());
     };
     match group.absent_slots() {

@@ -50,27 +50,25 @@ pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result
             Version::ALL_TEXT
         )));
     }
-    if let [first, second, ..] = &found.groups[..] {
+    let Some(only) = found.only() else {
         let of = |group: &Group| {
-            format!(
-                "{} (set_uuid {})",
-                group.sources[0],
-                array::md::uuid_text(&group.candidates[0].superblock.set_uuid)
-            )
+            format!("{} (set_uuid {})", group.sources[0], array::md::uuid_text(&group.set_uuid()))
         };
+        let both: Vec<String> = found.outermost().take(2).map(of).collect();
         return Err(Failure::usage(format!(
-            "{} and {} are of different arrays; --scan shows both",
-            of(first),
-            of(second)
+            "{} are of different arrays; --scan shows both",
+            both.join(" and ")
         )));
-    }
+    };
     show(output, &found, opening)?;
-    openable(&found, opening)
+    only.stack(opening)?;
+    Ok(())
 }
 
-/// The first reason why one of the arrays cannot be opened.
+/// The first reason why one of the arrays cannot be opened. One that is a member of another is
+/// opened with it.
 fn openable(found: &FoundArrays, opening: Opening<'_>) -> Result<(), Failure> {
-    found.groups.iter().try_for_each(|group| group.stack(opening).map(drop))
+    Ok(found.outermost().try_for_each(|group| group.stack(opening).map(drop))?)
 }
 
 /// Where an array cannot be opened and something without a superblock lies beside it, that may be
@@ -103,36 +101,37 @@ fn checked(output: &Output, found: FoundArrays) -> Result<FoundArrays, Failure> 
 }
 
 fn show(output: &Output, found: &FoundArrays, opening: Opening<'_>) -> Result<(), Failure> {
+    let groups = found.groups.iter();
     if output.json {
-        return output.document(
-            &found.groups.iter().map(|group| document(group, opening)).collect::<Vec<_>>(),
-        );
+        let document = |group| document(found, group, opening);
+        return output.document(&groups.map(document).collect::<Vec<_>>());
     }
-    output.result(
-        found
-            .groups
-            .iter()
-            .map(|group| text(group, opening))
-            .collect::<Vec<_>>()
-            .join("\n")
-            .trim_end(),
-    )
+    let text = |group| text(found, group, opening);
+    output.result(groups.map(text).collect::<Vec<_>>().join("\n").trim_end())
 }
 
-fn text(group: &Group, opening: Opening<'_>) -> String {
+fn name_of(group: &Group) -> String {
+    group.candidates[0].superblock.name()
+}
+
+/// How an array is, and what opens it; of one that is a member of another what opens that is in the
+/// other's text.
+fn text(found: &FoundArrays, group: &Group, opening: Opening<'_>) -> String {
     let assembly = match &group.assembly {
         Ok(assembly) => assembly,
         Err(reason) => return format!("{}\n", escape::line(reason)),
     };
-    let mut text = ArrayStatus::of_superblocks(assembly, &group.candidates).text();
-    match group.stack(opening) {
-        Ok(stack) => add!(text, " stack: {stack}"),
-        Err(error) => add!(text, " stack: none: {error}"),
+    let status = ArrayStatus::of_superblocks(assembly, &group.candidates);
+    let mut text = status.text_of(&found.called(group));
+    match (found.above(group).map(name_of), group.stack(opening)) {
+        (Some(above), Ok(_)) => add!(text, " stack: in that of {above}, of which it is a member"),
+        (None, Ok(stack)) => add!(text, " stack: {stack}"),
+        (_, Err(error)) => add!(text, " stack: none: {error}"),
     }
     text.into_text()
 }
 
-fn document(group: &Group, opening: Opening<'_>) -> Value {
+fn document(found: &FoundArrays, group: &Group, opening: Opening<'_>) -> Value {
     let assembly = match &group.assembly {
         Ok(assembly) => assembly,
         Err(reason) => return json!({ "error": reason }),
@@ -147,5 +146,6 @@ fn document(group: &Group, opening: Opening<'_>) -> Value {
     let mut document = json!(ArrayStatus::of_superblocks(assembly, &group.candidates));
     document["start"] = json!({ "verdict": verdict, "reasons": reasons });
     document["stack"] = group.stack(opening).map_or(Value::Null, |stack| json!(stack.to_string()));
+    document["member_of"] = json!(found.above(group).map(name_of));
     document
 }

@@ -18,26 +18,33 @@ use crate::output::Output;
 /// The exit code of `mdadm --detail --test` when the state cannot be told.
 const CANNOT_TELL: u8 = 4;
 
-/// What is known of one thing that was named.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Known {
-    Served(Box<Status>),
-    Found(Box<ArrayStatus>),
+/// What is shown of one thing that was named.
+struct Shown {
+    status: AnyStatus,
+    /// How it is with all that it stands on. An array that is a member of another that is shown
+    /// counts there.
+    state: State,
+    /// What commands name it by.
+    called: String,
 }
 
-impl Known {
-    fn text(&self) -> Lines {
-        match self {
-            Known::Served(status) => server_status::text(status),
-            Known::Found(status) => status.text(),
-        }
+#[derive(Serialize)]
+#[serde(untagged)]
+enum AnyStatus {
+    Server(Box<Status>),
+    Superblocks(Box<ArrayStatus>),
+}
+
+impl Shown {
+    fn server(status: Status) -> Shown {
+        let (state, called) = (status.state(), status.name.clone());
+        Shown { status: AnyStatus::Server(Box::new(status)), state, called }
     }
 
-    fn state(&self) -> State {
-        match self {
-            Known::Served(status) => status.state(),
-            Known::Found(status) => status.state,
+    fn text(&self) -> Lines {
+        match &self.status {
+            AnyStatus::Server(status) => server_status::text(status),
+            AnyStatus::Superblocks(status) => status.text_of(&self.called),
         }
     }
 }
@@ -47,30 +54,30 @@ pub(super) fn status(output: &Output, arguments: &StatusArguments) -> Result<(),
     let all = all(output, &arguments.targets)
         .map_err(|failure| if arguments.test { failure.with_code(CANNOT_TELL) } else { failure })?;
     if output.json {
-        output.document(&all)?;
+        output.document(&all.iter().map(|shown| &shown.status).collect::<Vec<_>>())?;
     } else {
         output.result(
             all.iter()
-                .map(|known| known.text().into_text())
+                .map(|shown| shown.text().into_text())
                 .collect::<Vec<_>>()
                 .join("\n")
                 .trim_end(),
         )?;
     }
-    let worst = all.iter().map(Known::state).max().unwrap_or(State::Online);
+    let worst = all.iter().map(|shown| shown.state).max().unwrap_or(State::Online);
     if arguments.test && worst != State::Online {
         return Err(Failure::silent(worst.test_code()));
     }
     Ok(())
 }
 
-fn all(output: &Output, targets: &[String]) -> Result<Vec<Known>, Failure> {
+fn all(output: &Output, targets: &[String]) -> Result<Vec<Shown>, Failure> {
     // Without a folder for servers none runs.
     let runtime = Runtime::find().ok();
-    let (mut known, mut paths) = (Vec::new(), Vec::new());
+    let (mut shown, mut paths) = (Vec::new(), Vec::new());
     for target in targets {
         if let Some(runtime) = runtime.as_ref().filter(|runtime| runtime.entry(target).is_some()) {
-            known.push(Known::Served(Box::new(Client::connect(runtime, target)?.status()?)));
+            shown.push(Shown::server(Client::connect(runtime, target)?.status()?));
         } else if target.contains('(') {
             paths.extend(members(&stack::parse(target).map_err(block::Error::from)?));
         } else if Path::new(target).exists() || target.contains('?') {
@@ -81,18 +88,22 @@ fn all(output: &Output, targets: &[String]) -> Result<Vec<Known>, Failure> {
             )));
         }
     }
-    if paths.is_empty() && !known.is_empty() {
-        return Ok(known);
+    if paths.is_empty() && !shown.is_empty() {
+        return Ok(shown);
     }
     let found = found(output, &paths)?;
     let status = |group: &mdtools::Group| match &group.assembly {
         Ok(assembly) => {
-            Ok(Known::Found(Box::new(ArrayStatus::of_superblocks(assembly, &group.candidates))))
+            let is_outermost = found.above(group).is_none();
+            let state = group.state().filter(|_| is_outermost).unwrap_or(State::Online);
+            let status = ArrayStatus::of_superblocks(assembly, &group.candidates);
+            let (status, called) = (AnyStatus::Superblocks(Box::new(status)), found.called(group));
+            Ok(Shown { status, state, called })
         }
         Err(reason) => Err(Failure::failed(reason.clone())),
     };
-    known.extend(found.groups.iter().map(status).collect::<Result<Vec<_>, _>>()?);
-    Ok(known)
+    shown.extend(found.groups.iter().map(status).collect::<Result<Vec<_>, _>>()?);
+    Ok(shown)
 }
 
 /// The files of a stack.

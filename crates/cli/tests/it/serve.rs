@@ -376,6 +376,25 @@ fn an_array_of_arrays_is_made_and_started_by_what_is_printed() {
         (&json!("wide-0"), &json!("wide-1"))
     );
     let stack = made["stack"].as_str().unwrap();
+    let files = ["d.img", "b.img", "c.img", "a.img"];
+    for assemble in [&["array", "assemble"][..], &["array", "assemble", "--scan"]] {
+        let found = bench.ok(&[assemble, &["--json"], &files].concat());
+        let found: Value = serde_json::from_str(&found).unwrap();
+        let said = |number: usize, key: &str| found[number][key].clone();
+        assert_eq!((said(2, "name"), said(2, "stack")), (json!("wide"), json!(stack)));
+        assert_eq!((said(0, "member_of"), said(2, "member_of")), (json!("wide"), Value::Null));
+        assert_eq!((said(2, "state"), said(2, "level")), (json!("online"), json!("raid0")));
+    }
+    let found = bench.ok(&["array", "scan", "."]);
+    assert!(found.contains(" stack: raid0(metadata=1.2, raid1(metadata=1.2, "), "{found}");
+    // Without one of each mirror it goes on; without both of one there is nothing.
+    bench.ok(&["array", "assemble", "a.img", "d.img"]);
+    bench.fails(4, &["array", "assemble", "a.img", "b.img"]);
+    bench.fails(4, &["array", "assemble", "--scan", "a.img", "b.img"]);
+    let test = ["array", "status", "--test"];
+    bench.ok(&[&test[..], &files].concat());
+    bench.fails(1, &[&test[..], &files[..3]].concat());
+    bench.fails(2, &[&test[..], &["c.img", "d.img"]].concat());
     bench.ok(&["array", "start", "--attach=file", "--name", "wide", stack]);
     let (disk, bytes) = (bench.runtime().join("wide/disk"), pattern(4 << 20, 9));
     write(&disk, &bytes);

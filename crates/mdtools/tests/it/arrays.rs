@@ -453,7 +453,10 @@ fn a_guard_that_looked_at_members_opens_them_for_writing() {
     let guard = Guard::new(Consent { in_place: true, ..Consent::default() });
     let found = mdtools::find(&guard, &members.paths);
     let sources = found.groups[0].sources.iter();
-    assert_eq!(sources.map(|source| source.path.clone()).collect::<Vec<_>>(), members.paths);
+    assert_eq!(
+        sources.map(|source| PathBuf::from(source.to_string())).collect::<Vec<_>>(),
+        members.paths
+    );
     for path in &members.paths {
         guard.open(path, Access::Write).expect("the look is over");
     }

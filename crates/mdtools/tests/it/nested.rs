@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use array::md::{Consistency, Layout, Level, Superblock};
+use array::md::{Consistency, Layout, Level, Start, Superblock};
 use array::{ParityLayout, Raid0Layout};
 use block::{Blocking, Node, Reactor};
 use host::guard::{Consent, Guard};
-use mdtools::{Create, CreateMember, Created};
+use mdtools::{ArrayStatus, Create, CreateMember, Created, FoundArrays, Group, Opening, State};
 use reactor::Random;
 use stack::{BuildContext, Stack};
 
@@ -192,6 +192,157 @@ fn what_was_made_for_arrays_of_arrays_is_undone() {
         assert!(error.contains(said), "{said}: {error}");
         assert!(files.held() == before, "{said}: something was written or left");
     }
+}
+
+/// The arrays that lie in all files of the folder but those of `absent`.
+fn found(files: &Files, absent: &[&str]) -> FoundArrays {
+    let paths: Vec<PathBuf> = (files.held().into_iter())
+        .map(|(path, _)| path)
+        .filter(|path| !absent.iter().any(|name| path.ends_with(name)))
+        .collect();
+    mdtools::find(&Guard::new(Consent::default()), &paths)
+}
+
+/// What was made is found again by its members' files, with the text that opens all of it, and
+/// each level says what it can do without those that are gone.
+#[test]
+fn arrays_of_arrays_are_found_with_what_stands_on_them() {
+    use State::{Degraded, Failed, Online};
+    let (left, right) = ("raid5(chunk=64KiB, @a, @b, @c)", "raid5(chunk=64KiB, @d, @e, @f)");
+    let mirrors = vec!["raid1(@a, @b)", "raid1(@c, @d)"];
+    let deep = "raid1(raid0(chunk=64KiB, @a, @b), raid0(chunk=64KiB, @c, @d))";
+    // Members, absent files, the state of each array by its name, that of the outermost with all
+    // below it, and how many can be started alone.
+    type Case<'a> = (Level, Vec<&'a str>, &'a [&'a str], Vec<(&'a str, State)>, State, usize);
+    let cases: Vec<Case<'_>> = vec![
+        (
+            Level::Raid0,
+            mirrors.clone(),
+            &[],
+            vec![("tank-0", Online), ("tank-1", Online), ("tank", Online)],
+            Online,
+            1,
+        ),
+        (
+            Level::Raid0,
+            mirrors.clone(),
+            &["a", "d"],
+            vec![("tank-0", Degraded), ("tank-1", Degraded), ("tank", Online)],
+            Degraded,
+            1,
+        ),
+        (Level::Raid0, mirrors, &["c", "d"], vec![("tank-0", Online), ("tank", Failed)], Failed, 0),
+        (
+            Level::Raid1,
+            vec![left, right],
+            &["a", "d", "e"],
+            vec![("tank-0", Degraded), ("tank-1", Failed), ("tank", Degraded)],
+            Degraded,
+            1,
+        ),
+        (
+            Level::Raid5,
+            vec!["linear(@a, @b)", "@c", "raid1(@d, @e)"],
+            &["e"],
+            vec![("tank-0", Online), ("tank-2", Degraded), ("tank", Online)],
+            Degraded,
+            1,
+        ),
+        (
+            Level::Linear,
+            vec![deep, "@e"],
+            &["d"],
+            vec![
+                ("tank-0-0", Online),
+                ("tank-0-1", Failed),
+                ("tank-0", Degraded),
+                ("tank", Online),
+            ],
+            Degraded,
+            1,
+        ),
+    ];
+    for (level, members, absent, states, outermost, startable) in cases {
+        let files = Files::new();
+        let created = create(&files.wanted(level, &members)).expect("an array");
+        let before = files.held();
+        let found = found(&files, absent);
+        let mut said: Vec<(String, State)> = (found.groups.iter())
+            .map(|group| {
+                let assembly = group.assembly.as_ref().expect("an array");
+                let status = ArrayStatus::of_superblocks(assembly, &group.candidates);
+                (status.name, status.state)
+            })
+            .collect();
+        said.sort_by(|one, other| (one.0.len(), &one.0).cmp(&(other.0.len(), &other.0)));
+        let mut expected: Vec<(String, State)> =
+            states.iter().map(|(name, state)| ((*name).to_owned(), *state)).collect();
+        expected.sort_by(|one, other| (one.0.len(), &one.0).cmp(&(other.0.len(), &other.0)));
+        assert_eq!(said, expected, "{members:?} without {absent:?}");
+        let tank = found.outermost().last().expect("an array");
+        assert_eq!(tank.candidates[0].superblock.name(), "tank", "{members:?}");
+        assert_eq!(tank.state(), Some(outermost), "{members:?} without {absent:?}");
+        let only = found.only().map(Group::set_uuid);
+        assert_eq!(only, Some(tank.set_uuid()), "{members:?} without {absent:?}");
+        let texts: Vec<String> = (found.outermost())
+            .filter_map(|group| group.stack(Opening::default()).ok())
+            .map(|stack| stack.to_string())
+            .collect();
+        assert_eq!(texts.len(), startable, "{texts:?}");
+        if absent.is_empty() {
+            assert_eq!(texts, [created.stack.to_string()]);
+        }
+        for text in &texts {
+            let (stack, _guard) = start(&stack::parse(text).expect("a text"), &[], true);
+            assert_eq!(created.size_bytes, Some(stack.device.info().size_bytes), "{text}");
+        }
+        assert!(files.held() == before, "it was only looked");
+    }
+}
+
+/// What an array needs to start is what those that it stands on need too.
+#[test]
+fn an_array_needs_what_its_members_need() {
+    let files = Files::new();
+    let created =
+        create(&files.wanted(Level::Raid1, &["raid5(chunk=64KiB, @a, @b, @c)", "raid1(@d, @e)"]))
+            .expect("an array");
+    // Dirty and degraded.
+    let dirty = |path: &Path| {
+        let mut bytes = fs::read(path).expect("read");
+        let mut superblock = Superblock::decode(&bytes[4096..8192]).expect("a superblock");
+        superblock.resync_offset_sectors = 0;
+        let encoded = superblock.encode();
+        bytes[4096..4096 + encoded.len()].copy_from_slice(&encoded);
+        fs::write(path, bytes).expect("written");
+    };
+    ["a", "b"].iter().for_each(|name| dirty(&files.path(name)));
+    let found = found(&files, &["c"]);
+    assert_eq!(found.groups.len(), 3, "{created:?}");
+    let tank = found.outermost().last().expect("an array");
+    assert!(matches!(tank.assembly.as_ref().expect("an array").start, Start::NeedsForce(_)));
+    let refused = tank.stack(Opening::default()).expect_err("not without force").to_string();
+    assert!(refused.contains("tank-0") && refused.contains("--force"), "{refused}");
+    let text = tank.stack(Opening { force: true, ..Opening::default() }).expect("by force");
+    let (stack, _guard) = start(&text, &[], true);
+    assert_eq!(created.size_bytes, Some(stack.device.info().size_bytes), "{text}");
+    let overlay = Opening { overlay: Some(files.0.path()), force: true, ..Opening::default() };
+    let text = tank.stack(overlay).expect("tried out").to_string();
+    assert_eq!(text.matches("read_only=yes").count(), 4, "{text}");
+}
+
+/// The members of two arrays are no one array, nested or not.
+#[test]
+fn two_arrays_are_two() {
+    let files = Files::new();
+    create(&files.wanted(Level::Raid0, &["raid1(@a, @b)", "raid1(@c, @d)"])).expect("an array");
+    let other = Create { name: "other".to_owned(), ..files.wanted(Level::Raid1, &["@e", "@f"]) };
+    create(&other).expect("an array");
+    let found = found(&files, &[]);
+    let names: Vec<String> =
+        found.outermost().map(|group| group.candidates[0].superblock.name()).collect();
+    assert_eq!(names, ["other", "tank"]);
+    assert!(found.only().is_none());
 }
 
 #[test]
