@@ -24,7 +24,6 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
     if let Some(Scheduler::Slurm) = arguments.cluster.on {
         return on_slurm(output, &arguments);
     }
-    let stop = signals::stop_flag()?;
     let options = RunOptions {
         output: arguments.output,
         consent: arguments.consent.into(),
@@ -49,6 +48,14 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
         // Of a plan these are keys like others.
         set.extend(options.budget.iter().map(|limit| format!("budget.{limit}")));
     }
+    // One that comes through a pipe is waited for, and the first Ctrl-C ends that.
+    let named = match (&arguments.plan, &arguments.resume) {
+        (Some(path), None) if is_plan && options.more.is_none() => {
+            Some(lab::plan::load(path, &set)?)
+        }
+        _ => None,
+    };
+    let stop = signals::stop_flag()?;
     let mut watch = Watch { output, line: Line::new(output), folder: None, told: None };
     let outcome = match (&arguments.plan, &arguments.resume) {
         (_, Some(folder)) => lab::resume(folder, &options, &stop, &mut watch),
@@ -67,7 +74,8 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
                 path.display()
             )));
         }
-        (Some(path), None) => lab::plan::load(path, &set)
+        (Some(path), None) => named
+            .map_or_else(|| lab::plan::load(path, &set), Ok)
             .and_then(|resolved| start(&resolved, &options, &stop, &mut watch)),
         (None, None) if arguments.line.command.is_some() => {
             let text = line(&arguments.line).text()?;

@@ -56,15 +56,16 @@ pub(crate) fn monitor(output: &Output, arguments: &MonitorArguments) -> Result<(
         .map_err(|error| Failure::usage(format!("--every: {error}")))?;
     arguments.ways.check()?;
     let runtime = Runtime::find()?;
+    // It may be a pipe, and the first Ctrl-C ends the wait for it.
+    let mut seen = match &arguments.state {
+        Some(path) => Seen::read(path)?,
+        None => Seen::default(),
+    };
     let end = signals::End::new()?;
     let latest = Arc::new(Mutex::new(Latest::default()));
     if let Some(address) = arguments.metrics {
         serve_metrics(output, address, &latest)?;
     }
-    let mut seen = match &arguments.state {
-        Some(path) => Seen::read(path)?,
-        None => Seen::default(),
-    };
     loop {
         let asked = Instant::now();
         let (mut statuses, mut dead, mut silent) = (Vec::new(), Vec::new(), Vec::new());

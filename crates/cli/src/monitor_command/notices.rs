@@ -83,7 +83,7 @@ impl Seen {
     /// # Errors
     /// When it cannot be read, or is something else.
     pub(super) fn read(path: &Path) -> Result<Seen, Error> {
-        let text = match std::fs::read(path) {
+        let text = match host::files::read_named(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Seen::default()),
             Err(error) => return Err(Error::from_io(path.display(), &error)),
