@@ -75,15 +75,17 @@ enum Mechanism {
     Media(Media),
     /// Writing out a piece of the cache: in the background, or not to be stopped.
     Destage(Option<Background>),
+    /// The arm still moves to where a write-out that was given up would have begun.
+    Arriving,
     ReadAhead,
 }
 
 /// A write-out in the background, which a read may stop until data moves.
 #[derive(Clone, Copy, Debug)]
 struct Background {
-    from: f64,
-    began: u64,
     to: f64,
+    /// When the arm is there.
+    arm_at: u64,
     /// When data begins to move.
     data_at: u64,
 }
@@ -109,8 +111,18 @@ struct Stream {
     /// Where it will stop.
     limit: u64,
     limit_at: u64,
-    /// Until then it keeps the mechanism.
+    /// Until then it keeps the mechanism, for what the host has asked for.
     held_until: u64,
+    /// From when until when it keeps the mechanism because it has run for a while.
+    holds: (u64, u64),
+}
+
+impl Stream {
+    /// Until when it keeps the mechanism from what comes now.
+    fn kept_until(&self, now: u64) -> u64 {
+        let (from, until) = self.holds;
+        if (from..until).contains(&now) { self.held_until.max(until) } else { self.held_until }
+    }
 }
 
 /// A disk and everything that is under way in it. Times are in nanoseconds.
@@ -128,6 +140,7 @@ pub(super) struct Disk {
     watermark_bytes: u64,
     idle_after: u64,
     read_ahead_bytes: u64,
+    read_ahead_start: u64,
     read_ahead_hold: u64,
     piece_bytes: u64,
     part_bytes: u64,
@@ -192,6 +205,8 @@ impl Disk {
             watermark_bytes: (watermark * size as f64) as u64,
             idle_after: (idle_after * 1e6) as u64,
             read_ahead_bytes: disk.read_ahead_length.value,
+            read_ahead_start: (disk.read_ahead_start.as_ref().map_or(0.0, |start| start.value)
+                * 1e6) as u64,
             read_ahead_hold: (disk.read_ahead_hold.value * 1e6) as u64,
             // Short enough that room comes free steadily while a long run is written out, and whole
             // blocks of the media, where there are some.
@@ -219,6 +234,7 @@ impl Disk {
                 limit: 0,
                 limit_at: NEVER,
                 held_until: 0,
+                holds: (0, 0),
             },
             cache: WriteCache::new(
                 size,
@@ -261,6 +277,13 @@ impl Disk {
         };
         let mechanism = if self.is_waited_for() { self.mechanism_until } else { NEVER };
         self.front_until.min(mechanism).min(transfer)
+    }
+
+    /// When anything at all next happens in this disk (the link not counted), whether or not it can
+    /// be seen.
+    #[cfg(test)]
+    pub(super) fn next_timer(&self) -> u64 {
+        self.next().min(self.mechanism_until).min(self.idle_at)
     }
 
     /// Whether a command waits for the mechanism to come free. A read from the media does not: its
@@ -396,8 +419,8 @@ impl Disk {
         } else {
             self.write_overhead
         };
-        if link.hold == Hold::Command {
-            overhead += link.switch_to(self.index) as u64;
+        if link.hold == Hold::Command && link.is_change_to(self.index) {
+            overhead += self.toll(command.operation, link) as u64;
         }
         let slot = match self.free.pop() {
             Some(slot) => {
@@ -412,6 +435,22 @@ impl Disk {
         self.active += 1;
         self.front = Some(slot);
         self.front_until = now + overhead;
+    }
+
+    /// What a change over to this drive costs, on a link that a command holds. A read that goes on
+    /// where this drive's last one ended finds no read-ahead, which was lost while another drive was
+    /// selected: it is read from the media in its own turn. Any other read had none to lose.
+    fn toll(&self, operation: Operation, link: &Link) -> f64 {
+        match operation {
+            Operation::Read { offset, length } if offset == self.segment.asked => {
+                let turned = |address| self.platters.geometry.revolutions(address);
+                let media = (turned(offset + length) - turned(offset)) * self.platters.period;
+                let transfer = link.alone(length, self.nanoseconds_per_byte(true));
+                link.switch_nanoseconds + (media - transfer).max(0.0)
+            }
+            Operation::Write { .. } => link.write_switch_nanoseconds,
+            Operation::Read { .. } | Operation::Flush => 0.0,
+        }
     }
 
     fn front_done(&mut self, now: u64, link: &mut Link, answers: &mut VecDeque<Answer>) {
@@ -541,12 +580,14 @@ impl Disk {
     /// Reads on from the end of the segment, which lies at `from_revolutions` and is under the head
     /// at `from`.
     fn start_stream(&mut self, from_revolutions: f64, from: u64, now: u64) {
+        let holds_from = now + self.read_ahead_start;
         self.stream = Stream {
             from_revolutions,
             from,
             limit: 0,
             limit_at: NEVER,
-            held_until: now + self.read_ahead_hold,
+            held_until: now,
+            holds: (holds_from, holds_from + self.read_ahead_hold),
         };
         self.mechanism = Mechanism::ReadAhead;
         self.extend_stream(self.read_ahead_limit());
@@ -781,14 +822,18 @@ impl Disk {
         match self.mechanism {
             Mechanism::Destage(Some(background)) if host && now < background.data_at => {
                 self.stop_background(now, background);
+                if matches!(self.mechanism, Mechanism::Arriving) {
+                    return;
+                }
             }
-            Mechanism::Media(_) | Mechanism::Destage(_) => return,
+            Mechanism::Media(_) | Mechanism::Destage(_) | Mechanism::Arriving => return,
             Mechanism::ReadAhead => {
                 if !host && !destage {
                     return;
                 }
-                if now < self.stream.held_until {
-                    self.mechanism_until = self.mechanism_until.min(self.stream.held_until);
+                let kept_until = self.stream.kept_until(now);
+                if now < kept_until {
+                    self.mechanism_until = self.mechanism_until.min(kept_until);
                     return;
                 }
                 self.stop_stream(now);
@@ -853,14 +898,13 @@ impl Disk {
         self.queue_transfer(now, transfer, first_at as u64, last_at, link);
     }
 
-    /// Gives up a write-out in the background for a read, while its data do not move yet. The arm
-    /// stops on its way.
+    /// Gives up a write-out in the background for a read, while its data do not move yet. A seek
+    /// once begun ends where it leads to: only the wait for the place to come round is saved.
     fn stop_background(&mut self, now: u64, background: Background) {
-        let Background { from, began, to, data_at } = background;
-        let way = (now - began) as f64 / (data_at - began) as f64;
-        self.head = from + (to - from) * way;
-        self.mechanism = Mechanism::Idle;
-        self.mechanism_until = NEVER;
+        let Background { to, arm_at, .. } = background;
+        self.head = to;
+        (self.mechanism, self.mechanism_until) =
+            if now < arm_at { (Mechanism::Arriving, arm_at) } else { (Mechanism::Idle, NEVER) };
         self.notes.given_up();
         let geometry = &self.platters.geometry;
         self.cache.put_back(|address| geometry.revolutions(address));
@@ -883,9 +927,8 @@ impl Disk {
         };
         let Some((piece, way)) = piece else { return };
         let background = (in_background && !large).then(|| Background {
-            from: head,
-            began: now,
             to: piece.revolutions,
+            arm_at: now + whole_nanoseconds(platters.geometry.seek(head, piece.revolutions)),
             data_at: now + whole_nanoseconds(way).max(1),
         });
         self.write_piece(now, &piece, Approach::Takes(way));
@@ -908,6 +951,7 @@ impl Disk {
         self.mechanism_until = NEVER;
         match self.mechanism {
             Mechanism::Idle => {}
+            Mechanism::Arriving => self.mechanism = Mechanism::Idle,
             Mechanism::Media(media) if media.write => {
                 self.mechanism = Mechanism::Idle;
                 self.cache.release(media.end - media.start);

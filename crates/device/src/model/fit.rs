@@ -22,10 +22,12 @@
 //!
 //! ```text
 //!   sequential, overhead-bound   t = overhead + c + S / L
-//!   random read                  t = overhead + E[seek] + T / 2 + S * 2 / (R0 + R1) + 512 / L
+//!   random read                  t = overhead + E[seek] + T / 2 + S * 2 / (R0 + R1) + 512 / L + H
 //!   E[seek]                      = base + root * (8/15 - 8/135 * ((R0 - R1) / (R0 + R1))^2)
 //! ```
 //!
+//! H is what is left of the read-ahead's hold when the next read comes, which is overhead + 512 / L
+//! after the last one: nothing where that is sooner than read-ahead begins to hold.
 //! 2 / (R0 + R1) is the mean of 1 / R over all addresses, and the last line the mean of the square
 //! root of the distance between two addresses drawn uniformly, the density over the stroke being
 //! proportional to the rate.
@@ -69,40 +71,66 @@ pub struct KnownFacts {
     pub channel: Option<ChannelFacts>,
 }
 
-/// Two of the drives on one link, striped, read in sequence: the one figure of an array that a fit
-/// may read, because nothing that a drive does alone shows what changing drives costs.
+/// Two of the drives on one link, striped, read and written in sequence: the only figures of an
+/// array that a fit may read, because nothing that a drive does alone shows what changing drives
+/// costs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChannelFacts {
-    /// What both together moved, in the table's kB or K a second.
+    /// What both together read, in the table's kB or K a second.
     pub two_drives: Quantity<f64>,
+    /// What both together wrote, by what one alone wrote: what a file system costs is in both.
+    pub two_drives_write: Quantity<f64>,
     /// What one command moved, in bytes.
     pub command: Quantity<u64>,
 }
 
+/// What a change of drive costs, in milliseconds.
+struct ChangeOfDrive {
+    read: f64,
+    write: f64,
+}
+
 impl ChannelFacts {
-    /// What a change of drive costs, in milliseconds, when the drives take turns with one command
-    /// each: what is left of a command's share of the time when overhead and transfer are paid.
-    fn switch_penalty(
+    /// What a change of drive costs when the drives take turns with one command each: what is left
+    /// of a command's share of the time when overhead and data are paid. Read data come from the
+    /// media in the command's own turn, written ones go to the cache.
+    fn change_of_drive(
         &self,
         kilobyte_bytes: u64,
         disk: &DiskFacts,
         link: &LinkParameters,
-    ) -> Result<f64, ModelError> {
+    ) -> Result<ChangeOfDrive, ModelError> {
         let bytes = self.command.value as f64;
-        let interface = needed(disk.link_rate_read.as_ref(), "link_rate_read")?.value;
-        let overhead_us = needed(disk.read_overhead.as_ref(), "read_overhead")?.value;
-        let moving_ms = bytes / interface.min(link.bandwidth.value) * 1e3
-            + (overhead_us + link.command_time.value) / 1e3;
-        let share_ms = bytes / (self.two_drives.value * kilobyte_bytes as f64) * 1e3;
-        let penalty = share_ms - moving_ms;
-        if penalty < 0.0 {
-            return Err(ModelError(format!(
-                "channel.two_drives leaves {penalty:.3} ms for a change of drive: check \
-                channel.command, link.bandwidth and disk.read_overhead"
-            )));
-        }
-        Ok(penalty)
+        let moving_ms = |interface: f64| bytes / interface.min(link.bandwidth.value) * 1e3;
+        let command_ms = |overhead_us: f64| (overhead_us + link.command_time.value) / 1e3;
+        let media = needed(disk.rate_at_start.as_ref(), "rate_at_start")?.value;
+        let media_ms = bytes / media * 1e3;
+        let left = |key: &str, bytes_per_second: f64, paid_ms: f64| {
+            let penalty = bytes / bytes_per_second * 1e3 - paid_ms;
+            if penalty < 0.0 {
+                return Err(ModelError(format!(
+                    "channel.{key} leaves {penalty:.3} ms for a change of drive: check \
+                    channel.command, link.bandwidth and the overheads"
+                )));
+            }
+            Ok(penalty)
+        };
+        let read_ms = moving_ms(needed(disk.link_rate_read.as_ref(), "link_rate_read")?.value);
+        let overhead = needed(disk.read_overhead.as_ref(), "read_overhead")?.value;
+        let read = left(
+            "two_drives",
+            self.two_drives.value * kilobyte_bytes as f64,
+            command_ms(overhead) + read_ms.max(media_ms),
+        )?;
+        let write_ms = moving_ms(needed(disk.link_rate_write.as_ref(), "link_rate_write")?.value);
+        let overhead = needed(disk.write_overhead.as_ref(), "write_overhead")?.value;
+        let write = left(
+            "two_drives_write",
+            self.two_drives_write.value * media,
+            command_ms(overhead) + write_ms,
+        )?;
+        Ok(ChangeOfDrive { read, write })
     }
 }
 
@@ -541,8 +569,24 @@ fn bonnie_operations(bonnie: &BonnieFacts) -> (f64, f64) {
 // ---- the stages
 // -------------------------------------------------------------------------------------------------
 
-fn measured<T>(value: T, unit: &str, note: String) -> Option<Quantity<T>> {
-    Some(Quantity { value, unit: unit.to_owned(), origin: Origin::Measured, note })
+fn measured<T>(value: T, unit: &str, note: String) -> Quantity<T> {
+    Quantity { value, unit: unit.to_owned(), origin: Origin::Measured, interval: None, note }
+}
+
+/// The mean of what rows tell, and between what they lie where there are several.
+fn measured_by_rows(
+    values: &[f64],
+    places: i32,
+    unit: &str,
+    note: String,
+) -> Option<Quantity<f64>> {
+    let end = |of: fn(f64, f64) -> f64| values.iter().copied().reduce(of);
+    let (low, high) = (end(f64::min)?, end(f64::max)?);
+    let interval = [rounded(low, places), rounded(high, places)];
+    Some(Quantity {
+        interval: (values.len() > 1).then_some(interval),
+        ..measured(rounded(mean(values)?, places), unit, note)
+    })
 }
 
 fn needed<'a, T>(
@@ -586,14 +630,10 @@ pub fn fit(rows: &[FitRow], facts: &KnownFacts) -> Result<Parameters, ModelError
     let link = &facts.link;
     let mut disk = facts.disk.clone();
 
-    let rates = Rates {
-        outer: rows.media_rate(Pattern::SequentialAtStart)?,
-        inner: rows.media_rate(Pattern::SequentialAtEnd)?,
-    };
-    let note =
-        |place: &str| format!("stage 1: mean of the sequential reads {place} with large requests");
-    disk.rate_at_start = measured(rates.outer, "bytes/s", note("at start"));
-    disk.rate_at_end = measured(rates.inner, "bytes/s", note("at end"));
+    let outer = rows.media_rate(Pattern::SequentialAtStart)?;
+    let inner = rows.media_rate(Pattern::SequentialAtEnd)?;
+    let rates = Rates { outer: outer.value, inner: inner.value };
+    (disk.rate_at_start, disk.rate_at_end) = (Some(outer), Some(inner));
 
     let interface = needed(disk.link_rate_read.as_ref(), "link_rate_read")?;
     let (interface, overhead) = rows.interface_and_overhead(false, &rates, interface, link)?;
@@ -605,7 +645,7 @@ pub fn fit(rows: &[FitRow], facts: &KnownFacts) -> Result<Parameters, ModelError
     disk.seek_root = Some(rows.seek_root(&rates, &disk, link)?);
 
     let nominal = needed(disk.settle.as_ref(), "settle")?.value;
-    disk.write_window = measured(1, "extents", String::new());
+    disk.write_window = Some(measured(1, "extents", String::new()));
     let mut parameters = Parameters {
         name: facts.name.clone(),
         title: facts.title.clone(),
@@ -638,7 +678,7 @@ impl Rows<'_> {
     }
 
     /// Stage 1: the mean of the large sequential reads that nothing but the media bounds.
-    fn media_rate(&self, pattern: Pattern) -> Result<f64, ModelError> {
+    fn media_rate(&self, pattern: Pattern) -> Result<Quantity<f64>, ModelError> {
         let large =
             self.select(pattern, false).filter(|row| row.test.request_bytes >= LARGE_REQUEST_BYTES);
         let rates: Vec<f64> = large.map(|row| row.bytes_per_second).collect();
@@ -646,10 +686,10 @@ impl Rows<'_> {
         let bound: Vec<f64> =
             rates.into_iter().filter(|rate| *rate >= fastest * MEDIA_BOUND_SHARE).collect();
         let place = if pattern == Pattern::SequentialAtStart { "at start" } else { "at end" };
-        let rate = mean(&bound).ok_or_else(|| {
+        let note = format!("stage 1: mean of the sequential reads {place} with large requests");
+        measured_by_rows(&bound, -3, "bytes/s", note).ok_or_else(|| {
             lacking(&format!("sequential reads {place} with requests of at least 16384 bytes"))
-        })?;
-        Ok(rounded(rate, -3))
+        })
     }
 
     /// Stages 2 and 3: what the sequential rows that the media does not bound tell of interface and
@@ -704,18 +744,13 @@ impl Rows<'_> {
                 - row.test.request_bytes as f64 * per_byte
                 - link.command_time.value * 1e3
         };
-        let overheads: Vec<f64> = bound.iter().map(rest).collect();
-        let overhead = mean(&overheads).unwrap_or(small_time).max(0.0);
+        let overheads: Vec<f64> = bound.iter().map(|row| rest(row).max(0.0) / 1e3).collect();
         let note = format!(
             "stage 3: mean of the {} overhead-bound sequential rows, less link and command time",
             overheads.len()
         );
-        let overhead = Quantity {
-            value: rounded(overhead / 1e3, 1),
-            unit: "us".to_owned(),
-            origin: Origin::Measured,
-            note,
-        };
+        let overhead = measured_by_rows(&overheads, 1, "us", note)
+            .ok_or_else(|| lacking("sequential rows which overhead bounds"))?;
         Ok((interface, overhead))
     }
 
@@ -731,31 +766,36 @@ impl Rows<'_> {
         let overhead_ms = needed(disk.read_overhead.as_ref(), "read_overhead")?.value / 1e3;
         let link_rate =
             needed(disk.link_rate_read.as_ref(), "link_rate_read")?.value.min(link.bandwidth.value);
+        // The next read comes so long after the last one's data, read-ahead having begun then.
+        let held_ms = {
+            let gap = overhead_ms + 512e3 / link_rate;
+            let start = disk.read_ahead_start.as_ref().map_or(0.0, |start| start.value);
+            let until = start + disk.read_ahead_hold.as_ref().map_or(0.0, |hold| hold.value);
+            if gap >= start { (until - gap).max(0.0) } else { 0.0 }
+        };
         let root = |row: &FitRow| {
             let media_ms = row.test.request_bytes as f64 * 2e3 / (rates.outer + rates.inner);
             let seek_ms = row.request_nanoseconds() / 1e6
                 - overhead_ms
                 - revolution_ms / 2.0
                 - media_ms
-                - 512e3 / link_rate;
+                - 512e3 / link_rate
+                - held_ms;
             (seek_ms - base_ms) / mean_root_distance(rates.outer, rates.inner)
         };
         let roots: Vec<f64> = self.select(Pattern::Random, false).map(root).collect();
-        let root = mean(&roots).ok_or_else(|| lacking("random reads"))?;
+        let note =
+            format!("stage 4: mean over the {} random reads, with seek_base given", roots.len());
+        let quantity =
+            measured_by_rows(&roots, 3, "ms", note).ok_or_else(|| lacking("random reads"))?;
+        let root = quantity.value;
         if root <= 0.0 {
             let cause = "they are too fast for this revolution and seek_base; check their unit";
             return Err(ModelError(format!(
                 "random reads leave {root:.3} ms for seek_root: {cause}"
             )));
         }
-        let note =
-            format!("stage 4: mean over the {} random reads, with seek_base given", roots.len());
-        Ok(Quantity {
-            value: rounded(root, 3),
-            unit: "ms".to_owned(),
-            origin: Origin::Measured,
-            note,
-        })
+        Ok(quantity)
     }
 
     /// Stage 5: what the drive gains by choosing, and what settling costs, from random writes.
@@ -781,15 +821,12 @@ impl Rows<'_> {
             "stage 5: the window for which random writes fit best with a settle of {nominal_ms:?} \
             ms; the two trade against each other"
         );
-        let window =
-            Quantity { value: window, unit: "extents".to_owned(), origin: Origin::Measured, note };
+        let window = measured(window, "extents", note);
         let note = format!(
             "stage 5: bisected on random writes from the {nominal_ms:?} ms assumed, with that \
             window"
         );
-        let settle =
-            Quantity { value: settle, unit: "ms".to_owned(), origin: Origin::Measured, note };
-        Ok((window, settle))
+        Ok((window, measured(settle, "ms", note)))
     }
 }
 
@@ -845,12 +882,12 @@ pub fn fit_bonnie(row: &BonnieRow, facts: &KnownFacts) -> Result<Parameters, Mod
     let bonnie = facts.bonnie.as_ref().ok_or_else(missing_bonnie)?;
     let mut disk = facts.disk.clone();
     let outer = rounded(row.input, -3);
-    disk.rate_at_start = measured(
+    disk.rate_at_start = Some(measured(
         outer,
         "bytes/s",
         "block input of a file at the start of the disk; the file system's share is in it"
             .to_owned(),
-    );
+    ));
     let inner = needed(disk.rate_at_end.as_ref(), "rate_at_end")?.value;
     let capacity = needed(disk.capacity.as_ref(), "capacity")?.value as f64;
     let stroke = bonnie.file_size.value as f64 / capacity * (outer + inner) / (2.0 * outer);
@@ -871,25 +908,31 @@ pub fn fit_bonnie(row: &BonnieRow, facts: &KnownFacts) -> Result<Parameters, Mod
             row.seeks
         )));
     }
-    disk.seek_root = measured(
+    disk.seek_root = Some(measured(
         rounded(root, 3),
         "ms",
         "from bonnie++'s seeks within the first gigabyte, by the closed form of docs/models.md: \
         weak"
             .to_owned(),
-    );
+    ));
     let mut link = facts.link.clone();
     if let Some(channel) = &facts.channel {
-        let penalty = channel.switch_penalty(facts.published.kilobyte.value, &disk, &link)?;
-        link.switch_penalty = Quantity {
-            value: rounded(penalty, 3),
-            unit: "ms".to_owned(),
-            origin: Origin::Measured,
-            note: "two of these drives striped on one channel, which read in turns of one \
-                   command: all that a change of drive costs, such as the other's read-ahead; \
-                   the one figure of an array in this model"
+        let change = channel.change_of_drive(facts.published.kilobyte.value, &disk, &link)?;
+        link.switch_penalty = measured(
+            rounded(change.read, 3),
+            "ms",
+            "two of these drives striped on one channel, which read in turns of one command: what \
+            a change of drive costs beside the media time of its data, for its read-ahead is lost; \
+            a figure of an array"
                 .to_owned(),
-        };
+        );
+        link.write_switch_penalty = Some(measured(
+            rounded(change.write, 3),
+            "ms",
+            "the same two drives, written: what is left of a turn when its data are in the cache; \
+            a figure of an array"
+                .to_owned(),
+        ));
     }
     let parameters = Parameters {
         name: facts.name.clone(),

@@ -38,7 +38,10 @@ pub(super) struct Link {
     pub(super) hold: Hold,
     nanoseconds_per_byte: f64,
     command_nanoseconds: f64,
-    switch_nanoseconds: f64,
+    /// What a change of disk costs: any transfer where the link is held in bursts, else a read.
+    pub(super) switch_nanoseconds: f64,
+    /// What it costs a write, where the link is held by the command.
+    pub(super) write_switch_nanoseconds: f64,
     flows: Vec<Option<Flow>>,
     active: usize,
     changed: u64,
@@ -60,6 +63,11 @@ impl Link {
             nanoseconds_per_byte: 1e9 / link.bandwidth.value,
             command_nanoseconds: link.command_time.value * 1e3,
             switch_nanoseconds: link.switch_penalty.value * 1e6,
+            write_switch_nanoseconds: link
+                .write_switch_penalty
+                .as_ref()
+                .map_or(link.switch_penalty.value, |penalty| penalty.value)
+                * 1e6,
             flows: Vec::new(),
             active: 0,
             changed: 0,
@@ -95,11 +103,9 @@ impl Link {
         (work, work / self.alone(bytes, interface_nanoseconds_per_byte))
     }
 
-    /// What changing over to `disk` costs, in nanoseconds; the link then counts as its.
-    pub(super) fn switch_to(&mut self, disk: usize) -> f64 {
-        let switched = self.last_user.is_some_and(|last| last != disk);
-        self.last_user = Some(disk);
-        if switched { self.switch_nanoseconds } else { 0.0 }
+    /// Whether using it now is a change over to `disk`; the link then counts as its.
+    pub(super) fn is_change_to(&mut self, disk: usize) -> bool {
+        self.last_user.replace(disk).is_some_and(|last| last != disk)
     }
 
     /// Whether a disk may start a command that holds the whole link; if not, it gets its turn.
@@ -132,7 +138,8 @@ impl Link {
         bytes: u64,
         interface_nanoseconds_per_byte: f64,
     ) {
-        let switch = if self.hold == Hold::Burst { self.switch_to(disk) } else { 0.0 };
+        let is_change = self.hold == Hold::Burst && self.is_change_to(disk);
+        let switch = if is_change { self.switch_nanoseconds } else { 0.0 };
         let (work, limit) = self.work(bytes, interface_nanoseconds_per_byte);
         self.used_nanoseconds += work + switch;
         debug_assert!(self.flows[disk].is_none(), "a disk has one transfer at a time");

@@ -12,8 +12,7 @@
 //! same answers. It does no I/O and keeps no data.
 //!
 //! Each disk has a time of its own, which may lie behind: what no request waits for is done when
-//! the disk is next touched. In the tests another machine does every event at its time, and both
-//! answer alike.
+//! the disk is next touched. In the tests a machine that does every event at its time answers alike.
 
 use std::collections::VecDeque;
 
@@ -70,6 +69,9 @@ pub struct Machine {
     link: Link,
     now: u64,
     answers: VecDeque<Answer>,
+    /// Every timer is an event, so that nothing is ever left to be caught up with.
+    #[cfg(test)]
+    is_eager: bool,
 }
 
 impl Machine {
@@ -83,7 +85,15 @@ impl Machine {
             link: Link::new(parameters),
             now: 0,
             answers: VecDeque::new(),
+            #[cfg(test)]
+            is_eager: false,
         }
+    }
+
+    /// The same, which does every event at its time.
+    #[cfg(test)]
+    pub(super) fn eager(parameters: &Parameters) -> Self {
+        Machine { is_eager: true, ..Self::new(parameters) }
     }
 
     /// Adds a disk, whose spindle's speed and phase come from the seed; its number.
@@ -164,7 +174,7 @@ impl Machine {
         let asked = &mut self.disks[disk];
         asked.catch_up(self.now, &mut self.link, &mut self.answers);
         asked.submit(self.now, client, tag, operation, &mut self.link);
-        self.times[disk] = self.disks[disk].next();
+        self.times[disk] = self.next_of(disk);
         self.first = self.find_first();
     }
 
@@ -207,6 +217,15 @@ impl Machine {
         (next != NEVER).then(|| next.max(self.next().unwrap_or(0)))
     }
 
+    /// When a disk next does something that is an event.
+    fn next_of(&self, disk: usize) -> u64 {
+        #[cfg(test)]
+        if self.is_eager {
+            return self.disks[disk].next_timer();
+        }
+        self.disks[disk].next()
+    }
+
     fn find_first(&self) -> (u64, usize) {
         let (mut next, mut who) = (self.link.next(), LINK);
         for (disk, &time) in self.times.iter().enumerate() {
@@ -234,10 +253,10 @@ impl Machine {
                 }
                 disk.step(next, &mut self.link, &mut self.answers);
             }
-            self.times[who] = self.disks[who].next();
+            self.times[who] = self.next_of(who);
             while let Some(owner) = self.link.take_granted() {
                 self.disks[owner].accept(self.now, &mut self.link);
-                self.times[owner] = self.disks[owner].next();
+                self.times[owner] = self.next_of(owner);
             }
             self.first = self.find_first();
         }

@@ -47,6 +47,8 @@ pub struct Quantity<T> {
     pub unit: String,
     /// Where the value comes from.
     pub origin: Origin,
+    /// Between what it lies as far as is known, in `unit`; none where the value is the only one.
+    pub interval: Option<[T; 2]>,
     /// How it was found, or why it was assumed.
     pub note: String,
 }
@@ -55,7 +57,7 @@ impl<T: Clone> Quantity<T> {
     /// The same quantity with another value.
     #[must_use]
     pub fn with(&self, value: T) -> Self {
-        Quantity { value, unit: self.unit.clone(), origin: self.origin, note: self.note.clone() }
+        Quantity { value, ..self.clone() }
     }
 }
 
@@ -151,6 +153,8 @@ pub struct ParameterRow {
     pub unit: String,
     /// Where it comes from.
     pub origin: Origin,
+    /// Between what it lies, as it stands in the file; empty where nothing is said.
+    pub interval: String,
     /// How it was found, or why it was assumed.
     pub note: String,
 }
@@ -265,7 +269,7 @@ parameter_table! {
         destage_rule: DestageRule, "rule";
         /// After a read the drive reads on for this much.
         read_ahead_length: u64, "bytes";
-        /// How long read-ahead once begun keeps the mechanism.
+        /// How long read-ahead keeps the mechanism, once it has run for `read_ahead_start`.
         read_ahead_hold: f64, "ms";
         /// Commands the drive takes at a time; above 1 it serves the one next in reach first.
         queue_depth: u64, "requests";
@@ -281,6 +285,9 @@ parameter_table! {
         /// For the rules "when idle" and "at a watermark": how long the host must have asked for
         /// nothing.
         destage_idle_after: f64, "ms";
+        /// How long read-ahead must have run before it keeps the mechanism: what comes sooner takes
+        /// the mechanism from it. 0 without it.
+        read_ahead_start: f64, "ms";
         /// How many extents the write cache holds at most, whatever their size.
         cache_entries: u64, "extents";
         /// The unit that the media is read and written in, if it is more than a sector. A write
@@ -307,8 +314,13 @@ pub struct LinkParameters {
     pub bandwidth: Quantity<f64>,
     /// What every transfer costs the link beside its data, in microseconds.
     pub command_time: Quantity<f64>,
-    /// What it costs when the next transfer is for another disk, in milliseconds.
+    /// What it costs when the next transfer is for another disk, in milliseconds. On a link that is
+    /// held by the command: when the next command is for another disk and reads on where that
+    /// disk's last read ended, beside that it reads its data from the media in its own turn.
     pub switch_penalty: Quantity<f64>,
+    /// What it costs on a link that is held by the command when the next command is for another
+    /// disk and writes, in milliseconds; without it as much as `switch_penalty`.
+    pub write_switch_penalty: Option<Quantity<f64>>,
 }
 
 /// A modelled disk and the link it hangs on.
@@ -336,10 +348,13 @@ fn check_quantity<T: Value>(
             quantity.unit
         )));
     }
-    match quantity.value.fault() {
-        Some(fault) => Err(ModelError(format!("{name} is {}: it {fault}", quantity.value.text()))),
-        None => Ok(()),
+    let within = quantity.interval.iter().flatten();
+    for value in std::iter::once(&quantity.value).chain(within) {
+        if let Some(fault) = value.fault() {
+            return Err(ModelError(format!("{name} is {}: it {fault}", value.text())));
+        }
     }
+    Ok(())
 }
 
 fn row<T: Value>(name: &str, quantity: &Quantity<T>) -> ParameterRow {
@@ -348,27 +363,38 @@ fn row<T: Value>(name: &str, quantity: &Quantity<T>) -> ParameterRow {
         value: quantity.value.text(),
         unit: quantity.unit.clone(),
         origin: quantity.origin,
+        interval: quantity
+            .interval
+            .as_ref()
+            .map_or_else(String::new, |[low, high]| format!("[{}, {}]", low.text(), high.text())),
         note: quantity.note.clone(),
     }
 }
 
-const LINK_UNITS: [(&str, &str); 3] =
-    [("bandwidth", "bytes/s"), ("command_time", "us"), ("switch_penalty", "ms")];
-
 impl LinkParameters {
-    fn quantities(&self) -> [&Quantity<f64>; 3] {
-        [&self.bandwidth, &self.command_time, &self.switch_penalty]
+    /// Name, unit and quantity of all that is given, in the order of the file.
+    fn quantities(&self) -> impl Iterator<Item = (&'static str, &'static str, &Quantity<f64>)> {
+        let writes = self.write_switch_penalty.as_ref();
+        [
+            ("bandwidth", "bytes/s", &self.bandwidth),
+            ("command_time", "us", &self.command_time),
+            ("switch_penalty", "ms", &self.switch_penalty),
+        ]
+        .into_iter()
+        .chain(writes.map(|quantity| ("write_switch_penalty", "ms", quantity)))
     }
 
     /// Whether it is the same kind of link, whatever it is called and wherever its values come
     /// from.
     pub(super) fn is_same_as(&self, other: &LinkParameters) -> bool {
-        let values = |link: &LinkParameters| link.quantities().map(|quantity| quantity.value);
+        let values = |link: &LinkParameters| -> Vec<(&str, f64)> {
+            link.quantities().map(|(name, _, quantity)| (name, quantity.value)).collect()
+        };
         self.hold == other.hold && values(self) == values(other)
     }
 
     pub(super) fn check(&self) -> Result<(), ModelError> {
-        for ((name, unit), quantity) in LINK_UNITS.iter().zip(self.quantities()) {
+        for (name, unit, quantity) in self.quantities() {
             check_quantity(&format!("link.{name}"), quantity, unit)?;
         }
         if self.bandwidth.value <= 0.0 {
@@ -485,7 +511,7 @@ impl Parameters {
     #[must_use]
     pub fn rows(&self) -> Vec<ParameterRow> {
         let mut rows = self.disk.rows();
-        for ((name, _), quantity) in LINK_UNITS.iter().zip(self.link.quantities()) {
+        for (name, _, quantity) in self.link.quantities() {
             rows.push(row(&format!("link.{name}"), quantity));
         }
         rows
@@ -515,8 +541,12 @@ impl Parameters {
                     self.link.hold.text()
                 );
             }
+            let interval = match &*row.interval {
+                "" => String::new(),
+                interval => format!("interval = {interval}, "),
+            };
             text += &format!(
-                "{key} = {{ value = {}, unit = {}, origin = \"{}\", note = {} }}\n",
+                "{key} = {{ value = {}, unit = {}, origin = \"{}\", {interval}note = {} }}\n",
                 row.value,
                 quoted(&row.unit),
                 row.origin,

@@ -1,9 +1,9 @@
-//! The machine against the one that does every event at its time: a million random operations on
-//! random drives, the same to the nanosecond.
+//! The machine against one that does every event at its time: a million random operations on
+//! random drives, the same to the nanosecond. Both have the same disks; what differs is that one of
+//! them leaves alone what no request waits for.
 
 use super::super::random::Random;
 use super::super::{Answer, Machine, MediaNote, Operation, Parameters};
-use super::oracle;
 use super::{DestageRule, Hold, quantity, variants};
 
 const OPERATIONS: u64 = 1_000_000;
@@ -46,6 +46,7 @@ fn any_drive(random: &mut Random) -> Parameters {
     if changes[5] {
         disk.read_ahead_length.value = random.below(3) * (300 << 10);
         disk.read_ahead_hold.value = random.fraction() * 6.0;
+        disk.read_ahead_start = Some(quantity(random.fraction() * 2.0, "ms"));
     }
     if changes[6] {
         disk.physical_block = Some(quantity(512 << random.below(8), "bytes"));
@@ -59,6 +60,7 @@ fn any_drive(random: &mut Random) -> Parameters {
     if changes[8] {
         link.hold = [Hold::Burst, Hold::Command][random.below(2) as usize];
         link.switch_penalty.value = random.fraction();
+        link.write_switch_penalty = Some(quantity(random.fraction(), "ms"));
         link.command_time.value = random.fraction() * 40.0;
     }
     if changes[9] {
@@ -113,7 +115,7 @@ impl Host {
 /// Both machines, asked the same.
 struct Pair {
     lazy: Machine,
-    events: oracle::Machine,
+    events: Machine,
     disks: usize,
     now: u64,
     in_flight: Vec<u32>,
@@ -122,7 +124,7 @@ struct Pair {
 impl Pair {
     fn new(drives: &[Parameters], others: &[Parameters], seed: u64) -> Pair {
         let mut lazy = Machine::new(&drives[0]);
-        let mut events = oracle::Machine::new(&others[0]);
+        let mut events = Machine::eager(&others[0]);
         for (disk, (drive, other)) in drives.iter().zip(others).enumerate() {
             lazy.add_disk(drive, seed + disk as u64);
             events.add_disk(other, seed + disk as u64);

@@ -7,11 +7,17 @@ use super::*;
 
 mod device;
 mod lazy;
-mod oracle;
 mod prediction;
+mod tree_cache;
 
 fn quantity<T>(value: T, unit: &str) -> Quantity<T> {
-    Quantity { value, unit: unit.to_owned(), origin: Origin::Assumed, note: "planted".to_owned() }
+    Quantity {
+        value,
+        unit: unit.to_owned(),
+        origin: Origin::Assumed,
+        interval: None,
+        note: "planted".to_owned(),
+    }
 }
 
 /// A disk of its own, so that no test depends on a fitted model.
@@ -37,6 +43,7 @@ pub(super) fn parameters() -> Parameters {
             destage_rule: quantity(DestageRule::AtOnce, "rule"),
             read_ahead_length: quantity(2 << 20, "bytes"),
             read_ahead_hold: quantity(0.0, "ms"),
+            read_ahead_start: None,
             queue_depth: quantity(1, "requests"),
             rate_knots: None,
             seek_linear_from: None,
@@ -54,6 +61,7 @@ pub(super) fn parameters() -> Parameters {
             bandwidth: quantity(110e6, "bytes/s"),
             command_time: quantity(5.0, "us"),
             switch_penalty: quantity(0.0, "ms"),
+            write_switch_penalty: None,
         },
     }
 }
@@ -566,6 +574,7 @@ fn planted_facts(parameters: &Parameters) -> fit::KnownFacts {
         destage_rule: Some(known.destage_rule.clone()),
         read_ahead_length: Some(known.read_ahead_length.clone()),
         read_ahead_hold: Some(known.read_ahead_hold.clone()),
+        read_ahead_start: known.read_ahead_start.clone(),
         queue_depth: Some(known.queue_depth.clone()),
         ..parameters::DiskFacts::default()
     };
@@ -577,11 +586,46 @@ fn is_close(found: f64, planted: f64, share: f64) -> bool {
     (found / planted - 1.0).abs() <= share
 }
 
+/// "Read-ahead keeps the head only once it has run for a while": what comes sooner does not wait,
+/// nor what comes when it is over.
+#[test]
+fn read_ahead_keeps_the_head_once_it_has_run_for_a_while() {
+    let mut held = parameters();
+    held.disk.read_ahead_start = Some(quantity(0.3, "ms"));
+    held.disk.read_ahead_hold.value = held.disk.revolution.value;
+    let geometry = Geometry::new(&held);
+    let way = geometry.seek(geometry.revolutions(0), geometry.revolutions(200 << 30));
+    // A read, a pause, and a read elsewhere.
+    let read_after = |parameters: &Parameters, pause: u64| {
+        let mut machine = machine(parameters, 1);
+        let now = answered(&mut machine, 0, read(0, 512)) + pause;
+        machine.advance(now, &mut |_| ());
+        answered(&mut machine, now, read(200 << 30, 512)) - now
+    };
+    for (pause, waits) in [(0, false), (100_000, false), (1_000_000, true), (9_000_000, false)] {
+        let (with, without) = (read_after(&held, pause), read_after(&parameters(), pause));
+        let until = 300_000.0 + held.disk.revolution.value * 1e6 - pause as f64;
+        let is_late = with as f64 >= until + way - 20_000.0;
+        let is_as_ever = with == without;
+        let found = if waits { is_late } else { is_as_ever };
+        assert!(found, "{pause}: {with} ns, {without} without a hold");
+    }
+}
+
+/// A hold that every random read pays is told from the seek.
 #[test]
 fn the_fit_finds_planted_parameters_and_notices_a_wrong_unit() {
-    let planted = parameters();
-    let facts = planted_facts(&planted);
-    let csv = planted_csv(&planted);
+    let mut held = parameters();
+    held.disk.read_ahead_start = Some(quantity(0.1, "ms"));
+    held.disk.read_ahead_hold.value = 3.0;
+    for planted in [parameters(), held] {
+        finds_what_was_planted(&planted);
+    }
+}
+
+fn finds_what_was_planted(planted: &Parameters) {
+    let facts = planted_facts(planted);
+    let csv = planted_csv(planted);
     let rows = fit::DevtestTable::parse(&csv, KILOBYTE).expect("a table").rows;
     let found = fit::fit(&rows, &facts).expect("a fit").disk;
     let disk = &planted.disk;
@@ -837,10 +881,14 @@ fn a_read_stops_what_is_written_in_the_background_and_nothing_is_lost() {
         assert_eq!(machine.dirty_bytes(0), 0, "it is written out in the end");
         (read, dirty)
     };
-    // 1.2 ms after the write the arm has just left: the read does not wait for the write-out.
+    // 1.2 ms after the write the arm has just left. The read does not wait for the write-out, but
+    // the arm comes back only when it has been there.
     let (stopped, dirty) = read_after(1_200_000, true);
     assert_eq!(dirty, 512, "it went on waiting");
-    let turn = (parameters.disk.revolution.value * 1e6) as u64;
-    let longest = 2 * turn + 5_000_000;
-    assert!(stopped < longest, "{stopped} ns");
+    let turn = parameters.disk.revolution.value * 1e6;
+    let geometry = Geometry::new(&parameters);
+    let way = geometry.seek(geometry.revolutions(8192), geometry.revolutions(far));
+    let there_and_back = 2.0 * way - 400_000.0;
+    let range = there_and_back..there_and_back + turn + 1_000_000.0;
+    assert!(range.contains(&(stopped as f64)), "{stopped} ns, {range:?}");
 }

@@ -1,7 +1,11 @@
-//! The write cache as it was: extents in a tree.
+//! The write cache against a plain one, whose extents lie in a tree: the same answer to every
+//! question, whatever is asked.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound::{Excluded, Included};
+
+use super::super::cache;
+use super::super::random::Random;
 
 /// Cached data that goes to the media in one sweep.
 #[derive(Clone, Debug)]
@@ -14,14 +18,14 @@ struct Extent {
 
 /// A piece of an extent on its way to the media.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Piece {
-    pub(super) start: u64,
-    pub(super) end: u64,
-    pub(super) revolutions: f64,
+struct Piece {
+    start: u64,
+    end: u64,
+    revolutions: f64,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct WriteCache {
+struct WriteCache {
     size: u64,
     bytes: u64,
     window_extents: usize,
@@ -42,12 +46,7 @@ pub(super) struct WriteCache {
 }
 
 impl WriteCache {
-    pub(super) fn new(
-        size: u64,
-        window_extents: usize,
-        entries_max: usize,
-        block_bytes: u64,
-    ) -> Self {
+    fn new(size: u64, window_extents: usize, entries_max: usize, block_bytes: u64) -> Self {
         WriteCache {
             size,
             bytes: 0,
@@ -66,27 +65,27 @@ impl WriteCache {
     }
 
     /// Bytes that are taken: reserved, cached, or being written.
-    pub(super) fn bytes(&self) -> u64 {
+    fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    pub(super) fn size(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.size
     }
 
     /// Whether data waits to be written (a piece being written not counted).
-    pub(super) fn has_extents(&self) -> bool {
+    fn has_extents(&self) -> bool {
         !self.window.is_empty()
     }
 
     /// Whether nothing is left to write at all.
-    pub(super) fn is_clean(&self) -> bool {
+    fn is_clean(&self) -> bool {
         self.window.is_empty() && self.writing.is_none()
     }
 
     /// Takes room for start..end; false when there is not enough, in bytes or in extents. What
     /// touches an extent joins it, and needs no other.
-    pub(super) fn reserve(&mut self, start: u64, end: u64) -> bool {
+    fn reserve(&mut self, start: u64, end: u64) -> bool {
         let entries = self.by_start.len() + usize::from(self.writing.is_some()) + self.arriving;
         let full = entries >= self.entries_max && self.touched(start, end).is_none();
         if self.bytes + (end - start) > self.size || full {
@@ -98,13 +97,13 @@ impl WriteCache {
     }
 
     /// Gives back the room of a write that went past the cache.
-    pub(super) fn release(&mut self, bytes: u64) {
+    fn release(&mut self, bytes: u64) {
         self.bytes -= bytes;
         self.arriving -= 1;
     }
 
     /// Whether the extent that was last written to is so large.
-    pub(super) fn last_is(&self, bytes: u64) -> bool {
+    fn last_is(&self, bytes: u64) -> bool {
         self.last.is_some_and(|last| {
             let extent = &self.extents[last as usize];
             extent.end - extent.start >= bytes
@@ -113,7 +112,7 @@ impl WriteCache {
 
     /// What is not on the media yet, as starts and ends in bytes, in order; what is being written
     /// is.
-    pub(super) fn ranges(&self) -> Vec<(u64, u64)> {
+    fn ranges(&self) -> Vec<(u64, u64)> {
         let extents = self.by_start.values().map(|&slot| {
             let extent = &self.extents[slot as usize];
             (extent.start, extent.end)
@@ -133,7 +132,7 @@ impl WriteCache {
     }
 
     /// Whether all of start..end is in the cache.
-    pub(super) fn covers(&self, start: u64, end: u64) -> bool {
+    fn covers(&self, start: u64, end: u64) -> bool {
         if self.writing.is_some_and(|piece| piece.start <= start && end <= piece.end) {
             return true;
         }
@@ -148,7 +147,7 @@ impl WriteCache {
 
     /// Files data that has arrived. Its room was reserved; what turns out to be an overwrite is
     /// given back.
-    pub(super) fn insert(&mut self, start: u64, end: u64, revolutions: impl Fn(u64) -> f64) {
+    fn insert(&mut self, start: u64, end: u64, revolutions: impl Fn(u64) -> f64) {
         let reserved = end - start;
         self.arriving -= 1;
         let (slot, grown) = self.join(start, end, &revolutions).unwrap_or_else(|| {
@@ -228,7 +227,7 @@ impl WriteCache {
 
     /// Carves off the piece to write next: of the extents in the window the one that costs least to
     /// reach.
-    pub(super) fn take_cheapest(
+    fn take_cheapest(
         &mut self,
         cost: impl Fn(f64) -> f64,
         piece_bytes: u64,
@@ -246,28 +245,20 @@ impl WriteCache {
     }
 
     /// Carves off the oldest piece.
-    pub(super) fn take_oldest(
-        &mut self,
-        piece_bytes: u64,
-        revolutions: impl Fn(u64) -> f64,
-    ) -> Option<Piece> {
+    fn take_oldest(&mut self, piece_bytes: u64, revolutions: impl Fn(u64) -> f64) -> Option<Piece> {
         let slot = *self.window.first()?;
         Some(self.carve(slot, piece_bytes, revolutions))
     }
 
     /// Carves off a piece of the extent that was last written to.
-    pub(super) fn take_last(
-        &mut self,
-        piece_bytes: u64,
-        revolutions: impl Fn(u64) -> f64,
-    ) -> Option<Piece> {
+    fn take_last(&mut self, piece_bytes: u64, revolutions: impl Fn(u64) -> f64) -> Option<Piece> {
         let slot = self.last?;
         Some(self.carve(slot, piece_bytes, revolutions))
     }
 
     /// The piece that was to be written is not: it waits again, as the oldest. What has been
     /// overwritten meanwhile needs its room no more.
-    pub(super) fn put_back(&mut self, revolutions: impl Fn(u64) -> f64) {
+    fn put_back(&mut self, revolutions: impl Fn(u64) -> f64) {
         let Some(piece) = self.writing.take() else { return };
         if let Some((slot, grown)) = self.join(piece.start, piece.end, &revolutions) {
             self.bytes -= piece.end - piece.start - grown;
@@ -287,7 +278,7 @@ impl WriteCache {
 
     /// Carves off the piece that begins at an address, if there is one: writing goes on without
     /// positioning.
-    pub(super) fn take_at(
+    fn take_at(
         &mut self,
         address: u64,
         piece_bytes: u64,
@@ -337,9 +328,112 @@ impl WriteCache {
     }
 
     /// The piece is on the media: its room is free. Returns where it ended.
-    pub(super) fn written(&mut self) -> u64 {
+    fn written(&mut self) -> u64 {
         let piece = self.writing.take().expect("a piece was being written");
         self.bytes -= piece.end - piece.start;
         piece.end
+    }
+}
+
+fn ends(piece: Option<cache::Piece>) -> Option<(u64, u64, f64)> {
+    piece.map(|piece| (piece.start, piece.end, piece.revolutions))
+}
+
+fn plain_ends(piece: Option<Piece>) -> Option<(u64, u64, f64)> {
+    piece.map(|piece| (piece.start, piece.end, piece.revolutions))
+}
+
+/// Both caches, asked the same.
+struct Both {
+    fast: cache::WriteCache,
+    plain: WriteCache,
+    span: u64,
+}
+
+impl Both {
+    fn new(random: &mut Random) -> Both {
+        let (size, block) = (1 << (8 + random.below(5)), 1 << random.below(4));
+        let window = 1 + random.below(12) as usize;
+        let entries =
+            if random.below(2) == 0 { usize::MAX } else { window + random.below(40) as usize };
+        Both {
+            fast: cache::WriteCache::new(size, window, entries, block),
+            plain: WriteCache::new(size, window, entries, block),
+            span: size * (1 + random.below(8)),
+        }
+    }
+
+    fn write(&mut self, random: &mut Random) {
+        let start = random.below(self.span);
+        let most = 1 << random.below(8);
+        let end = start + 1 + random.below(most);
+        let room = self.fast.reserve(start, end);
+        assert_eq!(room, self.plain.reserve(start, end));
+        if room && random.below(20) == 0 {
+            self.fast.release(end - start);
+            self.plain.release(end - start);
+        } else if room {
+            self.fast.insert(start, end, |address| address as f64);
+            self.plain.insert(start, end, |address| address as f64);
+        }
+    }
+
+    /// Takes a piece in one of the ways there are, and writes it or puts it back.
+    fn write_out(&mut self, random: &mut Random) {
+        let (piece, head) = (1 + random.below(200), random.below(self.span) as f64);
+        let at = |address: u64| address as f64;
+        let cost = |place: f64| (place - head).abs();
+        let (mut fast, plain) = match random.below(3) {
+            0 => (self.fast.take_oldest(piece, at), self.plain.take_oldest(piece, at)),
+            1 => (self.fast.take_last(piece, at), self.plain.take_last(piece, at)),
+            _ => (
+                self.fast.take_cheapest(cost, piece, at).map(|(piece, _)| piece),
+                self.plain.take_cheapest(cost, piece, at),
+            ),
+        };
+        assert_eq!(ends(fast), plain_ends(plain));
+        while fast.is_some() {
+            if random.below(3) == 0 {
+                self.write(random);
+            }
+            if random.below(6) == 0 {
+                self.fast.put_back(at);
+                self.plain.put_back(at);
+                return;
+            }
+            let end = self.fast.written();
+            assert_eq!(end, self.plain.written());
+            let next = self.plain.take_at(end, piece, at);
+            fast = self.fast.take_at(end, piece, at);
+            assert_eq!(ends(fast), plain_ends(next));
+        }
+    }
+
+    fn compare(&self, random: &mut Random) {
+        let (fast, plain) = (&self.fast, &self.plain);
+        assert_eq!((fast.bytes(), fast.size()), (plain.bytes(), plain.size()));
+        let state = (fast.has_extents(), fast.is_clean(), fast.last_is(64));
+        assert_eq!(state, (plain.has_extents(), plain.is_clean(), plain.last_is(64)));
+        assert_eq!(fast.ranges(), plain.ranges());
+        let start = random.below(self.span);
+        let end = start + 1 + random.below(100);
+        assert_eq!(fast.covers(start, end), plain.covers(start, end));
+    }
+}
+
+#[test]
+fn it_answers_as_a_plain_cache_does_whatever_is_asked() {
+    for seed in 0..400 {
+        println!("seed {seed}");
+        let mut random = Random::new(seed);
+        let mut both = Both::new(&mut random);
+        for _ in 0..1000 {
+            if random.below(3) == 0 {
+                both.write_out(&mut random);
+            } else {
+                both.write(&mut random);
+            }
+            both.compare(&mut random);
+        }
     }
 }
