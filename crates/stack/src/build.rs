@@ -489,80 +489,99 @@ fn refusal(place: &str, problem: &Problem) -> Error {
 }
 
 impl Builder<'_> {
-    #[expect(clippy::too_many_lines, reason = "not yet split")]
     fn device(&mut self, node: &Node) -> Result<Arc<dyn Device>, Error> {
         match node {
             Node::Missing => Err(Error::new(
                 ErrorKind::Invalid,
                 "`missing` can stand only for a member of an array with redundancy",
             )),
-            Node::Layer { name, options, children } => {
-                let row = table::layer(name).map_err(|problem| refusal(name, &problem))?;
-                let settings = Settings::check(name, row.options, options)?;
-                if children.len() < row.members.0 || children.len() > row.members.1 {
-                    let text = format!(
-                        "{name}: {} devices; it stands on {} to {}",
-                        children.len(),
-                        row.members.0,
-                        row.members.1
-                    );
-                    return Err(Error::new(ErrorKind::Invalid, text));
-                }
-                if !row.redundant && children.contains(&Node::Missing) {
-                    let text = format!(
-                        "{name}: a member is `missing`, and {name} has no redundancy to do without \
-                        it"
-                    );
-                    return Err(Error::new(ErrorKind::Invalid, text));
-                }
-                match name.as_str() {
-                    "overlay" => return self.overlay(&settings, children),
-                    "cache" => return self.cache(&settings, children),
-                    "record" => return self.record(children),
-                    _ => (),
-                }
-                let first_carrier = self.carriers.len();
-                let member = |child: &Node| {
-                    if *child == Node::Missing { Ok(None) } else { self.device(child).map(Some) }
-                };
-                let mut members = children.iter().map(member).collect::<Result<Vec<_>, Error>>()?;
-                if row.options.iter().any(|option| option.name == table::METADATA.name) {
-                    members.iter_mut().flatten().for_each(|member| self.bound(member));
-                    let carriers = self.carriers.split_off(first_carrier);
-                    match (settings.get("metadata"), carriers.first()) {
-                        (Some("none"), _) | (None, None) => (),
-                        (Some(metadata), _) => {
-                            return self.recorded(node, metadata, &settings, &members);
-                        }
-                        // Used whole, the superblocks would be data to write over.
-                        (None, Some((member, mark))) => {
-                            let text = format!("{name}: {}", mark.refusal(member));
-                            return Err(Error::new(ErrorKind::Refused, text));
-                        }
-                    }
-                }
-                self.layer(name, &settings, members)
-            }
+            Node::Layer { name, options, children } => self.layer_of(node, name, options, children),
             Node::Leaf { scheme, address, options } => {
-                let row = table::leaf(scheme).map_err(|problem| refusal(scheme, &problem))?;
-                row.address
-                    .check(address)
-                    .map_err(|problem| refusal(&format!("{scheme}:{address}"), &problem))?;
-                let settings = Settings::check(scheme, row.options, options)?;
-                let known = self.leaves.len();
-                let leaf = self.leaf(node, scheme, address, &settings)?;
-                if self.leaves.len() == known {
-                    self.leaves.push(Leaf::nameless());
-                }
-                let opened = self.leaves.last().and_then(|leaf| leaf.file(Path::new(address)));
-                let counted = Counted::over(leaf);
-                let (name, counters) = (counted.describe().to_string(), counted.counters());
-                let counted: Arc<dyn Device> = Arc::new(counted);
-                let device = Arc::downgrade(&counted);
-                self.members.push(Member { name, counters, device, opened });
-                Ok(counted)
+                self.counted_leaf(node, scheme, address, options)
             }
         }
+    }
+
+    /// A layer over what `children` say.
+    fn layer_of(
+        &mut self,
+        node: &Node,
+        name: &str,
+        options: &[(String, String)],
+        children: &[Node],
+    ) -> Result<Arc<dyn Device>, Error> {
+        let row = table::layer(name).map_err(|problem| refusal(name, &problem))?;
+        let settings = Settings::check(name, row.options, options)?;
+        if children.len() < row.members.0 || children.len() > row.members.1 {
+            let text = format!(
+                "{name}: {} devices; it stands on {} to {}",
+                children.len(),
+                row.members.0,
+                row.members.1
+            );
+            return Err(Error::new(ErrorKind::Invalid, text));
+        }
+        if !row.redundant && children.contains(&Node::Missing) {
+            let text = format!(
+                "{name}: a member is `missing`, and {name} has no redundancy to do without \
+                it"
+            );
+            return Err(Error::new(ErrorKind::Invalid, text));
+        }
+        match name {
+            "overlay" => return self.overlay(&settings, children),
+            "cache" => return self.cache(&settings, children),
+            "record" => return self.record(children),
+            _ => (),
+        }
+        let first_carrier = self.carriers.len();
+        let member = |child: &Node| {
+            if *child == Node::Missing { Ok(None) } else { self.device(child).map(Some) }
+        };
+        let mut members = children.iter().map(member).collect::<Result<Vec<_>, Error>>()?;
+        if row.options.iter().any(|option| option.name == table::METADATA.name) {
+            members.iter_mut().flatten().for_each(|member| self.bound(member));
+            let carriers = self.carriers.split_off(first_carrier);
+            match (settings.get("metadata"), carriers.first()) {
+                (Some("none"), _) | (None, None) => (),
+                (Some(metadata), _) => {
+                    return self.recorded(node, metadata, &settings, &members);
+                }
+                // Used whole, the superblocks would be data to write over.
+                (None, Some((member, mark))) => {
+                    let text = format!("{name}: {}", mark.refusal(member));
+                    return Err(Error::new(ErrorKind::Refused, text));
+                }
+            }
+        }
+        self.layer(name, &settings, members)
+    }
+
+    /// A leaf, whose traffic is counted.
+    fn counted_leaf(
+        &mut self,
+        node: &Node,
+        scheme: &str,
+        address: &str,
+        options: &[(String, String)],
+    ) -> Result<Arc<dyn Device>, Error> {
+        let row = table::leaf(scheme).map_err(|problem| refusal(scheme, &problem))?;
+        row.address
+            .check(address)
+            .map_err(|problem| refusal(&format!("{scheme}:{address}"), &problem))?;
+        let settings = Settings::check(scheme, row.options, options)?;
+        let known = self.leaves.len();
+        let leaf = self.leaf(node, scheme, address, &settings)?;
+        if self.leaves.len() == known {
+            self.leaves.push(Leaf::nameless());
+        }
+        let opened = self.leaves.last().and_then(|leaf| leaf.file(Path::new(address)));
+        let counted = Counted::over(leaf);
+        let (name, counters) = (counted.describe().to_string(), counted.counters());
+        let counted: Arc<dyn Device> = Arc::new(counted);
+        let device = Arc::downgrade(&counted);
+        self.members.push(Member { name, counters, device, opened });
+        Ok(counted)
     }
 
     /// Bounds how long a member may take for an answer, if that is wanted.

@@ -173,7 +173,6 @@ fn invalid(text: String) -> Error {
 /// # Errors
 /// One line that names the member and the field in which superblocks and text, or superblocks among
 /// themselves, differ.
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 pub(crate) fn run(
     said: &Said<'_>,
     members: &[Option<Arc<dyn Device>>],
@@ -187,37 +186,11 @@ pub(crate) fn run(
     let freedom = is_shared.then(|| watch(&devices, reactor)).transpose()?;
     let (mut candidates, mut devices, mut places) = (Vec::new(), Vec::new(), Vec::new());
     for member in members {
-        let Some(device) = member else {
-            places.push(None);
-            continue;
-        };
-        let name = device.describe().to_string();
-        let versions = Version::ALL_TEXT;
-        let none = || {
-            invalid(format!(
-                "{name}: no md superblock of version {versions} on it; metadata=none uses whole \
-                members"
-            ))
-        };
-        let Some(candidate) = examine(&**device, &name, reactor)? else {
-            let damage = damage(&**device, reactor).map_err(|error| error.at(&name))?;
-            let damaged = |(version, problem)| {
-                let text =
-                    format!("{name}: its superblock of version {version} is damaged: {problem}");
-                Error::new(ErrorKind::Corrupt, text)
-            };
-            return Err(damage.into_iter().next().map_or_else(none, damaged));
-        };
-        if candidate.version.to_string() != said.metadata {
-            let text = format!(
-                "{name}: its superblock has version {}, and the text says metadata={}",
-                candidate.version, said.metadata
-            );
-            return Err(invalid(text));
+        places.push(member.as_ref().map(|_| candidates.len()));
+        if let Some(device) = member {
+            candidates.push(candidate(said, device, reactor)?);
+            devices.push(Some(Arc::clone(device)));
         }
-        places.push(Some(candidates.len()));
-        candidates.push(candidate);
-        devices.push(Some(Arc::clone(device)));
     }
     let raid0_layout = match said.layout {
         Some("original") => Some(Raid0Layout::Original),
@@ -258,6 +231,38 @@ pub(crate) fn run(
         notes.push(stale.note(&assembly));
     }
     Ok((running, notes))
+}
+
+/// What the superblock of a member says, which has to be there and of the version that the text
+/// says.
+fn candidate(
+    said: &Said<'_>,
+    device: &Arc<dyn Device>,
+    reactor: &Reactor,
+) -> Result<Candidate, Error> {
+    let name = device.describe().to_string();
+    let versions = Version::ALL_TEXT;
+    let none = || {
+        invalid(format!(
+            "{name}: no md superblock of version {versions} on it; metadata=none uses whole members"
+        ))
+    };
+    let Some(candidate) = examine(&**device, &name, reactor)? else {
+        let damage = damage(&**device, reactor).map_err(|error| error.at(&name))?;
+        let damaged = |(version, problem)| {
+            let text = format!("{name}: its superblock of version {version} is damaged: {problem}");
+            Error::new(ErrorKind::Corrupt, text)
+        };
+        return Err(damage.into_iter().next().map_or_else(none, damaged));
+    };
+    if candidate.version.to_string() != said.metadata {
+        let text = format!(
+            "{name}: its superblock has version {}, and the text says metadata={}",
+            candidate.version, said.metadata
+        );
+        return Err(invalid(text));
+    }
+    Ok(candidate)
 }
 
 /// A stale member that the text has in its own place. It is left out, and nothing is written to it.
@@ -311,7 +316,6 @@ fn seated_stale(
 }
 
 /// Whether text and superblocks say the same. Those in `stale` are left out without more words.
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn agree(
     said: &Said<'_>,
     assembly: &Assembly,
@@ -373,25 +377,28 @@ fn agree(
         };
         let role = assembly.slots.iter().position(|slot| candidate_of(slot) == Some(*candidate));
         if role != Some(place) {
-            let own = candidates[*candidate].superblock.role();
-            let order: Vec<String> = assembly
-                .slots
-                .iter()
-                .map(|slot| {
-                    candidate_of(slot)
-                        .map_or("missing".to_owned(), |index| candidates[index].name.clone())
-                })
-                .collect();
-            let text = format!(
-                "{}: it is {own} (dev_roles) and stands in place {place}; the order of the roles \
-                is {}",
-                candidates[*candidate].name,
-                order.join(", ")
-            );
-            return Err(invalid(text));
+            return Err(in_wrong_place(place, &candidates[*candidate], assembly, candidates));
         }
     }
     Ok(())
+}
+
+fn in_wrong_place(
+    place: usize,
+    member: &Candidate,
+    assembly: &Assembly,
+    candidates: &[Candidate],
+) -> Error {
+    let name = |slot: &Slot| {
+        candidate_of(slot).map_or("missing".to_owned(), |index| candidates[index].name.clone())
+    };
+    let order: Vec<String> = assembly.slots.iter().map(name).collect();
+    invalid(format!(
+        "{}: it is {} (dev_roles) and stands in place {place}; the order of the roles is {}",
+        member.name,
+        member.superblock.role(),
+        order.join(", ")
+    ))
 }
 
 fn candidate_of(slot: &Slot) -> Option<usize> {

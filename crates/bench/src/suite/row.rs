@@ -143,27 +143,15 @@ impl Measured {
     /// `throughput_…` where bytes were moved, `durable_…` where something was written, latencies
     /// where operations were timed; mixed phases have these as `read_…` and `write_…` as well.
     #[must_use]
-    #[expect(clippy::too_many_lines, reason = "not yet split")]
     pub fn metrics(&self) -> BTreeMap<String, f64> {
         let done = &self.done;
-        let mut metrics = BTreeMap::new();
-        let mut put = |name: &str, figure: Option<f64>| {
-            metrics.extend(figure.map(|figure| (name.to_owned(), figure)));
-        };
         if let Some(told) = &done.told {
-            put("elapsed_seconds", Some(done.elapsed.as_secs_f64()));
-            let durable = done.flush.map(|_| done.durable_elapsed().as_secs_f64());
-            put("durable_elapsed_seconds", durable);
-            put("flush_seconds", done.flush.map(|flush| flush.as_secs_f64()));
-            put("cpu_seconds", self.facts.own_cpu.map(|time| time.as_secs_f64()));
-            put("cpu_ratio", self.cpu_percent().map(|percent| percent / 100.0));
-            let kernel = self.kernel_cpu_percent().map(|percent| percent / 100.0);
-            put("kernel_threads_cpu_ratio", kernel);
-            put("moved_read_bytes", self.facts.moved.map(|moved| moved.read_bytes as f64));
-            put("moved_written_bytes", self.facts.moved.map(|moved| moved.written_bytes as f64));
-            metrics.extend(told.clone());
-            return metrics;
+            let mut figures = self.figures_of_a_program();
+            figures.0.extend(told.clone());
+            return figures.0;
         }
+        let mut figures = Figures::default();
+        let mut put = |name: &str, figure: Option<f64>| figures.put(name, figure);
         let moves = done.bytes() > 0;
         put("operations_count", Some(done.operations as f64));
         put("elapsed_seconds", Some(done.elapsed.as_secs_f64()));
@@ -185,13 +173,36 @@ impl Measured {
             put("settled_after_seconds", settled);
         }
         put("flush_seconds", done.flush.map(|flush| flush.as_secs_f64()));
+        self.put_latencies(&mut figures);
+        figures.put_processor(self);
+        figures.0
+    }
+
+    /// Of a program that tells its own figures: what was seen of it from outside.
+    fn figures_of_a_program(&self) -> Figures {
+        let done = &self.done;
+        let mut figures = Figures::default();
+        let mut put = |name: &str, figure: Option<f64>| figures.put(name, figure);
+        put("elapsed_seconds", Some(done.elapsed.as_secs_f64()));
+        let durable = done.flush.map(|_| done.durable_elapsed().as_secs_f64());
+        put("durable_elapsed_seconds", durable);
+        put("flush_seconds", done.flush.map(|flush| flush.as_secs_f64()));
+        put("cpu_seconds", self.facts.own_cpu.map(|time| time.as_secs_f64()));
+        put("moved_read_bytes", self.facts.moved.map(|moved| moved.read_bytes as f64));
+        put("moved_written_bytes", self.facts.moved.map(|moved| moved.written_bytes as f64));
+        figures.put_processor(self);
+        figures
+    }
+
+    /// How long operations took, all of them and those of each direction.
+    fn put_latencies(&self, figures: &mut Figures) {
+        let done = &self.done;
+        let mut put = |name: &str, figure: Option<f64>| figures.put(name, figure);
         if done.latency.count() > 0 {
             put("latency_mean_seconds", Some(done.latency.mean_seconds()));
             for (name, quantile) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)] {
-                put(
-                    &format!("latency_{name}_seconds"),
-                    Some(done.latency.quantile_seconds(quantile)),
-                );
+                let figure = done.latency.quantile_seconds(quantile);
+                put(&format!("latency_{name}_seconds"), Some(figure));
             }
             put(
                 "latency_p99_9_seconds",
@@ -202,35 +213,37 @@ impl Measured {
         if let Some(service) = &done.service {
             put("service_latency_p99_seconds", Some(service.quantile_seconds(0.99)));
         }
-        if let Some(sides) = &done.sides {
-            for (direction, side) in [("read", &sides.read), ("write", &sides.write)] {
-                put(&format!("{direction}_operations_count"), Some(side.operations as f64));
-                put(
-                    &format!("{direction}_io_per_second"),
-                    Some(per_second(side.operations, done.elapsed)),
-                );
-                put(
-                    &format!("{direction}_throughput_bytes_per_second"),
-                    Some(per_second(side.bytes, done.elapsed)),
-                );
-                put(
-                    &format!("{direction}_latency_mean_seconds"),
-                    Some(side.latency.mean_seconds()),
-                );
-                put(
-                    &format!("{direction}_latency_p50_seconds"),
-                    Some(side.latency.quantile_seconds(0.5)),
-                );
-                put(
-                    &format!("{direction}_latency_p99_seconds"),
-                    Some(side.latency.quantile_seconds(0.99)),
-                );
-                put(&format!("{direction}_latency_max_seconds"), Some(side.latency.max_seconds()));
+        let Some(sides) = &done.sides else { return };
+        for (direction, side) in [("read", &sides.read), ("write", &sides.write)] {
+            let of = |count: u64| per_second(count, done.elapsed);
+            for (name, figure) in [
+                ("operations_count", side.operations as f64),
+                ("io_per_second", of(side.operations)),
+                ("throughput_bytes_per_second", of(side.bytes)),
+                ("latency_mean_seconds", side.latency.mean_seconds()),
+                ("latency_p50_seconds", side.latency.quantile_seconds(0.5)),
+                ("latency_p99_seconds", side.latency.quantile_seconds(0.99)),
+                ("latency_max_seconds", side.latency.max_seconds()),
+            ] {
+                put(&format!("{direction}_{name}"), Some(figure));
             }
         }
-        put("cpu_ratio", self.cpu_percent().map(|percent| percent / 100.0));
-        put("kernel_threads_cpu_ratio", self.kernel_cpu_percent().map(|percent| percent / 100.0));
-        metrics
+    }
+}
+
+/// Figures by their names, without those that there are not.
+#[derive(Default)]
+struct Figures(BTreeMap<String, f64>);
+
+impl Figures {
+    fn put(&mut self, name: &str, figure: Option<f64>) {
+        self.0.extend(figure.map(|figure| (name.to_owned(), figure)));
+    }
+
+    fn put_processor(&mut self, of: &Measured) {
+        self.put("cpu_ratio", of.cpu_percent().map(|percent| percent / 100.0));
+        let kernel = of.kernel_cpu_percent().map(|percent| percent / 100.0);
+        self.put("kernel_threads_cpu_ratio", kernel);
     }
 }
 

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use block::{Device, Error, ErrorKind};
+use block::{Blocking, Device, Error, ErrorKind};
 
-use super::format::{Entry, Superblock, decode_page};
+use super::format::{Entry, Layout, Superblock, decode_page};
 use super::keep::look_below;
 use crate::beside::open_beside;
 use crate::unchanged::{Answer, Facts};
@@ -54,7 +54,6 @@ impl Salvaged {
 /// # Errors
 /// [`ErrorKind::Refused`] when it is no cache's store, [`ErrorKind::Corrupt`] when the superblock
 /// is damaged, [`ErrorKind::Invalid`] when the target is too small, and what the target says.
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 pub fn salvage(
     store: &dyn Device,
     lower: Option<(&dyn Device, &Facts)>,
@@ -93,21 +92,41 @@ pub fn salvage(
         return Err(Error::new(ErrorKind::Invalid, text));
     }
     if let Some((lower, facts)) = lower {
-        found.device =
-            Some(match (lower.info().size_bytes == found.device_bytes, superblock.in_use) {
-                (false, _) => {
-                    format!("has {} bytes, and had {}", lower.info().size_bytes, found.device_bytes)
-                }
-                (true, in_use) => match look_below(&mut channel, &superblock, lower, facts)?.0 {
-                    Answer::Unchanged => "is unchanged".to_owned(),
-                    Answer::Unknown(_) if in_use => {
-                        "is the same, as far as can be known after a crash".to_owned()
-                    }
-                    Answer::Unknown(why) | Answer::Changed(why) | Answer::Another(why) => why,
-                },
-            });
+        found.device = Some(below_now(&mut channel, &superblock, lower, facts)?);
     }
+    let dirty = dirty_blocks(&mut channel, &superblock, &mut found);
+    write_back(&mut channel, &layout, &dirty, target, &mut found)?;
+    Ok(found)
+}
 
+/// How the device below is now, in words that follow its name.
+fn below_now(
+    channel: &mut Blocking,
+    superblock: &Superblock,
+    lower: &dyn Device,
+    facts: &Facts,
+) -> Result<String, Error> {
+    let (now, before) = (lower.info().size_bytes, superblock.size_bytes);
+    if now != before {
+        return Ok(format!("has {now} bytes, and had {before}"));
+    }
+    Ok(match look_below(channel, superblock, lower, facts)?.0 {
+        Answer::Unchanged => "is unchanged".to_owned(),
+        Answer::Unknown(_) if superblock.in_use => {
+            "is the same, as far as can be known after a crash".to_owned()
+        }
+        Answer::Unknown(why) | Answer::Changed(why) | Answer::Another(why) => why,
+    })
+}
+
+/// The dirty blocks by the pages that can be read: number of the block and of its slot, in the order
+/// of the blocks. What cannot be read is noted as lost.
+fn dirty_blocks(
+    channel: &mut Blocking,
+    superblock: &Superblock,
+    found: &mut Salvaged,
+) -> Vec<(u64, u64)> {
+    let layout = &superblock.layout;
     let slot_bytes = u64::from(layout.slot_bytes);
     let mut dirty: Vec<(u64, u64)> = Vec::new();
     let mut page = vec![0; layout.block_bytes as usize];
@@ -130,9 +149,20 @@ pub fn salvage(
         }
     }
     dirty.sort_unstable();
+    dirty
+}
 
+/// Writes dirty blocks to their places, where there is a target, and notes where they lie.
+fn write_back(
+    channel: &mut Blocking,
+    layout: &Layout,
+    dirty: &[(u64, u64)],
+    target: Option<&Arc<dyn Device>>,
+    found: &mut Salvaged,
+) -> Result<(), Error> {
+    let slot_bytes = u64::from(layout.slot_bytes);
     let mut to = target.map(|target| open_beside(&**target)).transpose()?;
-    for (block, slot) in dirty {
+    for &(block, slot) in dirty {
         let start = block * slot_bytes;
         let length = slot_bytes.min(found.device_bytes - start);
         if let Some(to) = &mut to {
@@ -150,6 +180,5 @@ pub fn salvage(
             _ => found.ranges.push((start, length)),
         }
     }
-    to.map_or(Ok(()), |mut to| to.flush())?;
-    Ok(found)
+    to.map_or(Ok(()), |mut to| to.flush())
 }

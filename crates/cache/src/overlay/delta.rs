@@ -40,7 +40,6 @@ pub(super) struct Loaded {
 }
 
 /// The generation and the index of a delta, which is made if it is new.
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 pub(super) fn load(
     delta: &dyn Device,
     lower: &dyn Device,
@@ -64,7 +63,6 @@ pub(super) fn load(
         }
         return Ok(Loaded { generation: 0, index: Index::new(shape), note: None });
     }
-    let mut note = None;
     let mut superblock = match found {
         Some(superblock) => superblock,
         None if delta.info().read_only => {
@@ -73,30 +71,7 @@ pub(super) fn load(
                 "the delta is empty and cannot be written",
             ));
         }
-        None => {
-            let (name, fingerprint) =
-                (lower.describe().to_string(), fingerprint(lower, shape.block_bytes)?);
-            let mut superblock = Superblock {
-                version: 2,
-                state: DeltaState::Clearing,
-                shape,
-                fingerprint,
-                generation: 0,
-                name,
-            };
-            finish_clearing(&mut channel, delta, &mut superblock)?;
-            write_witness(
-                &mut channel,
-                &superblock,
-                sample(lower, shape.block_bytes)?,
-                &facts.leaves,
-            )?;
-            return Ok(Loaded {
-                generation: superblock.generation,
-                index: Index::new(shape),
-                note,
-            });
-        }
+        None => return make(&mut channel, delta, lower, shape, facts),
     };
     if superblock.state == DeltaState::Committing {
         let text = "a commit of the delta was interrupted, and the device below has a part of it; \
@@ -108,12 +83,12 @@ pub(super) fn load(
     if superblock.state == DeltaState::Clearing {
         finish_clearing(&mut channel, delta, &mut superblock)?;
     }
-    if let Some(why) = doubt {
-        note = Some(format!(
+    let note = doubt.map(|why| {
+        format!(
             "the delta is believed to belong to the device below by a sample of its data: the \
             device {why}"
-        ));
-    }
+        )
+    });
     let mut index = read_index(&mut channel, &superblock)?;
     if let Some(witness) = witness.filter(|_| !delta.info().read_only) {
         // From now on more is known.
@@ -123,6 +98,27 @@ pub(super) fn load(
         complete_marks(&mut channel, &mut superblock, &mut index)?;
     }
     Ok(Loaded { generation: superblock.generation, index, note })
+}
+
+/// A delta that holds nothing, on a device that is new to it.
+fn make(
+    channel: &mut Blocking,
+    delta: &dyn Device,
+    lower: &dyn Device,
+    shape: Shape,
+    facts: &Facts,
+) -> Result<Loaded, Error> {
+    let mut superblock = Superblock {
+        version: 2,
+        state: DeltaState::Clearing,
+        shape,
+        fingerprint: fingerprint(lower, shape.block_bytes)?,
+        generation: 0,
+        name: lower.describe().to_string(),
+    };
+    finish_clearing(channel, delta, &mut superblock)?;
+    write_witness(channel, &superblock, sample(lower, shape.block_bytes)?, &facts.leaves)?;
+    Ok(Loaded { generation: superblock.generation, index: Index::new(shape), note: None })
 }
 
 /// Whether the device below is what the delta was made over: what there is to doubt, and, where
