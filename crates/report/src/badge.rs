@@ -9,7 +9,7 @@ use results::analysis::Analysis;
 use results::types::Run;
 
 use crate::card::taken;
-use crate::decision::{decision, joint, silence};
+use crate::decision::{decision, joined, joint, silence};
 use crate::measure::{Face, width};
 use crate::words::say;
 use crate::{numbers, safety, sentences, table};
@@ -29,21 +29,25 @@ fn figure(run: &Run, analysis: &Analysis, word: &str) -> Option<Figure> {
         .iter()
         .find_map(|comparison| Some((comparison, taken(comparison)?)))?;
     let cells = run.plan.workloads.iter().filter(|workload| workload.name.contains(word));
-    let (workload, metric, is_silent) = cells
+    let (workload, cell, metric) = cells
         .filter_map(|workload| {
             let cell = comparison.cell(take, &workload.name)?;
             let metric = cell.metrics.iter().find(|metric| metric.name == workload.metric)?;
-            Some((workload, metric, silence(cell).is_some()))
+            Some((workload, cell, metric))
         })
         .next()?;
-    let unit = numbers::unit(&metric.name);
+    let unit = table::unit(comparison, cell, metric);
     let value = numbers::figure(metric.median, metric.interval, unit);
     let range = numbers::figure_interval(metric.median, metric.interval, unit);
     // A figure that counts for nothing is not posted without its mark.
-    let mark = if is_silent { "!" } else { "" };
+    let mark = if silence(cell).is_some() { "!" } else { "" };
     let with_unit = format!("{value}{mark} {}", unit.name);
     Some(Figure {
-        label: numbers::workload(&workload.name),
+        label: format!(
+            "{}, {}",
+            table::full_label(comparison, take),
+            numbers::workload(&workload.name)
+        ),
         value: match range.as_str() {
             "" => with_unit.trim_end().to_owned(),
             range => format!("{} ({range})", with_unit.trim_end()),
@@ -88,7 +92,8 @@ pub fn badge_svg(run: &Run, analysis: &Analysis, word: &str) -> Option<String> {
 #[must_use]
 pub fn summary(run: &Run, analysis: &Analysis) -> String {
     let mut text = format!("### {}\n\n", escaped(sentences::title(run)));
-    if let Some((sentence, _)) = joint(analysis) {
+    if let Some((parts, _)) = joint(analysis) {
+        let sentence = joined(&parts);
         let _ = writeln!(text, "{}\n", escaped(&sentence));
     }
     for comparison in &analysis.comparisons {
@@ -102,8 +107,8 @@ pub fn summary(run: &Run, analysis: &Analysis) -> String {
         if !decision.price.is_empty() {
             let _ = writeln!(text, "{}\n", escaped(&decision.price));
         }
-        if !decision.open.is_empty() {
-            let _ = writeln!(text, "{}\n", escaped(&say!(NOT_KNOWN_TEXT, open = decision.open)));
+        if !decision.not_known.is_empty() {
+            let _ = writeln!(text, "{}\n", escaped(&say!(NOT_KNOWN_TEXT, open = decision.open())));
         }
         let heads = [say!(KIND_OF_WORK), say!(CONFIGURATION), say!(SCORE), String::new()];
         if !decision.kinds.is_empty() {

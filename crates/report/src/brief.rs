@@ -7,6 +7,7 @@ use results::safety::speeds;
 use results::types::Run;
 
 use crate::decision::{self, Decision, decision};
+use crate::first_screen::trust as trust_of;
 use crate::sentences;
 use crate::table;
 use crate::text::{Out, Style};
@@ -39,8 +40,9 @@ pub fn brief(run: &Run, analysis: &Analysis, style: Style) -> Painted {
     let joint = decision::joint(analysis);
     let mut lines: Vec<Ranked> = Vec::new();
     match &joint {
-        Some((sentence, is_sure)) => {
-            put(&mut lines, &out, (0, 0), sentence, *is_sure);
+        Some((parts, is_sure)) => {
+            let sentence = decision::joined(parts);
+            put(&mut lines, &out, (0, 0), &sentence, *is_sure);
             lines.extend(decided.iter().flat_map(|one| of_family(&out, analysis, one)));
             lines.extend(price_of_all(&out, &decided));
         }
@@ -146,8 +148,8 @@ fn of_one(out: &Out, analysis: &Analysis, (comparison, decision): &Decided<'_>) 
         let score = in_line(&[&answer.pick, &answer.score, &answer.sure]);
         put(&mut lines, out, (2, 2), &format!("{}: {score}", answer.kind), false);
     }
-    if !decision.open.is_empty() {
-        let open = say!(NOT_KNOWN_TEXT, open = decision.open);
+    if !decision.not_known.is_empty() {
+        let open = say!(NOT_KNOWN_TEXT, open = decision.open());
         put(&mut lines, out, (3, 2), &open, false);
     }
     lines
@@ -178,29 +180,20 @@ fn price_of_all(out: &Out, decided: &[Decided<'_>]) -> Vec<Ranked> {
         put(&mut lines, out, (1, 2), price, false);
     }
     let last = decided.iter().rfind(is_taken);
-    if let Some((_, decision)) = last.filter(|(_, decision)| !decision.open.is_empty()) {
-        put(&mut lines, out, (3, 2), &say!(NOT_KNOWN_TEXT, open = decision.open), false);
+    if let Some((_, decision)) = last.filter(|(_, decision)| !decision.not_known.is_empty()) {
+        put(&mut lines, out, (3, 2), &say!(NOT_KNOWN_TEXT, open = decision.open()), false);
     }
     lines
 }
 
-/// Whose figures these are, of how many trials, and what is to be read first.
+/// What it rests on, and what is to be read first.
 fn trust(run: &Run, analysis: &Analysis) -> String {
-    let mut figures: Vec<String> = Vec::new();
-    for comparison in &analysis.comparisons {
-        let own = table::figures(comparison);
-        if !figures.contains(&own) {
-            figures.push(own);
-        }
-    }
-    let mut parts = vec![figures.join(", "), sentences::trials_of(analysis)];
-    parts.push(sentences::moment(&run.host.started));
+    let mut parts = trust_of(run, analysis);
     let warnings = analysis.warnings.len();
     if warnings > 0 {
         parts.push(say!(WARNINGS_COUNT, count = numbers::grouped(warnings as u64)));
     }
     parts.push(say!(FULL_REPORT));
-    parts.retain(|part| !part.is_empty());
     parts.join(" · ")
 }
 

@@ -1,19 +1,22 @@
-//! The card: what was decided on, or the only configuration, in four rows that people know, to be
-//! posted as a picture or pasted as text. Rows are CrystalDiskMark's where they were measured,
-//! direct and through the page cache side by side; of other suites one of each kind of work.
+//! The card: what was asked, what was decided on or the only configuration, and its figures in four
+//! rows that people know, to be posted as a picture or pasted as text. Rows are CrystalDiskMark's
+//! where they were measured, direct and through the page cache side by side; of other suites one of
+//! each kind of work.
 
 use std::fmt::Write as _;
 
 use maud::{Markup, PreEscaped, html};
 use results::Doubt;
-use results::analysis::{Analysis, Cell, Comparison, Metric};
+use results::analysis::{Analysis, Cell, Comparison, Metric, Verdict};
 use results::doubt::Bearing;
 use results::types::{Run, Workload};
 
+use crate::decision::{self, decision};
 use crate::measure::{self, Face, fitted};
+use crate::numbers::{self, Unit};
 use crate::table::{self, Column, Table};
 use crate::words::say;
-use crate::{charts, numbers};
+use crate::{doubts, sentences};
 
 /// CrystalDiskMark's own four rows, in its order.
 const KNOWN: [&str; 4] = ["SEQ1M Q8T1", "SEQ1M Q1T1", "RND4K Q32T1", "RND4K Q1T1"];
@@ -24,9 +27,11 @@ const THROUGHPUT: &str = "throughput_bytes_per_second";
 
 /// The figures of one configuration.
 pub(crate) struct Card {
-    /// The configuration.
+    /// What was asked.
     title: String,
-    /// Where the figures come from.
+    /// What it came to, a sentence each.
+    answer: Vec<String>,
+    /// The configuration that the figures are of, and where they come from.
     under: String,
     /// Heads of the columns of figures, each in two parts.
     columns: Vec<[String; 2]>,
@@ -43,21 +48,23 @@ struct Place<'a> {
 }
 
 fn place(workload: &Workload) -> Option<Place<'_>> {
-    let name = workload.buffered_of.as_ref().unwrap_or(&workload.name);
-    let name = name.rsplit_once(": ").map_or(&**name, |(_, name)| name);
+    let (row, way) = crystal_row(workload.buffered_of.as_ref().unwrap_or(&workload.name))?;
+    Some(Place { row, write: way == "write", buffered: workload.buffered_of.is_some() })
+}
+
+/// The row of CrystalDiskMark that a workload is, whose rates all are in MB/s there, and `read` or
+/// `write`.
+pub(crate) fn crystal_row(name: &str) -> Option<(&str, &str)> {
+    let name = name.rsplit_once(": ").map_or(name, |(_, name)| name);
     let (row, way) = name.rsplit_once(' ')?;
     let is_known = (row.starts_with("SEQ") || row.starts_with("RND")) && row.contains(" Q");
     let is_way = way == "read" || way == "write";
-    (is_known && is_way).then_some(Place {
-        row,
-        write: way == "write",
-        buffered: workload.buffered_of.is_some(),
-    })
+    (is_known && is_way).then_some((row, way))
 }
 
 /// The card of what a comparison decided on, or of its only configuration; none where it decided on
 /// nothing, or where nothing of that was measured.
-pub(crate) fn card(run: &Run, comparison: &Comparison) -> Option<Card> {
+fn card(run: &Run, analysis: &Analysis, comparison: &Comparison) -> Option<Card> {
     let take = taken(comparison)?;
     let cells: Vec<(&Workload, &Cell)> = run
         .plan
@@ -67,21 +74,19 @@ pub(crate) fn card(run: &Run, comparison: &Comparison) -> Option<Card> {
         .collect();
     let placed: Vec<(Place<'_>, &Cell)> =
         cells.iter().filter_map(|(workload, cell)| Some((place(workload)?, *cell))).collect();
-    let mut doubtful = false;
+    let mut doubts: Vec<String> = Vec::new();
     let (columns, rows) = if placed.is_empty() {
-        of_any_suite(&cells, &mut doubtful)
+        of_any_suite(comparison, &cells, &mut doubts)
     } else {
-        of_crystal(&placed, &mut doubtful)
+        of_crystal(&placed, &mut doubts)
     };
     if rows.is_empty() {
         return None;
     }
     let trials = cells.iter().flat_map(|(_, cell)| &cell.metrics).map(|metric| metric.trials);
-    let trials = trials.max().unwrap_or(0);
-    let under = [run.plan.name.as_str(), &table::figures(comparison)].join(" · ");
-    let medians = match trials {
+    let medians = match trials.max().unwrap_or(0) {
         1 => say!(CARD_ONE_TRIAL),
-        _ => say!(CARD_MEDIANS, trials = trials),
+        trials => say!(CARD_MEDIANS, trials = trials),
     };
     let mut foot = vec![if placed.is_empty() {
         say!(CARD_FOOT, medians = medians)
@@ -91,10 +96,68 @@ pub(crate) fn card(run: &Run, comparison: &Comparison) -> Option<Card> {
     if !placed.is_empty() {
         foot.push(say!(CARD_RETURNED));
     }
-    if doubtful {
-        foot.push(say!(CARD_DOUBTFUL));
+    foot.extend(origin(run, comparison, take));
+    if !doubts.is_empty() {
+        doubts.dedup();
+        foot.push(say!(CARD_DOUBTFUL, doubts = doubts.join(", ")));
     }
-    Some(Card { title: table::full_label(comparison, take), under, columns, rows, foot })
+    let under = [table::full_label(comparison, take), table::figures(comparison)].join(" · ");
+    let title = sentences::title(run).to_owned();
+    Some(Card { title, answer: answer(analysis, comparison), under, columns, rows, foot })
+}
+
+/// What was decided in times of the baseline and how sure that is; nothing of the only
+/// configuration.
+fn answer(analysis: &Analysis, comparison: &Comparison) -> Vec<String> {
+    let Some(decision) = decision(analysis, comparison) else { return Vec::new() };
+    if comparison.configurations.len() < 2 {
+        return Vec::new();
+    }
+    let of_place = |text: &str| match analysis.comparisons.len() {
+        1 => text.to_owned(),
+        _ => say!(WITH_REASON, word = decision::place(analysis, comparison), reason = text),
+    };
+    let sure: Vec<&str> =
+        [&*decision.score, &*decision.sure].into_iter().filter(|part| !part.is_empty()).collect();
+    let sure = sure.join(&say!(BETWEEN_TIES));
+    let mut lines = match decision::joint(analysis) {
+        Some((parts, _)) => parts.into_iter().map(|part| part.text).collect(),
+        None => vec![of_place(&decision.lead)],
+    };
+    if !sure.is_empty() {
+        lines.push(of_place(&sure));
+    }
+    lines
+}
+
+/// Drives and size of a configuration; when, on which machine and with which version it was
+/// measured.
+fn origin(run: &Run, comparison: &Comparison, take: &str) -> Vec<String> {
+    let member = comparison.configurations.iter().find(|member| member.id == take);
+    let known = run.plan.configurations.iter().find(|known| known.id == take);
+    let fact = |name: &str| {
+        let known = run.host.facts.iter().find(|fact| fact.name == name);
+        known.map(|fact| fact.value.clone())
+    };
+    let drives = member.and_then(|member| {
+        let mut own = run.trials.iter().filter(|trial| trial.settings == member.settings);
+        let count = own.find(|trial| !trial.members.is_empty())?.members.len();
+        Some(match (count, member.settings.get("members")) {
+            (1, Some(name)) => say!(CARD_ONE_DRIVE, name = name),
+            (_, Some(name)) => say!(CARD_DRIVES, count = count, name = name),
+            (1, None) => say!(CARD_ONE_DRIVE_ALONE),
+            (_, None) => say!(CARD_DRIVES_ALONE, count = count),
+        })
+    });
+    let usable = known.and_then(|known| known.usable);
+    let size = usable.map(|usable| say!(CARD_USABLE, size = numbers::size(usable.bytes)));
+    let version = fact("raidloom").map(|version| format!("raidloom {version}"));
+    let date = Some(sentences::moment(&run.host.started)).filter(|date| !date.is_empty());
+    [[drives, size, None], [date, fact("processor"), version]]
+        .map(|line| line.into_iter().flatten().collect::<Vec<_>>().join(" · "))
+        .into_iter()
+        .filter(|line| !line.is_empty())
+        .collect()
 }
 
 /// What was decided on, or the only configuration that there is.
@@ -107,23 +170,38 @@ pub(crate) fn taken(comparison: &Comparison) -> Option<&String> {
     decided.or_else(only)
 }
 
-fn shown(metric: &Metric, cell: &Cell, buffered: bool, doubtful: &mut bool) -> String {
-    let unit = numbers::unit(&metric.name);
-    let counts = |doubt: &Doubt| match doubt.bearing() {
+/// What makes a cell's figure doubtful, by name.
+fn doubts_of(cell: &Cell, buffered: bool) -> impl Iterator<Item = String> {
+    let counts = move |doubt: &Doubt| match doubt.bearing() {
         // That a cache answers is what is asked for there.
         Bearing::NotTheMedium => !buffered,
         Bearing::NoVote | Bearing::Busy => true,
         Bearing::Note => false,
     };
-    let is_doubtful = cell.flags.iter().any(|counted| counts(&counted.doubt));
-    *doubtful |= is_doubtful;
-    let mark = if is_doubtful { "!" } else { "" };
+    let own = cell.flags.iter().filter(move |counted| counts(&counted.doubt));
+    own.map(|counted| doubts::name(&counted.doubt))
+}
+
+/// A figure with its mark where it is doubtful.
+fn shown(
+    metric: &Metric,
+    unit: Unit,
+    own: impl Iterator<Item = String>,
+    doubts: &mut Vec<String>,
+) -> String {
+    let before: Vec<String> = own.collect();
+    let mark = if before.is_empty() { "" } else { "!" };
+    for doubt in before {
+        if !doubts.contains(&doubt) {
+            doubts.push(doubt);
+        }
+    }
     format!("{}{mark}", numbers::figure(metric.median, metric.interval, unit))
 }
 
 type Filled = (Vec<[String; 2]>, Vec<(String, Vec<String>)>);
 
-fn of_crystal(placed: &[(Place<'_>, &Cell)], doubtful: &mut bool) -> Filled {
+fn of_crystal(placed: &[(Place<'_>, &Cell)], doubts: &mut Vec<String>) -> Filled {
     let mut names: Vec<&str> = Vec::new();
     for (place, _) in placed {
         if !names.contains(&place.row) {
@@ -151,8 +229,13 @@ fn of_crystal(placed: &[(Place<'_>, &Cell)], doubtful: &mut bool) -> Filled {
             let metric = |cell: &&Cell| {
                 cell.metrics.iter().find(|metric| metric.name == THROUGHPUT).cloned()
             };
-            here.and_then(|(_, cell)| Some((*cell, metric(cell)?)))
-                .map_or("–".to_owned(), |(cell, metric)| shown(&metric, cell, way.1, doubtful))
+            here.and_then(|(_, cell)| Some((*cell, metric(cell)?))).map_or(
+                "–".to_owned(),
+                |(cell, metric)| {
+                    let unit = numbers::unit(&metric.name);
+                    shown(&metric, unit, doubts_of(cell, way.1), doubts)
+                },
+            )
         };
         ((*name).to_owned(), ways.iter().map(figure).collect())
     };
@@ -162,7 +245,11 @@ fn of_crystal(placed: &[(Place<'_>, &Cell)], doubtful: &mut bool) -> Filled {
 }
 
 /// Rows of a suite whose users know no card: what each is judged by.
-fn of_any_suite(cells: &[(&Workload, &Cell)], doubtful: &mut bool) -> Filled {
+fn of_any_suite(
+    comparison: &Comparison,
+    cells: &[(&Workload, &Cell)],
+    doubts: &mut Vec<String>,
+) -> Filled {
     let judged = |workload: &Workload, cell: &Cell| {
         let durable = format!("durable_{}", workload.metric);
         let named = |name: &str| cell.metrics.iter().find(|metric| metric.name == name).cloned();
@@ -183,23 +270,22 @@ fn of_any_suite(cells: &[(&Workload, &Cell)], doubtful: &mut bool) -> Filled {
     chosen.truncate(ROWS);
     let mut rows = Vec::new();
     for (workload, cell, metric) in chosen {
-        let unit = numbers::unit(&metric.name).name;
-        let figure = format!("{} {unit}", shown(&metric, cell, false, doubtful));
-        let figure = match charts::operations(workload, cell) {
-            Some(operations) if !figure.contains('!') => operations,
-            _ => figure.trim_end().to_owned(),
-        };
+        let unit = table::unit(comparison, cell, &metric);
+        let figure = shown(&metric, unit, doubts_of(cell, false), doubts);
+        let figure = format!("{figure} {}", unit.name).trim_end().to_owned();
         rows.push((numbers::workload(&workload.name), vec![figure]));
     }
     (vec![[String::new(), String::new()]], rows)
 }
 
 /// With several columns of figures, and with one: that fits a small screen.
-const WIDTHS: [f64; 2] = [560.0, 316.0];
+const WIDTHS: [f64; 2] = [560.0, 400.0];
 const EDGE: f64 = 16.0;
 const ROW: f64 = 46.0;
 const GAP: f64 = 6.0;
-const HEAD: f64 = 58.0;
+const HEAD: f64 = 34.0;
+/// Height of a line of text.
+const LINE: f64 = 18.0;
 /// Colours of its own, so that the picture is the same wherever it is posted; dark where its reader
 /// prefers that.
 const STYLE: &str = ".card-page{fill:#fff}.card-box{fill:#eef2f5}.card-name{fill:#0b4a70}\
@@ -208,7 +294,7 @@ const STYLE: &str = ".card-page{fill:#fff}.card-box{fill:#eef2f5}.card-name{fill
 .card-name{fill:#12557f}.card-ink{fill:#e8ebee}.card-soft{fill:#a6b0b9}}\
 .card text{font:12px -apple-system,\"Segoe UI\",Roboto,\"Noto Sans\",\"Liberation Sans\",\
 \"DejaVu Sans\",sans-serif;font-variant-numeric:tabular-nums}\
-.card text.card-title{font-size:16px;font-weight:600}.card text.card-figure{font-size:18px;\
+.card text.card-title{font-size:16px;font-weight:600}.card text.card-answer{font-weight:600}.card text.card-figure{font-size:18px;\
 font-weight:600}";
 
 impl Card {
@@ -222,27 +308,34 @@ impl Card {
         let label = (names + 24.0).min(130.0);
         let inner = width - 2.0 * EDGE;
         let cell = (inner - label - count * GAP) / count;
-        let top = HEAD + if has_head { 34.0 } else { 0.0 };
+        // The title is set a third larger than measured, the answer in bold.
+        let title = measure::broken(&self.title, Face::Bold, inner / 1.4, 3);
+        let broken = |text: &String, face| measure::broken(text, face, inner, 3);
+        let answer: Vec<String> =
+            self.answer.iter().flat_map(|text| broken(text, Face::Bold)).collect();
+        let foot: Vec<String> =
+            self.foot.iter().flat_map(|text| broken(text, Face::Text)).collect();
+        let above = HEAD + 22.0 * (title.len() as f64 - 1.0);
+        let under = above + LINE * answer.len() as f64 + 16.0;
+        let top = under + if has_head { 44.0 } else { 10.0 };
         let bottom = top + self.rows.len() as f64 * (ROW + GAP);
-        let height = bottom + 8.0 + self.foot.len() as f64 * 18.0 + 6.0;
-        let left = |column: usize| EDGE + label + GAP + column as f64 * (cell + GAP);
+        let height = bottom + 8.0 + foot.len() as f64 * LINE + 6.0;
         html! {
             svg.card role="img" width=(width) height=(height)
                 viewBox=(format!("0 0 {width} {height}")) {
                 title { (say!(CARD_TITLE, title = self.title)) }
                 style { (PreEscaped(STYLE)) }
                 rect.card-page width=(width) height=(height) rx="10" {}
-                text.card-ink.card-title x=(EDGE) y="30" {
-                    (fitted(&self.title, Face::Bold, inner / 1.4)) }
-                text.card-soft x=(EDGE) y="48" { (fitted(&self.under, Face::Text, inner)) }
-                @if has_head {
-                    @for (column, head) in self.columns.iter().enumerate() {
-                        text.card-ink x=(left(column) + cell / 2.0) y=(HEAD + 14.0)
-                            text-anchor="middle" font-weight="600" { (head[0]) }
-                        text.card-soft x=(left(column) + cell / 2.0) y=(HEAD + 29.0)
-                            text-anchor="middle" { (head[1]) }
-                    }
+                @for (line, text) in title.iter().enumerate() {
+                    text.card-ink.card-title x=(EDGE) y=(30.0 + 22.0 * line as f64) { (text) }
                 }
+                @for (line, text) in answer.iter().enumerate() {
+                    text.card-ink.card-answer x=(EDGE) y=(above + LINE * (line as f64 + 1.0)) {
+                        (text) }
+                }
+                text.card-soft x=(EDGE) y=(under + 2.0) {
+                    (fitted(&self.under, Face::Text, inner)) }
+                @if has_head { (self.heads(under, label, cell)) }
                 @for (row, (name, figures)) in self.rows.iter().enumerate() {
                     @let y = top + row as f64 * (ROW + GAP);
                     @if let (false, [figure]) = (has_head, &figures[..]) {
@@ -255,10 +348,22 @@ impl Card {
                         (Card::row(name, figures, (y, label, cell)))
                     }
                 }
-                @for (line, text) in self.foot.iter().enumerate() {
-                    text.card-soft x=(EDGE) y=(bottom + 16.0 + line as f64 * 18.0) {
-                        (fitted(text, Face::Text, inner)) }
+                @for (line, text) in foot.iter().enumerate() {
+                    text.card-soft x=(EDGE) y=(bottom + 16.0 + line as f64 * LINE) { (text) }
                 }
+            }
+        }
+    }
+
+    /// Heads of the columns, below a height.
+    fn heads(&self, under: f64, label: f64, cell: f64) -> Markup {
+        let middle = |column: usize| EDGE + label + GAP + column as f64 * (cell + GAP) + cell / 2.0;
+        html! {
+            @for (column, head) in self.columns.iter().enumerate() {
+                text.card-ink x=(middle(column)) y=(under + 22.0) text-anchor="middle"
+                    font-weight="600" { (head[0]) }
+                text.card-soft x=(middle(column)) y=(under + 37.0) text-anchor="middle" {
+                    (head[1]) }
             }
         }
     }
@@ -305,7 +410,9 @@ impl Card {
 
     /// As text with columns, for where there are no pictures.
     pub(crate) fn text(&self) -> String {
-        let mut lines = vec![self.title.clone(), self.under.clone(), String::new()];
+        let mut lines = vec![self.title.clone()];
+        lines.extend(self.answer.iter().cloned());
+        lines.extend([self.under.clone(), String::new()]);
         let mut cells: Vec<Vec<String>> = Vec::new();
         if self.columns.iter().any(|head| !head[0].is_empty()) {
             let heads = |part: usize| self.columns.iter().map(move |head| head[part].clone());
@@ -329,8 +436,14 @@ impl Card {
     }
 }
 
-fn cards(run: &Run, analysis: &Analysis) -> Vec<Card> {
-    analysis.comparisons.iter().filter_map(|comparison| card(run, comparison)).collect()
+/// The cards of a run, those first that take something.
+pub(crate) fn cards(run: &Run, analysis: &Analysis) -> Vec<Card> {
+    let takes = |one: &&Comparison| {
+        let whole = one.results().last();
+        whole.is_some_and(|kind| kind.headline.verdict == Verdict::Take)
+    };
+    let (first, others): (Vec<_>, Vec<_>) = analysis.comparisons.iter().partition(takes);
+    first.into_iter().chain(others).filter_map(|one| card(run, analysis, one)).collect()
 }
 
 /// The card of what a run decided on, as an SVG file: of its first comparison that has one.

@@ -1,10 +1,10 @@
 //! The tables behind the charts: the same figures with their units.
 
-use results::analysis::{Cell, Comparison, Metric};
+use results::analysis::Comparison;
 use results::shape::Effect;
 use results::types::Run;
 
-use crate::charts::{self, Front, Graded, Lines, Load, Moved, PERCENTILES, Tails, Traffic};
+use crate::charts::{Graded, Lines, Load, PERCENTILES, Tails, Traffic};
 use crate::numbers;
 use crate::table::{Column, Table, comparison_title, label, number, words};
 use crate::words::say;
@@ -54,81 +54,6 @@ pub(crate) fn grades(graded: &[Graded<'_>], comparison: &Comparison) -> Table {
     };
     let caption = say!(GRADES_TITLE, place = comparison_title(comparison));
     Table { caption, columns, rows: graded.iter().map(row).collect() }
-}
-
-/// What may stand beside a workload's own figure, in the order in which it is shown.
-const RATES: [&str; 11] = [
-    "throughput_bytes_per_second",
-    "durable_throughput_bytes_per_second",
-    "io_per_second",
-    "latency_mean_seconds",
-    "latency_p50_seconds",
-    "latency_p90_seconds",
-    "latency_p99_seconds",
-    "latency_p99_9_seconds",
-    "latency_max_seconds",
-    "cpu_ratio",
-    "kernel_threads_cpu_ratio",
-];
-
-/// Its name at the head of a column, with the unit.
-fn rate_head(metric: &str) -> String {
-    let name = match metric {
-        "io_per_second" => say!(OPERATIONS),
-        "latency_mean_seconds" => say!(MEAN_LATENCY),
-        "latency_p99_9_seconds" => "p99.9".to_owned(),
-        "latency_max_seconds" => say!(LONGEST),
-        "cpu_ratio" => "CPU".to_owned(),
-        "kernel_threads_cpu_ratio" => say!(CPU_KERNEL),
-        other => numbers::spoken(other).trim_start_matches("latency ").to_owned(),
-    };
-    format!("{name}, {}", numbers::unit(metric).name)
-}
-
-/// Throughput, operations, latencies and processor time of every cell that has any; whether it is
-/// on the front of throughput against latency.
-pub(crate) fn rates(run: &Run, comparison: &Comparison, fronts: &[Front]) -> Table {
-    // Percentiles that have a table of their own are not said twice.
-    let apart = !charts::tails(run, comparison).is_empty();
-    let is_apart = |name: &str| apart && PERCENTILES.iter().any(|(_, metric)| *metric == name);
-    let find = |cell: &'_ Cell, name: &str| -> Option<Metric> {
-        cell.metrics.iter().find(|metric| metric.name == name).cloned()
-    };
-    let shown: Vec<&str> = RATES
-        .into_iter()
-        .filter(|name| *name == "latency_p99_seconds" || !is_apart(name))
-        .filter(|name| comparison.cells.iter().any(|cell| find(cell, name).is_some()))
-        .collect();
-    let mut columns = vec![words(say!(WORKLOAD)), words(say!(CONFIGURATION))];
-    columns.extend(shown.iter().map(|name| number(rate_head(name))));
-    columns.extend((!fronts.is_empty()).then(|| words(say!(ON_FRONT))));
-    let mut rows = Vec::new();
-    for workload in &run.plan.workloads {
-        let front = fronts.iter().find(|front| front.name == numbers::workload(&workload.name));
-        for member in &comparison.configurations {
-            let Some(cell) = comparison.cell(&member.id, &workload.name) else { continue };
-            if !shown.iter().any(|name| find(cell, name).is_some()) {
-                continue;
-            }
-            let name = label(comparison, &member.id);
-            let is_front = front.is_some_and(|front| {
-                front.points.iter().any(|point| point.is_front && point.name == name)
-            });
-            let figure = |metric: &&str| {
-                find(cell, metric).map_or(NONE.to_owned(), |metric| {
-                    numbers::figure(metric.median, metric.interval, numbers::unit(&metric.name))
-                })
-            };
-            let mut row = vec![numbers::workload(&workload.name), name];
-            row.extend(shown.iter().map(figure));
-            row.extend(
-                (!fronts.is_empty()).then(|| if is_front { say!(YES) } else { String::new() }),
-            );
-            rows.push(row);
-        }
-    }
-    let caption = say!(RATES_TABLE, place = comparison_title(comparison));
-    Table { caption, columns, rows }
 }
 
 /// Every percentile of every workload and configuration, in milliseconds.
@@ -203,34 +128,41 @@ pub(crate) fn effects(effects: &[Effect], comparison: &Comparison) -> Table {
     }
 }
 
-/// What members moved in all trials of each cell.
+/// What the members of each configuration moved in all trials, and the most of it for a byte of the
+/// work.
 pub(crate) fn traffic(traffic: &[Traffic], comparison: &Comparison) -> Table {
     let unit = numbers::unit("bytes");
-    let mut rows = Vec::new();
-    for one in traffic {
-        for Moved { workload, members, ratios } in &one.workloads {
-            let moved = |way: usize| {
-                let figure = |member: &[f64; 2]| numbers::figure(member[way], None, unit);
-                members.iter().map(figure).collect::<Vec<_>>().join(" · ")
-            };
-            let ratio =
-                |way: usize| ratios[way].map_or(NONE.to_owned(), |it| numbers::ratio(it, None));
-            let texts =
-                [one.name.clone(), workload.clone(), moved(0), ratio(0), moved(1), ratio(1)];
-            rows.push(texts.to_vec());
-        }
-    }
+    let row = |one: &Traffic| {
+        let moved = |way: usize| {
+            let figure = |member: &[f64; 2]| numbers::figure(member[way], None, unit);
+            one.members.iter().map(figure).collect::<Vec<_>>().join(" · ")
+        };
+        let ratio =
+            |way: usize| one.ratios[way].map_or(NONE.to_owned(), |it| numbers::ratio(it, None));
+        vec![one.name.clone(), moved(0), ratio(0), moved(1), ratio(1)]
+    };
     Table {
         caption: say!(MEMBERS_TABLE, place = comparison_title(comparison)),
         columns: vec![
             words(say!(CONFIGURATION)),
-            words(say!(WORKLOAD)),
             number(say!(READ_BY_EACH, unit = unit.name)),
             number(say!(FOR_EACH_READ)),
             number(say!(WRITTEN_BY_EACH, unit = unit.name)),
             number(say!(AMPLIFICATION)),
         ],
-        rows,
+        rows: traffic.iter().map(row).collect(),
+    }
+}
+
+/// How far the trials of each block lay from the medians of their cells.
+pub(crate) fn blocks(blocks: &[(u32, f64)]) -> Table {
+    let row = |(block, change): &(u32, f64)| {
+        vec![(block + 1).to_string(), format!("{:+.2}", change * 100.0)]
+    };
+    Table {
+        caption: say!(BLOCK_TABLE),
+        columns: vec![number(say!(BLOCK)), number(say!(CHANGE))],
+        rows: blocks.iter().map(row).collect(),
     }
 }
 

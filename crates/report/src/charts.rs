@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use results::analysis::{Analysis, Cell, Comparison, Metric, Score};
+use results::analysis::{Analysis, Cell, Comparison, Member, Metric, Score};
 use results::claim::Answer;
 use results::safety::Grade;
 use results::shape;
 use results::types::{Run, Workload};
 
+use crate::doubts;
 use crate::numbers::{self, Unit};
 use crate::safety;
+use crate::svg::CLASSES;
 use crate::table::{self, Panel};
 
 const RATE: &str = "throughput_bytes_per_second";
@@ -74,10 +76,8 @@ fn is_decided(metric: &Metric) -> bool {
     matches!(answer, Some(Answer::Ahead | Answer::Behind))
 }
 
-fn with_unit(metric: &Metric) -> String {
-    let unit = numbers::unit(&metric.name);
-    let figure = numbers::figure(metric.median, metric.interval, unit);
-    format!("{figure} {}", unit.name).trim_end().to_owned()
+fn with_unit(metric: &Metric, unit: Unit) -> String {
+    numbers::with_unit(metric.median, metric.interval, unit)
 }
 
 fn mark(run: &Run, cell: &Cell, metric: &Metric, unit: Unit) -> Mark {
@@ -89,7 +89,7 @@ fn mark(run: &Run, cell: &Cell, metric: &Metric, unit: Unit) -> Mark {
         is_decided: is_decided(metric),
         is_knee: false,
         cell: place(run, &cell.configuration, &cell.workload),
-        text: with_unit(metric),
+        text: with_unit(metric, unit),
     }
 }
 
@@ -118,11 +118,9 @@ pub(crate) fn by_axis(run: &Run, comparison: &Comparison) -> Vec<Lines> {
         return Vec::new();
     }
     let lines = |workload: &Workload| {
-        let shown = comparison
-            .configurations
-            .iter()
-            .find_map(|member| comparison.cell(&member.id, &workload.name)?.metrics.first())?;
-        let unit = numbers::unit(&shown.name);
+        let mut cells = comparison.cells.iter().filter(|cell| cell.workload == workload.name);
+        let (first, shown) = cells.find_map(|cell| Some((cell, cell.metrics.first()?)))?;
+        let unit = table::unit(comparison, first, shown);
         let own = |configuration: &str| {
             let cell = comparison.cell(configuration, &workload.name)?;
             Some((cell, cell.metrics.first().filter(|metric| metric.name == shown.name)?))
@@ -143,7 +141,7 @@ pub(crate) fn by_axis(run: &Run, comparison: &Comparison) -> Vec<Lines> {
         let baseline = Some(&comparison.baseline).filter(|baseline| !is_column(baseline));
         Some(Lines {
             name: numbers::workload(&workload.name),
-            metric: numbers::spoken(&shown.name),
+            metric: table::judged_by(unit, shown),
             unit: unit.name,
             axis: axis.clone(),
             values: values.clone(),
@@ -151,7 +149,7 @@ pub(crate) fn by_axis(run: &Run, comparison: &Comparison) -> Vec<Lines> {
             series: panels.iter().map(series).collect(),
             baseline: baseline
                 .and_then(|baseline| own(baseline))
-                .map(|(_, metric)| (numbers::scaled(metric.median, unit), with_unit(metric))),
+                .map(|(_, metric)| (numbers::scaled(metric.median, unit), with_unit(metric, unit))),
         })
     };
     run.plan.workloads.iter().filter_map(lines).collect()
@@ -193,8 +191,7 @@ pub(crate) fn loads(run: &Run, analysis: &Analysis) -> Vec<Load> {
         .map(|known| &known.name)
         .filter(|name| axis.is_none_or(|axis| axis.name != **name) && differs(name))
         .collect();
-    // Access, name of the curve, depth, cell.
-    let mut points: Vec<(&str, String, u32, &Cell)> = Vec::new();
+    let mut points: Vec<Point<'_>> = Vec::new();
     for workload in &plan.workloads {
         for configuration in &plan.configurations {
             let mut cells = analysis.comparisons.iter();
@@ -222,11 +219,16 @@ pub(crate) fn loads(run: &Run, analysis: &Analysis) -> Vec<Load> {
             accesses.push(access);
         }
     }
-    accesses.into_iter().filter_map(|access| curves(run, access, &points)).collect()
+    let of_one = |access| curves(run, analysis, access, &points);
+    accesses.into_iter().filter_map(of_one).collect()
 }
 
-/// The curves of one access; none where all are of one depth, or where nothing was timed.
-fn curves(run: &Run, access: &str, points: &[(&str, String, u32, &Cell)]) -> Option<Load> {
+/// A measured point of a load curve: access, name of the curve, depth, cell.
+type Point<'a> = (&'a str, String, u32, &'a Cell);
+
+/// The curves of one access; none where all are of one depth, where nothing was timed, or where
+/// there are more than can be told apart.
+fn curves(run: &Run, analysis: &Analysis, access: &str, points: &[Point<'_>]) -> Option<Load> {
     let own: Vec<_> = points.iter().filter(|(known, ..)| *known == access).collect();
     let mut depths: Vec<u32> = own.iter().map(|(_, _, depth, _)| *depth).collect();
     depths.sort_unstable();
@@ -241,11 +243,15 @@ fn curves(run: &Run, access: &str, points: &[(&str, String, u32, &Cell)]) -> Opt
         let metric = cell.metrics.iter().find(|metric| metric.name == name)?;
         Some((metric.clone(), mark(run, cell, metric, numbers::unit(name))))
     };
-    // Workloads without bytes have their operations alone.
+    // Workloads without bytes have their operations alone; small random ones are known by them.
     let has_rate = own.iter().any(|(.., cell)| figure(cell, RATE).is_some());
-    let rated = if has_rate { RATE } else { OPERATIONS };
+    let is_counted = analysis.comparisons.iter().any(|one| {
+        let unit = |cell: &Cell| Some(table::unit(one, cell, cell.metrics.first()?));
+        own.iter().filter_map(|(.., cell)| unit(cell)).any(Unit::is_operations)
+    });
+    let rated = if has_rate && !is_counted { RATE } else { OPERATIONS };
     let timed = own.iter().any(|(.., cell)| figure(cell, LATENCY).is_some());
-    if depths.len() < 2 || !timed {
+    if depths.len() < 2 || !timed || names.len() > CLASSES.len() {
         return None;
     }
     let called = numbers::workload(access);
@@ -285,74 +291,6 @@ fn curves(run: &Run, access: &str, points: &[(&str, String, u32, &Cell)]) -> Opt
     Some(Load { rate: lines(rated), latency: lines(LATENCY), access: called })
 }
 
-/// One configuration in throughput and latency.
-pub(crate) struct Point {
-    /// Its label.
-    pub(crate) name: String,
-    /// Rate in the chart's unit.
-    pub(crate) rate: f64,
-    /// The 99th percentile in milliseconds.
-    pub(crate) tail: f64,
-    /// Whether no other one is as good in both and better in one.
-    pub(crate) is_front: bool,
-    /// Whether it is what the others are compared with.
-    pub(crate) is_baseline: bool,
-    /// Its cell ([`place`]).
-    pub(crate) cell: String,
-}
-
-/// Throughput against the 99th percentile of the latency, in one workload.
-pub(crate) struct Front {
-    /// The workload.
-    pub(crate) name: String,
-    /// Unit of the rates.
-    pub(crate) unit: &'static str,
-    /// The configurations, in the plan's order.
-    pub(crate) points: Vec<Point>,
-}
-
-/// The rate that goes with a latency: bytes where they were moved, else operations.
-fn rate_and_tail(cell: &Cell) -> Option<(&Metric, &Metric)> {
-    let find = |name: &str| cell.metrics.iter().find(|metric| metric.name == name);
-    Some((find(RATE).or_else(|| find(OPERATIONS))?, find(TAIL)?))
-}
-
-/// Of each workload with at least three configurations that were timed.
-pub(crate) fn fronts(run: &Run, comparison: &Comparison) -> Vec<Front> {
-    let front = |workload: &Workload| {
-        let cells: Vec<(&Cell, &Metric, &Metric)> = comparison
-            .configurations
-            .iter()
-            .filter_map(|member| {
-                let cell = comparison.cell(&member.id, &workload.name)?;
-                let (rate, tail) = rate_and_tail(cell)?;
-                Some((cell, rate, tail))
-            })
-            .collect();
-        let unit = numbers::unit(&cells.first()?.1.name);
-        if cells.len() < 3 || cells.iter().any(|(_, rate, _)| rate.name != cells[0].1.name) {
-            return None;
-        }
-        let pairs: Vec<(f64, f64)> =
-            cells.iter().map(|(_, rate, tail)| (rate.median, tail.median)).collect();
-        let front = shape::front(&pairs);
-        let point = |(index, (cell, rate, tail)): (usize, &(&Cell, &Metric, &Metric))| Point {
-            name: table::label(comparison, &cell.configuration),
-            rate: numbers::scaled(rate.median, unit),
-            tail: numbers::scaled(tail.median, numbers::unit(TAIL)),
-            is_front: front.contains(&index),
-            is_baseline: cell.configuration == comparison.baseline,
-            cell: place(run, &cell.configuration, &cell.workload),
-        };
-        Some(Front {
-            name: numbers::workload(&workload.name),
-            unit: unit.name,
-            points: cells.iter().enumerate().map(point).collect(),
-        })
-    };
-    run.plan.workloads.iter().filter_map(front).collect()
-}
-
 /// Percentiles of a latency, from the fastest half to the slowest request, with their metrics.
 pub(crate) const PERCENTILES: [(&str, &str); 5] = [
     ("p50", "latency_p50_seconds"),
@@ -384,43 +322,41 @@ pub(crate) struct Tails {
     pub(crate) series: Vec<Percentiles>,
 }
 
-/// Of each workload of which three percentiles or more were recorded that are not all the same, as
-/// they are where a trial is one request.
+/// Of what is taken beside the baseline: each workload in which a percentile of the one is surely
+/// another than that of the other, where three or more were recorded.
 pub(crate) fn tails(run: &Run, comparison: &Comparison) -> Vec<Tails> {
+    let headline = comparison.results().last().map(|kind| &kind.headline);
+    let take = headline.and_then(|headline| headline.take.as_ref());
+    let Some(take) = take.filter(|take| **take != comparison.baseline) else { return Vec::new() };
+    let members = [&comparison.baseline, take];
     let of = |workload: &Workload| {
         let find = |configuration: &str, name: &str| {
             let cell = comparison.cell(configuration, &workload.name)?;
             cell.metrics.iter().find(|metric| metric.name == name)
         };
-        let members = &comparison.configurations;
         let shown: Vec<(&'static str, &'static str)> = PERCENTILES
             .into_iter()
-            .filter(|(_, metric)| members.iter().any(|one| find(&one.id, metric).is_some()))
+            .filter(|(_, metric)| members.iter().any(|one| find(one, metric).is_some()))
             .collect();
-        let series = |member: &results::analysis::Member| {
+        let differs = |(_, metric): &(&str, &str)| find(take, metric).is_some_and(is_decided);
+        let series = |id: &&String| {
             let found: Vec<Option<&Metric>> =
-                shown.iter().map(|(_, metric)| find(&member.id, metric)).collect();
+                shown.iter().map(|(_, metric)| find(id, metric)).collect();
             let value = |metric: &&Metric| numbers::scaled(metric.median, numbers::unit(TAIL));
             let text = |metric: &&Metric| {
                 numbers::figure(metric.median, metric.interval, numbers::unit(TAIL))
             };
             found.iter().any(Option::is_some).then(|| Percentiles {
-                name: table::label(comparison, &member.id),
-                is_baseline: member.id == comparison.baseline,
+                name: table::label(comparison, id),
+                is_baseline: **id == comparison.baseline,
                 values: found.iter().map(|metric| metric.as_ref().map(value)).collect(),
                 texts: found.iter().map(|metric| metric.as_ref().map(text)).collect(),
             })
         };
         let series: Vec<Percentiles> = members.iter().filter_map(series).collect();
-        let spreads = |one: &Percentiles| {
-            let mut values = one.values.iter().flatten();
-            let first = values.next();
-            values.any(|value| Some(value) != first)
-        };
-        let heads: Vec<&'static str> = shown.iter().map(|(head, _)| *head).collect();
-        (heads.len() >= 3 && series.iter().any(spreads)).then(|| Tails {
+        (shown.len() >= 3 && shown.iter().any(differs)).then(|| Tails {
             name: numbers::workload(&workload.name),
-            heads,
+            heads: shown.iter().map(|(head, _)| *head).collect(),
             series,
         })
     };
@@ -477,103 +413,70 @@ pub(crate) fn graded<'a>(analysis: &Analysis, comparison: &'a Comparison) -> Vec
     if all.len() < 2 { Vec::new() } else { all }
 }
 
-/// What members moved for one workload.
-pub(crate) struct Moved {
-    /// The workload.
-    pub(crate) workload: String,
-    /// Of each member, bytes read and bytes written.
-    pub(crate) members: Vec<[f64; 2]>,
-    /// Median ratios of what was read and written to the workload's own bytes.
-    pub(crate) ratios: [Option<f64>; 2],
-}
-
 /// What the members of a configuration moved.
 pub(crate) struct Traffic {
     /// The configuration's label.
     pub(crate) name: String,
     /// Of each member, bytes read and bytes written by all trials together.
     pub(crate) members: Vec<[f64; 2]>,
-    /// Of each workload that wrote, its name and the bytes that members wrote for each of its own.
-    pub(crate) amplification: Vec<(String, f64)>,
-    /// Of each workload, what its trials moved.
-    pub(crate) workloads: Vec<Moved>,
+    /// The most that members read and wrote for a byte of a workload, of all workloads: medians.
+    pub(crate) ratios: [Option<f64>; 2],
 }
 
 /// Of each configuration of a comparison whose members were counted.
 pub(crate) fn traffic(run: &Run, comparison: &Comparison) -> Vec<Traffic> {
-    let mut trials: BTreeMap<(&BTreeMap<String, String>, &str), Vec<&results::Trial>> =
-        BTreeMap::new();
+    let mut sums: BTreeMap<&BTreeMap<String, String>, Vec<[f64; 2]>> = BTreeMap::new();
     for trial in &run.trials {
-        trials.entry((&trial.settings, &trial.workload)).or_default().push(trial);
+        let members = sums.entry(&trial.settings).or_default();
+        if members.len() < trial.members.len() {
+            members.resize(trial.members.len(), [0.0, 0.0]);
+        }
+        for (sum, one) in members.iter_mut().zip(&trial.members) {
+            sum[0] += one.read_bytes as f64;
+            sum[1] += one.written_bytes as f64;
+        }
     }
-    let mut found = Vec::new();
-    for member in &comparison.configurations {
-        let mut whole = Traffic {
-            name: table::label(comparison, &member.id),
-            members: Vec::new(),
-            amplification: Vec::new(),
-            workloads: Vec::new(),
+    let of_one = |member: &Member| {
+        let members = sums.get(&member.settings)?.clone();
+        let cells = comparison.cells.iter().filter(|cell| cell.configuration == member.id);
+        let metrics: Vec<&Metric> = cells.flat_map(|cell| &cell.metrics).collect();
+        let most = |name: &str| {
+            let known = metrics.iter().filter(|metric| metric.name == name);
+            known.map(|metric| metric.median).reduce(f64::max)
         };
-        for workload in &run.plan.workloads {
-            let Some(own) = trials.get(&(&member.settings, workload.name.as_str())) else {
-                continue;
-            };
-            let count = own.iter().map(|trial| trial.members.len()).max().unwrap_or(0);
-            let mut moved = vec![[0.0, 0.0]; count];
-            for (sum, one) in own.iter().flat_map(|trial| trial.members.iter().enumerate()) {
-                moved[sum][0] += one.read_bytes as f64;
-                moved[sum][1] += one.written_bytes as f64;
-            }
-            if whole.members.len() < count {
-                whole.members.resize(count, [0.0, 0.0]);
-            }
-            for (all, own) in whole.members.iter_mut().zip(&moved) {
-                all[0] += own[0];
-                all[1] += own[1];
-            }
-            let ratio = |name: &str| {
-                let cell = comparison.cell(&member.id, &workload.name)?;
-                Some(cell.metrics.iter().find(|metric| metric.name == name)?.median)
-            };
-            let ratios = [ratio("member_read_ratio"), ratio("member_write_ratio")];
-            let workload = numbers::workload(&workload.name);
-            whole.amplification.extend(ratios[1].map(|ratio| (workload.clone(), ratio)));
-            whole.workloads.push(Moved { workload, members: moved, ratios });
-        }
-        if whole.members.iter().any(|[read, written]| *read + *written > 0.0) {
-            found.push(whole);
-        }
-    }
-    found
+        let has_moved = members.iter().any(|[read, written]| *read + *written > 0.0);
+        has_moved.then(|| Traffic {
+            name: table::label(comparison, &member.id),
+            members,
+            ratios: [most("member_read_ratio"), most("member_write_ratio")],
+        })
+    };
+    comparison.configurations.iter().filter_map(of_one).collect()
 }
 
-/// Random work as it is spoken of, by operations and their latency: `78.0 IO/s, 12.8 ms`; none
-/// where it is another kind of work, or lacks either.
-pub(crate) fn operations(workload: &Workload, cell: &Cell) -> Option<String> {
-    let find = |name: &str| cell.metrics.iter().find(|metric| metric.name == name).map(with_unit);
-    let is_random = workload.group == results::Group::Random && workload.metric.ends_with(RATE);
-    is_random.then_some(())?;
-    Some(format!("{}, {}", find(OPERATIONS)?, find(LATENCY)?))
-}
-
-/// All figures of a cell in one line, with units: `1.23 MB/s, 75.0 IO/s, 13.3 ms (p99 21.2 ms)`.
-pub(crate) fn figures(cell: &Cell) -> String {
+/// All figures of a cell in one line, with units: `75.0 IO/s, 1.23 MB/s, 13.3 ms (p99 21.2 ms)`, and
+/// what is doubtful about them.
+pub(crate) fn figures(comparison: &Comparison, cell: &Cell) -> String {
     let find = |name: &str| cell.metrics.iter().find(|metric| metric.name == name);
-    let Some(own) = cell.metrics.first() else { return String::new() };
-    let mut parts = vec![with_unit(own)];
-    let operations = find(OPERATIONS).filter(|metric| metric.name != own.name);
-    parts.extend(operations.map(with_unit));
-    let tail = find(TAIL).filter(|metric| metric.name != own.name).map(with_unit);
+    let plain = |metric: &Metric| with_unit(metric, numbers::unit(&metric.name));
+    let flags = cell.flags.iter();
+    let Some(own) = cell.metrics.first() else {
+        return flags.map(|one| doubts::doubt_sentence(&one.doubt)).collect::<Vec<_>>().join("; ");
+    };
+    let mut parts = vec![with_unit(own, table::unit(comparison, cell, own))];
+    // The same rate as the one that it is judged by, in the other unit.
+    let other = |metric: &&Metric| {
+        numbers::unit(&metric.name).name != table::unit(comparison, cell, own).name
+    };
+    parts.extend([RATE, OPERATIONS].into_iter().filter_map(find).find(other).map(plain));
+    let tail = find(TAIL).filter(|metric| metric.name != own.name).map(plain);
     match (find(LATENCY).filter(|metric| metric.name != own.name), tail) {
-        (Some(mean), Some(tail)) => parts.push(format!("{} (p99 {tail})", with_unit(mean))),
-        (Some(mean), None) => parts.push(with_unit(mean)),
+        (Some(mean), Some(tail)) => parts.push(format!("{} (p99 {tail})", plain(mean))),
+        (Some(mean), None) => parts.push(plain(mean)),
         (None, Some(tail)) => parts.push(format!("p99 {tail}")),
         (None, None) => {}
     }
-    parts.extend(find("cpu_ratio").map(|metric| format!("CPU {}", with_unit(metric))));
-    if let Some(claim) = &own.versus_baseline {
-        let ratio = numbers::ratio(claim.gain(), claim.gain_interval());
-        parts.push(format!("{ratio}×{}", numbers::mark(claim).trim_end()));
-    }
+    parts.extend(find("cpu_ratio").map(|metric| format!("CPU {}", plain(metric))));
+    parts.extend(flags.map(|counted| format!("! {}", doubts::name(&counted.doubt))));
     parts.join(", ")
 }

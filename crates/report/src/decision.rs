@@ -32,8 +32,8 @@ pub(crate) struct Decision<'a> {
     pub(crate) rest: String,
     /// What builds it.
     pub(crate) start: Option<&'a Start>,
-    /// What is not known; empty when nothing is open.
-    pub(crate) open: String,
+    /// What is not known, a sentence each.
+    pub(crate) not_known: Vec<String>,
     /// What each kind of work says, where there are several.
     pub(crate) kinds: Vec<Answer>,
 }
@@ -57,10 +57,11 @@ pub(crate) fn decision<'a>(
         own
     };
     let kinds: Vec<Answer> = kinds.iter().map(of_kind).collect();
-    let open = join(of_all.not_known());
+    let not_known: Vec<String> = of_all.not_known().map(str::to_owned).collect();
     let lead = lead(analysis, comparison, whole);
     let Some(take) = &whole.headline.take else {
-        return Some(Decision { lead, rest: open, kinds, ..Decision::default() });
+        let rest = join(not_known.iter().map(String::as_str));
+        return Some(Decision { lead, rest, kinds, ..Decision::default() });
     };
     let work = match whole.group {
         Some(group) => say!(FOR_KIND, kind = numbers::kind(Some(group))),
@@ -79,9 +80,16 @@ pub(crate) fn decision<'a>(
         price: join(price.into_iter().filter(|sentence| !sentence.is_empty())),
         rest: join([work.as_str(), known.as_str()].into_iter()),
         start: analysis.starts.iter().find(|start| start.configuration == *take),
-        open,
+        not_known,
         kinds,
     })
+}
+
+impl Decision<'_> {
+    /// What is not known, as one paragraph; empty when nothing is open.
+    pub(crate) fn open(&self) -> String {
+        join(self.not_known.iter().map(String::as_str))
+    }
 }
 
 /// The answer in a sentence, without its end.
@@ -99,9 +107,21 @@ fn lead(analysis: &Analysis, comparison: &Comparison, kind: &KindResult) -> Stri
     in_times(Some(tied(comparison, tie)), tie.range, &baseline, &configuration)
 }
 
-/// What several comparisons say together, in one sentence each part, and whether all that is taken
-/// in it is sure; nothing where they are not of one question.
-pub(crate) fn joint(analysis: &Analysis) -> Option<(String, bool)> {
+/// A sentence of an answer.
+pub(crate) struct Said {
+    pub(crate) text: String,
+    /// Whether it may stand out.
+    pub(crate) is_sure: bool,
+}
+
+/// Sentences, one after the other.
+pub(crate) fn joined(said: &[Said]) -> String {
+    join(said.iter().map(|one| one.text.as_str()))
+}
+
+/// What several comparisons say together, a sentence each part, and whether all that is taken in it
+/// is sure; nothing where they are not of one question.
+pub(crate) fn joint(analysis: &Analysis) -> Option<(Vec<Said>, bool)> {
     if !analysis.joint.iter().any(|part| part.verdict.is_answer()) {
         return None;
     }
@@ -126,13 +146,14 @@ pub(crate) fn joint(analysis: &Analysis) -> Option<(String, bool)> {
             }
             _ => say!(NO_ANSWER_LEAD),
         };
-        Some(say!(JOINT_PART, place = places, said = said))
+        let text = say!(JOINT_PART, place = places, said = said);
+        Some(Said { text, is_sure: part.sure })
     };
-    let sentences: Vec<String> = analysis.joint.iter().filter_map(sentence).collect();
+    let sentences: Vec<Said> = analysis.joint.iter().filter_map(sentence).collect();
     let mut taken = analysis.joint.iter().filter(|part| part.take.is_some());
     let is_sure = analysis.joint.iter().any(|part| part.sure)
         && taken.all(|part| part.sure || part.verdict == Verdict::NothingFaster);
-    Some((join(sentences.iter().map(String::as_str)), is_sure))
+    Some((sentences, is_sure))
 }
 
 /// What a comparison is called among those of one question: whose figures these are is not said of

@@ -8,7 +8,7 @@ use results::safety::speeds;
 use results::types::Run;
 
 use crate::cached;
-use crate::decision::{decision, joint};
+use crate::decision::{decision, joined, joint};
 use crate::safety;
 use crate::sentences;
 use crate::survival;
@@ -25,7 +25,8 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
         escaped(&sentences::scope(run, analysis).join(" · ")),
         say!(DECISION)
     );
-    if let Some((sentence, _)) = joint(analysis) {
+    if let Some((parts, _)) = joint(analysis) {
+        let sentence = joined(&parts);
         let _ = write!(text, "\n{}\n", escaped(&sentence));
     }
     let run = &*speeds(run);
@@ -57,8 +58,8 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
             put_code(&mut text, &[&start.command]);
             text.push('\n');
         }
-        if !decision.open.is_empty() {
-            let _ = writeln!(text, "{}\n", escaped(&say!(NOT_KNOWN_TEXT, open = decision.open)));
+        if !decision.not_known.is_empty() {
+            let _ = writeln!(text, "{}\n", escaped(&say!(NOT_KNOWN_TEXT, open = decision.open())));
         }
         for answer in &decision.kinds {
             let details = sentences::join(answer.details());
@@ -93,8 +94,8 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
         let _ = write!(text, "\n## {}\n", say!(SCORES_SHORT));
     }
     for comparison in &analysis.comparisons {
-        for kind in comparison.results().filter(|kind| !kind.scores.is_empty()) {
-            put_table(&mut text, &table::scores(comparison, kind));
+        if let Some(table) = table::scores(comparison) {
+            put_table(&mut text, &table);
         }
     }
     if let Some(table) = cached::table(analysis) {

@@ -59,6 +59,28 @@ pub(crate) fn width(text: &str, face: Face) -> f64 {
     text.chars().map(|character| f64::from(hundredths(character)) * size / 100.0).sum()
 }
 
+/// A text in lines of at most `room` pixels, broken at blanks; of more than `lines` the last says
+/// that it goes on.
+pub(crate) fn broken(text: &str, face: Face, room: f64, lines: usize) -> Vec<String> {
+    let mut made: Vec<String> = vec![String::new()];
+    for (has_blank, word) in escape::words(text) {
+        let line = made.last_mut().expect("there is one from the beginning");
+        let blank = if has_blank && !line.is_empty() { " " } else { "" };
+        let joined = format!("{line}{blank}{word}");
+        match width(&joined, face) <= room || line.is_empty() {
+            true => *line = joined,
+            false => made.push(word.to_owned()),
+        }
+    }
+    if made.len() > lines {
+        made.truncate(lines);
+        if let Some(last) = made.last_mut() {
+            *last = format!("{last} …");
+        }
+    }
+    made.iter().map(|line| fitted(line, face, room)).collect()
+}
+
 /// A text that takes no more than `room` pixels: what is too much is left out of its middle, since
 /// what tells names apart stands at either end.
 pub(crate) fn fitted(text: &str, face: Face, room: f64) -> String {

@@ -1,7 +1,7 @@
 //! Numbers as people read them: at most four significant digits, and no digit that the interval
 //! does not support.
 
-use results::analysis::{Metric, Score};
+use results::analysis::Score;
 use results::claim::{Answer, Claim, Invalid};
 use results::statistics::Interval;
 use results::types::Group;
@@ -15,6 +15,18 @@ pub(crate) struct Unit {
     pub(crate) name: &'static str,
     /// Figure in this unit / figure in the base unit.
     factor: f64,
+}
+
+impl Unit {
+    /// Operations of so many bytes, for figures in bytes per second.
+    pub(crate) fn operations(bytes: f64) -> Self {
+        Self { name: "IO/s", factor: 1.0 / bytes }
+    }
+
+    /// Whether operations are counted in it.
+    pub(crate) fn is_operations(self) -> bool {
+        self.name == unit("io_per_second").name
+    }
 }
 
 /// The unit that a metric is printed in, by the base unit its name ends in. Throughput is in MB/s
@@ -66,6 +78,11 @@ pub(crate) fn figure(value: f64, interval: Option<Interval>, unit: Unit) -> Stri
     let interval = interval
         .map(|interval| Interval { low: scaled(interval.low), high: scaled(interval.high) });
     rounded(scaled(value), decimals(scaled(value), interval))
+}
+
+/// A figure with its unit: `2.04 MB/s`.
+pub(crate) fn with_unit(value: f64, interval: Option<Interval>, unit: Unit) -> String {
+    format!("{} {}", figure(value, interval, unit), unit.name).trim_end().to_owned()
 }
 
 /// A value in a unit, as a plain number.
@@ -144,6 +161,34 @@ pub(crate) fn ratio_whole(value: f64, interval: Option<Interval>) -> String {
     }
 }
 
+/// How many decimals all ratios of a column have: those that the one in the middle supports, and as
+/// many more as tell from 1 what leaves it out; three at most.
+pub(crate) fn column_decimals(ratios: impl Iterator<Item = (f64, Option<Interval>)>) -> usize {
+    let mut supported = Vec::new();
+    let mut needed = 1;
+    for (ratio, interval) in ratios {
+        supported.push(decimals(ratio, interval).clamp(1, 3));
+        let near = interval.and_then(nearest_to_1);
+        let tells = |places: &i32| near.is_none_or(|end| !is_1(end, *places));
+        needed = needed.max((1..=3).find(tells).unwrap_or(1));
+    }
+    supported.sort_unstable();
+    let middle = supported.get(supported.len().saturating_sub(1) / 2).copied().unwrap_or(2);
+    middle.max(needed) as usize
+}
+
+/// A ratio with the decimals of its column, and its interval with the same: `1.86`, `1.83 to 1.89`;
+/// the latter is empty without one.
+pub(crate) fn ratio_in_column(
+    value: f64,
+    interval: Option<Interval>,
+    decimals: usize,
+) -> [String; 2] {
+    let end = |end: f64| end_beside_1(end, decimals as i32, decimals as i32);
+    let ends = interval.map(|ends| range(&end(ends.low), &end(ends.high)));
+    [rounded(value, decimals as i32), ends.unwrap_or_default()]
+}
+
 /// [`ratio_whole`] of a score.
 pub(crate) fn score_whole(score: &Score) -> String {
     ratio_whole(score.ratio, score.interval())
@@ -206,9 +251,9 @@ pub(crate) fn too_noisy(noise: f64) -> String {
     say!(TOO_NOISY, factor = factor(noise))
 }
 
-/// An end of a range with these decimals, and as many more as show that it is not 1.
-fn end_beside_1(end: f64, decimals: i32) -> String {
-    let shown = (decimals..=3).find(|decimals| !is_1(end, *decimals));
+/// An end of a range with these decimals, and as many more, up to `most`, as show that it is not 1.
+fn end_beside_1(end: f64, decimals: i32, most: i32) -> String {
+    let shown = (decimals..=most).find(|decimals| !is_1(end, *decimals));
     match shown {
         Some(decimals) => rounded(end, decimals),
         None if end > 1.0 => ">1".to_owned(),
@@ -233,7 +278,7 @@ pub(crate) fn at_least(value: f64, interval: Interval) -> Option<String> {
 /// `1.7` and `2.0`, the ends of a range of ratios with the digits that their distance supports.
 pub(crate) fn ratio_ends(range: Interval) -> [String; 2] {
     let decimals = ratio_decimals((range.low * range.high).sqrt(), Some(range));
-    [range.low, range.high].map(|end| end_beside_1(end, decimals))
+    [range.low, range.high].map(|end| end_beside_1(end, decimals, 3))
 }
 
 /// A size in the unit that suits it: `120 GB`, `64 MB`.
@@ -308,24 +353,16 @@ pub(crate) fn raced(claim: &Claim) -> Option<String> {
     })
 }
 
-/// A mark after a ratio where there is no real difference: `=` same, `?` no answer yet, `·` not
-/// asked, of a race; else a space as wide as a digit, which keeps the numbers of a column aligned.
+/// A mark after a ratio where there is no real difference: `=` same, `~` within the model's error,
+/// `?` noise, `·` not asked, of a race; else a space as wide as a digit, which keeps the numbers of
+/// a column aligned.
 pub(crate) fn mark(claim: &Claim) -> &'static str {
     match claim.answer {
         Answer::Open if raced(claim).is_some() => "·",
+        Answer::Open if claim.settle.is_some_and(|settle| settle.measuring) => "~",
         Answer::Same => "=",
         Answer::Open => "?",
         Answer::Ahead | Answer::Behind => "\u{2007}",
-    }
-}
-
-/// What a metric's claim comes to: `baseline` for the baseline's own cell, empty where the
-/// direction of the metric is not known.
-pub(crate) fn metric_answer(metric: &Metric) -> String {
-    match &metric.versus_baseline {
-        None => say!(BASELINE),
-        Some(claim) if claim.better.is_none() => String::new(),
-        Some(claim) => answer(claim),
     }
 }
 

@@ -57,17 +57,17 @@
       return;
     }
     const texts = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_TEXT);
-    while (texts.nextNode()) if (!texts.currentNode.parentElement.closest("script, style, output, [data-own]")) put(texts.currentNode, "data");
+    while (texts.nextNode()) if (!texts.currentNode.parentElement.closest("script, style, output, .card, [data-own]")) put(texts.currentNode, "data");
     for (const part of document.querySelectorAll("[aria-label]")) put(part, "ariaLabel");
   });
   // Every trial, sorted and filtered: rows are made when the table is first opened.
   const every = document.getElementById("every");
   const fill = () => {
-    const { cells, configuration, workload, figure, tail, blocks, texts, flags } = data.trials;
+    const { cells, units, cell, figure, tail, blocks, texts, flags } = data.trials;
     const block = blocks.flatMap(([number, count]) => Array(count).fill(number + 1));
     const digits = (value) => (Math.abs(value) >= 1000 ? value.toFixed(0) : String(Number(value.toPrecision(4))));
-    const rows = configuration.map((c, index) => {
-      const w = workload[index], [unit, median] = cells[c]?.[w] ?? ["", null];
+    const rows = cell.map((at, index) => {
+      const c = at === null ? null : Math.floor(at / data.workloads.length), w = at === null ? null : at % data.workloads.length, unit = units[w] ?? "", median = cells[c]?.[w] ?? null;
       const text = (flags[index] ?? []).map((flag) => texts[flag]).join("; ");
       const row = {
         place: index + 1, block: block[index], configuration: c, workload: w, figure: figure[index],
@@ -128,7 +128,7 @@
   // Pages without trials have none of it.
   if (every?.open) fill();
   else every?.addEventListener("toggle", fill, { once: true });
-  // Charts say their figures: of the mark that is pointed at, or that the arrow keys have reached.
+  // Charts say their figures at the mark that is pointed at, or that the arrow keys have reached; nothing moves for it.
   const textOf = (mark) => {
     if (mark.dataset.c === undefined) return mark.querySelector("title").textContent;
     const [c, w] = mark.dataset.c.split(" ");
@@ -138,13 +138,20 @@
     const charts = [...figure.querySelectorAll(".scroll > :is(svg, .heat)")].filter((chart) => chart.querySelector("[data-c], svg > * title"));
     if (!charts.length) continue;
     const shown = Object.assign(document.createElement("output"), { className: "figures" });
-    figure.insertBefore(shown, [...figure.children].find((part) => part.matches("details")) ?? null);
+    figure.append(shown);
     let last = null;
     const show = (mark) => {
       last?.classList.remove("at");
       last = mark;
       mark?.classList.add("at");
       shown.textContent = mark ? textOf(mark) : "";
+      if (!mark) return;
+      shown.style.left = shown.style.top = "0";
+      const at = (mark.querySelector(".dot") ?? mark).getBoundingClientRect(), own = shown.getBoundingClientRect(), around = figure.getBoundingClientRect();
+      const left = Math.min(Math.max(at.left + at.width / 2 - own.width / 2, 4), document.documentElement.clientWidth - own.width - 4) - around.left;
+      const above = at.top - own.height - 6;
+      shown.style.left = `${left}px`;
+      shown.style.top = `${(above < 0 ? at.bottom + 6 : above) - around.top}px`;
     };
     for (const chart of charts) {
       const marks = [...chart.querySelectorAll("[data-c], svg > * :has(> title), svg > :has(> title)")];
@@ -154,9 +161,9 @@
         const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
         if (!step) return;
         event.preventDefault();
-        const next = marks.indexOf(last) + step;
-        show(marks[Math.max(0, Math.min(marks.length - 1, next))]);
-        last.scrollIntoView({ block: "nearest", inline: "nearest" });
+        const next = marks[Math.max(0, Math.min(marks.length - 1, marks.indexOf(last) + step))];
+        next.scrollIntoView({ block: "nearest", inline: "nearest" });
+        show(next);
       });
       chart.parentElement.addEventListener("blur", () => show(null));
     }

@@ -133,6 +133,7 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindRe
         true => String::new(),
         false => say!(
             NOT_DECIDED,
+            configuration = label(comparison, take),
             list = list(comparison, kind, headline.open.iter()),
             settling = settling(analysis, kind, headline),
         ),
@@ -211,7 +212,7 @@ fn picked_by(comparison: &Comparison, headline: &Headline) -> Option<String> {
 
 /// What is taken in spite of: where it is surely behind the baseline, the worst first. Figures of
 /// one workload that say the same thing are said once, by the worst of them.
-fn losses(headline: &Headline) -> Option<String> {
+pub(crate) fn losses(headline: &Headline) -> Option<String> {
     let mut said: Vec<(&str, bool)> = Vec::new();
     let mut shown = Vec::new();
     for loss in &headline.losses {
@@ -222,7 +223,9 @@ fn losses(headline: &Headline) -> Option<String> {
         said.push((&loss.workload, is_rate));
         let workload = numbers::workload(&loss.workload);
         let ratio = numbers::ratio(loss.ratio, loss.interval);
-        shown.push(match loss.metric.ends_with("throughput_bytes_per_second") {
+        // Of work of one size both say the same.
+        let rates = ["throughput_bytes_per_second", "io_per_second"];
+        shown.push(match rates.iter().any(|rate| loss.metric.ends_with(rate)) {
             true => say!(LOSS, workload = workload, ratio = ratio),
             false => {
                 let metric = numbers::spoken(&loss.metric);
@@ -240,7 +243,13 @@ fn losses(headline: &Headline) -> Option<String> {
 
 /// What is taken costs, in a sentence; nothing where nothing is known of it.
 pub(crate) fn costs(headline: &Headline) -> Option<String> {
-    let cost = headline.cost.as_ref()?;
+    let parts = cost_parts(headline);
+    (!parts.is_empty()).then(|| say!(COSTS, costs = parts.join(&say!(BETWEEN_TIES))))
+}
+
+/// What of it survives, what space it leaves, and what it writes: what is known of these.
+pub(crate) fn cost_parts(headline: &Headline) -> Vec<String> {
+    let Some(cost) = &headline.cost else { return Vec::new() };
     let survives = cost.survives.as_ref().map(|survives| match survives {
         Survival::Members { count: 0, .. } => say!(COST_SURVIVES_NONE),
         Survival::Members { count: 1, .. } => say!(COST_SURVIVES_ONE),
@@ -261,8 +270,7 @@ pub(crate) fn costs(headline: &Headline) -> Option<String> {
     let written = cost
         .write_amplification
         .map(|factor| say!(COST_WRITES, factor = numbers::ratio(factor, None)));
-    let parts: Vec<String> = [survives, space, written].into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| say!(COSTS, costs = parts.join(&say!(BETWEEN_TIES))))
+    [survives, space, written].into_iter().flatten().collect()
 }
 
 /// Those that are as good as what is taken, and those that may be: by name where they are few.
@@ -537,7 +545,12 @@ fn list<'a>(
     }
     let own = configurations.iter().filter(|configuration| ***configuration != comparison.baseline);
     let scores: Vec<&Score> = own.filter_map(|configuration| kind.score(configuration)).collect();
-    let text = |score: &&Score| format!("{}×", numbers::ratio(score.ratio, score.interval()));
+    let ends = scores.iter().map(|score| (score.ratio, score.interval()));
+    let decimals = numbers::column_decimals(ends);
+    let text = |score: &&Score| {
+        let [ratio, _] = numbers::ratio_in_column(score.ratio, None, decimals);
+        format!("{ratio}×")
+    };
     let lowest = scores.iter().min_by(|left, right| left.ratio.total_cmp(&right.ratio)).map(text);
     let highest = scores.iter().max_by(|left, right| left.ratio.total_cmp(&right.ratio)).map(text);
     match (lowest, highest) {

@@ -13,10 +13,11 @@ pub(crate) fn pieces(page: &str) -> Vec<&str> {
         let (tag, after) = after.split_once('>').unwrap_or((after, ""));
         let label = tag.split_once(" aria-label=\"").and_then(|(_, label)| label.split_once('"'));
         pieces.push(label.map_or("", |(label, _)| label));
-        // What stands in these is not read.
-        let ends = ["script", "style"].iter().find(|name| tag.starts_with(**name));
+        // What stands in these is not read; the card is a picture in the page's own language.
+        let unread = [("script", "script"), ("style", "style"), ("svg class=\"card\"", "svg")];
+        let ends = unread.iter().find(|(begin, _)| tag.starts_with(*begin));
         rest = match ends {
-            Some(name) => after.split_once(&format!("</{name}")).map_or("", |(_, rest)| rest),
+            Some((_, name)) => after.split_once(&format!("</{name}")).map_or("", |(_, rest)| rest),
             None => after,
         };
     }

@@ -1,10 +1,12 @@
 //! One table model behind the terminal, Markdown and the page.
 
-use results::analysis::{Analysis, Comparison, KindResult, Score, Stage};
-use results::types::{Run, Workload};
+use results::analysis::{Analysis, Cell, Comparison, KindResult, Metric, Score, Stage};
+use results::claim::Claim;
+use results::types::{Group, Run, Workload};
 
+use crate::numbers::Unit;
 use crate::words::say;
-use crate::{charts, doubts, numbers, survival};
+use crate::{card, charts, numbers, survival};
 
 /// A table of text with one head row.
 pub(crate) struct Table {
@@ -85,43 +87,47 @@ pub(crate) fn full_label(comparison: &Comparison, configuration: &str) -> String
     shared.chain([label]).collect::<Vec<_>>().join(" ")
 }
 
-/// Scores of one kind of access.
-pub(crate) fn scores(comparison: &Comparison, kind: &KindResult) -> Table {
-    let rows = kind.scores.iter().map(|score| {
-        let best = kind.best_set.contains(&score.configuration);
-        let taken = kind.recommended.as_ref() == Some(&score.configuration);
-        vec![
-            label(comparison, &score.configuration),
-            match score.versus_baseline {
-                None => "1".into(),
-                Some(_) => numbers::ratio(score.ratio, score.interval()),
-            },
-            numbers::ratio_interval(score.ratio, score.interval()),
-            score_answer(score),
-            if best { say!(YES) } else { say!(NO) },
-            match &score.versus_take {
-                None if taken => say!(RECOMMENDED),
-                None => String::new(),
-                Some(claim) => numbers::answer(claim),
-            },
-        ]
-    });
-    Table {
-        caption: say!(
-            SCORE_OF,
-            kind = numbers::kind(kind.group),
-            place = comparison_title(comparison),
-        ),
-        rows: rows.collect(),
-        columns: vec![
-            words(say!(CONFIGURATION)),
-            number(say!(SCORE)),
-            number(say!(INTERVAL)),
-            words(say!(AGAINST_BASELINE)),
-            words(say!(BEST_SET)),
-            words(say!(AGAINST_RECOMMENDED)),
-        ],
-    }
+/// The scores of a comparison: of each kind of work where there are several, then of all of it with
+/// the interval and what that comes to.
+pub(crate) fn scores(comparison: &Comparison) -> Option<Table> {
+    let mut kinds: Vec<&KindResult> = comparison.results().collect();
+    let whole = kinds.pop().filter(|kind| !kind.scores.is_empty())?;
+    kinds.retain(|kind| !kind.scores.is_empty());
+    let decimals = |kind: &KindResult| {
+        let scores = kind.scores.iter().filter(|one| one.configuration != comparison.baseline);
+        numbers::column_decimals(scores.map(|one| (one.ratio, one.interval())))
+    };
+    let figures = |kind: &KindResult, score: &Score| match &score.versus_baseline {
+        None => ["1".to_owned(), String::new()],
+        Some(_) => numbers::ratio_in_column(score.ratio, score.interval(), decimals(kind)),
+    };
+    let of_kind = |kind: &&KindResult, configuration: &str| {
+        let Some(score) = kind.score(configuration) else { return "–".to_owned() };
+        let [ratio, _] = figures(kind, score);
+        let mark = score.versus_baseline.as_ref().map_or("", |claim| numbers::mark(claim));
+        format!("{ratio}{}", mark.trim_end())
+    };
+    let row = |score: &Score| {
+        let own = &score.configuration;
+        let [ratio, interval] = figures(whole, score);
+        let mut cells = vec![label(comparison, own)];
+        cells.extend(kinds.iter().map(|kind| of_kind(kind, own)));
+        cells.extend([ratio, interval, score_answer(score)]);
+        cells.push(if whole.best_set.contains(own) { say!(YES) } else { say!(NO) });
+        cells.push(match &score.versus_take {
+            None if whole.recommended.as_ref() == Some(own) => say!(RECOMMENDED),
+            None => String::new(),
+            Some(claim) => numbers::answer(claim),
+        });
+        cells
+    };
+    let mut columns = vec![words(say!(CONFIGURATION))];
+    columns.extend(kinds.iter().map(|kind| number(format!("{}, ×", numbers::kind(kind.group)))));
+    columns.extend([number(say!(SCORE)), number(say!(INTERVAL)), words(say!(AGAINST_BASELINE))]);
+    columns.extend([words(say!(BEST_SET)), words(say!(AGAINST_RECOMMENDED))]);
+    let (kind, place) = (numbers::kind(whole.group), comparison_title(comparison));
+    let caption = say!(SCORE_OF, kind = kind, place = place);
+    Some(Table { caption, columns, rows: whole.scores.iter().map(row).collect() })
 }
 
 /// What a score comes to against the baseline.
@@ -179,33 +185,81 @@ fn panels_along(comparison: &Comparison, along: &String) -> Vec<Panel> {
     panels.into_iter().map(|(_, panel)| panel).collect()
 }
 
+/// Largest requests of work that is spoken of by its operations.
+const SMALL_BYTES_MAX: f64 = 65_536.0;
+
+/// The unit that a cell's own figure has wherever it is shown: IO/s for small random work, MB/s for
+/// other work that moves bytes and for the rows of CrystalDiskMark, which are known by it.
+pub(crate) fn unit(comparison: &Comparison, cell: &Cell, metric: &Metric) -> Unit {
+    let plain = numbers::unit(&metric.name);
+    if card::crystal_row(&cell.workload).is_some() {
+        return plain;
+    }
+    let is_random = comparison
+        .kinds
+        .iter()
+        .any(|kind| kind.group == Some(Group::Random) && kind.workloads.contains(&cell.workload));
+    let median = |name: &str| {
+        let known = cell.metrics.iter().find(|metric| metric.name == name);
+        known.map(|metric| metric.median)
+    };
+    let bytes = median("throughput_bytes_per_second").zip(median("io_per_second"));
+    // Of requests of one size: what is not a whole number comes from rounding.
+    let bytes = bytes.map(|(bytes, requests)| (bytes / requests).round());
+    match bytes.filter(|bytes| (1.0..=SMALL_BYTES_MAX).contains(bytes)) {
+        Some(bytes) if is_random && metric.name.ends_with("throughput_bytes_per_second") => {
+            Unit::operations(bytes)
+        }
+        _ => plain,
+    }
+}
+
+/// What a cell's own figure is called: `durable operations` where that is its unit.
+pub(crate) fn judged_by(unit: Unit, metric: &Metric) -> String {
+    match (unit.name == numbers::unit(&metric.name).name, metric.name.starts_with("durable_")) {
+        (true, _) => numbers::spoken(&metric.name),
+        (false, false) => say!(OPERATIONS),
+        (false, true) => say!(DURABLE_OPERATIONS),
+    }
+}
+
 /// The figure of a cell with its unit.
 pub(crate) fn figure(
     comparison: &Comparison,
     configuration: &str,
     workload: &str,
 ) -> Option<String> {
-    let metric = comparison.cell(configuration, workload)?.metrics.first()?;
-    let unit = numbers::unit(&metric.name);
-    Some(format!("{} {}", numbers::figure(metric.median, metric.interval, unit), unit.name))
+    let cell = comparison.cell(configuration, workload)?;
+    let metric = cell.metrics.first()?;
+    let unit = unit(comparison, cell, metric);
+    Some(numbers::with_unit(metric.median, metric.interval, unit))
+}
+
+/// The claim of a cell's own figure against the baseline.
+fn versus<'a>(
+    comparison: &'a Comparison,
+    configuration: &str,
+    workload: &str,
+) -> Option<&'a Claim> {
+    comparison.cell(configuration, workload)?.metrics.first()?.versus_baseline.as_ref()
 }
 
 /// The ratio of a cell with its mark, its figure when there is none to compare it with, a dash when
 /// there is neither; then `!` when any trial that it rests on is doubtful, also one of the
 /// baseline.
-pub(crate) fn heat_text(comparison: &Comparison, configuration: &str, workload: &str) -> String {
+fn heat_text(
+    comparison: &Comparison,
+    configuration: &str,
+    workload: &str,
+    decimals: usize,
+) -> String {
     let cell = comparison.cell(configuration, workload);
-    let versus = cell
-        .and_then(|cell| cell.metrics.first())
-        .and_then(|metric| metric.versus_baseline.as_ref());
+    let versus = versus(comparison, configuration, workload);
     let text = versus.map_or_else(
         || figure(comparison, configuration, workload).unwrap_or_else(|| "–\u{2007}".into()),
         |versus| {
-            format!(
-                "{}{}",
-                numbers::ratio(versus.gain(), versus.gain_interval()),
-                numbers::mark(versus)
-            )
+            let [ratio, _] = numbers::ratio_in_column(versus.gain(), None, decimals);
+            format!("{ratio}{}", numbers::mark(versus))
         },
     );
     let baseline = versus.and_then(|_| comparison.cell(&comparison.baseline, workload));
@@ -213,20 +267,26 @@ pub(crate) fn heat_text(comparison: &Comparison, configuration: &str, workload: 
     if doubtful { format!("{}!", text.trim_end()) } else { text }
 }
 
-/// Ratio of each workload in each configuration of a panel.
-pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Table {
+/// Rows of a map: each workload with the baseline's figure and the ratios of a panel.
+pub(crate) fn heat_rows(run: &Run, comparison: &Comparison, panel: &Panel) -> Vec<Vec<String>> {
+    let ids = || panel.columns.iter().map(|(configuration, _)| configuration);
+    let workloads = &run.plan.workloads;
+    let claims = workloads
+        .iter()
+        .flat_map(|one| ids().filter_map(move |id| versus(comparison, id, &one.name)));
+    let decimals =
+        numbers::column_decimals(claims.map(|claim| (claim.gain(), claim.gain_interval())));
     let row = |workload: &Workload| {
-        let ratios = panel
-            .columns
-            .iter()
-            .map(|(configuration, _)| heat_text(comparison, configuration, &workload.name));
-        let cell = comparison.cell(&comparison.baseline, &workload.name);
-        let baseline = cell
-            .and_then(|cell| charts::operations(workload, cell))
-            .or_else(|| figure(comparison, &comparison.baseline, &workload.name))
-            .unwrap_or_else(|| "–".into());
+        let ratios = ids().map(|id| heat_text(comparison, id, &workload.name, decimals));
+        let baseline = figure(comparison, &comparison.baseline, &workload.name);
+        let baseline = baseline.unwrap_or_else(|| "–".into());
         [numbers::workload(&workload.name), baseline].into_iter().chain(ratios).collect()
     };
+    workloads.iter().map(row).collect()
+}
+
+/// Ratio of each workload in each configuration of a panel.
+pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Table {
     let shared = if panel.name.is_empty() { String::new() } else { format!("{}, ", panel.name) };
     Table {
         caption: say!(
@@ -245,7 +305,7 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Table {
             .into_iter()
             .chain(panel.columns.iter().map(|(_, head)| number(head.clone())))
             .collect(),
-        rows: run.plan.workloads.iter().map(row).collect(),
+        rows: heat_rows(run, comparison, panel),
     }
 }
 
@@ -261,7 +321,7 @@ pub(crate) fn figures_of(run: &Run, comparison: &Comparison) -> Option<Table> {
             .iter()
             .map(|member| {
                 let cell = comparison.cell(&member.id, &workload.name);
-                cell.map_or_else(String::new, charts::figures)
+                cell.map_or_else(String::new, |cell| charts::figures(comparison, cell))
             })
             .collect();
         let has_any = cells.iter().any(|cell| !cell.is_empty());
@@ -277,84 +337,6 @@ pub(crate) fn figures_of(run: &Run, comparison: &Comparison) -> Option<Table> {
         columns: [words(say!(WORKLOAD))].into_iter().chain(heads).collect(),
         rows,
     })
-}
-
-/// Every cell of a comparison by its workload's own metric.
-pub(crate) fn cells(run: &Run, comparison: &Comparison) -> Table {
-    let mut rows = Vec::new();
-    for workload in &run.plan.workloads {
-        for member in &comparison.configurations {
-            let Some(cell) = comparison.cell(&member.id, &workload.name) else { continue };
-            let metric = cell.metrics.first();
-            if metric.is_none() && cell.flags.is_empty() {
-                continue;
-            }
-            let versus = metric.and_then(|metric| metric.versus_baseline.as_ref());
-            let trials = metric.map_or(0, |metric| metric.trials + metric.silent);
-            let voting = metric.map_or(0, |metric| metric.trials);
-            let flags = cell.flags.iter().map(|counted| {
-                let flag = doubts::doubt_sentence(&counted.doubt);
-                match trials {
-                    0 => flag,
-                    _ => say!(FLAG_OF, flag = flag, count = counted.trials, trials = trials),
-                }
-            });
-            rows.push(vec![
-                numbers::workload(&workload.name),
-                label(comparison, &member.id),
-                if voting == trials {
-                    trials.to_string()
-                } else {
-                    say!(TRIALS_VOTING, trials = trials, voting = voting)
-                },
-                metric.map_or_else(String::new, |metric| numbers::spoken(&metric.name)),
-                figure(comparison, &member.id, &workload.name).unwrap_or_else(|| "–".into()),
-                metric.map_or_else(String::new, |metric| {
-                    numbers::figure_interval(
-                        metric.median,
-                        metric.interval,
-                        numbers::unit(&metric.name),
-                    )
-                }),
-                versus.map_or_else(String::new, |versus| {
-                    numbers::ratio(versus.ratio, versus.shown_interval())
-                }),
-                versus.map_or_else(String::new, |versus| {
-                    numbers::ratio_interval(versus.ratio, versus.shown_interval())
-                }),
-                metric.map_or_else(|| say!(NOT_MEASURED), numbers::metric_answer),
-                flags.collect::<Vec<_>>().join("; "),
-            ]);
-        }
-    }
-    let columns = vec![
-        words(say!(WORKLOAD)),
-        words(say!(CONFIGURATION)),
-        number(say!(TRIALS_HEAD)),
-        words(say!(JUDGED)),
-        number(say!(MEDIAN)),
-        number(say!(INTERVAL_95)),
-        number(say!(RATIO)),
-        number(say!(ITS_INTERVAL)),
-        words(say!(ANSWER)),
-        words(say!(FLAGS)),
-    ];
-    Table { caption: say!(EVERY_CELL_OF, place = comparison_title(comparison)), columns, rows }
-}
-
-/// How far each block lay from the run's median.
-pub(crate) fn block_effects(comparison: &Comparison) -> Table {
-    Table {
-        caption: say!(BLOCK_TABLE, place = comparison_title(comparison)),
-        columns: vec![number(say!(BLOCK)), number(say!(CHANGE))],
-        rows: comparison
-            .block_effects
-            .iter()
-            .map(|effect| {
-                vec![(effect.block + 1).to_string(), format!("{:+.2}", effect.change * 100.0)]
-            })
-            .collect(),
-    }
 }
 
 /// What was compared: every configuration's stack.

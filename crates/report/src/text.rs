@@ -8,8 +8,7 @@ use results::safety::speeds;
 use results::types::{Run, Workload};
 
 use crate::cached;
-use crate::charts;
-use crate::decision::{Decision, decision, joint};
+use crate::decision::{Decision, decision, joined, joint};
 use crate::numbers;
 use crate::safety;
 use crate::sentences::{self, Answer};
@@ -60,7 +59,8 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> Painted {
     out.wrapped(0, &sentences::scope(run, analysis).join(" · "));
     let run = &*speeds(run);
     out.heading(&say!(DECISION));
-    if let Some((sentence, _)) = joint(analysis) {
+    if let Some((parts, _)) = joint(analysis) {
+        let sentence = joined(&parts);
         out.wrapped(0, &sentence);
         out.line("");
     }
@@ -84,8 +84,8 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> Painted {
             // Not wrapped: it is to be copied.
             out.line(&*format!("    {}", printable(&start.command)));
         }
-        if !decision.open.is_empty() {
-            out.wrapped(2, &say!(NOT_KNOWN_TEXT, open = decision.open));
+        if !decision.not_known.is_empty() {
+            out.wrapped(2, &say!(NOT_KNOWN_TEXT, open = decision.open()));
         }
         let kinds = decision.kinds.iter().map(|answer| width(&answer.kind));
         let across = kinds.max().unwrap_or(0).max(KIND_WIDTH);
@@ -280,19 +280,26 @@ impl Out {
         };
         self.wrapped(0, &title);
         let figures = figures(run, comparison);
+        let decimals = |kind: &KindResult| {
+            let others = kind.scores.iter().filter(|one| one.configuration != comparison.baseline);
+            numbers::column_decimals(others.map(|one| (one.ratio, one.interval())))
+        };
+        let of_whole = decimals(whole);
+        let of_kinds: Vec<usize> = kinds.iter().map(|kind| decimals(kind)).collect();
         let row = |score: &Score, is_narrow: bool| {
             let configuration = &score.configuration;
             let best = if whole.best_set.contains(configuration) { "*" } else { " " };
             let mut cells =
                 vec![format!("{best} {}", printable(&table::label(comparison, configuration)))];
             cells.extend(figures.as_ref().map(|of| of(configuration)));
-            cells.extend(kinds.iter().map(|kind| {
-                kind.score(configuration)
-                    .map_or_else(|| "–".to_owned(), |own| marked(own, comparison))
+            cells.extend(kinds.iter().zip(&of_kinds).map(|(kind, decimals)| {
+                let own = kind.score(configuration);
+                own.map_or_else(|| "–".to_owned(), |own| marked(own, comparison, *decimals))
             }));
             let interval = score.interval().filter(|_| *configuration != comparison.baseline);
-            let own = marked(score, comparison).trim_end().to_owned();
-            cells.push(match numbers::ratio_interval(score.ratio, interval).as_str() {
+            let own = marked(score, comparison, of_whole).trim_end().to_owned();
+            let [_, ends] = numbers::ratio_in_column(score.ratio, interval, of_whole);
+            cells.push(match ends.as_str() {
                 "" => own,
                 _ if is_narrow => own,
                 ends => format!("{own} ({ends})"),
@@ -410,18 +417,15 @@ fn figures<'a>(run: &'a Run, comparison: &'a Comparison) -> Option<impl Fn(&str)
     let mut workloads = run.plan.workloads.iter().filter(measured);
     let (Some(only), None) = (workloads.next(), workloads.next()) else { return None };
     Some(move |configuration: &str| {
-        let cell = comparison.cell(configuration, &only.name);
-        cell.and_then(|cell| charts::operations(only, cell))
-            .or_else(|| table::figure(comparison, configuration, &only.name))
-            .unwrap_or_else(|| "–".to_owned())
+        table::figure(comparison, configuration, &only.name).unwrap_or_else(|| "–".to_owned())
     })
 }
 
 /// `1.28×`, `0.88×?`, `1.01×=`; 1 for the baseline. What has no mark ends with room for it.
-fn marked(score: &Score, comparison: &Comparison) -> String {
+fn marked(score: &Score, comparison: &Comparison, decimals: usize) -> String {
     match &score.versus_baseline {
         Some(claim) if score.configuration != comparison.baseline => {
-            let ratio = numbers::ratio(score.ratio, score.interval());
+            let [ratio, _] = numbers::ratio_in_column(score.ratio, None, decimals);
             format!("{ratio}×{}", numbers::mark(claim))
         }
         _ => "1×\u{2007}".to_owned(),

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use results::analysis::{Analysis, Metric};
+use results::analysis::{Analysis, Comparison, Metric};
 use results::types::Run;
 use serde_json::{Value, json};
 
-use crate::{csv, doubts, numbers};
+use crate::numbers::Unit;
+use crate::{csv, doubts, numbers, table};
 
 /// The most trials that a page holds; the first ones, and all are in `trials.jsonl`.
 pub(crate) const HELD: usize = 50_000;
@@ -19,11 +20,20 @@ pub(crate) fn count(run: &Run) -> usize {
     run.trials.len().min(HELD)
 }
 
+/// Most trials of which the 99th percentiles are held too.
+const TAILS_HELD: usize = 3_000;
+
+/// Whether the table has a column of 99th percentiles.
+pub(crate) fn has_tails(run: &Run) -> bool {
+    let trials = &run.trials[..count(run)];
+    trials.len() <= TAILS_HELD && trials.iter().any(|trial| trial.metrics.contains_key(TAIL))
+}
+
 /// Columns of figures, each as long as there are trials, in the order in which these were finished:
-/// `configuration` and `workload` by index, the workload's `figure` in the unit of its cell and the
+/// `cell` is the configuration's index times the number of workloads and the workload's, the `figure` in the unit of its cell and the
 /// 99th percentile (`tail`) in milliseconds, `null` where there is none. `blocks` are the numbers
 /// of blocks with how many trials follow each other in it; `flags` go by the trial's index, each
-/// the index of a text. `cells` are the units and medians of each configuration and workload.
+/// the index of a text. `cells` are the medians of each configuration and workload, `units` those of each workload.
 pub(crate) fn data(run: &Run, analysis: &Analysis) -> Value {
     let plan = &run.plan;
     let trials = &run.trials[..count(run)];
@@ -31,45 +41,41 @@ pub(crate) fn data(run: &Run, analysis: &Analysis) -> Value {
         plan.configurations.iter().enumerate().map(|(at, known)| (&known.settings, at)).collect();
     let workloads: BTreeMap<&str, usize> =
         plan.workloads.iter().enumerate().map(|(at, known)| (known.name.as_str(), at)).collect();
-    let judged = |configuration: &str, workload: &str| -> Option<&Metric> {
+    let judged = |configuration: &str, workload: &str| -> Option<(&Metric, Unit)> {
         let mut comparisons = analysis.comparisons.iter();
-        comparisons.find_map(|one| one.cell(configuration, workload))?.metrics.first()
+        let found = |one| Some((one, Comparison::cell(one, configuration, workload)?));
+        let (comparison, cell) = comparisons.find_map(found)?;
+        let metric = cell.metrics.first()?;
+        Some((metric, table::unit(comparison, cell, metric)))
     };
-    let scaled = |figure: f64, metric: &str| {
-        csv::significant(numbers::scaled(figure, numbers::unit(metric)), 5)
-    };
+    let scaled = |figure: f64, unit: Unit| csv::significant(numbers::scaled(figure, unit), 4);
     // It is shown with no more.
-    let slow = |figure: &f64| csv::significant(numbers::scaled(*figure, numbers::unit(TAIL)), 4);
-    let judged: Vec<Vec<Option<&Metric>>> = plan
+    let slow = |figure: &f64| csv::significant(numbers::scaled(*figure, numbers::unit(TAIL)), 3);
+    let judged: Vec<Vec<Option<(&Metric, Unit)>>> = plan
         .configurations
         .iter()
         .map(|one| plan.workloads.iter().map(|work| judged(&one.id, &work.name)).collect())
         .collect();
-    let cells: Vec<Vec<Value>> = judged
-        .iter()
-        .map(|row| {
-            let cell = |metric: &Option<&Metric>| match metric {
-                Some(metric) => {
-                    let median = scaled(metric.median, &metric.name);
-                    json!([numbers::unit(&metric.name).name, median])
-                }
-                None => Value::Null,
-            };
-            row.iter().map(cell).collect()
-        })
-        .collect();
-    let [mut configuration, mut workload, mut figure, mut tail] = [const { Vec::new() }; 4];
+    let median = |cell: &Option<(&Metric, Unit)>| match cell {
+        Some((metric, unit)) => json!(scaled(metric.median, *unit)),
+        None => Value::Null,
+    };
+    let cells: Vec<Vec<Value>> =
+        judged.iter().map(|row| row.iter().map(median).collect()).collect();
+    // Of a workload all cells have the same.
+    let unit = |work: usize| judged.iter().find_map(|row| row[work]).map_or("", |(_, it)| it.name);
+    let units: Vec<&str> = (0..plan.workloads.len()).map(unit).collect();
+    let [mut cell, mut figure, mut tail] = [const { Vec::new() }; 3];
     let mut blocks: Vec<(u32, usize)> = Vec::new();
     let mut texts: Vec<String> = Vec::new();
     let mut flags: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, trial) in trials.iter().enumerate() {
         let at = settings.get(&trial.settings).copied();
         let work = workloads.get(trial.workload.as_str()).copied();
-        let metric = at.zip(work).and_then(|(at, work)| judged[at][work]);
+        let judged = at.zip(work).and_then(|(at, work)| judged[at][work]);
         let own =
-            metric.and_then(|metric| Some(scaled(*trial.metrics.get(&metric.name)?, &metric.name)));
-        configuration.push(json!(at));
-        workload.push(json!(work));
+            judged.and_then(|(metric, unit)| Some(scaled(*trial.metrics.get(&metric.name)?, unit)));
+        cell.push(json!(at.zip(work).map(|(at, work)| at * plan.workloads.len() + work)));
         figure.push(json!(own));
         tail.push(json!(trial.metrics.get(TAIL).map(slow)));
         match blocks.last_mut() {
@@ -85,9 +91,9 @@ pub(crate) fn data(run: &Run, analysis: &Analysis) -> Value {
             flags.entry(index).or_default().push(known);
         }
     }
-    let is_timed = tail.iter().any(|value| !value.is_null());
+    let is_timed = has_tails(run);
     json!({
-        "cells": cells, "configuration": configuration, "workload": workload, "figure": figure,
+        "cells": cells, "units": units, "cell": cell, "figure": figure,
         "tail": if is_timed { tail } else { Vec::new() }, "blocks": blocks, "texts": texts,
         "flags": flags,
     })

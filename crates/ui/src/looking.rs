@@ -1,6 +1,6 @@
 //! What the page shows without changing anything: the same data as the verbs' `--json`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -36,6 +36,8 @@ struct Shown {
     id: String,
     #[serde(flatten)]
     state: Option<RunState>,
+    /// What the report of a finished run says first, by the tag of the language.
+    answer: BTreeMap<&'static str, Vec<String>>,
     /// Why it cannot be read.
     problem: Option<String>,
 }
@@ -106,7 +108,13 @@ impl Runs {
             Ok(state) => (Some(state), None),
             Err(error) => (None, Some(error.to_string())),
         };
-        Shown { id: self.id(folder), state, problem }
+        let is_finished =
+            |state: &RunState| state.stage == Stage::Finished && state.shards.is_empty();
+        let answer = match state.as_ref().is_some_and(is_finished) {
+            true => answers(folder),
+            false => BTreeMap::new(),
+        };
+        Shown { id: self.id(folder), state, answer, problem }
     }
 
     /// Its path from the folder of runs on; `.` for that itself.
@@ -136,6 +144,14 @@ impl Runs {
         let analysis = lab::alone::with_starts(&folder, &run, results::analyse(&run));
         Ok(report::in_language(language, || report::html(&run, &analysis)))
     }
+}
+
+/// What the report of a run says first, in every language; nothing of what cannot be read.
+fn answers(folder: &Path) -> BTreeMap<&'static str, Vec<String>> {
+    let Ok(run) = lab::read(folder) else { return BTreeMap::new() };
+    let analysis = results::analyse(&run);
+    let said = |language| report::in_language(language, || report::answer(&analysis));
+    Language::ALL.into_iter().map(|language| (language.tag(), said(language))).collect()
 }
 
 /// What a plan's text comes to: as `plan show --json` says it. Nothing is opened for writing.

@@ -287,7 +287,8 @@ function runCard(run) {
     run.stage === "finished" ? null : h("progress", { max: 1, value: share.toFixed(4), "aria-label": t("Trials of {name}", run) }),
     h("p", {}, list([blocks, t("{done} of {all}", { done: run.trials_finished, all: trialsOf(run.trials) }), run.stage === "finished" ? "" : percent(share), run.trials_flagged ? t("{count} flagged", { count: run.trials_flagged }) : "", run.now ? leftOf(run.now) : ""])),
     run.now ? h("p", { class: "soft" }, t("Now: {configuration}: {workload}", run.now)) : null,
-    run.best.map((best) => h("p", { class: best.is_sure ? "" : "soft" }, bestOf(run, best))),
+    // Of a finished run what its report says, and nothing else.
+    run.answer[root.lang]?.map((sentence) => h("p", {}, sentence)) ?? run.best.map((best) => h("p", { class: best.is_sure ? "" : "soft" }, bestOf(run, best))),
     run.trials_finished ? configurationsOf(run) : null,
     run.stage === "interrupted" ? h("p", { class: "soft row" }, about.allow_changes ? button(t("Go on"), { resume: run.id }) : null, h("span", {}, t(about.allow_changes ? "or in a terminal: " : "To go on: "), h("code", {}, `raidloom run --resume ${run.folder}`))) : null);
 }

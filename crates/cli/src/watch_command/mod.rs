@@ -11,6 +11,7 @@ use results::analysis::Verdict;
 
 use self::screen::Screen;
 use crate::failure::Failure;
+use crate::language::language;
 use crate::output::Output;
 use crate::progress::duration;
 use crate::signals;
@@ -57,7 +58,20 @@ pub(crate) fn watch(output: &Output, arguments: &WatchArguments) -> Result<(), F
         state = watch::look(&arguments.run)?;
     }
     drop(screen);
-    output.result(&ending(&state))
+    output.result(&ending(&state))?;
+    for sentence in answer(&state)? {
+        output.result(&sentence)?;
+    }
+    Ok(())
+}
+
+/// What the report of a finished run says first.
+fn answer(state: &RunState) -> Result<Vec<String>, Failure> {
+    if state.stage != Stage::Finished || !state.shards.is_empty() {
+        return Ok(Vec::new());
+    }
+    let analysis = results::analyse(&lab::read(&state.folder)?);
+    Ok(report::in_language(language(None), || report::answer(&analysis)))
 }
 
 /// How it stands in a line, for a log.

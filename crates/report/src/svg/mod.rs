@@ -7,22 +7,18 @@
 //! a title of its own, or with `data-c`, which names a cell, says its figures when it is pointed at
 //! or reached with the arrow keys.
 
-mod effects;
+mod curves;
 mod forest;
 mod frame;
-mod front;
 mod grades;
 mod lines;
 mod strip;
 mod tails;
-mod traffic;
 
-pub(crate) use effects::effects;
+pub(crate) use curves::curves;
 pub(crate) use forest::forest;
 pub(crate) use frame::{Chart, Decades, LogScale, px};
-pub(crate) use front::front;
 pub(crate) use grades::grades;
 pub(crate) use lines::{CLASSES, class, lines};
 pub(crate) use strip::strip;
 pub(crate) use tails::tails;
-pub(crate) use traffic::traffic;

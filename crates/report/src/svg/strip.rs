@@ -1,51 +1,68 @@
 //! Trials in the order in which they were run.
 
+use std::collections::BTreeMap;
+
 use maud::{Markup, html};
-use results::analysis::Comparison;
-use results::types::Run;
+use results::analysis::{Analysis, Metric};
+use results::types::{Run, Trial};
 
 use super::frame::{LogScale, Steps, px};
 use crate::measure::{self, Face};
-use crate::table;
 use crate::words::{self, say};
 
-/// Every trial of a comparison in the order it was run, as distance from the median of its cell.
-#[expect(clippy::too_many_lines, reason = "not yet split")]
-pub(crate) fn strip(run: &Run, comparison: &Comparison) -> Markup {
+/// Most dots of trials: more cannot be told apart.
+const DOTS_MAX: usize = 1_000;
+
+/// Trials in their order, and what each block is off by.
+pub(crate) struct Strip {
+    pub(crate) svg: Markup,
+    /// Number of a block and the median distance of its trials, as a fraction.
+    pub(crate) blocks: Vec<(u32, f64)>,
+}
+
+/// A trial: place in the run, block, ratio to the median of its cell, doubtful.
+type Dot = (usize, u32, f64, bool);
+
+/// The measured trials of a run in its order, of a long one every second or third: a model's have no
+/// machine to tell of.
+fn dots(run: &Run, analysis: &Analysis) -> Vec<Dot> {
+    let mut medians = BTreeMap::new();
+    for comparison in analysis.comparisons.iter().filter(|one| !one.modelled) {
+        for cell in &comparison.cells {
+            let mut members = comparison.configurations.iter();
+            let member = members.find(|member| member.id == cell.configuration);
+            if let (Some(member), Some(metric)) = (member, cell.metrics.first()) {
+                medians.insert((&member.settings, cell.workload.as_str()), metric);
+            }
+        }
+    }
+    let known = run.trials.iter().filter_map(|trial| {
+        Some((trial, *medians.get(&(&trial.settings, trial.workload.as_str()))?))
+    });
+    let dot = |(place, (trial, metric)): (usize, (&Trial, &Metric))| {
+        let ratio = trial.metrics.get(&metric.name)? / metric.median;
+        let is_doubtful = !trial.flags.is_empty();
+        (ratio.is_finite() && ratio > 0.0).then_some((place, trial.block, ratio, is_doubtful))
+    };
+    let all: Vec<Dot> = known.enumerate().filter_map(dot).collect();
+    let every = all.len().div_ceil(DOTS_MAX).max(1);
+    let last = all.len().saturating_sub(1);
+    let kept = |(place, (.., is_doubtful)): &(usize, Dot)| {
+        place.is_multiple_of(every) || *place == last || *is_doubtful
+    };
+    all.into_iter().enumerate().filter(kept).map(|(_, dot)| dot).collect()
+}
+
+/// Measured trials in the order in which they were run, as distance from the median of each one's
+/// cell; none where there are none.
+pub(crate) fn strip(run: &Run, analysis: &Analysis) -> Option<Strip> {
     const WIDTH: f64 = 760.0;
     const TOP: f64 = 8.0;
     const BOTTOM: f64 = 128.0;
-    let medians: std::collections::BTreeMap<_, _> = comparison
-        .cells
-        .iter()
-        .filter_map(|cell| {
-            let settings = &comparison
-                .configurations
-                .iter()
-                .find(|member| member.id == cell.configuration)?
-                .settings;
-            let metric = cell.metrics.first()?;
-            Some(((settings, cell.workload.as_str()), metric))
-        })
-        .collect();
-    // Place in the run, block, ratio to the cell's median, doubtful.
-    let points: Vec<(usize, u32, f64, bool)> = run
-        .trials
-        .iter()
-        .filter_map(|trial| {
-            Some((trial, *medians.get(&(&trial.settings, trial.workload.as_str()))?))
-        })
-        .enumerate()
-        .filter_map(|(place, (trial, metric))| {
-            let ratio = trial.metrics.get(&metric.name)? / metric.median;
-            (ratio.is_finite() && ratio > 0.0).then_some((
-                place,
-                trial.block,
-                ratio,
-                !trial.flags.is_empty(),
-            ))
-        })
-        .collect();
+    let points = dots(run, analysis);
+    if points.len() < 2 {
+        return None;
+    }
     let scale = LogScale::new(points.iter().map(|(_, _, ratio, _)| *ratio), BOTTOM, TOP);
     let percent = |tick: f64| {
         if tick == 1.0 { say!(MEDIAN) } else { format!("{:+.0} %", (tick - 1.0) * 100.0) }
@@ -72,14 +89,19 @@ pub(crate) fn strip(run: &Run, comparison: &Comparison) -> Markup {
         }
     }
     // The machine's own course: the median distance of each block.
+    let middle = |block: u32| {
+        let own = points.iter().filter(|(_, of, ..)| *of == block);
+        let mut ratios: Vec<f64> = own.map(|(_, _, ratio, _)| *ratio).collect();
+        ratios.sort_unstable_by(f64::total_cmp);
+        ratios.get(ratios.len() / 2).copied().unwrap_or(1.0)
+    };
     let ends = starts.iter().skip(1).map(|(place, _)| x(*place)).chain([x(last as usize)]);
     let course: String = starts
         .iter()
         .zip(ends)
-        .filter_map(|((place, block), end)| {
-            let effect = comparison.block_effects.iter().find(|effect| effect.block == *block)?;
-            let y = px(scale.place(1.0 + effect.change));
-            Some(format!("M{} {y}H{}", px(x(*place) - 3.0), px(end - 3.0)))
+        .map(|((place, block), end)| {
+            let y = px(scale.place(middle(*block)));
+            format!("M{} {y}H{}", px(x(*place) - 3.0), px(end - 3.0))
         })
         .collect();
     // Numbers of blocks stand where they do not touch; the first says what they are.
@@ -88,9 +110,9 @@ pub(crate) fn strip(run: &Run, comparison: &Comparison) -> Markup {
     let first = words::widest(|| measure::width(&format!("{}1", say!(BLOCK_NUMBER)), Face::Small));
     let first = if apart >= first + 6.0 { say!(BLOCK_NUMBER) } else { String::new() };
     let numbered = apart >= measure::width(&starts.len().to_string(), Face::Small) + 4.0;
-    html! {
+    let svg = html! {
         svg.strip role="img" viewBox=(format!("0 0 {WIDTH} 154")) width=(WIDTH) height="154" {
-            title { (say!(ORDER_TITLE, place = table::comparison_title(comparison))) }
+            title { (say!(ORDER_TITLE)) }
             @for tick in ticks {
                 line.one[tick == 1.0].grid[tick != 1.0] x1=(px(left)) x2=(px(WIDTH))
                     y1=(px(scale.place(tick))) y2=(px(scale.place(tick))) {}
@@ -107,5 +129,7 @@ pub(crate) fn strip(run: &Run, comparison: &Comparison) -> Markup {
             path.doubtful d=(path(true)) {}
             path.course d=(course) {}
         }
-    }
+    };
+    let changes = starts.iter().map(|(_, block)| (*block, middle(*block) - 1.0));
+    Some(Strip { svg, blocks: changes.collect() })
 }

@@ -20,10 +20,10 @@ catalogue! {
     FILES: "files", "ファイル";
     SAFETY_WORK: "safety", "安全性";
     ALL_WORK: "all", "全体";
-    AHEAD: "ahead", "優位";
-    BEHIND: "behind", "劣位";
+    AHEAD: "ahead", "速い";
+    BEHIND: "behind", "遅い";
     SAME: "same", "同等";
-    NO_ANSWER: "no answer", "未判定";
+    NO_ANSWER: "no answer", "判定なし";
     BASELINE: "baseline", "基準";
     SURE: "sure", "確実";
     NOT_SURE: "not sure", "不確実";
@@ -83,7 +83,7 @@ catalogue! {
     TIE_ALONE: "{tie}. Take {configuration}", "{tie}よく、差を確認できません。推奨: {configuration}";
     TAKE_IN_TIMES: "Take {configuration}: {low} to {high} times {baseline}", "推奨: {configuration}({baseline} の {low}〜{high} 倍)";
     JOINT_PART: "{place}: {said}.", "{place}: {said}。";
-    BETWEEN_PLACES: "; ", "、";
+    BETWEEN_PLACES: ", ", "、";
     SENTENCE_END: ".", "。";
     WARNINGS_COUNT: "warnings: {count}", "警告 {count} 件";
     FULL_REPORT: "more: raidloom report RUN --full", "詳細: raidloom report RUN --full";
@@ -108,6 +108,19 @@ catalogue! {
     FIGURES_OF: "{configuration}: {figures}", "{configuration}: {figures}";
     FIGURES_LEAD: "Figures of {names}", "{names} の測定値";
     COUNT_FOR_NOTHING: "Not what was to be measured: {workloads}; the warnings say why.", "測定対象の値ではないもの: {workloads}。理由は警告にあります。";
+    MORE_BELOW: "{count} more comparisons stand below.", "ほかの {count} 件の比較は下にあります。";
+    NOT_KNOWN_ROW: "What is not known", "不明な点";
+    FACTS: "The machine, and the plan's settings", "マシンと計画の設定";
+    HOW_SURE: "How sure", "確からしさ";
+    ITS_COSTS: "What it costs", "代償";
+    RESTS_ON: "What it rests on", "根拠";
+    OFF_BY_UP_TO: "{figures}, off by up to {error} where that was checked", "{figures}(確かめた範囲での誤差は最大 {error})";
+    ERROR_NOT_KNOWN: "{figures}, off by an unknown amount", "{figures}(誤差は不明)";
+    NO_CACHE_ANSWERED: "no cache answered", "キャッシュの応答なし";
+    CACHE_ANSWERED_SOME: "a cache answered: {workloads}", "キャッシュが応答: {workloads}";
+    SCORE_BY_AXIS: "How many times as fast as {baseline}, by {axis}. Band: where it may lie. Ring: what is taken.", "{axis} 別の、{baseline} に対する倍率。帯は信頼区間、輪は推奨構成です。";
+    REASONS: "Why, and what is not known", "理由と不明な点";
+    TIMES: "Times", "所要時間";
     CACHE_ANSWERED: "A cache answered, not the drives: {workloads}.", "ドライブではなくキャッシュが応答: {workloads}。";
     MEASURED_FIGURES: "Figures", "測定値";
     TAKE: "Take {configuration}", "推奨: {configuration}";
@@ -120,18 +133,18 @@ catalogue! {
     SAME_AS: "same as {names}", "{names} と同等";
     SAME_AS_SEVERAL: "same as {count} others", "他の {count} 件と同等";
     BETWEEN_TIES: "; ", "、";
-    TIED_WITH: "not told apart from {names}", "{names} とは未判定";
-    TIED_WITH_SEVERAL: "not told apart from {count} others", "他の {count} 件とは未判定";
-    NOT_DECIDED: "Could not be told apart from {list}{settling}.", "{list} とは未判定{settling}。";
-    AHEAD_OF: "Ahead of {baseline}: {list}.", "{baseline} より優位: {list}。";
-    AHEAD_OF_TOO: "Also ahead of {baseline}: {list}.", "同じく {baseline} より優位: {list}。";
-    BEHIND_LIST: "Behind {baseline}: {list}.", "{baseline} より劣位: {list}。";
+    TIED_WITH: "not told apart from {names}", "{names} との差は確認できません";
+    TIED_WITH_SEVERAL: "not told apart from {count} others", "他の {count} 件との差は確認できません";
+    NOT_DECIDED: "{configuration} could not be told apart from {list}{settling}.", "{configuration} と {list} の差を確認できません{settling}。";
+    AHEAD_OF: "Ahead of {baseline}: {list}.", "{baseline} より速い構成: {list}。";
+    AHEAD_OF_TOO: "Also ahead of {baseline}: {list}.", "同じく {baseline} より速い構成: {list}。";
+    BEHIND_LIST: "Behind {baseline}: {list}.", "{baseline} より遅い構成: {list}。";
     NAMED_AFTER: "{named} was named after a race of {raced} blocks, and {fresh} fresh blocks say this.",
         "{named} は {raced} ブロックの予選で選ばれ、新たな {fresh} ブロックの結果がこの判定です。";
     ONLY_CONFIGURATION: "The only configuration: there is nothing to compare it with.", "比較対象のない唯一の構成です。";
     BASELINE_SURELY_BEST: "The baseline, surely ahead of all others.",
-        "基準そのものが、他のすべてより確実に優位です。";
-    BASELINE_BEST: "The baseline, ahead of all others.", "基準そのものが、他のすべてより優位です。";
+        "基準そのものが、他のすべてより確実に速い構成です。";
+    BASELINE_BEST: "The baseline, ahead of all others.", "基準そのものが、他のすべてより速い構成です。";
     BASELINE_STAYS: "A gain of {matters} or more is ruled out in all that was compared.",
         "比較したすべての構成で、{matters} 以上の向上はないと判定されました。";
     UNDEFEATED_NOISY: "Neither a gain over {baseline} nor its absence was shown, of {matters} or more: too noisy to decide here, by a factor of {factor}.",
@@ -142,10 +155,10 @@ catalogue! {
     WOULD_TELL_QUIETER: "Longer tests or a quieter machine may tell.", "試験時間を延ばすか、他の負荷を減らせば、判定できる可能性があります。";
     WOULD_TELL_TERMS: "Ask for less, or add a configuration that meets it.", "条件を緩めるか、条件を満たす構成を追加してください。";
     SURELY_AHEAD_OF_ALL: "Surely ahead of {baseline} and of all others.",
-        "{baseline} と他のすべてより確実に優位です。";
-    AHEAD_OF_ALL: "Ahead of {baseline} and of all others.", "{baseline} と他のすべてより優位です。";
-    SURELY_AHEAD: "Surely ahead of {baseline}.", "{baseline} より確実に優位です。";
-    AHEAD_OF_BASELINE: "Ahead of {baseline}.", "{baseline} より優位です。";
+        "{baseline} と他のすべてより確実に速い構成です。";
+    AHEAD_OF_ALL: "Ahead of {baseline} and of all others.", "{baseline} と他のすべてより速い構成です。";
+    SURELY_AHEAD: "Surely ahead of {baseline}.", "{baseline} より確実に速い構成です。";
+    AHEAD_OF_BASELINE: "Ahead of {baseline}.", "{baseline} より速い構成です。";
     NOT_TOLD_APART: "Highest score, but not yet told apart from {baseline}.",
         "スコアは最高ですが、{baseline} との差はまだ確認できません。";
     MEASURE_THEM: ": they differ by less than the model's error, so only measuring them would tell",
@@ -176,11 +189,11 @@ catalogue! {
     TOO_FEW_TO_TELL: "too few trials vote to tell", "有効な試行が不足";
     BUSY_PAIRS: "Not called sure: {busy} of {pairs} pairs of trials were measured on a busy machine.",
         "確実とは言えません: {pairs} 組の試行のうち {busy} 組は、他の負荷がある状態で測定されました。";
-    MODEL_OFF_BY: "Modelled: where the model was checked, it was off by up to {error}.",
+    MODEL_OFF_BY: "The figures are a model's, which was off by up to {error} where it was checked.",
         "モデルによる値です。検証した範囲でのモデル誤差は最大 {error} です。";
-    MODEL_WITHOUT_CLASS: "Not called sure: the model's error is known from {cases} published cases of such a stack that it was not fitted on, and {fewest} are needed.",
+    MODEL_WITHOUT_CLASS: "Not called sure: of such a stack the model was checked against {cases} published results, and {fewest} are needed.",
         "確実とは言えません: この種のスタックで、モデルの当てはめに使っていない公表値は {cases} 件で、{fewest} 件が必要です。";
-    MODEL_WITHOUT_ERROR: "Modelled: the model does not state its error.",
+    MODEL_WITHOUT_ERROR: "The figures are a model's, which does not state how far it is off.",
         "モデルによる値です。このモデルは誤差を示していません。";
     SAYS_NOTHING_OF: "Says nothing about {names} ({reason}).", "{names} については判定しません({reason})。";
     NOT_COMPARED: "Not compared: {names} ({reason}).", "比較対象外: {names}({reason})。";
@@ -194,9 +207,9 @@ catalogue! {
         "全メンバーが同一の {disk} 上にあります。示されるのはそこでのレイアウトのコストであり、ディスクを増やした効果ではありません。";
     SHARED_DISK: "The sets of members {sets} lie on the same disk, {disk}: what tells them apart is not their disks.",
         "メンバーの組 {sets} は同一のディスク {disk} 上にあります。両者の違いはディスクの違いではありません。";
-    PAIRING_GAIN: "Comparing within blocks made variances {gain} times smaller.",
+    PAIRING_GAIN: "Comparing trials of the same block, close in time, made the noise of the differences smaller: variances by a factor of {gain}.",
         "ブロック内で比較することで、分散は {gain} 分の 1 になります。";
-    PAIRING_NO_GAIN: "Comparing within blocks made variances no smaller here.",
+    PAIRING_NO_GAIN: "Comparing trials of the same block, close in time, made the noise of the differences no smaller here.",
         "ここでは、ブロック内で比較しても分散は小さくなりません。";
     AUTOCORRELATION: " Autocorrelation between one trial and the next: {lag}.", " 隣り合う試行の自己相関: {lag}。";
     SENTENCE_OF_KIND: "{kind} work: {pick}{score}{sure}. {details}", "{kind}: {pick}{score}{sure}。{details}";
@@ -224,8 +237,8 @@ catalogue! {
     WIDE_INTERVALS: "intervals are wide", "信頼区間は広くなります";
     FEW_BLOCKS: "Few trials ({place}): no cell has more than {blocks} that vote, so {advice}; with 8, most differences of 3 % are found.",
         "試行不足({place}): 有効なのは 1 セルあたり最大 {blocks} ブロックで、{advice}。8 ブロックあれば 3 % の差はほぼ検出できます。";
-    FASTER: "faster", "高速";
-    SLOWER: "slower", "低速";
+    FASTER: "faster", "速い";
+    SLOWER: "slower", "遅い";
     DRIFTED: "Figures drifted to {change} {direction} over the run ({place}); comparing within blocks removes it from the ratios.",
         "実行中に値が {change} {direction}側へずれました({place})。ブロック内の比較により、比からは除かれます。";
     STEPPED: "From block {block} on, all figures were {change} {direction} ({place}): the machine changed. Comparing within blocks keeps that out of the ratios, but medians contain both.",
@@ -245,7 +258,7 @@ catalogue! {
     SHOWN_WITHOUT_VOTE: "shown and marked, without a vote", "表示のみ、判定には不使用";
     MOST_WITHOUT_VOTE: "shown and marked, most without a vote", "表示し印を付け、大半は判定に不使用";
     NOTHING_MOVED: "{trials} moved nothing: a rate of zero is a loss, and votes.",
-        "{trials}は何も転送しませんでした。速度 0 は劣位として判定に使います。";
+        "{trials}は何も転送しませんでした。速度 0 は遅いものとして判定に使います。";
     NO_RATIO: "{trials} without a figure above zero were left out of the comparisons.",
         "0 を超える値のない {trials}は、比較から除きました。";
     OUTLIERS: "{trials} far from the rest of the same cell (10 median deviations or more) were kept.",
@@ -259,7 +272,7 @@ catalogue! {
     METHOD_RATIOS: "The ratio is the geometric mean of the ratios within blocks. Its interval is Student's t, with a variance drawn towards those of the row (4 degrees of freedom of their median in rows of 8 and more, fewer in shorter ones). Medians carry order-statistic intervals.",
         "比は、対ごとの対数比の平均を元に戻したものです。信頼区間は、行内の分散に寄せた分散(8 構成以上の行では中央値に自由度 4、少ない行ではそれ未満)による Student の t 区間です。中央値の区間は順序統計量によります。";
     METHOD_WORDS: "Ahead and behind: the interval excludes 1. All such words in one row of a table hold together at 95 %, and so do all that the headlines and scores of one report say (Bonferroni). Same: two one-sided tests at 5 % put the ratio within {margin}; in tables each such word stands for itself, and its interval is the 90 % one that it rests on. What is both is called the same. Otherwise there is no answer, and beside it stands how many more blocks would settle most such questions, or by what factor it is too noisy for that.",
-        "優位・劣位: 信頼区間が 1 を含みません。表の 1 行にあるこれらの判定は全体で 95 % の信頼度を持ち、1 つのレポートの見出しとスコアの判定もすべて合わせて同様です(Bonferroni)。同等: 5 % の片側検定 2 つにより、比が {margin} 以内にあります。表では個々の判定ごとで、示される区間は根拠となる 90 % 区間です。両方に当たるものは同等とします。それ以外は未判定とし、同様の問いの大半に答えが出るまでのブロック数、またはノイズの過大さの倍率を示します。";
+        "速い・遅い: 信頼区間が 1 を含みません。表の 1 行にあるこれらの判定は全体で 95 % の信頼度を持ち、1 つのレポートの見出しとスコアの判定もすべて合わせて同様です(Bonferroni)。同等: 5 % の片側検定 2 つにより、比が {margin} 以内にあります。表では個々の判定ごとで、示される区間は根拠となる 90 % 区間です。両方に当たるものは同等とします。それ以外は判定なしとし、同様の問いの大半に答えが出るまでのブロック数、またはノイズの過大さの倍率を示します。";
     METHOD_VOTES: "A trial that was answered by a cache when the question was about the medium, whose byte counts do not match, or that was faster than the medium can be, is shown but does not vote. A busy machine is noise: its trials vote, intervals widen by themselves, and a headline most of whose trials were busy is not called sure. Writes are judged by their durable rate unless the plan says otherwise. A model's stated error is part of the intervals of its figures.",
         "媒体を問う試行にキャッシュが応えたもの、バイト数が合わないもの、媒体の限界より速いものは、表示しますが判定には使いません。他の負荷は雑音として扱います。試行は有効で区間が自然に広がり、大半がその状態で測られた見出しは確実とは呼びません。書き込みは、計画に別の指定がなければ永続化までの速度で判定します。モデルが示す誤差は、その値の区間に含まれます。";
     METHOD_SCORES: "The score of a kind of work is the weighted geometric mean of its workloads' ratios, taken block by block. The best set holds everything that nothing else is surely ahead of; while the baseline is in it, the answer is that nothing is faster, where all intervals exclude a gain of {matters}, and else that there is none. Of several that were not told apart one is taken by a rule, not by its figures: what loses least in any kind of work, then md's default, then the middle one.",
@@ -275,45 +288,35 @@ catalogue! {
     ALL_CONFIGURATIONS: "All configurations", "全構成";
     ALL_CONFIGURATIONS_SMALL: "all configurations", "全構成";
     READ_THIS_FIRST: "Read this first", "最初にお読みください";
-    SCORES: "Scores against the baseline", "基準に対するスコア";
-    SCORES_NOTE_BEFORE: "Geometric mean of the ratios of all workloads of a kind, and of all of them, with its interval, each on its own log axis. Right of 1 is faster. The answers hold together over the whole report. ",
-        "種類ごと、および全ワークロードの比の幾何平均と信頼区間。軸はそれぞれ対数で、1 より右が高速です。スコアの判定はレポート全体で同時に成り立ちます。";
+    SCORES: "Every configuration", "全構成のスコア";
+    SCORES_NOTE_BEFORE: "Each dot is how many times the baseline's speed, over all of its workloads (geometric mean), with the interval that it may lie in. Right of 1 is faster. All that is said here holds together at 95 %. ",
+        "点は、全ワークロードの比の幾何平均(基準に対する倍率)と、その信頼区間です。1 より右が速いことを示します。ここでの判定はすべて合わせて 95 % の信頼度を持ちます。";
+    SCORES_NOTE_SHORT: "How many times as fast as the baseline, with where each may lie. Right of 1 is faster.", "基準に対する倍率と信頼区間。1 より右が速いことを示します。";
     SCORES_NOTE_MARKED: "Marked rows", "印の付いた行";
-    SCORES_NOTE_AFTER: " are the best set; the recommended one is bold. ● ahead or behind, ○ neither, ◆ the baseline; the band is “same”, ±{margin}.",
-        "は最良集合、太字が推奨構成です。● は優位または劣位、○ はどちらでもない、◆ は基準。帯は「同等」の範囲(±{margin})です。";
+    SCORES_NOTE_AFTER: " may be the best; what is taken is bold. ● faster or slower, ○ not told apart, ◆ the baseline; the grey band counts as the same, ±{margin}.",
+        "は最良の可能性がある構成、太字が推奨構成です。● は速いか遅いと判定、○ は判定なし、◆ は基準。灰色の帯は「同等」の範囲(±{margin})です。";
     EVERY_WORKLOAD: "Every workload", "ワークロード別";
-    RATIOS_NOTE: "The baseline's figure, and each configuration's ratio to it; above 1 is faster. All maps share their tints. After the number: = the same within {margin}, ? no answer, ! doubtful trials. Only what is ahead or behind is tinted. Point at a cell to see its figures.",
-        "基準の値と、各構成の基準に対する比。1 を超えると高速です。色の濃さはどの図でも共通です。数字の後の印: = は {margin} 以内で同等、? は未判定、! は疑わしい試行を含む。色が付くのは優位か劣位のセルだけです。セルを指すと値を表示します。";
-    EVERY_CELL: "Every cell: medians, ratios, answers, flags", "全セル: 中央値・比・判定・注記";
+    RATIOS_NOTE: "The baseline's figure, then how many times that each configuration does; above 1 is faster. Only what is told apart has a colour. Behind a number: = the same within {margin}, ~ within the model's error, ? noise, ! doubtful trials. Point at a cell for its figures.",
+        "基準の値と、各構成の基準に対する倍率。1 を超えると速いことを示します。色が付くのは差を確認できたセルだけです。数字の後の印: = は {margin} 以内で同等、~ はモデル誤差の範囲内、? はノイズ、! は疑わしい試行を含む。セルを指すと値を表示します。";
     IN_UNITS: "In units", "実際の値";
     IN_UNITS_NOTE: "Medians with their intervals, from zero. Filled: ahead of the baseline or behind it; hollow: neither.",
-        "中央値と信頼区間。軸は 0 から始まります。塗りつぶしは基準より優位または劣位、中抜きはどちらでもない。";
-    BY: "by {axis}", "{axis} 別";
+        "中央値と信頼区間。軸は 0 から始まります。塗りつぶしは基準より速いか遅い、中抜きはどちらでもない。";
     THE_OTHERS: "the others", "その他";
-    LATENCY: "Throughput, latency and processor time", "スループット・レイテンシ・CPU 使用率";
-    LATENCY_NOTE: "Higher is more throughput, further left is less waiting (99th percentile of the latency). The line joins those that nothing beats in both, by medians; that is no claim. □ the baseline.",
-        "上ほど高スループット、左ほど低レイテンシ(99 パーセンタイル)。線は、中央値で見て両方とも上回る構成がないもの(パレートフロント)を結びます。判定ではありません。□ は基準。";
-    ALL_RATES: "All rates, latencies and processor time", "速度・レイテンシ・CPU 使用率の一覧";
-    TAILS: "Percentiles of the latency", "レイテンシのパーセンタイル";
-    TAILS_NOTE: "Half of the requests took no longer than p50, 99 of 100 no longer than p99; max is the slowest. Medians over the trials, lower is better; the axis is logarithmic. p99.9 is shown where at least 100 requests lie beyond it.",
-        "リクエストの半数は p50 以下、100 件中 99 件は p99 以下で完了しました。max は最も遅いものです。値は試行の中央値で、低いほど良好です。軸は対数です。p99.9 は、それを超えるリクエストが 100 件以上ある場合に示します。";
+    TAILS: "Latencies of what is taken", "推奨構成のレイテンシ";
+    TAILS_NOTE: "What is taken beside the baseline, where they differ: half of the requests took no longer than p50, 99 of 100 no longer than p99; max is the slowest. Medians over the trials on a log axis, lower is better.",
+        "推奨構成と基準に差がある箇所を並べます。リクエストの半数は p50 以下、100 件中 99 件は p99 以下で完了し、max は最も遅いものです。値は試行の中央値、軸は対数で、低いほど良好です。";
     LOAD: "Load", "負荷特性";
     LOAD_NOTE: "Throughput and mean latency by the number of outstanding requests. The ring is the knee: the most operations for their latency; beyond it, requests mostly wait.",
         "キュー深度ごとのスループットと平均レイテンシ。輪の付いた点がニー(レイテンシあたりの処理数が最大)で、それ以上の要求はほとんど待つだけです。";
     EFFECTS: "What each axis does", "各軸の主効果";
     EFFECTS_NOTE: "Geometric mean of all workloads' medians with a value, over that with any value of the axis; right of 1 is faster. This describes what was measured; the scores say which differences are sure.",
-        "その軸の値を持つ構成の中央値の幾何平均を、軸全体の幾何平均で割ったもの。1 より右が高速です。これは記述であり、確実な差はスコアが示します。";
+        "その軸の値を持つ構成の中央値の幾何平均を、軸全体の幾何平均で割ったもの。1 より右が速いことを示します。これは記述であり、確実な差はスコアが示します。";
     MEMBERS: "What the members moved", "メンバーの転送量";
-    MEMBERS_NOTE_BEFORE: "A bar for each member, over all trials: ", "メンバーごとの棒(全試行の合計): ";
-    MEMBERS_READ: "read", "読み出し";
-    MEMBERS_THEN: ", then ", "、続いて";
-    MEMBERS_WRITTEN: "written", "書き込み";
-    MEMBERS_NOTE_AFTER: ". A circle for each workload that wrote: how many bytes all members together wrote for each byte of the work.",
-        "。円は書き込みのあるワークロードごとの書き込み増幅率(処理 1 バイトに対し全メンバーが書いたバイト数)です。";
+    MEMBERS_NOTE: "Of each member over all trials; then the most that all members together read and wrote for a byte of any workload.",
+        "メンバーごとの全試行の合計と、処理 1 バイトに対し全メンバーが読み書きしたバイト数の最大値です。";
     RUN_ORDER: "Trials in run order", "実行順の試行";
     RUN_ORDER_NOTE: "Each dot is a trial, shown by its distance from the median of its cell; the line is the median of each block. A slope or a step here is the machine, not a configuration.",
         "点は各試行の、セルの中央値からの差。線は各ブロックの中央値です。ここに見える傾きや段差はマシンの変化であり、構成の差ではありません。";
-    EACH_BLOCK: "Each block as a table", "ブロックごとの表";
     MACHINE: "Machine and plan", "マシンと計画";
     STACKS: "The stack of every configuration", "各構成のスタック";
     EVERY_TRIAL: "Every trial", "全試行";
@@ -348,21 +351,16 @@ catalogue! {
     MEDIAN: "median", "中央値";
     BLOCK_NUMBER: "block ", "ブロック ";
     IN_BEST_SET: ", in the best set", "、最良集合";
-    FOREST_TITLE: "Forest plot: score of {kind} work against {baseline}, {place}", "フォレストプロット: {kind}のスコア({baseline} 比)、{place}";
-    SCORES_OF: "Scores of {kind} work", "{kind}のスコア";
     RATIO_OF_ALL: "Ratio of every workload", "ワークロード別の比";
     BY_AXIS_TITLE: "{name}, {metric}, by {axis}, {place}", "{name}、{metric}、{axis} 別、{place}";
     GRADES_TITLE: "Speed against grade, {place}", "速度とグレード、{place}";
     GRADES_NOTE: "Scores against the baseline, by grade from best to worst, and of each grade the fastest first. Right of 1 is faster.",
-        "基準に対するスコアを、グレードの良い順に、同じグレードでは速い順に示します。1 より右が高速です。";
-    FRONT_TITLE: "{name}, throughput against p99, {place}", "{name}、スループット対 p99、{place}";
+        "基準に対するスコアを、グレードの良い順に、同じグレードでは速い順に示します。1 より右が速いことを示します。";
     TAILS_TITLE: "{name}, percentiles of the latency, {place}", "{name}、レイテンシのパーセンタイル、{place}";
     LOAD_TITLE: "{name}, {metric} by depth", "{name}、キュー深度別の{metric}";
-    EFFECTS_TITLE: "Main effects of {axis}, {place}", "{axis} の主効果、{place}";
-    MEMBERS_TITLE: "What the members moved, {place}", "メンバーの転送量、{place}";
-    ORDER_TITLE: "Trials in run order: distance of each from the median of its cell, {place}", "実行順の試行: セルの中央値からの差、{place}";
-    HEAT_SLOWER: "slower ", "低速 ";
-    HEAT_FASTER: " faster", " 高速";
+    ORDER_TITLE: "Measured trials in run order: distance of each from the median of its cell", "実行順の実測試行: セルの中央値からの差";
+    HEAT_SLOWER: "slower ", "遅い ";
+    HEAT_FASTER: " faster", " 速い";
 
     // Tables.
     AGAINST: "against {baseline}", "対 {baseline}";
@@ -378,23 +376,16 @@ catalogue! {
     BEST_SET: "best set", "最良集合";
     AGAINST_RECOMMENDED: "against the recommended", "対 推奨構成";
     RECOMMENDED: "recommended", "推奨";
-    RATIO_TABLE: "Ratio to {baseline} by {axis}, {shared}{place} (= same, ? no answer{raced}, ! doubtful)",
-        "{baseline} に対する {axis} 別の比、{shared}{place}(= 同等、? 未判定{raced}、! 疑わしい)";
+    MAP_TABLE: "Ratio to {baseline} by {axis} (= same, ~ within the model's error, ? noise{raced}, ! doubtful)",
+        "{baseline} に対する {axis} 別の比(= 同等、~ モデル誤差の範囲内、? ノイズ{raced}、! 疑わしい)";
+    RATIO_TABLE: "Ratio to {baseline} by {axis}, {shared}{place} (= same, ~ within the model's error, ? noise{raced}, ! doubtful)",
+        "{baseline} に対する {axis} 別の比、{shared}{place}(= 同等、~ モデル誤差の範囲内、? ノイズ{raced}、! 疑わしい)";
     RACED_ONLY: ", · raced only", "、· 予選のみ";
     WORKLOAD: "workload", "ワークロード";
-    TRIALS_HEAD: "trials", "試行数";
-    TRIALS_VOTING: "{trials}, {voting} voting", "{trials}(有効 {voting})";
-    JUDGED: "judged by", "判定の指標";
-    INTERVAL_95: "95 % interval", "95 % 信頼区間";
-    RATIO: "ratio, ×", "比、×";
-    ITS_INTERVAL: "its interval", "比の信頼区間";
-    ANSWER: "answer", "判定";
     FLAGS: "flags", "注記";
-    FLAG_OF: "{flag} ({count} of {trials})", "{flag}({trials} 試行中 {count})";
-    EVERY_CELL_OF: "Every cell, {place}", "全セル、{place}";
-    BLOCK_TABLE: "Median distance of each block from the run, {place}", "各ブロックの実行全体からの差(中央値)、{place}";
-    BLOCK: "block", "ブロック";
+    BLOCK_TABLE: "Median distance of each block's trials from the medians of their cells", "各ブロックの試行の、セルの中央値からの差(中央値)";
     CHANGE: "change, %", "変化、%";
+    BLOCK: "block", "ブロック";
     CONFIGURATIONS_HEAD: "Configurations", "構成一覧";
     COMPARISON: "comparison", "比較";
     FIGURES: "figures", "値の出所";
@@ -443,24 +434,20 @@ catalogue! {
     THROUGHPUT: "throughput", "スループット";
     DURABLE_THROUGHPUT: "durable throughput", "永続化までのスループット";
     LATENCY_MEAN: "latency mean", "平均レイテンシ";
-    IO_PER_SECOND: "io per second", "IOPS";
+    IO_PER_SECOND: "operations", "IOPS";
     OPERATIONS: "operations", "IOPS";
-    MEAN_LATENCY: "mean latency", "平均レイテンシ";
-    LONGEST: "longest", "最大";
-    CPU_KERNEL: "CPU of the kernel's threads", "カーネルスレッドの CPU";
-    ON_FRONT: "on the front", "パレートフロント";
-    RATES_TABLE: "Rates, latencies and processor time, {place}", "速度・レイテンシ・CPU 使用率、{place}";
+    DURABLE_OPERATIONS: "durable operations", "永続化までの IOPS";
     TAILS_TABLE: "Percentiles of the latency, {place}", "レイテンシのパーセンタイル、{place}";
-    DEPTH: "depth {depth}", "深度 {depth}";
-    KNEE_AT: "knee at depth", "ニーの深度";
+    DEPTH: "depth {depth}", "キュー深度 {depth}";
+    KNEE_AT: "knee at depth", "ニーのキュー深度";
     LOAD_TABLE: "Load, {access}", "負荷特性、{access}";
     AXIS: "axis", "軸";
     CONFIGURATIONS_COUNT: "configurations", "構成数";
     TO_MEAN: "to the mean of the axis, ×", "軸の平均に対する比、×";
     OTHERS_ALIKE: "other axes alike", "他の軸の条件が同一";
     EFFECTS_TABLE: "Main effects, {place}", "主効果、{place}";
-    READ_BY_EACH: "read by each member, {unit}", "各メンバーの読み出し、{unit}";
-    FOR_EACH_READ: "for each byte read, ×", "読み出し 1 バイトあたり、×";
+    READ_BY_EACH: "read by each member, {unit}", "各メンバーの読み込み、{unit}";
+    FOR_EACH_READ: "for each byte read, ×", "読み込み 1 バイトあたり、×";
     WRITTEN_BY_EACH: "written by each member, {unit}", "各メンバーの書き込み、{unit}";
     AMPLIFICATION: "write amplification, ×", "書き込み増幅率、×";
     MEMBERS_TABLE: "What members moved in all trials, {place}", "全試行でのメンバーの転送量、{place}";
@@ -473,8 +460,13 @@ catalogue! {
     CARD_FOOT: "{medians}.", "{medians}。";
     CARD_FOOT_MB: "{medians}, in MB/s of 1,000,000 bytes.", "{medians}。1 MB/s = 毎秒 1,000,000 バイト。";
     CARD_RETURNED: "Rates at the time the calls returned.", "呼び出しが戻った時点での速度です。";
-    CARD_DOUBTFUL: "! some of its trials are doubtful; the report says why.", "! 疑わしい試行を含みます(理由はレポートを参照)。";
-    CARD_READ: "Read", "読み出し";
+    CARD_DOUBTFUL: "! Doubtful: {doubts}.", "! 疑わしい点: {doubts}。";
+    CARD_ONE_DRIVE: "1 drive: {name}", "ドライブ 1 台: {name}";
+    CARD_DRIVES: "{count} drives: {name}", "ドライブ {count} 台: {name}";
+    CARD_ONE_DRIVE_ALONE: "1 drive", "ドライブ 1 台";
+    CARD_DRIVES_ALONE: "{count} drives", "ドライブ {count} 台";
+    CARD_USABLE: "{size} usable", "使用可能 {size}";
+    CARD_READ: "Read", "読み込み";
     CARD_WRITE: "Write", "書き込み";
     CARD_CACHED: "cached, MB/s", "キャッシュ、MB/s";
     CARD_DIRECT: "direct, MB/s", "直接、MB/s";
@@ -536,6 +528,6 @@ catalogue! {
     RATIOS_BY_WORKLOAD: "Ratios by workload", "ワークロード別の比";
     WITHOUT_SHORT: "Without raidloom", "raidloom を使わない場合";
     NOT_KNOWN_TEXT: "Not known: {open}", "不明な点: {open}";
-    TEXT_SCORES_NOTE: "Ratio to the baseline: geometric mean of all workloads of a kind, and of all of them; above 1 is faster. * best set, = same, ? no answer",
-        "基準に対する比: 種類ごとと全体の幾何平均で、1 を超えると高速です。* 最良集合、= 同等、? 未判定";
+    TEXT_SCORES_NOTE: "Ratio to the baseline: geometric mean of all workloads of a kind, and of all of them; above 1 is faster. * may be best, = same, ~ within the model's error, ? noise",
+        "基準に対する比: 種類ごとと全体の幾何平均で、1 を超えると速いことを示します。* 最良の可能性、= 同等、~ モデル誤差の範囲内、? ノイズ";
 }

@@ -19,7 +19,7 @@ fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
 }
 
 fn section<'a>(page: &'a str, name: &str) -> &'a str {
-    between(page, &format!("<section aria-labelledby=\"{name}\">"), "</section>")
+    between(page, &format!(" aria-labelledby=\"{name}\">"), "</section>")
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn marks_name_cells_and_the_page_says_their_figures_in_units() {
     .unwrap();
     let marks: Vec<&str> =
         page.split("data-c=\"").skip(1).map(|rest| rest.split_once('"').unwrap().0).collect();
-    assert!(marks.len() > 100, "{}", marks.len());
+    assert!(marks.len() > 50, "{}", marks.len());
     for mark in marks {
         let (row, column) = mark.split_once(' ').unwrap();
         let [row, column]: [usize; 2] = [row.parse().unwrap(), column.parse().unwrap()];
@@ -46,42 +46,68 @@ fn marks_name_cells_and_the_page_says_their_figures_in_units() {
     }
 }
 
-/// "Value by axis in units": one chart for each workload, and all of their figures in the table.
+/// "Value by axis in units": a chart for each workload in which something is surely ahead or behind,
+/// and all of its figures in the table.
 #[test]
 fn values_by_axis_are_in_chart_and_table() {
     let run = fixture::small();
     let analysis = analyse(&run);
     let page = report::html(&run, &analysis);
     let units = section(&page, "units");
-    assert_eq!(units.matches("<svg").count(), 2 * run.plan.workloads.len());
+    let charts = units.matches("<svg").count();
+    assert!((2..=8).contains(&charts), "{charts}");
     // Against zero: every axis begins there.
-    assert_eq!(units.matches(">0</text>").count(), 2 * run.plan.workloads.len());
+    assert_eq!(units.matches(">0</text>").count(), charts);
     let comparison = &analysis.comparisons[0];
-    for cell in &comparison.cells {
+    let shown = |workload: &str| units.contains(&format!("<th scope=\"row\">{workload}"));
+    let cells =
+        comparison.cells.iter().filter(|cell| shown(cell.workload.trim_end_matches(" 16384")));
+    let mut seen = 0;
+    for cell in cells.filter(|cell| cell.workload.starts_with("sequential")) {
         let figure = cell.metrics[0].median / 1e6;
         let shown = units.split('>').any(|text| {
             let Some((text, _)) = text.split_once(" MB/s<") else { return false };
             text.parse::<f64>().is_ok_and(|shown| (shown / figure - 1.0).abs() < 0.01)
         });
         assert!(shown, "{figure} MB/s of {} is not in the table", cell.workload);
+        seen += 1;
     }
+    assert!(seen > 0, "nothing was looked at");
 }
 
-/// A claim that is open leaves its mark open, and nothing is tinted by a figure alone.
+/// A claim that is open leaves its mark open, and where all are the charts are gone: they say
+/// nothing.
 #[test]
 fn only_claims_fill_marks() {
     let mut run = fixture::small();
-    let open = |run: &Run| {
-        let page = page(run);
-        let units = section(&page, "units").to_owned();
-        (units.matches("class=\"dot\"").count(), units.matches("class=\"dot open\"").count())
-    };
-    let (filled, _) = open(&run);
-    assert!(filled > 0, "differences were planted");
+    let before = page(&run);
+    let units = section(&before, "units");
+    assert!(units.contains("class=\"dot\""), "differences were planted");
     // Two blocks are too few for any claim, however far figures lie apart.
     run.trials.retain(|trial| trial.block < 2);
-    let (filled, open) = open(&run);
-    assert!(filled == 0 && open > 0, "{filled} filled, {open} open");
+    let page = page(&run);
+    assert!(!page.contains(" aria-labelledby=\"units\""), "{page}");
+    assert!(!page.contains("<circle class=\"dot\""), "a mark is full without a claim");
+    assert!(!page.contains("<td class=\"f ") && !page.contains("<td class=\"s "), "tinted");
+}
+
+/// Small random work is spoken of by its operations, wherever it is shown.
+#[test]
+fn one_thing_has_one_unit() {
+    let run = fixture::small();
+    let analysis = analyse(&run);
+    let page = page(&run);
+    let badge = report::badge_svg(&run, &analysis, "random read").unwrap();
+    assert!(badge.contains(" IO/s") && !badge.contains("MB/s"), "{badge}");
+    let map = section(&page, "ratios");
+    let row = between(map, "random read 16\u{202f}KiB</th><td class=\"n\">", "</td>");
+    assert!(row.ends_with(" IO/s"), "{row}");
+    let card = report::card_text(&run, &analysis).unwrap();
+    for line in card.lines().filter(|line| line.starts_with("random")) {
+        assert!(line.contains("IO/s"), "{line}");
+    }
+    let large = report::badge_svg(&run, &analysis, "sequential read").unwrap();
+    assert!(large.contains(" MB/s"), "{large}");
 }
 
 /// The knee is where it was planted, in chart and table.
@@ -124,36 +150,37 @@ fn load_curves_mark_their_knee() {
     assert!(!self::page(&fixture::small()).contains("id=\"load\""), "one depth is no curve");
 }
 
-/// Each percentile that was recorded is in chart and table; where requests were not timed, or a
-/// trial is one request, there is nothing to show.
+/// Percentiles of what is taken stand beside the baseline's where they differ; where they do not,
+/// requests were not timed, or a trial is one request, there is nothing to show.
 #[test]
 fn percentiles_are_those_that_were_recorded() {
     let mut run = fixture::small();
-    let slow = run.plan.configurations[1].settings.clone();
+    let analysis = analyse(&run);
+    let taken = analysis.comparisons[0].results().last().unwrap().headline.take.clone().unwrap();
+    let known = run.plan.configurations.iter().find(|known| known.id == taken).unwrap();
+    let slow = known.settings.clone();
     let workload = run.plan.workloads[0].name.clone();
     for trial in &mut run.trials {
         let is_slow = trial.settings == slow && trial.workload == workload;
+        for name in ["mean", "p50", "p90", "p99"] {
+            trial.metrics.insert(format!("latency_{name}_seconds"), 0.1);
+        }
         trial.metrics.insert("latency_max_seconds".into(), if is_slow { 0.25 } else { 0.125 });
     }
     let page = page(&run);
     let tails = section(&page, "tails");
-    assert_eq!(tails.matches("<svg").count(), 2 * run.plan.workloads.len());
+    assert_eq!(tails.matches("<svg").count(), 1, "one workload differs");
     assert_eq!(tails.matches(", max 250.0 ms</title>").count(), 1, "planted once");
     assert_eq!(tails.matches(">250.0</td>").count(), 1);
     for head in ["p50, ms", "p90, ms", "p99, ms", "max, ms"] {
-        assert_eq!(tails.matches(&format!(">{head}</th>")).count(), 2, "{head}");
+        assert_eq!(tails.matches(&format!(">{head}</th>")).count(), 1, "{head}");
     }
     assert!(!tails.contains(">p99.9<"), "too few requests for it");
-    assert!(!section(&page, "latency").contains("p90"), "said twice");
-
-    let mut one = run.clone();
-    for trial in &mut one.trials {
-        let time = trial.metrics["latency_mean_seconds"];
-        for name in ["p50", "p90", "p99", "max"] {
-            trial.metrics.insert(format!("latency_{name}_seconds"), time);
-        }
+    let mut same = run.clone();
+    for trial in &mut same.trials {
+        trial.metrics.insert("latency_max_seconds".into(), 0.1);
     }
-    assert!(!self::page(&one).contains("id=\"tails\""), "one request has no tail");
+    assert!(!self::page(&same).contains("id=\"tails\""), "nothing differs");
     for trial in &mut run.trials {
         trial.metrics.retain(|name, _| !name.starts_with("latency_p9"));
     }
@@ -190,8 +217,7 @@ fn main_effects_are_those_that_were_planted() {
     assert!(!layout.balanced);
     assert!(effects.iter().all(|effect| effect.axis != "upkeep"), "one value does nothing");
     let page = report::html(&run, &analysis);
-    let section = section(&page, "effects");
-    assert!(section.contains("1.41×") && section.contains("0.707×"), "{section}");
+    assert!(!page.contains("id=\"effects\""), "of one axis the scores say it");
 }
 
 /// Bytes of members are those of the trials, and write amplification is a ratio of medians.
@@ -208,15 +234,10 @@ fn traffic_adds_up() {
     }
     let page = page(&run);
     let members = section(&page, "members");
-    let trials = run.plan.blocks as usize;
-    let whole = trials * run.plan.workloads.len();
-    let title = format!("<title>64\u{202f}KiB, 1: {} + {}.0 MB</title>", 3 * whole, whole);
-    assert!(members.contains(&title), "{title}");
-    assert!(
-        members.contains(&format!(">{0}.0 · {0}.0</td>", 3 * trials)),
-        "each cell of two members"
-    );
-    assert!(members.contains(": 2.00×</title>"));
+    let whole = run.plan.blocks as usize * run.plan.workloads.len();
+    let read = format!(">{0} · {0}</td>", 3 * whole);
+    assert!(members.contains(&read), "{read} of each of two members: {members}");
+    assert!(members.contains(">2.00</td>"), "{members}");
     for trial in &mut run.trials {
         trial.members.clear();
     }
@@ -234,7 +255,7 @@ fn work_with_files_has_its_times() {
         trial.metrics.insert("flush_seconds".into(), 60.0);
     }
     let page = page(&run);
-    let latency = section(&page, "latency");
+    let latency = section(&page, "times");
     assert!(
         latency.contains(">2:30 (83\u{a0}%)</td>") && latency.contains(">3:00 (100\u{a0}%)</td>")
     );

@@ -19,7 +19,7 @@ const WIDTHS: [u32; 3] = [380, 1024, 1920];
 
 /// Parts that are pictured.
 const PARTS: [(&str, &str); 5] = [
-    ("decision", ".verdict"),
+    ("decision", ".answer"),
     ("card", ".to-post svg"),
     ("scores", "[aria-labelledby=scores]"),
     ("ratios", "[aria-labelledby=ratios]"),
@@ -98,9 +98,9 @@ fn a_page_that_looks_otherwise_is_found() {
         )
     };
     for (part, selector, planted) in [
-        ("decision", ".verdict", style(".verdict .answers { visibility: hidden }")),
-        ("decision", ".verdict", style(".verdict { background: #242a30 !important }")),
-        ("decision", ".verdict", style(".to-post { margin-left: 30rem }")),
+        ("decision", ".answer", style(".answer .facts { visibility: hidden }")),
+        ("decision", ".answer", style(".answer { background: #242a30 !important }")),
+        ("decision", ".answer", style(".answer .shows { padding-left: 30rem }")),
         ("card", ".to-post svg", style(".to-post svg text { fill: transparent !important }")),
         (
             "ratios",
@@ -108,7 +108,7 @@ fn a_page_that_looks_otherwise_is_found() {
             style(".heat td { --tint: 100% !important; --side: #000 }"),
         ),
         ("trials", "[aria-labelledby=trials]", style(".every tbody { display: none !important }")),
-        ("decision", ".verdict", "document.querySelector('style').remove()".to_owned()),
+        ("decision", ".answer", "document.querySelector('style').remove()".to_owned()),
     ] {
         open(&mut browser, &path);
         let known = kept.find(&format!("{part} 1024 light en")).expect("a picture that was kept");

@@ -9,4 +9,5 @@ mod looks;
 mod page;
 mod parquet;
 mod race;
+mod surfaces;
 mod trials;
