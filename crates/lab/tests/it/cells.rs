@@ -158,8 +158,9 @@ fn loop_devices(place: &Path) -> Vec<PathBuf> {
     devices.map(|folder| Path::new("/dev").join(folder.file_name().unwrap())).collect()
 }
 
-/// Somebody opens every device of the run and keeps it open, and another process has all that is
-/// mounted in a namespace of its own: as programs that look at drives do, for longer.
+/// Somebody opens devices of the run and keeps them open until it is over, another process has all
+/// that is mounted in a namespace of its own, and all drives are asked about all the time, as by
+/// `drives` and the page: as programs that look at drives do, for longer.
 #[test]
 fn who_looks_at_a_device_does_not_end_the_run() {
     if !possible() {
@@ -188,9 +189,20 @@ fn who_looks_at_a_device_does_not_end_the_run() {
         }
         (held, spaces)
     });
+    let (path, asks) = (place.0.path().to_owned(), std::sync::Arc::clone(&is_over));
+    let asker = std::thread::spawn(move || {
+        let mut asked = 0;
+        while !asks.load(Ordering::Relaxed) {
+            let own = loop_devices(&path);
+            let is_own = |drive: &&host::guard::Drive| own.contains(&drive.path);
+            asked += host::guard::drives().iter().filter(is_own).count();
+        }
+        asked
+    });
     let outcome = place.start(&[], &never(), &mut Silent);
     is_over.store(true, Ordering::Relaxed);
-    let (held, spaces) = looker.join().unwrap();
+    let ((held, spaces), asked) = (looker.join().unwrap(), asker.join().unwrap());
+    assert!(asked > 0, "no device of the run was asked about");
     assert_eq!(outcome.ended, Ended::Complete, "{:?}", outcome.run.notes);
     assert!(!held.is_empty(), "nothing was looked at");
     assert!(outcome.run.trials.iter().all(|trial| !trial.metrics.is_empty()));
