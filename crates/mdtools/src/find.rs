@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! paths ──> look ──> members ──> group by array ──> md::assemble ──> Group
-//!                       ^                                              │ opened, nothing is written
+//!                       ^                                              │ opened, not written
 //!                       └── the superblock that the array carries <────┘ to any depth
 //! ```
 
@@ -193,8 +193,8 @@ impl Search<'_> {
     /// The array has a member more: what was seen of it was seen without that.
     fn forget(&mut self, array: [u8; 16]) {
         self.groups.remove(&array);
-        let carried = |(_, origin): &(Candidate, Origin)| matches!(origin, Origin::Array(below) if *below == array);
-        if let Some(place) = self.members.iter().position(carried) {
+        let is_its = |origin: &Origin| matches!(origin, Origin::Array(below) if *below == array);
+        if let Some(place) = self.members.iter().position(|(_, origin)| is_its(origin)) {
             let (candidate, _) = self.members.remove(place);
             self.forget(candidate.superblock.set_uuid);
         }
@@ -227,7 +227,7 @@ impl Search<'_> {
 
     fn build(&self, tree: &Node) -> Option<Stack> {
         let context = BuildContext {
-            files: &Peeks(self.guard),
+            files: &PeekFiles(self.guard),
             seed: 0,
             read_only: true,
             create_bytes: None,
@@ -354,9 +354,9 @@ fn start_by(said: &Start, look: impl Fn(bool, bool) -> Result<(), String>) -> Op
 }
 
 /// Opens members for a look, also those that are in use.
-struct Peeks<'a>(&'a Guard);
+struct PeekFiles<'a>(&'a Guard);
 
-impl OpenFiles for Peeks<'_> {
+impl OpenFiles for PeekFiles<'_> {
     fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, block::Error> {
         self.0.peek(path)
     }

@@ -3,12 +3,12 @@
 //!
 //! ```text
 //!   leaf, fault    whether it has said that it is gone ──┐
-//!   array          what its level does without members   ├──> up to the outermost layer ──> Usability
+//!   array          what its level does without members   ├──> outermost layer ──> Usability
 //!   cache          what has become of its store          │
 //!   other layers   need all that they stand on ──────────┘
 //! ```
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use array::metadata::Running;
 use array::{ArrayDevice, MemberState, Snapshot};
@@ -116,7 +116,7 @@ impl StackParts<'_> {
         if let Some(array) = self.arrays.iter().find(|array| array.describe() == *node) {
             return of_running(array, children, below);
         }
-        let raw = self.inner.iter().flat_map(|inner| &inner.arrays).filter_map(|it| it.upgrade());
+        let raw = self.inner.iter().flat_map(|inner| &inner.arrays).filter_map(Weak::upgrade);
         if let Some(array) = raw.into_iter().find(|array| array.describe() == *node) {
             return of_raw(&array, children, below);
         }
@@ -205,7 +205,7 @@ fn of_members(
     let mut missing = Vec::new();
     for (place, part) in below.into_iter().enumerate() {
         let is_layer = matches!(children.get(place), Some(Node::Layer { .. }));
-        if own.contains(&place) && !(is_layer && !part.missing.is_empty()) {
+        if own.contains(&place) && (!is_layer || part.missing.is_empty()) {
             let name = snapshot.names.get(place).map_or("missing", |name| device_text(name));
             missing.push(MissingPart {
                 name: name.to_owned(),
@@ -288,7 +288,7 @@ mod tests {
             ("raid1(raid0(chunk=64KiB, FINE, GONE), FINE)", State::Degraded, 1),
             ("cache(ram:64KiB, GONE)", State::Failed, 1),
             ("cache(ram:64KiB, raid1(FINE, GONE))", State::Degraded, 1),
-            ("overlay(ram:16MiB, fault(vanish_after=40, ram:4MiB))", State::Failed, 1),
+            ("fault(vanish_after=3, raid1(FINE, FINE))", State::Failed, 1),
             ("overlay(ram:4MiB, FINE)", State::Online, 0),
         ] {
             let stack = built(text);

@@ -68,7 +68,7 @@ pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result
 /// The first reason why one of the arrays cannot be opened. One that is a member of another is
 /// opened with it.
 fn openable(found: &FoundArrays, opening: Opening<'_>) -> Result<(), Failure> {
-    Ok(found.outermost().try_for_each(|group| group.stack(opening).map(drop))?)
+    found.outermost().try_for_each(|group| group.stack(opening).map(drop))
 }
 
 /// Where an array cannot be opened and something without a superblock lies beside it, that may be
