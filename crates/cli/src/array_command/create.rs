@@ -13,6 +13,9 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::signals;
 
+/// What a bit of md's bitmap covers at least.
+const BITMAP_CHUNK_MIN_BYTES: u64 = 4096;
+
 /// Levels by the names that mdadm takes.
 pub(super) fn level(text: &str) -> Result<Level, Failure> {
     mdtools::level(text).ok_or_else(|| {
@@ -37,6 +40,12 @@ fn consistency(output: &Output, arguments: &CreateArguments) -> Result<Consisten
     let chunk_bytes = match &arguments.bitmap_chunk {
         Some(text) => {
             let bytes = output.size("--bitmap-chunk", text)?;
+            if !bytes.is_power_of_two() || bytes < BITMAP_CHUNK_MIN_BYTES {
+                let least = block::size_text(BITMAP_CHUNK_MIN_BYTES);
+                return Err(Failure::usage(format!(
+                    "--bitmap-chunk {text}: expected a power of two, {least} at least"
+                )));
+            }
             Some(u32::try_from(bytes).map_err(|_| {
                 Failure::usage(format!("--bitmap-chunk {text}: a bit covers less than 4GiB"))
             })?)
