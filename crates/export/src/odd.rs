@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   order            |...=====|=======|=======|==.....|
-//!   a write's steps   patch    put             patch        one after the other, while no other write is under way
+//!   a write's steps   patch    put             patch        in turn, while no other write is under way
 //! ```
 
 use std::collections::VecDeque;

@@ -206,6 +206,14 @@ impl OrderQueue {
                     odd::zero(offset, length, block, durable || quick, allocate.then_some(longest)),
                 );
             }
+            order => self.start_whole(job, order, quick),
+        }
+    }
+
+    /// Starts what is whole blocks; `quick` says that every write is durable when it is answered.
+    fn start_whole(&mut self, job: u32, order: Order, quick: bool) {
+        let block = u64::from(self.info.block_bytes);
+        match order {
             Order::Read { offset, into }
                 if into.len() as u64 <= u64::from(self.info.max_request_bytes) =>
             {

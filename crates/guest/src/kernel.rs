@@ -215,12 +215,31 @@ pub fn build(
         run(&mut tar, go_on, |_| ())?;
         work.clone()
     };
+    let version = compile_linux(&tree, &work, source, tell, go_on)?;
+    let ready = work.join("ready");
+    fs::create_dir(&ready).map_err(|error| failed(&ready, error))?;
+    for (from, to) in [(tree.join("linux"), "linux"), (tree.join(".config"), "config")] {
+        fs::copy(&from, ready.join(to)).map_err(|error| failed(&from, error))?;
+    }
+    compile_beside(&work, &ready, go_on)?;
+    install(&ready, &target, &version)?;
+    Kernel::find_in(&target)
+}
+
+/// Configures and compiles the kernel of an unpacked tree, which came from `source`. Its version.
+fn compile_linux(
+    tree: &Path,
+    work: &Path,
+    source: &Path,
+    tell: &mut dyn FnMut(Step),
+    go_on: &dyn Fn() -> bool,
+) -> Result<String, Error> {
     tell(Step::Configure);
     let asked = work.join("guest.config");
     fs::write(&asked, CONFIG).map_err(|error| failed(&asked, error))?;
     let make = || {
         let mut make = Command::new("make");
-        make.arg("-C").arg(&tree).args(["ARCH=um", "LC_ALL=C"]);
+        make.arg("-C").arg(tree).args(["ARCH=um", "LC_ALL=C"]);
         make
     };
     let mut asked_for = std::ffi::OsString::from("KCONFIG_ALLCONFIG=");
@@ -251,14 +270,7 @@ pub fn build(
             line.clone_into(&mut version);
         }
     })?;
-    let ready = work.join("ready");
-    fs::create_dir(&ready).map_err(|error| failed(&ready, error))?;
-    for (from, to) in [(tree.join("linux"), "linux"), (config, "config")] {
-        fs::copy(&from, ready.join(to)).map_err(|error| failed(&from, error))?;
-    }
-    compile_beside(&work, &ready, go_on)?;
-    install(&ready, &target, &version)?;
-    Kernel::find_in(&target)
+    Ok(version)
 }
 
 /// Makes what is beside a kernel that is there.
@@ -428,7 +440,7 @@ fn run(
     let (mut reader, writer) = io::pipe().map_err(at)?;
     let errors = writer.try_clone().map_err(at)?;
     command.stdin(Stdio::null()).stdout(writer).stderr(errors).process_group(0);
-    let mut child = Ended(command.spawn().map_err(at)?);
+    let mut child = ProcessGroup(command.spawn().map_err(at)?);
     // The command keeps its ends of the pipe open otherwise, and there would be no end of it.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut last = String::new();
@@ -472,9 +484,9 @@ fn run(
 }
 
 /// A program that leads a process group, and does not outlive this value with it.
-struct Ended(Child);
+struct ProcessGroup(Child);
 
-impl Drop for Ended {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if matches!(self.0.try_wait(), Ok(None)) {
             if let Some(group) = Pid::from_raw(self.0.id() as i32) {

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use block::{Device, Emulated, Error, ErrorKind, Reactor, Time};
 use export::vhost_user::{
-    self, Done, Offer, Session, Then, message::ring_call, read_message, send_all,
+    self, Done, FollowUp, Offer, Session, message::ring_call, read_message, send_all,
 };
 use export::{Gate, RemovalPolicy};
 use reactor::Source;
@@ -336,15 +336,15 @@ impl Scheduler {
         let reaction = disk.session.take(message)?;
         let mut reply = reaction.reply;
         match reaction.then {
-            Then::Nothing => (),
-            Then::Look(ring) => {
+            FollowUp::Nothing => (),
+            FollowUp::Look(ring) => {
                 disk.disk.look(&mut disk.session, ring)?;
                 self.promise()?;
             }
-            Then::Stop(ring) if disk.session.is_idle(ring) => {
+            FollowUp::Stop(ring) if disk.session.is_idle(ring) => {
                 reply = Some(disk.session.stopped(ring));
             }
-            Then::Stop(ring) => {
+            FollowUp::Stop(ring) => {
                 return Err(wrong(format!("ring {ring} of disk {index} stops under requests")));
             }
         }

@@ -172,26 +172,7 @@ impl Setup {
             "set_to() { echo \"$1\" 2>/dev/null >\"$2\" || fail \"$2 does not take $1\"; }"
                 .to_owned(),
         ];
-        for number in 0..self.disks {
-            let queue = format!("/sys/block/{}/queue", disk_name(number));
-            if let Some(scheduler) = &self.scheduler {
-                lines.push(format!("set_to {} {queue}/scheduler", escape::shell(scheduler)));
-                // The kernel gives a scheduler twice what the disk takes. With a disk that takes
-                // one request at a time it would have nothing to sort or join.
-                if scheduler != "none" {
-                    let known = format!("$(cat {queue}/nr_requests)");
-                    lines.push(format!(
-                        "[ \"{known}\" -ge {SORTED} ] || set_to {SORTED} {queue}/nr_requests"
-                    ));
-                }
-            }
-            if self.unflushed {
-                lines.push(format!("set_to 'write through' {}", write_cache(number)));
-            }
-            if let Some(bytes) = self.request_max_bytes {
-                lines.push(format!("set_to {} {queue}/max_sectors_kb", bytes >> 10));
-            }
-        }
+        (0..self.disks).for_each(|number| self.set_queue(number, &mut lines));
         if let Some(md) = &self.md {
             let create = self.create(md)?;
             let assemble = assemble_array(0..self.disks, false);
@@ -201,7 +182,8 @@ impl Setup {
             }
         } else if self.disks > 1 && self.format.is_some() {
             return Err(invalid(format!(
-                "a file system takes one disk, and there are {}: join them in the stack, or with md",
+                "a file system takes one disk, and there are {}: join them in the stack, or with \
+                md",
                 self.disks
             )));
         }
@@ -242,6 +224,28 @@ impl Setup {
         }
         lines.push("exit $status\n".to_owned());
         Ok(lines.join("\n"))
+    }
+
+    /// How the kernel passes requests on to a disk.
+    fn set_queue(&self, number: usize, lines: &mut Vec<String>) {
+        let queue = format!("/sys/block/{}/queue", disk_name(number));
+        if let Some(scheduler) = &self.scheduler {
+            lines.push(format!("set_to {} {queue}/scheduler", escape::shell(scheduler)));
+            // The kernel gives a scheduler twice what the disk takes. With a disk that takes one
+            // request at a time it would have nothing to sort or join.
+            if scheduler != "none" {
+                let known = format!("$(cat {queue}/nr_requests)");
+                lines.push(format!(
+                    "[ \"{known}\" -ge {SORTED} ] || set_to {SORTED} {queue}/nr_requests"
+                ));
+            }
+        }
+        if self.unflushed {
+            lines.push(format!("set_to 'write through' {}", write_cache(number)));
+        }
+        if let Some(bytes) = self.request_max_bytes {
+            lines.push(format!("set_to {} {queue}/max_sectors_kb", bytes >> 10));
+        }
     }
 
     /// The commands that mount the outer file system on a device, make the image in it, written

@@ -2,7 +2,7 @@
 //! and nothing that names a place of its own.
 //!
 //! ```text
-//!   "-l lazy-count=1 -K"  ── words, as getopt takes them ──> each on the list of its program, or refused
+//!   "-l lazy-count=1 -K"  ── words, as getopt takes them ──> each on its program's list, or refused
 //! ```
 //!
 //! A plan's text is a stranger's: `-l logdev=/dev/sdb`, `-z undo-file` or a second device would be

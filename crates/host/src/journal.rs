@@ -72,7 +72,7 @@ impl Mark {
 /// absolute for the rest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "made")]
-enum Made {
+enum Entry {
     /// The journal: the folder that it was begun in.
     Journal(Mark),
     /// A file, to be removed while it is still the same one.
@@ -102,9 +102,9 @@ enum Made {
 #[derive(Debug)]
 pub struct Journal {
     folder: PathBuf,
-    made: Vec<Made>,
+    made: Vec<Entry>,
     /// The journal and its folder, once the first entry was written.
-    open: Option<(File, Place)>,
+    open: Option<(File, JournalFolder)>,
 }
 
 impl Journal {
@@ -120,7 +120,7 @@ impl Journal {
     /// # Errors
     /// What the system says.
     pub fn make_folder(&mut self, path: &Path) -> Result<(), Error> {
-        self.write(|place| Made::Folder { path: place.as_named(path) })?;
+        self.write(|place| Entry::Folder { path: place.as_named(path) })?;
         match fs::create_dir(path) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
@@ -136,7 +136,7 @@ impl Journal {
     /// What the system says; as with all notes, the thing must not be made then.
     pub fn note_file(&mut self, path: &Path, file: &File) -> Result<(), Error> {
         let mark = Mark::of(file).map_err(|error| Error::from_io(path.display(), &error))?;
-        self.write(|place| Made::File { path: place.as_named(path), mark })
+        self.write(|place| Entry::File { path: place.as_named(path), mark })
     }
 
     /// Notes that a device will be served in the place of the file `path`.
@@ -144,7 +144,7 @@ impl Journal {
     /// # Errors
     /// As [`Journal::note_file`].
     pub fn note_served(&mut self, path: &Path) -> Result<(), Error> {
-        self.write(|place| Made::Served { path: place.as_named(path) })
+        self.write(|place| Entry::Served { path: place.as_named(path) })
     }
 
     /// Notes that there will be a loop device over the file `over`.
@@ -152,7 +152,7 @@ impl Journal {
     /// # Errors
     /// As [`Journal::note_file`].
     pub fn note_loop(&mut self, over: &Path) -> Result<(), Error> {
-        self.write(|place| Made::Loop { over: place.as_named(over) })
+        self.write(|place| Entry::Loop { over: place.as_named(over) })
     }
 
     /// Notes the loop device that was made over the file `over`.
@@ -161,7 +161,7 @@ impl Journal {
     /// As [`Journal::note_file`].
     pub fn note_loop_device(&mut self, over: &Path, device: &Path) -> Result<(), Error> {
         let sequence = export::loop_device::sequence(device);
-        self.write(|place| Made::LoopDevice {
+        self.write(|place| Entry::LoopDevice {
             over: place.as_named(over),
             path: device.to_owned(),
             sequence,
@@ -174,20 +174,20 @@ impl Journal {
     /// As [`Journal::note_file`].
     pub fn note_mount(&mut self, point: &Path, source: &Path) -> Result<(), Error> {
         let sequence = export::loop_device::sequence(source);
-        self.write(|place| Made::Mount {
+        self.write(|place| Entry::Mount {
             point: place.as_named(point),
             source: source.to_owned(),
             sequence,
         })
     }
 
-    fn write(&mut self, made: impl FnOnce(&Place) -> Made) -> Result<(), Error> {
+    fn write(&mut self, made: impl FnOnce(&JournalFolder) -> Entry) -> Result<(), Error> {
         let path = self.folder.join(NAME);
         let failed = |error| Error::from_io(path.display(), &error);
         let (file, place) = match &mut self.open {
             Some(open) => open,
             None => {
-                let place = Place::open(&self.folder).map_err(failed)?;
+                let place = JournalFolder::open(&self.folder).map_err(failed)?;
                 let flags = OFlags::NOFOLLOW.bits() as i32;
                 let file = OpenOptions::new()
                     .append(true)
@@ -197,7 +197,7 @@ impl Journal {
                     .open(&path)
                     .map_err(failed)?;
                 sync_folder(&self.folder).map_err(failed)?;
-                append(&file, &Made::Journal(place.mark)).map_err(failed)?;
+                append(&file, &Entry::Journal(place.mark)).map_err(failed)?;
                 self.open.insert((file, place))
             }
         };
@@ -223,7 +223,7 @@ impl Journal {
     }
 }
 
-fn append(mut file: &File, made: &Made) -> io::Result<()> {
+fn append(mut file: &File, made: &Entry) -> io::Result<()> {
     let mut line = serde_json::to_vec(made).expect("an entry is plain data");
     line.push(b'\n');
     file.write_all(&line).and_then(|()| file.sync_data())
@@ -250,7 +250,7 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
 
 /// A journal's folder, held open: whatever is put into the place of its name meanwhile is another.
 #[derive(Debug)]
-struct Place {
+struct JournalFolder {
     folder: OwnedFd,
     /// Its name as it was given, and its real one.
     named: PathBuf,
@@ -260,12 +260,12 @@ struct Place {
 
 const HOLD_FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-impl Place {
-    fn open(folder: &Path) -> io::Result<Place> {
+impl JournalFolder {
+    fn open(folder: &Path) -> io::Result<JournalFolder> {
         let real = fs::canonicalize(folder)?;
         let opened = rustix::fs::open(&real, HOLD_FOLDER | OFlags::NOFOLLOW, Mode::empty())?;
         let mark = Mark::of(&opened)?;
-        Ok(Place { folder: opened, named: folder.to_owned(), real, mark })
+        Ok(JournalFolder { folder: opened, named: folder.to_owned(), real, mark })
     }
 
     /// A path as the journal names it.
@@ -275,22 +275,22 @@ impl Place {
     }
 
     /// Where what the journal names lies.
-    fn find(&self, path: &Path) -> Lies {
+    fn find(&self, path: &Path) -> Location {
         // Journals of earlier versions name whole paths.
         let below =
             if path.is_absolute() { path.strip_prefix(&self.real).ok() } else { Some(path) };
         match below {
             Some(below) if below.components().all(|part| matches!(part, Component::Normal(_))) => {
-                Lies::Below(below.to_owned())
+                Location::Below(below.to_owned())
             }
-            Some(_) => Lies::Nowhere,
-            None => Lies::Elsewhere(path.to_owned()),
+            Some(_) => Location::Nowhere,
+            None => Location::Elsewhere(path.to_owned()),
         }
     }
 }
 
 /// Where something that a journal names lies.
-enum Lies {
+enum Location {
     /// Below the journal's folder: the path from there.
     Below(PathBuf),
     /// Outside: the whole path.
@@ -299,17 +299,17 @@ enum Lies {
     Nowhere,
 }
 
-impl Lies {
+impl Location {
     /// The folder that it is in, and its name there. Below the journal's folder no link is followed
     /// on the way.
-    fn parent(&self, place: &Place) -> io::Result<(OwnedFd, OsString)> {
+    fn parent(&self, place: &JournalFolder) -> io::Result<(OwnedFd, OsString)> {
         let name = |path: &Path| {
             path.file_name()
                 .map(OsStr::to_owned)
                 .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))
         };
         match self {
-            Lies::Below(path) => {
+            Location::Below(path) => {
                 let mut folder = place.folder.try_clone()?;
                 for part in path.parent().into_iter().flat_map(Path::components) {
                     folder = rustix::fs::openat(
@@ -321,11 +321,11 @@ impl Lies {
                 }
                 Ok((folder, name(path)?))
             }
-            Lies::Elsewhere(path) => {
+            Location::Elsewhere(path) => {
                 let parent = path.parent().unwrap_or(Path::new("/"));
                 Ok((rustix::fs::open(parent, HOLD_FOLDER, Mode::empty())?, name(path)?))
             }
-            Lies::Nowhere => Err(io::ErrorKind::InvalidInput.into()),
+            Location::Nowhere => Err(io::ErrorKind::InvalidInput.into()),
         }
     }
 }
@@ -353,7 +353,7 @@ fn distrust_data(data: &fs::Metadata, folder: bool) -> Option<String> {
 
 /// The journal that a killed process has left, if it may be obeyed: the folder, and the journal's
 /// text.
-fn read_left_behind(folder: &Path) -> Result<Option<(Place, String)>, String> {
+fn read_left_behind(folder: &Path) -> Result<Option<(JournalFolder, String)>, String> {
     let path = folder.join(NAME);
     if fs::symlink_metadata(&path).is_err() {
         return Ok(None);
@@ -361,7 +361,7 @@ fn read_left_behind(folder: &Path) -> Result<Option<(Place, String)>, String> {
     let left = |reason: &str| format!("what {} names was left as it is: {reason}", path.display());
     let failed = |error: io::Error| left(&error.to_string());
     let refuse = |reason: Option<String>| reason.map_or(Ok(()), |reason| Err(left(&reason)));
-    let mut place = Place::open(folder).map_err(failed)?;
+    let mut place = JournalFolder::open(folder).map_err(failed)?;
     let opened = File::from(place.folder);
     refuse(
         opened
@@ -392,18 +392,18 @@ pub fn undo_left_behind(folder: &Path) -> Vec<String> {
         Err(reason) => return vec![reason],
     };
     // A torn last line names nothing that was made: the entry comes first.
-    let mut made: Vec<Made> =
+    let mut made: Vec<Entry> =
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     for made in &made {
         // Taken away by hand: its next use may need the flushes that the killed one did not.
-        if let Made::LoopDevice { path, sequence, .. } = made
+        if let Entry::LoopDevice { path, sequence, .. } = made
             && export::loop_device::sequence(path) != *sequence
         {
             export::loop_device::write_back(path);
         }
     }
-    let begun_here = made.contains(&Made::Journal(place.mark)) && place.mark.born.is_some();
-    made.retain(|made| !matches!(made, Made::Journal(_)));
+    let begun_here = made.contains(&Entry::Journal(place.mark)) && place.mark.born.is_some();
+    made.retain(|made| !matches!(made, Entry::Journal(_)));
     let mut notes = Vec::new();
     if !made.is_empty() {
         notes.push(format!(
@@ -417,7 +417,7 @@ pub fn undo_left_behind(folder: &Path) -> Vec<String> {
 
 /// Last made, first undone. The journal goes when nothing is left. `elsewhere` says whether also
 /// what lies outside of the folder is known to be this journal's.
-fn undo_entries(place: &Place, made: Vec<Made>, elsewhere: bool) -> Vec<String> {
+fn undo_entries(place: &JournalFolder, made: Vec<Entry>, elsewhere: bool) -> Vec<String> {
     let mut answered = HashSet::new();
     let notes: Vec<String> = made
         .into_iter()
@@ -434,45 +434,61 @@ fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// `answered` holds the files whose loop devices are told one by one further on in the journal.
-fn undo_one(
-    place: &Place,
-    made: Made,
+/// Where what the journal names lies, and its whole path.
+///
+/// # Errors
+/// What is to be said where it is left alone.
+fn located(
+    place: &JournalFolder,
+    path: &Path,
     elsewhere: bool,
-    answered: &mut HashSet<PathBuf>,
-) -> Option<String> {
-    let (Made::File { path, .. }
-    | Made::Folder { path }
-    | Made::Served { path }
-    | Made::Loop { over: path }
-    | Made::LoopDevice { over: path, .. }
-    | Made::Mount { point: path, .. }) = &made
-    else {
-        return None;
-    };
-    let lies = place.find(path);
-    let whole = match &lies {
-        Lies::Below(path) => place.real.join(path),
-        Lies::Elsewhere(path) if elsewhere => path.clone(),
-        Lies::Elsewhere(_) | Lies::Nowhere => {
+) -> Result<(Location, PathBuf), String> {
+    let location = place.find(path);
+    let whole = match &location {
+        Location::Below(path) => place.real.join(path),
+        Location::Elsewhere(path) if elsewhere => path.clone(),
+        Location::Elsewhere(_) | Location::Nowhere => {
             let (path, folder) = (path.display(), place.real.display());
-            return Some(format!(
+            return Err(format!(
                 "left {path} alone: it does not lie in {folder}, and the journal that names it was \
                 not begun there"
             ));
         }
     };
+    Ok((location, whole))
+}
+
+/// `answered` holds the files whose loop devices are told one by one further on in the journal.
+fn undo_one(
+    place: &JournalFolder,
+    made: Entry,
+    elsewhere: bool,
+    answered: &mut HashSet<PathBuf>,
+) -> Option<String> {
+    let (Entry::File { path, .. }
+    | Entry::Folder { path }
+    | Entry::Served { path }
+    | Entry::Loop { over: path }
+    | Entry::LoopDevice { over: path, .. }
+    | Entry::Mount { point: path, .. }) = &made
+    else {
+        return None;
+    };
+    let (location, whole) = match located(place, path, elsewhere) {
+        Ok(found) => found,
+        Err(note) => return Some(note),
+    };
     match made {
-        Made::Journal(_) => None,
-        Made::File { mark, .. } => remove_file(lies.parent(place), &mark, &whole),
-        Made::Folder { .. } => {
-            let removed = lies.parent(place).and_then(|(folder, name)| {
+        Entry::Journal(_) => None,
+        Entry::File { mark, .. } => remove_file(location.parent(place), &mark, &whole),
+        Entry::Folder { .. } => {
+            let removed = location.parent(place).and_then(|(folder, name)| {
                 Ok(rustix::fs::unlinkat(&folder, name, AtFlags::REMOVEDIR)?)
             });
             let error = removed.err().filter(|error| !is_gone(error))?;
             Some(format!("could not remove the folder {}: {error}", whole.display()))
         }
-        Made::Served { .. } => {
+        Entry::Served { .. } => {
             let is_it = |mount: &system::Mount| {
                 mount.point == whole && mount.kind == export::fuse::MOUNT_KIND
             };
@@ -481,7 +497,7 @@ fn undo_one(
             let error = export::fuse::detach(&whole).err()?;
             Some(format!("could not unmount {}: {error}", whole.display()))
         }
-        Made::LoopDevice { over, path, sequence } => {
+        Entry::LoopDevice { over, path, sequence } => {
             answered.insert(over);
             if export::loop_device::sequence(&path) != sequence {
                 return None;
@@ -489,8 +505,8 @@ fn undo_one(
             detach(&whole, &[path])
         }
         // Which it is was noted after this, unless the process was killed in between.
-        Made::Loop { over } if answered.remove(&over) => None,
-        Made::Loop { .. } => {
+        Entry::Loop { over } if answered.remove(&over) => None,
+        Entry::Loop { .. } => {
             let over: Vec<PathBuf> = system::loops()
                 .into_iter()
                 .filter(|found| found.backing == whole)
@@ -498,7 +514,7 @@ fn undo_one(
                 .collect();
             detach(&whole, &over)
         }
-        Made::Mount { source, sequence, .. } => {
+        Entry::Mount { source, sequence, .. } => {
             let is_it =
                 |mount: &system::Mount| mount.point == whole && Path::new(&mount.source) == source;
             if !system::mounts().iter().any(is_it)
@@ -604,7 +620,7 @@ mod tests {
     }
 
     /// A folder with a journal of these lines, below a folder that goes at the end.
-    fn left_behind(folder: &Path, made: &[Made]) -> PathBuf {
+    fn left_behind(folder: &Path, made: &[Entry]) -> PathBuf {
         let run = folder.join("run");
         fs::create_dir(&run).unwrap();
         fs::set_permissions(&run, fs::Permissions::from_mode(0o755)).unwrap();
@@ -614,13 +630,13 @@ mod tests {
         run
     }
 
-    fn file_entry(path: &Path, named: &Path) -> Made {
-        Made::File { path: named.to_owned(), mark: Mark::of(File::open(path).unwrap()).unwrap() }
+    fn file_entry(path: &Path, named: &Path) -> Entry {
+        Entry::File { path: named.to_owned(), mark: Mark::of(File::open(path).unwrap()).unwrap() }
     }
 
     /// A file that another user's journal names, and an entry for it in which every number is
     /// right.
-    fn victim(folder: &Path) -> (PathBuf, Made) {
+    fn victim(folder: &Path) -> (PathBuf, Entry) {
         let victim = folder.join("victim");
         fs::write(&victim, "somebody's work").unwrap();
         let entry = file_entry(&victim, &victim);
@@ -700,7 +716,7 @@ mod tests {
         let (victim, entry) = victim(folder.path());
         let through_link = file_entry(&victim, Path::new("link/victim"));
         let upwards = file_entry(&victim, Path::new("../victim"));
-        let other = Made::Journal(Mark::of(File::open(folder.path()).unwrap()).unwrap());
+        let other = Entry::Journal(Mark::of(File::open(folder.path()).unwrap()).unwrap());
         let run = left_behind(folder.path(), &[other, entry.clone(), through_link, upwards]);
         std::os::unix::fs::symlink(folder.path(), run.join("link")).unwrap();
         let notes = undo_left_behind(&run);
@@ -710,7 +726,7 @@ mod tests {
         let mark = Mark::of(File::open(&run).unwrap()).unwrap();
         append(
             &OpenOptions::new().append(true).open(run.join(NAME)).unwrap(),
-            &Made::Journal(mark),
+            &Entry::Journal(mark),
         )
         .unwrap();
         let _ = undo_left_behind(&run);
@@ -749,7 +765,7 @@ mod tests {
         }
         let run = left_behind(folder.path(), &[]);
         fs::rename(&path, run.join("a")).unwrap();
-        let entry = |born| Made::File { path: PathBuf::from("a"), mark: Mark { born, ..mark } };
+        let entry = |born| Entry::File { path: PathBuf::from("a"), mark: Mark { born, ..mark } };
         let journal =
             |born| fs::write(run.join(NAME), serde_json::to_vec(&entry(born)).unwrap()).unwrap();
         journal(mark.born.map(|born| born - 1));

@@ -86,8 +86,8 @@ impl Room {
         let text = fs::read_to_string("/proc/meminfo").ok()?;
         let machine = Room { bytes: counted_in(&text, "MemAvailable:", 1024)?, cgroup: None };
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        let places = Place::all(&groups, &system::mounts());
-        let left = places.iter().flat_map(Place::rooms);
+        let places = MemoryHierarchy::all(&groups, &system::mounts());
+        let left = places.iter().flat_map(MemoryHierarchy::rooms);
         Some(left.fold(machine, |least, one| if one.bytes < least.bytes { one } else { least }))
     }
 
@@ -112,8 +112,8 @@ impl Room {
         let there = size_text(self.bytes >> 20 << 20);
         let asked = size_text(bytes.div_ceil(1 << 20).saturating_mul(1 << 20));
         let text = format!(
-            "{what}: {asked} of memory are asked for, and {there} {whose}, of which nine tenths can \
-            be had; make it smaller"
+            "{what}: {asked} of memory are asked for, and {there} {whose}, of which nine tenths \
+            can be had; make it smaller"
         );
         Err(block::Error::new(block::ErrorKind::Invalid, text))
     }
@@ -176,7 +176,7 @@ impl Cgroup {
             ))
         };
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        let found = Place::find(&groups, &system::mounts())
+        let found = MemoryHierarchy::find(&groups, &system::mounts())
             .ok_or_else(|| refused("none is mounted".to_owned()))?;
         let parent = found.parent().map_err(refused)?;
         remove_left_behind(&parent);
@@ -246,7 +246,7 @@ impl Version {
 
 /// Where this process is in a hierarchy that can limit memory.
 #[derive(Debug, PartialEq, Eq)]
-struct Place {
+struct MemoryHierarchy {
     version: Version,
     /// Where the hierarchy is mounted.
     root: PathBuf,
@@ -254,15 +254,15 @@ struct Place {
     home: PathBuf,
 }
 
-impl Place {
+impl MemoryHierarchy {
     /// Lines of `/proc/self/cgroup` (cgroups(7)) are `hierarchy:controllers:path`; version 2 is
     /// `0::path`.
-    fn find(groups: &str, mounts: &[system::Mount]) -> Option<Place> {
-        Place::all(groups, mounts).into_iter().next()
+    fn find(groups: &str, mounts: &[system::Mount]) -> Option<MemoryHierarchy> {
+        MemoryHierarchy::all(groups, mounts).into_iter().next()
     }
 
     /// In every hierarchy that may limit memory: of both versions where both are mounted.
-    fn all(groups: &str, mounts: &[system::Mount]) -> Vec<Place> {
+    fn all(groups: &str, mounts: &[system::Mount]) -> Vec<MemoryHierarchy> {
         let path_of = |wanted: &dyn Fn(&str) -> bool| {
             groups.lines().find_map(|line| {
                 let mut fields = line.splitn(3, ':');
@@ -277,8 +277,11 @@ impl Place {
                 .find(|mount| mount.kind == kind && wanted(&mount.point))
                 .map(|mount| mount.point.clone())
         };
-        let place =
-            |version, root: PathBuf, path: &str| Place { version, home: root.join(path), root };
+        let place = |version, root: PathBuf, path: &str| MemoryHierarchy {
+            version,
+            home: root.join(path),
+            root,
+        };
         let first = || {
             let path = path_of(&has_memory)?;
             let named = |point: &Path| {
@@ -349,7 +352,7 @@ mod tests {
     #[test]
     fn both_versions_of_cgroups_are_found() {
         let place = |groups: &str, mounts: &[system::Mount]| {
-            Place::find(groups, mounts).map(|place| {
+            MemoryHierarchy::find(groups, mounts).map(|place| {
                 (place.version, place.root.display().to_string(), place.home.display().to_string())
             })
         };
@@ -377,8 +380,11 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let home = root.path().join("user.slice/session-1.scope");
         fs::create_dir_all(&home).unwrap();
-        let place =
-            Place { version: Version::Two, root: root.path().to_owned(), home: home.clone() };
+        let place = MemoryHierarchy {
+            version: Version::Two,
+            root: root.path().to_owned(),
+            home: home.clone(),
+        };
         let nowhere = place.parent().unwrap_err();
         assert!(
             nowhere.contains("cgroup.subtree_control") && nowhere.contains("session-1.scope"),
@@ -388,7 +394,7 @@ mod tests {
         fs::write(root.path().join("user.slice/cgroup.subtree_control"), "cpu memory pids\n")
             .unwrap();
         assert_eq!(place.parent().unwrap(), root.path().join("user.slice"));
-        assert_eq!(Place { version: Version::One, ..place }.parent().unwrap(), home);
+        assert_eq!(MemoryHierarchy { version: Version::One, ..place }.parent().unwrap(), home);
     }
 
     /// Made folders stand for cgroups of both versions: the least of all limits counts, also one of
@@ -405,7 +411,8 @@ mod tests {
             (Version::One, "9223372036854771712\n", "total_inactive_file 1048576\n"),
             (Version::Two, "max\n", "anon 5\ninactive_file 1048576\n"),
         ] {
-            let place = Place { version, root: root.path().to_owned(), home: home.clone() };
+            let place =
+                MemoryHierarchy { version, root: root.path().to_owned(), home: home.clone() };
             write(&home, version.limit(), none);
             write(&home, version.usage(), "5\n");
             let slice = root.path().join("slice");

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   array's geometry ── block::Stripe ──> the maker's own words ──> array mount --fs, runs, pull
-//!                                    └─> virtio's topology ──> the maker in a guest asks its kernel
+//!                                    └─> virtio's topology ──> a guest's maker asks its kernel
 //! ```
 
 use block::Stripe;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   array create ── paths ──────> drafts of files, through the guard ─┐
-//!        │   ^                                                        ├─> NewArray ──> images ──> written
+//!        │   ^                                                        ├─> NewArray ─> images ─> written
 //!        │   └─ arrays among the members, opened on their drafts      │
 //!   a cell of a plan ── layer ──> devices of its stack ───────────────┘
 //! ```

@@ -2,10 +2,10 @@
 //! doing without them.
 //!
 //! ```text
-//! paths ──> examine (reads at most a few KiB of each) ──> Examined ──> array::md::assemble ──> Assembly
-//!                                                            ^──── arrays among them, opened ────┘
+//! paths ──> examine (reads a few KiB of each) ──> Examined ──> array::md::assemble ──> Assembly
+//!                                                    ^──── arrays among them, opened ────┘
 //! Assembly ──> status (how it is), stack text (what opens it)
-//! NewArray ──> create ──> array::md ──> superblocks ──> guard opens every member ──> written and synced
+//! NewArray ──> create ──> array::md ──> superblocks ──> guard opens members ──> written and synced
 //! paths ──> guess (what members hold, without superblocks) ──> Guesses
 //! ```
 //!

@@ -152,53 +152,109 @@ pub struct MemberStatus {
     pub cause: Option<String>,
 }
 
+impl MemberStatus {
+    fn new(slot: Option<usize>, state: MemberState, name: Option<String>) -> MemberStatus {
+        MemberStatus {
+            slot,
+            state,
+            name,
+            rebuilt_bytes: None,
+            read_errors: None,
+            lost_bytes: None,
+            cause: None,
+        }
+    }
+
+    /// What is in a slot, as superblocks have it.
+    fn of_slot(
+        assembly: &Assembly,
+        candidates: &[Candidate],
+        slot: usize,
+        held: &Slot,
+    ) -> MemberStatus {
+        let name = |candidate: usize| Some(candidates[candidate].name.clone());
+        let (state, name, rebuilt) = match held {
+            Slot::Present(used) => (MemberState::Online, name(used.candidate), None),
+            Slot::Recovering { used, recovered_sectors } => {
+                (MemberState::Rebuild, name(used.candidate), Some(*recovered_sectors))
+            }
+            Slot::Stale { candidate, .. } => (MemberState::Stale, name(*candidate), None),
+            Slot::Missing => (MemberState::Missing, None, None),
+        };
+        let claimants: Vec<String> =
+            assembly.claimants(slot).map(|candidate| candidates[candidate].name.clone()).collect();
+        let (state, name) = match claimants.is_empty() {
+            true => (state, name),
+            false => {
+                let all = name.into_iter().chain(claimants).collect::<Vec<_>>();
+                (MemberState::Undecided, Some(all.join(" or ")))
+            }
+        };
+        MemberStatus {
+            rebuilt_bytes: rebuilt.map(|sectors| sectors.saturating_mul(SECTOR_BYTES)),
+            ..MemberStatus::new(Some(slot), state, name)
+        }
+    }
+
+    /// What is in a slot of an array that runs; `is_idle` says that nothing is under way in it.
+    fn of_running(members: &array::Snapshot, slot: usize, is_idle: bool) -> MemberStatus {
+        let condition = &members.members[slot];
+        let (state, rebuilt_bytes) = match condition {
+            array::MemberState::InSync => (MemberState::Online, None),
+            array::MemberState::Recovering { recovery_offset, .. } => {
+                let state = if is_idle { MemberState::Incomplete } else { MemberState::Rebuild };
+                (state, Some(*recovery_offset))
+            }
+            array::MemberState::Faulty => (MemberState::Failed, None),
+            array::MemberState::Missing => (MemberState::Missing, None),
+        };
+        let name = members.names.get(slot);
+        let name = name.filter(|_| *condition != array::MemberState::Missing);
+        MemberStatus {
+            rebuilt_bytes,
+            read_errors: members.read_errors.get(slot).copied(),
+            lost_bytes: members.lost_bytes.get(slot).copied(),
+            cause: members.causes.get(slot).cloned().flatten(),
+            ..MemberStatus::new(Some(slot), state, name.map(|name| device_text(name).to_owned()))
+        }
+    }
+}
+
+/// What there is to know of an array that does not run; one line each.
+fn notes_of(assembly: &Assembly, candidates: &[Candidate]) -> Vec<String> {
+    let mut notes: Vec<String> = assembly
+        .left_out
+        .iter()
+        .map(|left_out| left_out.reason.clone())
+        .chain(assembly.notes.iter().cloned())
+        .collect();
+    let used = assembly.slots.iter().filter_map(|slot| match slot {
+        Slot::Present(used) | Slot::Recovering { used, .. } => Some(&candidates[used.candidate]),
+        Slot::Stale { .. } | Slot::Missing => None,
+    });
+    notes.extend(
+        used.filter(|used| used.superblock.features.contains(Features::BAD_BLOCKS))
+            .map(|used| lost_text(&used.name, "some")),
+    );
+    if assembly.start != Start::Ready {
+        notes.push(assembly.start.to_string());
+    }
+    notes
+}
+
 impl ArrayStatus {
     /// An array that does not run, as its superblocks describe it.
     #[must_use]
     #[expect(clippy::too_many_lines, reason = "not yet split")]
     pub fn of_superblocks(assembly: &Assembly, candidates: &[Candidate]) -> ArrayStatus {
         let master = &candidates[assembly.newest];
-        let name = |candidate: usize| Some(candidates[candidate].name.clone());
-        let member = |(slot, held): (usize, &Slot)| {
-            let (state, name, rebuilt) = match held {
-                Slot::Present(used) => (MemberState::Online, name(used.candidate), None),
-                Slot::Recovering { used, recovered_sectors } => {
-                    (MemberState::Rebuild, name(used.candidate), Some(*recovered_sectors))
-                }
-                Slot::Stale { candidate, .. } => (MemberState::Stale, name(*candidate), None),
-                Slot::Missing => (MemberState::Missing, None, None),
-            };
-            let claimants: Vec<String> = assembly
-                .claimants(slot)
-                .map(|candidate| candidates[candidate].name.clone())
-                .collect();
-            let (state, name) = match claimants.is_empty() {
-                true => (state, name),
-                false => {
-                    let all = name.into_iter().chain(claimants).collect::<Vec<_>>();
-                    (MemberState::Undecided, Some(all.join(" or ")))
-                }
-            };
-            MemberStatus {
-                slot: Some(slot),
-                state,
-                name,
-                rebuilt_bytes: rebuilt.map(|sectors| sectors.saturating_mul(SECTOR_BYTES)),
-                read_errors: None,
-                lost_bytes: None,
-                cause: None,
-            }
+        let slots = assembly.slots.iter().enumerate();
+        let member =
+            |(slot, held): (usize, &Slot)| MemberStatus::of_slot(assembly, candidates, slot, held);
+        let waiting = |state: MemberState, candidate: usize| {
+            MemberStatus::new(None, state, Some(candidates[candidate].name.clone()))
         };
-        let waiting = |state: MemberState, candidate: usize| MemberStatus {
-            slot: None,
-            state,
-            name: name(candidate),
-            rebuilt_bytes: None,
-            read_errors: None,
-            lost_bytes: None,
-            cause: None,
-        };
-        let stale = |candidate: usize| {
+        let is_stale = |candidate: usize| {
             assembly.slots.iter().any(
                 |slot| matches!(slot, Slot::Stale { candidate: stale, .. } if *stale == candidate),
             )
@@ -207,31 +263,12 @@ impl ArrayStatus {
             .left_out
             .iter()
             .map(|left_out| left_out.candidate)
-            .filter(|candidate| !stale(*candidate));
-        let members = (assembly.slots.iter().enumerate().map(member))
+            .filter(|candidate| !is_stale(*candidate));
+        let members = (slots.map(member))
             .chain(assembly.spares.iter().map(|&spare| waiting(MemberState::Spare, spare)))
             .chain(assembly.journals.iter().map(|&journal| waiting(MemberState::Journal, journal)))
             .chain(unused.map(|candidate| waiting(MemberState::Unused, candidate)));
         let usability = assembly.usability();
-        let mut notes: Vec<String> = assembly
-            .left_out
-            .iter()
-            .map(|left_out| left_out.reason.clone())
-            .chain(assembly.notes.iter().cloned())
-            .collect();
-        let used = assembly.slots.iter().filter_map(|slot| match slot {
-            Slot::Present(used) | Slot::Recovering { used, .. } => {
-                Some(&candidates[used.candidate])
-            }
-            Slot::Stale { .. } | Slot::Missing => None,
-        });
-        notes.extend(
-            used.filter(|used| used.superblock.features.contains(Features::BAD_BLOCKS))
-                .map(|used| lost_text(&used.name, "some")),
-        );
-        if assembly.start != Start::Ready {
-            notes.push(assembly.start.to_string());
-        }
         ArrayStatus {
             state: match assembly.start {
                 // There is a way in, and it has to be chosen.
@@ -247,7 +284,7 @@ impl ArrayStatus {
             members: members.collect(),
             work: None,
             scrub: None,
-            notes,
+            notes: notes_of(assembly, candidates),
             ..ArrayStatus::of_assembly(assembly, master.version.to_string())
         }
     }
@@ -257,46 +294,12 @@ impl ArrayStatus {
     pub fn of_running(running: &Running, work: Option<&Progress>, is_idle: bool) -> ArrayStatus {
         let assembly = running.assembly();
         let status = running.status();
-        let member = |(slot, condition): (usize, &array::MemberState)| {
-            let (state, rebuilt_bytes) = match condition {
-                array::MemberState::InSync => (MemberState::Online, None),
-                array::MemberState::Recovering { recovery_offset, .. } => {
-                    let state =
-                        if is_idle { MemberState::Incomplete } else { MemberState::Rebuild };
-                    (state, Some(*recovery_offset))
-                }
-                array::MemberState::Faulty => (MemberState::Failed, None),
-                array::MemberState::Missing => (MemberState::Missing, None),
-            };
-            let name = status
-                .members
-                .names
-                .get(slot)
-                .filter(|_| *condition != array::MemberState::Missing);
-            MemberStatus {
-                slot: Some(slot),
-                state,
-                name: name.map(|name| device_text(name).to_owned()),
-                rebuilt_bytes,
-                read_errors: status.members.read_errors.get(slot).copied(),
-                lost_bytes: status.members.lost_bytes.get(slot).copied(),
-                cause: status.members.causes.get(slot).cloned().flatten(),
-            }
-        };
-        let spare = |name: &String| {
-            let name = Some(device_text(name).to_owned());
-            MemberStatus {
-                slot: None,
-                state: MemberState::Spare,
-                name,
-                rebuilt_bytes: None,
-                read_errors: None,
-                lost_bytes: None,
-                cause: None,
-            }
-        };
-        let spares = status.members.spares.iter().map(spare);
-        let members: Vec<_> = status.members.members.iter().enumerate().map(member).collect();
+        let spares = (status.members.spares.iter()).map(|name| {
+            MemberStatus::new(None, MemberState::Spare, Some(device_text(name).to_owned()))
+        });
+        let members: Vec<MemberStatus> = (0..status.members.members.len())
+            .map(|slot| MemberStatus::of_running(&status.members, slot, is_idle))
+            .collect();
         let broken = status.broken.iter();
         let notes = broken.map(|reason| format!("nothing is written any more: {reason}"));
         let options = match running.describe() {
@@ -519,8 +522,8 @@ pub fn device_text(name: &str) -> &str {
 /// What it means that a member lacks some of its data.
 fn lost_text(device: &str, how_much: &str) -> String {
     format!(
-        "{device}: {how_much} of its data is lost (its bad-block log names it, or a rebuild could not \
-        restore it): what no other member makes up for cannot be read until it is written again"
+        "{device}: {how_much} of its data is lost (its bad-block log names it, or a rebuild could \
+        not restore it): what no other member makes up for cannot be read until it is written again"
     )
 }
 

@@ -393,8 +393,8 @@ impl Newcomer {
         Ok(if missed < all {
             let (missed, all) = (block::size_text(missed), block::size_text(all));
             format!(
-                "{text} is back as member {member}: by the bitmap it has missed {missed} of {all} at \
-                most"
+                "{text} is back as member {member}: by the bitmap it has missed {missed} of {all} \
+                at most"
             )
         } else {
             format!("{text} was added as member {member}")

@@ -34,7 +34,8 @@ pub(crate) fn make(image: &Image, path: &Path) -> Result<(), Error> {
         Ok(found) if found.is_file() && found.len() == wanted => return Ok(()),
         Ok(found) => {
             return Err(Error::refused(format!(
-                "{}: it is there already and has {} bytes, and the image that is wanted has {wanted}",
+                "{}: it is there already and has {} bytes, and the image that is wanted has \
+                {wanted}",
                 path.display(),
                 found.len()
             )));

@@ -3,7 +3,7 @@
 //! ```text
 //!   a device is there ──> configurations with `assemble = true` that name it
 //!                              │ whatever else they name
-//!                              ├── is not there, or not up to date ──> nothing; the next device asks again
+//!                              ├── is not there, or not up to date ──> nothing yet
 //!                              ├── is used elsewhere (md has it)   ──> nothing
 //!                              └── is there, and free              ──> complete
 //! ```

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   starter ── members' files, then one line: what is to be served ──> server
-//!           <─ one line: its status, or why not ───────────────────    (its standard input, a socket)
+//!           <─ one line: its status, or why not ─────────────────    (its standard input, a socket)
 //!
 //!   array start   ends, and the server stays
 //!   run           asks over the control socket; the server ends with it

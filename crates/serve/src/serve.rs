@@ -88,7 +88,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// What is made before there is a server.
-struct Made {
+struct ServerParts {
     stack: Stack,
     journal: Journal,
     notes: Vec<String>,
@@ -125,7 +125,7 @@ impl Server {
         };
         let guard = Guard::new(consent);
         launch::adopt(&guard, files)?;
-        let Made { stack, journal, notes, exports, upkeep, marked, listener, bell } =
+        let ServerParts { stack, journal, notes, exports, upkeep, marked, listener, bell } =
             make(&claim, &launch, &guard).inspect_err(|_| {
                 // Files that were made for a stack that cannot be started are of no use.
                 guard.undo_made();
@@ -166,22 +166,22 @@ impl Server {
         if server.starter.is_none() {
             server.watch.start(&server);
         }
-        if let Some(wanted) = &server.settings.mount {
-            let mounted = server.mount(
-                &wanted.folder,
-                Some(&wanted.fs),
-                wanted.options.as_deref(),
-                wanted.make_options.as_deref(),
-            );
-            if let Err(error) = mounted {
-                // An outer file system may be mounted already.
-                server.stop(true)?;
-                server.members.undo_made();
-                return Err(error);
-            }
-        }
+        server.mount_as_set()?;
         info!(server = server.name, stack = %server.device.describe(), "serves");
         Ok(server)
+    }
+
+    /// Mounts what the settings say. Where that fails, it serves no more.
+    fn mount_as_set(self: &Arc<Server>) -> Result<(), Error> {
+        let Some(wanted) = &self.settings.mount else { return Ok(()) };
+        let (options, make) = (wanted.options.as_deref(), wanted.make_options.as_deref());
+        if let Err(error) = self.mount(&wanted.folder, Some(&wanted.fs), options, make) {
+            // An outer file system may be mounted already.
+            self.stop(true)?;
+            self.members.undo_made();
+            return Err(error);
+        }
+        Ok(())
     }
 
     /// The array's name.
@@ -574,8 +574,8 @@ impl Server {
         }
         let lines: Vec<String> = lost.iter().map(|lost| lost.text()).collect();
         Err(Error::failed(format!(
-            "{}: not stopped, for nothing makes up for what would go with it: {}; once it is saved, \
-            `kill -9 {}` ends the server",
+            "{}: not stopped, for nothing makes up for what would go with it: {}; once it is \
+            saved, `kill -9 {}` ends the server",
             self.name,
             lines.join("; "),
             std::process::id()
@@ -786,7 +786,7 @@ fn wipe(device: &dyn Device) -> Result<(), Error> {
     Ok(device.flush()?)
 }
 
-fn make(claim: &Claim, launch: &Launch, guard: &Guard) -> Result<Made, Error> {
+fn make(claim: &Claim, launch: &Launch, guard: &Guard) -> Result<ServerParts, Error> {
     let Launch { settings, fresh } = launch;
     let size = settings.size.as_deref().map(stack::size::parse).transpose();
     let size =
@@ -834,7 +834,7 @@ fn make(claim: &Claim, launch: &Launch, guard: &Guard) -> Result<Made, Error> {
     let exports = Exports::make(claim, settings, &stack.device, &mut journal, &mut notes)?;
     let listener = control::listen(&claim.folder().join(SOCKET))?;
     let bell = Bell::nonblocking().map_err(|error| Error::from_io("making an eventfd", &error))?;
-    Ok(Made { stack, journal, notes, exports, upkeep, marked, listener, bell })
+    Ok(ServerParts { stack, journal, notes, exports, upkeep, marked, listener, bell })
 }
 
 /// Files that are made have to say how large they are.

@@ -2,7 +2,7 @@
 //! and for its caches, which write out what is dirty and change their size; on a thread of its own.
 //!
 //! ```text
-//!   control socket ──Order──> thread: one reactor, a metadata writer and a sync scheduler for each array ──> members
+//!   control socket ──Order──> thread: a metadata writer and a scheduler for each array ──> members
 //!                  <─answer─          │
 //!   status <── progress, what happened┘
 //! ```
@@ -87,19 +87,19 @@ enum Order {
 pub(crate) struct Upkeep {
     orders: Sender<Order>,
     ringer: Ringer,
-    board: Arc<Shown>,
+    board: Arc<SharedBoard>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// What the thread shows, and a bell for threads that wait for a change.
 #[derive(Default)]
-struct Shown {
+struct SharedBoard {
     board: Mutex<Board>,
     changed: Condvar,
 }
 
-impl Shown {
-    fn of(arrays: usize) -> Shown {
+impl SharedBoard {
+    fn of(arrays: usize) -> SharedBoard {
         let board = Board {
             progress: vec![None; arrays],
             idle: vec![true; arrays],
@@ -107,7 +107,7 @@ impl Shown {
             scrubs: vec![None; arrays],
             ..Board::default()
         };
-        Shown { board: Mutex::new(board), changed: Condvar::new() }
+        SharedBoard { board: Mutex::new(board), changed: Condvar::new() }
     }
 
     fn board(&self) -> MutexGuard<'_, Board> {
@@ -127,7 +127,7 @@ impl Upkeep {
     ) -> Result<Upkeep, Error> {
         let (orders, inbox) = mpsc::channel();
         let (ready, made) = mpsc::channel::<Result<Ringer, Error>>();
-        let board = Arc::new(Shown::of(arrays.len()));
+        let board = Arc::new(SharedBoard::of(arrays.len()));
         let (arrays, caches, shared) = (arrays.to_vec(), caches.to_vec(), Arc::clone(&board));
         let deadlines = deadlines.to_vec();
         // The reactor belongs to this thread, so it is made here.
@@ -345,7 +345,7 @@ impl PolledUpkeep {
         caches: &[CacheHandle],
         reactor: &Reactor,
     ) -> Result<PolledUpkeep, Error> {
-        let board = Arc::new(Shown::of(arrays.len()));
+        let board = Arc::new(SharedBoard::of(arrays.len()));
         StackUpkeep::open(arrays, caches, board, reactor).map(PolledUpkeep)
     }
 
@@ -360,7 +360,7 @@ struct StackUpkeep {
     caches: Vec<CacheEntry>,
     /// Members that have to answer in time, and whether one was told to be late.
     deadlines: Vec<(DeadlineWatch, bool)>,
-    board: Arc<Shown>,
+    board: Arc<SharedBoard>,
     reactor: Reactor,
 }
 
@@ -368,7 +368,7 @@ impl StackUpkeep {
     fn open(
         arrays: &[Running],
         caches: &[CacheHandle],
-        board: Arc<Shown>,
+        board: Arc<SharedBoard>,
         reactor: &Reactor,
     ) -> Result<StackUpkeep, Error> {
         let array = |running: &Running| {

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   name ──stat──┐
-//!                ├─ the same file? as long as it was? ──> FileChange ──> note, event, what the end says
+//!                ├─ the same file? as long as it was? ──> FileChange ──> note, event, the end
 //!   open ─fstat──┘
 //! ```
 //!

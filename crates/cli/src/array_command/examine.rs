@@ -18,11 +18,6 @@ type Field = (&'static str, &'static str, String, Value);
 #[expect(clippy::too_many_lines, reason = "not yet split")]
 fn fields(found: &Found) -> Vec<Field> {
     let superblock = &found.superblock;
-    let sectors = |sectors: u64| {
-        // Nothing keeps a damaged superblock from naming more than there are bytes.
-        let bytes = sectors.saturating_mul(SECTOR_BYTES);
-        (format!("{sectors} sectors ({})", block::size_text(bytes)), json!(bytes))
-    };
     let (size, size_json) = sectors(superblock.size_sectors);
     let (chunk, chunk_json) = sectors(superblock.chunk_sectors.into());
     let (data_offset, data_offset_json) = sectors(superblock.data_offset_sectors);
@@ -44,12 +39,6 @@ fn fields(found: &Found) -> Vec<Field> {
         format!("{:#x}", superblock.features.0)
     } else {
         format!("{:#x}, of which {:#x} is unknown here", superblock.features.0, unknown.0)
-    };
-    let plain = |key: &'static str, name: &'static str, text: String| -> Field {
-        (key, name, text.clone(), json!(text))
-    };
-    let number = |key: &'static str, name: &'static str, number: i64| -> Field {
-        (key, name, number.to_string(), json!(number))
     };
     let mut fields = vec![
         plain("version", "Version", found.version.to_string()),
@@ -84,6 +73,38 @@ fn fields(found: &Found) -> Vec<Field> {
         number("max_devices", "Max Devices", superblock.roles.len() as i64),
         plain("device_roles", "Device Roles", roles_text(superblock)),
     ];
+    fields.extend(progress_fields(superblock));
+    fields.extend(log_fields(found));
+    fields.extend(reshape_fields(superblock));
+    if superblock.logical_block_bytes != 0 {
+        fields.push(number(
+            "logical_block_bytes",
+            "Logical Block",
+            superblock.logical_block_bytes.into(),
+        ));
+    }
+    fields
+}
+
+/// A number of sectors for people, and as bytes in JSON. Nothing keeps a damaged superblock from
+/// naming more than there are bytes.
+fn sectors(sectors: u64) -> (String, Value) {
+    let bytes = sectors.saturating_mul(SECTOR_BYTES);
+    (format!("{sectors} sectors ({})", block::size_text(bytes)), json!(bytes))
+}
+
+fn plain(key: &'static str, name: &'static str, text: String) -> Field {
+    let value = json!(text);
+    (key, name, text, value)
+}
+
+fn number(key: &'static str, name: &'static str, number: i64) -> Field {
+    (key, name, number.to_string(), json!(number))
+}
+
+/// How far a resync or a recovery has come.
+fn progress_fields(superblock: &Superblock) -> Vec<Field> {
+    let mut fields = Vec::new();
     if !superblock.is_clean() {
         let (resync, resync_json) = sectors(superblock.resync_offset_sectors);
         fields.push(("resync_offset_bytes", "Resync Offset", resync, resync_json));
@@ -92,6 +113,13 @@ fn fields(found: &Found) -> Vec<Field> {
         let (recovered, recovered_json) = sectors(recovered);
         fields.push(("recovery_offset_bytes", "Recovery Offset", recovered, recovered_json));
     }
+    fields
+}
+
+/// The partial parity log or the bitmap.
+fn log_fields(found: &Found) -> Vec<Field> {
+    let superblock = &found.superblock;
+    let mut fields = Vec::new();
     if let Some(area) = superblock.ppl_area() {
         fields.push(number("ppl_offset_sectors", "PPL Offset", area.offset_sectors.into()));
         fields.push(number("ppl_size_sectors", "PPL Size", area.size_sectors.into()));
@@ -114,6 +142,12 @@ fn fields(found: &Found) -> Vec<Field> {
         );
         fields.push(plain("bitmap", "Bitmap", bitmap));
     }
+    fields
+}
+
+/// The change of shape that is under way.
+fn reshape_fields(superblock: &Superblock) -> Vec<Field> {
+    let mut fields = Vec::new();
     if superblock.features.contains(Features::RESHAPE_ACTIVE) {
         fields.push(plain("new_level", "New Level", superblock.new_level.to_string()));
         fields.push(number("delta_devices", "Delta Devices", superblock.delta_disks.into()));
@@ -129,13 +163,6 @@ fn fields(found: &Found) -> Vec<Field> {
             "Reshape Position",
             superblock.reshape_position_sectors.to_string(),
             json!(superblock.reshape_position_sectors),
-        ));
-    }
-    if superblock.logical_block_bytes != 0 {
-        fields.push(number(
-            "logical_block_bytes",
-            "Logical Block",
-            superblock.logical_block_bytes.into(),
         ));
     }
     fields

@@ -17,7 +17,7 @@ use crate::progress::Line;
 
 /// What is done to one member.
 #[derive(Clone, Copy)]
-pub(super) enum Deed {
+pub(super) enum MemberAction {
     /// Out of service.
     Fail,
     /// Out of the array.
@@ -25,14 +25,20 @@ pub(super) enum Deed {
 }
 
 /// Takes members out of service, or lets go of them.
-pub(super) fn act(output: &Output, arguments: &MemberArguments, deed: Deed) -> Result<(), Failure> {
+pub(super) fn act(
+    output: &Output,
+    arguments: &MemberArguments,
+    deed: MemberAction,
+) -> Result<(), Failure> {
     let mut client = Client::connect(&Runtime::find()?, &arguments.name)?;
     let (array, member) = member_of(&mut client, arguments.array.as_deref(), &arguments.member)?;
     let array = Some(array);
     let (called, name) = (&arguments.member, &arguments.name);
     let (command, done) = match deed {
-        Deed::Fail => (Command::Fail { array, member }, format!("set {called} faulty in {name}")),
-        Deed::Remove => {
+        MemberAction::Fail => {
+            (Command::Fail { array, member }, format!("set {called} faulty in {name}"))
+        }
+        MemberAction::Remove => {
             (Command::Remove { array, member }, format!("removed {called} from {name}"))
         }
     };

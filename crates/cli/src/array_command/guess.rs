@@ -26,30 +26,7 @@ pub(super) fn guess(output: &Output, arguments: &GuessArguments) -> Result<(), F
             false => member(output, &guard, path).map(Some),
         })
         .collect::<Result<_, Failure>>()?;
-    let sizes = |flag: &str, texts: &[String]| {
-        texts.iter().map(|text| output.size(flag, text)).collect::<Result<Vec<u64>, Failure>>()
-    };
-    let known = Known {
-        levels: arguments.level.iter().map(|text| level(text)).collect::<Result<_, _>>()?,
-        chunks_bytes: sizes("--chunk", &arguments.chunk)?,
-        data_offsets_bytes: sizes("--data-offset", &arguments.data_offset)?,
-        seed: 0,
-    };
-    let aligned = |flag: &str, sizes: &[u64]| match sizes
-        .iter()
-        .find(|size| **size % block::SECTOR_BYTES != 0)
-    {
-        Some(size) => Err(Failure::usage(format!(
-            "{flag} {size}: not whole sectors of {} bytes",
-            block::SECTOR_BYTES
-        ))),
-        None => Ok(()),
-    };
-    aligned("--chunk", &known.chunks_bytes)?;
-    aligned("--data-offset", &known.data_offsets_bytes)?;
-    if known.chunks_bytes.contains(&0) {
-        return Err(Failure::usage("--chunk 0: a chunk holds at least one sector"));
-    }
+    let known = known(output, arguments)?;
     let limit = stack::size::parse_duration(&arguments.time);
     let limit =
         limit.map_err(|error| Failure::usage(format!("--time {}: {error}", arguments.time)))?;
@@ -88,6 +65,35 @@ pub(super) fn guess(output: &Output, arguments: &GuessArguments) -> Result<(), F
         ));
     }
     Ok(())
+}
+
+/// What was said of the array.
+fn known(output: &Output, arguments: &GuessArguments) -> Result<Known, Failure> {
+    let sizes = |flag: &str, texts: &[String]| {
+        texts.iter().map(|text| output.size(flag, text)).collect::<Result<Vec<u64>, Failure>>()
+    };
+    let known = Known {
+        levels: arguments.level.iter().map(|text| level(text)).collect::<Result<_, _>>()?,
+        chunks_bytes: sizes("--chunk", &arguments.chunk)?,
+        data_offsets_bytes: sizes("--data-offset", &arguments.data_offset)?,
+        seed: 0,
+    };
+    let aligned = |flag: &str, sizes: &[u64]| match sizes
+        .iter()
+        .find(|size| **size % block::SECTOR_BYTES != 0)
+    {
+        Some(size) => Err(Failure::usage(format!(
+            "{flag} {size}: not whole sectors of {} bytes",
+            block::SECTOR_BYTES
+        ))),
+        None => Ok(()),
+    };
+    aligned("--chunk", &known.chunks_bytes)?;
+    aligned("--data-offset", &known.data_offsets_bytes)?;
+    if known.chunks_bytes.contains(&0) {
+        return Err(Failure::usage("--chunk 0: a chunk holds at least one sector"));
+    }
+    Ok(known)
 }
 
 /// A member; of the image of a whole disk the partition that is said to be one.

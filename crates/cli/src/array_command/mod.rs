@@ -36,8 +36,12 @@ pub(crate) fn array(output: &Output, verb: &ArrayVerb) -> Result<(), Failure> {
         ArrayVerb::Stop { names } => running::stop(output, names),
         ArrayVerb::List => running::list(output),
         ArrayVerb::Mount(arguments) => running::mount(output, arguments),
-        ArrayVerb::Fail(arguments) => exchange::act(output, arguments, exchange::Deed::Fail),
-        ArrayVerb::Remove(arguments) => exchange::act(output, arguments, exchange::Deed::Remove),
+        ArrayVerb::Fail(arguments) => {
+            exchange::act(output, arguments, exchange::MemberAction::Fail)
+        }
+        ArrayVerb::Remove(arguments) => {
+            exchange::act(output, arguments, exchange::MemberAction::Remove)
+        }
         ArrayVerb::Add(arguments) => exchange::add(output, arguments),
         ArrayVerb::Replace(arguments) => exchange::replace(output, arguments),
         ArrayVerb::Scrub(arguments) => exchange::scrub(output, arguments),

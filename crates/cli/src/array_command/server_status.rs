@@ -3,7 +3,7 @@
 use block::size_text;
 use escape::{Lines, add};
 use mdtools::State;
-use serve::Status;
+use serve::{CacheReport, Status};
 
 use crate::output::about;
 
@@ -60,6 +60,35 @@ pub(super) fn text(status: &Status) -> Lines {
         };
         text.append(&array.text_of(&called));
     }
+    add_missing(&mut text, status);
+    add!(text, " stack: {}", status.stack);
+    add_drive(&mut text, status);
+    add_exports(&mut text, status);
+    for note in &status.notes {
+        add!(text, "  note: {note}");
+    }
+    for member in &status.members {
+        add!(
+            text,
+            "  leaf: {}, read {}, written {}",
+            member.name,
+            about(member.read_bytes),
+            about(member.written_bytes)
+        );
+    }
+    status.caches.iter().for_each(|cache| add_cache(&mut text, cache));
+    let older = status.events.len().saturating_sub(EVENTS_SHOWN);
+    if older > 0 {
+        add!(text, " event: {older} older ones are in --json");
+    }
+    for event in &status.events[older..] {
+        add!(text, " event: {}: {}", event.array, event.text);
+    }
+    text
+}
+
+/// What is missing where no array tells of it, and what may be done.
+fn add_missing(text: &mut Lines, status: &Status) {
     for part in status.missing() {
         let cause = part.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
         add!(text, "  lost: {}{cause}", part.name);
@@ -68,7 +97,10 @@ pub(super) fn text(status: &Status) -> Lines {
         let back = "bring back what is gone, stop it and start it again";
         add!(text, "action: {back}: raidloom array stop {}", status.name);
     }
-    add!(text, " stack: {}", status.stack);
+}
+
+/// What the drive is like.
+fn add_drive(text: &mut Lines, status: &Status) {
     let access = if status.read_only { ", read-only" } else { "" };
     let seeks = if status.rotational { ", rotational" } else { "" };
     add!(
@@ -84,6 +116,10 @@ pub(super) fn text(status: &Status) -> Lines {
         "durable after a flush"
     };
     add!(text, "policy: {}: {durable}", status.removal_policy);
+}
+
+/// Where it appears, and who is there.
+fn add_exports(text: &mut Lines, status: &Status) {
     if let Some(attached) = &status.attached {
         let device = attached
             .block_device
@@ -111,43 +147,24 @@ pub(super) fn text(status: &Status) -> Lines {
     for point in &status.mounts {
         add!(text, " mount: {}", point.display());
     }
-    for note in &status.notes {
-        add!(text, "  note: {note}");
+}
+
+fn add_cache(text: &mut Lines, cache: &CacheReport) {
+    let (used, size, dirty) =
+        (about(cache.used_bytes), about(cache.size_bytes), about(cache.dirty_bytes));
+    add!(text, " cache: {}, {used} of {size} used, {dirty} dirty: {}", cache.mode, cache.name);
+    let hits = |hits: u64, misses: u64| {
+        format!("{:.0} %", 100.0 * hits as f64 / (hits + misses).max(1) as f64)
+    };
+    let (reads, writes) =
+        (hits(cache.read_hits, cache.read_misses), hits(cache.write_hits, cache.write_misses));
+    let (evictions, rate) = (cache.evictions, about(cache.write_out_bytes_per_second));
+    add!(
+        text,
+        "        hits: {reads} of reads, {writes} of writes; {evictions} evictions; {rate}/s \
+        written out"
+    );
+    if let Some(failure) = &cache.failure {
+        add!(text, "        {failure}");
     }
-    for member in &status.members {
-        add!(
-            text,
-            "  leaf: {}, read {}, written {}",
-            member.name,
-            about(member.read_bytes),
-            about(member.written_bytes)
-        );
-    }
-    for cache in &status.caches {
-        let (used, size, dirty) =
-            (about(cache.used_bytes), about(cache.size_bytes), about(cache.dirty_bytes));
-        add!(text, " cache: {}, {used} of {size} used, {dirty} dirty: {}", cache.mode, cache.name);
-        let hits = |hits: u64, misses: u64| {
-            format!("{:.0} %", 100.0 * hits as f64 / (hits + misses).max(1) as f64)
-        };
-        let (reads, writes) =
-            (hits(cache.read_hits, cache.read_misses), hits(cache.write_hits, cache.write_misses));
-        let (evictions, rate) = (cache.evictions, about(cache.write_out_bytes_per_second));
-        add!(
-            text,
-            "        hits: {reads} of reads, {writes} of writes; {evictions} evictions; {rate}/s \
-            written out"
-        );
-        if let Some(failure) = &cache.failure {
-            add!(text, "        {failure}");
-        }
-    }
-    let older = status.events.len().saturating_sub(EVENTS_SHOWN);
-    if older > 0 {
-        add!(text, " event: {older} older ones are in --json");
-    }
-    for event in &status.events[older..] {
-        add!(text, " event: {}: {}", event.array, event.text);
-    }
-    text
 }

@@ -1,7 +1,7 @@
 //! `raidloom monitor`: tells of what happens to running arrays, once each.
 //!
 //! ```text
-//!   servers ──status──> notices: what is new since the last look ──> standard output (the journal),
+//!   servers ──status──> notices: what is new since the last look ──> standard output (journal),
 //!      │                                                             mail, a program, a webhook
 //!      └──────────────> metrics: Prometheus text at an address of this machine
 //! ```

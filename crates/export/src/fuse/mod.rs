@@ -1,7 +1,7 @@
 //! A device as a single file, through FUSE.
 //!
 //! ```text
-//!   program ── file ── kernel (FUSE) ── /dev/fuse ══ workers, each with a reactor and a channel of its own ── device
+//!   program ── file ── kernel (FUSE) ── /dev/fuse ══ workers, each with reactor and channel ── device
 //! ```
 //!
 //! The mount covers one file: what was a placeholder is now the device's blocks. The kernel's page

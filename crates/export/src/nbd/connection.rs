@@ -34,7 +34,7 @@ pub(super) struct Connection {
     pub(super) socket: RingFile,
     pub(super) descriptor: Arc<OwnedFd>,
     pub(super) ticket: Ticket,
-    pub(super) asked: Asked,
+    pub(super) asked: Activity,
     pub(super) phase: Phase,
     pub(super) tunnel: Option<Tunnel>,
     pub(super) receiving: Receiving,
@@ -66,7 +66,7 @@ pub(super) struct Connection {
 
 /// Whether it has asked its export anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum Activity {
     Something,
     NothingSince(Time),
     /// For so long that it makes way for others.
@@ -169,7 +169,7 @@ impl Connection {
             socket,
             descriptor,
             ticket,
-            asked: Asked::Something,
+            asked: Activity::Something,
             phase: Phase::Handshake(handshake),
             tunnel: None,
             receiving: Receiving::Nothing,
@@ -205,8 +205,8 @@ impl Connection {
     }
 
     /// Notes that it asks something; what it had done before.
-    pub(super) fn has_asked(&mut self) -> Asked {
-        std::mem::replace(&mut self.asked, Asked::Something)
+    pub(super) fn has_asked(&mut self) -> Activity {
+        std::mem::replace(&mut self.asked, Activity::Something)
     }
 
     /// Notes a request; its number among those of this connection.

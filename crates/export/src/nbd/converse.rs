@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use block::{BufMut, Device, Extents, Returned};
 
-use super::connection::{Asked, INPUT_BYTES, Payload, Phase, Piece, Running};
+use super::connection::{Activity, INPUT_BYTES, Payload, Phase, Piece, Running};
 use super::handshake::{OPTION_MAX_BYTES, Verdict};
-use super::memory::Taken;
+use super::memory::Grant;
 use super::server::Counters;
 use super::tls::Tunnel;
 use super::transmission::{self, Command, Decision, Session};
@@ -110,7 +110,7 @@ impl Worker {
         self.counters(session.export).connections.fetch_add(1, Ordering::Relaxed);
         let now = self.now;
         let connection = self.get(index);
-        connection.asked = Asked::NothingSince(now);
+        connection.asked = Activity::NothingSince(now);
         connection.input.grow(INPUT_BYTES);
         connection.phase = Phase::Transmission(session);
         connection.deadline = None;
@@ -175,14 +175,14 @@ impl Worker {
     #[expect(clippy::too_many_lines, reason = "not yet split")]
     fn take_request(&mut self, index: u32, session: Session, head: &[u8; REQUEST_BYTES]) -> bool {
         match self.get(index).has_asked() {
-            Asked::NothingSince(_) => self.quiet -= 1,
-            Asked::NothingForLong => self.get(index).ticket.has_asked(),
-            Asked::Something => (),
+            Activity::NothingSince(_) => self.quiet -= 1,
+            Activity::NothingForLong => self.get(index).ticket.has_asked(),
+            Activity::Something => (),
         }
         let (cookie, decision) =
             transmission::decide(head, &self.shared.shapes[session.export], session);
-        let command = match decision {
-            Decision::Do(command) => command,
+        match decision {
+            Decision::Do(command) => self.carry_out(index, session, cookie, command),
             Decision::Refuse { errno, why, payload_bytes } => {
                 self.count(session, |counters| &counters.errors, 1);
                 let connection = self.get(index);
@@ -193,17 +193,21 @@ impl Worker {
                 self.reply(index, |out| {
                     transmission::put_error(out, session.structured, cookie, errno, why);
                 });
-                return true;
+                true
             }
             Decision::Goodbye => {
                 self.drain(index);
-                return false;
+                false
             }
             Decision::Drop(_) => {
                 self.turn_away(index);
-                return false;
+                false
             }
-        };
+        }
+    }
+
+    /// Carries out what a request asks for; as [`Worker::take_request`].
+    fn carry_out(&mut self, index: u32, session: Session, cookie: u64, command: Command) -> bool {
         let head_bytes = transmission::read_head_bytes(session.structured);
         let (connection, pool, budget, order_queues) = self.split(index);
         let orders =
@@ -212,9 +216,9 @@ impl Worker {
         let order = match command {
             Command::Read { offset, length } => {
                 match budget.take(&mut connection.held_bytes, u64::from(length)) {
-                    Taken::Granted => (),
-                    Taken::OwnLimit => return false,
-                    Taken::TotalLimit => {
+                    Grant::Granted => (),
+                    Grant::OwnLimit => return false,
+                    Grant::TotalLimit => {
                         self.press(index);
                         return false;
                     }
@@ -270,9 +274,14 @@ impl Worker {
         connection.orders += 1;
         let request = connection.begin(running);
         orders.take(u64::from(index) << 32 | u64::from(request), order);
+        self.count_ordered(index, session, command);
+        true
+    }
+
+    fn count_ordered(&mut self, index: u32, session: Session, command: Command) {
         match command {
             Command::Read { length, .. } => {
-                let enough = connection.ordered(length as usize);
+                let enough = self.get(index).ordered(length as usize);
                 self.count_data(
                     session,
                     |counters| (&counters.reads, &counters.read_bytes),
@@ -287,7 +296,6 @@ impl Worker {
             Command::Flush => self.count(session, |counters| &counters.flushes, 1),
             _ => self.count(session, |counters| &counters.clears, 1),
         }
-        true
     }
 
     /// Moves data of a write from the input into its piece; whether anything was done.
@@ -299,9 +307,9 @@ impl Worker {
         if payload.piece.is_none() {
             let length = serve::cut(info, payload.offset, payload.left_bytes, PIECE_BYTES);
             match budget.take(&mut connection.held_bytes, length) {
-                Taken::Granted => (),
-                Taken::OwnLimit => return false,
-                Taken::TotalLimit => {
+                Grant::Granted => (),
+                Grant::OwnLimit => return false,
+                Grant::TotalLimit => {
                     self.press(index);
                     return false;
                 }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   greeting ─> client's flags ─> option ─> reply ─┐
-//!                                   ^──────────────┘ … until EXPORT_NAME or GO (transmission), STARTTLS, ABORT
+//!                                   ^──────────────┘ … until EXPORT_NAME or GO, STARTTLS, ABORT
 //! ```
 //!
 //! Fixed newstyle only. One option is answered at a time, so a client that sends many without

@@ -86,11 +86,11 @@ pub(crate) struct Listener {
     socket: Socket,
     pub(super) tls: TlsRule,
     /// The socket's file, when it was made here and has to go again.
-    made: Option<Made>,
+    made: Option<SocketFile>,
 }
 
 /// A socket's file, told from one that another process puts where it was.
-struct Made {
+struct SocketFile {
     path: PathBuf,
     device: u64,
     inode: u64,
@@ -109,7 +109,7 @@ impl Listener {
         insecure: bool,
     ) -> Result<Vec<Listener>, Error> {
         let failed = |error: io::Error| Error::from_io(format!("listening on {address}"), error);
-        let sockets: Vec<(Socket, Option<Made>)> = match address {
+        let sockets: Vec<(Socket, Option<SocketFile>)> = match address {
             Address::Unix(path) => {
                 let (socket, made) = bind_unix(path)?;
                 vec![(Socket::Unix(socket), Some(made))]
@@ -203,7 +203,7 @@ impl AsFd for Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Some(Made { path, device, inode }) = &self.made
+        if let Some(SocketFile { path, device, inode }) = &self.made
             && std::fs::symlink_metadata(path)
                 .is_ok_and(|found| (found.st_dev(), found.st_ino()) == (*device, *inode))
         {
@@ -226,7 +226,7 @@ fn check_exposure(ip: IpAddr, tls: bool, insecure: bool, address: &Address) -> R
 
 /// A socket's file that no other user may use from its first moment on. A stale one, at which no
 /// process listens, is replaced.
-fn bind_unix(path: &Path) -> Result<(UnixListener, Made), Error> {
+fn bind_unix(path: &Path) -> Result<(UnixListener, SocketFile), Error> {
     let failed =
         |error: io::Error| Error::from_io(format!("listening on {}", path.display()), error);
     let bind = || -> io::Result<OwnedFd> {
@@ -269,7 +269,7 @@ fn bind_unix(path: &Path) -> Result<(UnixListener, Made), Error> {
     let found = std::fs::symlink_metadata(path).map_err(failed)?;
     Ok((
         UnixListener::from(socket),
-        Made { path: path.to_path_buf(), device: found.st_dev(), inode: found.st_ino() },
+        SocketFile { path: path.to_path_buf(), device: found.st_dev(), inode: found.st_ino() },
     ))
 }
 

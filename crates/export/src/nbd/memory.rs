@@ -11,7 +11,7 @@ pub(super) const BASE_BYTES: u64 = 1 << 20;
 ///
 /// ```text
 ///  4096 - head   head  data, at a 4 KiB boundary
-/// |............|======|==========================|   one piece of memory: a reply goes out as it lies there
+/// |............|======|==========================|   one piece: a reply goes out as it lies there
 /// ```
 #[derive(Default)]
 pub(super) struct Pool {
@@ -84,16 +84,16 @@ impl Budget {
     /// connection without any may have what one request needs, up to its own limit, as long as all
     /// together stay within theirs; and up to
     /// [`BASE_BYTES`] always.
-    pub(super) fn take(&mut self, own: &mut u64, more: u64) -> Taken {
+    pub(super) fn take(&mut self, own: &mut u64, more: u64) -> Grant {
         if *own > 0 && *own + more > self.each_bytes {
-            return Taken::OwnLimit;
+            return Grant::OwnLimit;
         }
         if *own + more > BASE_BYTES && self.held_bytes + more > self.total_bytes {
-            return Taken::TotalLimit;
+            return Grant::TotalLimit;
         }
         *own += more;
         self.held_bytes += more;
-        Taken::Granted
+        Grant::Granted
     }
 
     pub(super) fn give_back(&mut self, own: &mut u64, bytes: u64) {
@@ -104,7 +104,7 @@ impl Budget {
 
 /// An answer of [`Budget::take`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum Grant {
     Granted,
     /// The connection has to wait for its own requests.
     OwnLimit,
@@ -159,18 +159,18 @@ mod tests {
     fn nobody_starves_and_nothing_grows_without_bound() {
         let mut budget = Budget::new(8 << 20, 4 << 20);
         let (mut greedy, mut second, mut modest) = (0, 0, 0);
-        assert_eq!(budget.take(&mut greedy, 32 << 20), Taken::TotalLimit);
-        assert_eq!(budget.take(&mut greedy, 3 << 20), Taken::Granted);
-        assert_eq!(budget.take(&mut greedy, 2 << 20), Taken::OwnLimit);
-        assert_eq!(budget.take(&mut second, 4 << 20), Taken::Granted);
-        assert_eq!(budget.take(&mut modest, 2 << 20), Taken::TotalLimit);
+        assert_eq!(budget.take(&mut greedy, 32 << 20), Grant::TotalLimit);
+        assert_eq!(budget.take(&mut greedy, 3 << 20), Grant::Granted);
+        assert_eq!(budget.take(&mut greedy, 2 << 20), Grant::OwnLimit);
+        assert_eq!(budget.take(&mut second, 4 << 20), Grant::Granted);
+        assert_eq!(budget.take(&mut modest, 2 << 20), Grant::TotalLimit);
         // However much the others have.
         for _ in 0..4 {
-            assert_eq!(budget.take(&mut modest, BASE_BYTES / 4), Taken::Granted);
+            assert_eq!(budget.take(&mut modest, BASE_BYTES / 4), Grant::Granted);
         }
-        assert_eq!(budget.take(&mut modest, 1), Taken::TotalLimit);
+        assert_eq!(budget.take(&mut modest, 1), Grant::TotalLimit);
         budget.give_back(&mut second, 4 << 20);
-        assert_eq!(budget.take(&mut modest, 2 << 20), Taken::Granted);
+        assert_eq!(budget.take(&mut modest, 2 << 20), Grant::Granted);
         assert_eq!(budget.held_bytes, greedy + second + modest);
     }
 }

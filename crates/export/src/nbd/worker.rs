@@ -20,7 +20,7 @@ use block::BufMut;
 use reactor::{Event, Outcome, Reactor, Slots, Source, Time};
 
 use super::admission::Ticket;
-use super::connection::{Asked, Connection, Ending, Phase, Receiving};
+use super::connection::{Activity, Connection, Ending, Phase, Receiving};
 use super::handshake::{Handshake, TlsRule};
 use super::memory::{Budget, Pool};
 use super::server::{Counters, Mail, Shared};
@@ -215,12 +215,12 @@ impl Worker {
                 && self.now.since(connection.moved) >= PATIENCE;
             if connection.ending != Ending::Dead && (late || stuck) {
                 self.turn_away(index);
-            } else if let Asked::NothingSince(since) = connection.asked
+            } else if let Activity::NothingSince(since) = connection.asked
                 && self.now.since(since) >= self.shared.limits.silent_time
             {
                 self.quiet -= 1;
                 let connection = self.get(index);
-                connection.asked = Asked::NothingForLong;
+                connection.asked = Activity::NothingForLong;
                 connection.ticket.is_silent();
             }
         }
@@ -473,7 +473,7 @@ impl Worker {
                 self.counters(session.export).connections.fetch_sub(1, Ordering::Relaxed);
             }
         }
-        self.quiet -= usize::from(matches!(connection.asked, Asked::NothingSince(_)));
+        self.quiet -= usize::from(matches!(connection.asked, Activity::NothingSince(_)));
         drop(connection);
         if self.connections.is_empty() {
             // No connection is left to use it again.

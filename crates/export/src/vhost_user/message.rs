@@ -220,8 +220,8 @@ fn regions(payload: &[u8]) -> Result<Vec<Region>, Error> {
     // The table may come at its full length, with room for regions that are not there.
     if count > REGIONS_MAX || payload.len() < 8 + 32 * count {
         return Err(broken(format!(
-            "a table of memory of {} bytes names {count} regions; at most {REGIONS_MAX} of 32 bytes \
-            each are taken",
+            "a table of memory of {} bytes names {count} regions; at most {REGIONS_MAX} of 32 \
+            bytes each are taken",
             payload.len()
         )));
     }

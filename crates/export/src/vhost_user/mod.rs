@@ -27,7 +27,7 @@ mod socket;
 
 pub use disk::{Disk, Done};
 pub use server::{Options, Server, Status};
-pub use session::{Offer, Reaction, Session, Then};
+pub use session::{FollowUp, Offer, Reaction, Session};
 pub use socket::{Received, read_message, send_all};
 
 /// `N` bytes at `at`, which its caller knows to be there.

@@ -23,7 +23,7 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 
 use super::disk::Disk;
 use super::message::broken;
-use super::session::{Offer, Session, Then};
+use super::session::{FollowUp, Offer, Session};
 use super::socket::{read_message, send_all};
 use crate::nbd::{Address, Listener};
 use crate::{Gate, RemovalPolicy};
@@ -345,13 +345,13 @@ impl Serving {
                     };
                     let reaction = self.session.take(message)?;
                     match reaction.then {
-                        Then::Nothing => (),
-                        Then::Look(ring) => {
+                        FollowUp::Nothing => (),
+                        FollowUp::Look(ring) => {
                             has_rings.store(true, Ordering::Release);
                             self.listen(ring)?;
                             self.disk.look(&mut self.session, ring)?;
                         }
-                        Then::Stop(ring) => self.stopping.push(ring),
+                        FollowUp::Stop(ring) => self.stopping.push(ring),
                     }
                     if let Some(reply) = reaction.reply {
                         send_all(socket, &reply).map_err(failed)?;

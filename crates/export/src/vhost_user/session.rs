@@ -126,12 +126,12 @@ pub struct Reaction {
     /// What is to be sent back, once it is done.
     pub reply: Option<Vec<u8>>,
     /// What that is.
-    pub then: Then,
+    pub then: FollowUp,
 }
 
 /// What a message asks of the thread that serves the client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Then {
+pub enum FollowUp {
     /// Nothing more.
     #[default]
     Nothing,
@@ -188,49 +188,6 @@ impl Session {
             Request::SetMemory(regions) => {
                 self.memory = Some(Arc::new(GuestMemory::new(regions, descriptors)?));
             }
-            Request::SetRingSize(ring, size) => {
-                let setup = self.setup(ring)?;
-                setup.pause();
-                setup.size = size;
-            }
-            Request::SetRingAddresses(ring, addresses) => {
-                let setup = self.setup(ring)?;
-                setup.pause();
-                setup.addresses = Some(addresses);
-            }
-            Request::SetRingBase(ring, base) => {
-                let setup = self.setup(ring)?;
-                setup.pause();
-                setup.base = base as u16;
-            }
-            Request::GetRingBase(ring) => {
-                let setup = self.setup(ring)?;
-                setup.stopping = true;
-                setup.kick = None;
-                reaction = Reaction { reply: None, then: Then::Stop(ring as usize) };
-            }
-            Request::SetRingKick(ring, comes) => {
-                let in_band = self.protocol & PROTOCOL_IN_BAND != 0;
-                let kick = kick_of(&mut descriptors, comes)?;
-                if kick.is_none() && !in_band {
-                    return Err(broken("a ring without a descriptor for its kicks"));
-                }
-                let setup = self.setup(ring)?;
-                setup.kick = kick.map(Arc::new);
-                setup.stopping = false;
-                reaction.then = Then::Look(ring as usize);
-            }
-            Request::SetRingCall(ring, comes) => {
-                let call = call_of(&mut descriptors, comes)?;
-                self.setup(ring)?.call = call.map(Arc::new);
-                reaction.then = Then::Look(ring as usize);
-            }
-            // Errors end the client, which it notices.
-            Request::SetRingError(ring, _) => drop(self.setup(ring)?),
-            Request::SetRingEnabled(ring, enabled) => {
-                self.setup(ring)?.enabled = Some(enabled);
-                reaction.then = Then::Look(ring as usize);
-            }
             Request::SetBackendChannel => self.channel = one(&mut descriptors, true)?,
             Request::GetConfig(offset, size, flags) => {
                 let mut answer = [offset, size, flags].map(u32::to_ne_bytes).concat();
@@ -240,18 +197,85 @@ impl Session {
                 );
                 reaction.reply = Some(message::reply(header.request, &answer));
             }
-            Request::RingKick(ring) => {
-                self.setup(ring)?;
-                reaction.then = Then::Look(ring as usize);
-            }
             Request::Other(request) if header.wants_reply() => {
                 reaction.reply = Some(message::reply_number(request, 1));
             }
             Request::Other(request) => {
                 return Err(broken(format!("request {request}, which was not offered")));
             }
+            of_ring => {
+                reaction.then = self.set_ring(&of_ring, &mut descriptors)?;
+                // It is answered when the ring has stopped.
+                if matches!(reaction.then, FollowUp::Stop(_)) {
+                    reaction.reply = None;
+                }
+            }
         }
         Ok(reaction)
+    }
+
+    /// Takes what is said of one ring.
+    fn set_ring(
+        &mut self,
+        request: &Request,
+        descriptors: &mut Vec<OwnedFd>,
+    ) -> Result<FollowUp, Error> {
+        Ok(match *request {
+            Request::SetRingSize(ring, size) => {
+                let setup = self.setup(ring)?;
+                setup.pause();
+                setup.size = size;
+                FollowUp::Nothing
+            }
+            Request::SetRingAddresses(ring, addresses) => {
+                let setup = self.setup(ring)?;
+                setup.pause();
+                setup.addresses = Some(addresses);
+                FollowUp::Nothing
+            }
+            Request::SetRingBase(ring, base) => {
+                let setup = self.setup(ring)?;
+                setup.pause();
+                setup.base = base as u16;
+                FollowUp::Nothing
+            }
+            Request::GetRingBase(ring) => {
+                let setup = self.setup(ring)?;
+                setup.stopping = true;
+                setup.kick = None;
+                FollowUp::Stop(ring as usize)
+            }
+            Request::SetRingKick(ring, comes) => {
+                let in_band = self.protocol & PROTOCOL_IN_BAND != 0;
+                let kick = kick_of(descriptors, comes)?;
+                if kick.is_none() && !in_band {
+                    return Err(broken("a ring without a descriptor for its kicks"));
+                }
+                let setup = self.setup(ring)?;
+                setup.kick = kick.map(Arc::new);
+                setup.stopping = false;
+                FollowUp::Look(ring as usize)
+            }
+            Request::SetRingCall(ring, comes) => {
+                let call = call_of(descriptors, comes)?;
+                self.setup(ring)?.call = call.map(Arc::new);
+                FollowUp::Look(ring as usize)
+            }
+            // Errors end the client, which it notices.
+            Request::SetRingError(ring, _) => {
+                self.setup(ring)?;
+                FollowUp::Nothing
+            }
+            Request::SetRingEnabled(ring, enabled) => {
+                self.setup(ring)?.enabled = Some(enabled);
+                FollowUp::Look(ring as usize)
+            }
+            Request::RingKick(ring) => {
+                self.setup(ring)?;
+                FollowUp::Look(ring as usize)
+            }
+            _ => FollowUp::Nothing,
+        })
     }
 
     fn setup(&mut self, ring: u32) -> Result<&mut Setup, Error> {

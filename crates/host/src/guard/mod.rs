@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! path ── look (reads only) ──> Findings ── judge (pure) ──> refuse, with the way out
-//!                                               └─> open O_EXCL, lock, look and judge again at what was opened
+//!                                               └─> open O_EXCL, lock, look and judge again
 //! ```
 //!
 //! What is refused and how consent is given is `docs/safety.md`. Facts are gathered first and
@@ -126,11 +126,11 @@ impl MadeFile {
 /// What tells one held file from another: device, inode, number of the block device, and whether it
 /// may be written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Held(u64, u64, u64, Access);
+struct FileKey(u64, u64, u64, Access);
 
-impl Held {
-    fn of(data: &fs::Metadata, access: Access) -> Held {
-        Held(data.dev(), data.ino(), data.rdev(), access)
+impl FileKey {
+    fn of(data: &fs::Metadata, access: Access) -> FileKey {
+        FileKey(data.dev(), data.ino(), data.rdev(), access)
     }
 }
 
@@ -162,7 +162,7 @@ pub struct Guard {
     /// What is open and locked. What `open` hands out are duplicates of these: a ring lets go of
     /// its files some time after it is closed, so that the lock of a file that was opened anew each
     /// time would be in its own way.
-    held: Mutex<HashMap<Held, File>>,
+    held: Mutex<HashMap<FileKey, File>>,
 }
 
 fn refused(text: String) -> Error {
@@ -360,7 +360,7 @@ impl Guard {
         };
         debug!(path = %path.display(), ?access, "open");
         let real = fs::canonicalize(path).map_err(failed)?;
-        let held = Held::of(&fs::metadata(&real).map_err(failed)?, access);
+        let held = FileKey::of(&fs::metadata(&real).map_err(failed)?, access);
         if let Some(file) = lock_of(&self.held).get(&held) {
             return file.try_clone().map_err(failed);
         }
@@ -392,7 +392,7 @@ impl Guard {
                 path.display()
             )));
         }
-        let opened = Held::of(&file.metadata().map_err(failed)?, access);
+        let opened = FileKey::of(&file.metadata().map_err(failed)?, access);
         let duplicate = file.try_clone().map_err(failed)?;
         lock_of(&self.held).insert(opened, file);
         Ok(duplicate)
@@ -422,8 +422,8 @@ impl Guard {
     pub fn adopt(&self, file: File) -> io::Result<()> {
         let data = file.metadata()?;
         let mut held = lock_of(&self.held);
-        held.insert(Held::of(&data, Access::Read), file.try_clone()?);
-        held.insert(Held::of(&data, Access::Write), file);
+        held.insert(FileKey::of(&data, Access::Read), file.try_clone()?);
+        held.insert(FileKey::of(&data, Access::Write), file);
         Ok(())
     }
 

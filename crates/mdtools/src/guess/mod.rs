@@ -6,9 +6,9 @@
 //!                 │                         │
 //!                 └── Q: which is which     └── shapes: level x layout x chunk x data offset
 //!                           │                         │
-//!                           └──────> order of members <── search: landmarks of file systems, from the array's start on
+//!                           └──────> order of members <── search: landmarks of file systems, from the start on
 //!                                          │
-//!                                       whole candidates, every landmark of each: the share that agrees, kind by kind
+//!                                       whole candidates, all landmarks: the share that agrees
 //! ```
 //!
 //! A share does not grow because more was looked at: each kind of evidence counts the same, and

@@ -4,8 +4,8 @@
 //! ```text
 //!   sample     the same sector of every member, not zero everywhere
 //!   equal      all members alike: level 1
-//!   sum        all members together are zero: levels 4 and 5, in every order, chunk size and layout
-//!   weighted   all but one are zero, and that one is Q of some arrangement of the others: level 6, and which is which
+//!   sum        all members together are zero: levels 4 and 5, whatever order, chunk, layout
+//!   weighted   all but one are zero, and that one is Q of some order of the others: level 6
 //! ```
 
 use array::geometry::{ParityLayout, Role, Row};

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   landmark ──> place of the layout ── has a member? ── yes: its sector is checked
-//!                                            └── no: every member left is tried, and those with the right sector go on
+//!                                            └── no: every member left is tried, and the right ones go on
 //! ```
 //!
 //! So permutations are never listed: a wrong member ends at its first landmark. A landmark that is

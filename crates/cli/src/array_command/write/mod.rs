@@ -30,7 +30,7 @@ use crate::output::{Output, about};
 use crate::progress::{Line, duration};
 use crate::signals;
 use image::{Cut, Piece};
-use pass::{Ended, Pass, Work};
+use pass::{Pass, PassEnd, Work};
 
 /// What a request carries, unless the target is faster with another size.
 const PIECE_BYTES: u64 = 1 << 20;
@@ -48,7 +48,7 @@ struct Image {
 
 /// What one pass took.
 struct Took {
-    ended: Ended,
+    ended: PassEnd,
     time: Duration,
 }
 
@@ -224,7 +224,7 @@ impl Transfer<'_> {
         Ok(Took { ended, time: self.reactor.now().since(begin) })
     }
 
-    fn pass(&mut self, work: Work, pieces: &[Piece], begin: Time) -> Result<Ended, Error> {
+    fn pass(&mut self, work: Work, pieces: &[Piece], begin: Time) -> Result<PassEnd, Error> {
         let image = self.image.device.as_ref().map(|device| device as &dyn Device);
         let line = Line::new(self.output);
         let what = if work == Work::Write { "writing" } else { "reading back" };

@@ -25,7 +25,7 @@ pub(super) enum Work {
 
 /// How a pass ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ended {
+pub(super) struct PassEnd {
     /// Bytes of whole pieces that are done, from the start of the image on.
     pub(super) bytes: u64,
     /// Whether it was told to stop before the end.
@@ -90,9 +90,9 @@ impl<'a> Pass<'a> {
         work: Work,
         pieces: &[Piece],
         go_on: &mut dyn FnMut(u64) -> bool,
-    ) -> Result<Ended, Error> {
+    ) -> Result<PassEnd, Error> {
         let mut pieces = pieces.iter();
-        let mut ended = Ended { bytes: 0, stopped: false };
+        let mut ended = PassEnd { bytes: 0, stopped: false };
         let mut failure = None;
         loop {
             while !ended.stopped
@@ -306,7 +306,7 @@ mod tests {
             told.push(bytes);
             true
         };
-        let all = Ended { bytes: size as u64, stopped: false };
+        let all = PassEnd { bytes: size as u64, stopped: false };
         assert_eq!(pass.run(Work::Write, &list, &mut go_on).expect("a pass"), all);
         assert_eq!(pass.run(Work::Compare, &list, &mut |_| true).expect("equal"), all);
         assert!(told.is_sorted() && told.len() > 2, "{told:?}");

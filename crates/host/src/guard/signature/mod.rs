@@ -66,13 +66,13 @@ pub(super) fn is_kept(name: &str) -> bool {
 }
 
 /// A file, of which the start was read.
-struct Looked<'a, F> {
+struct Probe<'a, F> {
     file: &'a F,
     size_bytes: u64,
     start: Vec<u8>,
 }
 
-impl<F: FileExt> Looked<'_, F> {
+impl<F: FileExt> Probe<'_, F> {
     /// Whether these bytes stand at a place.
     fn holds(&self, offset: u64, bytes: &[u8]) -> io::Result<bool> {
         let within = usize::try_from(offset).ok().filter(|at| at + bytes.len() <= START_BYTES);
@@ -106,7 +106,7 @@ impl<F: FileExt> Looked<'_, F> {
 /// # Errors
 /// What the system says about reading.
 pub fn find_image(file: &impl FileExt, size_bytes: u64) -> io::Result<Option<&'static str>> {
-    let looked = Looked { file, size_bytes, start: read_up_to(file, 0, 512)? };
+    let looked = Probe { file, size_bytes, start: read_up_to(file, 0, 512)? };
     if let Some(name) = looked.first(IMAGES, Some)? {
         return Ok(Some(name));
     }
@@ -125,7 +125,7 @@ pub fn find_image(file: &impl FileExt, size_bytes: u64) -> io::Result<Option<&'s
 /// # Errors
 /// What the system says about reading; then nothing is known, and the caller has to refuse.
 pub fn find(file: &impl FileExt, size_bytes: u64) -> io::Result<Option<&'static str>> {
-    let looked = Looked { file, size_bytes, start: read_up_to(file, 0, START_BYTES)? };
+    let looked = Probe { file, size_bytes, start: read_up_to(file, 0, START_BYTES)? };
     if let Some(name) = looked.first(FROM_START, Some)? {
         return Ok(Some(name));
     }
@@ -146,7 +146,7 @@ pub fn find(file: &impl FileExt, size_bytes: u64) -> io::Result<Option<&'static 
     Ok(is_xfs_log(file)?.then_some("log of XFS"))
 }
 
-fn at_the_end<F: FileExt>(looked: &Looked<'_, F>) -> io::Result<Option<&'static str>> {
+fn at_the_end<F: FileExt>(looked: &Probe<'_, F>) -> io::Result<Option<&'static str>> {
     let size_bytes = looked.size_bytes;
     // md 1.0: 8 KiB before the end, rounded down to 4 KiB. md 0.90: the last 64 KiB that is wholly
     // there, at a multiple of 64 KiB, in the byte order of the machine that made it.

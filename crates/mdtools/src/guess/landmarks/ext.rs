@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   superblock ──> backups in some groups
-//!              ──> group descriptors ──> inode tables ──> directories, whose first entry is their own inode
+//!              ──> group descriptors ──> inode tables ──> directories, which name their inode
 //! ```
 //!
 //! With the feature `metadata_csum` descriptors and inodes carry checksums that count their own
