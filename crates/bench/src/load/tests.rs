@@ -323,19 +323,23 @@ fn a_request_that_is_never_answered_is_named() {
 }
 
 #[test]
-fn a_clock_that_stands_still_is_an_error_and_not_forever() {
-    let (device, _) = Memory::new(MEBIBYTE).delayed(|_| Duration::ZERO).shared();
-    let load = Load { time: Some(Duration::from_secs(1)), ..Load::default() };
-    let error = unverified(&device, &load, &mut reads(512)).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Invalid);
-    assert!(
-        error.to_string().ends_with(
-            "requests took no time, so that the time set would never pass: limit their number"
-        ),
-        "{error}"
-    );
-    let limited = Load { operations: Some(5000), ..load };
-    assert_eq!(unverified(&device, &limited, &mut reads(512)).unwrap().operations(), 5000);
+fn a_clock_that_hardly_moves_is_an_error_and_not_forever() {
+    // A nanosecond each: a minute would be sixty thousand million requests.
+    let delays: [fn(usize) -> Duration; 2] = [|_| Duration::ZERO, |_| Duration::from_nanos(1)];
+    for delay in delays {
+        let (device, _) = Memory::new(MEBIBYTE).delayed(delay).shared();
+        let load = Load { time: Some(Duration::from_secs(60)), ..Load::default() };
+        let error = unverified(&device, &load, &mut reads(512)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        assert!(
+            error
+                .to_string()
+                .ends_with("so that the time set would hardly ever pass: limit their number"),
+            "{error}"
+        );
+        let limited = Load { operations: Some(5000), ..load };
+        assert_eq!(unverified(&device, &limited, &mut reads(512)).unwrap().operations(), 5000);
+    }
 }
 
 #[test]
