@@ -1,5 +1,5 @@
 //! What developers and CI run: `cargo xtask ci`, `cargo xtask tidy`, `cargo xtask fuzz`,
-//! `cargo xtask bench`.
+//! `cargo xtask bench`, `cargo xtask validate`.
 
 #![allow(clippy::print_stderr, reason = "it measures, and prints what developers read")]
 #![allow(clippy::print_stdout, reason = "it measures, and prints what developers read")]
@@ -10,6 +10,7 @@ mod ci;
 mod fuzz;
 mod nextest;
 mod tidy;
+mod validate;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,6 +23,7 @@ Commands:
   tidy           the rules of the project that no compiler knows
   fuzz [--seconds N] [--seed N] [TARGET…]
                  bytes from strangers: 60 s each, two at a time; an input that breaks something is named
+  validate       the models against published arrays: writes models/errors.toml and the tables of docs/models.md
   bench [CASE…]  speed against peers and against itself, written to docs/benchmarks.md; --short is a tenth of it, --quick only prints
 
 Exit code 0: all is well; 1: something failed; 2: the command line is wrong.";
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         "tidy" if rest.is_empty() => tidy::run(&root()),
         "fuzz" => fuzz::run(&root(), rest),
         "bench" => bench::run(&root(), rest),
+        "validate" if rest.is_empty() => validate::run(&root()),
         "help" | "--help" | "-h" => {
             println!("{USAGE}");
             Ok(true)

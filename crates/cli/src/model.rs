@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use device::model::Parameters;
+use device::model::errors::{CASES_MIN, ErrorTable};
 use device::model::fit::{self, ErrorRow};
 use serde_json::{Value, json};
 
@@ -49,21 +50,24 @@ fn show(output: &Output, name: &str) -> Result<(), Failure> {
             .map(|row| {
                 let origin = row.origin.to_string();
                 json!({ "name": row.name, "value": row.value, "unit": row.unit, "origin": origin,
-                    "note": row.note })
+                    "interval": row.interval, "note": row.note })
             })
             .collect();
         let fit: Vec<Value> = errors.iter().map(error_document).collect();
         return output.document(&json!({ "name": model.name, "title": model.title,
-            "parameters": parameters, "fit": fit }));
+            "parameters": parameters, "fit": fit, "predictions": predictions_document() }));
     }
     let rows: Vec<Vec<String>> = model
         .rows()
         .into_iter()
-        .map(|row| vec![row.name, row.value, row.unit, row.origin.to_string(), row.note])
+        .map(|row| {
+            vec![row.name, row.value, row.unit, row.origin.to_string(), row.interval, row.note]
+        })
         .collect();
     let mut text = format!("{}: {}\n\n", model.name, model.title);
-    text += &table(&["PARAMETER", "VALUE", "UNIT", "ORIGIN", "NOTE"], &rows, &[1]);
+    text += &table(&["PARAMETER", "VALUE", "UNIT", "ORIGIN", "INTERVAL", "NOTE"], &rows, &[1]);
     text += &fit_table(&errors);
+    text += &predictions_table(!errors.is_empty());
     output.result(&text)
 }
 
@@ -109,6 +113,56 @@ fn fit_table(errors: &[ErrorRow]) -> String {
         text += &format!(", {:.1} % of the check rows", worst(true) * 100.0);
     }
     text + "\n"
+}
+
+/// How far predictions of arrays were off, by class.
+fn predictions_table(is_fitted: bool) -> String {
+    if !is_fitted {
+        return "It was held against no drive: nothing that is claimed of it is sure.\n".to_owned();
+    }
+    let table_of = ErrorTable::built_in();
+    let rows: Vec<Vec<String>> = table_of
+        .classes()
+        .iter()
+        .map(|class| {
+            let stands = table_of.of(class.work, &[class.form]).error;
+            let percent = |error: f64| format!("{:.1} %", error * 100.0);
+            let cells = [
+                class.form.to_string(),
+                class.work.to_string(),
+                class.cases.to_string(),
+                class.sources.to_string(),
+                percent(class.error),
+                percent(stands),
+            ];
+            cells.to_vec()
+        })
+        .collect();
+    let mut text =
+        "\nPredictions of all models beside published arrays that none was fitted to, as \
+        ratios to one drive:\n\n"
+            .to_owned();
+    let header = ["FORM", "WORK", "CASES", "SOURCES", "OFF BY", "TAKEN AS"];
+    text += &table(&header, &rows, &[2, 3, 4, 5]);
+    text + &format!(
+        "\nA class with fewer than {CASES_MIN} cases is taken as the widest beside it, and nothing in \
+        it is sure.\n"
+    )
+}
+
+fn predictions_document() -> Vec<Value> {
+    let table = ErrorTable::built_in();
+    let class = |class: &device::model::errors::Class| {
+        json!({
+            "form": class.form.to_string(),
+            "work": class.work.to_string(),
+            "cases": class.cases,
+            "sources": class.sources,
+            "error": class.error,
+            "taken_as": table.of(class.work, &[class.form]).error,
+        })
+    };
+    table.classes().iter().map(class).collect()
 }
 
 fn error_document(row: &ErrorRow) -> Value {

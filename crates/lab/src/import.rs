@@ -104,6 +104,7 @@ pub fn run_of(files: &[ImportedFile]) -> Run {
         caches: Vec::new(),
         quick_removal: false,
         baseline: baseline(file.imported.clock).unwrap_or_default(),
+        model_errors: None,
         model_error: None,
         model_cases: 0,
         survives: None,

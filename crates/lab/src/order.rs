@@ -132,6 +132,7 @@ mod tests {
                 modelled: false,
                 caches: Vec::new(),
                 quick_removal: false,
+                model_errors: None,
                 model_error: None,
                 model_cases: 0,
                 survives: None,

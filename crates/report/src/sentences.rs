@@ -496,8 +496,11 @@ fn reservations(comparison: &Comparison, headline: &Headline) -> Vec<String> {
                 details.push(say!(BUSY_PAIRS, busy = busy, pairs = pairs));
             }
             Reservation::Modelled { error: Some(error), cases } => {
-                details.push(say!(MODEL_OFF_BY, error = numbers::percent(*error)));
-                if *cases < MODEL_CASES_MIN {
+                let error = numbers::percent(*error);
+                if *cases >= MODEL_CASES_MIN {
+                    details.push(say!(MODEL_OFF_BY, error = error, cases = cases));
+                } else {
+                    details.push(say!(NEAREST_MODELS_OFF_BY, error = error));
                     details.push(say!(
                         MODEL_WITHOUT_CLASS,
                         cases = cases,

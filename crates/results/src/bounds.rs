@@ -52,10 +52,11 @@ pub(crate) fn held<'a>(
     quantiles: &mut Quantiles,
 ) -> Vec<Held<'a>> {
     let plan = table.plan();
-    let error = model_error(plan, [configuration; 2]).unwrap_or(0.0);
     let mut found = Vec::new();
     for bound in &plan.terms.bounds {
         for workload in 0..plan.workloads.len() {
+            let model = model_error(plan, [configuration; 2], &[workload]);
+            let error = model.map_or(0.0, |known| known.error);
             let voices = table.voices(configuration, workload, &bound.metric);
             let voting: Vec<(u32, f64)> = voices
                 .iter()

@@ -193,12 +193,13 @@ pub struct Configuration {
     pub quick_removal: bool,
     /// Identity of the configuration it is compared with; its own when it is the baseline.
     pub baseline: String,
-    /// The largest error that its modelled disks state of themselves, as a fraction; none for real
-    /// members, and for models that state none.
+    /// How far predictions for such a stack of modelled disks were off; none for real members.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_errors: Option<ModelErrors>,
+    /// The same for all work, in runs from before it was told apart by workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_error: Option<f64>,
-    /// How many published cases that error is of, which the models were not fitted on: of this
-    /// kind of stack, one drive or an array.
+    /// How many published cases that one error is of.
     #[serde(default, skip_serializing_if = "is_0")]
     pub model_cases: u32,
     /// What may be lost of it without data being lost; none where nobody said.
@@ -213,6 +214,35 @@ pub struct Configuration {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's form")]
 fn is_0(count: &u32) -> bool {
     *count == 0
+}
+
+/// How far predictions for a stack of modelled disks were off where such were published, by the
+/// kind of work that each workload is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelErrors {
+    /// Whether it is one drive: what is off of it is so on both sides of a comparison with an
+    /// array of the same drives, whose error is that of the two figures' ratio.
+    pub is_one_drive: bool,
+    /// By the workload's name; no entry where nothing is known.
+    pub workloads: BTreeMap<String, ModelError>,
+}
+
+/// How far predictions were off.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelError {
+    /// By what most were off at most, as a fraction: a ratio lies between `1 / (1 + error)` and
+    /// `1 + error` times what the model says.
+    pub error: f64,
+    /// How many published cases that is of, which no model was fitted to.
+    pub cases: u32,
+}
+
+impl ModelError {
+    /// What is known of both: the larger error, and the fewer cases.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        ModelError { error: self.error.max(other.error), cases: self.cases.min(other.cases) }
+    }
 }
 
 /// What a configuration offers of its members' space.

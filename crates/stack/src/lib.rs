@@ -27,11 +27,12 @@ pub use build::{
     BuildContext, InnerLayers, Member, Models, NoFiles, OpenFiles, Stack, build, parse_and_build,
 };
 pub use device::DeadlineWatch;
+pub use device::model::errors::{Known, Order, Work};
 pub use device::model::{MediaNote, ModelDevice, PowerCut, Survival};
 pub use facts::OpenedFile;
 pub use identity::{Identity, twice_text};
 pub use nearest::nearest;
 pub use parse::{ParseError, parse};
 pub use rbd::{ImageServer, RbdImage};
-pub use stated::{StatedError, model_error};
+pub use stated::Modelled;
 pub use superblocks::{Arrays, tree_of};

@@ -225,6 +225,7 @@ impl MadeUp {
             caches: Vec::new(),
             quick_removal: false,
             baseline: baseline.clone(),
+            model_errors: None,
             model_error: None,
             model_cases: 0,
             survives: None,

@@ -124,6 +124,8 @@ pub struct Phase {
     pub better: Better,
     /// Whether it changes what is stored, so that it has an acknowledged and a durable rate.
     pub writes: bool,
+    /// Whether several requests are outstanding at a time.
+    pub is_deep: bool,
     /// For a phase through the page cache, the name of the same past it.
     pub buffered_of: Option<String>,
 }

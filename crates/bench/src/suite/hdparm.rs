@@ -90,6 +90,7 @@ fn phase(name: &'static str) -> Phase {
         metric: "throughput_bytes_per_second".into(),
         better: Better::Higher,
         writes: false,
+        is_deep: false,
         buffered_of: None,
     }
 }

@@ -176,6 +176,7 @@ fn phase(work: &str, what: &'static str) -> Phase {
         metric: "promise_broken_pulls_count".into(),
         better: Better::Lower,
         writes: true,
+        is_deep: false,
         buffered_of: None,
     }
 }

@@ -16,6 +16,7 @@
 //!
 //!   replay      the access patterns of the suite `devtest`, one request at a time
 //!   fit         parameters from published figures of a single drive, and the error of every row
+//!   errors      how far predictions of published arrays were off, by class
 //! ```
 //!
 //! Nothing here but `device` knows a clock: time is a number of nanoseconds that the caller hands
@@ -24,6 +25,7 @@
 mod cache;
 mod device;
 mod disk;
+pub mod errors;
 pub mod fit;
 mod geometry;
 mod index;

@@ -269,8 +269,9 @@ fn placed(
         }
         None => node,
     };
-    let cell = with_stack(set, axes, node, names.work.has_pulls_only(), keeps_all)
+    let mut cell = with_stack(set, axes, node, names.work.has_pulls_only(), keeps_all)
         .map_err(|error| place.error(error))?;
+    cell.record.model_errors = names.work.model_errors(&cell);
     Ok(Placed { cell, place })
 }
 
@@ -348,7 +349,6 @@ fn with_stack(
     };
     refuse_processors(&axes, clock).map_err(Error::usage)?;
     let settings = axes.texts();
-    let stated = stack::model_error(&node);
     let Nature { ground, modelled, caches, quick_removal } =
         Nature::of(Some(&node), &axes, clock, pulls_only);
     let record = Configuration {
@@ -362,8 +362,9 @@ fn with_stack(
         caches,
         quick_removal,
         baseline: String::new(),
-        model_error: stated.map(|stated| stated.error),
-        model_cases: stated.map_or(0, |stated| stated.cases),
+        model_errors: None,
+        model_error: None,
+        model_cases: 0,
         usable: Some(usable),
     };
     Ok(Cell { record, stack: node, serving, file_system, axes })

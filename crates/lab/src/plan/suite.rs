@@ -22,8 +22,8 @@ use std::time::Duration;
 
 use bench::suite::{self, Kind, Phase, Rows, Setting, Settings, Suite, TargetKind, Value, pull};
 use results::safety;
-use results::{Clock, Configuration, Group, Judge, Plan, Workload};
-use stack::size;
+use results::{Clock, Configuration, Group, Judge, ModelError, ModelErrors, Plan, Workload};
+use stack::{Order, Work, size};
 
 use super::document::{At, Item, Place, Reader, Value as Given, suggestion, values};
 use crate::cell::names::axis_name;
@@ -93,6 +93,22 @@ impl Workloads {
     /// Whether power is cut, and nothing else measured.
     pub(super) fn has_pulls_only(&self) -> bool {
         self.workloads.iter().all(safety::is_pull)
+    }
+
+    /// How far predictions for a configuration of modelled drives were off, by workload.
+    pub(super) fn model_errors(&self, cell: &Cell) -> Option<ModelErrors> {
+        let modelled = stack::Modelled::of(&cell.stack, cell.file_system.is_some())?;
+        let known = |workload: &Workload| {
+            let (prefix, row) = split_name(workload);
+            let suite = suite_of(workload).ok()?;
+            let settings = settings_of(suite, &self.settings, prefix, &cell.record).ok()?;
+            let phases = (suite.phases)(&settings.of_group(workload.group));
+            let phase = phases.into_iter().find(|phase| phase.name == row)?;
+            let stack::Known { error, cases } = modelled.error(work(&phase)?);
+            Some((workload.name.clone(), ModelError { error, cases }))
+        };
+        let workloads = self.workloads.iter().filter_map(known).collect();
+        Some(ModelErrors { is_one_drive: modelled.is_one_drive(), workloads })
     }
 
     /// The values of an axis over a setting, each checked for every suite of the plan.
@@ -245,6 +261,18 @@ pub(super) fn read(tables: Vec<Reader<'_>>, document: &Place) -> Result<Workload
         }
     }
     Ok(found)
+}
+
+/// What a phase asks of a device; none of what is not fast or slow.
+fn work(phase: &Phase) -> Option<Work> {
+    let order = match phase.group {
+        Group::Sequential => Order::Sequential,
+        Group::Random => Order::Random,
+        Group::Mixed => Order::Mixed,
+        Group::Files => Order::Files,
+        Group::Safety => return None,
+    };
+    Some(Work::new(order, phase.writes, phase.is_deep))
 }
 
 fn read_judge(item: &Item) -> Result<Judge, Error> {

@@ -167,8 +167,8 @@ impl Channels {
 }
 
 /// "two on two channels nearly double; two on one channel are slower than one disk; four gain over
-/// one but stay below two on two; linear is one disk". docs/studies.md says why three do not gain.
-/// The whole table is in docs/models.md.
+/// one but stay below two on two; linear is one disk". docs/studies.md says why three gain when
+/// they are written to and not when they are read. The whole table is in docs/models.md.
 #[test]
 fn two_on_one_channel_are_slower_than_one_disk() {
     let channels = Channels::of(&run_as("shared-channel.toml", &["trials.blocks=3"]));
@@ -184,6 +184,8 @@ fn two_on_one_channel_are_slower_than_one_disk() {
         assert!(shared < 0.95, "{row}: two on one channel: {shared}");
         assert!(four > 1.05 && four < apart, "{row}: four on two: {four}");
         assert!(three > shared && three < four, "{row}: three on two: {three}");
+        // Three gain when they are written to, and nothing when they are read.
+        assert_eq!(three > 1.0, row.ends_with("write"), "{row}: three on two: {three}");
         assert!((0.9..1.1).contains(&linear), "{row}: linear: {linear}");
     }
 }
@@ -246,27 +248,34 @@ fn what_stripes_help() {
         for direction in ["read", "write"] {
             for place in ["start", "end"] {
                 let row = format!("sequential {direction} at {place} 65536");
-                stripes.says(&row, chunk, Answer::Ahead);
+                // 1.65 at the start, which written is within what such predictions are off by.
+                let is_within = direction == "write" && place == "start";
+                stripes.says(&row, chunk, if is_within { Answer::Open } else { Answer::Ahead });
                 let (this, small) = (stripes.ratio(&row, chunk), stripes.ratio(&row, CHUNKS[0]));
                 assert!((this / small - 1.0).abs() < 0.05, "{row}: no chunk is better by much");
             }
             // The overhead of a command is all.
             stripes.says(&format!("sequential {direction} at start 512"), chunk, Answer::Open);
         }
-        stripes.says("random read", chunk, Answer::Open);
         for row in stripes.workloads.iter().filter(|name| name.starts_with("random read")) {
             assert!(stripes.ratio(row, chunk) < 1.02, "{row}, {chunk}");
         }
-        stripes.says("random write 512", chunk, Answer::Ahead);
+        // Nine published cases: too few, and what is beside them is wide.
+        stripes.says("random write", chunk, Answer::Open);
+        assert!(stripes.ratio("random write 512", chunk) > 1.4, "two caches are written out");
     }
     for chunk in ["4KiB", "8KiB"] {
-        for row in ["mixed 50:50", "mixed 10:90", "random write 16384", "random write 65536"] {
+        for row in ["random read 16384", "random read 65536", "mixed 50:50", "mixed 90:10"] {
             stripes.says(row, chunk, Answer::Behind);
+        }
+        for row in ["mixed 10:90", "random write 16384", "random write 65536"] {
+            assert!(stripes.ratio(row, chunk) < 0.9, "{row}, {chunk}");
         }
     }
     for chunk in ["256KiB", "512KiB"] {
-        for row in ["random write", "mixed 50:50", "mixed 10:90"] {
-            stripes.says(row, chunk, Answer::Ahead);
+        stripes.says("mixed 10:90", chunk, Answer::Ahead);
+        for row in ["random write 16384", "random write 65536", "mixed 50:50"] {
+            assert!(stripes.ratio(row, chunk) > 1.1, "{row}, {chunk}");
         }
     }
     for row in ["random write 65536", "mixed 50:50", "mixed 90:10", "mixed 10:90"] {

@@ -189,8 +189,10 @@ catalogue! {
     TOO_FEW_TO_TELL: "too few trials vote to tell", "有効な試行が不足";
     BUSY_PAIRS: "Not called sure: {busy} of {pairs} pairs of trials were measured on a busy machine.",
         "確実とは言えません: {pairs} 組の試行のうち {busy} 組は、他の負荷がある状態で測定されました。";
-    MODEL_OFF_BY: "The figures are a model's, which was off by up to {error} where it was checked.",
-        "モデルによる値です。検証した範囲でのモデル誤差は最大 {error} です。";
+    MODEL_OFF_BY: "The figures are a model's, whose predictions were off by up to {error} on {cases} published arrays.",
+        "モデルによる値です。公表されたアレイ {cases} 件では、この種の予測の誤差は最大 {error} でした。";
+    NEAREST_MODELS_OFF_BY: "The figures are a model's; predictions of the nearest kind that was checked were off by up to {error}.",
+        "モデルによる値です。検証した最も近い種類の予測の誤差は最大 {error} でした。";
     MODEL_WITHOUT_CLASS: "Not called sure: of such a stack the model was checked against {cases} published results, and {fewest} are needed.",
         "確実とは言えません: この種のスタックで、モデルの当てはめに使っていない公表値は {cases} 件で、{fewest} 件が必要です。";
     MODEL_WITHOUT_ERROR: "The figures are a model's, which does not state how far it is off.",

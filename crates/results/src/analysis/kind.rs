@@ -13,7 +13,7 @@ use crate::{bounds, course};
 use super::rows::claim_of;
 use super::verdict::{self, PickedBy, Tie, Verdict};
 use super::{
-    Headline, KindResult, LeftOut, MODEL_CASES_MIN, Reservation, Score, model_cases, model_error,
+    Headline, KindResult, LeftOut, MODEL_CASES_MIN, Reservation, Score, all_of, model_error,
 };
 use crate::voices::{Table, Voices, pair};
 
@@ -98,7 +98,7 @@ impl<'a, 'b> Judged<'a, 'b> {
         let scores = known.scores(frame, take);
         // What else might be best, and how it stands to what is taken, or to the undefeated.
         let stands = take.or(known.base);
-        let headline = headline(frame, &scores, &choice, |place| {
+        let headline = headline(frame, &scores, &choice, &known.workloads, |place| {
             stands
                 .filter(|stands| *stands != place && choice.best.contains(&place))
                 .map(|stands| known.answer(place, stands))
@@ -128,6 +128,8 @@ struct Known {
     base: Option<usize>,
     /// The places of all others.
     others: Vec<usize>,
+    /// The workloads that count.
+    workloads: Vec<usize>,
     /// Own place, other place -> what is said of the first against the second, each pair one way
     /// round.
     claims: BTreeMap<(usize, usize), Claim>,
@@ -158,6 +160,7 @@ impl Known {
         // Half of the headline's level for each kind of question, the whole where there is one.
         let shares = (frame.headlines.max(1) * frame.looks.max(1)) as f64;
         let share = shares * if rivals > 0 { 2.0 } else { 1.0 };
+        let workloads: Vec<usize> = counted.iter().map(|(index, ..)| *index).collect();
         let question = |configurations: [usize; 2], comparisons: usize| {
             let family =
                 Family { over: Over::Report, comparisons: share * comparisons.max(1) as f64 };
@@ -166,7 +169,8 @@ impl Known {
                 margin: plan.margin,
                 level: family.level(),
                 same_level: LEVEL / shares,
-                model_error: model_error(plan, configurations).unwrap_or(0.0),
+                model_error: model_error(plan, configurations, &workloads)
+                    .map_or(0.0, |known| known.error),
             };
             (family, question)
         };
@@ -213,7 +217,7 @@ impl Known {
             .collect();
         let mut known = claims(&against_base);
         known.extend(claims(&against_each_other));
-        Self { base, others, claims: known }
+        Self { base, others, workloads, claims: known }
     }
 
     /// Of `own` against `other`, whichever way round it was asked.
@@ -548,6 +552,7 @@ fn headline(
     frame: &Frame<'_, '_>,
     scores: &[Score],
     choice: &Choice,
+    workloads: &[usize],
     rival: impl Fn(usize) -> Option<Answer>,
 ) -> Headline {
     let Frame { plan, members, baseline, .. } = frame;
@@ -607,13 +612,18 @@ fn headline(
     if is_busy {
         reservations.push(Reservation::Busy { busy, pairs });
     }
-    let both = [take, baseline.unwrap_or(take)];
-    let (error, cases) = (model_error(plan, both), model_cases(plan, both));
+    let pairs: Vec<[usize; 2]> = if Some(take) == *baseline && !others.is_empty() {
+        others.iter().map(|other| [*other, take]).collect()
+    } else {
+        vec![[take, baseline.unwrap_or(take)]]
+    };
+    let known = all_of(pairs.into_iter().map(|both| model_error(plan, both, workloads)));
     let modelled = plan.configurations[take].modelled;
     if modelled {
-        reservations.push(Reservation::Modelled { error, cases });
+        let cases = known.map_or(0, |known| known.cases);
+        reservations.push(Reservation::Modelled { error: known.map(|known| known.error), cases });
     }
-    let is_known = !modelled || error.is_some() && cases >= MODEL_CASES_MIN;
+    let is_known = !modelled || known.is_some_and(|known| known.cases >= MODEL_CASES_MIN);
     let all_behind = !valid.is_empty() && valid.iter().all(|claim| claim.answer == Answer::Behind);
     let ahead_of_all =
         same.is_empty() && open.is_empty() && (Some(take) != *baseline || all_behind);

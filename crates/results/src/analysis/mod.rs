@@ -44,7 +44,7 @@ use crate::caches;
 use crate::claim::LEVEL;
 use crate::course::{self, Course};
 use crate::safety::{self, speeds};
-use crate::types::{Better, Judge, Plan, Run, Workload};
+use crate::types::{Better, Configuration, Judge, ModelError, Plan, Run, Workload};
 use crate::voices::Table;
 
 pub(crate) use ballot::shown_trials;
@@ -181,26 +181,41 @@ pub(crate) fn judged_metrics(plan: &Plan, table: &Table<'_>) -> Vec<String> {
 /// Fewest published cases that an error is known from.
 pub const MODEL_CASES_MIN: u32 = 10;
 
-/// How many published cases stand behind the errors that the models of two configurations state.
-pub(crate) fn model_cases(plan: &Plan, configurations: [usize; 2]) -> u32 {
-    let found = configurations.into_iter().map(|one| &plan.configurations[one]);
-    let cases = found.filter(|one| one.modelled).map(|one| one.model_cases);
-    cases.min().unwrap_or(0)
-}
-
-/// The error that the models of two configurations state. Those of both go the same way where both
-/// are the same drives, so the larger one stands for the two; `None` when nothing is modelled, and
-/// when a model states none.
-pub(crate) fn model_error(plan: &Plan, configurations: [usize; 2]) -> Option<f64> {
-    let errors: Vec<Option<f64>> = configurations
+/// How far the predictions of two configurations are off in these workloads: the largest error, and
+/// the fewest cases. Of a drive and an array only the array's is known as a ratio of the two, and
+/// only it counts; those of two arrays go the same way where both are of the same drives, so the
+/// larger one stands for the two. `None` when nothing is modelled, and where one states none.
+pub(crate) fn model_error(
+    plan: &Plan,
+    configurations: [usize; 2],
+    workloads: &[usize],
+) -> Option<ModelError> {
+    let modelled: Vec<&Configuration> = configurations
         .into_iter()
         .map(|configuration| &plan.configurations[configuration])
         .filter(|configuration| configuration.modelled)
-        .map(|configuration| configuration.model_error)
         .collect();
-    errors.into_iter().try_fold(None, |largest: Option<f64>, error| {
-        error.map(|error| Some(largest.map_or(error, |largest| largest.max(error))))
-    })?
+    let is_one_drive =
+        |one: &Configuration| one.model_errors.as_ref().is_some_and(|errors| errors.is_one_drive);
+    let has_array = modelled.iter().any(|one| !is_one_drive(one));
+    let of_side = |one: &Configuration| match &one.model_errors {
+        None => {
+            let error = one.model_error?;
+            Some(ModelError { error, cases: one.model_cases })
+        }
+        Some(errors) => {
+            let names = workloads.iter().map(|index| &plan.workloads[*index].name);
+            all_of(names.map(|name| errors.workloads.get(name).copied()))
+        }
+    };
+    let counted = modelled.iter().filter(|one| !(has_array && is_one_drive(one)));
+    all_of(counted.map(|one| of_side(one)))
+}
+
+/// What is known of all of them; `None` where nothing is known of one, or there is none.
+fn all_of(errors: impl Iterator<Item = Option<ModelError>>) -> Option<ModelError> {
+    let known = errors.collect::<Option<Vec<_>>>()?;
+    known.into_iter().reduce(ModelError::and)
 }
 
 #[cfg(test)]

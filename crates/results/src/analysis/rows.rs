@@ -132,7 +132,7 @@ pub(super) fn make_claims(
                     margin: plan.margin,
                     level: family.level(),
                     same_level: LEVEL / looks,
-                    model_error: model_error(plan, both).unwrap_or(0.0),
+                    model_error: model_error(plan, both, &[index]).map_or(0.0, |known| known.error),
                 };
                 let mut claim = claim_of(
                     plan,
@@ -198,7 +198,7 @@ pub(super) fn claim_of(
         ratio: pairs.centre()?.exp(),
         interval: decision.map(|decision| decision.interval),
         same_interval: decision.map(|decision| decision.same_interval),
-        model_error: model_error(plan, both),
+        model_error: (question.model_error > 0.0).then_some(question.model_error),
         answer,
         invalid: decision.is_none().then(|| Invalid::TooFew {
             voting,

@@ -272,6 +272,7 @@ mod tests {
             caches: Vec::new(),
             quick_removal: false,
             baseline: String::new(),
+            model_errors: None,
             model_error: None,
             model_cases: 0,
             survives: None,

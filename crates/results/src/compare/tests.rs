@@ -46,6 +46,7 @@ fn run(source: &str, figures: &[f64], clock: Clock) -> Run {
         caches: Vec::new(),
         quick_removal: false,
         baseline: id,
+        model_errors: None,
         model_error: None,
         model_cases: 0,
         survives: None,

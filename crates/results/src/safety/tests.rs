@@ -95,6 +95,7 @@ fn run(blocks: u32) -> Run {
         caches: Vec::new(),
         quick_removal: false,
         baseline: configuration_id(&settings("barrier")),
+        model_errors: None,
         model_error: None,
         model_cases: 0,
         survives: None,

@@ -313,6 +313,7 @@ impl Step {
             metric: metric.into(),
             better: Better::Higher,
             writes,
+            is_deep: matches!(self, Step::Seeks),
             buffered_of: None,
         }
     }

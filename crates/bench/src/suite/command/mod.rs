@@ -144,6 +144,7 @@ fn phases(wanted: &Wanted) -> Vec<Phase> {
             metric: "elapsed_seconds".into(),
             better: Better::Lower,
             writes: true,
+            is_deep: false,
             buffered_of: None,
         }];
     }
@@ -154,6 +155,7 @@ fn phases(wanted: &Wanted) -> Vec<Phase> {
         metric: figure.metric.into(),
         better: figure.better,
         writes: true,
+        is_deep: false,
         buffered_of: None,
     };
     rows.into_iter().map(phase).collect()

@@ -127,6 +127,7 @@ impl Step {
             metric: metric.into(),
             better: Better::Higher,
             writes: self != Step::Read,
+            is_deep: false,
             buffered_of: None,
         }
     }

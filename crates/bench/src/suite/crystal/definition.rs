@@ -180,6 +180,7 @@ pub(super) fn phase(row: &Row, buffered: bool) -> Phase {
         metric: "throughput_bytes_per_second".into(),
         better: Better::Higher,
         writes: row.way.writes(),
+        is_deep: row.queues * row.threads > 1,
     }
 }
 

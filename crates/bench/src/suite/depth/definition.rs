@@ -146,6 +146,7 @@ impl Series {
             metric: metric.into(),
             better,
             writes: self.way.writes(),
+            is_deep: true,
             buffered_of: None,
         }
     }
@@ -158,12 +159,13 @@ impl Series {
 
     fn closed(&self, depth: u32) -> Phase {
         let what = format!("{}; {depth} outstanding.", self.what());
-        self.phase(
+        let phase = self.phase(
             format!("{} Q{depth}", self.name()),
             what,
             "throughput_bytes_per_second",
             Better::Higher,
-        )
+        );
+        Phase { is_deep: depth > 1, ..phase }
     }
 
     fn open(&self, share: u32) -> Phase {

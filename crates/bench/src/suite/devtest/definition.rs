@@ -98,7 +98,10 @@ pub static SUITE: Suite = Suite {
         .only(Scope::Folders),
     ],
     rows: Rows::Alone,
-    phases: |_| tests().iter().map(phase).collect(),
+    phases: |settings| {
+        let is_deep = settings.count("depth") > 1;
+        tests().iter().map(|test| Phase { is_deep, ..phase(test) }).collect()
+    },
     prepared_bytes: |values, device_bytes| {
         device_bytes.unwrap_or(values.bytes("size")).min(values.bytes("prepare"))
     },
@@ -138,6 +141,7 @@ fn phase(test: &Test) -> Phase {
         metric: test.metric.into(),
         better: test.better,
         writes: test.writes(),
+        is_deep: false,
         buffered_of: None,
     }
 }

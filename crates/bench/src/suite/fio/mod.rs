@@ -116,6 +116,8 @@ impl Jobs {
             metric: "throughput_bytes_per_second".into(),
             better: Better::Higher,
             writes: !reads,
+            // As many as the job file says, which is not read here.
+            is_deep: true,
             buffered_of: None,
         }
     }

@@ -36,6 +36,7 @@ fn phase() -> Phase {
         metric: "throughput_bytes_per_second".into(),
         better: Better::Higher,
         writes: false,
+        is_deep: false,
         buffered_of: None,
     }
 }

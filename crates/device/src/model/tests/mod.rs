@@ -5,10 +5,12 @@ use super::random::Random;
 use super::replay::{Pattern, Test, random, replay};
 use super::*;
 
+mod array;
 mod device;
 mod lazy;
 mod prediction;
 mod tree_cache;
+mod validation;
 
 fn quantity<T>(value: T, unit: &str) -> Quantity<T> {
     Quantity {

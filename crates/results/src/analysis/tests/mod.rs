@@ -36,6 +36,7 @@ fn configuration(members: &str, chunk: Option<&str>, baseline: &str) -> Configur
         caches: Vec::new(),
         quick_removal: false,
         baseline,
+        model_errors: None,
         model_error: None,
         model_cases: 0,
         survives: None,
@@ -759,6 +760,36 @@ fn modelled_claims_are_sure_beyond_the_models_error_only() {
         let (found, interval) = sure(&run);
         assert_eq!(found, expected, "1.5 times with {error} of {cases}: {interval:?}");
     }
+}
+
+/// Of a drive and an array only the array's error counts, in the workloads that are compared; of
+/// several workloads the widest, and the fewest cases.
+#[test]
+fn a_models_error_is_that_of_the_work_and_of_the_array() {
+    use crate::types::{ModelError, ModelErrors};
+
+    let mut run = run(6, |c, w, _| planted(c, w));
+    let names: Vec<String> = run.plan.workloads.iter().map(|one| one.name.clone()).collect();
+    let errors = |is_one_drive: bool, of: &[(usize, f64, u32)]| {
+        let known = of.iter().map(|&(workload, error, cases)| {
+            (names[workload].clone(), ModelError { error, cases })
+        });
+        Some(ModelErrors { is_one_drive, workloads: known.collect() })
+    };
+    let configurations = &mut run.plan.configurations;
+    configurations[4].model_errors = errors(true, &[(0, 0.9, 1), (1, 0.9, 1)]);
+    configurations[5].model_errors = errors(false, &[(0, 0.2, 20), (1, 0.3, 12)]);
+    configurations[6].model_errors = errors(false, &[(0, 0.1, 30)]);
+    let known = |both: [usize; 2], workloads: &[usize]| {
+        super::model_error(&run.plan, both, workloads).map(|known| (known.error, known.cases))
+    };
+    assert!(run.plan.configurations[4].modelled && !run.plan.configurations[0].modelled);
+    assert_eq!(known([5, 4], &[0]), Some((0.2, 20)), "the array's, and not the drive's");
+    assert_eq!(known([5, 4], &[0, 1]), Some((0.3, 12)));
+    assert_eq!(known([4, 4], &[0]), Some((0.9, 1)), "a drive against a drive");
+    assert_eq!(known([5, 6], &[0]), Some((0.2, 20)), "of two arrays the wider");
+    assert_eq!(known([5, 6], &[1]), None, "nothing is known of one of them");
+    assert_eq!(known([0, 1], &[0]), None, "nothing is modelled");
 }
 
 /// "A goal and constraints: headline obeys them": one headline for the goal, at the whole level;
