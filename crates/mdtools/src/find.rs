@@ -23,8 +23,8 @@ use super::assemble::{Group, GroupMember, Opening};
 use super::examine::{is_partition_of, look};
 use host::guard::Guard;
 
-/// Members are looked at again when they turn out to be a member more of an array that was looked
-/// into already. More often than this nothing sane is.
+/// How many arrays are looked into at most: one is looked into again when another member of it was
+/// found on top of an array.
 const LOOKS_MAX: usize = 4096;
 
 /// What was found at a number of paths.

@@ -266,8 +266,8 @@ fn an_array_over_nbd_starts_when_its_lost_host_is_back() {
     assert!(!found.contains("stale"), "{found}");
 }
 
-/// A stack is what it can still do, also where no array tells of it: status, `--test`, list, monitor
-/// and its figures say one thing.
+/// A stack is what it can still do, also where no array tells of it: status, `--test`, list and
+/// monitor say one thing.
 #[test]
 fn a_stack_without_arrays_has_failed_once_what_it_stands_on_is_gone() {
     let Some(bench) = bench() else { return };

@@ -109,8 +109,8 @@ impl Shared {
         self.answered.load(Ordering::Acquire) > self.flushed.load(Ordering::Acquire)
     }
 
-    /// Notes that the device is gone, whatever kind of error has told so: that nobody listens where
-    /// its server was is no missing file. Of several reasons the first counts.
+    /// Notes that the device is gone, whatever kind of error has told so: where its server listens
+    /// no more, no file is missing. Of several reasons the first counts.
     fn end(&self, error: &Error) -> Error {
         let gone = || Error::with_source(ErrorKind::Gone, "", error.repeat());
         self.gone.get_or_init(|| gone().retold(error.to_string())).repeat()
