@@ -55,7 +55,7 @@ pub(crate) struct ReportArguments {
     pub fcv_table: Option<PathBuf>,
 
     /// Write the figures of what was decided on, or of the only configuration, here as a card to
-    /// post: a picture where the name ends in .svg, else text (- for standard output)
+    /// post: a picture where the name ends in .svg or .png, else text (- for standard output)
     #[arg(long, value_name = "FILE")]
     pub card: Option<PathBuf>,
 
@@ -122,7 +122,7 @@ fn for_people(
     ];
     let are_none = originals.iter().all(|(path, _)| path.is_none());
     if let Some(path) = &arguments.card {
-        write(output, path, &card(path, run, analysis)?)?;
+        write_bytes(output, path, &card(path, run, analysis)?)?;
     }
     if let Some(path) = &arguments.badge {
         write(output, path, &badge(&arguments.badge_of, run, analysis)?)?;
@@ -176,11 +176,15 @@ fn badge(word: &str, run: &Run, analysis: &Analysis) -> Result<String, Failure> 
     })
 }
 
-/// The card of what was decided on: a picture where the file's name ends in .svg, else text.
-fn card(path: &Path, run: &Run, analysis: &Analysis) -> Result<String, Failure> {
-    let card = match path.extension().is_some_and(|ending| ending == "svg") {
-        true => report::card_svg(run, analysis),
-        false => report::card_text(run, analysis),
+/// The card of what was decided on: a picture where the name ends in .svg or .png, else text.
+fn card(path: &Path, run: &Run, analysis: &Analysis) -> Result<Vec<u8>, Failure> {
+    let ends_with = |wanted: &str| path.extension().is_some_and(|ending| ending == wanted);
+    let card = if ends_with("png") {
+        report::card_png(run, analysis).map_err(|error| Failure::failed(error.to_string()))?
+    } else if ends_with("svg") {
+        report::card_svg(run, analysis).map(String::into_bytes)
+    } else {
+        report::card_text(run, analysis).map(String::into_bytes)
     };
     card.ok_or_else(|| {
         Failure::invalid_results(
@@ -193,7 +197,14 @@ fn write(output: &Output, path: &Path, text: &str) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
         return output.file(text);
     }
-    host::files::write_named(path, text.as_bytes())?;
+    write_bytes(output, path, text.as_bytes())
+}
+
+fn write_bytes(output: &Output, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    if path.as_os_str() == "-" {
+        return output.file(&String::from_utf8_lossy(bytes));
+    }
+    host::files::write_named(path, bytes)?;
     output.progress(&format!("wrote {}", path.display()));
     Ok(())
 }

@@ -454,8 +454,8 @@ pub(crate) fn traffic(run: &Run, comparison: &Comparison) -> Vec<Traffic> {
     comparison.configurations.iter().filter_map(of_one).collect()
 }
 
-/// All figures of a cell in one line, with units: `75.0 IO/s, 1.23 MB/s, 13.3 ms (p99 21.2 ms)`, and
-/// what is doubtful about them.
+/// All figures of a cell in one line, with units: `75.0 IO/s, 1.23 MB/s, 13.3 ms (p99 21.2 ms)`,
+/// and what is doubtful about them.
 pub(crate) fn figures(comparison: &Comparison, cell: &Cell) -> String {
     let find = |name: &str| cell.metrics.iter().find(|metric| metric.name == name);
     let plain = |metric: &Metric| with_unit(metric, numbers::unit(&metric.name));

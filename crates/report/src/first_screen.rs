@@ -20,8 +20,8 @@ const ANSWERS_MAX: usize = 4;
 const FIGURES_MAX: usize = 2;
 /// Most lines of a chart: as many as there are colours.
 const CURVES_MAX: usize = 4;
-/// Most sentences of what is not known.
-const NOT_KNOWN_MAX: usize = 2;
+/// Most sentences of what is not known: all of them are among the reasons.
+const NOT_KNOWN_MAX: usize = 1;
 /// Fewest values along an axis that make a line.
 const VALUES_MIN: usize = 3;
 

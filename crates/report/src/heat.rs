@@ -1,5 +1,5 @@
-//! The map: the ratio of every cell, as a table, so that its rows keep their names on a narrow screen
-//! and read by themselves.
+//! The map: the ratio of every cell, as a table, so that its rows keep their names on a narrow
+//! screen and read by themselves.
 
 use maud::{Markup, html};
 use results::analysis::{Analysis, Comparison};
@@ -125,7 +125,8 @@ impl Map<'_> {
         html! {
             tbody {
                 @if !place.is_empty() && !is_alone {
-                    tr.of { th scope="rowgroup" colspan=(self.values.len() + 2) { span { (place) } } }
+                    @let columns = self.values.len() + 2;
+                    tr.of { th scope="rowgroup" colspan=(columns) { span { (place) } } }
                 }
                 @for (row, cells) in rows.iter().enumerate() {
                     tr.begins[begins(row)] {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use escape::markdown as escaped;
-use results::analysis::Analysis;
+use results::analysis::{Analysis, Comparison};
 use results::safety::speeds;
 use results::types::Run;
 
@@ -31,54 +31,7 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
     }
     let run = &*speeds(run);
     for comparison in &analysis.comparisons {
-        let subject = table::comparison_subject(comparison);
-        let _ = write!(
-            text,
-            "\n### {}: {}\n\n",
-            escaped(&table::comparison_title(comparison)),
-            escaped(&subject)
-        );
-        for banner in sentences::same_disks(comparison) {
-            let _ = write!(text, "> {}\n\n", escaped(&banner));
-        }
-        let Some(decision) = decision(analysis, comparison) else { continue };
-        let lead = escaped(&decision.lead);
-        let lead = if decision.is_sure { format!("**{lead}**") } else { lead };
-        let parts = [lead.as_str(), decision.score.as_str()];
-        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        let sure = match decision.sure.as_str() {
-            "" => String::new(),
-            sure => format!(", {sure}"),
-        };
-        let _ = writeln!(text, "{}{sure}. {}\n", parts.join(" "), escaped(&decision.rest));
-        if !decision.price.is_empty() {
-            let _ = writeln!(text, "{}\n", escaped(&decision.price));
-        }
-        if let Some(start) = decision.start {
-            put_code(&mut text, &[&start.command]);
-            text.push('\n');
-        }
-        if !decision.not_known.is_empty() {
-            let _ = writeln!(text, "{}\n", escaped(&say!(NOT_KNOWN_TEXT, open = decision.open())));
-        }
-        for answer in &decision.kinds {
-            let details = sentences::join(answer.details());
-            let (kind, pick) = (&answer.kind, escaped(&answer.pick));
-            // What is not sure does not stand out.
-            let lead = if answer.is_sure {
-                format!("**{kind}: {pick}**")
-            } else {
-                format!("{kind}: {pick}")
-            };
-            let parts = [lead.as_str(), answer.score.as_str()];
-            let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-            let sure =
-                if answer.sure.is_empty() { String::new() } else { format!(", {}", answer.sure) };
-            let _ = writeln!(text, "* {}{sure}. {}", parts.join(" "), escaped(&details));
-        }
-        if let Some(sentence) = sentences::pairing(comparison) {
-            let _ = write!(text, "\n{}\n", escaped(&sentence));
-        }
+        put_comparison(&mut text, analysis, comparison);
     }
     for sentence in safety::by_grade(analysis) {
         let _ = write!(text, "\n{}\n", escaped(&sentence));
@@ -131,6 +84,55 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
     }
     // Each value was escaped where it was put in; this is for one that was forgotten.
     escape::text(&text).into_owned()
+}
+
+/// What a comparison comes to.
+fn put_comparison(text: &mut String, analysis: &Analysis, comparison: &Comparison) {
+    let subject = table::comparison_subject(comparison);
+    let _ = write!(
+        text,
+        "\n### {}: {}\n\n",
+        escaped(&table::comparison_title(comparison)),
+        escaped(&subject)
+    );
+    for banner in sentences::same_disks(comparison) {
+        let _ = write!(text, "> {}\n\n", escaped(&banner));
+    }
+    let Some(decision) = decision(analysis, comparison) else { return };
+    let lead = escaped(&decision.lead);
+    let lead = if decision.is_sure { format!("**{lead}**") } else { lead };
+    let parts = [lead.as_str(), decision.score.as_str()];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let sure = match decision.sure.as_str() {
+        "" => String::new(),
+        sure => format!(", {sure}"),
+    };
+    let _ = writeln!(text, "{}{sure}. {}\n", parts.join(" "), escaped(&decision.rest));
+    if !decision.price.is_empty() {
+        let _ = writeln!(text, "{}\n", escaped(&decision.price));
+    }
+    if let Some(start) = decision.start {
+        put_code(text, &[&start.command]);
+        text.push('\n');
+    }
+    if !decision.not_known.is_empty() {
+        let _ = writeln!(text, "{}\n", escaped(&say!(NOT_KNOWN_TEXT, open = decision.open())));
+    }
+    for answer in &decision.kinds {
+        let details = sentences::join(answer.details());
+        let (kind, pick) = (&answer.kind, escaped(&answer.pick));
+        // What is not sure does not stand out.
+        let lead =
+            if answer.is_sure { format!("**{kind}: {pick}**") } else { format!("{kind}: {pick}") };
+        let parts = [lead.as_str(), answer.score.as_str()];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        let sure =
+            if answer.sure.is_empty() { String::new() } else { format!(", {}", answer.sure) };
+        let _ = writeln!(text, "* {}{sure}. {}", parts.join(" "), escaped(&details));
+    }
+    if let Some(sentence) = sentences::pairing(comparison) {
+        let _ = write!(text, "\n{}\n", escaped(&sentence));
+    }
 }
 
 /// What was measured, where there is nothing to compare it with.

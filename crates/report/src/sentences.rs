@@ -138,28 +138,7 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindRe
             settling = settling(analysis, kind, headline),
         ),
     };
-    let baseline = label(comparison, &comparison.baseline);
-    for word in [Word::Ahead, Word::Behind] {
-        let those: Vec<&String> = kind
-            .scores
-            .iter()
-            .filter(|score| {
-                score.answer() == Some(word)
-                    && score.configuration != *take
-                    && !headline.same.contains(&score.configuration)
-                    && !headline.open.contains(&score.configuration)
-            })
-            .map(|score| &score.configuration)
-            .collect();
-        if !those.is_empty() {
-            let list = list(comparison, kind, those.into_iter());
-            known.push(match (word, is_baseline) {
-                (Word::Ahead, true) => say!(AHEAD_OF, baseline = baseline, list = list),
-                (Word::Ahead, false) => say!(AHEAD_OF_TOO, baseline = baseline, list = list),
-                _ => say!(BEHIND_LIST, baseline = baseline, list = list),
-            });
-        }
-    }
+    known.extend(others(comparison, kind, take, is_baseline));
     Answer {
         kind: name,
         pick: label(comparison, take),
@@ -172,6 +151,37 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindRe
         undecided,
         open: reservations(comparison, headline),
     }
+}
+
+/// What else is surely ahead of the baseline or behind it.
+fn others(
+    comparison: &Comparison,
+    kind: &KindResult,
+    take: &String,
+    is_baseline: bool,
+) -> Vec<String> {
+    let headline = &kind.headline;
+    let baseline = label(comparison, &comparison.baseline);
+    let of_word = |word: Word| {
+        let those: Vec<&String> = kind
+            .scores
+            .iter()
+            .filter(|score| {
+                score.answer() == Some(word)
+                    && score.configuration != *take
+                    && !headline.same.contains(&score.configuration)
+                    && !headline.open.contains(&score.configuration)
+            })
+            .map(|score| &score.configuration)
+            .collect();
+        let list = list(comparison, kind, those.iter().copied());
+        (!those.is_empty()).then(|| match (word, is_baseline) {
+            (Word::Ahead, true) => say!(AHEAD_OF, baseline = baseline, list = list),
+            (Word::Ahead, false) => say!(AHEAD_OF_TOO, baseline = baseline, list = list),
+            _ => say!(BEHIND_LIST, baseline = baseline, list = list),
+        })
+    };
+    [Word::Ahead, Word::Behind].into_iter().filter_map(of_word).collect()
 }
 
 /// What is sure, and of what: `1.34× or more: sure; which of them: not known`.

@@ -65,35 +65,7 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> Painted {
         out.line("");
     }
     for comparison in &analysis.comparisons {
-        let title = format!(
-            "{}: {}",
-            table::comparison_title(comparison),
-            table::comparison_subject(comparison)
-        );
-        out.line(style.paint(Paint::Bold, &title));
-        for banner in sentences::same_disks(comparison) {
-            out.wrapped(2, &banner);
-        }
-        let Some(decision) = decision(analysis, comparison) else { continue };
-        out.lead(&decision);
-        if !decision.price.is_empty() {
-            out.wrapped(2, &decision.price);
-        }
-        out.wrapped(2, &decision.rest);
-        if let Some(start) = decision.start {
-            // Not wrapped: it is to be copied.
-            out.line(&*format!("    {}", printable(&start.command)));
-        }
-        if !decision.not_known.is_empty() {
-            out.wrapped(2, &say!(NOT_KNOWN_TEXT, open = decision.open()));
-        }
-        let kinds = decision.kinds.iter().map(|answer| width(&answer.kind));
-        let across = kinds.max().unwrap_or(0).max(KIND_WIDTH);
-        decision.kinds.iter().for_each(|answer| out.kind(answer, across));
-        if let Some(sentence) = sentences::pairing(comparison) {
-            out.wrapped(2, &sentence);
-        }
-        out.line("");
+        out.comparison(analysis, comparison);
     }
     for sentence in safety::by_grade(analysis) {
         out.wrapped(2, &sentence);
@@ -160,6 +132,39 @@ impl Out {
             self.line("");
         }
         self.line(self.style.paint(Paint::Bold, &heading));
+    }
+
+    /// What a comparison comes to.
+    fn comparison(&mut self, analysis: &Analysis, comparison: &Comparison) {
+        let title = format!(
+            "{}: {}",
+            table::comparison_title(comparison),
+            table::comparison_subject(comparison)
+        );
+        self.line(self.style.paint(Paint::Bold, &title));
+        for banner in sentences::same_disks(comparison) {
+            self.wrapped(2, &banner);
+        }
+        let Some(decision) = decision(analysis, comparison) else { return };
+        self.lead(&decision);
+        if !decision.price.is_empty() {
+            self.wrapped(2, &decision.price);
+        }
+        self.wrapped(2, &decision.rest);
+        if let Some(start) = decision.start {
+            // Not wrapped: it is to be copied.
+            self.line(&*format!("    {}", printable(&start.command)));
+        }
+        if !decision.not_known.is_empty() {
+            self.wrapped(2, &say!(NOT_KNOWN_TEXT, open = decision.open()));
+        }
+        let kinds = decision.kinds.iter().map(|answer| width(&answer.kind));
+        let across = kinds.max().unwrap_or(0).max(KIND_WIDTH);
+        decision.kinds.iter().for_each(|answer| self.kind(answer, across));
+        if let Some(sentence) = sentences::pairing(comparison) {
+            self.wrapped(2, &sentence);
+        }
+        self.line("");
     }
 
     /// What is taken, its score and what is sure of it: on one line where that fits.
@@ -279,42 +284,7 @@ impl Out {
             false => table::comparison_title(comparison),
         };
         self.wrapped(0, &title);
-        let figures = figures(run, comparison);
-        let decimals = |kind: &KindResult| {
-            let others = kind.scores.iter().filter(|one| one.configuration != comparison.baseline);
-            numbers::column_decimals(others.map(|one| (one.ratio, one.interval())))
-        };
-        let of_whole = decimals(whole);
-        let of_kinds: Vec<usize> = kinds.iter().map(|kind| decimals(kind)).collect();
-        let row = |score: &Score, is_narrow: bool| {
-            let configuration = &score.configuration;
-            let best = if whole.best_set.contains(configuration) { "*" } else { " " };
-            let mut cells =
-                vec![format!("{best} {}", printable(&table::label(comparison, configuration)))];
-            cells.extend(figures.as_ref().map(|of| of(configuration)));
-            cells.extend(kinds.iter().zip(&of_kinds).map(|(kind, decimals)| {
-                let own = kind.score(configuration);
-                own.map_or_else(|| "–".to_owned(), |own| marked(own, comparison, *decimals))
-            }));
-            let interval = score.interval().filter(|_| *configuration != comparison.baseline);
-            let own = marked(score, comparison, of_whole).trim_end().to_owned();
-            let [_, ends] = numbers::ratio_in_column(score.ratio, interval, of_whole);
-            cells.push(match ends.as_str() {
-                "" => own,
-                _ if is_narrow => own,
-                ends => format!("{own} ({ends})"),
-            });
-            cells
-        };
-        let head: Option<Vec<String>> = (!kinds.is_empty()).then(|| {
-            let names = kinds.iter().chain([&whole]).map(|kind| numbers::kind(kind.group));
-            let before = 1 + usize::from(figures.is_some());
-            std::iter::repeat_n(String::new(), before).chain(names).collect()
-        });
-        let made = |is_narrow| -> Vec<Vec<String>> {
-            let rows = whole.scores.iter().map(|score| row(score, is_narrow));
-            head.iter().cloned().chain(rows).collect()
-        };
+        let made = |is_narrow| score_rows(run, comparison, &kinds, whole, is_narrow);
         let column = |rows: &[Vec<String>], column: usize| {
             rows.iter().map(|row| width(&row[column])).max().unwrap_or(0)
         };
@@ -408,6 +378,50 @@ impl Out {
             first = after;
         }
     }
+}
+
+/// The rows of the table of scores, below their head where there are several kinds of work; narrow
+/// ones without intervals.
+fn score_rows(
+    run: &Run,
+    comparison: &Comparison,
+    kinds: &[&KindResult],
+    whole: &KindResult,
+    is_narrow: bool,
+) -> Vec<Vec<String>> {
+    let figures = figures(run, comparison);
+    let decimals = |kind: &KindResult| {
+        let others = kind.scores.iter().filter(|one| one.configuration != comparison.baseline);
+        numbers::column_decimals(others.map(|one| (one.ratio, one.interval())))
+    };
+    let of_whole = decimals(whole);
+    let of_kinds: Vec<usize> = kinds.iter().map(|kind| decimals(kind)).collect();
+    let row = |score: &Score| {
+        let configuration = &score.configuration;
+        let best = if whole.best_set.contains(configuration) { "*" } else { " " };
+        let mut cells =
+            vec![format!("{best} {}", printable(&table::label(comparison, configuration)))];
+        cells.extend(figures.as_ref().map(|of| of(configuration)));
+        cells.extend(kinds.iter().zip(&of_kinds).map(|(kind, decimals)| {
+            let own = kind.score(configuration);
+            own.map_or_else(|| "–".to_owned(), |own| marked(own, comparison, *decimals))
+        }));
+        let interval = score.interval().filter(|_| *configuration != comparison.baseline);
+        let own = marked(score, comparison, of_whole).trim_end().to_owned();
+        let [_, ends] = numbers::ratio_in_column(score.ratio, interval, of_whole);
+        cells.push(match ends.as_str() {
+            "" => own,
+            _ if is_narrow => own,
+            ends => format!("{own} ({ends})"),
+        });
+        cells
+    };
+    let head: Option<Vec<String>> = (!kinds.is_empty()).then(|| {
+        let names = kinds.iter().chain([&whole]).map(|kind| numbers::kind(kind.group));
+        let before = 1 + usize::from(figures.is_some());
+        std::iter::repeat_n(String::new(), before).chain(names).collect()
+    });
+    head.into_iter().chain(whole.scores.iter().map(row)).collect()
 }
 
 /// What says a configuration's figure, where a comparison has one workload.

@@ -108,8 +108,8 @@ fn embedded(data: &Value) -> String {
     escape::json(&data.to_string()).replace('<', "\\u003c")
 }
 
-/// The rows of `summary.csv` by which workloads are judged, with names by index and four significant
-/// digits, so that a large run stays a small page.
+/// The rows of `summary.csv` by which workloads are judged, with names by index and four
+/// significant digits, so that a large run stays a small page.
 fn data(run: &Run, analysis: &Analysis) -> Value {
     let plan = &run.plan;
     let judged = || csv::rows(analysis).filter(|(_, cell, own)| cell.metrics.first() == Some(*own));

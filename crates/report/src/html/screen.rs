@@ -1,5 +1,5 @@
-//! The first screen: the answer, the one chart that shows it, what it costs and what it rests on; and
-//! the card of it.
+//! The first screen: the answer, the one chart that shows it, what it costs and what it rests on;
+//! and the card of it.
 
 use maud::{Markup, html};
 use results::analysis::{Analysis, Start};

@@ -7,7 +7,7 @@ use super::lines::class;
 use crate::first_screen::{Curve, Curves, Point};
 use crate::measure::{self, Face, fitted};
 
-const WIDTH: f64 = 430.0;
+const WIDTH: f64 = 396.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 188.0;
 const HEIGHT: f64 = 210.0;

@@ -109,7 +109,8 @@ fn drawn(
         g.row {
             title { (tip(row)) }
             rect.hit x="0" y=(px(top)) width=(px(width)) height=(px(ROW)) rx="3" {}
-            @if row.is_best { rect.best x="0" y=(px(top + 4.0)) width="3" height=(px(ROW - 8.0)) {} }
+            @if row.is_best {
+                rect.best x="0" y=(px(top + 4.0)) width="3" height=(px(ROW - 8.0)) {} }
             text.pick[row.is_taken] x="9" y=(px(middle + 4.0)) { (label) }
             (ratio_mark(row.score, row.is_baseline, scale, middle))
             text.value x=(px(right + 12.0)) y=(px(middle + 4.0)) {

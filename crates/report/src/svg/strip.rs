@@ -23,8 +23,8 @@ pub(crate) struct Strip {
 /// A trial: place in the run, block, ratio to the median of its cell, doubtful.
 type Dot = (usize, u32, f64, bool);
 
-/// The measured trials of a run in its order, of a long one every second or third: a model's have no
-/// machine to tell of.
+/// The measured trials of a run in its order, of a long one every second or third: a model's tell
+/// of no machine.
 fn dots(run: &Run, analysis: &Analysis) -> Vec<Dot> {
     let mut medians = BTreeMap::new();
     for comparison in analysis.comparisons.iter().filter(|one| !one.modelled) {
@@ -51,6 +51,25 @@ fn dots(run: &Run, analysis: &Analysis) -> Vec<Dot> {
         place.is_multiple_of(every) || *place == last || *is_doubtful
     };
     all.into_iter().enumerate().filter(kept).map(|(_, dot)| dot).collect()
+}
+
+/// Where each block begins: the place of its first trial, and its number.
+fn starts(points: &[Dot]) -> Vec<(usize, u32)> {
+    let mut starts: Vec<(usize, u32)> = Vec::new();
+    for (place, block, ..) in points {
+        if starts.last().is_none_or(|(_, known)| known != block) {
+            starts.push((*place, *block));
+        }
+    }
+    starts
+}
+
+/// The median ratio of a block's trials.
+fn middle(points: &[Dot], block: u32) -> f64 {
+    let own = points.iter().filter(|(_, of, ..)| *of == block);
+    let mut ratios: Vec<f64> = own.map(|(_, _, ratio, _)| *ratio).collect();
+    ratios.sort_unstable_by(f64::total_cmp);
+    ratios.get(ratios.len() / 2).copied().unwrap_or(1.0)
 }
 
 /// Measured trials in the order in which they were run, as distance from the median of each one's
@@ -82,25 +101,14 @@ pub(crate) fn strip(run: &Run, analysis: &Analysis) -> Option<Strip> {
         }
         steps.path()
     };
-    let mut starts: Vec<(usize, u32)> = Vec::new();
-    for (place, block, ..) in &points {
-        if starts.last().is_none_or(|(_, known)| known != block) {
-            starts.push((*place, *block));
-        }
-    }
+    let starts = starts(&points);
     // The machine's own course: the median distance of each block.
-    let middle = |block: u32| {
-        let own = points.iter().filter(|(_, of, ..)| *of == block);
-        let mut ratios: Vec<f64> = own.map(|(_, _, ratio, _)| *ratio).collect();
-        ratios.sort_unstable_by(f64::total_cmp);
-        ratios.get(ratios.len() / 2).copied().unwrap_or(1.0)
-    };
     let ends = starts.iter().skip(1).map(|(place, _)| x(*place)).chain([x(last as usize)]);
     let course: String = starts
         .iter()
         .zip(ends)
         .map(|((place, block), end)| {
-            let y = px(scale.place(middle(*block)));
+            let y = px(scale.place(middle(&points, *block)));
             format!("M{} {y}H{}", px(x(*place) - 3.0), px(end - 3.0))
         })
         .collect();
@@ -130,6 +138,6 @@ pub(crate) fn strip(run: &Run, analysis: &Analysis) -> Option<Strip> {
             path.course d=(course) {}
         }
     };
-    let changes = starts.iter().map(|(_, block)| (*block, middle(*block) - 1.0));
+    let changes = starts.iter().map(|(_, block)| (*block, middle(&points, *block) - 1.0));
     Some(Strip { svg, blocks: changes.collect() })
 }

@@ -46,8 +46,8 @@ fn marks_name_cells_and_the_page_says_their_figures_in_units() {
     }
 }
 
-/// "Value by axis in units": a chart for each workload in which something is surely ahead or behind,
-/// and all of its figures in the table.
+/// "Value by axis in units": a chart for each workload in which something is surely ahead or
+/// behind, and all of its figures in the table.
 #[test]
 fn values_by_axis_are_in_chart_and_table() {
     let run = fixture::small();

@@ -471,7 +471,7 @@ fn page_fetches_nothing_and_stays_small() {
 fn modelled_figures_are_labelled_in_every_section() {
     let run = fixture::small();
     let page = report::html(&run, &analyse(&run));
-    // In what the answer rests on, in the forest and the map, and as a tag at the comparison's name.
+    // In what the answer rests on, in the forest and the map, and as a tag at the name.
     let said = page.matches("maxtor-6y200p0, modelled").count();
     assert!(said >= 3 && page.contains("class=\"tag\">modelled"), "{said}");
     assert!(page.contains("<span>modelled, off by up to 23"), "how far off is not said first");

@@ -1,5 +1,5 @@
-//! One run, one claim: whatever is printed of it says the same, at every kind of noise that `testkit`
-//! can make up, with differences and without.
+//! One run, one claim: whatever is printed of it says the same, at every kind of noise that
+//! `testkit` can make up, with differences and without.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
