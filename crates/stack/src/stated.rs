@@ -51,8 +51,8 @@ impl Modelled {
         self.forms == [Form::OneDrive]
     }
 
-    /// How far a prediction of this work may be off. Of a model that was held against no drive it is
-    /// the widest error there is, and of no case.
+    /// How far a prediction of this work may be off. Of a model that was held against no drive it
+    /// is the widest error there is, and of no case.
     #[must_use]
     pub fn error(&self, work: Work) -> Known {
         let table = ErrorTable::built_in();

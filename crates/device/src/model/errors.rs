@@ -11,8 +11,8 @@
 //! ```
 //!
 //! A class's error is an empirical quantile of its cases' errors, taken as split conformal
-//! prediction takes it (Lei, `G'Sell`, Rinaldo, Tibshirani and Wasserman 2018): no law of the errors
-//! is assumed. Cases of one source are not independent, so a source has one vote, as in the pooled
+//! prediction takes it (Lei, `G'Sell`, Rinaldo, Tibshirani and Wasserman 2018): no law of the
+//! errors is assumed. Cases of one source are not independent: it has one vote, as in the pooled
 //! distribution of Dunn, Wasserman and Ramdas (2023). That guarantees the coverage only from 19
 //! sources on; there are fewer, so a test counts it, each source left out in its turn.
 

@@ -247,8 +247,8 @@ fn inside(cases: &[Case]) -> BTreeMap<(Form, Work), usize> {
 fn file(table: &ErrorTable) -> String {
     let mut text = "# Written by `cargo xtask validate` from models/data/arrays.csv; a test works \
         it out again. Do not edit.\n# error: most of a class's published ratios (array by one \
-        drive) lie within a factor of 1 + error of\n# what the models say; each source of cases has \
-        one vote.\n"
+        drive) lie within a factor of 1 + error of\n# what the models say; each source of cases \
+        has one vote.\n"
         .to_owned();
     for Class { form, work, cases, sources, error } in table.classes() {
         let _ = write!(
