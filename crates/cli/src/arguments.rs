@@ -924,6 +924,11 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "KEY=LIMIT")]
     pub budget: Vec<String>,
 
+    /// Exit with 3 when a configuration surely passes this limit against its baseline:
+    /// 'throughput < -5%' (may be repeated); with 5 where such a change could not be seen
+    #[arg(long, value_name = "LIMIT", conflicts_with_all = ["shard", "on"])]
+    pub fail_if: Vec<String>,
+
     /// Go on although the machine has changed since the run began
     #[arg(long)]
     pub allow_change: bool,

@@ -1,15 +1,16 @@
 //! `raidloom compare RUN RUN`: the same cells of two runs, and limits that a change must not pass.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use results::claim::{Answer, Invalid};
-use results::compare::{Aspect, Blind, CellChange, Changes, Differing, Limit, TRIALS_MIN, compare};
+use results::compare::{Aspect, Beside, CellChange, Changes, Differing, compare};
 use results::types::Better;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
+use crate::limits::{Limits, Verdict, name};
 use crate::output::{Output, figure, seconds, table};
 
 /// `compare`.
@@ -26,6 +27,11 @@ pub(crate) struct CompareArguments {
     /// change could not be seen, the exit code is 5
     #[arg(long, value_name = "LIMIT")]
     pub fail_if: Vec<String>,
+
+    /// Judge every cell beside this configuration, whose own change is taken out: `baseline`, or a
+    /// value that one configuration has, such as `level=null` [default: each by itself]
+    #[arg(long, value_name = "REFERENCE")]
+    pub beside: Option<String>,
 
     /// Differences within it are called the same [default: as the first run's plan]
     #[arg(long, value_name = "PERCENT")]
@@ -58,52 +64,10 @@ impl Allowed {
     }
 }
 
-/// A limit as it was given.
-#[derive(Debug, PartialEq)]
-struct Said<'a> {
-    text: &'a str,
-    limit: Limit,
-}
-
-impl<'a> Said<'a> {
-    fn parse(text: &'a str) -> Result<Said<'a>, Failure> {
-        let wrong = || {
-            Failure::usage(format!(
-                "--fail-if {text}: expected a metric, < or >, and a share, such as 'throughput < \
-                -5%'"
-            ))
-        };
-        let at = text.find(['<', '>']).ok_or_else(wrong)?;
-        let metric = text[..at].trim();
-        let share = text[at + 1..].trim().strip_suffix('%').ok_or_else(wrong)?;
-        let change: f64 = share.trim().parse().map_err(|_| wrong())?;
-        if metric.is_empty() || !change.is_finite() || change <= -100.0 {
-            return Err(wrong());
-        }
-        let below = text.as_bytes()[at] == b'<';
-        Ok(Said { text, limit: Limit { metric: metric.to_owned(), below, change: change / 100.0 } })
-    }
-
-    /// That no cell has such a metric, what was probably meant, and what there is.
-    fn matches_nothing(&self, metrics: &BTreeSet<&str>) -> Failure {
-        // Every beginning of a name that ends with a word can be said.
-        let said = metrics.iter().flat_map(|metric| {
-            metric.match_indices('_').map(|(at, _)| &metric[..at]).chain([*metric])
-        });
-        let meant = stack::nearest(&self.limit.metric, said)
-            .map_or_else(|| ".".to_owned(), |name| format!("; did you mean `{name}`?"));
-        let there_are = metrics.iter().copied().collect::<Vec<_>>().join(", ");
-        Failure::usage(format!(
-            "--fail-if {}: no cell that is compared has a metric `{}`{meant} There are: {there_are}",
-            self.text, self.limit.metric
-        ))
-    }
-}
-
 /// Compares two runs.
 pub(crate) fn compare_runs(output: &Output, arguments: &CompareArguments) -> Result<(), Failure> {
-    let said: Vec<Said<'_>> =
-        arguments.fail_if.iter().map(|text| Said::parse(text)).collect::<Result<_, _>>()?;
+    let limits = Limits::parse(&arguments.fail_if)?;
+    let beside = arguments.beside.as_deref().map(beside);
     let margin = match arguments.margin {
         Some(percent) if (0.0..100.0).contains(&percent) => Some(percent / 100.0),
         Some(percent) => {
@@ -113,106 +77,81 @@ pub(crate) fn compare_runs(output: &Output, arguments: &CompareArguments) -> Res
     };
     let read = |path: &Path| lab::read(lab::pack::open(path)?.folder());
     let (first, second) = (read(&arguments.first)?, read(&arguments.second)?);
-    let changes = compare(&first, &second, margin.unwrap_or(first.plan.margin));
+    let margin = margin.unwrap_or(first.plan.margin);
+    let changes = compare(&first, &second, margin, beside.as_ref());
     if changes.cells.is_empty() {
         let why = if changes.notes.is_empty() {
             String::new()
         } else {
             format!(": {}", changes.notes.join("; "))
         };
-        return Err(Failure::usage(format!("the two runs have no cell in common{why}")));
+        let beside = match &arguments.beside {
+            Some(text) => format!(
+                " that can be judged beside `{text}`, which has to be one configuration of either run"
+            ),
+            None => String::new(),
+        };
+        return Err(Failure::usage(format!("the two runs have no cell in common{beside}{why}")));
     }
     refuse_unless_allowed(&changes.differing, &arguments.allow)?;
-    let metrics: BTreeSet<&str> =
-        changes.cells.iter().map(|cell| cell.claim.metric.as_str()).collect();
-    let matches_none = |said: &&Said<'_>| !metrics.iter().any(|metric| said.limit.is_about(metric));
-    if let Some(said) = said.iter().find(matches_none) {
-        return Err(said.matches_nothing(&metrics));
-    }
-    let limits: Vec<Limit> = said.iter().map(|said| said.limit.clone()).collect();
-    let judged = changes.judge(&limits);
-    let at = |limit: usize, cell: usize| (&said[limit], &changes.cells[cell]);
-    let passed: Vec<(&Said<'_>, &CellChange)> =
-        judged.passed.iter().map(|(limit, cell)| at(*limit, *cell)).collect();
-    let blind: Vec<BlindLimit<'_>> = judged
-        .blind
-        .iter()
-        .map(|(limit, cell, why)| (at(*limit, *cell).0, at(*limit, *cell).1, why))
-        .collect();
+    let verdict = limits.judge(&changes)?;
     if output.json {
-        output.document(&document(arguments, &changes, &passed, &blind, judged.unseen))?;
+        output.document(&document(arguments, &changes, &verdict))?;
     } else {
         changes.notes.iter().for_each(|note| output.note(note));
-        if judged.unseen > 0 {
-            output.note(&format!(
-                "{} further figures that --fail-if is about cannot tell; others of the same cells can",
-                judged.unseen
-            ));
-        }
+        common(&changes).iter().for_each(|note| output.note(note));
+        verdict.note().iter().for_each(|note| output.note(note));
         output.result(&text(&changes))?;
     }
-    match (passed.first(), blind.first()) {
-        (Some((said, cell)), _) => Err(Failure::limit_passed(format!(
-            "--fail-if {}: {}, {} x {:.3}{}",
-            said.text,
-            name(cell),
-            cell.claim.metric,
-            cell.claim.ratio,
-            more(passed.len())
-        ))),
-        (None, Some((said, cell, why))) => Err(Failure::invalid_results(format!(
-            "--fail-if {}: blind: {}, {}: {}{}",
-            said.text,
-            name(cell),
-            cell.claim.metric,
-            blind_words(why),
-            more(blind.len())
-        ))),
-        (None, None) => Ok(()),
+    verdict.passed()?;
+    verdict.blind()
+}
+
+/// What `--beside` names.
+fn beside(text: &str) -> Beside {
+    match text.split_once('=') {
+        None if text == "baseline" => Beside::Baseline,
+        None => Beside::Value { axis: None, value: text.to_owned() },
+        Some((axis, value)) => {
+            Beside::Value { axis: Some(axis.trim().to_owned()), value: value.trim().to_owned() }
+        }
     }
 }
 
-/// A limit, the cell it was held against, and why that cell cannot tell.
-type BlindLimit<'a> = (&'a Said<'a>, &'a CellChange, &'a Blind);
+/// What all figures have in common, or what they are judged beside.
+fn common(changes: &Changes) -> Option<String> {
+    if let Some(settings) = &changes.beside {
+        let values: Vec<&str> = settings.values().map(String::as_str).collect();
+        return Some(format!(
+            "each cell is judged beside {}: what changed there as well is not in the ratios",
+            values.join(" ")
+        ));
+    }
+    let shift = changes.common_shift?;
+    let share = |change: f64| format!("{:+.1}", 100.0 * change);
+    let figures = match shift.cells == shift.of {
+        true => "all figures".to_owned(),
+        false => format!("{} of {} figures", shift.cells, shift.of),
+    };
+    Some(format!(
+        "{figures} {} % ({} to {} %): the machine, or whatever else all configurations share; \
+        --beside baseline judges what changed besides",
+        share(shift.change),
+        share(shift.interval.low),
+        share(shift.interval.high)
+    ))
+}
 
 /// What `--json` prints.
-fn document(
-    arguments: &CompareArguments,
-    changes: &Changes,
-    passed: &[(&Said<'_>, &CellChange)],
-    blind: &[BlindLimit<'_>],
-    unseen: usize,
-) -> Value {
-    let passed: Vec<Value> = passed
-        .iter()
-        .map(|(said, cell)| {
-            json!({
-                "limit": said.text,
-                "settings": cell.settings,
-                "workload": cell.workload,
-                "metric": cell.claim.metric,
-                "ratio": cell.claim.ratio,
-                "ratio_interval": cell.claim.interval,
-            })
-        })
-        .collect();
-    let blind: Vec<Value> = blind
-        .iter()
-        .map(|(said, cell, why)| {
-            json!({
-                "limit": said.text,
-                "settings": cell.settings,
-                "workload": cell.workload,
-                "metric": cell.claim.metric,
-                "blind": why,
-            })
-        })
-        .collect();
+fn document(arguments: &CompareArguments, changes: &Changes, verdict: &Verdict<'_>) -> Value {
+    let [passed, blind, unseen] = verdict.values();
     json!({
         "schema": "raidloom/compare/2",
         "first": arguments.first,
         "second": arguments.second,
         "summary": changes.summary,
+        "common_shift": changes.common_shift,
+        "beside": changes.beside,
         "cells": changes.cells,
         "differing": changes.differing,
         "notes": changes.notes,
@@ -220,34 +159,6 @@ fn document(
         "limits_blind": blind,
         "limits_unseen": unseen,
     })
-}
-
-fn more(count: usize) -> String {
-    if count > 1 { format!(" and {} more", count - 1) } else { String::new() }
-}
-
-/// Why such a change would not be seen, and what would see it.
-fn blind_words(why: &Blind) -> String {
-    match why {
-        Blind::FewRequests { needed } => format!(
-            "this percentile wants {needed} requests in every trial; longer trials have them (time), \
-            or a lower percentile wants fewer"
-        ),
-        Blind::FewTrials { voting, reason } => {
-            let reason = reason
-                .as_ref()
-                .map_or(String::new(), |reason| format!(" ({})", report::silence_name(reason)));
-            format!(
-                "{voting} trials vote on one side{reason}, and {TRIALS_MIN} are the fewest; more \
-                blocks have them"
-            )
-        }
-        Blind::Wide { interval, trials } => format!(
-            "the ratio may be {:.2} to {:.2}, which is wider than the limit; about {trials} trials a \
-            side would see it",
-            interval.low, interval.high
-        ),
-    }
 }
 
 /// Figures taken under other conditions are compared only when the command says so.
@@ -293,11 +204,6 @@ pub(crate) fn different(all: &[Differing]) -> String {
         .collect();
     let words: Vec<&str> = words.into_values().collect();
     format!("{}; to compare them all the same: --allow {}", shown.join(", "), words.join(","))
-}
-
-fn name(cell: &CellChange) -> String {
-    let settings: Vec<&str> = cell.settings.values().map(String::as_str).collect();
-    format!("{} {}", settings.join(" "), cell.workload).trim().to_owned()
 }
 
 /// What the second run is against the first.
@@ -385,47 +291,6 @@ fn text(changes: &Changes) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn limits_are_read_and_what_is_none_is_refused() {
-        let said = Said::parse("throughput < -5%").unwrap();
-        assert_eq!(
-            said.limit,
-            Limit { metric: "throughput".to_owned(), below: true, change: -0.05 }
-        );
-        assert!(!Said::parse("latency_p99>10 %").unwrap().limit.below);
-        for wrong in
-            ["throughput -5%", "throughput < -5", "< -5%", "throughput < x%", "throughput < -100%"]
-        {
-            assert!(Said::parse(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn a_limit_names_whole_words_of_a_metric() {
-        let about = |limit: &str, metric: &str| Said::parse(limit).unwrap().limit.is_about(metric);
-        assert!(
-            about("latency > 10%", "latency_p99_seconds")
-                && about("latency_p99>10%", "latency_p99_seconds")
-        );
-        assert!(about("latency_p99_seconds > 10%", "latency_p99_seconds"));
-        assert!(
-            !about("lat > 10%", "latency_p99_seconds")
-                && !about("throughput < -5%", "durable_throughput_bytes_per_second")
-        );
-        let metrics = BTreeSet::from(["latency_p99_seconds", "throughput_bytes_per_second"]);
-        let text =
-            |limit: &str| format!("{:?}", Said::parse(limit).unwrap().matches_nothing(&metrics));
-        assert!(
-            text("thruput < -5%").contains("did you mean `throughput`?"),
-            "{}",
-            text("thruput < -5%")
-        );
-        assert!(text("latency_p98 > 5%").contains("did you mean `latency_p99`?"));
-        assert!(text("zebras > 5%").contains(
-            "metric `zebras`. There are: latency_p99_seconds, throughput_bytes_per_second"
-        ));
-    }
 
     #[test]
     fn what_differs_is_refused_by_name_unless_it_is_allowed() {

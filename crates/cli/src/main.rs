@@ -21,6 +21,7 @@ mod failure;
 mod guest_command;
 mod history_command;
 mod language;
+mod limits;
 mod model;
 mod monitor_command;
 mod output;

@@ -8,12 +8,14 @@ use lab::plan::{OneLine, Resolved};
 use lab::slurm::{self, Job};
 use lab::{Ended, More, Observer, Outcome, Progress, RunOptions, Shard, TimeLeft, watch};
 use results::analysis::{Analysis, analyse};
+use results::compare::against_baseline;
 use results::course::Step;
 use results::{Plan, Run, Trial};
 use serde_json::json;
 
 use crate::arguments::{LineArguments, MergeArguments, RunArguments, Scheduler, Until};
 use crate::failure::Failure;
+use crate::limits::Limits;
 use crate::output::{Output, figure};
 use crate::progress::{Line, duration};
 use crate::{array_command, guest_command, plan, pull_command, report_command, signals};
@@ -24,6 +26,7 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
     if let Some(Scheduler::Slurm) = arguments.cluster.on {
         return on_slurm(output, &arguments);
     }
+    let limits = Limits::parse(&arguments.fail_if)?;
     let options = RunOptions {
         output: arguments.output,
         consent: arguments.consent.into(),
@@ -101,7 +104,7 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
             page.folder.display()
         )));
     }
-    page.tell(output)
+    page.tell(output, &limits)
 }
 
 /// Submits a run to Slurm, or what is left of one.
@@ -184,7 +187,7 @@ pub(crate) fn merge(output: &Output, arguments: &MergeArguments) -> Result<(), F
         merged.shards,
         merged.machines
     ));
-    Report::of(merged.folder, merged.run)?.tell(output)
+    Report::of(merged.folder, merged.run)?.tell(output, &Limits::default())
 }
 
 /// A run whose report is written.
@@ -202,20 +205,40 @@ impl Report {
         Ok(Report { folder, run, analysis, page })
     }
 
-    fn tell(&self, output: &Output) -> Result<(), Failure> {
+    fn tell(&self, output: &Output, limits: &Limits<'_>) -> Result<(), Failure> {
         let Report { folder, run, analysis, page } = self;
+        let changes = against_baseline(analysis);
+        // A limit about nothing is said when the report is there.
+        let verdict = limits.judge(&changes);
         if output.json {
-            output.document(&json!({
+            let mut document = json!({
                 "run": folder,
                 "report": page,
                 "trials": run.trials.len(),
                 "flagged": run.trials.iter().filter(|trial| !trial.flags.is_empty()).count(),
-            }))?;
+            });
+            if let (false, Ok(verdict)) = (limits.is_empty(), &verdict) {
+                let [passed, blind, unseen] = verdict.values();
+                document["limits_passed"] = passed;
+                document["limits_blind"] = blind;
+                document["limits_unseen"] = unseen;
+            }
+            output.document(&document)?;
         } else {
             report_command::terminal(output, run, analysis, false)?;
             output.result(&format!("report: {}", page.display()))?;
         }
-        report_command::has_result(run, analysis)
+        if limits.is_empty() || changes.cells.is_empty() {
+            report_command::has_result(run, analysis)?;
+        }
+        if limits.is_empty() {
+            return Ok(());
+        }
+        let verdict = verdict?;
+        verdict.note().iter().for_each(|note| output.note(note));
+        verdict.passed()?;
+        // What limits ask is what was asked: a run without a headline may answer it.
+        verdict.blind()
     }
 }
 

@@ -753,6 +753,15 @@ fn warning(analysis: &Analysis, warning: &Warning) -> String {
                 place = place(comparison),
             )
         }
+        Warning::ByOrder { comparison, configuration, ratios } => {
+            say!(
+                BY_ORDER,
+                name = name_of(analysis, configuration),
+                low = format!("{:.2}", ratios.low),
+                high = format!("{:.2}", ratios.high),
+                place = place(comparison),
+            )
+        }
         Warning::Unsettled { configuration, workload, change, settled_after, cells } => {
             let advice = match settled_after {
                 Some(seconds) if *seconds > 0.0 => {

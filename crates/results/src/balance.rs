@@ -6,6 +6,9 @@
 //! further rows:      1 2 0 3     the same plus 1, 2, 3 …, so that every step comes once from every other
 //! odd numbers:       each row backwards too: only both together are even
 //! ```
+//!
+//! Of two there are only AB and BA. Strict turns, AB BA AB BA, would fall in step with whatever
+//! comes back every four visits, so that their order is drawn ([`two`]).
 
 /// Rows of `0 .. count` in which each number stands equally often at every place, and comes equally
 /// often straight after each of the others.
@@ -29,11 +32,34 @@ pub fn rows(count: usize) -> Vec<Vec<usize>> {
     rows
 }
 
+/// Over how many blocks the order of two is drawn at a time.
+pub const TWO_BLOCKS: u32 = 4;
+/// In how many ways.
+pub const TWO_WAYS: u64 = 14;
+
+/// Of two, whether the second comes first, in each of [`TWO_BLOCKS`] blocks: way `way` of
+/// [`TWO_WAYS`], in all of which either comes first at least once. Each block's order is as good as
+/// drawn by itself, so that nothing that comes back at regular times takes sides for long; and
+/// there are always blocks of both orders, by which to tell what one leaves behind for the other.
+#[must_use]
+pub fn two(way: u64) -> [bool; TWO_BLOCKS as usize] {
+    // All numbers of four bits but 0 and 15.
+    let bits = way % TWO_WAYS + 1;
+    std::array::from_fn(|block| bits >> block & 1 == 1)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+
+    #[test]
+    fn two_are_ordered_in_every_way_but_the_two_that_never_change() {
+        let ways: std::collections::BTreeSet<[bool; 4]> = (0..TWO_WAYS).map(two).collect();
+        assert_eq!(ways.len(), TWO_WAYS as usize);
+        assert!(ways.iter().all(|way| way.contains(&true) && way.contains(&false)));
+    }
 
     /// "The order balanced against who came before."
     #[test]

@@ -42,6 +42,8 @@ pub(crate) type Voices = BTreeMap<u32, Voice>;
 pub(crate) struct Pairs {
     /// Own minus other, of blocks in which both vote.
     pub(crate) differences: Vec<f64>,
+    /// These blocks; none where the differences are those of machines.
+    pub(crate) blocks: Vec<u32>,
     /// The same of the other blocks that have both.
     pub(crate) silent: Vec<f64>,
     /// Voting blocks that were measured on a busy machine, on either side.
@@ -71,6 +73,9 @@ pub(crate) fn pair(own: &Voices, other: &Voices, machines: Option<&Machines>) ->
             }
             None => {
                 let unit = unit_of(*block, machines);
+                if machines.is_none() {
+                    pairs.blocks.push(*block);
+                }
                 let (differences, busy) = voting.entry(unit).or_default();
                 differences.push(difference);
                 *busy += usize::from(mine.busy.max(theirs.busy) > 0.5);

@@ -42,6 +42,19 @@ pub enum Noise {
     Drifting,
     /// Normal, and whatever follows the first configuration is slower by 5 %.
     CarriedOver,
+    /// Normal, and the last configuration is slower by 5 % after the first.
+    CarriedOverToLast,
+    /// Normal, and everything is faster and slower by five deviations as a wave that comes back
+    /// after so many visits, from a random moment on.
+    Periodic {
+        /// So many.
+        visits: u32,
+    },
+    /// Normal, and every so many visits one is slower by fifteen deviations, from a random one on.
+    Recurring {
+        /// So many.
+        visits: u32,
+    },
 }
 
 impl Noise {
@@ -71,8 +84,12 @@ pub struct MadeUp {
     pub noise: Noise,
     /// Its deviation, of logarithms.
     pub deviation: f64,
+    /// How many times as large it is for the last configuration.
+    pub last_times: f64,
     /// Whether every configuration runs a workload before any runs the next.
     pub interleaved: bool,
+    /// Whether two configurations strictly take turns, AB BA AB BA, as the lab once had them.
+    pub is_alternating: bool,
     /// Everything random follows from it.
     pub seed: u64,
     /// How its trials are spent and judged.
@@ -89,6 +106,8 @@ impl MadeUp {
             blocks,
             noise,
             deviation: 0.03,
+            last_times: 1.0,
+            is_alternating: false,
             interleaved: false,
             seed,
             terms: Terms::default(),
@@ -126,6 +145,7 @@ impl MadeUp {
         let first = trials.last().map_or(0, |last| last.block + 1);
         let visits_in_all = self.configurations as f64 * f64::from(self.blocks);
         let step_at = random.uniform() * visits_in_all;
+        let phase = random.uniform();
         let (mut memory, mut burst_left) = (random.normal(), 0.0);
         let (mut visit, mut before) = (f64::from(first), None);
         for block in first.. {
@@ -144,7 +164,9 @@ impl MadeUp {
                         burst_left = (4.0 * random.uniform()).ceil();
                     }
                     memory = 0.9 * memory + (1.0_f64 - 0.81).sqrt() * random.normal();
-                    let own = self.deviation * random.normal();
+                    let is_last = configuration + 1 == self.configurations;
+                    let times = if is_last { self.last_times } else { 1.0 };
+                    let own = times * self.deviation * random.normal();
                     let noise = match self.noise {
                         Noise::Normal => own,
                         Noise::HeavyTails => self.deviation * random.student_3(),
@@ -158,7 +180,19 @@ impl MadeUp {
                         Noise::Bursty => own,
                         Noise::Drifting => own - 0.4 * self.deviation * visit,
                         Noise::CarriedOver if before == Some(0) => own + 0.95_f64.ln(),
-                        Noise::CarriedOver => own,
+                        Noise::CarriedOverToLast if before == Some(0) && is_last => {
+                            own + 0.95_f64.ln()
+                        }
+                        Noise::CarriedOver | Noise::CarriedOverToLast => own,
+                        Noise::Periodic { visits } => {
+                            let turn = visit / f64::from(visits) + phase;
+                            own + 5.0 * self.deviation * (std::f64::consts::TAU * turn).sin()
+                        }
+                        Noise::Recurring { visits } => {
+                            let turn = (visit / f64::from(visits) + phase).fract();
+                            let is_hit = turn * f64::from(visits) < 1.0;
+                            own - if is_hit { 15.0 * self.deviation } else { 0.0 }
+                        }
                     };
                     burst_left -= 1.0;
                     let rate = 1e8 * truth(configuration, index) * noise.exp();
@@ -186,7 +220,7 @@ impl MadeUp {
     }
 
     /// Configurations of a block, each with the workloads that it runs at a time, as the lab orders
-    /// them: balanced rows in random order, under random names; two configurations take turns.
+    /// them: balanced rows in random order, under random names; of two the order is drawn.
     fn turns(&self, plan: &Plan, block: u32, visited: &[usize]) -> Vec<(usize, Range<usize>)> {
         let rows = balance::rows(visited.len());
         let count = plan.workloads.len();
@@ -196,13 +230,18 @@ impl MadeUp {
         let block = block as usize;
         let of_part = |(part, workloads): (usize, Range<usize>)| {
             let two = visited.len() == 2;
-            let cycle = if two { 0 } else { block / rows.len() };
-            let drawn_for = if two { 0 } else { part as u64 };
+            let blocks = if two { balance::TWO_BLOCKS as usize } else { rows.len() };
+            let cycle = if two && self.is_alternating { 0 } else { block / blocks };
+            let drawn_for = part as u64;
             let mut random =
                 Random(self.seed ^ 0x6f72_6465_7200 ^ (drawn_for << 32) ^ cycle as u64);
             let names = shuffled(visited.to_vec(), &mut random);
             let row = if two {
-                (part + block) % 2
+                let way = (random.uniform() * balance::TWO_WAYS as f64) as u64;
+                usize::from(match self.is_alternating {
+                    true => (part + block) % 2 == 1,
+                    false => balance::two(way)[block % blocks],
+                })
             } else {
                 shuffled((0..rows.len()).collect(), &mut random)[block % rows.len()]
             };

@@ -40,6 +40,61 @@ fn help(verb: &str) -> String {
     String::from_utf8(raidloom(Path::new("/"), &[verb, "--help"]).stdout).unwrap()
 }
 
+/// `run --fail-if`: the configurations of a run against its baseline, interleaved. 3 where a limit is
+/// passed, 5 where such a change could not be seen, 2 for what is no limit, before anything is
+/// measured; a finished run is asked again without measuring.
+#[test]
+fn a_run_holds_its_configurations_against_their_baseline() {
+    let folder = tempfile::tempdir().unwrap();
+    // A drive of 2004 against two of them striped, read in sequence: nearly twice as fast.
+    let plan = PLAN
+        .replace(
+            "level = \"raid0\"\nchunk = [\"16KiB\", \"64KiB\"]",
+            "level = [\"single\", \"raid0\"]",
+        )
+        .replace("chunk = \"64KiB\"", "level = \"raid0\"")
+        .replace("random read 512", "sequential read at start 65536");
+    fs::write(folder.path().join("plan.toml"), plan).unwrap();
+    let run = |arguments: &[&str]| {
+        let output = raidloom(folder.path(), &[&["run"], arguments].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), said)
+    };
+    let (code, said) = run(&["plan.toml", "-o", "run", "--fail-if", "throughput -5%"]);
+    assert!(code == Some(2) && !folder.path().join("run").exists(), "{code:?} {said}");
+    let (code, said) = run(&["plan.toml", "-o", "run", "--fail-if", "throughput < -5 %"]);
+    assert!(code == Some(3), "one drive is slower than two: {code:?} {said}");
+    assert!(said.contains("--fail-if throughput < -5 %: ") && said.contains("single"), "{said}");
+    // One drive has no higher throughput, and lower than half of it minus the model's error is open.
+    for (limit, expected) in [("throughput > 5%", 0), ("thruput < -5%", 2)] {
+        let (code, said) = run(&["--resume", "run", "--fail-if", limit]);
+        assert_eq!(code, Some(expected), "{limit}: {said}");
+    }
+    let few = ["plan.toml", "-o", "few", "-s", "trials.blocks=2", "--fail-if", "throughput < -5%"];
+    let (code, said) = run(&few);
+    assert!(
+        code == Some(5) && said.contains(": blind: ") && said.contains("3 are the fewest"),
+        "{said}"
+    );
+}
+
+/// A finished run whose baseline has no trial ends with 5 and says so.
+#[test]
+fn a_run_without_a_trial_of_its_baseline_has_no_result() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("plan.toml"), PLAN).unwrap();
+    raidloom(folder.path(), &["run", "plan.toml", "-o", "run"]);
+    let path = folder.path().join("run/trials.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let others: Vec<&str> = text.lines().filter(|line| line.contains("16KiB")).collect();
+    assert_eq!(others.len(), 6, "{text}");
+    fs::write(&path, others.join("\n") + "\n").unwrap();
+    let output = raidloom(folder.path(), &["report", "run"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(5), "{said}");
+    assert!(said.contains("has no trial, so that nothing can be compared with it"), "{said}");
+}
+
 /// "the help's own example must work": every limit that `compare --help` shows is understood, and
 /// one that means nothing is an error with the nearest name; every key that an example hands to jq
 /// holds something.

@@ -251,6 +251,8 @@ catalogue! {
         "隣り合う試行が逆方向に振れています(自己相関 {lag}、{place})。何かが試行と交互に動いています。近い時刻どうしを比較すれば大半を除けます(interleave = true)。";
     CARRIED_OVER: "Whatever runs after {name} is {change} {direction} ({place}): it leaves something behind, and differences found here may come from that. Give every visit the same rest or the same first writes.",
         "{name} の直後の試行は {change} {direction}です({place})。何かを残しており、差の判定がその影響かもしれません。毎回の前に同じ休止か同じ初期書き込みを入れてください。";
+    BY_ORDER: "The ratio of {name} is {low} to {high}, depending on which of the two came straight after the other ({place}): one leaves something behind for the other. Intervals here reach over all of it, and what they do not settle has no answer. Give every visit the same rest or the same first writes.",
+        "{name} の比は、どちらが直後に来たかによって {low}〜{high} と変わります({place})。一方が他方に何かを残しています。ここの区間はその全体を含み、それで決まらないものは判定しません。毎回の前に同じ休止か同じ初期書き込みを入れてください。";
     UNSETTLED: "Tests start at a different rate than they settle to, in {cells}: most of all {workload} with {name}, {change} {direction} in the first tenth than in the rest{advice}. A ramp, where the suite has one, keeps the start out of the figures; in longer tests it counts for less.",
         "{cells}で、試験の始まりの速度がその後と異なります。最も大きいのは {name} の {workload} で、最初の 10 分の 1 がその後より {change} {direction}です{advice}。ramp に対応するスイートでは ramp で始まりを除けます。試験時間を延ばすと影響は小さくなります。";
     SETTLES_AFTER: " (steady after {time})", "({time} 後に安定)";

@@ -9,7 +9,7 @@
 
 use results::Doubt;
 use results::claim::Answer;
-use results::compare::{Limit, compare};
+use results::compare::{Beside, Limit, against_baseline, compare};
 use results::types::{Group, Run};
 use serde_json::Value;
 use testkit::made_up::{LATENCY, MadeUp, Noise, THROUGHPUT};
@@ -55,6 +55,11 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
 
 fn is_word_of_difference(word: &Value) -> bool {
     matches!(word.as_str(), Some("ahead" | "behind"))
+}
+
+/// Whether a warning says that the order of visits matters.
+fn is_of_order(warning: &Value) -> bool {
+    matches!(warning["kind"].as_str(), Some("carried_over" | "by_order"))
 }
 
 /// Claims that cannot all be true, or that their own intervals and trials do not bear.
@@ -211,8 +216,7 @@ fn what_one_configuration_leaves_behind_is_harmless_or_warned_about() {
                 let document = report(&made.run(|_, _| 1.0));
                 let says =
                     list(&document["verdicts"]).any(|one| is_word_of_difference(&one["verdict"]));
-                let warns = list(&document["analysis"]["warnings"])
-                    .any(|warning| warning["kind"] == "carried_over");
+                let warns = list(&document["analysis"]["warnings"]).any(is_of_order);
                 wrong += u32::from(says);
                 warned += u32::from(warns);
             }
@@ -224,6 +228,131 @@ fn what_one_configuration_leaves_behind_is_harmless_or_warned_about() {
                 about; seeds from 70000"
             );
         }
+    }
+}
+
+/// How often two equal configurations get a word of difference, and how often their order is warned
+/// about.
+fn words_and_warnings(made: impl Fn(u64) -> MadeUp, count: u32) -> [f64; 2] {
+    let (mut wrong, mut warned) = (0, 0);
+    for round in 0..u64::from(count) {
+        let document = report(&made(round).run(|_, _| 1.0));
+        let says = list(&document["verdicts"]).any(|one| is_word_of_difference(&one["verdict"]));
+        let warns = list(&document["analysis"]["warnings"]).any(is_of_order);
+        wrong += u32::from(says);
+        warned += u32::from(warns);
+    }
+    [wrong, warned].map(|one| f64::from(one) / f64::from(count))
+}
+
+/// What comes back at regular times takes neither side, since the order of two is drawn. With strict
+/// turns it did.
+#[test]
+fn what_comes_back_at_regular_times_is_no_difference() {
+    let count = rounds(200);
+    let waves = [3, 4, 5, 6, 8, 12].map(|visits| Noise::Periodic { visits });
+    // Single hits of every third visit agree with the order of six blocks more often: 8 %.
+    let hits = [4, 5, 8].map(|visits| Noise::Recurring { visits });
+    for noise in waves.into_iter().chain(hits) {
+        for blocks in [6, 8, 12] {
+            let made = |round| MadeUp {
+                deviation: 0.01,
+                ..MadeUp::one_workload(2, blocks, noise, 180_000 + round)
+            };
+            let [wrong, _] = words_and_warnings(made, count);
+            println!("{noise:?}, {blocks} blocks: {wrong:.4} false of {count}");
+            assert!(
+                wrong <= at_most(0.055, count),
+                "{noise:?}, {blocks} blocks: {wrong}; seeds from 180000"
+            );
+        }
+    }
+    for blocks in [6, 8, 12] {
+        let made = |round| MadeUp {
+            deviation: 0.01,
+            is_alternating: true,
+            ..MadeUp::one_workload(2, blocks, Noise::Periodic { visits: 4 }, 180_000 + round)
+        };
+        let [wrong, _] = words_and_warnings(made, count);
+        println!("strict turns, a wave of 4 visits, {blocks} blocks: {wrong:.3} false");
+        assert!(wrong > 0.5, "the planted fault is found: {wrong}");
+    }
+}
+
+/// What the first leaves behind for the other one alone: no word rests on it, in whatever order the
+/// two were visited.
+#[test]
+fn what_is_left_behind_for_one_alone_is_no_difference() {
+    let count = rounds(200);
+    for (is_alternating, blocks) in
+        [false, true].into_iter().flat_map(|strict| [6, 8, 12].map(|blocks| (strict, blocks)))
+    {
+        let made = |round| MadeUp {
+            deviation: 0.01,
+            is_alternating,
+            ..MadeUp::one_workload(2, blocks, Noise::CarriedOverToLast, 185_000 + round)
+        };
+        let [wrong, warned] = words_and_warnings(made, count);
+        println!("strict {is_alternating}, {blocks} blocks: {wrong:.4} false, {warned:.3} warned");
+        assert!(
+            wrong <= at_most(0.055, count),
+            "strict {is_alternating}, {blocks} blocks: {wrong}, seeds from 185000"
+        );
+    }
+}
+
+/// What is as large whichever came first is found, nearly as often as if nobody had asked.
+#[test]
+fn asking_for_the_order_costs_little_power() {
+    let count = rounds(200);
+    for (blocks, least) in [(6, 0.80), (8, 0.89), (12, 0.96)] {
+        let found = (0..u64::from(count)).filter(|round| {
+            let made = MadeUp {
+                deviation: 0.01,
+                ..MadeUp::one_workload(2, blocks, Noise::Normal, 190_000 + round)
+            };
+            let run = made.run(|configuration, _| [1.0, 1.03][configuration]);
+            list(&report(&run)["verdicts"]).any(|one| one["verdict"] == "ahead")
+        });
+        let rate = found.count() as f64 / f64::from(count);
+        println!("two, {blocks} blocks: +3 % found in {rate:.3}");
+        let slack = 3.0 * (least * (1.0 - least) / f64::from(count)).sqrt();
+        assert!(rate >= least - slack, "{blocks} blocks: {rate}, seeds from 190000");
+    }
+}
+
+/// One of nine equal configurations is ten times as noisy as the others: no false headline comes of
+/// it, and its intervals of 90 % cover what they should.
+#[test]
+fn one_that_is_noisier_than_its_row_keeps_its_own_variance() {
+    let count = rounds(200);
+    for blocks in [3, 6, 8] {
+        let (mut wrong, mut covered) = (0, 0);
+        for round in 0..u64::from(count) {
+            let made = MadeUp {
+                deviation: 0.01,
+                last_times: 10.0,
+                ..MadeUp::one_workload(9, blocks, Noise::Normal, 195_000 + round)
+            };
+            let document = report(&made.run(|_, _| 1.0));
+            let comparison = &document["analysis"]["comparisons"][0];
+            let says =
+                list(&comparison["kinds"]).flat_map(|kind| list(&kind["scores"])).any(|one| {
+                    is_word_of_difference(&one["versus_baseline"]["answer"])
+                        || is_word_of_difference(&one["versus_take"]["answer"])
+                });
+            wrong += u32::from(says);
+            let own = &comparison["cells"][8]["metrics"][0]["versus_baseline"]["same_interval"];
+            let [low, high] = ["low", "high"].map(|end| own[end].as_f64().unwrap());
+            covered += u32::from(low <= 1.0 && 1.0 <= high);
+        }
+        let [wrong, covered] = [wrong, covered].map(|one| f64::from(one) / f64::from(count));
+        println!("one of nine is noisy, {blocks} blocks: {wrong:.4} false, {covered:.3} covered");
+        assert!(wrong <= at_most(0.055, count), "{blocks} blocks: {wrong}, seeds from 195000");
+        assert!(
+            covered >= 0.87 - (at_most(0.13, count) - 0.13),
+            "{blocks} blocks: {covered} covered, seeds from 195000"
+        );
     }
 }
 
@@ -241,10 +370,7 @@ fn what_is_left_behind_between_interleaved_tests_is_harmless_or_warned_about() {
                 workloads: vec![(Group::Random, 3)],
                 ..MadeUp::one_workload(configurations, 8, noise, 75_000 + round)
             };
-            let warns = |document: &Value| {
-                list(&document["analysis"]["warnings"])
-                    .any(|warning| warning["kind"] == "carried_over")
-            };
+            let warns = |document: &Value| list(&document["analysis"]["warnings"]).any(is_of_order);
             let document = report(&made(Noise::CarriedOver).run(|_, _| 1.0));
             // One row of the table, so that the rate is that of one row.
             let says = list(&document["verdicts"])
@@ -276,7 +402,7 @@ fn nobody_is_warned_of_what_is_not_left_behind() {
         let warned = (0..u64::from(count)).filter(|round| {
             let run = MadeUp::one_workload(configurations, 8, Noise::Normal, 80_000 + round);
             let document = report(&run.run(|_, _| 1.0));
-            list(&document["analysis"]["warnings"]).any(|warning| warning["kind"] == "carried_over")
+            list(&document["analysis"]["warnings"]).any(is_of_order)
         });
         let rate = warned.count() as f64 / f64::from(count);
         println!("{configurations}: {rate:.3} warned");
@@ -434,7 +560,7 @@ fn equal_runs_pass_no_limit() {
             };
             made.run(|_, _| 1.0)
         };
-        let changes = compare(&run(130_000 + 2 * round), &run(130_001 + 2 * round), 0.02);
+        let changes = compare(&run(130_000 + 2 * round), &run(130_001 + 2 * round), 0.02, None);
         assert_eq!(changes.cells.len(), 9 * 21 * 2);
         for (failed, limits) in failed.iter_mut().zip(&limits) {
             *failed += u32::from(!changes.judge(limits).passed.is_empty());
@@ -444,6 +570,54 @@ fn equal_runs_pass_no_limit() {
     let rates = [failed[0], failed[1], words].map(|one| f64::from(one) / f64::from(count));
     println!("{rates:.3?} of equal pairs fail < 0 %, fail < -2 %, hold a word");
     assert!(rates.iter().all(|rate| *rate <= at_most(0.05, count)), "{rates:?}, seeds from 130000");
+}
+
+/// A machine that is slower in everything has that said of it, fails every limit, and none beside a
+/// reference. Equal runs have nothing in common, and a run's own configurations pass no limit.
+#[test]
+fn what_all_figures_have_in_common_is_named_and_can_be_taken_out() {
+    let count = rounds(60);
+    let limits = [Limit { metric: "throughput".to_owned(), below: true, change: -0.02 }];
+    let sharpest = [Limit { metric: "throughput".to_owned(), below: true, change: 0.0 }];
+    let [mut by_chance, mut named, mut failed, mut beside_failed, mut within, mut missed] = [0; 6];
+    for round in 0..u64::from(count) {
+        let run = |seed: u64, truth: &dyn Fn(usize) -> f64| {
+            let made = MadeUp {
+                workloads: GROUPS.to_vec(),
+                deviation: 0.01,
+                ..MadeUp::one_workload(9, 6, Noise::Normal, seed)
+            };
+            made.run(|configuration, _| truth(configuration))
+        };
+        let before = run(140_000 + 4 * round, &|_| 1.0);
+        let equal = run(140_001 + 4 * round, &|_| 1.0);
+        let slower = run(140_002 + 4 * round, &|_| 0.95);
+        let one = run(140_003 + 4 * round, &|index| if index == 4 { 0.85 } else { 0.95 });
+        by_chance += u32::from(compare(&before, &equal, 0.02, None).common_shift.is_some());
+        let changes = compare(&before, &slower, 0.02, None);
+        let shift = changes.common_shift;
+        named += u32::from(shift.is_some_and(|shift| (shift.change + 0.05).abs() < 0.01));
+        failed += u32::from(!changes.judge(&limits).passed.is_empty());
+        let beside = Some(&Beside::Baseline);
+        let changes = compare(&before, &slower, 0.02, beside);
+        assert_eq!((changes.cells.len(), changes.common_shift), (8 * 5 * 2, None));
+        beside_failed += u32::from(!changes.judge(&sharpest).passed.is_empty());
+        // What one of them lost besides is found.
+        let passed = compare(&before, &one, 0.02, beside).judge(&limits).passed;
+        missed += u32::from(passed.is_empty());
+        let own = against_baseline(&results::analyse(&equal));
+        within += u32::from(!own.judge(&sharpest).passed.is_empty());
+    }
+    let rates = [by_chance, named, failed, beside_failed, missed, within]
+        .map(|one| f64::from(one) / f64::from(count));
+    println!(
+        "of {count}: named by chance, named, failed, failed beside, missed beside, failed within: \
+        {rates:.3?}"
+    );
+    let [by_chance, named, failed, beside_failed, missed, within] = rates;
+    let most = at_most(0.05, count);
+    assert!(by_chance <= most && beside_failed <= most && within <= most, "{rates:?}");
+    assert!(named > 0.85 && failed > 0.9 && missed < 0.1, "{rates:?}; seeds from 140000");
 }
 
 /// Puts a flag on the trials of some configurations.
@@ -543,7 +717,7 @@ fn what_is_planted_is_found_and_said() {
         let answer = metric["versus_baseline"]["answer"].as_str().unwrap();
         assert!(metric["name"] == THROUGHPUT || answer == expected, "{metric}");
     }
-    let changes = compare(&equal, &slow, 0.02);
+    let changes = compare(&equal, &slow, 0.02, None);
     let found = changes
         .cells
         .iter()

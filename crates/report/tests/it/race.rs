@@ -371,3 +371,48 @@ fn until_decided_makes_no_false_words_and_finds_what_is_there() {
         assert!(words >= least - slack, "{truth}: {words}, seeds from 230000");
     }
 }
+
+/// What a race says that the whole design of the same configurations takes back: that what is taken
+/// is ahead of all others, or surely ahead of the baseline, where that was not told apart.
+fn said_too_much(raced: &Analysis, whole: &Analysis) -> Vec<String> {
+    let mut found = Vec::new();
+    for (race, full) in raced.comparisons.iter().zip(&whole.comparisons) {
+        for (race, full) in race.results().zip(full.results()) {
+            let Some(take) = &race.headline.take else { continue };
+            let not_told = full.best_set.len() > 1 || !full.best_set.contains(take);
+            if race.headline.ahead_of_all && not_told {
+                found.push(format!("{take} ahead of all others; whole: {:?}", full.best_set));
+            }
+            let answer = full.score(take).and_then(results::analysis::Score::answer);
+            if race.headline.sure && answer.is_some_and(|answer| answer != Answer::Ahead) {
+                found.push(format!("{take} sure; whole: {answer:?}"));
+            }
+        }
+    }
+    found
+}
+
+/// "A race says no more than the full design": of made-up runs. Those of modelled plans are in
+/// `crates/lab/tests/it/run.rs`.
+#[test]
+fn a_race_says_no_more_than_the_full_design() {
+    let (count, mut claimed) = (rounds(20), 0);
+    let mut found = Vec::new();
+    for round in 0..u64::from(count) {
+        let truth_of =
+            [Truth::Wide, Truth::Narrow, Truth::Crowded, Truth::Equal][round as usize % 4];
+        let truth = truth_of.of(240_000 + round);
+        let deviation = [0.01, 0.02, 0.05][round as usize % 3];
+        let configurations = [4, 12, 30, 60][round as usize / 4 % 4];
+        let made = MadeUp { configurations, ..race(deviation, 240_000 + round) };
+        let raced = analyse(&made.run(|configuration, _| truth[configuration]));
+        let full = MadeUp { terms: Terms::default(), ..made };
+        let whole = analyse(&full.run(|configuration, _| truth[configuration]));
+        let headline = &raced.comparisons[0].kinds[0].headline;
+        claimed += u32::from(headline.sure || headline.ahead_of_all);
+        let of_this = said_too_much(&raced, &whole);
+        found.extend(of_this.into_iter().map(|what| format!("seed {}: {what}", 240_000 + round)));
+    }
+    println!("{count} races, {claimed} claim something, {} too much: {found:#?}", found.len());
+    assert!(found.is_empty() && claimed > count / 4, "{claimed} of {count}: {found:#?}");
+}

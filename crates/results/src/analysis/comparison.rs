@@ -13,6 +13,7 @@ use crate::types::{
 use crate::voices::{Table, better_in};
 
 use super::ballot::Ballot;
+use super::order::VisitOrder;
 use super::{
     BlockEffect, Cell, Comparison, Cost, Drift, KindResult, Loss, Member, Stage, Step, kind, order,
     rows,
@@ -36,6 +37,10 @@ pub(super) fn comparison(
         members.iter().copied().find(|index| plan.configurations[*index].id == baseline_id);
     let axes = Axes::of(plan, &configurations, baseline_id);
 
+    // Each trial on the virtual clock has disks of its own: nothing is left for it.
+    let apart = configurations.iter().all(|known| known.clock == Clock::Virtual);
+    let order = VisitOrder::of(plan, table).filter(|_| !apart);
+    let order = order.as_ref();
     let mut cells = Vec::new();
     for member in members {
         for (workload, metric) in metrics.iter().enumerate() {
@@ -43,15 +48,14 @@ pub(super) fn comparison(
         }
     }
     if let Some(baseline) = baseline {
-        rows::make_claims(plan, ballot, members, baseline, metrics, &mut cells);
+        rows::make_claims(plan, ballot, members, baseline, metrics, order, &mut cells);
     }
-    let mut kinds = kinds(plan, ballot, members, (baseline, baseline_id), metrics, headlines);
+    let mut kinds =
+        kinds(plan, ballot, members, (baseline, baseline_id), metrics, headlines, order);
     kinds.iter_mut().for_each(|kind| with_price(plan, &cells, kind, baseline_id));
     let whole = kinds.pop_if(|kind| kind.group.is_none());
     let block_effects = block_effects(plan, table, members, metrics);
     let (drift, step) = course_of_machine(&block_effects);
-    // Each trial on the virtual clock has disks of its own: nothing is left for it.
-    let apart = configurations.iter().all(|known| known.clock == Clock::Virtual);
     Comparison {
         name: comparison_name(plan, &configurations, baseline_id),
         modelled: configurations.iter().any(|known| known.modelled),
@@ -94,6 +98,7 @@ pub(super) fn comparison(
         } else {
             order::carried_over(plan, table, members, metrics)
         },
+        by_order: order.and_then(|order| order.of_all(plan, table, members, metrics)),
     }
 }
 
@@ -152,6 +157,7 @@ fn kinds(
     (baseline, baseline_id): (Option<usize>, &str),
     metrics: &[String],
     headlines: usize,
+    order: Option<&VisitOrder>,
 ) -> Vec<KindResult> {
     let course = &ballot.course;
     let of_kind = |group: Option<Group>| {
@@ -170,11 +176,13 @@ fn kinds(
             table: &ballot.fresh,
             members: if course.is_race() { raced } else { members.to_vec() },
             baseline,
+            of: members.len(),
             headlines,
             looks: course.looks(),
             done: ballot.done,
             named: pick.and_then(|pick| index(&pick.named)),
             metrics,
+            order,
             has_only_figures: members.len() == 1 && !ballot.all.trials.is_empty(),
             is_imported: ballot.is_imported,
         };

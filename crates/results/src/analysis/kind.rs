@@ -10,6 +10,7 @@ use crate::statistics::Interval;
 use crate::types::{Better, Configuration, Group, Plan, Workload};
 use crate::{bounds, course};
 
+use super::order::VisitOrder;
 use super::rows::claim_of;
 use super::verdict::{self, PickedBy, Tie, Verdict};
 use super::{
@@ -24,6 +25,8 @@ pub(super) struct Frame<'a, 'b> {
     /// Indices of the comparison's configurations in the plan's order.
     pub(super) members: Vec<usize>,
     pub(super) baseline: Option<usize>,
+    /// How many configurations the comparison has: more than members after a race.
+    pub(super) of: usize,
     /// Headlines of the whole report.
     pub(super) headlines: usize,
     /// Looks that share the level.
@@ -35,6 +38,8 @@ pub(super) struct Frame<'a, 'b> {
     pub(super) named: Option<usize>,
     /// The judged metric of each workload.
     pub(super) metrics: &'a [String],
+    /// What came after what, of two configurations.
+    pub(super) order: Option<&'a VisitOrder>,
     /// Whether there is one configuration, with trials.
     pub(super) has_only_figures: bool,
     /// Whether the run was made of files, so that there may be nothing to compare.
@@ -156,7 +161,9 @@ impl Known {
             members.iter().map(|member| table.scores(*member, counted)).collect();
         let base = members.iter().position(|member| Some(*member) == *baseline);
         let others: Vec<usize> = (0..members.len()).filter(|place| Some(*place) != base).collect();
-        let rivals = others.len() * others.len().saturating_sub(1) / 2;
+        // A race says no more than all of its comparison, measured whole, would have said.
+        let all = frame.of.saturating_sub(usize::from(base.is_some())).max(others.len());
+        let rivals = all * all.saturating_sub(1) / 2;
         // Half of the headline's level for each kind of question, the whole where there is one.
         let shares = (frame.headlines.max(1) * frame.looks.max(1)) as f64;
         let share = shares * if rivals > 0 { 2.0 } else { 1.0 };
@@ -171,11 +178,12 @@ impl Known {
                 same_level: LEVEL / shares,
                 model_error: model_error(plan, configurations, &workloads)
                     .map_or(0.0, |known| known.error),
+                by_order: None,
             };
             (family, question)
         };
         let mut quantiles = Quantiles::default();
-        let mut claims = |asked: &[(usize, usize)]| -> BTreeMap<(usize, usize), Claim> {
+        let mut claims = |asked: &[(usize, usize)], comparisons: usize| {
             let pairs: Vec<_> = asked
                 .iter()
                 .map(|(own, other)| pair(&voices[*own], &voices[*other], table.machines))
@@ -191,7 +199,10 @@ impl Known {
             let mut found = BTreeMap::new();
             for ((asked, pairs), estimate) in asked.iter().zip(&pairs).zip(estimates) {
                 let both = [members[asked.0], members[asked.1]];
-                let (family, question) = question(both, samples.len());
+                let (family, question) = question(both, comparisons);
+                let by_order =
+                    frame.order.and_then(|order| order.score_shift(table, counted, pairs, both));
+                let question = Question { by_order, ..question };
                 let claim = claim_of(
                     plan,
                     both,
@@ -215,8 +226,8 @@ impl Known {
                 others[place + 1..].iter().map(move |second| (*first, *second))
             })
             .collect();
-        let mut known = claims(&against_base);
-        known.extend(claims(&against_each_other));
+        let mut known = claims(&against_base, all);
+        known.extend(claims(&against_each_other, rivals));
         Self { base, others, workloads, claims: known }
     }
 
@@ -499,6 +510,7 @@ fn turned(claim: &Claim) -> Claim {
         ratio: 1.0 / claim.ratio,
         interval: claim.interval.map(|interval| interval.reciprocal()),
         same_interval: claim.same_interval.map(|interval| interval.reciprocal()),
+        by_order: claim.by_order.map(|ratios| ratios.reciprocal()),
         answer: claim.answer.turned(),
         ..claim.clone()
     }
@@ -625,8 +637,11 @@ fn headline(
     }
     let is_known = !modelled || known.is_some_and(|known| known.cases >= MODEL_CASES_MIN);
     let all_behind = !valid.is_empty() && valid.iter().all(|claim| claim.answer == Answer::Behind);
-    let ahead_of_all =
-        same.is_empty() && open.is_empty() && (Some(take) != *baseline || all_behind);
+    // Of those that a race has dropped nothing is claimed.
+    let ahead_of_all = same.is_empty()
+        && open.is_empty()
+        && members.len() == frame.of
+        && (Some(take) != *baseline || all_behind);
     let decided = if Some(take) == *baseline {
         ahead_of_all
     } else {

@@ -49,7 +49,7 @@ use crate::voices::Table;
 
 pub(crate) use ballot::shown_trials;
 pub use joint::JointPart;
-pub use order::{Autocorrelation, CarryOver};
+pub use order::{Autocorrelation, ByOrder, CarryOver};
 pub use values::*;
 pub use verdict::{Cost, Loss, MATTERS, PickedBy, Span, Tie, Verdict};
 

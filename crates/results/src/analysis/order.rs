@@ -16,9 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::claim::{LEVEL, PAIRS_MIN, tail_of};
-use crate::statistics;
-use crate::types::{Better, Plan};
-use crate::voices::{Table, Voices, better_in};
+use crate::statistics::{self, Interval};
+use crate::types::{Better, Plan, Workload};
+use crate::voices::{Pairs, Table, Voices, better_in, pair};
 
 /// What follows a configuration differs by this much, as a fraction: less is not worth a warning.
 const CHANGE_MIN: f64 = 0.01;
@@ -84,32 +84,14 @@ fn logarithms(
 struct Unit {
     /// By member of the comparison: block -> logarithm, less the cell's mean.
     values: Vec<BTreeMap<u32, f64>>,
-    /// Configuration and block -> the configuration before; none at the beginning of the run.
-    before: BTreeMap<(usize, u32), Option<usize>>,
+    before: Predecessors,
 }
 
 /// What a run's configurations came after. Visits follow visits, and one of them is one unit, the
 /// mean over its workloads. Where workloads are interleaved, trials follow trials, and each
 /// workload is a unit.
 fn units(plan: &Plan, table: &Table<'_>, members: &[usize], voices: &[Vec<Voices>]) -> Vec<Unit> {
-    // Block -> place in the block's order -> configuration and workload, over all configurations of
-    // the plan: the configuration before may belong to another comparison.
-    let mut order: BTreeMap<(u32, u32), (usize, usize)> = BTreeMap::new();
-    for ((configuration, workload), trials) in &table.trials {
-        for (block, trial) in trials {
-            order.insert((*block, trial.order), (*configuration, *workload));
-        }
-    }
     let interleaved = plan.schedule.interleaved;
-    let count = if interleaved { plan.workloads.len() } else { 1 };
-    let mut before: Vec<BTreeMap<(usize, u32), Option<usize>>> = vec![BTreeMap::new(); count];
-    let mut last = None;
-    for ((block, _), (configuration, workload)) in order {
-        let unit = if interleaved { workload } else { 0 };
-        // The workloads of one visit follow each other: the first of them says what came before.
-        before[unit].entry((configuration, block)).or_insert(last);
-        last = Some(configuration);
-    }
     let centred = |voices: &Voices| -> BTreeMap<u32, f64> {
         let all: Vec<f64> = voices.values().map(|voice| voice.logarithm).collect();
         let mean = statistics::mean(&all);
@@ -130,7 +112,33 @@ fn units(plan: &Plan, table: &Table<'_>, members: &[usize], voices: &[Vec<Voices
         });
         Unit { values: values.collect(), before }
     };
-    before.into_iter().enumerate().map(unit).collect()
+    predecessors(plan, table).into_iter().enumerate().map(unit).collect()
+}
+
+/// Configuration and block -> the configuration before; none at the beginning of the run.
+type Predecessors = BTreeMap<(usize, u32), Option<usize>>;
+
+/// Of each unit: of each workload where they are interleaved, else of all.
+fn predecessors(plan: &Plan, table: &Table<'_>) -> Vec<Predecessors> {
+    // Block -> place in the block's order -> configuration and workload, over all configurations of
+    // the plan: the configuration before may belong to another comparison.
+    let mut order: BTreeMap<(u32, u32), (usize, usize)> = BTreeMap::new();
+    for ((configuration, workload), trials) in &table.trials {
+        for (block, trial) in trials {
+            order.insert((*block, trial.order), (*configuration, *workload));
+        }
+    }
+    let interleaved = plan.schedule.interleaved;
+    let count = if interleaved { plan.workloads.len() } else { 1 };
+    let mut before: Vec<Predecessors> = vec![BTreeMap::new(); count];
+    let mut last = None;
+    for ((block, _), (configuration, workload)) in order {
+        let unit = if interleaved { workload } else { 0 };
+        // The workloads of one visit follow each other: the first of them says what came before.
+        before[unit].entry((configuration, block)).or_insert(last);
+        last = Some(configuration);
+    }
+    before
 }
 
 /// What is surely left behind, the largest first.
@@ -203,6 +211,218 @@ pub(super) fn carried_over(
         .collect();
     found.sort_by(|left, right| right.change.abs().total_cmp(&left.change.abs()));
     found
+}
+
+/// That the difference of two configurations is another by which of them came after the other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ByOrder {
+    /// The configuration that is compared with the baseline.
+    pub configuration: String,
+    /// From which to which ratio to the baseline; above 1 is better.
+    pub ratios: Interval,
+    /// Two-sided p-value of "the order does not matter", held against the number of kinds of
+    /// blocks that it was asked of.
+    pub p: f64,
+}
+
+/// Which of two configurations came straight after the other in a block. One of them always does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum After {
+    /// The compared one after the baseline, and the baseline after it, in the block before.
+    Both,
+    /// Only the compared one.
+    Own,
+    /// Only the other one.
+    Other,
+}
+
+/// What came after what in a run of two configurations.
+///
+/// ```text
+///   AB BA BA AB      a difference that one of them leaves behind for the other alone is there in
+///    └B  └─ none     some kinds of blocks and not in others: each kind is held against the rest
+/// ```
+///
+/// Where any kind differs from the rest with p < 15 %, the interval of the difference reaches over
+/// all kinds: so seldom is it missed, and a difference that is there in all of them stays one.
+pub(super) struct VisitOrder {
+    units: Vec<Predecessors>,
+    is_interleaved: bool,
+}
+
+impl VisitOrder {
+    /// None for a plan of more or fewer than two.
+    pub(super) fn of(plan: &Plan, table: &Table<'_>) -> Option<Self> {
+        (plan.configurations.len() == 2).then(|| Self {
+            units: predecessors(plan, table),
+            is_interleaved: plan.schedule.interleaved,
+        })
+    }
+
+    fn after(&self, workload: usize, block: u32, both: [usize; 2]) -> Option<After> {
+        let before = &self.units[if self.is_interleaved { workload } else { 0 }];
+        let [own, other] = both;
+        let follows = |one: usize, two: usize| Some(*before.get(&(one, block))? == Some(two));
+        Some(match (follows(own, other)?, follows(other, own)?) {
+            (true, true) => After::Both,
+            (true, false) => After::Own,
+            (false, _) => After::Other,
+        })
+    }
+
+    /// Differences by kind of block, and the smallest p of "this kind is like the rest".
+    fn kinds(
+        &self,
+        workload: usize,
+        pairs: impl Iterator<Item = (u32, f64)>,
+        both: [usize; 2],
+    ) -> Option<Kinds> {
+        let known: Vec<(After, f64)> = pairs
+            .filter_map(|(block, difference)| {
+                Some((self.after(workload, block, both)?, difference))
+            })
+            .collect();
+        Kinds::of(&known)
+    }
+
+    /// How much lower and higher the difference of logarithms in a workload may be by the order.
+    pub(super) fn shift(
+        &self,
+        workload: usize,
+        pairs: &Pairs,
+        both: [usize; 2],
+    ) -> Option<Interval> {
+        let pairs = pairs.blocks.iter().copied().zip(pairs.differences.iter().copied());
+        self.kinds(workload, pairs, both)?.shift()
+    }
+
+    /// The same of a score. Where workloads are interleaved, each has an order of its own.
+    pub(super) fn score_shift(
+        &self,
+        table: &Table<'_>,
+        counted: &[(usize, &Workload, &str)],
+        pairs: &Pairs,
+        both: [usize; 2],
+    ) -> Option<Interval> {
+        let (first, ..) = counted.first()?;
+        if !self.is_interleaved || counted.len() == 1 {
+            return self.shift(*first, pairs, both);
+        }
+        let total: f64 = counted.iter().map(|(_, workload, _)| workload.weight).sum();
+        let mut sum: Option<Interval> = None;
+        for one in counted {
+            let [own, other] = both.map(|member| table.scores(member, &[*one]));
+            let pairs = pair(&own, &other, table.machines);
+            let Some(shift) = self.shift(one.0, &pairs, both) else { continue };
+            let share = one.1.weight / total;
+            let known = sum.unwrap_or(Interval { low: 0.0, high: 0.0 });
+            sum = Some(Interval {
+                low: known.low + share * shift.low,
+                high: known.high + share * shift.high,
+            });
+        }
+        sum
+    }
+
+    /// That the order surely matters, over all workloads.
+    pub(super) fn of_all(
+        &self,
+        plan: &Plan,
+        table: &Table<'_>,
+        members: &[usize],
+        metrics: &[String],
+    ) -> Option<ByOrder> {
+        let base = members
+            .iter()
+            .position(|one| plan.configurations[*one].id == plan.configurations[*one].baseline)?;
+        let own = (0..members.len()).find(|place| *place != base)?;
+        let voices = logarithms(plan, table, members, metrics);
+        let units = units(plan, table, members, &voices);
+        let means = |place: usize| -> f64 {
+            let all = voices[place].iter().flat_map(BTreeMap::values);
+            statistics::mean(&all.map(|voice| voice.logarithm).collect::<Vec<f64>>())
+        };
+        let centre = means(own) - means(base);
+        let both = [members[own], members[base]];
+        let count = units.len() as f64;
+        let found = units.iter().enumerate().filter_map(|(workload, unit)| {
+            let [own, other] = [&unit.values[own], &unit.values[base]];
+            let pairs =
+                own.iter().filter_map(|(block, own)| Some((*block, own - other.get(block)?)));
+            let kinds = self.kinds(workload, pairs, both)?;
+            let p = (kinds.p * kinds.asked as f64 * count).min(1.0);
+            Some((kinds.low, kinds.high, p))
+        });
+        let (low, high, p) = found.min_by(|one, other| one.2.total_cmp(&other.2))?;
+        let is_notable = p < LEVEL && (high - low).exp_m1() > CHANGE_MIN;
+        is_notable.then(|| ByOrder {
+            configuration: plan.configurations[both[0]].id.clone(),
+            ratios: Interval { low: centre + low, high: centre + high }.exp(),
+            p,
+        })
+    }
+}
+
+/// A kind of block is looked at from this p on.
+const ORDER_LEVEL: f64 = 0.15;
+
+/// Below this, logarithms differ by rounding.
+const ROUNDING: f64 = 1e-9;
+
+/// Differences by kind of block, less their mean.
+struct Kinds {
+    /// The smallest mean of a kind.
+    low: f64,
+    /// The largest.
+    high: f64,
+    /// The smallest p of one kind against the rest.
+    p: f64,
+    /// Of how many kinds that was asked: of two kinds once.
+    asked: usize,
+}
+
+impl Kinds {
+    fn of(known: &[(After, f64)]) -> Option<Self> {
+        let count = known.len();
+        if count < PAIRS_MIN {
+            return None;
+        }
+        let all: Vec<f64> = known.iter().map(|(_, difference)| *difference).collect();
+        let centre = statistics::mean(&all);
+        let mut found = Self { low: 0.0, high: 0.0, p: 1.0, asked: 0 };
+        for kind in [After::Both, After::Own, After::Other] {
+            let side = |wanted: bool| -> Vec<f64> {
+                let of_side = known.iter().filter(|(after, _)| (*after == kind) == wanted);
+                of_side.map(|(_, difference)| *difference).collect()
+            };
+            let (own, rest) = (side(true), side(false));
+            if own.is_empty() || rest.is_empty() {
+                continue;
+            }
+            found.asked += 1;
+            let mean = statistics::mean(&own) - centre;
+            found.low = found.low.min(mean);
+            found.high = found.high.max(mean);
+            let freedom = (count - 2) as f64;
+            let squares = |side: &[f64]| {
+                statistics::standard_deviation(side).powi(2) * (side.len() - 1) as f64
+            };
+            let variance = (squares(&own) + squares(&rest)) / freedom;
+            let scale = 1.0 / own.len() as f64 + 1.0 / rest.len() as f64;
+            let change = (statistics::mean(&own) - statistics::mean(&rest)).abs();
+            if change > ROUNDING {
+                let error = (variance * scale).sqrt().max(f64::MIN_POSITIVE);
+                found.p = found.p.min(2.0 * tail_of(change / error, freedom));
+            }
+        }
+        // Two kinds are each other's rest.
+        found.asked = if found.asked == 2 { 1 } else { found.asked };
+        (found.asked > 0).then_some(found)
+    }
+
+    fn shift(&self) -> Option<Interval> {
+        (self.p < ORDER_LEVEL).then_some(Interval { low: self.low, high: self.high })
+    }
 }
 
 /// What neither the row nor the column explains.

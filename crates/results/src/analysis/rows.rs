@@ -8,11 +8,12 @@ use crate::claim::{
     Settle,
 };
 use crate::doubt;
-use crate::statistics;
+use crate::statistics::{self, Interval};
 use crate::types::Plan;
 use crate::voices::{Pairs, Table, Voices, better_in, pair};
 
 use super::ballot::Ballot;
+use super::order::VisitOrder;
 use super::{Cell, DoubtCount, Metric, better_of, model_error};
 
 pub(super) fn cell(
@@ -57,6 +58,7 @@ pub(super) fn cell(
                 median: median.median,
                 interval: median.interval,
                 versus_baseline: None,
+                estimate: None,
             })
         })
         .collect();
@@ -82,6 +84,7 @@ pub(super) fn make_claims(
     members: &[usize],
     baseline: usize,
     metrics: &[String],
+    order: Option<&VisitOrder>,
     cells: &mut [Cell],
 ) {
     let workloads = plan.workloads.len();
@@ -133,6 +136,7 @@ pub(super) fn make_claims(
                     level: family.level(),
                     same_level: LEVEL / looks,
                     model_error: model_error(plan, both, &[index]).map_or(0.0, |known| known.error),
+                    by_order: order.and_then(|order| order.shift(index, pairs, both)),
                 };
                 let mut claim = claim_of(
                     plan,
@@ -158,6 +162,7 @@ pub(super) fn make_claims(
                 let known = &mut cells[place * workloads + index].metrics;
                 if let Some(metric) = known.iter_mut().find(|metric| metric.name == name) {
                     metric.versus_baseline = claim;
+                    metric.estimate = estimate;
                 }
             }
         }
@@ -199,6 +204,10 @@ pub(super) fn claim_of(
         interval: decision.map(|decision| decision.interval),
         same_interval: decision.map(|decision| decision.same_interval),
         model_error: (question.model_error > 0.0).then_some(question.model_error),
+        by_order: question.by_order.map(|shift| {
+            let centre = pairs.centre().unwrap_or(0.0);
+            Interval { low: centre + shift.low, high: centre + shift.high }.exp()
+        }),
         answer,
         invalid: decision.is_none().then(|| Invalid::TooFew {
             voting,

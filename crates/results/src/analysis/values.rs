@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::verdict::{Cost, Loss, Tie, Verdict};
-use super::{Autocorrelation, CarryOver, JointPart};
+use super::{Autocorrelation, ByOrder, CarryOver, JointPart};
 use crate::caches::Cached;
-use crate::claim::{Answer, Claim, Invalid, PAIRS_MIN};
+use crate::claim::{Answer, Claim, Estimate, Invalid, PAIRS_MIN};
 use crate::doubt::{Doubt, Silence};
 use crate::safety::Safety;
 use crate::statistics::Interval;
@@ -153,6 +153,10 @@ pub struct Comparison {
     pub pairing_gain: Option<f64>,
     /// What configurations leave behind for those that follow, the largest first.
     pub carried_over: Vec<CarryOver>,
+    /// That the difference of two configurations is another by which of them came after the
+    /// other; none where that is no more than chance, and of more than two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_order: Option<ByOrder>,
 }
 
 /// A configuration within its comparison.
@@ -204,6 +208,9 @@ pub struct Metric {
     /// Comparison with the baseline's cell; none for the baseline itself and where no block has
     /// both.
     pub versus_baseline: Option<Claim>,
+    /// What that claim was made from; none with too few trials.
+    #[serde(skip)]
+    pub estimate: Option<Estimate>,
 }
 
 /// A doubt about a cell, and how many of its trials have it.
@@ -449,6 +456,15 @@ pub enum Warning {
         configuration: String,
         /// Relative change, as a fraction; above 0 is better.
         change: f64,
+    },
+    /// The difference of two configurations is another by which of them came after the other.
+    ByOrder {
+        /// Name of the comparison.
+        comparison: String,
+        /// Identity of the configuration that is compared with the baseline.
+        configuration: String,
+        /// From which to which ratio to the baseline; above 1 is better.
+        ratios: Interval,
     },
     /// Tests of a cell begin at another rate than they go on with.
     Unsettled {

@@ -49,6 +49,12 @@ pub(super) fn of_comparison(comparison: &Comparison) -> Vec<Warning> {
             configuration: first.configuration.clone(),
             change: first.change,
         });
+    } else if let Some(found) = &comparison.by_order {
+        warnings.push(Warning::ByOrder {
+            comparison: name(),
+            configuration: found.configuration.clone(),
+            ratios: found.ratios,
+        });
     }
     warnings
 }

@@ -21,6 +21,7 @@ fn shares(
         level: family.level(),
         same_level: LEVEL,
         model_error: 0.0,
+        by_order: None,
     };
     let (mut rows, mut words, mut same) = (0, 0, 0);
     for _ in 0..rounds {
@@ -94,6 +95,7 @@ const QUESTION: Question = Question {
     level: 0.05,
     same_level: LEVEL,
     model_error: 0.0,
+    by_order: None,
 };
 
 fn answer(centre: f64, error: f64, question: Question) -> Answer {

@@ -10,6 +10,9 @@
 //! the runs looks like a difference too; nothing can tell them apart, which is why a run
 //! interleaves its cells. Trials that do not vote in a report do not vote here.
 //!
+//! What all figures have in common is named as that. Beside a reference, each cell's figures are
+//! held against the reference's of the same blocks first, and what changed for both is gone.
+//!
 //! The words about the judged metrics hold together over all cells, those about all other metrics
 //! too, and so do all that the limits are about: of equal runs at most 5 % pass any limit.
 
@@ -17,16 +20,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::analysis::{better_of, judged_metrics, shown_trials};
+use crate::analysis::{Analysis, better_of, judged_metrics, shown_trials};
 use crate::claim::{
-    self, Answer, Claim, Estimate, Family, Invalid, LEVEL, Over, Quantiles, Question, Sample,
-    Settle,
+    self, Answer, Claim, Estimate, Family, Invalid, LEVEL, Over, PAIRS_MIN, Quantiles, Question,
+    Sample, Settle,
 };
 use crate::doubt::Silence;
 use crate::safety::speeds;
 use crate::statistics::{self, Interval};
-use crate::types::{Configuration, Run, settings_text};
-use crate::voices::{Machines, Table, Voices, drawn};
+use crate::types::{Better, Configuration, Plan, Run, settings_text};
+use crate::voices::{Machines, Table, Voices, drawn, pair};
 
 /// Fewest voting trials on each side for a word, and for passing a limit.
 pub const TRIALS_MIN: usize = 4;
@@ -100,6 +103,13 @@ pub struct Summary {
 pub struct Changes {
     /// Counted by judged metrics.
     pub summary: Summary,
+    /// What all figures have in common; none where they have nothing, or are judged beside a cell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub common_shift: Option<CommonShift>,
+    /// The values of the configuration that all cells are judged beside; none where each stands for
+    /// itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beside: Option<BTreeMap<String, String>>,
     /// Cells in both, in the first run's order; of each the judged metric first, then the others by
     /// name.
     pub cells: Vec<CellChange>,
@@ -107,6 +117,53 @@ pub struct Changes {
     pub differing: Vec<Differing>,
     /// What the reader should know.
     pub notes: Vec<String>,
+    /// How many looks share the level of a limit, of one run against its own baseline; 0 for two
+    /// runs.
+    #[serde(skip)]
+    pub looks: usize,
+}
+
+/// A change that all figures have in common: the machine's, or of something else that all
+/// configurations share.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CommonShift {
+    /// Relative change, as a fraction; above 0 is better.
+    pub change: f64,
+    /// Its interval of 95 %.
+    pub interval: Interval,
+    /// Cells that have it.
+    pub cells: usize,
+    /// Of so many that could tell.
+    pub of: usize,
+}
+
+/// What every cell is judged beside: its change less that of this configuration, block by block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// The baseline of each configuration.
+    Baseline,
+    /// The only configuration that has this value: of this axis, or of any where none is said.
+    Value {
+        /// Name of the axis.
+        axis: Option<String>,
+        /// The value.
+        value: String,
+    },
+}
+
+impl Beside {
+    /// Index of the configuration that one is judged beside; none where there is no such, or are
+    /// several.
+    fn of(&self, plan: &Plan, configuration: &Configuration) -> Option<usize> {
+        let has = |one: &Configuration| match self {
+            Self::Baseline => one.id == configuration.baseline,
+            Self::Value { axis: Some(axis), value } => one.settings.get(axis) == Some(value),
+            Self::Value { axis: None, value } => one.settings.values().any(|own| own == value),
+        };
+        let mut found = plan.configurations.iter().enumerate().filter(|(_, one)| has(one));
+        let (index, _) = found.next()?;
+        found.next().is_none().then_some(index)
+    }
 }
 
 /// A bound that a metric's change must not pass.
@@ -136,10 +193,12 @@ impl Limit {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Blind {
-    /// Fewer than [`TRIALS_MIN`] trials vote on one side, for another reason than the next.
+    /// Too few trials vote on one side, for another reason than the next.
     FewTrials {
         /// How many vote, on the side with fewer.
         voting: usize,
+        /// How many it takes.
+        least: usize,
         /// Why others do not.
         reason: Option<Silence>,
     },
@@ -191,7 +250,8 @@ impl Changes {
             })
             .collect();
         let tested = asked.iter().filter(|(_, cell)| self.cells[*cell].estimate.is_some()).count();
-        let level = LEVEL / tested.max(1) as f64;
+        let level = LEVEL / (tested.max(1) * self.looks.max(1)) as f64;
+        let least = if self.looks == 0 { TRIALS_MIN } else { PAIRS_MIN };
         let mut quantiles = Quantiles::default();
         let mut judged = Judged::default();
         // By limit, configuration and workload: whether any figure can tell, and those that cannot.
@@ -201,7 +261,7 @@ impl Changes {
             let cell = &self.cells[index];
             let (sees, blind) =
                 cells.entry((limit, &cell.settings, cell.workload.as_str())).or_default();
-            match cell.sight(&limits[limit], level, &mut quantiles) {
+            match cell.sight(&limits[limit], level, least, &mut quantiles) {
                 Sight::Passed => {
                     judged.passed.push((limit, index));
                     *sees = true;
@@ -220,18 +280,25 @@ impl Changes {
 }
 
 impl CellChange {
-    fn sight(&self, limit: &Limit, level: f64, quantiles: &mut Quantiles) -> Sight {
+    fn sight(&self, limit: &Limit, level: f64, least: usize, quantiles: &mut Quantiles) -> Sight {
         let voting = self.trials[0].min(self.trials[1]);
         let Some(estimate) = &self.estimate else {
             return Sight::Blind(match (self.requests_needed, &self.claim.invalid) {
                 (Some(needed), _) => Blind::FewRequests { needed },
                 (None, Some(Invalid::TooFew { reason, .. })) => {
-                    Blind::FewTrials { voting, reason: reason.clone() }
+                    Blind::FewTrials { voting, least, reason: reason.clone() }
                 }
-                (None, _) => Blind::FewTrials { voting, reason: None },
+                (None, _) => Blind::FewTrials { voting, least, reason: None },
             });
         };
-        let interval = claim::interval(estimate, level, 0.0, quantiles);
+        let error = self.claim.model_error.unwrap_or(0.0);
+        let chance = claim::interval(estimate, level, error, quantiles);
+        // As far as the order of visits may matter, too.
+        let ratio = self.claim.ratio;
+        let interval = self.claim.by_order.map_or(chance, |ratios| Interval {
+            low: chance.low * ratios.low / ratio,
+            high: chance.high * ratios.high / ratio,
+        });
         let bound = 1.0 + limit.change;
         let passes = if limit.below { interval.high < bound } else { interval.low > bound };
         let holds = if limit.below { interval.low >= bound } else { interval.high <= bound };
@@ -252,13 +319,16 @@ impl CellChange {
 
 /// Compares the second run with the first, cell by cell and metric by metric. Cells are the same
 /// when settings and workload are; two runs of one configuration each are compared by workload
-/// alone. `margin` is the half-width of "same", as a fraction.
+/// alone. `margin` is the half-width of "same", as a fraction; `beside` what cells are judged
+/// beside, if anything.
 #[must_use]
-#[expect(clippy::too_many_lines, reason = "not yet split")]
-pub fn compare(first: &Run, second: &Run, margin: f64) -> Changes {
+pub fn compare(first: &Run, second: &Run, margin: f64, beside: Option<&Beside>) -> Changes {
     // Grades are no figures to compare.
     let (first, second) = (&*speeds(first), &*speeds(second));
     let mut changes = Changes { differing: differing(first, second), ..Changes::default() };
+    let reference = |run: &Run, configuration: usize| {
+        beside?.of(&run.plan, &run.plan.configurations[configuration])
+    };
     let only = |run: &Run| run.plan.configurations.len() == 1;
     let alone = (only(first) && only(second))
         .then(|| (&first.plan.configurations[0], &second.plan.configurations[0]))
@@ -297,6 +367,18 @@ pub fn compare(first: &Run, second: &Run, margin: f64) -> Changes {
                 break;
             }
             let sides = [(own, index), (other, known)];
+            let beside = match beside {
+                Some(_) => match [reference(first, own), reference(second, other)] {
+                    // The yardstick is not measured by itself.
+                    [Some(one), Some(_)] if one == own => break,
+                    [Some(one), Some(two)] => Some([(one, index), (two, known)]),
+                    _ => {
+                        missing += 1;
+                        continue;
+                    }
+                },
+                None => None,
+            };
             // An older run may have no durable rate: then the two are judged by what both have.
             let judged = if judged[0][index] == judged[1][known] {
                 &judged[0][index]
@@ -308,14 +390,18 @@ pub fn compare(first: &Run, second: &Run, margin: f64) -> Changes {
                 missing += 1;
             }
             for metric in metrics {
+                let voices = |places: [(usize, usize); 2]| {
+                    [0, 1].map(|side| {
+                        let (configuration, workload) = places[side];
+                        tables[side].voices(configuration, workload, &metric)
+                    })
+                };
                 found.push(Found {
                     configuration: own,
                     workload: index,
                     judged: metric == *judged,
-                    voices: [0, 1].map(|side| {
-                        let (configuration, workload) = sides[side];
-                        tables[side].voices(configuration, workload, &metric)
-                    }),
+                    voices: voices(sides),
+                    beside: beside.map(voices),
                     metric,
                 });
             }
@@ -327,6 +413,12 @@ pub fn compare(first: &Run, second: &Run, margin: f64) -> Changes {
     };
     let machines = [first, second].map(|run| run.host.drawn_machines());
     changes.cells = claims(first, &found, machines, subject, margin);
+    if beside.is_some() {
+        let one = found.first().and_then(|one| reference(first, one.configuration));
+        changes.beside = one.map(|one| first.plan.configurations[one].settings.clone());
+    } else if alone.is_none() {
+        changes.common_shift = common_shift(&changes.cells);
+    }
     if missing > 0 {
         changes.notes.push(format!("{missing} cells of the first run have no figures in both"));
     }
@@ -349,16 +441,124 @@ pub fn compare(first: &Run, second: &Run, margin: f64) -> Changes {
                 .to_owned(),
         );
     }
-    for cell in changes.cells.iter().filter(|cell| cell.judged) {
+    changes.summary = counted(&changes.cells);
+    changes
+}
+
+fn counted(cells: &[CellChange]) -> Summary {
+    let mut summary = Summary::default();
+    for cell in cells.iter().filter(|cell| cell.judged) {
         let count = match cell.claim.answer {
-            Answer::Ahead => &mut changes.summary.faster,
-            Answer::Behind => &mut changes.summary.slower,
-            Answer::Same => &mut changes.summary.same,
-            Answer::Open => &mut changes.summary.no_answer,
+            Answer::Ahead => &mut summary.faster,
+            Answer::Behind => &mut summary.slower,
+            Answer::Same => &mut summary.same,
+            Answer::Open => &mut summary.no_answer,
         };
         *count += 1;
     }
-    changes
+    summary
+}
+
+/// What a run says of its configurations against their baselines, as changes, for limits to be held
+/// against. Its blocks are pairs, so that nothing which changed on the machine between them is in
+/// it.
+#[must_use]
+pub fn against_baseline(analysis: &Analysis) -> Changes {
+    let mut cells = Vec::new();
+    for comparison in &analysis.comparisons {
+        let own = comparison.cells.iter().filter(|cell| cell.configuration != comparison.baseline);
+        for cell in own {
+            let Some(base) = comparison.cell(&comparison.baseline, &cell.workload) else {
+                continue;
+            };
+            let member = comparison.configurations.iter().find(|one| one.id == cell.configuration);
+            for (place, metric) in cell.metrics.iter().enumerate() {
+                let of_base = base.metrics.iter().find(|known| known.name == metric.name);
+                let (Some(of_base), Some(claim)) = (of_base, &metric.versus_baseline) else {
+                    continue;
+                };
+                let requests_needed = match &claim.invalid {
+                    Some(Invalid::TooFew {
+                        reason: Some(Silence::TooFewRequests { needed }),
+                        ..
+                    }) => Some(needed.round() as u64),
+                    _ => None,
+                };
+                cells.push(CellChange {
+                    settings: member.map(|member| member.settings.clone()).unwrap_or_default(),
+                    workload: cell.workload.clone(),
+                    judged: place == 0,
+                    trials: [claim.pairs; 2],
+                    silent: [of_base.silent, metric.silent],
+                    requests_needed,
+                    medians: [of_base.median, metric.median],
+                    claim: claim.clone(),
+                    estimate: metric.estimate,
+                });
+            }
+        }
+    }
+    Changes {
+        summary: counted(&cells),
+        cells,
+        looks: analysis.looks.map_or(1, |looks| looks.count),
+        ..Changes::default()
+    }
+}
+
+/// Fewest configurations that can have something in common.
+const COMMON_CONFIGURATIONS_MIN: usize = 3;
+
+/// A change that all have in common is worth a word from here on.
+const COMMON_MIN: f64 = 0.005;
+
+/// Up to this share of the cells may have changed otherwise.
+const COMMON_OTHERS_MAX: f64 = 0.25;
+
+/// What all judged figures have in common: their mean change, each by its own error, where it
+/// surely is one and where they differ by no more than chance (Cochran's Q). Cells that lie far from
+/// the median of all are others' changes.
+fn common_shift(cells: &[CellChange]) -> Option<CommonShift> {
+    let gain = |cell: &CellChange| {
+        let estimate = cell.estimate.filter(|estimate| estimate.error > 0.0)?;
+        let sign = match cell.claim.better? {
+            Better::Higher => 1.0,
+            Better::Lower => -1.0,
+        };
+        Some((sign * estimate.centre, estimate.error))
+    };
+    let judged = cells.iter().filter(|cell| cell.judged);
+    let known: Vec<(&CellChange, (f64, f64))> =
+        judged.filter_map(|cell| Some((cell, gain(cell)?))).collect();
+    let settings: BTreeSet<_> = known.iter().map(|(cell, _)| &cell.settings).collect();
+    if settings.len() < COMMON_CONFIGURATIONS_MIN {
+        return None;
+    }
+    let gains: Vec<f64> = known.iter().map(|(_, (centre, _))| *centre).collect();
+    let middle = statistics::median(&gains)?.median;
+    // What one cell in all of them passes by chance once in twenty times.
+    let far = claim::normal_above(LEVEL / (2.0 * known.len() as f64));
+    let alike: Vec<(f64, f64)> = known
+        .iter()
+        .map(|(_, known)| *known)
+        .filter(|(centre, error)| (centre - middle).abs() <= far * error)
+        .collect();
+    if ((known.len() - alike.len()) as f64) > COMMON_OTHERS_MAX * known.len() as f64 {
+        return None;
+    }
+    let weight = |error: f64| error.powi(2).recip();
+    let weights: f64 = alike.iter().map(|(_, error)| weight(*error)).sum();
+    let mean = alike.iter().map(|(centre, error)| weight(*error) * centre).sum::<f64>() / weights;
+    let spread = alike.iter().map(|(centre, error)| weight(*error) * (centre - mean).powi(2));
+    let is_common = claim::chi_squared_tail(spread.sum(), (alike.len() - 1) as f64) > LEVEL;
+    let reach = claim::normal_above(LEVEL / 2.0) / weights.sqrt();
+    let is_sure = mean.abs() > reach && mean.exp_m1().abs() >= COMMON_MIN;
+    (is_common && is_sure).then(|| CommonShift {
+        change: mean.exp_m1(),
+        interval: Interval { low: (mean - reach).exp_m1(), high: (mean + reach).exp_m1() },
+        cells: alike.len(),
+        of: known.len(),
+    })
 }
 
 /// One metric of a cell, before anything is claimed.
@@ -368,6 +568,8 @@ struct Found {
     metric: String,
     judged: bool,
     voices: [Voices; 2],
+    /// Of what it is judged beside.
+    beside: Option<[Voices; 2]>,
 }
 
 /// The metrics that both sides have figures above 0 of, the judged one first.
@@ -396,16 +598,17 @@ fn claims(
     subject: impl Fn(usize) -> String,
     margin: f64,
 ) -> Vec<CellChange> {
-    let logarithms = |voices: &Voices, machines: Option<&Machines>| -> Vec<f64> {
-        let voting = voices.iter().filter(|(_, voice)| voice.silent.is_none());
+    let logarithms = |one: &Found, side: usize| -> Vec<f64> {
+        if let Some(beside) = &one.beside {
+            return pair(&one.voices[side], &beside[side], machines[side]).differences;
+        }
+        let voting = one.voices[side].iter().filter(|(_, voice)| voice.silent.is_none());
         let voting: Vec<(u32, f64)> =
             voting.map(|(block, voice)| (*block, voice.logarithm)).collect();
-        drawn(&voting, machines)
+        drawn(&voting, machines[side])
     };
-    let sides: Vec<[Vec<f64>; 2]> = found
-        .iter()
-        .map(|one| [0, 1].map(|side| logarithms(&one.voices[side], machines[side])))
-        .collect();
+    let sides: Vec<[Vec<f64>; 2]> =
+        found.iter().map(|one| [0, 1].map(|side| logarithms(one, side))).collect();
     let mut rows: BTreeMap<(usize, &str), Vec<usize>> = BTreeMap::new();
     for (index, one) in found.iter().enumerate() {
         rows.entry((one.workload, one.metric.as_str())).or_default().push(index);
@@ -440,8 +643,14 @@ fn claims(
         let configuration = &run.plan.configurations[one.configuration];
         let family = families[usize::from(one.judged)];
         let better = directed(one);
-        let question =
-            Question { better, margin, level: family.level(), same_level: LEVEL, model_error: 0.0 };
+        let question = Question {
+            better,
+            margin,
+            level: family.level(),
+            same_level: LEVEL,
+            model_error: 0.0,
+            by_order: None,
+        };
         let decision = estimate.map(|estimate| claim::decide(&estimate, &question, &mut quantiles));
         let answer = decision.map_or(Answer::Open, |decision| decision.answer);
         let silent = |side: usize| -> Vec<&Silence> {
@@ -450,7 +659,11 @@ fn claims(
         let medians = [0, 1].map(|side| {
             let all: Vec<f64> =
                 one.voices[side].values().map(|voice| voice.logarithm.exp()).collect();
-            let voting: Vec<f64> = sides[side].iter().map(|logarithm| logarithm.exp()).collect();
+            let voting = one.voices[side].values().filter(|voice| voice.silent.is_none());
+            let voting: Vec<f64> = match one.beside {
+                Some(_) => voting.map(|voice| voice.logarithm.exp()).collect(),
+                None => sides[side].iter().map(|logarithm| logarithm.exp()).collect(),
+            };
             let shown = if voting.is_empty() { all } else { voting };
             statistics::median(&shown).map_or(f64::NAN, |median| median.median)
         });
@@ -484,6 +697,7 @@ fn claims(
                 interval: decision.map(|decision| decision.interval),
                 same_interval: decision.map(|decision| decision.same_interval),
                 model_error: None,
+                by_order: None,
                 answer,
                 invalid: decision.is_none().then(|| Invalid::TooFew {
                     voting,

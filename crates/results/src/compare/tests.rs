@@ -88,7 +88,7 @@ fn limit(metric: &str, below: bool, change: f64) -> Limit {
 fn the_same_cells_are_compared_and_the_word_is_about_the_second() {
     let before = run("4KiB", &[100.0, 101.0, 99.0, 100.5, 100.2], Clock::Wall);
     let after = run("4KiB", &[120.0, 121.0, 119.0, 120.5, 120.2], Clock::Wall);
-    let changes = compare(&before, &after, 0.02);
+    let changes = compare(&before, &after, 0.02, None);
     let cell = &changes.cells[0];
     assert!(
         (cell.claim.ratio - 1.2).abs() < 0.005
@@ -98,9 +98,9 @@ fn the_same_cells_are_compared_and_the_word_is_about_the_second() {
     assert_eq!(cell.claim.answer, Answer::Ahead);
     assert_eq!(changes.summary, Summary { faster: 1, ..Summary::default() });
     assert!(changes.notes.iter().any(|note| note.contains("not interleaved")));
-    let back = compare(&after, &before, 0.02);
+    let back = compare(&after, &before, 0.02, None);
     assert_eq!(back.cells[0].claim.answer, Answer::Behind);
-    let same = compare(&before, &before, 0.02);
+    let same = compare(&before, &before, 0.02, None);
     assert_eq!(same.cells[0].claim.answer, Answer::Same);
 }
 
@@ -112,7 +112,7 @@ fn every_metric_is_compared_and_a_loss_of_latency_is_found_by_its_name() {
     for trial in &mut after.trials {
         *trial.metrics.get_mut("latency_mean_seconds").unwrap() *= 1.5;
     }
-    let changes = compare(&before, &after, 0.02);
+    let changes = compare(&before, &after, 0.02, None);
     let names: Vec<_> = changes.cells.iter().map(|cell| cell.claim.metric.as_str()).collect();
     assert_eq!(names, [THROUGHPUT, "latency_mean_seconds"]);
     assert_eq!(changes.cells[1].claim.answer, Answer::Behind);
@@ -125,10 +125,10 @@ fn every_metric_is_compared_and_a_loss_of_latency_is_found_by_its_name() {
 fn three_trials_a_side_fail_nothing() {
     let before = run("4KiB", &[100.0, 101.0, 99.0], Clock::Wall);
     let after = run("4KiB", &[50.0, 51.0, 49.0], Clock::Wall);
-    let changes = compare(&before, &after, 0.02);
+    let changes = compare(&before, &after, 0.02, None);
     assert_eq!(changes.cells[0].claim.answer, Answer::Open);
     let judged = changes.judge(&[limit("throughput", true, -0.05)]);
-    let few = Blind::FewTrials { voting: 3, reason: None };
+    let few = Blind::FewTrials { voting: 3, least: TRIALS_MIN, reason: None };
     assert_eq!((judged.passed, judged.blind), (vec![], vec![(0, 0, few)]));
     assert!(changes.notes.iter().any(|note| note.contains("cannot fail")), "{:?}", changes.notes);
 }
@@ -148,7 +148,7 @@ fn a_percentile_of_too_few_requests_is_blind_and_says_how_many_it_wants() {
         run
     };
     let judged = |requests: f64| {
-        let changes = compare(&of(requests, 1.0), &of(requests, 1.25), 0.02);
+        let changes = compare(&of(requests, 1.0), &of(requests, 1.25), 0.02, None);
         changes.judge(&[limit("latency_p99", false, 0.1)])
     };
     let few = judged(9_000.0);
@@ -161,7 +161,7 @@ fn a_percentile_of_too_few_requests_is_blind_and_says_how_many_it_wants() {
     let enough = judged(10_000.0);
     assert_eq!((enough.passed.len(), enough.blind.len()), (1, 0));
     // A limit on all latencies has the mean to see by.
-    let changes = compare(&of(9_000.0, 1.0), &of(9_000.0, 1.25), 0.02);
+    let changes = compare(&of(9_000.0, 1.0), &of(9_000.0, 1.25), 0.02, None);
     let all = changes.judge(&[limit("latency", false, 0.1)]);
     assert_eq!((all.passed.len(), all.blind.len(), all.unseen), (0, 0, 1));
 }
@@ -171,7 +171,7 @@ fn a_percentile_of_too_few_requests_is_blind_and_says_how_many_it_wants() {
 fn an_interval_wider_than_the_limit_is_blind_and_says_how_many_trials_would_see() {
     let noisy = [100.0, 180.0, 70.0, 140.0, 95.0];
     let (before, after) = (run("4KiB", &noisy, Clock::Wall), run("4KiB", &noisy, Clock::Wall));
-    let changes = compare(&before, &after, 0.02);
+    let changes = compare(&before, &after, 0.02, None);
     let judged = changes.judge(&[limit("throughput", true, -0.1)]);
     let [(0, 0, Blind::Wide { interval, trials })] = &judged.blind[..] else {
         panic!("{judged:?}");
@@ -188,7 +188,7 @@ fn of_runs_on_several_machines_each_machine_is_one_trial() {
     let figures: Vec<f64> = (0..12).map(|block| 100.0 + f64::from(block % 4)).collect();
     let [mut before, after] = [&figures, &figures].map(|figures| run("4KiB", figures, Clock::Wall));
     before.host.machines = (0..12).map(|block| (block, block % 4)).collect();
-    let changes = compare(&before, &after, 0.02);
+    let changes = compare(&before, &after, 0.02, None);
     assert_eq!(changes.cells[0].trials, [4, 12]);
 }
 
@@ -200,7 +200,7 @@ fn what_a_cache_answered_does_not_vote() {
     for trial in &mut after.trials {
         trial.flags.push(Doubt::ReadFromCache { share: Some(0.0) });
     }
-    let changes = compare(&before, &after, 0.02);
+    let changes = compare(&before, &after, 0.02, None);
     let cell = &changes.cells[0];
     assert_eq!((cell.trials, cell.silent, cell.claim.answer), ([5, 0], [0, 5], Answer::Open));
     assert!((cell.claim.ratio - 2.7).abs() < 0.01, "it is shown all the same");
@@ -220,7 +220,7 @@ fn what_differs_is_named() {
     after.plan.suite_settings.insert("devtest.depth".into(), "32".into());
     before.host.facts = vec![fact("raidloom", "0.1"), fact("kernel", "6.1"), fact("load", "0")];
     after.host.facts = vec![fact("raidloom", "0.2"), fact("kernel", "6.1"), fact("load", "9")];
-    let found: Vec<_> = compare(&before, &after, 0.02)
+    let found: Vec<_> = compare(&before, &after, 0.02, None)
         .differing
         .into_iter()
         .map(|differing| (differing.aspect, differing.name))
@@ -234,11 +234,11 @@ fn what_differs_is_named() {
 #[test]
 fn runs_of_one_configuration_each_are_compared_by_workload_and_clocks_are_kept_apart() {
     let (one, other) = (run("4KiB", &[100.0], Clock::Wall), run("8KiB", &[150.0], Clock::Wall));
-    let changes = compare(&one, &other, 0.02);
+    let changes = compare(&one, &other, 0.02, None);
     assert!(changes.notes[0].contains("8KiB is compared with 4KiB"), "{:?}", changes.notes);
     let claim = &changes.cells[0].claim;
     assert!((claim.ratio - 1.5).abs() < 1e-12 && claim.answer == Answer::Open);
-    let modelled = compare(&one, &run("4KiB", &[100.0], Clock::Virtual), 0.02);
+    let modelled = compare(&one, &run("4KiB", &[100.0], Clock::Virtual), 0.02, None);
     assert!(modelled.cells.is_empty() && modelled.notes[0].contains("modelled"));
 }
 
@@ -258,11 +258,51 @@ fn the_interval_covers_the_truth() {
                 &run("4KiB", &first, Clock::Wall),
                 &run("4KiB", &second, Clock::Wall),
                 0.02,
+                None,
             );
             let interval = changes.cells[0].claim.interval.unwrap();
             covered += u32::from(interval.contains(0.05_f64.exp()));
         }
         // 95 % and four deviations.
         assert!((920..=980).contains(&covered), "{m}, {n}: {covered} of {rounds}, seed 7");
+    }
+}
+
+/// One of three stands for the machine: what it lost is not the others' loss. A name that none has,
+/// or several have, is no reference.
+#[test]
+fn cells_are_judged_beside_the_one_that_is_named() {
+    let three = |factors: [f64; 3]| {
+        let mut runs = ["1", "2", "3"].iter().zip(factors).map(|(name, factor)| {
+            run(
+                name,
+                &[100.0, 101.0, 99.0, 100.0, 102.0].map(|figure| figure * factor),
+                Clock::Wall,
+            )
+        });
+        let mut all = runs.next().unwrap();
+        for other in runs {
+            all.plan.configurations.extend(other.plan.configurations);
+            all.trials.extend(other.trials);
+        }
+        all
+    };
+    let (before, after) = (three([1.0; 3]), three([0.9, 0.9, 0.8]));
+    let value = |axis: Option<&str>, value: &str| Beside::Value {
+        axis: axis.map(str::to_owned),
+        value: value.to_owned(),
+    };
+    for beside in [value(None, "1"), value(Some("chunk"), "1")] {
+        let changes = compare(&before, &after, 0.02, Some(&beside));
+        let own = changes.cells.iter().filter(|cell| cell.judged);
+        let ratios: Vec<f64> = own.clone().map(|cell| cell.claim.ratio).collect();
+        assert!(ratios.len() == 2 && (ratios[0] - 1.0).abs() < 1e-9, "{ratios:?}");
+        assert!((ratios[1] - 0.8 / 0.9).abs() < 1e-9, "{ratios:?}");
+        let medians: Vec<f64> = own.map(|cell| cell.medians[1]).collect();
+        assert!((medians[0] - 90.0).abs() < 1e-9, "figures stay what they are: {medians:?}");
+        assert_eq!(changes.beside.as_ref().unwrap()["chunk"], "1");
+    }
+    for nobody in [value(None, "4"), value(Some("level"), "1")] {
+        assert_eq!(compare(&before, &after, 0.02, Some(&nobody)).cells, []);
     }
 }
