@@ -47,7 +47,7 @@ pub use history::{DriveFault, History};
 pub use log::{Action, Drive, Event, Log, LoggedRequest, Moment, Role};
 pub use log_writes::write_log_writes;
 pub use media::{Arrived, Media, Written};
-pub use oracle::{Expected, Findings, Rule, Wrong, expected, judge};
+pub use oracle::{Expected, Findings, Rule, Wrong, expected, judge, nothing_left};
 pub use policy::{Policy, Tear};
 pub use recorder::{Advertised, Recorder};
 pub use score::{Judgement, ScoreCard, Share, Spread, score};

@@ -183,6 +183,29 @@ pub fn judge(folder: &Path, run: u64, expected: &[Expected]) -> Findings {
     findings
 }
 
+/// What a state comes to of which nothing can be read any more: all that was promised is broken, and
+/// all that was closed is lost.
+#[must_use]
+pub fn nothing_left(expected: &[Expected]) -> Findings {
+    let mut findings = Findings { files: expected.len() as u32, ..Findings::default() };
+    for file in expected {
+        let wrong = Wrong {
+            file: file.file,
+            rule: file.rule,
+            class: Class::Unreadable,
+            bytes: u64::from(file.blocks) * BLOCK_BYTES as u64,
+            since_nanoseconds: file.since_nanoseconds,
+        };
+        match file.rule {
+            Rule::Free | Rule::Atomic => (),
+            Rule::Closed => findings.lost.push(wrong),
+            _ => findings.broken.push(wrong),
+        }
+    }
+    findings.promises = findings.broken.len() as u32;
+    findings
+}
+
 #[derive(Default)]
 struct Look {
     class: Option<Class>,
@@ -331,6 +354,17 @@ mod tests {
         assert_eq!(class(&gone, Some(&one)), Some(Class::Present));
         assert_eq!(class(&gone[..3], Some(&one)), None);
         assert_eq!(class(&gone[..3], None), None);
+    }
+
+    #[test]
+    fn of_what_cannot_be_read_every_promise_is_broken() {
+        let closed = Mark::Closed { file: 2, version: 1 };
+        let other = Mark::Begun { file: 2, version: 1, blocks: 5 };
+        let marks: Vec<(u64, Mark)> = (0..).zip([BEGUN, SYNCED, other, closed]).collect();
+        let found = nothing_left(&expected(Work::Fsync, &marks));
+        assert_eq!((found.promises, found.broken.len(), found.lost.len()), (1, 1, 1));
+        assert_eq!((found.broken[0].bytes, found.broken[0].since_nanoseconds), (3 * 4096, 1));
+        assert_eq!(nothing_left(&expected(Work::Fsync, &marks[..1])).promises, 0);
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! Grades: the sentence beside a speed, what a run of power cuts alone comes to, and the table.
 
+use std::collections::BTreeMap;
+
 use results::analysis::Analysis;
 use results::safety::{Grade, Safety, Tally, Whole};
+use results::types::setting_text;
 
 use crate::numbers;
 use crate::table::{Column, Table};
@@ -86,32 +89,156 @@ fn unmeasured(safety: &Safety) -> &str {
     reason.map_or("there is no trial yet", |reason| reason.trim_end_matches('.'))
 }
 
-/// What a run of power cuts alone comes to: the configurations of each grade, a sentence each.
-/// Nothing where speeds were compared.
+/// What a run of power cuts alone comes to: the configurations of each grade, the best first, with
+/// what was lost and how sure that is, and what to change. Nothing where speeds were compared.
 pub(crate) fn by_grade(analysis: &Analysis) -> Vec<String> {
     if !analysis.comparisons.is_empty() {
         return Vec::new();
     }
-    let label = |safety: &Safety| numbers::spaced_sizes(&safety.label);
     let mut sentences = Vec::new();
     for grade in Grade::ALL {
-        let has = |safety: &&Safety| safety.whole.as_ref().is_some_and(|one| one.grade == grade);
-        let labels: Vec<String> = analysis.safety.iter().filter(has).map(label).collect();
-        if !labels.is_empty() {
-            sentences.push(format!("Grade {grade}: {}.", listed(labels)));
+        let of_grade: Vec<(&Safety, &Whole)> = analysis
+            .safety
+            .iter()
+            .filter_map(|safety| Some((safety, safety.whole.as_ref()?)))
+            .filter(|(_, whole)| whole.grade == grade)
+            .collect();
+        if !of_grade.is_empty() {
+            sentences.push(of_one_grade(grade, &of_grade));
         }
     }
+    sentences.extend(change(analysis));
     let has_none = |safety: &&Safety| safety.whole.is_none();
     let none: Vec<String> = analysis
         .safety
         .iter()
         .filter(has_none)
-        .map(|safety| format!("{} ({})", label(safety), unmeasured(safety)))
+        .map(|safety| format!("{} ({})", numbers::spaced_sizes(&safety.label), unmeasured(safety)))
         .collect();
     if !none.is_empty() {
         sentences.push(format!("No grade: {}.", listed(none)));
     }
     sentences
+}
+
+/// `Grade A: nothing lost in 300 cuts each, at most 1 %: ext4, xfs.`
+///
+/// Where there are several, the bound is that of the one with the fewest cuts. What lost anything
+/// says itself how much.
+fn of_one_grade(grade: Grade, of_grade: &[(&Safety, &Whole)]) -> String {
+    let is_lossy = grade >= Grade::D;
+    let labels = of_grade.iter().map(|(safety, whole)| {
+        let mut says: Vec<String> = Vec::new();
+        if is_lossy {
+            says.push(lost(&whole.tally));
+        }
+        says.extend(at_worst(safety, whole.grade));
+        if whole.tally.is_dishonest() {
+            says.push("on drives that do not do what they say".to_owned());
+        }
+        let label = numbers::spaced_sizes(&safety.label);
+        if says.is_empty() { label } else { format!("{label} ({})", says.join("; ")) }
+    });
+    let labels = listed(labels.collect());
+    let found = match grade {
+        Grade::A => "nothing lost",
+        Grade::B => "nothing acknowledged lost",
+        Grade::C => "nothing acknowledged lost, but a repair or old data",
+        Grade::D => return format!("Grade {grade}: acknowledged writes are lost: {labels}."),
+        Grade::E => return format!("Grade {grade}: all is lost now and then: {labels}."),
+    };
+    // Where nothing was promised, of what no cut has shown.
+    let cuts = of_grade.iter().map(|(_, whole)| match whole.broken_at_most_percent {
+        Some(bound) => (whole.tally.promising, bound),
+        None => (whole.tally.pulls, whole.unseen_at_most_percent),
+    });
+    let (fewest, bound) = cuts.min_by_key(|(cuts, _)| *cuts).unwrap_or((0, 100.0));
+    let each = if of_grade.len() > 1 { " each" } else { "" };
+    format!(
+        "Grade {grade}: {found} in {} cuts{each}, at most {} %: {labels}.",
+        numbers::grouped(fewest),
+        numbers::at_most(bound)
+    )
+}
+
+/// `121 of 129 acknowledged writes in 40 of 43 cuts`.
+fn lost(tally: &Tally) -> String {
+    let [broken, all, cuts, promising] =
+        [tally.promises_broken, tally.promises, tally.promise_broken, tally.promising]
+            .map(numbers::grouped);
+    let gone = match tally.lost_for_good {
+        0 => String::new(),
+        gone => format!(
+            ", all of it in {} of {}",
+            numbers::grouped(gone),
+            numbers::grouped(tally.pulls)
+        ),
+    };
+    format!("{broken} of {all} acknowledged writes in {cuts} of {promising} cuts{gone}")
+}
+
+/// The other end of what is assumed of the drives: the grade that its hunts came to, with cuts and
+/// losses as hostile as they are permitted, where that is a worse one.
+fn at_worst(safety: &Safety, grade: Grade) -> Option<String> {
+    let hunts = safety.rows.iter().filter_map(|row| row.hunt.as_ref());
+    let worst = hunts.map(|hunt| hunt.grade).max().filter(|worst| *worst > grade)?;
+    Some(format!("{worst} with drives as hostile as they may be"))
+}
+
+/// What one setting saves: of two configurations that differ in it alone, of which one lost what was
+/// acknowledged and the other one nothing, the two that differ most.
+fn change(analysis: &Analysis) -> Option<String> {
+    let known = || {
+        analysis.safety.iter().filter_map(|safety| Some((safety, &safety.whole.as_ref()?.tally)))
+    };
+    let mut best: Option<(f64, String)> = None;
+    for (bad, tally) in known().filter(|(_, tally)| tally.promises_broken > 0) {
+        let sound = known().filter(|(_, tally)| {
+            tally.promises_broken == 0 && tally.promising > 0 && tally.lost_for_good == 0
+        });
+        for (good, _) in sound {
+            let Some((axis, kept, other)) = only_difference(&good.settings, &bad.settings) else {
+                continue;
+            };
+            let share = tally.promises_broken as f64 / tally.promises.max(1) as f64;
+            if best.as_ref().is_some_and(|(known, _)| *known >= share) {
+                continue;
+            }
+            let what = match is_without_barriers(other) && !is_without_barriers(kept) {
+                true => "Keep barriers on".to_owned(),
+                false => format!(
+                    "Take {} instead of {}",
+                    numbers::spaced_sizes(&setting_text(axis, kept)),
+                    numbers::spaced_sizes(&setting_text(axis, other))
+                ),
+            };
+            let [broken, all] = [tally.promises_broken, tally.promises].map(numbers::grouped);
+            best = Some((
+                share,
+                format!("{what}: {broken} of {all} acknowledged writes were lost without."),
+            ));
+        }
+    }
+    best.map(|(_, sentence)| sentence)
+}
+
+/// The only axis in which two have other values, with these.
+fn only_difference<'a>(
+    one: &'a BTreeMap<String, String>,
+    other: &'a BTreeMap<String, String>,
+) -> Option<(&'a str, &'a str, &'a str)> {
+    if !one.keys().eq(other.keys()) {
+        return None;
+    }
+    let mut differing = one.iter().filter(|(axis, value)| other.get(*axis) != Some(*value));
+    let (axis, value) = differing.next()?;
+    differing.next().is_none().then(|| (axis.as_str(), value.as_str(), other[axis].as_str()))
+}
+
+/// Whether mount options, or a write cache that is never flushed, switch barriers off.
+fn is_without_barriers(value: &str) -> bool {
+    value == "unflushed"
+        || value.split(',').any(|option| matches!(option, "barrier=0" | "nobarrier"))
 }
 
 fn listed(mut labels: Vec<String>) -> String {
@@ -229,7 +356,82 @@ fn graded(whole: &Whole) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use results::safety::at_most_percent;
+    use results::safety::{Row, at_most_percent};
+    use testkit::made_up::{MadeUp, Noise};
+
+    fn safety(options: &str, tally: Tally) -> Safety {
+        Safety {
+            configuration: options.to_owned(),
+            label: options.to_owned(),
+            settings: BTreeMap::from([
+                ("file_system".to_owned(), "ext4".to_owned()),
+                ("mount_options".to_owned(), options.to_owned()),
+            ]),
+            in_guest: false,
+            rows: Vec::new(),
+            whole: Some(whole(tally)),
+        }
+    }
+
+    fn cuts(lost: u64) -> Tally {
+        Tally {
+            pulls: 300,
+            promising: 300,
+            promises: 129,
+            promise_broken: lost.min(300),
+            promises_broken: lost,
+            ..Tally::default()
+        }
+    }
+
+    #[test]
+    fn the_best_grade_is_first_with_its_bound_and_what_to_change_follows() {
+        let all = [
+            safety("barrier=0", cuts(121)),
+            safety("defaults", cuts(0)),
+            safety("data=journal", cuts(0)),
+        ];
+        let analysis = Analysis { safety: all.to_vec(), ..nothing() };
+        assert_eq!(
+            by_grade(&analysis),
+            [
+                "Grade A: nothing lost in 300 cuts each, at most 1 %: defaults, data=journal.",
+                "Grade D: acknowledged writes are lost: barrier=0 (121 of 129 acknowledged writes in \
+                121 of 300 cuts).",
+                "Keep barriers on: 121 of 129 acknowledged writes were lost without.",
+            ]
+        );
+        // Two settings differ: nothing says which of them it was.
+        let mut other = all.to_vec();
+        other.iter_mut().skip(1).for_each(|one| {
+            one.settings.insert("file_system".to_owned(), "xfs".to_owned());
+        });
+        let said = by_grade(&Analysis { safety: other, ..nothing() });
+        assert!(said.len() == 2, "{said:?}");
+        // Hostile drives are the other end of what is assumed.
+        let mut hunted = all[1].clone();
+        hunted.rows.push(Row {
+            workload: "fsync".to_owned(),
+            trials: 1,
+            whole: hunted.whole.clone(),
+            hunt: Some(whole(cuts(3))),
+            unmeasured: None,
+        });
+        let said = by_grade(&Analysis { safety: vec![hunted], ..nothing() });
+        assert_eq!(
+            said,
+            [
+                "Grade A: nothing lost in 300 cuts, at most 1 %: defaults (D with drives as hostile as \
+            they may be)."
+            ]
+        );
+    }
+
+    /// An analysis of nothing.
+    fn nothing() -> Analysis {
+        let made = MadeUp::one_workload(1, 0, Noise::Normal, 1);
+        Analysis { comparisons: Vec::new(), ..results::analyse(&made.run(|_, _| 1.0)) }
+    }
 
     fn whole(tally: Tally) -> Whole {
         Whole {

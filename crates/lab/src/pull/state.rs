@@ -10,7 +10,10 @@ use export::fuse::{FuseFile, FuseOptions};
 use guest::setup::{STOP_ARRAY, assemble_array};
 use host::Error;
 use host::mount::FileSystem;
-use pull::{Crash, Cut, Extent, Findings, History, Judgement, Log, Mark, Policy, Role, expected};
+use pull::{
+    Crash, Cut, Expected, Extent, Findings, History, Judgement, Log, Mark, Policy, Role, expected,
+    nothing_left,
+};
 use reactor::{Random, derive_seed};
 use serde::{Deserialize, Serialize};
 use serve::Opened;
@@ -196,7 +199,9 @@ impl<'a> States<'a> {
         let (served, mut refused) = self.start(&crash, made.seed)?;
         let mut started_milliseconds = (clock() - begun) / 1_000_000;
         let Some(served) = served else {
-            return Ok(lost(refused.unwrap_or_default()));
+            let mut judgement = lost(refused.unwrap_or_default());
+            self.with_promises(&mut judgement, made.cut);
+            return Ok(judgement);
         };
         let mut waited = self.look(&served, made.cut, false)?;
         if let Waited::Stopped(why) = &waited {
@@ -209,6 +214,7 @@ impl<'a> States<'a> {
             Waited::Stopped(why) => lost(format!("the kernel that mounted it stopped: {why}")),
         };
         judgement.unmountable = refused.or(judgement.unmountable);
+        self.with_promises(&mut judgement, made.cut);
         if matches!(self.ground, Ground::Guest(_)) {
             // Drives and guest alone take time there.
             started_milliseconds = served.started_milliseconds;
@@ -216,6 +222,21 @@ impl<'a> States<'a> {
         }
         judgement.recovery_milliseconds += started_milliseconds;
         Ok(judgement)
+    }
+
+    /// What had been promised before a cut, as it should be.
+    fn expected(&self, cut: Cut) -> Vec<Expected> {
+        let before = self.recording.marks.iter().filter(|(event, ..)| *event < cut.events);
+        let marks: Vec<(u64, Mark)> = before.map(|&(_, time, mark)| (time, mark)).collect();
+        expected(self.options.work, &marks)
+    }
+
+    /// What is lost for good has broken every promise made before its cut, so that nothing looks
+    /// better for breaking worse.
+    fn with_promises(&self, judgement: &mut Judgement, cut: Cut) {
+        if judgement.lost_for_good.is_some() && judgement.findings.is_none() {
+            judgement.findings = Some(nothing_left(&self.expected(cut)));
+        }
     }
 
     /// The drives of a crash: in guests as slow as they were.
@@ -304,8 +325,6 @@ impl<'a> States<'a> {
                 (Guests::device_after(self.options), Guests::point(), None)
             }
         };
-        let before = self.recording.marks.iter().filter(|(event, ..)| *event < cut.events);
-        let marks: Vec<(u64, Mark)> = before.map(|&(_, time, mark)| (time, mark)).collect();
         let state = State {
             image,
             is_device: file.is_none(),
@@ -315,7 +334,7 @@ impl<'a> States<'a> {
             file_system: self.options.file_system.name.to_owned(),
             options: self.options.mount_options.clone(),
             run: self.run,
-            expected: expected(self.options.work, &marks),
+            expected: self.expected(cut),
         };
         let waited = self.worker()?.judge(state)?;
         // What serves it goes first: then whoever waits for it gets an error.

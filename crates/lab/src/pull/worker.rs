@@ -9,7 +9,9 @@
     reason = "how long this machine takes until files are there again after a crash"
 )]
 
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
@@ -408,6 +410,25 @@ fn tools(file_system: &str) -> Option<Tools> {
     }
 }
 
+/// Takes the mark off a FAT that says that it was not unmounted, as it is after any cut: to a check
+/// it is an error like those that it looks for.
+///
+/// The state byte of the boot sector, bit 0: at 65 on FAT32, whose 16-bit count of sectors a FAT is
+/// 0, else at 37 (Linux, `include/uapi/linux/msdos_fs.h`: `struct fat_boot_sector`).
+fn clear_fat_mark(image: &Path) -> io::Result<()> {
+    const MARK: u8 = 1;
+    let disk = File::options().read(true).write(true).open(image)?;
+    let mut sector = [0; 512];
+    disk.read_exact_at(&mut sector, 0)?;
+    let is_32 = sector[22..24] == [0, 0];
+    let place = if is_32 { 65 } else { 37 };
+    if sector[510..] == [0x55, 0xaa] && sector[place] & MARK != 0 {
+        disk.write_all_at(&[sector[place] & !MARK], place as u64)?;
+        disk.sync_data()?;
+    }
+    Ok(())
+}
+
 /// Whether a tool finds nothing to say about an image; nothing where there is no tool.
 fn passes(words: &[&str], state: &State, codes: std::ops::RangeInclusive<i32>) -> Option<bool> {
     let mut command = tool::command(words[0]);
@@ -461,6 +482,10 @@ fn judge_device(state: &State, begun: Instant) -> Result<Judgement, Error> {
     if state.repair_first {
         repair();
     }
+    if file_system.name == "vfat" {
+        // What cannot be read is found by the check.
+        let _ = clear_fat_mark(&state.image);
+    }
     if let Some(tools) = tools.as_ref().filter(|tools| tools.first) {
         judgement.check_failed = passes(tools.check, state, 0..=0).map(|passes| !passes);
         if judgement.check_failed == Some(true) {
@@ -489,6 +514,32 @@ fn judge_device(state: &State, begun: Instant) -> Result<Judgement, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Both kinds of FAT, marked and not; what is no FAT stays as it is.
+    #[test]
+    fn the_mark_of_a_fat_is_taken_off_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let image = folder.path().join("fat.img");
+        for (is_32, place) in [(true, 65), (false, 37)] {
+            let mut sector = [0xa5_u8; 1024];
+            (sector[510], sector[511]) = (0x55, 0xaa);
+            sector[22..24].copy_from_slice(if is_32 { &[0, 0] } else { &[9, 0] });
+            let cleared = {
+                let mut cleared = sector;
+                cleared[place] &= !1;
+                cleared
+            };
+            for (before, after) in [(sector, cleared), (cleared, cleared)] {
+                std::fs::write(&image, before).unwrap();
+                clear_fat_mark(&image).unwrap();
+                assert_eq!(std::fs::read(&image).unwrap(), after, "FAT32: {is_32}");
+            }
+            sector[511] = 0;
+            std::fs::write(&image, sector).unwrap();
+            clear_fat_mark(&image).unwrap();
+            assert_eq!(std::fs::read(&image).unwrap(), sector, "it is no FAT");
+        }
+    }
 
     fn state() -> State {
         State {

@@ -345,6 +345,80 @@ fn a_race_is_resumed_in_any_phase() {
     }
 }
 
+/// A trial of another clock than its configuration's is refused with its line and the reason.
+#[test]
+fn a_trial_of_another_clock_is_refused_with_its_line() {
+    let place = Place::new();
+    let few = ["matrix.members=[\"memory\"]", "add.members=[\"memory\"]"];
+    place.start(&few, &never(), &mut Silent).unwrap();
+    let path = place.run().join("trials.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    assert!(lines[2].contains("\"clock\":\"wall\""), "{}", lines[2]);
+    lines[2] = lines[2].replace("\"clock\":\"wall\"", "\"clock\":\"virtual\"");
+    fs::write(&path, lines.join("\n") + "\n").unwrap();
+    let error = lab::read(&place.run()).unwrap_err().to_string();
+    assert!(
+        error.contains("trials.jsonl:3: this trial has the virtual clock")
+            && error.contains("on the wall clock; the file was changed"),
+        "{error}"
+    );
+}
+
+/// Modelled stripes of drives of 2004 against one of them.
+const MODELLED_RACE: &str = r#"schema = 1
+name = "Which chunk?"
+[members.disks]
+stacks = ["model:maxtor-6y200p0", "model:maxtor-6y200p0"]
+[matrix]
+members = ["disks"]
+level = ["raid0"]
+chunk = ["8KiB", "32KiB", "128KiB", "512KiB"]
+[[add]]
+members = ["disks"]
+level = "single"
+[baseline]
+level = "single"
+[[workload]]
+suite = "devtest"
+tests = ["sequential read at start 65536", "random read 16384"]
+time_per_test = "10s"
+max_operations = 12
+[trials]
+blocks = 5
+"#;
+
+/// "A race says no more than the full design": of seeded modelled plans, raced and measured whole.
+/// Six of them; with `RAIDLOOM_TEST_EVERYTHING` 200.
+#[test]
+fn a_modelled_race_says_no_more_than_the_full_design() {
+    let count = if std::env::var_os("RAIDLOOM_TEST_EVERYTHING").is_some() { 200 } else { 6 };
+    let mut found = Vec::new();
+    for seed in 0..count {
+        let of = |design: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            let plan = folder.path().join("plan.toml");
+            fs::write(&plan, MODELLED_RACE).unwrap();
+            let settings =
+                [format!("trials.seed={seed}"), format!("trials.design={design}")].to_vec();
+            let resolved = lab::plan::load(&plan, &settings).unwrap();
+            let options = options(Some(folder.path().join("run")));
+            let run = lab::start(&resolved, &options, &never(), &mut Silent).unwrap().run;
+            results::analyse(&run)
+        };
+        let (raced, whole) = (of("race"), of("full"));
+        for (race, full) in raced.comparisons[0].results().zip(whole.comparisons[0].results()) {
+            let Some(take) = &race.headline.take else { continue };
+            let is_told = full.best_set == [take.clone()];
+            if race.headline.ahead_of_all && !is_told || race.headline.sure {
+                found.push(format!("seed {seed}: {take} of {:?}", full.best_set));
+            }
+        }
+    }
+    println!("{count} modelled races, {} say too much", found.len());
+    assert!(found.is_empty(), "{found:#?}");
+}
+
 /// "`raidloom run --more N RUN` goes on with a finished run by the rules of sequential looks."
 #[test]
 fn a_finished_run_goes_on_to_the_next_look() {

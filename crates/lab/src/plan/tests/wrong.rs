@@ -16,6 +16,20 @@ fn every_wrong_plan_has_its_line() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A question that is too long to be a title is refused with its length; the longest one is not.
+#[test]
+fn a_question_of_500_characters_is_no_title() {
+    let with = |letters: usize| {
+        let question = format!("name = \"test\"\nquestion = \"{}\"", "é".repeat(letters));
+        resolve("plan.toml", &GOOD.replacen("name = \"test\"", &question, 1), &[])
+    };
+    assert_eq!(
+        with(500).unwrap_err().to_string(),
+        "plan.toml:3:12: the question has 500 characters; at most 200 make a title"
+    );
+    assert_eq!(with(200).unwrap().plan.terms.question.unwrap().chars().count(), 200);
+}
+
 /// Wrong plans, each made from the good one by one replacement, and the line that a user reads.
 const WRONG: &[(&str, &str, &str)] = &[
     (
@@ -37,6 +51,11 @@ const WRONG: &[(&str, &str, &str)] = &[
         "plan.toml:1:1: the plan has no `name` (what people call the plan)",
     ),
     ("name = \"test\"", "name = \" \"", "plan.toml:2:8: a plan's name is one line, and not empty"),
+    (
+        "name = \"test\"",
+        "name = \"test\"\nquestion = \" \"",
+        "plan.toml:3:12: a plan's question is one line, and not empty",
+    ),
     (
         "[trials]",
         "[trails]",
