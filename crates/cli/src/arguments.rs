@@ -11,9 +11,7 @@ use crate::array_command::arguments::{
     LogArguments, MemberArguments, MountArguments, ReplaceArguments, ScrubArguments,
     SpeedArguments, StartArguments, StatusArguments, WriteArguments,
 };
-use crate::bench_command::arguments::{BonnieArguments, CopyArguments, TargetArguments};
-use crate::bench_command::{CommandArguments, FioArguments};
-use crate::bench_command::{CrystalArguments, DepthArguments, DevtestArguments, HdparmArguments};
+use crate::bench_command::BenchArguments;
 use crate::cache_command::arguments::{CacheVerb, OverlayVerb};
 use crate::compare_command::CompareArguments;
 use crate::export_command::ExportArguments;
@@ -41,7 +39,7 @@ Examples:
       compare chunk sizes on image files and on modelled disks, and write a report
   raidloom bench devtest 'raid0(chunk=64KiB, model:maxtor-6y200p0, model:maxtor-6y200p0)'
       predict two striped disks of 2004, in modelled time
-  raidloom bench devtest --create 256MiB /var/tmp/test.img
+  raidloom bench devtest --size 256MiB /var/tmp/test.img
       measure an image file on this machine
 
 Exit codes:
@@ -97,11 +95,12 @@ names the consent. Nothing is opened for writing.")]
 Examples:
   raidloom bench list
   raidloom bench crystal /mnt/disk
-  raidloom bench --import CrystalDiskMark.txt --import new.json
+  raidloom bench --import CrystalDiskMark.txt --import fio.json
   raidloom bench --import old.csv --import fio.json --output both && raidloom report both
 
-Files of bonnie++ (CSV), CrystalDiskMark and KDiskMark (text), fio (JSON) and of raidloom
-itself (bench SUITE --json) become one report in which they sit side by side.")]
+A suite on a target is a run of one configuration: report, compare and history read its folder.
+Files of bonnie++ (CSV), CrystalDiskMark and KDiskMark (text) and fio (JSON) become one report in
+which they sit side by side.")]
     Bench(BenchArguments),
 
     /// Write, check and show plan files
@@ -287,152 +286,6 @@ From another machine: ssh -L 8080:127.0.0.1:8080 HOST")]
         #[arg(long, value_name = "DIR")]
         to: Option<PathBuf>,
     },
-}
-
-/// `bench`.
-#[derive(Args, Debug)]
-pub(crate) struct BenchArguments {
-    /// Read a result file of another tool (may be repeated)
-    #[arg(long, value_name = "FILE")]
-    pub import: Vec<PathBuf>,
-
-    /// Make a run of what was read, in this folder
-    #[arg(short, long, value_name = "DIR", requires = "import")]
-    pub output: Option<PathBuf>,
-
-    /// Which suite
-    #[command(subcommand)]
-    pub suite: Option<Bench>,
-}
-
-/// Suites.
-#[derive(Subcommand, Debug)]
-pub(crate) enum Bench {
-    /// List the suites and what each measures
-    #[command(after_long_help = "Examples:\n  raidloom bench list\n  raidloom bench list --json")]
-    List,
-
-    /// Explain a suite phase by phase, and what its settings mean
-    #[command(
-        after_long_help = "Examples:\n  raidloom bench explain bonnie\n  raidloom bench explain \
-            bonnie --json"
-    )]
-    Explain {
-        /// A name from `bench list`
-        suite: String,
-    },
-
-    /// The phases of bonnie++ in a folder: one large file, many small ones
-    #[command(after_long_help = "\
-Examples:
-  raidloom bench bonnie /mnt/disk
-  raidloom bench bonnie /mnt/disk -s 2g -n 16 -r 0 --direct
-  raidloom bench bonnie /mnt/disk --memory 256MiB -x 5
-  raidloom bench bonnie /mnt/disk -s 16g -f --format bonnie-csv | bon_csv2html
-
--s, -n, -f, -b, -r, -x, -c, -m and -z mean what they mean to bonnie++. The suite works in a
-fresh folder in the one that is named, and removes it, also on Ctrl-C.")]
-    Bonnie(Box<BonnieArguments>),
-
-    /// The rows of CrystalDiskMark, direct and through the page cache side by side
-    #[command(after_long_help = "\
-Examples:
-  raidloom bench crystal /mnt/disk
-  raidloom bench crystal /mnt/disk --profile 3 --size 100MiB -x 9
-  raidloom bench crystal /mnt/disk --profile 8-nvme --mix --format crystal > disk.txt
-  raidloom bench crystal 'raid0(chunk=64KiB, model:maxtor-6y200p0, model:maxtor-6y200p0)'
-  raidloom bench crystal /mnt/disk --show-fio
-
-In a folder the suite works in a fresh folder of its own and removes it, also on Ctrl-C; a
-stack or device is overwritten and has only direct rows.")]
-    Crystal(Box<CrystalArguments>),
-
-    /// hdparm's -T and -t: cached reads, and reads from the start of the device on
-    #[command(after_long_help = "\
-Examples:
-  raidloom bench hdparm /dev/disk/by-id/ata-EXAMPLE
-  raidloom bench hdparm 'file:/dev/disk/by-id/ata-EXAMPLE?direct=no'
-  raidloom bench hdparm /mnt/disk --direct
-
-A device is opened for reading only. It is read past the page cache unless its stack text
-says direct=no.")]
-    Hdparm(Box<HdparmArguments>),
-
-    /// Throughput against latency at 1 to 256 outstanding requests, the knee, and open loops
-    #[command(after_long_help = "\
-Examples:
-  raidloom bench depth 'raid0(chunk=64KiB, model:maxtor-6y200p0, model:maxtor-6y200p0)'
-  raidloom bench depth --read-only /dev/disk/by-id/ata-EXAMPLE --access random
-  raidloom bench depth /mnt/disk --way both --open-loop --json
-
-The knee is the depth with the most throughput for its mean latency. An open loop does not
-wait for answers: latency counts from the moment at which a request was meant to start.")]
-    Depth(Box<DepthArguments>),
-
-    /// Many files of mixed sizes: written, read back and compared, deleted
-    #[command(after_long_help = "\
-Examples:
-  raidloom bench copy /mnt/disk
-  raidloom bench copy /mnt/disk --bytes 3879731200 --drop-caches
-  raidloom bench copy /mnt/disk --files 10000 --depth 4 --fsync file --json
-
-314,572,800 bytes are 6,138 files, 3,879,731,200 are 75,977. The suite works in a fresh
-folder in the one that is named, and removes it, also on Ctrl-C.")]
-    Copy(Box<CopyArguments>),
-
-    /// Sequential, random and mixed requests of 512 bytes to 64 KiB on a raw target
-    #[command(after_long_help = "\
-Examples:
-  raidloom bench devtest --create 256MiB test.img
-  raidloom bench devtest 'raid0(chunk=16KiB, model:maxtor-6y200p0, model:maxtor-6y200p0)'
-  raidloom bench devtest 'raid0(chunk=64KiB, ram:64MiB, ram:64MiB)' --depth 32 --verify full
-  raidloom bench devtest --read-only /dev/disk/by-id/ata-EXAMPLE --json
-
-A stack made only of model: leaves runs on the virtual clock: it takes moments, and its
-figures are modelled. Everything on the target is overwritten unless --read-only is given.")]
-    Devtest(Box<DevtestArguments>),
-
-    /// A command of your own: how long it takes, what it costs, and figures that it prints
-    #[command(after_long_help = "\
-Examples:
-  raidloom bench command /mnt/disk --run 'cp -r /usr/share/doc .' -x 6
-  raidloom bench command /mnt/disk --prepare 'cp -r /src/. .' --run 'make -j2' --drop-caches
-  raidloom bench command /mnt/disk --figures dd --run \\
-    'dd if=/dev/zero of={dir}/x bs=1M count=1000 conv=fsync'
-  raidloom bench command /mnt/disk --run ./test.sh --figures 'commits_per_second json $.rate'
-
-The command works in a fresh folder in the one that is named, {dir}, which is removed, also on
-Ctrl-C; on a file or block device it is told {device}. A command that fails is an error with
-its last lines, and no figure. What --figures takes: raidloom bench explain command.")]
-    Command(Box<CommandArguments>),
-
-    /// A job file of fio's, run by fio: every group of its jobs is a row
-    #[command(after_long_help = "\
-Examples:
-  raidloom bench fio /mnt/disk --job mail.fio
-  raidloom bench fio /dev/disk/by-id/ata-EXAMPLE --job mail.fio --erase SERIAL
-  raidloom bench fio /mnt/disk --job mail.fio -x 6 --json
-
-{dir} and {device} in the job file are the target's path. Jobs that name no file work in a
-fresh folder in the one that is named, or on the device.")]
-    Fio(Box<FioArguments>),
-}
-
-impl Bench {
-    /// What a suite is told of its target.
-    pub(crate) fn target(&self) -> Option<&TargetArguments> {
-        match self {
-            Bench::List | Bench::Explain { .. } => None,
-            Bench::Bonnie(arguments) => Some(&arguments.target),
-            Bench::Crystal(arguments) => Some(&arguments.target),
-            Bench::Command(arguments) => Some(&arguments.target),
-            Bench::Fio(arguments) => Some(&arguments.target),
-            Bench::Hdparm(arguments) => Some(&arguments.target),
-            Bench::Depth(arguments) => Some(&arguments.target),
-            Bench::Copy(arguments) => Some(&arguments.target),
-            Bench::Devtest(arguments) => Some(&arguments.target),
-        }
-    }
 }
 
 /// Which clock.

@@ -40,7 +40,7 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
-use arguments::{Arguments, Bench, BenchArguments, Command};
+use arguments::{Arguments, Command};
 use failure::Failure;
 use output::Output;
 
@@ -56,7 +56,13 @@ fn main() -> ExitCode {
             escape::err(&error.render().to_string());
             return ExitCode::from(2);
         }
-        Err(error) => error.exit(),
+        Err(error) => match said_otherwise(&error) {
+            Some(line) => {
+                escape::err(&format!("raidloom: {line}"));
+                return ExitCode::from(2);
+            }
+            None => error.exit(),
+        },
     };
     let output = Output::new(&arguments);
     if let Err(failure) = contexts::check(&command, &matches) {
@@ -68,7 +74,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Check => check::check(&output),
         Command::Drives => drives::drives(&output),
-        Command::Bench(arguments) => bench(&output, arguments),
+        Command::Bench(arguments) => bench_command::bench(&output, arguments),
         Command::Array(verb) => array_command::array(&output, &verb),
         Command::Cache(verb) => cache_command::cache(&output, &verb),
         Command::Overlay(verb) => cache_command::overlay(&output, &verb),
@@ -113,32 +119,16 @@ fn parse(
     Ok((arguments, matches))
 }
 
+/// What to say instead of a flag that became a key.
+fn said_otherwise(error: &clap::Error) -> Option<String> {
+    let words = std::env::args_os().filter_map(|word| word.into_string().ok());
+    bench_command::instead_of(error, words)
+}
+
 /// Whether an argument holds what a terminal would obey.
 fn is_foreign(argument: &OsStr) -> bool {
     let text = argument.to_string_lossy();
     escape::line(&text) != text
-}
-
-fn bench(output: &Output, arguments: BenchArguments) -> Result<(), Failure> {
-    let target = arguments.suite.as_ref().and_then(Bench::target);
-    if let Some(target) = target.filter(|target| target.guest) {
-        target.check_guest()?;
-        let memory = target.memory.as_deref();
-        return guest_command::bench(output, &target.disks, memory, target.seed);
-    }
-    match arguments.suite {
-        None => bench_command::import(output, &arguments.import, arguments.output.as_ref()),
-        Some(Bench::List) => bench_command::list(output),
-        Some(Bench::Explain { suite }) => bench_command::explain(output, &suite),
-        Some(Bench::Bonnie(arguments)) => bench_command::bonnie(output, &arguments),
-        Some(Bench::Copy(arguments)) => bench_command::copy(output, &arguments),
-        Some(Bench::Crystal(arguments)) => bench_command::crystal(output, &arguments),
-        Some(Bench::Command(arguments)) => bench_command::command(output, &arguments),
-        Some(Bench::Fio(arguments)) => bench_command::fio(output, &arguments),
-        Some(Bench::Hdparm(arguments)) => bench_command::hdparm(output, *arguments),
-        Some(Bench::Depth(arguments)) => bench_command::depth(output, *arguments),
-        Some(Bench::Devtest(arguments)) => bench_command::devtest(output, *arguments),
-    }
 }
 
 /// The manual page: the command itself, then every verb as a section of its own.

@@ -13,7 +13,7 @@ use results::course::Step;
 use results::{Plan, Run, Trial};
 use serde_json::json;
 
-use crate::arguments::{LineArguments, MergeArguments, RunArguments, Scheduler, Until};
+use crate::arguments::{Consent, LineArguments, MergeArguments, RunArguments, Scheduler, Until};
 use crate::failure::Failure;
 use crate::limits::Limits;
 use crate::output::{Output, figure};
@@ -28,8 +28,6 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
     }
     let limits = Limits::parse(&arguments.fail_if)?;
     let options = RunOptions {
-        output: arguments.output,
-        consent: arguments.consent.into(),
         allow_change: arguments.allow_change,
         more: match (arguments.more, arguments.until) {
             (Some(blocks), _) => Some(More::Blocks(blocks)),
@@ -38,9 +36,7 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
         },
         shard: arguments.shard,
         budget: arguments.budget,
-        serve_with: Some(array_command::serve_with()?),
-        worker: Some(guest_command::worker()?),
-        puller: Some(pull_command::puller()?),
+        ..options(arguments.output, arguments.consent)?
     };
     let is_plan = arguments.plan.as_ref().is_some_and(|path| !path.is_dir());
     if options.allow_change && is_plan {
@@ -59,7 +55,7 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
         _ => None,
     };
     let stop = signals::stop_flag()?;
-    let mut watch = Watch { output, line: Line::new(output), folder: None, told: None };
+    let mut watch = Watch::new(output);
     let outcome = match (&arguments.plan, &arguments.resume) {
         (_, Some(folder)) => lab::resume(folder, &options, &stop, &mut watch),
         (Some(path), None) if options.more.is_some() && path.is_dir() => {
@@ -105,6 +101,35 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
         )));
     }
     page.tell(output, &limits)
+}
+
+/// What a run is started with here.
+fn options(folder: Option<PathBuf>, consent: Consent) -> Result<RunOptions, Failure> {
+    Ok(RunOptions {
+        output: folder,
+        consent: consent.into(),
+        serve_with: Some(array_command::serve_with()?),
+        worker: Some(guest_command::worker()?),
+        puller: Some(pull_command::puller()?),
+        ..RunOptions::default()
+    })
+}
+
+/// Runs a plan of one configuration. What it cannot do is said before anything else.
+pub(crate) fn one_cell(
+    output: &Output,
+    resolved: &Resolved,
+    folder: Option<PathBuf>,
+    consent: Consent,
+    memory_bytes: Option<u64>,
+) -> Result<Outcome, Failure> {
+    let stop = signals::stop_flag()?;
+    let mut watch = Watch::new(output);
+    watch.waits = true;
+    let options = RunOptions { memory_bytes, ..options(folder, consent)? };
+    let outcome = lab::start(resolved, &options, &stop, &mut watch);
+    watch.line.clear();
+    outcome
 }
 
 /// Submits a run to Slurm, or what is left of one.
@@ -191,15 +216,15 @@ pub(crate) fn merge(output: &Output, arguments: &MergeArguments) -> Result<(), F
 }
 
 /// A run whose report is written.
-struct Report {
-    folder: PathBuf,
-    run: Run,
-    analysis: Analysis,
-    page: PathBuf,
+pub(crate) struct Report {
+    pub(crate) folder: PathBuf,
+    pub(crate) run: Run,
+    pub(crate) analysis: Analysis,
+    pub(crate) page: PathBuf,
 }
 
 impl Report {
-    fn of(folder: PathBuf, run: Run) -> Result<Report, Failure> {
+    pub(crate) fn of(folder: PathBuf, run: Run) -> Result<Report, Failure> {
         let analysis = lab::alone::with_starts(&folder, &run, analyse(&run));
         let page = report_command::write_files(&folder, &run, &analysis)?;
         Ok(Report { folder, run, analysis, page })
@@ -277,6 +302,17 @@ struct Watch<'a> {
     line: Line,
     folder: Option<PathBuf>,
     told: Option<Instant>,
+    /// Whether nothing is said of the run before its first trial begins.
+    waits: bool,
+    /// What is to be said then.
+    begins: Option<String>,
+}
+
+impl<'a> Watch<'a> {
+    fn new(output: &'a Output) -> Watch<'a> {
+        let line = Line::new(output);
+        Watch { output, line, folder: None, told: None, waits: false, begins: None }
+    }
 }
 
 /// How often they are told at most: each time is a small file, written before a trial begins.
@@ -306,14 +342,15 @@ impl Observer for Watch<'_> {
         } else {
             String::new()
         };
-        self.output.progress(&format!(
-            "run: {}{done}; time left: {}",
-            folder.display(),
-            left(time_left)
-        ));
+        let text = format!("run: {}{done}; time left: {}", folder.display(), left(time_left));
+        match self.waits {
+            true => self.begins = Some(text),
+            false => self.output.progress(&text),
+        }
     }
 
     fn trial_begun(&mut self, plan: &Plan, progress: &Progress<'_>) {
+        self.begins.take().iter().for_each(|text| self.output.progress(text));
         if let Some(folder) = &self.folder
             && self.told.is_none_or(|told| told.elapsed() >= TOLD_EVERY)
         {

@@ -1,4 +1,4 @@
-//! Limits on what a suite may use: a memory cgroup, page cache included, and a list of processors.
+//! Limits on the memory that a suite may use, page cache included, and what there is of it.
 //!
 //! With a small memory a test of "twice the memory" no longer means writing twice the machine's.
 //! Both versions of cgroups are served where the system lets this process make one below its own;
@@ -9,51 +9,22 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use block::size_text;
-use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::{Error, system};
 
-/// Limits that hold as long as this lives.
-#[derive(Debug, Default)]
-pub struct Limits {
-    memory: Option<(u64, Cgroup)>,
-    cpus: Option<String>,
+/// A limit of this process's memory, which holds as long as this lives.
+#[derive(Debug)]
+pub struct MemoryLimit {
+    _group: Cgroup,
 }
 
-impl Limits {
-    /// Puts this process under the limits. To be called before there are other threads: processors
-    /// are a thread's own.
+impl MemoryLimit {
+    /// Puts this process, and what it starts, under the limit.
     ///
     /// # Errors
-    /// A usage error: what is wrong with the list, or why there can be no cgroup here.
-    pub fn apply(memory_bytes: Option<u64>, cpus: Option<&str>) -> Result<Limits, Error> {
-        let memory = match memory_bytes {
-            Some(bytes) => Some((bytes, Cgroup::enter(bytes)?)),
-            None => None,
-        };
-        if let Some(list) = cpus {
-            let set = cpu_set(list).map_err(|why| Error::usage(format!("--cpus {list}: {why}")))?;
-            sched_setaffinity(None, &set).map_err(|_| {
-                let count = std::thread::available_parallelism().map_or(1, usize::from);
-                Error::usage(format!(
-                    "--cpus {list}: this process may use none of them; it has \
-                    {count} processors, numbered from 0"
-                ))
-            })?;
-        }
-        Ok(Limits { memory, cpus: cpus.map(str::to_owned) })
-    }
-
-    /// The limit of memory in bytes.
-    #[must_use]
-    pub fn memory_bytes(&self) -> Option<u64> {
-        self.memory.as_ref().map(|(bytes, _)| *bytes)
-    }
-
-    /// The processors.
-    #[must_use]
-    pub fn cpus(&self) -> Option<&str> {
-        self.cpus.as_deref()
+    /// A usage error: why there can be no cgroup here.
+    pub fn enter(bytes: u64) -> Result<MemoryLimit, Error> {
+        Ok(MemoryLimit { _group: Cgroup::enter(bytes)? })
     }
 }
 
@@ -127,34 +98,6 @@ pub fn promise_memory(what: &str, bytes: u64) -> Result<(), block::Error> {
     Room::now().map_or(Ok(()), |room| room.refuse_beyond(what, bytes))
 }
 
-/// Reads a list of processors: `0`, `0-3`, `0,2,4-5`.
-fn cpus(list: &str) -> Result<Vec<usize>, String> {
-    let wrong = |part: &str| {
-        format!("`{part}` is no processor and no range; expected a list such as 0,2-3")
-    };
-    let number = |part: &str, text: &str| {
-        text.parse::<usize>().ok().filter(|cpu| *cpu < CpuSet::MAX_CPU).ok_or_else(|| wrong(part))
-    };
-    let mut all = Vec::new();
-    for part in list.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last) = (number(part, first)?, number(part, last)?);
-        if first > last {
-            return Err(wrong(part));
-        }
-        all.extend(first..=last);
-    }
-    Ok(all)
-}
-
-fn cpu_set(list: &str) -> Result<CpuSet, String> {
-    let mut set = CpuSet::new();
-    for cpu in cpus(list)? {
-        set.set(cpu);
-    }
-    Ok(set)
-}
-
 /// A memory cgroup with this process in it.
 #[derive(Debug)]
 struct Cgroup {
@@ -171,7 +114,7 @@ impl Cgroup {
     fn enter(bytes: u64) -> Result<Cgroup, Error> {
         let refused = |why: String| {
             Error::usage(format!(
-                "--memory {}: no memory cgroup can be made here: {why}",
+                "memory {}: no memory cgroup can be made here: {why}",
                 size_text(bytes)
             ))
         };
@@ -339,15 +282,6 @@ impl MemoryHierarchy {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists_of_processors_are_read() {
-        assert_eq!(cpus("0").unwrap(), [0]);
-        assert_eq!(cpus("0,2-4,7").unwrap(), [0, 2, 3, 4, 7]);
-        for wrong in ["", "a", "3-1", "1-", "99999", "1,,2"] {
-            assert!(cpus(wrong).unwrap_err().contains("expected a list"), "{wrong}");
-        }
-    }
 
     #[test]
     fn both_versions_of_cgroups_are_found() {

@@ -86,8 +86,8 @@ fn mean(trials: &[&Trial], metric: &str) -> Option<f64> {
     Some(figures.iter().sum::<f64>() / figures.len() as f64)
 }
 
-/// The lines that bonnie++ would have printed, one for each configuration and block: those of
-/// version 2.00 whatever the style, for `bon_csv2html` reads no others.
+/// The lines that bonnie++ would have printed, one for each configuration and block, in its style:
+/// of those of 1.03 `bon_csv2html` of 2.00a reads none.
 ///
 /// # Errors
 /// A run without rows of bonnie.
@@ -115,8 +115,7 @@ pub fn bonnie_csv(run: &Run) -> Result<String, Error> {
                 if found.modelled(configuration).is_some() {
                     label.insert_str(0, "modelled ");
                 }
-                let options = bonnie::Options { style: bonnie::Style::New, ..options.clone() };
-                text += &csv::line_of(&options, &label, run.plan.seed, &figures);
+                text += &csv::line(&options, &label, run.plan.seed, &figures);
                 text.push('\n');
             }
         }

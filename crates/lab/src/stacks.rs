@@ -3,7 +3,7 @@
 //!
 //! `{members}` in an address stands for a folder inside the run's own, and `{members:DIR}` for the
 //! folder DIR: files there are made at the start of the run and removed at its end. Every other
-//! file or device exists already.
+//! file or device exists already. `folder:DIR` is no stack but a folder in which suites work.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -25,8 +25,30 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     stack::size::parse(text).map(|size| size.bytes).map_err(|error| error.to_string())
 }
 
-/// Reads a stack text.
+/// The scheme of a folder that is there already, in which suites work.
+pub(crate) const FOLDER: &str = "folder";
+
+/// A folder in which suites work.
+pub(crate) fn folder(path: &Path) -> Node {
+    Node::leaf(FOLDER, block::path_text(path))
+}
+
+/// The folder that a target is, if it is one.
+pub(crate) fn folder_of(node: &Node) -> Option<PathBuf> {
+    match node {
+        Node::Leaf { scheme, address, .. } if scheme == FOLDER => Some(block::text_path(address)),
+        _ => None,
+    }
+}
+
+/// Reads a stack text, or a folder.
 pub(crate) fn parse(text: &str) -> Result<Node, Error> {
+    if let Some((FOLDER, path)) = text.split_once(':') {
+        // Its path is written as a file's is.
+        let file = parse(&format!("file:{path}"))?.file_path();
+        let no_path = || Error::usage(format!("{text}: a folder is a path and nothing else"));
+        return file.map(|path| folder(&path)).ok_or_else(no_path);
+    }
     stack::parse(text).map_err(|error| {
         let hint = error.hint.as_ref().map_or(String::new(), |hint| format!("; {hint}"));
         let found = if error.found.is_empty() {
@@ -68,14 +90,20 @@ pub(crate) fn has_cache(node: &Node) -> bool {
 pub(crate) fn dry(node: &Node, new_array: Option<&NewArraySettings>) -> Result<Info, Error> {
     // Only files that are missing or too small to be read fail here.
     leaves(node)?;
+    let node = without_kept(node);
+    if new_array.is_none() && serve::array_with_metadata(&node).is_some() {
+        // What its superblocks say is known to nobody else.
+        return opened_info(&node);
+    }
     let whole = match new_array {
-        Some(settings) => without_metadata(node, settings)?,
-        None => node.clone(),
+        Some(settings) => without_metadata(&node, settings)?,
+        None => node,
     };
     let stand_in = map_leaves(whole, &|node| {
         let size_bytes = match &leaves(&node)?[..] {
             [Leaf::Made(file)] => file.size_bytes,
             [Leaf::Existing { size_bytes, .. }] => *size_bytes - *size_bytes % SECTOR_BYTES,
+            [Leaf::Folder(path)] => free_bytes(path)?,
             _ if is_image(&node) => image_bytes(&node)?,
             _ => return Ok(node),
         };
@@ -105,17 +133,35 @@ impl OpenFiles for Dry {
     }
 }
 
+/// What is free in a folder, in bytes.
+fn free_bytes(folder: &Path) -> Result<u64, Error> {
+    if !folder.is_dir() {
+        return Err(Error::usage(format!("{}: there is no folder of this name", folder.display())));
+    }
+    let system = rustix::fs::statvfs(folder)
+        .map_err(|error| Error::from_io(folder.display(), &error.into()))?;
+    let bytes = system.f_bavail.saturating_mul(system.f_frsize);
+    // A device has a sector at least.
+    Ok((bytes - bytes % SECTOR_BYTES).max(SECTOR_BYTES))
+}
+
 fn is_image(leaf: &Node) -> bool {
     matches!(leaf, Node::Leaf { scheme, .. } if scheme == "rbd")
 }
 
-/// How large an image of a Ceph cluster is. Each is asked for once: that takes a server.
+/// How large an image of a Ceph cluster is.
 fn image_bytes(leaf: &Node) -> Result<u64, Error> {
-    static KNOWN: Mutex<BTreeMap<String, u64>> = Mutex::new(BTreeMap::new());
+    opened_info(leaf).map(|info| info.size_bytes)
+}
+
+/// What a device is that has to be opened for that, for reading. Each is opened once: that may take
+/// a server, or be in the way of the run.
+fn opened_info(node: &Node) -> Result<Info, Error> {
+    static KNOWN: Mutex<BTreeMap<String, Info>> = Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let text = leaf.to_string();
-    if let Some(size_bytes) = known.get(&text) {
-        return Ok(*size_bytes);
+    let text = node.to_string();
+    if let Some(info) = known.get(&text) {
+        return Ok(info.clone());
     }
     let context = stack::BuildContext {
         files: &Guard::new(Consent::default()),
@@ -124,10 +170,10 @@ fn image_bytes(leaf: &Node) -> Result<u64, Error> {
         create_bytes: None,
         emulate: false,
     };
-    let stack = stack::build(leaf, &context)?;
-    let size_bytes = stack.device.info().size_bytes;
-    known.insert(text, size_bytes);
-    Ok(size_bytes)
+    let stack = stack::build(node, &context)?;
+    let info = stack.device.info().clone();
+    known.insert(text, info.clone());
+    Ok(info)
 }
 
 /// The superblocks that the array in a stack is going to have.
@@ -181,8 +227,12 @@ pub(crate) const PLACEHOLDER: &str = "{members";
 pub(crate) enum Leaf {
     /// A file that the run makes.
     Made(MadeFile),
-    /// A file or device that is there already.
-    Existing { path: PathBuf, size_bytes: u64 },
+    /// A file or device that is there already, and whether it is only read.
+    Existing { path: PathBuf, size_bytes: u64, read_only: bool },
+    /// A folder that is there already.
+    Folder(PathBuf),
+    /// A file that a layer keeps for itself, and makes where it is not there.
+    Kept(PathBuf),
     /// Memory, a modelled disk: nothing outside this process.
     Other,
 }
@@ -218,16 +268,65 @@ pub(crate) fn own_file(name: &str) -> String {
     format!("{PLACEHOLDER}}}/{name}")
 }
 
+/// Whether the first child of a layer is what the layer keeps for itself: an overlay's delta, a
+/// trace. It is made where it is not there, and stays.
+pub(crate) fn keeps_its_first(layer: &str) -> bool {
+    [OVERLAY, "record"].contains(&layer)
+}
+
+/// The layer that only reads what it lies over.
+const OVERLAY: &str = "overlay";
+
+/// The same stack without what layers keep for themselves.
+pub(crate) fn without_kept(node: &Node) -> Node {
+    match node {
+        Node::Layer { name, children, .. } if keeps_its_first(name) && children.len() == 2 => {
+            without_kept(&children[1])
+        }
+        Node::Layer { name, options, children } => Node::Layer {
+            name: name.clone(),
+            options: options.clone(),
+            children: children.iter().map(without_kept).collect(),
+        },
+        other => other.clone(),
+    }
+}
+
 /// What all leaves of a stack stand for, in order.
 ///
 /// # Errors
 /// When a file or device that should be there is not.
 pub(crate) fn leaves(node: &Node) -> Result<Vec<Leaf>, Error> {
-    node.leaves().into_iter().map(leaf).collect()
+    let Node::Layer { name, children, .. } = node else {
+        return Ok(if *node == Node::Missing { Vec::new() } else { vec![leaf(node)?] });
+    };
+    let mut all = Vec::new();
+    for (index, child) in children.iter().enumerate() {
+        match child.file_path() {
+            Some(path) if index == 0 && keeps_its_first(name) => all.push(Leaf::Kept(path)),
+            _ => all.extend(leaves(child)?.into_iter().map(|leaf| leaf.under(name))),
+        }
+    }
+    Ok(all)
+}
+
+impl Leaf {
+    /// The same below a layer.
+    fn under(self, layer: &str) -> Leaf {
+        match self {
+            Leaf::Existing { path, size_bytes, .. } if layer == OVERLAY => {
+                Leaf::Existing { path, size_bytes, read_only: true }
+            }
+            other => other,
+        }
+    }
 }
 
 fn leaf(node: &Node) -> Result<Leaf, Error> {
     let Node::Leaf { scheme, address, options } = node else { unreachable!("a leaf") };
+    if let Some(folder) = folder_of(node) {
+        return Ok(Leaf::Folder(folder));
+    }
     if scheme != "file" {
         return Ok(Leaf::Other);
     }
@@ -243,8 +342,12 @@ fn leaf(node: &Node) -> Result<Leaf, Error> {
         Some(size_bytes) if path.exists() => size_bytes,
         _ => existing_bytes(&path)?,
     };
-    Ok(Leaf::Existing { path, size_bytes })
+    let read_only = options.iter().any(|(name, value)| name == READ_ONLY && value == "yes");
+    Ok(Leaf::Existing { path, size_bytes, read_only })
 }
+
+/// The option of a file that is opened for reading alone.
+pub(crate) const READ_ONLY: &str = "read_only";
 
 /// The size of a file or block device, without opening it for writing.
 fn existing_bytes(path: &Path) -> Result<u64, Error> {

@@ -154,6 +154,8 @@ pub enum Ground {
     Device,
     /// A file system on that device, mounted by this machine's kernel.
     FileSystem,
+    /// A folder that is there already, on a file system in use.
+    Folder,
     /// The disks of a guest, or a file system that the guest's kernel has on them.
     Guest,
     /// Drives that are made for power cuts: the plan has pull tests alone, here or in a guest.
@@ -263,7 +265,7 @@ impl Configuration {
     #[must_use]
     pub fn is_in_guest(&self) -> bool {
         match self.ground {
-            Ground::Device | Ground::FileSystem => false,
+            Ground::Device | Ground::FileSystem | Ground::Folder => false,
             Ground::Guest => true,
             // A file system of this machine's kernel is never on the virtual clock.
             Ground::Pull => self.clock == Clock::Virtual,

@@ -68,19 +68,18 @@ impl Board {
     /// The command line for one access.
     pub(crate) fn arguments(&self, row: &str) -> Vec<String> {
         let mut words = ["bench", "crystal", "--json"].map(str::to_owned).to_vec();
-        words.push(flag("profile", &self.profile));
-        words.push(flag("only", row));
-        for (name, value) in [
-            ("size", &self.size),
-            ("runs", &self.runs),
-            ("time", &self.time),
-            ("interval", &self.interval),
-            ("access", &self.access),
-            ("create", &self.create),
-        ] {
-            words.extend(
-                value.iter().filter(|value| !value.is_empty()).map(|value| flag(name, value)),
-            );
+        let key = |name: &str, value: &str| format!("--set={name}={value}");
+        words.push(key("profile", &self.profile));
+        words.push(key("only", row));
+        let given = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
+        for (name, value) in
+            [("size", &self.size), ("interval", &self.interval), ("access", &self.access)]
+        {
+            words.extend(given(value).map(|value| key(name, &value)));
+        }
+        // A file that is made may be larger than what the rows go over.
+        for (name, value) in [("size", &self.create), ("runs", &self.runs), ("time", &self.time)] {
+            words.extend(given(value).map(|value| flag(name, &value)));
         }
         words.extend(self.consent.flags());
         words.extend(["--".to_owned(), self.target.clone()]);
@@ -142,9 +141,9 @@ mod tests {
                 "bench",
                 "crystal",
                 "--json",
-                "--profile=8",
-                "--only=SEQ1M Q8T1",
-                "--size=--memory=1",
+                "--set=profile=8",
+                "--set=only=SEQ1M Q8T1",
+                "--set=size=--memory=1",
                 "--erase=-x",
                 "--erase-signature",
                 "--",

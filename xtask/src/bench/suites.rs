@@ -1,4 +1,5 @@
-//! Rows of `raidloom bench crystal` against the fio jobs that `--show-fio` prints for them.
+//! Rows of `raidloom bench crystal` against the fio jobs that `bench explain crystal --fio` prints
+//! for them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,31 +22,36 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// `raidloom bench crystal` in the folder, direct rows only, one run after the warm-up.
-    fn crystal(&self, more: &[&str]) -> Result<Value, String> {
+    /// What the rows are run with: direct rows only.
+    fn keys(&self) -> Vec<String> {
+        let keys = [
+            "profile=8".to_owned(),
+            "access=direct".to_owned(),
+            "interval=0s".to_owned(),
+            format!("size={FILE_MIB}MiB"),
+            format!("time={}s", self.seconds),
+        ];
+        keys.into_iter().flat_map(|key| ["-s".to_owned(), key]).collect()
+    }
+
+    fn json(&self, words: &[&str]) -> Result<Value, String> {
         let mut command = self.bench.program("raidloom");
-        command.args(["--json", "bench", "crystal"]).arg(&self.folder).args([
-            "--profile",
-            "8",
-            "--access",
-            "direct",
-        ]);
-        command.args([
-            "--runs",
-            "1",
-            "--interval",
-            "0s",
-            "--size",
-            &format!("{FILE_MIB}MiB"),
-            "--time",
-            &format!("{}s", self.seconds),
-        ]);
-        let finished = child::succeed(command.args(more))?;
+        let finished =
+            child::succeed(command.args(["--json", "bench"]).args(words).args(self.keys()))?;
         serde_json::from_str(&finished.output).map_err(|error| format!("raidloom's JSON: {error}"))
     }
 
+    /// `raidloom bench crystal` in the folder, one run after the warm-up.
     fn ours(&self, job: &Job) -> Result<f64, String> {
-        rate(&self.crystal(&["--only", &job.name])?, &job.name)
+        let run = self.bench.target.join("bench").join("suites-run");
+        let _ = fs::remove_dir_all(&run);
+        let (folder, run, only) =
+            (self.folder.display().to_string(), run.display().to_string(), &job.name);
+        let only = format!("only={only}");
+        let words = ["crystal", &folder, "--runs", "1", "--output", &run, "-s", &only];
+        let measured = self.json(&words)?;
+        let _ = fs::remove_dir_all(&run);
+        rate(&measured, &job.name)
     }
 
     /// The job twice, of which the second counts: the row has a warm-up as well.
@@ -57,12 +63,13 @@ impl Place<'_> {
     }
 
     fn jobs(&self) -> Result<Vec<Job>, String> {
-        let document = self.crystal(&["--show-fio"])?;
-        let jobs = document.as_array().ok_or("--show-fio printed no list")?;
+        let folder = self.folder.display().to_string();
+        let document = self.json(&["explain", "crystal", "--fio", &folder])?;
+        let jobs = document.as_array().ok_or("--fio printed no list")?;
         jobs.iter()
             .map(|job| {
                 let arguments = serde_json::from_value(job["arguments"].clone())
-                    .map_err(|error| format!("--show-fio: {error}"))?;
+                    .map_err(|error| format!("--fio: {error}"))?;
                 Ok(Job { name: job["name"].as_str().unwrap_or_default().to_owned(), arguments })
             })
             .collect()
@@ -131,7 +138,7 @@ fn rounds(place: &Place<'_>) -> Result<Section, String> {
     let fill = jobs
         .iter()
         .position(|job| job.name == "fill")
-        .ok_or("--show-fio printed no job that fills the file")?;
+        .ok_or("--fio printed no job that fills the file")?;
     child::succeed(
         Command::new("fio").arg("--output-format=json").args(&jobs.remove(fill).arguments),
     )?;
@@ -163,8 +170,8 @@ fn rounds(place: &Place<'_>) -> Result<Section, String> {
         }
     }
     let how = format!(
-        "`raidloom bench crystal --profile 8 --access direct` on a file of {FILE_MIB} MiB on the \
-        disk, and the jobs that `--show-fio` prints for its \
+        "`raidloom bench crystal -s profile=8 -s access=direct` on a file of {FILE_MIB} MiB on the \
+        disk, and the jobs that `bench explain crystal --fio` prints for its \
         rows, {} s each after a warm-up as long; in each of {rounds} rounds every row on one side \
         right after the other. Both go past the page \
         cache; rates of writes count the flush. raidloom checks every byte it reads \

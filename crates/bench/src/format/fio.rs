@@ -1,4 +1,4 @@
-//! fio's JSON: read from fio 2 and 3, and written for the rows that fio could have run.
+//! fio's JSON, of fio 2 and 3.
 //!
 //! Of a job these are used: `jobname`, `groupid`, `error`, `job options` (`rw`, `bs`, `iodepth`,
 //! `numjobs`, with `global options` below them), and of `read`, `write` and `mixed` each
@@ -10,97 +10,15 @@
 use std::collections::BTreeMap;
 
 use results::{Clock, Group};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::{Imported, ImportedRow, LATENCY_MAX, LATENCY_MEAN, OPERATIONS, THROUGHPUT};
-use crate::latency::Latency;
-use crate::suite::crystal::{Job, NAME};
-use crate::suite::{Measured, Row};
+use crate::suite::crystal::NAME;
 
 /// The list of jobs where clients ran them.
 pub(super) const CLIENTS: &str = "client_stats";
 /// What fio calls its own sum over all clients.
 const ALL_CLIENTS: &str = "All clients";
-
-/// A row of ours as a job of fio's output.
-fn job(row: &Row, measured: &Measured, group: usize, options: &Job) -> Value {
-    let done = &measured.done;
-    let seconds = done.elapsed.as_secs_f64();
-    let rate = |amount: u64| if seconds > 0.0 { amount as f64 / seconds } else { 0.0 };
-    let latency_of = |latency: &Latency| {
-        let histogram = latency.histogram();
-        let percentile = |quantile: f64| {
-            (format!("{quantile:.6}"), json!(histogram.value_at_quantile(quantile / 100.0)))
-        };
-        let percentiles: Map<String, Value> = [1.0, 5.0, 10.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99]
-            .map(percentile)
-            .into_iter()
-            .collect();
-        let empty = latency.count() == 0;
-        json!({
-            "min": if empty { 0 } else { histogram.min() },
-            "max": (latency.max_seconds() * 1e9).round() as u64,
-            "mean": if empty { 0.0 } else { latency.mean_seconds() * 1e9 },
-            "stddev": if empty { 0.0 } else { histogram.stdev() },
-            "N": latency.count(),
-            "percentile": percentiles,
-        })
-    };
-    let section = |operations: u64, bytes: u64, latency: &Latency| {
-        let latency = latency_of(latency);
-        json!({
-            "io_bytes": bytes,
-            "io_kbytes": bytes >> 10,
-            "bw_bytes": rate(bytes).round() as u64,
-            "bw": (rate(bytes) / 1024.0).round() as u64,
-            "iops": rate(operations),
-            "runtime": if operations == 0 { 0 } else { (seconds * 1e3).round() as u64 },
-            "total_ios": operations,
-            "lat_ns": latency,
-            "clat_ns": latency,
-        })
-    };
-    let said: Map<String, Value> =
-        options.options.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
-    let mut document =
-        json!({ "jobname": row.phase, "groupid": group, "error": 0, "job options": said });
-    // Every direction is there, as in fio's own output, also those that the job did not use.
-    let nothing = || section(0, 0, &Latency::new());
-    let whole = || section(done.operations, done.read_bytes + done.written_bytes, &done.latency);
-    for name in ["read", "write", "trim"] {
-        document[name] = match (name, &done.sides, done.read_bytes > 0, done.written_bytes > 0) {
-            ("read", Some(sides), ..) => {
-                section(sides.read.operations, sides.read.bytes, &sides.read.latency)
-            }
-            ("write", Some(sides), ..) => {
-                section(sides.write.operations, sides.write.bytes, &sides.write.latency)
-            }
-            ("read", None, true, false) | ("write", None, false, _) => whole(),
-            _ => nothing(),
-        };
-    }
-    if done.sides.is_none() && done.read_bytes > 0 && done.written_bytes > 0 {
-        // Both at once, and not kept apart: fio's own name for that.
-        document["mixed"] = whole();
-    }
-    if let Some(flush) = done.flush {
-        // fio's own name and place for what an fsync took.
-        document["sync"] =
-            json!({ "total_ios": 1, "lat_ns": { "mean": flush.as_secs_f64() * 1e9, "N": 1 } });
-    }
-    document
-}
-
-/// Rows as fio's output, each run as a job of a group of its own. `options` says how fio would run
-/// a row.
-#[must_use]
-pub fn write(program: &str, rows: &[Row], options: impl Fn(&str) -> Option<Job>) -> Value {
-    let jobs = rows
-        .iter()
-        .enumerate()
-        .filter_map(|(group, row)| Some(job(row, row.measured()?, group, &options(&row.phase)?)));
-    json!({ "fio version": program, "jobs": jobs.collect::<Vec<_>>() })
-}
 
 /// Reads fio's output.
 ///

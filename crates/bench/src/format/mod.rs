@@ -4,9 +4,8 @@
 //! ```text
 //!   bytes ── decoded ──> text ── line by line ──┬─ CrystalDiskMark's and KDiskMark's text
 //!                                               ├─ bonnie++'s CSV and tables            ──> Imported, one for each
-//!                                               ├─ fio's JSON and terse lines               result that is in it
-//!                                               └─ our own JSON
-//!   rows of the suite crystal ──> CrystalDiskMark's text, fio's JSON
+//!                                               └─ fio's JSON and terse lines               result that is in it
+//!   rows of the suite crystal ──> CrystalDiskMark's text
 //! ```
 //!
 //! A file may hold several results, of several tools, with other text around them. Units of the
@@ -20,7 +19,6 @@ mod crystal_reader;
 mod encoding;
 pub mod fio;
 mod fio_terse;
-mod own;
 mod strangers;
 
 use std::collections::BTreeMap;
@@ -158,8 +156,14 @@ fn json(text: &str, line: usize) -> Result<(Imported, usize), String> {
     let value =
         value.map_err(|error| format!("line {}: no JSON: {error}", line - 1 + error.line()))?;
     let is_fio = ["jobs", fio::CLIENTS].iter().any(|list| value.get(list).is_some());
-    let imported = if is_fio { fio::read(&value) } else { own::read(&value) }?;
-    Ok((imported, values.byte_offset()))
+    if !is_fio {
+        return Err(
+            "JSON of another kind: it has none of fio's `jobs`; what raidloom has measured \
+            is in the folder of its run"
+                .to_owned(),
+        );
+    }
+    Ok((fio::read(&value)?, values.byte_offset()))
 }
 
 /// How a fence of Markdown ends: what stands around it are somebody's words.

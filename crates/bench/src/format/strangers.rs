@@ -36,8 +36,7 @@ pub(super) fn refusal(text: &str) -> String {
             KNOWN[index].1
         ),
         None => "none of the formats that are known: CrystalDiskMark's text (2 to 9), KDiskMark's \
-            text, bonnie++'s CSV and tables (1.02 to 2.00), fio's JSON (2 and 3) and terse lines, \
-            and raidloom bench --json"
+            text, bonnie++'s CSV and tables (1.02 to 2.00), fio's JSON (2 and 3) and terse lines"
             .to_owned(),
     }
 }

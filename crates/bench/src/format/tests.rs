@@ -1,16 +1,6 @@
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::time::Duration;
-
-use block::Traffic;
-
 use super::crystal::{Heading, Line};
 use super::*;
-use crate::audit::Facts;
-use crate::latency::Latency;
-use crate::suite::crystal::{Job, Options, Profile, Row as CrystalRow, Way};
-use crate::suite::row::Result as RowResult;
-use crate::suite::{Done, Measured, Row};
+use crate::suite::crystal::{Options, Profile, Row as CrystalRow};
 
 fn heading() -> Heading {
     Heading {
@@ -209,125 +199,6 @@ fn bonnie_lines_are_read_in_each_of_their_layouts() {
     assert_eq!(error, "line 2: it has 3 fields; bonnie++ writes 27, 48 or 50");
 }
 
-/// A row of ours with two requests, of 1 and 3 ms.
-fn measured(phase: &str, run: u32) -> Row {
-    let mut latency = Latency::new();
-    latency.record(1_000_000);
-    latency.record(3_000_000);
-    let done = Done {
-        operations: 2,
-        read_bytes: 2 << 20,
-        written_bytes: 0,
-        rated_bytes: None,
-        elapsed: Duration::from_millis(4),
-        flush: None,
-        beside: Traffic::default(),
-        latency,
-        ramp: crate::load::Ramp::default(),
-        sides: None,
-        service: None,
-        told: None,
-        notes: Vec::new(),
-    };
-    Row {
-        phase: phase.to_owned(),
-        run,
-        result: RowResult::Measured(Box::new(Measured {
-            done,
-            facts: Facts::default(),
-            flags: Vec::new(),
-        })),
-    }
-}
-
-#[test]
-fn rows_written_as_fio_are_read_again() {
-    let options = Profile::Eight.options();
-    let rows = [
-        measured("SEQ1M Q8T1 read", 1),
-        measured("SEQ1M Q8T1 read", 2),
-        measured("SEQ1M Q8T1 read buffered", 1),
-    ];
-    let job = |phase: &str| {
-        let name = phase.trim_end_matches(" buffered");
-        let row = options.rows().into_iter().find(|row| row.name() == name)?;
-        Some(Job::new(&row, &options, Path::new("/srv/test"), name == phase))
-    };
-    let document = fio::write("raidloom-0.1.0", &rows, job);
-    let imported = import_one(&document.to_string()).expect("it is fio's format");
-    let names: Vec<_> = imported.rows.iter().map(|row| (row.phase.as_str(), row.run)).collect();
-    assert_eq!(
-        names,
-        [("SEQ1M Q8T1 read", 1), ("SEQ1M Q8T1 read", 2), ("SEQ1M Q8T1 read buffered", 1)]
-    );
-    let metrics: &BTreeMap<String, f64> = &imported.rows[0].metrics;
-    assert_eq!(
-        (metrics[THROUGHPUT], metrics[OPERATIONS], metrics["operations_count"]),
-        (524_288_000.0, 500.0, 2.0)
-    );
-    assert!(
-        (metrics[LATENCY_MEAN] - 0.002).abs() < 1e-9 && (metrics[LATENCY_MAX] - 0.003).abs() < 1e-9,
-        "{metrics:?}"
-    );
-    assert!((metrics["latency_p99_seconds"] - 0.003).abs() < 1e-5);
-}
-
-/// "also those that the job did not use": every direction is in every job, and a mixed one has each
-/// by itself.
-#[test]
-fn every_job_written_as_fio_has_all_directions() {
-    let options = Options { mix_read_percent: Some(70), ..Profile::Eight.options() };
-    let side = |operations: u64| {
-        let mut latency = Latency::new();
-        (0..operations).for_each(|_| latency.record_duration(Duration::from_millis(2)));
-        crate::load::Side { operations, bytes: operations << 20, latency }
-    };
-    let mut write = measured("SEQ1M Q8T1 write", 1);
-    let mut mixed = measured("SEQ1M Q8T1 mix", 1);
-    for (row, change) in [(&mut write, false), (&mut mixed, true)] {
-        let RowResult::Measured(measured) = &mut row.result else { panic!("it is measured") };
-        let bytes = measured.done.read_bytes;
-        if change {
-            measured.done.written_bytes = bytes;
-            measured.done.sides =
-                Some(Box::new(crate::load::Sides { read: side(7), write: side(3) }));
-        } else {
-            (measured.done.read_bytes, measured.done.written_bytes) = (0, bytes);
-        }
-    }
-    let job = |phase: &str| {
-        Some(Job::new(
-            options.rows().iter().find(|row| row.name() == phase)?,
-            &options,
-            Path::new("/srv/test"),
-            true,
-        ))
-    };
-    let document =
-        fio::write("raidloom-0.1.0", &[measured("SEQ1M Q8T1 read", 1), write, mixed], job);
-    let jobs = document["jobs"].as_array().unwrap();
-    let counts: Vec<[u64; 3]> = jobs
-        .iter()
-        .map(|job| ["read", "write", "trim"].map(|way| job[way]["total_ios"].as_u64().unwrap()))
-        .collect();
-    assert_eq!(counts, [[2, 0, 0], [0, 2, 0], [7, 3, 0]]);
-    for job in jobs {
-        for way in ["read", "write", "trim"] {
-            for key in ["bw_bytes", "iops", "lat_ns", "clat_ns"] {
-                assert!(!job[way][key].is_null(), "{way} {key}: {job}");
-            }
-            assert!(
-                job[way]["lat_ns"]["mean"].is_f64()
-                    && job[way]["clat_ns"]["percentile"]["99.000000"].is_u64(),
-                "{job}"
-            );
-        }
-    }
-    let names: Vec<_> =
-        import_one(&document.to_string()).unwrap().rows.into_iter().map(|row| row.phase).collect();
-    assert_eq!(names, ["SEQ1M Q8T1 read", "SEQ1M Q8T1 write", "SEQ1M Q8T1 mix"]);
-}
-
 /// As the shell gets it: what fio has to say stands before its JSON, and sometimes behind it.
 #[test]
 fn fios_notes_around_its_json_are_kept_as_notes() {
@@ -375,26 +246,11 @@ fn jobs_that_ran_side_by_side_are_added_up() {
 }
 
 #[test]
-fn our_own_document_is_read_again() {
-    let rows: Vec<_> = [measured("SEQ1M Q1T1 read", 1), measured("SEQ1M Q1T1 read", 2)]
-        .iter()
-        .map(Row::document)
-        .collect();
-    let document = serde_json::json!({ "suite": "crystal", "target": "/srv", "clock": "wall",
-        "settings": { "profile": "3" }, "rows": rows, "complete": true });
-    let imported = import_one(&document.to_string()).expect("our own");
-    assert_eq!(imported.rows.len(), 2);
-    assert_eq!((imported.rows[1].phase.as_str(), imported.rows[1].run), ("SEQ1M Q1T1 read", 2));
-    assert_eq!(imported.rows[1].metrics[THROUGHPUT], 524_288_000.0);
-    assert!(Way::Read == Profile::Three.rows(None)[0].way && imported.notes.is_empty());
-}
-
-#[test]
 fn what_is_none_of_them_is_refused_in_one_line() {
     for (text, says) in [
         ("", "none of the formats"),
         ("hello\nworld\n", "none of the formats"),
-        ("{ \"a\": 1 }", "neither fio's `jobs` nor our `suite`"),
+        ("{ \"a\": 1 }", "none of fio's `jobs`"),
         ("{ \"jobs\": 3 }", "`jobs` is no list"),
         ("{ \"jobs\": [] }", "no figure"),
         ("{ \"jobs\": [ ", "line 1: no JSON"),

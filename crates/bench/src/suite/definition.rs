@@ -1,5 +1,5 @@
-//! How a suite is defined: once, as plain data. `bench list`, `bench explain`, `docs/suites.md`,
-//! the flags' meaning and the workloads of plans all come from it.
+//! How a suite is defined: once, as plain data. `bench list`, `bench explain`, `docs/suites.md`
+//! and the workloads of plans all come from it.
 //!
 //! ```text
 //!   Suite ── settings ── Setting: name, kind, defaults, meaning ──> Settings: every one with its value
@@ -133,18 +133,14 @@ pub struct Phase {
 /// What is wrong with a text, if anything is.
 pub type Check = fn(&str) -> Result<(), String>;
 
-/// A setting of a suite, defined here and nowhere else: flags, plan keys, `bench explain`, the man
-/// page and the docs follow from it.
+/// A setting of a suite, defined here and nowhere else: the keys of plans and of `bench`,
+/// `bench explain` and the docs follow from it.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// Its name in plans and in results: words with `_` between them. The flag has `-` instead.
+    /// Its name in plans and in results: words with `_` between them.
     pub name: &'static str,
     /// An older spelling of its name, still read in plans and on the command line.
     pub alias: Option<&'static str>,
-    /// The one letter that says the same on the command line, as the original's does.
-    pub short: Option<char>,
-    /// What the flag means without a value, where it may stand alone; a switch is then on.
-    pub alone: Option<&'static str>,
     /// Which values it takes.
     pub kind: Kind,
     /// What it means, in a sentence.
@@ -173,8 +169,6 @@ impl Setting {
         Setting {
             name,
             alias: None,
-            short: None,
-            alone: None,
             kind,
             what,
             by_group: false,
@@ -235,20 +229,6 @@ impl Setting {
     #[must_use]
     pub const fn alias(mut self, name: &'static str) -> Setting {
         self.alias = Some(name);
-        self
-    }
-
-    /// The same with one letter for the command line.
-    #[must_use]
-    pub const fn short(mut self, letter: char) -> Setting {
-        self.short = Some(letter);
-        self
-    }
-
-    /// The same; its flag alone says this.
-    #[must_use]
-    pub const fn alone(mut self, value: &'static str) -> Setting {
-        self.alone = Some(value);
         self
     }
 

@@ -91,7 +91,7 @@ pub fn text(suite: &Suite, width: usize) -> String {
         );
     }
     if !suite.settings.is_empty() {
-        text += "\nSettings:\n";
+        text += "\nKeys, said as -s KEY=VALUE:\n";
     }
     for setting in suite.settings {
         let _ = write!(
@@ -148,8 +148,9 @@ The audit's flags stand beside the figures wherever these are shown:
 | `not-quiet` | a hypervisor took more than 2 %, or other work more than 10 %, of the processors |
 | `impossible` | faster than the devices together can be, where that is known |
 
-The settings are the keys of a `[[workload]]` in a plan, and flags of the same names: `time` is `--time`, `block_min` is
-`--block-min`. A list of values in a plan makes a setting an axis.
+The settings are the keys of a `[[workload]]` in a plan and of `raidloom bench SUITE TARGET -s KEY=VALUE`, a run of one
+configuration. How often `bench` measures every row is `--runs`, without it as often as `runs` says. A list of values in a plan
+makes a setting an axis.
 
 ";
 

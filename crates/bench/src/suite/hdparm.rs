@@ -41,7 +41,6 @@ pub static SUITE: Suite = Suite {
     targets: &[TargetKind::Folder, TargetKind::Device],
     settings: &[
         Setting::new("runs", Kind::Count(1, 100), Value::Count(6), "How often each test is run.")
-            .short('x')
             .in_plans(Value::Count(1)),
         Setting::new(
             "cached_time",

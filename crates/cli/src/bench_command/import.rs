@@ -11,7 +11,7 @@ use crate::output::Output;
 use crate::report_command;
 
 /// Reads the files and prints the report over all of them; with `folder` they also become a run.
-pub(crate) fn import(
+pub(super) fn import(
     output: &Output,
     paths: &[PathBuf],
     folder: Option<&PathBuf>,

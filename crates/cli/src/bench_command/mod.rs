@@ -1,41 +1,301 @@
-//! `raidloom bench`: one suite on one target.
+//! `raidloom bench`: one suite on one target, as a run of one configuration.
 //!
 //! ```text
-//!   arguments ──> settings of the suite ──> run: limits, target, audit, progress ──> rows ──> show, or JSON, or the original's text
+//!   flags, -s KEY=VALUE ──> a plan of one cell ──> the runner of plans ──> run folder, page
+//!                                                                      └─> trials ──> show: the suite's own table, or JSON
 //! ```
 
-pub(crate) mod arguments;
-mod bonnie;
-mod command;
-mod copy;
 mod crystal;
-mod depth;
-mod devtest;
-pub(crate) mod flags;
-mod hdparm;
 mod import;
-mod run;
 mod show;
-mod target;
 
+use std::path::{Path, PathBuf};
+
+use bench::suite::crystal::{Job, options};
 use bench::suite::{self, Suite, TargetKind, explain};
 use block::Clock;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, Subcommand};
+use lab::Ended;
+use lab::plan::OneCell;
 use serde_json::json;
 
-pub(crate) use bonnie::bonnie;
-pub(crate) use command::{CommandArguments, FioArguments, command, fio};
-pub(crate) use copy::copy;
-pub(crate) use crystal::{CrystalArguments, crystal};
-pub(crate) use depth::{DepthArguments, depth};
-pub(crate) use devtest::{DevtestArguments, devtest};
-pub(crate) use hdparm::{HdparmArguments, hdparm};
-pub(crate) use import::import;
-
+use crate::arguments::Consent;
 use crate::failure::Failure;
-use crate::output::{Output, table};
+use crate::output::{Output, table, wrapped};
+use crate::{report_command, run};
+
+/// `bench`.
+#[derive(Args, Debug)]
+pub(crate) struct BenchArguments {
+    /// Read a result file of another tool (may be repeated)
+    #[arg(long, value_name = "FILE")]
+    pub import: Vec<PathBuf>,
+
+    /// Make a run of what was read, in this folder
+    #[arg(short, long, value_name = "DIR", requires = "import")]
+    pub output: Option<PathBuf>,
+
+    /// Which suite
+    #[command(subcommand)]
+    pub suite: Option<Bench>,
+}
+
+/// Suites.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Bench {
+    /// List the suites and what each measures
+    #[command(after_long_help = "Examples:\n  raidloom bench list\n  raidloom bench list --json")]
+    List,
+
+    /// Explain a suite phase by phase, and what its keys mean
+    #[command(after_long_help = "\
+Examples:
+  raidloom bench explain bonnie
+  raidloom bench explain bonnie --json
+  raidloom bench explain crystal -s profile=8-nvme --fio /mnt/disk")]
+    Explain(ExplainArguments),
+
+    /// The phases of bonnie++ in a folder: one large file, many small ones
+    #[command(after_long_help = "\
+Examples:
+  raidloom bench bonnie /mnt/disk
+  raidloom bench bonnie /mnt/disk --size 2GiB -s files=16384 -s check_memory=false -s direct=true
+  raidloom bench bonnie /mnt/disk --memory 256MiB --runs 5
+  raidloom bench bonnie /mnt/disk --size 16GiB -s per_character=false -o run && raidloom report \\
+    run --bonnie-csv | bon_csv2html
+
+The suite works in a fresh folder in the one that is named, and removes it, also on Ctrl-C.
+bonnie++'s -s is --size, -n is -s files=, -f is -s per_character=false, -r is -s ram=.")]
+    Bonnie(Box<SuiteArguments>),
+
+    /// The rows of CrystalDiskMark, direct and through the page cache side by side
+    #[command(after_long_help = "\
+Examples:
+  raidloom bench crystal /mnt/disk
+  raidloom bench crystal /mnt/disk -s profile=3 --size 100MiB --runs 9
+  raidloom bench crystal /mnt/disk -s profile=8-nvme -s mix=70 -o run && raidloom report run \\
+    --crystal-text
+  raidloom bench crystal 'raid0(chunk=64KiB, model:maxtor-6y200p0, model:maxtor-6y200p0)'
+
+In a folder the suite works in a fresh folder of its own and removes it, also on Ctrl-C; a
+stack or device is overwritten and has only direct rows.")]
+    Crystal(Box<SuiteArguments>),
+
+    /// hdparm's -T and -t: cached reads, and reads from the start of the device on
+    #[command(after_long_help = "\
+Examples:
+  raidloom bench hdparm /dev/disk/by-id/ata-EXAMPLE
+  raidloom bench hdparm 'file:/dev/disk/by-id/ata-EXAMPLE?direct=no'
+  raidloom bench hdparm /mnt/disk -s direct=true
+
+A device is opened for reading only. It is read past the page cache unless its stack text
+says direct=no.")]
+    Hdparm(Box<SuiteArguments>),
+
+    /// Throughput against latency at 1 to 256 outstanding requests, the knee, and open loops
+    #[command(after_long_help = "\
+Examples:
+  raidloom bench depth 'raid0(chunk=64KiB, model:maxtor-6y200p0, model:maxtor-6y200p0)'
+  raidloom bench depth --read-only /dev/disk/by-id/ata-EXAMPLE -s access=random
+  raidloom bench depth /mnt/disk -s way=both -s loop=open --json
+
+The knee is the depth with the most throughput for its mean latency. An open loop does not
+wait for answers: latency counts from the moment at which a request was meant to start.")]
+    Depth(Box<SuiteArguments>),
+
+    /// Many files of mixed sizes: written, read back and compared, deleted
+    #[command(after_long_help = "\
+Examples:
+  raidloom bench copy /mnt/disk
+  raidloom bench copy /mnt/disk -s bytes=3879731200 -s drop_caches=true
+  raidloom bench copy /mnt/disk -s files=10000 -s depth=4 -s fsync=file --json
+
+314,572,800 bytes are 6,138 files, 3,879,731,200 are 75,977. The suite works in a fresh
+folder in the one that is named, and removes it, also on Ctrl-C.")]
+    Copy(Box<SuiteArguments>),
+
+    /// Sequential, random and mixed requests of 512 bytes to 64 KiB on a raw target
+    #[command(after_long_help = "\
+Examples:
+  raidloom bench devtest --size 256MiB test.img
+  raidloom bench devtest 'raid0(chunk=16KiB, model:maxtor-6y200p0, model:maxtor-6y200p0)'
+  raidloom bench devtest 'raid0(chunk=64KiB, ram:64MiB, ram:64MiB)' -s depth=32 -s verify=full
+  raidloom bench devtest --read-only /dev/disk/by-id/ata-EXAMPLE --json
+
+A stack made only of model: leaves runs on the virtual clock: it takes moments, and its
+figures are modelled. Everything on the target is overwritten unless --read-only is given.")]
+    Devtest(Box<SuiteArguments>),
+
+    /// A command of your own: how long it takes, what it costs, and figures that it prints
+    #[command(after_long_help = "\
+Examples:
+  raidloom bench command /mnt/disk -s run='cp -r /usr/share/doc .' --runs 6
+  raidloom bench command /mnt/disk -s prepare='cp -r /src/. .' -s run='make -j2' -s drop_caches=true
+  raidloom bench command /mnt/disk -s figures=dd \\
+    -s run='dd if=/dev/zero of={dir}/x bs=1M count=1000 conv=fsync'
+  raidloom bench command /mnt/disk -s run=./test.sh -s figures='commits_per_second json $.rate'
+
+The command works in a fresh folder in the one that is named, {dir}, which is removed, also on
+Ctrl-C; on a file or block device it is told {device}. A command that fails is an error with
+its last lines, and no figure. What figures takes: raidloom bench explain command.")]
+    Command(Box<SuiteArguments>),
+
+    /// A job file of fio's, run by fio: every group of its jobs is a row
+    #[command(after_long_help = "\
+Examples:
+  raidloom bench fio /mnt/disk -s job=mail.fio
+  raidloom bench fio /dev/disk/by-id/ata-EXAMPLE -s job=mail.fio --erase SERIAL
+  raidloom bench fio /mnt/disk -s job=mail.fio --runs 6 --json
+
+{dir} and {device} in the job file are the target's path. Jobs that name no file work in a
+fresh folder in the one that is named, or on the device.")]
+    Fio(Box<SuiteArguments>),
+}
+
+/// `bench explain`.
+#[derive(Args, Debug)]
+pub(crate) struct ExplainArguments {
+    /// A name from `bench list`
+    pub suite: String,
+
+    /// Print the commands with which fio would run crystal's rows on this folder, file or device
+    #[arg(long, value_name = "TARGET")]
+    pub fio: Option<PathBuf>,
+
+    /// A key of the suite for these commands (may be repeated)
+    #[arg(short, long = "set", value_name = "KEY=VALUE", requires = "fio")]
+    pub set: Vec<String>,
+}
+
+/// What every suite is told: where, and how. All else is said with -s.
+#[derive(Args, Debug)]
+pub(crate) struct SuiteArguments {
+    /// A folder, a stack text, an image file or a block device (`bench explain SUITE` says which)
+    pub target: String,
+
+    /// A key of the suite or of the configuration, as in a plan: depth=4, processors=2 (may be
+    /// repeated; `bench explain SUITE` lists them)
+    #[arg(short, long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+
+    /// Make this file system on the target and work in it
+    #[arg(long, value_name = "NAME")]
+    pub fs: Option<String>,
+
+    /// For mount -o
+    #[arg(long, value_name = "OPTIONS", requires = "fs")]
+    pub mount_options: Option<String>,
+
+    /// In a Linux of its own whose disk the target is, a stack of model: leaves, in modelled time
+    #[arg(long)]
+    pub guest: bool,
+
+    /// The memory that the work may have, page cache included: a cgroup's, or the guest's
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<String>,
+
+    /// The suite's size; a file that is not there is made of it, and removed afterwards
+    #[arg(long, value_name = "SIZE")]
+    pub size: Option<String>,
+
+    /// The suite's time of a row
+    #[arg(long, value_name = "DURATION")]
+    pub time: Option<String>,
+
+    /// How often every row is measured [default: as the suite has it]
+    #[arg(short = 'x', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub runs: Option<u32>,
+
+    /// Everything random comes from this number
+    #[arg(short = 'z', long, default_value_t = 1, value_name = "N")]
+    pub seed: u64,
+
+    /// Nothing is opened for writing
+    #[arg(long)]
+    pub read_only: bool,
+
+    /// The run's folder [default: raidloom-runs/TIME-SUITE-on-TARGET]
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub consent: Consent,
+}
+
+/// Runs `bench`.
+pub(crate) fn bench(output: &Output, arguments: BenchArguments) -> Result<(), Failure> {
+    let (suite, arguments) = match arguments.suite {
+        None => return import::import(output, &arguments.import, arguments.output.as_ref()),
+        Some(Bench::List) => return list(output),
+        Some(Bench::Explain(arguments)) => return explain(output, &arguments),
+        Some(Bench::Bonnie(arguments)) => (&suite::bonnie::SUITE, arguments),
+        Some(Bench::Copy(arguments)) => (&suite::copy::SUITE, arguments),
+        Some(Bench::Crystal(arguments)) => (&suite::crystal::SUITE, arguments),
+        Some(Bench::Command(arguments)) => (&suite::command::SUITE, arguments),
+        Some(Bench::Fio(arguments)) => (&suite::fio::SUITE, arguments),
+        Some(Bench::Hdparm(arguments)) => (&suite::hdparm::SUITE, arguments),
+        Some(Bench::Depth(arguments)) => (&suite::depth::SUITE, arguments),
+        Some(Bench::Devtest(arguments)) => (&suite::devtest::SUITE, arguments),
+    };
+    measure(output, suite, *arguments)
+}
+
+/// Runs one suite on one target, and shows what was measured, also when it did not come to its end.
+fn measure(
+    output: &Output,
+    suite: &'static Suite,
+    arguments: SuiteArguments,
+) -> Result<(), Failure> {
+    let SuiteArguments { target, set, fs, mount_options, guest, memory, .. } = arguments;
+    let SuiteArguments { size, time, runs, seed, read_only, .. } = arguments;
+    let cell = OneCell {
+        suite,
+        target,
+        guest,
+        file_system: fs,
+        mount_options,
+        memory,
+        size,
+        time,
+        runs,
+        seed,
+        read_only,
+        settings: set,
+    };
+    let memory = cell.memory.as_ref().filter(|_| !guest);
+    let memory = memory.map(|text| output.size("--memory", text)).transpose()?;
+    let folder = arguments.output;
+    let outcome = run::one_cell(output, &cell.resolve()?, folder, arguments.consent, memory)?;
+    let ended = outcome.ended;
+    let report = run::Report::of(outcome.folder, outcome.run)?;
+    let rows = show::Rows::of(&report.run)?;
+    if output.json {
+        let mut document = rows.document();
+        document["run"] = json!(report.folder);
+        document["report"] = json!(report.page);
+        document["memory_limit_bytes"] = json!(memory);
+        output.document(&document)?;
+    } else {
+        if rows.run.plan.configurations[0].modelled {
+            output.note("the figures are modelled");
+        }
+        rows.left_out().iter().for_each(|line| output.note(line));
+        output.result(&rows.text())?;
+        output.result(&format!("report: {}", report.page.display()))?;
+    }
+    if ended == Ended::Interrupted {
+        return Err(Failure::interrupted(format!(
+            "interrupted: what is shown was finished before. To go on:\n  raidloom run --resume {}",
+            report.folder.display()
+        )));
+    }
+    report_command::has_result(&report.run, &report.analysis)
+}
 
 /// Lists the suites.
-pub(crate) fn list(output: &Output) -> Result<(), Failure> {
+fn list(output: &Output) -> Result<(), Failure> {
     let suites = suite::all();
     if output.json {
         let documents: Vec<_> = suites.iter().map(|suite| document(suite)).collect();
@@ -51,8 +311,9 @@ pub(crate) fn list(output: &Output) -> Result<(), Failure> {
     output.result(&format!("{text}\nraidloom bench explain SUITE says what each phase does.\n"))
 }
 
-/// Says phase by phase what a suite does.
-pub(crate) fn explain(output: &Output, name: &str) -> Result<(), Failure> {
+/// Says phase by phase what a suite does, or how fio would do it.
+fn explain(output: &Output, arguments: &ExplainArguments) -> Result<(), Failure> {
+    let name = &arguments.suite;
     let Some(suite) = suite::find(name) else {
         let names: Vec<&str> = suite::all().iter().map(|suite| suite.name).collect();
         return Err(Failure::usage(format!(
@@ -60,10 +321,54 @@ pub(crate) fn explain(output: &Output, name: &str) -> Result<(), Failure> {
             names.join(", ")
         )));
     };
+    if let Some(target) = &arguments.fio {
+        return fio(output, suite, target, &arguments.set);
+    }
     if output.json {
         return output.document(&document(suite));
     }
-    output.result(&explain::text(suite, output.width()))
+    let keys: Vec<&str> = lab::plan::configuration_keys().collect();
+    let keys = format!(
+        "Keys of the configuration, as in a plan's [matrix] (docs/plan-files.md): {}; with dots \
+        those of the plan, such as trials.rest.",
+        keys.join(", ")
+    );
+    let keys = wrapped(&keys, output.width()).join("\n");
+    output.result(&format!("{}\n{keys}\n", explain::text(suite, output.width())))
+}
+
+/// The commands with which fio would run the rows of crystal.
+fn fio(output: &Output, suite: &Suite, target: &Path, said: &[String]) -> Result<(), Failure> {
+    if suite.name != suite::crystal::NAME {
+        return Err(Failure::usage(format!(
+            "--fio: {} has no rows of fio's; crystal has",
+            suite.name
+        )));
+    }
+    let settings = lab::plan::suite_with(suite, said)?;
+    let options = options(&settings).map_err(Failure::usage)?;
+    let is_folder = target.is_dir();
+    if !target.exists() {
+        return Err(Failure::usage(format!(
+            "{}: fio runs on a folder, an image file or a block device, not on a stack",
+            target.display()
+        )));
+    }
+    let path = if is_folder { target.join("crystal.dat") } else { target.to_owned() };
+    let ways: &[bool] = match (is_folder, settings.text("access")) {
+        (false, _) | (_, "direct") => &[true],
+        (_, "buffered") => &[false],
+        _ => &[true, false],
+    };
+    let mut jobs: Vec<Job> = if is_folder { vec![Job::fill(&options, &path)] } else { Vec::new() };
+    for row in options.rows() {
+        jobs.extend(ways.iter().map(|direct| Job::new(&row, &options, &path, *direct)));
+    }
+    if output.json {
+        let job = |job: &Job| json!({ "name": job.name, "arguments": job.arguments() });
+        return output.document(&jobs.iter().map(job).collect::<Vec<_>>());
+    }
+    output.result(&jobs.iter().map(|job| job.command() + "\n").collect::<String>())
 }
 
 fn document(suite: &Suite) -> serde_json::Value {
@@ -81,14 +386,11 @@ fn document(suite: &Suite) -> serde_json::Value {
         .map(|setting| {
             json!({
                 "name": setting.name,
-                "flag": format!("--{}", flags::flag_name(setting.name)),
                 "takes": setting.kind.to_string(),
                 "default": setting.default_words(),
                 "defaults": {
-                    "wall": setting.default(Clock::Wall).to_string(),
-                    "virtual": setting.default(Clock::Virtual).to_string(),
-                    "plan_wall": setting.default_in_plans(Clock::Wall).to_string(),
-                    "plan_virtual": setting.default_in_plans(Clock::Virtual).to_string(),
+                    "wall": setting.default_in_plans(Clock::Wall).to_string(),
+                    "virtual": setting.default_in_plans(Clock::Virtual).to_string(),
                 },
                 "differs_by_group": setting.by_group,
                 "what": setting.what,
@@ -97,4 +399,27 @@ fn document(suite: &Suite) -> serde_json::Value {
         .collect();
     json!({ "suite": suite.name, "summary": suite.summary, "about": suite.about,
         "runs_on": explain::targets(suite), "phases": phases, "settings": settings })
+}
+
+/// What to say instead of a flag that a suite does not have, if that is what is wrong: settings are
+/// said with -s.
+pub(crate) fn instead_of(
+    error: &clap::Error,
+    mut words: impl Iterator<Item = String>,
+) -> Option<String> {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return None };
+    words.find(|word| word == "bench")?;
+    let suite = words.find_map(|word| suite::find(&word))?;
+    let key = flag.trim_start_matches('-').replace('-', "_");
+    let form = match lab::plan::is_key(suite, &key) {
+        true => format!("say -s {key}=VALUE"),
+        false => "keys of the suite are said as -s KEY=VALUE".to_owned(),
+    };
+    Some(format!(
+        "{flag}: bench {0} has no such flag: {form} (raidloom bench explain {0} lists them)",
+        suite.name
+    ))
 }

@@ -1,208 +1,463 @@
-//! Rows as a person reads them: one line a phase, flags beside the figures they are about.
+//! What people who know a suite expect to see of it, made from the trials of a run.
+//!
+//! ```text
+//!   trials of a run ── by row ──> Rows: figures of each metric, doubts ──> table of the suite, JSON
+//! ```
 
-use std::collections::BTreeMap;
+use bench::suite::depth::{self, Curve, Point};
+use bench::suite::{self, Settings, Suite, devtest};
+use results::statistics::{self, Median};
+use results::{Doubt, Run, Trial, Workload};
+use serde_json::{Value, json};
 
-use bench::suite::{Measured, Phase, Row};
-use results::{Doubt, statistics};
-use serde_json::json;
-
-use super::run::{Finished, limits_note};
+use super::crystal;
 use crate::failure::Failure;
-use crate::output::{Output, figure, seconds, table};
+use crate::output::{figure, seconds, table};
 
-/// Prints what was measured, and ends as the suite ended.
-pub(super) fn finish(
-    output: &Output,
-    finished: Finished,
-    text: impl FnOnce(&[Row]) -> String,
-) -> Result<(), Failure> {
-    let Finished { rows, heading, failure, .. } = finished;
-    if rows.is_empty() && failure.is_some() {
-        return failure.map_or(Ok(()), Err);
-    }
-    if output.json {
-        let mut document = heading;
-        document["rows"] = json!(rows.iter().map(Row::document).collect::<Vec<_>>());
-        document["complete"] = json!(failure.is_none());
-        output.document(&document)?;
-    } else {
-        limits_note(output, &heading);
-        notes(output, &rows);
-        output.result(&text(&rows))?;
-    }
-    failure.map_or(Ok(()), Err)
+pub(super) const RATE: &str = "throughput_bytes_per_second";
+const OPERATIONS: &str = "io_per_second";
+
+/// What a run of one configuration has measured.
+pub(super) struct Rows<'a> {
+    pub(super) run: &'a Run,
+    pub(super) suite: &'static Suite,
+    pub(super) settings: Settings,
+    pub(super) rows: Vec<Row<'a>>,
 }
 
-/// What the rows have to say, each thing once with the phases that say it.
-pub(super) fn notes(output: &Output, rows: &[Row]) {
-    let mut said: Vec<(String, Vec<&str>)> = Vec::new();
-    for row in rows {
-        let texts = match &row.result {
-            bench::suite::row::Result::Measured(measured) => {
-                measured.done.notes.iter().map(report::doubt_sentence).collect()
-            }
-            bench::suite::row::Result::Skipped(reason) => vec![format!("not run: {reason}")],
-        };
-        for text in texts {
-            match said.iter_mut().find(|(known, _)| *known == text) {
-                Some((_, phases)) if phases.contains(&row.phase.as_str()) => (),
-                Some((_, phases)) => phases.push(&row.phase),
-                None => said.push((text, vec![&row.phase])),
-            }
-        }
-    }
-    let mut names: Vec<&str> = rows.iter().map(|row| row.phase.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    for (text, phases) in said {
-        let who = match phases.len() {
-            1 => phases[0].to_owned(),
-            count if count == names.len() => "all rows".to_owned(),
-            count if count > 4 => format!("{count} rows, the first {}", phases[0]),
-            _ => phases.join(", "),
-        };
-        output.note(&format!("{who}: {text}"));
-    }
+/// One row of a suite with what was measured of it.
+pub(super) struct Row<'a> {
+    pub(super) name: &'a str,
+    workload: &'a Workload,
+    /// Those that have figures, in the order of the blocks.
+    pub(super) trials: Vec<&'a Trial>,
 }
 
-/// What a format of another tool has no place for, said beside it: the limits, the flags, and the
-/// rates when all was durable.
-pub(super) fn beside(output: &Output, finished: &Finished, planned: &[Phase]) {
-    limits_note(output, &finished.heading);
-    for flag in flag_words(&finished.rows).lines().filter(|line| !line.is_empty()) {
-        output.note(flag);
-    }
-    let durable = |(phase, runs): (&str, Vec<&Measured>)| {
-        let moves = in_bytes(phase, planned);
-        let rate = |run: &&Measured| {
-            if moves { run.durable_bytes_per_second() } else { run.durable_operations_per_second() }
+impl<'a> Rows<'a> {
+    /// Those of a run of one suite on one configuration.
+    ///
+    /// # Errors
+    /// A plan that says otherwise.
+    pub(super) fn of(run: &'a Run) -> Result<Rows<'a>, Failure> {
+        let plan = &run.plan;
+        let (Some(first), Some(configuration)) =
+            (plan.workloads.first(), plan.configurations.first())
+        else {
+            return Err(Failure::failed("the run has no row"));
         };
-        let rates: Vec<f64> = runs.iter().filter_map(rate).collect();
-        let unit = if moves { "MB/s" } else { "/s" };
-        (!rates.is_empty()).then(|| {
-            format!("{phase} {} {unit}", figure(median(&rates) / if moves { 1e6 } else { 1.0 }))
+        let row = |workload: &'a Workload| {
+            let its = |trial: &&Trial| trial.workload == workload.name && !trial.metrics.is_empty();
+            let mut trials: Vec<&Trial> = run.trials.iter().filter(its).collect();
+            trials.sort_by_key(|trial| trial.block);
+            Row { name: lab::plan::row(workload), workload, trials }
+        };
+        Ok(Rows {
+            run,
+            suite: lab::plan::suite_of(first)?,
+            settings: lab::plan::suite_settings(plan, first, configuration)?,
+            rows: plan.workloads.iter().map(row).collect(),
         })
-    };
-    let durable: Vec<String> = by_phase(&finished.rows).into_iter().filter_map(durable).collect();
-    if !durable.is_empty() {
-        output.note(&format!("when all was durable: {}", durable.join(", ")));
     }
-}
 
-/// All rows of one phase.
-pub(super) fn by_phase(rows: &[Row]) -> Vec<(&str, Vec<&Measured>)> {
-    let mut order: Vec<&str> = Vec::new();
-    let mut phases: BTreeMap<&str, Vec<&Measured>> = BTreeMap::new();
-    for row in rows {
-        let Some(measured) = row.measured() else { continue };
-        if !order.contains(&row.phase.as_str()) {
-            order.push(&row.phase);
+    /// Rows that have figures.
+    fn measured(&self) -> impl Iterator<Item = &Row<'a>> {
+        self.rows.iter().filter(|row| !row.trials.is_empty())
+    }
+
+    /// As the suite's users know it.
+    pub(super) fn text(&self) -> String {
+        if self.measured().next().is_none() {
+            return "nothing was measured\n".to_owned();
         }
-        phases.entry(&row.phase).or_default().push(measured);
+        let text = match self.suite.name {
+            suite::devtest::NAME => self.devtest(),
+            suite::hdparm::NAME => self.hdparm(),
+            suite::depth::NAME => self.depth(),
+            suite::crystal::NAME => crystal::text(self),
+            suite::copy::NAME => format!("{}\n{}", self.phases(), self.copies()),
+            suite::command::NAME | suite::fio::NAME => self.programs(),
+            _ => self.phases(),
+        };
+        text + &self.legend()
     }
-    order.into_iter().map(|phase| (phase, phases.remove(phase).unwrap_or_default())).collect()
-}
 
-/// The middle one; of an even number the mean of the two in the middle.
-pub(super) fn median(figures: &[f64]) -> f64 {
-    statistics::median(figures).map_or(f64::NAN, |median| median.median)
-}
-
-/// One line a phase: the median of its repetitions, and the lowest and highest where there are
-/// several.
-pub(super) fn rows_table(rows: &[Row], planned: &[Phase]) -> String {
-    let phases = by_phase(rows);
-    if phases.is_empty() {
-        return "nothing was measured\n".to_owned();
-    }
-    let repeated = phases.iter().any(|(_, runs)| runs.len() > 1);
-    let mut head =
-        vec!["PHASE", "RATE", "", "DURABLE", "MEAN", "P99", "LONGEST", "%CPU", "+KERNEL"];
-    if repeated {
-        head.extend(["RUNS", "LOWEST", "HIGHEST"]);
-    }
-    head.push("FLAGS");
-    let cells: Vec<Vec<String>> = phases
-        .iter()
-        .map(|(phase, runs)| line(phase, runs, in_bytes(phase, planned), repeated))
-        .collect();
-    let right: Vec<usize> = (1..head.len() - 1).filter(|column| *column != 2).collect();
-    table(&head, &cells, &right)
-}
-
-/// Whether a phase is rated in bytes; in operations otherwise.
-fn in_bytes(phase: &str, planned: &[Phase]) -> bool {
-    planned
-        .iter()
-        .find(|planned| planned.name == phase)
-        .is_none_or(|planned| planned.metric.ends_with("bytes_per_second"))
-}
-
-fn line(phase: &str, runs: &[&Measured], moves: bool, repeated: bool) -> Vec<String> {
-    let unit = if moves { 1e6 } else { 1.0 };
-    let rate = |run: &Measured| {
-        if moves { run.bytes_per_second() / unit } else { run.operations_per_second() }
-    };
-    let durable = |run: &Measured| {
-        if moves {
-            run.durable_bytes_per_second().map(|rate| rate / unit)
-        } else {
-            run.durable_operations_per_second()
-        }
-    };
-    let middle = |of: &dyn Fn(&Measured) -> Option<f64>| {
-        let figures: Vec<f64> = runs.iter().filter_map(|run| of(run)).collect();
-        (!figures.is_empty()).then(|| median(&figures))
-    };
-    let text =
-        |value: Option<f64>, shape: fn(f64) -> String| value.map_or_else(|| "-".to_owned(), shape);
-    let timed = |of: fn(&Measured) -> f64| {
-        middle(&move |run| (run.done.latency.count() > 0).then(|| of(run)))
-    };
-    let percent = |value: f64| format!("{value:.0}");
-    let mut cells = vec![
-        phase.to_owned(),
-        text(middle(&|run| Some(rate(run))), figure),
-        if moves { "MB/s" } else { "/s" }.to_owned(),
-        text(middle(&durable), figure),
-        text(timed(|run| run.done.latency.mean_seconds()), seconds),
-        text(timed(|run| run.done.latency.quantile_seconds(0.99)), seconds),
-        text(timed(|run| run.done.latency.max_seconds()), seconds),
-        text(middle(&Measured::cpu_percent), percent),
-        text(middle(&Measured::kernel_cpu_percent), percent),
-    ];
-    if repeated {
-        let rates = || runs.iter().map(|run| rate(run));
-        cells.extend([
-            runs.len().to_string(),
-            figure(rates().fold(f64::INFINITY, f64::min)),
-            figure(rates().fold(f64::NEG_INFINITY, f64::max)),
-        ]);
-    }
-    cells.push(flags(runs));
-    cells
-}
-
-/// The names of all flags of a phase, each once.
-pub(super) fn flags(runs: &[&Measured]) -> String {
-    let mut names: Vec<&str> =
-        runs.iter().flat_map(|run| run.flags.iter().map(Doubt::mark)).collect();
-    names.sort_unstable();
-    names.dedup();
-    names.join(" ")
-}
-
-/// The words behind the flags, each flag once with the first figure it was raised about.
-pub(super) fn flag_words(rows: &[Row]) -> String {
-    let mut seen: Vec<&str> = Vec::new();
-    let mut text = String::new();
-    for row in rows {
-        for flag in row.measured().map_or(&[][..], |measured| &measured.flags) {
-            if !seen.contains(&flag.mark()) {
-                seen.push(flag.mark());
-                text += &format!("{} ({})\n", report::doubt_legend(flag), row.phase);
+    /// What the marks mean, each once with the first row that it was raised about.
+    fn legend(&self) -> String {
+        let mut seen: Vec<&str> = Vec::new();
+        let mut text = String::new();
+        for row in self.measured() {
+            for doubt in row.doubts() {
+                if !seen.contains(&doubt.mark()) {
+                    seen.push(doubt.mark());
+                    text += &format!("{} ({})\n", report::doubt_legend(doubt), row.name);
+                }
             }
         }
+        if text.is_empty() { text } else { format!("\n{text}") }
     }
-    if text.is_empty() { text } else { format!("\n{text}") }
+
+    /// Rows that could not be measured, with the reason.
+    pub(super) fn left_out(&self) -> Vec<String> {
+        let reason = |trial: &Trial| {
+            let why = trial.flags.iter().find_map(Doubt::why_not_measured)?;
+            let workload = self.rows.iter().find(|row| row.workload.name == trial.workload)?;
+            Some((workload.name, why.to_owned()))
+        };
+        let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+        for (row, why) in self.run.trials.iter().filter_map(reason) {
+            match reasons.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, rows)) if rows.contains(&row) => (),
+                Some((_, rows)) => rows.push(row),
+                None => reasons.push((why, vec![row])),
+            }
+        }
+        let line = |(why, rows): (String, Vec<&str>)| {
+            let who = match rows.len() {
+                count if count > 4 => format!("{count} rows, the first {}", rows[0]),
+                _ => rows.join(", "),
+            };
+            format!("{who}: not measured: {why}")
+        };
+        reasons.into_iter().map(line).collect()
+    }
+
+    /// One line a phase: the median of its runs, and the lowest and highest where there are
+    /// several.
+    fn phases(&self) -> String {
+        let is_repeated = self.measured().any(|row| row.trials.len() > 1);
+        let mut head =
+            vec!["PHASE", "RATE", "", "DURABLE", "MEAN", "P99", "LONGEST", "%CPU", "+KERNEL"];
+        if is_repeated {
+            head.extend(["RUNS", "LOWEST", "HIGHEST"]);
+        }
+        head.push("FLAGS");
+        let line = |row: &Row<'_>| {
+            let moves = row.workload.metric.ends_with("bytes_per_second");
+            let (metric, unit) = if moves { (RATE, 1e6) } else { (OPERATIONS, 1.0) };
+            let durable = format!("durable_{metric}");
+            let rate = |rate: f64| figure(rate / unit);
+            let percent = |ratio: f64| format!("{:.0}", 100.0 * ratio);
+            let mut cells = vec![
+                row.name.to_owned(),
+                row.middle(metric, rate),
+                if moves { "MB/s" } else { "/s" }.to_owned(),
+                row.middle(&durable, rate),
+                row.middle("latency_mean_seconds", seconds),
+                row.middle("latency_p99_seconds", seconds),
+                row.middle("latency_max_seconds", seconds),
+                row.middle("cpu_ratio", percent),
+                row.middle("kernel_threads_cpu_ratio", percent),
+            ];
+            if is_repeated {
+                let all = row.all(metric);
+                cells.extend([all.len().to_string(), rate(least(&all)), rate(most(&all))]);
+            }
+            cells.push(row.marks());
+            cells
+        };
+        let cells: Vec<Vec<String>> = self.measured().map(line).collect();
+        let right: Vec<usize> = (1..head.len() - 1).filter(|column| *column != 2).collect();
+        table(&head, &cells, &right)
+    }
+
+    /// How long copying took, for those who have written it down.
+    fn copies(&self) -> String {
+        let line = |row: &Row<'_>| {
+            let (files, elapsed) = (row.median("operations_count"), row.median("elapsed_seconds"));
+            let durable =
+                elapsed.zip(row.median("flush_seconds")).map(|(time, flush)| time + flush);
+            let time = |time: Option<f64>| time.unwrap_or(f64::NAN);
+            format!(
+                "{}: {:.0} files in {:.2} s, durable after {:.2} s\n",
+                row.name,
+                time(files),
+                time(elapsed),
+                time(durable.or(elapsed))
+            )
+        };
+        self.measured().map(line).collect()
+    }
+
+    /// The table of 2004, mixed tests in two directions.
+    fn devtest(&self) -> String {
+        let tests = devtest::tests();
+        let mut cells = Vec::new();
+        for row in self.measured() {
+            let Some(test) = tests.iter().find(|test| test.workload == row.name) else { continue };
+            for (name, side) in test.lines() {
+                let kib = |rate: f64| figure(rate / 1024.0);
+                let rate = format!("{side}{RATE}");
+                // The flush belongs to all that was written, and to nothing that was read.
+                let durable = row.median(&format!("durable_{RATE}")).filter(|_| side != "read_");
+                let share = row.median(&rate).zip(row.median(RATE)).map(|(own, all)| own / all);
+                let durable = durable.zip(share).map(|(durable, share)| durable * share);
+                cells.push(vec![
+                    name,
+                    test.request_bytes.to_string(),
+                    row.middle(&rate, kib),
+                    durable.map_or("-".to_owned(), kib),
+                    row.middle(&format!("{side}{OPERATIONS}"), figure),
+                    row.middle(&format!("{side}latency_mean_seconds"), seconds),
+                    row.middle(&format!("{side}latency_p99_seconds"), seconds),
+                    row.marks(),
+                ]);
+            }
+        }
+        let head =
+            ["TEST", "REQUEST", "KiB/s", "DURABLE", "IO/s", "MEAN LATENCY", "P99 LATENCY", "FLAGS"];
+        table(&head, &cells, &[1, 2, 3, 4, 5, 6])
+    }
+
+    fn hdparm(&self) -> String {
+        let line = |row: &Row<'_>| {
+            let rates: Vec<f64> = row.all(RATE).iter().map(|rate| rate / 1e6).collect();
+            let median = statistics::median(&rates);
+            let interval = median.and_then(|median| median.interval);
+            vec![
+                row.name.to_owned(),
+                median.map_or("-".to_owned(), |median| figure(median.median)),
+                interval.map_or("-".to_owned(), |interval| {
+                    format!("{} to {}", figure(interval.low), figure(interval.high))
+                }),
+                rates.len().to_string(),
+                row.marks(),
+            ]
+        };
+        let cells: Vec<Vec<String>> = self.measured().map(line).collect();
+        table(&["TEST", "MB/s", "INTERVAL", "RUNS", "FLAGS"], &cells, &[1, 2, 3])
+    }
+
+    /// Curves of throughput against latency.
+    pub(super) fn curves(&self) -> Vec<Curve> {
+        let point = |row: &Row<'_>| {
+            let (access, depth) = depth::split(row.name)?;
+            let mean = |metric: &str| {
+                let all = row.all(metric);
+                (!all.is_empty()).then(|| statistics::mean(&all))
+            };
+            let point = Point::of(depth, mean, row.marks_once())?;
+            Some((access.to_owned(), point))
+        };
+        depth::curves(self.measured().filter_map(point))
+    }
+
+    fn depth(&self) -> String {
+        let curves: String = self.curves().iter().map(curve_text).collect();
+        format!(
+            "{curves}knee: the depth with the most throughput for its mean latency (the largest \
+            IO/s / mean latency)\n{}",
+            self.open_loops()
+        )
+    }
+
+    /// The open loops: latency from the moment each request was meant for.
+    fn open_loops(&self) -> String {
+        let line = |row: &Row<'_>| {
+            vec![
+                row.name.to_owned(),
+                row.middle(OPERATIONS, figure),
+                row.middle(&format!("durable_{OPERATIONS}"), figure),
+                row.middle("latency_p50_seconds", seconds),
+                row.middle("latency_p99_seconds", seconds),
+                row.middle("latency_max_seconds", seconds),
+                row.middle("service_latency_p99_seconds", seconds),
+                row.marks(),
+            ]
+        };
+        let open = self.measured().filter(|row| row.name.contains(" open "));
+        let cells: Vec<Vec<String>> = open.map(line).collect();
+        if cells.is_empty() {
+            return String::new();
+        }
+        let head = ["ACCESS", "IO/s", "DURABLE", "P50", "P99", "LONGEST", "CLOSED P99", "FLAGS"];
+        format!(
+            "\nopen loops, latency from the intended start; CLOSED P99 is what a closed loop would \
+            have said\n{}",
+            table(&head, &cells, &[1, 2, 3, 4, 5, 6])
+        )
+    }
+
+    /// Programs of the user's, with what they took and what they said.
+    fn programs(&self) -> String {
+        let line = |row: &Row<'_>| {
+            let metric = &*row.workload.metric;
+            let all = row.all(metric);
+            let of_several = |figure: f64| match all.len() {
+                0 | 1 => "-".to_owned(),
+                _ => with_unit(metric, figure),
+            };
+            let mega = |bytes: f64| figure(bytes / 1e6);
+            vec![
+                row.name.to_owned(),
+                row.middle(metric, |value| with_unit(metric, value)),
+                row.middle(&format!("durable_{metric}"), |value| with_unit(metric, value)),
+                of_several(least(&all)),
+                of_several(most(&all)),
+                row.middle("elapsed_seconds", seconds),
+                row.middle("cpu_ratio", |ratio| format!("{:.0}", 100.0 * ratio)),
+                row.middle("moved_read_bytes", mega),
+                row.middle("moved_written_bytes", mega),
+                row.trials.len().to_string(),
+                row.marks(),
+            ]
+        };
+        let cells: Vec<Vec<String>> = self.measured().map(line).collect();
+        let head = [
+            "ROW",
+            "FIGURE",
+            "DURABLE",
+            "LOWEST",
+            "HIGHEST",
+            "TIME",
+            "%CPU",
+            "MB READ",
+            "MB WRITTEN",
+            "RUNS",
+            "FLAGS",
+        ];
+        table(&head, &cells, &[1, 2, 3, 4, 5, 6, 7, 8, 9])
+    }
+
+    /// The same for programs.
+    pub(super) fn document(&self) -> Value {
+        let plan = &self.run.plan;
+        let configuration = &plan.configurations[0];
+        let settings: serde_json::Map<String, Value> = self
+            .settings
+            .iter()
+            .map(|(name, value)| (name.to_owned(), json!(value.to_string())))
+            .collect();
+        let rows: Vec<Value> =
+            self.run.trials.iter().filter_map(|trial| self.trial_document(trial)).collect();
+        let planned = plan.workloads.len() * plan.blocks as usize;
+        let mut document = json!({
+            "suite": self.suite.name,
+            "target": configuration.stack,
+            "clock": configuration.clock,
+            "modelled": configuration.modelled,
+            "seed": plan.seed,
+            "runs": plan.blocks,
+            "configuration": configuration.settings,
+            "settings": settings,
+            "rows": rows,
+            "complete": self.run.trials.len() >= planned,
+        });
+        match self.suite.name {
+            suite::crystal::NAME => document["summary"] = crystal::summary(self),
+            suite::depth::NAME => document["curves"] = json!(self.curves()),
+            _ => (),
+        }
+        document
+    }
+
+    fn trial_document(&self, trial: &Trial) -> Option<Value> {
+        let row = self.rows.iter().find(|row| row.workload.name == trial.workload)?;
+        let mut document = json!({
+            "phase": row.name, "run": trial.block + 1, "metrics": trial.metrics,
+            "members": trial.members, "flags": trial.flags,
+        });
+        if let Some(why) = trial.flags.iter().find_map(Doubt::why_not_measured) {
+            document["skipped"] = json!(why);
+        }
+        Some(document)
+    }
+}
+
+impl Row<'_> {
+    /// The figures of a metric, a trial each.
+    pub(super) fn all(&self, metric: &str) -> Vec<f64> {
+        self.trials.iter().filter_map(|trial| trial.metrics.get(metric).copied()).collect()
+    }
+
+    pub(super) fn median(&self, metric: &str) -> Option<f64> {
+        statistics::median(&self.all(metric)).map(|median| median.median)
+    }
+
+    /// The median of a metric in its shape; a dash where there is none.
+    fn middle(&self, metric: &str, shape: impl FnOnce(f64) -> String) -> String {
+        self.median(metric).map_or_else(|| "-".to_owned(), shape)
+    }
+
+    pub(super) fn doubts(&self) -> impl Iterator<Item = &Doubt> {
+        self.trials.iter().flat_map(|trial| &trial.flags)
+    }
+
+    /// The marks of all that is doubtful, each once.
+    pub(super) fn marks_once(&self) -> Vec<&'static str> {
+        let mut marks: Vec<&str> = self.doubts().map(Doubt::mark).collect();
+        marks.sort_unstable();
+        marks.dedup();
+        marks
+    }
+
+    fn marks(&self) -> String {
+        self.marks_once().join(" ")
+    }
+}
+
+fn least(figures: &[f64]) -> f64 {
+    figures.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+pub(super) fn most(figures: &[f64]) -> f64 {
+    figures.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// A median and its interval in MB/s: `194.8 (193.0 to 196.1)`.
+pub(super) fn middle(figures: &[f64]) -> String {
+    match statistics::median(figures) {
+        None => "-".to_owned(),
+        Some(Median { median, interval: None }) => figure(median / 1e6),
+        Some(Median { median, interval: Some(interval) }) => format!(
+            "{} ({} to {})",
+            figure(median / 1e6),
+            figure(interval.low / 1e6),
+            figure(interval.high / 1e6)
+        ),
+    }
+}
+
+/// A figure with the unit that its name ends in.
+fn with_unit(metric: &str, value: f64) -> String {
+    match metric {
+        _ if metric.ends_with("bytes_per_second") => format!("{} MB/s", figure(value / 1e6)),
+        _ if metric.ends_with("per_second") => format!("{}/s", figure(value)),
+        _ if metric.ends_with("_seconds") => seconds(value),
+        _ if metric.ends_with("_bytes") => format!("{} MB", figure(value / 1e6)),
+        _ => figure(value),
+    }
+}
+
+const BAR_WIDTH: f64 = 30.0;
+
+fn curve_text(curve: &Curve) -> String {
+    let highest = curve.points.iter().map(|point| point.io_per_second).fold(0.0, f64::max);
+    let writes =
+        curve.points.iter().any(|point| point.durable_throughput_bytes_per_second.is_some());
+    let line = |point: &Point| {
+        let share = if highest > 0.0 { point.io_per_second / highest } else { 0.0 };
+        let bar = (BAR_WIDTH * share).round() as usize;
+        let knee = if curve.knee_depth == Some(point.depth) { " <- knee" } else { "" };
+        let mut cells =
+            vec![point.depth.to_string(), figure(point.throughput_bytes_per_second / 1e6)];
+        if writes {
+            let durable = point.durable_throughput_bytes_per_second;
+            cells.push(durable.map_or("-".to_owned(), |rate| figure(rate / 1e6)));
+        }
+        cells.extend([
+            figure(point.io_per_second),
+            seconds(point.latency_mean_seconds),
+            seconds(point.latency_p99_seconds),
+            format!("{}{knee}", "#".repeat(bar)),
+            point.flags.join(" "),
+        ]);
+        cells
+    };
+    let cells: Vec<Vec<String>> = curve.points.iter().map(line).collect();
+    let head: &[&str] = match writes {
+        true => &["DEPTH", "MB/s", "DURABLE", "IO/s", "MEAN", "P99", "", "FLAGS"],
+        false => &["DEPTH", "MB/s", "IO/s", "MEAN", "P99", "", "FLAGS"],
+    };
+    let right: Vec<usize> = (0..head.len() - 2).collect();
+    format!("{}\n{}\n", curve.access, table(head, &cells, &right))
 }

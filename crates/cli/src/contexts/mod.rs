@@ -54,8 +54,6 @@ enum Options {
     Named(&'static [&'static str]),
     /// All of its own but these.
     AllBut(&'static [&'static str]),
-    /// Those with this heading in the help, but for one.
-    Headed(&'static str, &'static str),
 }
 
 impl Options {
@@ -64,9 +62,6 @@ impl Options {
         match self {
             Options::Named(ids) => ids.contains(&id),
             Options::AllBut(ids) => !ids.contains(&id) && !argument.is_global_set(),
-            Options::Headed(heading, without) => {
-                argument.get_help_heading() == Some(*heading) && id != *without
-            }
         }
     }
 }
@@ -127,67 +122,15 @@ static RULES: &[Rule] = &[
     },
     Rule {
         verbs: &["bench"],
-        options: Options::Headed("Guest", "guest"),
-        // What measures inside a guest is told some of it again.
-        mean: |given| given.has("guest") || given.has("in_guest"),
-        why: "it is for --guest",
+        options: Options::Named(&["erase", "erase_signature", "allow_device", "read_only"]),
+        mean: |given| !given.has("guest"),
+        why: "a guest's disks are its own",
     },
     Rule {
         verbs: &["bench"],
-        options: Options::Named(&[
-            "cpus",
-            "clock",
-            "create",
-            "erase",
-            "erase_signature",
-            "allow_device",
-        ]),
-        mean: |given| !given.has("guest"),
-        why: "a guest has disks, a clock and a processor of its own",
-    },
-    Rule {
-        verbs: &["bench depth", "bench devtest", "bench hdparm"],
         options: Options::Named(CONSENT),
-        mean: |given| {
-            let reads = given.verb == "bench hdparm" || given.has("read_only");
-            !reads || given.has("in_guest")
-        },
+        mean: |given| given.verb != "bench hdparm" && !given.has("read_only"),
         why: "nothing is opened for writing here",
-    },
-    Rule {
-        verbs: &["bench hdparm"],
-        options: Options::Named(&["create"]),
-        mean: |_| false,
-        why: "it only reads, and what was never written is no figure of the disk's",
-    },
-    Rule {
-        verbs: &["bench bonnie"],
-        options: Options::Named(&["machine"]),
-        mean: |given| given.is_any("format", &["bonnie-csv"]),
-        why: "it stands in the CSV: --format bonnie-csv",
-    },
-    Rule {
-        verbs: &["bench bonnie", "bench crystal"],
-        options: Options::Named(&["format", "machine"]),
-        mean: |given| !given.has("json"),
-        why: "--json is a form of its own",
-    },
-    Rule {
-        verbs: &["bench crystal"],
-        options: Options::Named(&[
-            "format",
-            "guest",
-            "memory",
-            "cpus",
-            "clock",
-            "create",
-            "seed",
-            "erase",
-            "erase_signature",
-            "allow_device",
-        ]),
-        mean: |given| !given.has("show_fio"),
-        why: "--show-fio runs nothing",
     },
     Rule {
         verbs: &["array scrub"],
@@ -266,12 +209,6 @@ static RULES: &[Rule] = &[
         options: Options::Named(&["cut_loses", "then", "images"]),
         mean: |given| given.has("cut_at") || given.has("cut_at_request"),
         why: "it is for a power cut: --cut-at or --cut-at-request says when",
-    },
-    Rule {
-        verbs: &["guest run"],
-        options: Options::Named(&["processor"]),
-        mean: |_| false,
-        why: "it is for bench --guest: what calls of other programs cost is not known",
     },
 ];
 

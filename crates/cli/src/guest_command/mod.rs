@@ -20,8 +20,6 @@ use crate::output::{Output, seconds, table};
 use crate::progress::{Line, duration};
 use crate::signals;
 
-pub(crate) use run::{GuestArguments, bench};
-
 /// What measures inside the guests of a run: this program.
 pub(crate) fn worker() -> Result<lab::Worker, Failure> {
     let program = std::env::current_exe()

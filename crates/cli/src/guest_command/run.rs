@@ -1,6 +1,5 @@
-//! `raidloom guest run` and `bench SUITE --guest`: work in a guest, on disks that are stacks.
+//! `raidloom guest run`: work in a guest, on disks that are stacks.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,34 +23,9 @@ use super::cut::{self, CutArguments};
 use super::{ended, go_on};
 use crate::failure::Failure;
 use crate::output::{Output, about, seconds};
-use crate::signals;
 
 /// A guest's memory where nothing is said.
 const MEMORY: &str = "512MiB";
-/// What `bench SUITE --guest` takes for itself, and the suite inside does not see: flags that have
-/// a value.
-const OUTSIDE: [&str; 19] = [
-    "--stack",
-    "--fs",
-    "--make-options",
-    "--mount-options",
-    "--image",
-    "--image-size",
-    "--image-io",
-    "--outer-fs",
-    "--outer-make-options",
-    "--outer-mount-options",
-    "--md",
-    "--state",
-    "--disk-size",
-    "--scheduler",
-    "--read-ahead",
-    "--max-request",
-    "--queue-depth",
-    "--real-time-limit",
-    "--memory",
-];
-
 /// What a guest's disks are, and what is made of them.
 #[derive(Args, Debug)]
 pub(crate) struct GuestArguments {
@@ -142,11 +116,6 @@ pub(crate) struct GuestArguments {
         value_parser = clap::value_parser!(u32).range(1..=256))]
     pub queue_depth: Option<u32>,
 
-    /// What a request and its bytes cost a processor that is stated, for bench crystal, depth,
-    /// devtest and hdparm: call=5us,copy=1GB/s [default: computing takes no time]
-    #[arg(long, help_heading = "Guest", value_name = "COST")]
-    pub processor: Option<String>,
-
     /// Whether writes may stay in a disk's cache until they are flushed
     #[arg(long, help_heading = "Guest", value_name = "true|false", default_value_t = true,
         num_args = 0..=1, require_equals = true,
@@ -218,77 +187,10 @@ pub(super) fn run(
     ran.judge(output)
 }
 
-/// `bench SUITE --guest`: the same program with the same arguments inside, but for those that say
-/// what the guest is.
-pub(crate) fn bench(
-    output: &Output,
-    guest: &GuestArguments,
-    memory: Option<&str>,
-    seed: u64,
-) -> Result<(), Failure> {
-    if let Some(text) = &guest.processor {
-        lab::processor::parse(text).map_err(|why| Failure::usage(format!("--processor: {why}")))?;
-    }
-    let stop = signals::stop_flag()?;
-    let program = own_program()?;
-    let target = match (&guest.fs, &guest.md) {
-        (Some(_), _) => "$DISK",
-        (None, Some(_)) => "--allow-device /dev/md0 /dev/md0",
-        (None, None) => "--allow-device /dev/vda /dev/vda",
-    };
-    let words = inside(std::env::args_os().skip(1))?;
-    if words.iter().any(|word| word == bench::suite::command::NAME) {
-        note_counters(output, &words.join(" "));
-    }
-    let words: Vec<String> = words.iter().map(|word| escape::shell(word)).collect();
-    let work = format!("{} {} --in-guest {target}", escape::shell(&program), words.join(" "));
-    let ran = Ran::new(output, guest, memory.unwrap_or(MEMORY), seed, &work, &How::new(), &stop)?;
-    let said = &ran.outcome.output;
-    if output.json {
-        let mut document: Value = match serde_json::from_str(said) {
-            Ok(document) => document,
-            Err(_) => return ran.judge(output),
-        };
-        document["clock"] = json!("virtual");
-        document["guest"] = ran.document();
-        output.document(&document)?;
-    } else {
-        output.file(said)?;
-        ran.tell(output);
-    }
-    ran.judge(output)
-}
-
 /// Says which programs of a command read the processor's own counter.
 fn note_counters(output: &Output, work: &str) -> Vec<String> {
     let flags = guest::counter::readers(work).into_iter().map(|reader| reader.to_string());
     flags.inspect(|flag| output.note(flag)).collect()
-}
-
-/// What the suite inside is told: what was said, but for what the guest is.
-fn inside(said: impl Iterator<Item = OsString>) -> Result<Vec<String>, Failure> {
-    let mut words = Vec::new();
-    let mut said = said.map(|word| {
-        word.into_string().map_err(|word| Failure::usage(format!("{}: not UTF-8", word.display())))
-    });
-    while let Some(word) = said.next() {
-        let word = word?;
-        let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
-        if OUTSIDE.contains(&name) {
-            if name == word {
-                said.next();
-            }
-        } else if !matches!(name, "--guest" | "--write-cache") {
-            words.push(word);
-        }
-    }
-    Ok(words)
-}
-
-pub(super) fn own_program() -> Result<String, Failure> {
-    let path = std::env::current_exe()
-        .map_err(|error| Failure::failed(format!("where this program lies: {error}")))?;
-    Ok(guest::setup::program(&path)?.to_owned())
 }
 
 /// Modelled disks need no files.
@@ -368,13 +270,6 @@ pub(super) struct How {
     pub(super) cut: Option<Cut>,
     /// What another has left in its `$OUT`.
     pub(super) before: Option<PathBuf>,
-}
-
-impl How {
-    /// On new drives, to its end.
-    fn new() -> How {
-        How { models: Models::default(), is_there: false, cut: None, before: None }
-    }
 }
 
 /// A guest that has done its work.
@@ -524,11 +419,7 @@ impl<'a> Ran<'a> {
 
     fn label(&self) -> String {
         let short: Vec<&str> = self.version.split('.').take(2).collect();
-        let label = format!("modelled, Linux {} in the guest", short.join("."));
-        match &self.arguments.processor {
-            Some(processor) => format!("{label}, modelled processor: {processor}"),
-            None => label,
-        }
+        format!("modelled, Linux {} in the guest", short.join("."))
     }
 
     /// With what the work said.
@@ -564,7 +455,6 @@ impl<'a> Ran<'a> {
         json!({
             "drives": drives, "label": self.label(), "kernel": self.version, "seed": self.seed,
             "memory_bytes": self.memory_bytes, "file_system": self.arguments.fs,
-            "processor": self.arguments.processor,
             "image": self.arguments.image, "outer_file_system": self.arguments.outer_fs,
             "md": self.arguments.md, "state": self.arguments.state,
             "work_seconds": self.work_seconds(), "disks": disks,
@@ -669,14 +559,6 @@ fn image(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_suite_inside_hears_all_but_what_the_guest_is() {
-        let said = "bench bonnie -s 64 --guest --fs ext3 --stack=model:a --stack model:b --json \
-            --memory 64MiB --write-cache=false -n 0";
-        let inside = inside(said.split_whitespace().map(OsString::from)).unwrap();
-        assert_eq!(inside.join(" "), "bench bonnie -s 64 --json -n 0");
-    }
 
     #[test]
     fn modelled_disks_of_a_guest_keep_their_data() {

@@ -30,7 +30,7 @@ fn a_delta_is_shown_thrown_away_and_written_back() {
     fs::write(folder.join("disk.img"), &image).expect("an image");
     let overlay = "overlay(file:delta.img?direct=no, disk.img?direct=no)";
     let write =
-        || json(folder, &["bench", "devtest", "--max-operations", "20", "--time", "5s", overlay]);
+        || json(folder, &["bench", "devtest", "-s", "max_operations=20", "--time", "5s", overlay]);
 
     write();
     assert_eq!(

@@ -24,6 +24,7 @@ mod open;
 pub(crate) mod values;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use bench::suite::TargetKind;
 use block::{Info, Node};
@@ -38,7 +39,7 @@ pub(crate) use level::{LEVELS, Level};
 pub use open::open_cell;
 pub(crate) use open::{Serving, open};
 
-use crate::stacks;
+use crate::stacks::{self, Leaf};
 
 /// A configuration of a plan.
 #[derive(Clone, Debug)]
@@ -79,9 +80,27 @@ impl Cell {
         plan.configurations.iter().map(Cell::of).collect()
     }
 
-    /// What suites are run on: the folder of the file system, or the device.
+    /// What suites are run on: a folder, that of the file system where it has one, or the device.
     pub(crate) fn target(&self) -> TargetKind {
-        if self.file_system.is_some() { TargetKind::Folder } else { TargetKind::Device }
+        let is_folder = self.file_system.is_some() || self.record.ground == Ground::Folder;
+        if is_folder { TargetKind::Folder } else { TargetKind::Device }
+    }
+
+    /// Where other programs find its device: it is one file or block device as a whole.
+    pub(crate) fn device_path(&self) -> Option<PathBuf> {
+        let is_whole = |options: &[(String, String)]| {
+            options.iter().all(|(name, _)| ["direct", stacks::READ_ONLY].contains(&name.as_str()))
+        };
+        match &self.stack {
+            Node::Leaf { options, .. } if is_whole(options) => self.stack.file_path(),
+            _ => None,
+        }
+    }
+
+    /// Whether nothing of it can be written.
+    pub(crate) fn is_read_only(&self) -> bool {
+        let is_read = |leaf: Leaf| matches!(leaf, Leaf::Existing { read_only: true, .. });
+        stacks::leaves(&self.stack).is_ok_and(|leaves| leaves.into_iter().all(is_read))
     }
 
     /// What its device would be ([`stacks::dry`]).
@@ -136,6 +155,7 @@ impl Nature {
             _ if pulls_only => Ground::Pull,
             _ if axes.is_in_guest() => Ground::Guest,
             Some(_) => Ground::FileSystem,
+            None if node.and_then(stacks::folder_of).is_some() => Ground::Folder,
             None => Ground::Device,
         };
         let layer = node.is_some_and(stacks::has_cache).then_some(MeasuredCache::Layer);

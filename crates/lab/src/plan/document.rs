@@ -136,27 +136,45 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Table, Error> {
     }
 }
 
-/// Applies one `dotted.key=value` from the command line. The value is TOML; what is not TOML is a
-/// plain text, so that `matrix.level=raid0` needs no quotes. A key that leads through a list of
-/// tables (`workload.depth`) means each of them.
-pub(crate) fn override_with(document: &mut Table, setting: &str) -> Result<(), Error> {
-    let origin = format!("-s {setting}");
-    let source = Source { origin: Arc::from(origin.as_str()), text: None };
-    let place = source.place(&(0..0));
-    let Some((path, value)) = setting.split_once('=') else {
-        return Err(place.error("expected KEY=VALUE, for example trials.blocks=6"));
-    };
-    let keys: Vec<&str> = path.split('.').map(str::trim).collect();
-    if keys.iter().any(|key| key.is_empty()) {
-        return Err(place
-            .error("expected KEY=VALUE with names between the dots, for example trials.blocks=6"));
+/// A key of a plan with the value that the command line gives it.
+#[derive(Clone, Debug)]
+pub(crate) struct Override {
+    /// What was typed.
+    pub(crate) said: String,
+    /// The key, with dots between tables.
+    pub(crate) key: String,
+    /// Its value as TOML; what is not TOML is a plain text, so that `matrix.level=raid0` needs no
+    /// quotes.
+    pub(crate) value: String,
+}
+
+impl Override {
+    /// Reads one `dotted.key=value` of `-s`.
+    pub(crate) fn read(setting: &str) -> Result<Override, Error> {
+        let said = format!("-s {setting}");
+        let expected = "expected KEY=VALUE, for example trials.blocks=6";
+        let (key, value) =
+            setting.split_once('=').ok_or_else(|| Error::usage(format!("{said}: {expected}")))?;
+        Ok(Override { said, key: key.trim().to_owned(), value: value.trim().to_owned() })
     }
-    let value = value.trim();
-    let item = match DeValue::parse(value) {
-        Ok(parsed) => source.item(parsed.get_ref(), &parsed.span())?,
-        Err(_) => Item { place: place.clone(), value: Value::Text(value.to_owned()) },
-    };
-    set(document, &keys, &item, &place)
+
+    /// Changes a document. A key that leads through a list of tables (`workload.depth`) means each
+    /// of them.
+    pub(crate) fn apply(&self, document: &mut Table) -> Result<(), Error> {
+        let source = Source { origin: Arc::from(self.said.as_str()), text: None };
+        let place = source.place(&(0..0));
+        let keys: Vec<&str> = self.key.split('.').map(str::trim).collect();
+        if keys.iter().any(|key| key.is_empty()) {
+            return Err(place.error(
+                "expected KEY=VALUE with names between the dots, for example trials.blocks=6",
+            ));
+        }
+        let item = match DeValue::parse(&self.value) {
+            Ok(parsed) => source.item(parsed.get_ref(), &parsed.span())?,
+            Err(_) => Item { place: place.clone(), value: Value::Text(self.value.clone()) },
+        };
+        set(document, &keys, &item, &place)
+    }
 }
 
 /// Makes the plan that form of itself which its key `size` names: every key below `[sizes.NAME]`

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, HashSet};
 
 use block::Node;
-use results::{Clock, Configuration, configuration_id};
+use results::{Clock, Configuration, Ground, configuration_id};
 
 use super::axes::{Names, Selection, TEXT_AXES, is_known, read_size, text_of};
 use super::document::{At, CONFIGURATIONS_MAX, Item, Place, Reader, values};
 use super::members::{MemberSet, keeping_data, keeping_first};
 use super::terms;
 use crate::cell::names::{
-    AXES, CHUNK, LEVEL, MAKE_OPTIONS, MEMBERS, MOUNT_OPTIONS, OUTER_MAKE_OPTIONS,
+    AXES, CHUNK, FILE_SYSTEM, LEVEL, MAKE_OPTIONS, MEMBERS, MOUNT_OPTIONS, OUTER_MAKE_OPTIONS,
     OUTER_MOUNT_OPTIONS, PROCESSORS, axis_name, is_of_suites,
 };
 use crate::cell::values::{ArrayMaker, Consistency, Machine, Metadata, NONE};
@@ -320,6 +320,7 @@ fn with_stack(
     keeps_all: bool,
 ) -> Result<Cell, Error> {
     let in_guest = axes.is_in_guest();
+    refuse_folder(&node, &axes).map_err(Error::usage)?;
     if in_guest {
         axes.refuse_unfit(&node).map_err(Error::usage)?;
     }
@@ -351,9 +352,11 @@ fn with_stack(
     let settings = axes.texts();
     let Nature { ground, modelled, caches, quick_removal } =
         Nature::of(Some(&node), &axes, clock, pulls_only);
+    // What lies under a folder is not the plan's, and changes meanwhile.
+    let has_members = ground != Ground::Folder;
     let record = Configuration {
         id: configuration_id(&settings),
-        survives: terms::survives(&node, &axes, set.pool.as_ref()),
+        survives: terms::survives(&node, &axes, set.pool.as_ref()).filter(|_| has_members),
         settings,
         stack: node.to_string(),
         clock,
@@ -365,9 +368,27 @@ fn with_stack(
         model_errors: None,
         model_error: None,
         model_cases: 0,
-        usable: Some(usable),
+        usable: Some(usable).filter(|_| has_members),
     };
     Ok(Cell { record, stack: node, serving, file_system, axes })
+}
+
+/// Why a folder cannot be the target of a configuration, if it is one and cannot.
+fn refuse_folder(node: &Node, axes: &Axes) -> Result<(), String> {
+    let Some(folder) = node.leaves().into_iter().find_map(stacks::folder_of) else {
+        return Ok(());
+    };
+    let folder = folder.display();
+    match axes.file_system.value() {
+        _ if matches!(node, Node::Layer { .. }) => {
+            Err(format!("{folder}: a folder is no device: arrays and caches are not made of it"))
+        }
+        Some(_) => Err(format!(
+            "{folder}: it is a folder of a file system that is there; leave `{FILE_SYSTEM}` out, or \
+            name a device"
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Why the number of processors of a configuration cannot be had, if it cannot.

@@ -221,8 +221,11 @@ pub(super) fn keeping_first(node: Node, bytes: u64) -> Result<Node, Error> {
     })
 }
 
-/// File addresses made absolute, but for the run's own.
+/// File addresses and folders made absolute, but for the run's own.
 pub(super) fn absolute_paths(node: Node) -> Result<Node, Error> {
+    if let Some(path) = stacks::folder_of(&node) {
+        return Ok(stacks::folder(&absolute(&path)?));
+    }
     map_leaves(node, &|node| match node {
         Node::Leaf { scheme, address, options }
             if scheme == "file" && !address.starts_with('{') =>

@@ -13,6 +13,7 @@ mod axes;
 mod document;
 mod matrix;
 mod members;
+mod one_cell;
 mod one_line;
 mod schedule;
 mod shipped;
@@ -29,12 +30,13 @@ use results::{Axis, Budget, Clock, Configuration, Design, Ground, Plan, Schedule
 
 use crate::cell::{Cell, names};
 use crate::stacks::{self, Leaf, leaves};
-use document::{Place, Reader};
+use document::{Override, Place, Reader};
 use host::Error;
 pub use matrix::Skipped;
+pub use one_cell::{OneCell, axes as configuration_keys, folder, is_key, suite_with};
 pub use one_line::OneLine;
 pub use shipped::{Shipped, shipped, shipped_text};
-pub use suite::setting_value;
+pub use suite::{row, setting_value, settings as suite_settings, suite_of};
 
 /// A plan file with every default filled in, and what it was read from.
 #[derive(Clone, Debug)]
@@ -76,8 +78,16 @@ pub fn read(path: &Path) -> Result<(String, String), Error> {
 /// # Errors
 /// As [`load`].
 pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolved, Error> {
+    let changes: Vec<Override> =
+        overrides.iter().map(|setting| Override::read(setting)).collect::<Result<_, _>>()?;
+    let resolved = resolve_changed(origin, text, &changes)?;
+    Ok(Resolved { text: changed_text(text, overrides), ..resolved })
+}
+
+/// The same of a text and what is changed in it, which stands in no text yet.
+fn resolve_changed(origin: &str, text: &str, changes: &[Override]) -> Result<Resolved, Error> {
     let mut document = document::parse(origin, text)?;
-    let size = change(&mut document, overrides)?;
+    let size = change(&mut document, changes)?;
     let reader = Reader::document(&document, origin);
     let schema = reader.require("schema", "the version of this format: 1")?;
     if schema.whole(0, u64::MAX)? != 1 {
@@ -141,7 +151,7 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
     if let Some(must) = must {
         terms::must(&mut plan, &cells, must)?;
     }
-    Ok(Resolved { plan, text: changed_text(text, overrides), skipped: found.skipped })
+    Ok(Resolved { plan, text: text.to_owned(), skipped: found.skipped })
 }
 
 /// The text of a plan with what the command line says besides as comments on top.
@@ -153,18 +163,13 @@ fn changed_text(text: &str, overrides: &[String]) -> String {
 }
 
 /// Changes a plan by what the command line says, in the form that is chosen: its size.
-fn change(document: &mut document::Table, overrides: &[String]) -> Result<Option<String>, Error> {
+fn change(document: &mut document::Table, changes: &[Override]) -> Result<Option<String>, Error> {
     // What is said besides changes the form that is chosen.
-    let (sizes, others): (Vec<&String>, Vec<&String>) = overrides
-        .iter()
-        .partition(|said| said.split('=').next().is_some_and(|key| key.trim() == document::SIZE));
-    for setting in sizes {
-        document::override_with(document, setting)?;
-    }
+    let (sizes, others): (Vec<&Override>, Vec<&Override>) =
+        changes.iter().partition(|change| change.key == document::SIZE);
+    sizes.into_iter().try_for_each(|change| change.apply(document))?;
     let size = document::choose_size(document)?;
-    for setting in others {
-        document::override_with(document, setting)?;
-    }
+    others.into_iter().try_for_each(|change| change.apply(document))?;
     Ok(size)
 }
 
@@ -211,8 +216,11 @@ fn refuse_unfit(cells: &[Cell], suites: &[(&'static Suite, Place)]) -> Result<()
         )));
     }
     for (suite, place) in suites {
-        let is_closed =
-            |cell: &&Cell| cell.target() == TargetKind::Device && !cell.record.is_in_guest();
+        let is_closed = |cell: &&Cell| {
+            cell.target() == TargetKind::Device
+                && !cell.record.is_in_guest()
+                && cell.device_path().is_none()
+        };
         let closed = cells.iter().find(is_closed);
         if let Some(cell) = closed.filter(|_| bench::suite::runs_programs(suite)) {
             return Err(place.error(format!(
@@ -384,10 +392,10 @@ pub fn outline(plan: &Plan) -> Result<Outline, Error> {
                 (prepared_bytes / leaves.len() as u64).saturating_mul(u64::from(plan.blocks));
             let (path, size_bytes, made) = match leaf {
                 Leaf::Made(file) => (file.address.clone(), file.size_bytes, true),
-                Leaf::Existing { path, size_bytes } => {
+                Leaf::Existing { path, size_bytes, read_only: false } => {
                     (path.display().to_string(), *size_bytes, false)
                 }
-                Leaf::Other => continue,
+                Leaf::Existing { .. } | Leaf::Folder(_) | Leaf::Kept(_) | Leaf::Other => continue,
             };
             match written.iter_mut().find(|seen| seen.path == path) {
                 Some(seen) => {

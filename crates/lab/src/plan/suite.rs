@@ -32,7 +32,7 @@ use crate::stacks;
 use host::Error;
 
 /// How often a suite runs each of its rows itself.
-const RUNS: &str = "runs";
+pub(crate) const RUNS: &str = "runs";
 
 /// The groups of rows whose settings may differ from the rest of the workload.
 const GROUPS: [(Group, &str); 3] =
@@ -92,7 +92,7 @@ impl Workloads {
 
     /// Whether power is cut, and nothing else measured.
     pub(super) fn has_pulls_only(&self) -> bool {
-        self.workloads.iter().all(safety::is_pull)
+        !self.workloads.is_empty() && self.workloads.iter().all(safety::is_pull)
     }
 
     /// How far predictions for a configuration of modelled drives were off, by workload.
@@ -133,12 +133,29 @@ impl Workloads {
         Ok(values)
     }
 
+    /// Refuses what is said of a setting that means nothing to any of the configurations.
+    fn refuse_without_meaning(&self, cells: &[Cell]) -> Result<(), Error> {
+        for (name, place) in &self.given {
+            let its = |(suite, _): &(&'static Suite, Place)| suite.setting(name);
+            let Some(scope) = self.suites.iter().find_map(its).map(|setting| setting.scope) else {
+                continue;
+            };
+            let why = |cell: &Cell| scope.refusal(cell.target(), cell.is_read_only());
+            let whys: Option<Vec<&str>> = cells.iter().map(why).collect();
+            if let Some(why) = whys.as_ref().and_then(|whys| whys.first()) {
+                return Err(place.error(format!("`{name}`: {why}")));
+            }
+        }
+        Ok(())
+    }
+
     /// Refuses configurations for which the workloads are not what was read: a setting that is an
     /// axis and given a value besides, or one that decides which rows there are.
     pub(super) fn refuse_unfit(&self, cells: &[Cell], document: &Place) -> Result<(), Error> {
         let is_axis = |setting: &str| {
             cells.iter().any(|cell| suite_axis(&cell.record.settings, setting).is_some())
         };
+        self.refuse_without_meaning(cells)?;
         if let Some((name, place)) = self.given.iter().find(|(name, _)| is_axis(name)) {
             return Err(place.error(format!(
                 "`{name}` is an axis of the plan: give its values there, or here as a list"
@@ -300,6 +317,12 @@ fn read_rows(
             .map_err(|text| table.place.error(text))
     };
     let all = phases(Clock::Wall)?;
+    if all.is_empty() {
+        return Err(table.place.error(format!(
+            "these settings leave {} no row: nothing could be measured",
+            suite.name
+        )));
+    }
     let names =
         |phases: &[Phase]| phases.iter().map(|phase| phase.name.clone()).collect::<Vec<_>>();
     if names(&all) != names(&phases(Clock::Virtual)?) {
@@ -429,7 +452,8 @@ fn split_name(workload: &Workload) -> (&str, &str) {
 }
 
 /// The suite's own name of the row that a workload is.
-pub(crate) fn row(workload: &Workload) -> &str {
+#[must_use]
+pub fn row(workload: &Workload) -> &str {
     split_name(workload).1
 }
 
@@ -437,7 +461,7 @@ pub(crate) fn row(workload: &Workload) -> &str {
 ///
 /// # Errors
 /// When this raidloom does not have it.
-pub(crate) fn suite_of(workload: &Workload) -> Result<&'static Suite, Error> {
+pub fn suite_of(workload: &Workload) -> Result<&'static Suite, Error> {
     suite::find(&workload.suite)
         .ok_or_else(|| Error::usage(format!("this raidloom has no suite `{}`", workload.suite)))
 }
@@ -501,7 +525,7 @@ fn settings_on(
 /// # Errors
 /// When the resolved plan holds a setting that this raidloom cannot read, or this raidloom does not
 /// have the suite.
-pub(crate) fn settings(
+pub fn settings(
     plan: &Plan,
     workload: &Workload,
     configuration: &Configuration,

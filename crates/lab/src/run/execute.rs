@@ -93,6 +93,7 @@ impl<'a> Execution<'a> {
         let _kept = match visit.cell.keep_to_processors() {
             Ok(kept) => kept,
             // This machine has not so many.
+            Err(reason) if self.visits.has_nothing_else() => return Err(reason.into()),
             Err(reason) => {
                 let workloads = &visit.turn().workloads;
                 return self.visits.skip(visit, workloads, &reason.to_string(), observer);
@@ -128,6 +129,9 @@ impl<'a> Execution<'a> {
             }
             tracing::debug!(stack = cell.record.stack, "can it be measured");
             if let Some(reason) = self.why_not(cell)? {
+                if let [_] = cells {
+                    return Err(reason);
+                }
                 left_out.push((&cell.record, reason.to_string()));
             }
         }
@@ -161,6 +165,7 @@ impl<'a> Execution<'a> {
                 return Ok(Kernel::find().err().map(Error::from));
             }
             Ground::Pull => return Ok(pull::may_mount_or_why().err()),
+            Ground::Folder => return Ok(None),
             Ground::Device | Ground::FileSystem => (),
         }
         let at = |error: Error| error.at(&record.stack);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use bench::suite::folder::check_limit;
 use block::Node;
 use reactor::derive_seed;
 use results::{OneDisk, Plan, SharedDisk, course};
@@ -23,6 +24,9 @@ use host::journal::Journal;
 pub(super) struct Members {
     made: Vec<MadeFile>,
     existing: Vec<PathBuf>,
+    /// Files and devices that are only read, folders on file systems in use, and what layers keep
+    /// for themselves.
+    in_use: Vec<PathBuf>,
 }
 
 impl Members {
@@ -32,6 +36,9 @@ impl Members {
             for leaf in leaves(&cell.stack)? {
                 match leaf {
                     Leaf::Made(file) if !members.made.contains(&file) => members.made.push(file),
+                    Leaf::Existing { path, read_only: true, .. }
+                    | Leaf::Folder(path)
+                    | Leaf::Kept(path) => members.in_use.push(path),
                     Leaf::Existing { path, .. } if !members.existing.contains(&path) => {
                         members.existing.push(path);
                     }
@@ -77,7 +84,8 @@ impl Members {
     pub(super) fn storage(&self, own: &Path) -> Vec<PathBuf> {
         let folders =
             self.made.iter().map(|file| file.folder.clone().unwrap_or_else(|| own.to_owned()));
-        let mut storage: Vec<PathBuf> = folders.chain(self.existing.iter().cloned()).collect();
+        let there = self.existing.iter().chain(&self.in_use).cloned();
+        let mut storage: Vec<PathBuf> = folders.chain(there).collect();
         storage.sort();
         storage.dedup();
         storage
@@ -93,7 +101,7 @@ impl Members {
                 match leaf {
                     Leaf::Made(file) => drop(paths.insert(file.path(own))),
                     Leaf::Existing { path, .. } => drop(paths.insert(path)),
-                    Leaf::Other => elsewhere = true,
+                    Leaf::Folder(_) | Leaf::Kept(_) | Leaf::Other => elsewhere = true,
                 }
             }
             let disks: BTreeSet<Option<String>> =
@@ -117,7 +125,7 @@ impl Members {
                 let path = match leaf {
                     Leaf::Made(file) => file.path(own),
                     Leaf::Existing { path, .. } => path,
-                    Leaf::Other => continue,
+                    Leaf::Folder(_) | Leaf::Kept(_) | Leaf::Other => continue,
                 };
                 let disks = known.entry(path).or_insert_with_key(|path| facts::disks_under(path));
                 for disk in disks {
@@ -147,6 +155,7 @@ impl Members {
         }
         for file in &self.made {
             let path = file.path(own);
+            check_limit(file.size_bytes).map_err(|error| error.at(path.display()))?;
             guard.make_file(&path, file.size_bytes, |made| journal.note_file(&path, made))?;
             let seed = derive_seed(0, &path.to_string_lossy(), 0);
             fill(&guard.open(&path, Access::Write)?, &path, file.size_bytes, seed, stop)?;

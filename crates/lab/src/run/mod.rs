@@ -43,7 +43,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use results::course::{self, Course, Step};
-use results::{Clock, Doubt, Plan, Run, SharedDisk, Trial};
+use results::{Clock, Doubt, Fact, Plan, Run, SharedDisk, Trial};
 
 use crate::cell::Cell;
 use crate::plan::{Resolved, terms};
@@ -58,6 +58,7 @@ pub(crate) use folder::{
     read_text,
 };
 use host::guard::{Consent, Guard};
+use host::limits::MemoryLimit;
 use host::{Error, facts, journal};
 use members::Members;
 use resources::Resources;
@@ -84,6 +85,9 @@ pub struct RunOptions {
     /// What the run may cost from now on, as `time=2h` or `written_per_member=200GiB`: of a run
     /// that goes on.
     pub budget: Vec<String>,
+    /// The memory that the run may have, in a cgroup of its own; all of this process's without it.
+    /// Not for resuming.
+    pub memory_bytes: Option<u64>,
     /// The program that serves a stack to the kernel. Without it no configuration has a file
     /// system: the trials of those that should have one say so.
     pub serve_with: Option<ServeWith>,
@@ -140,6 +144,7 @@ pub fn start(
         }
         shard.check(plan)?;
     }
+    let _limit = options.memory_bytes.map(MemoryLimit::enter).transpose()?;
     let cells = Cell::all(plan)?;
     let members = Members::of(&cells)?;
     let folder = options.output.clone().unwrap_or_else(|| folder::by_default(&plan.name));
@@ -159,6 +164,11 @@ pub fn start(
         }
         let own = folder.join(MEMBERS);
         let mut host = facts::facts(&members.storage(&own));
+        host.facts.extend(options.memory_bytes.map(|bytes| Fact {
+            name: "memory limit".to_owned(),
+            value: crate::stacks::size_text(bytes),
+            must_match: true,
+        }));
         host.one_disk = Members::on_one_disk(&cells, &own)?;
         host.shared_disks = Members::shared_disks(&cells, &own)?;
         for SharedDisk { sets, disk } in &host.shared_disks {

@@ -2,8 +2,9 @@
 //!
 //! A suite whose rows need what earlier ones left is run from its beginning, and only what is
 //! missing is recorded; of one whose rows stand alone only the missing ones are run. A row that the
-//! suite itself runs
-//! several times becomes one trial, with the median of each figure.
+//! suite itself runs several times becomes one trial, with the median of each figure. Where a plan
+//! has one configuration, with which nothing takes turns, its blocks are such runs: one visit
+//! prepares the target once and makes all of them ([`Visits::blocks_in`]).
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,7 +15,8 @@ use std::sync::atomic::Ordering;
 use bench::audit::Reading;
 use bench::suite::row::Result as RowResult;
 use bench::suite::{
-    Meter, Observer as SuiteObserver, OpenFile, Phase, Row, Rows, Session, Target, Ticker,
+    Meter, Observer as SuiteObserver, OpenFile, Phase, Row, Rows, Session, Target, Ticker, Value,
+    runs_programs,
 };
 use block::{Channel, Device, Error, ErrorKind, Extents, Info, Node, Reactor, Traffic};
 use results::{Clock, Doubt, MemberTraffic};
@@ -36,6 +38,8 @@ pub(super) enum OpenedTarget<'a> {
     Device(&'a Stack),
     /// The folder of a mounted file system.
     Folder(&'a Attached),
+    /// A folder on a file system in use.
+    Existing(&'a Path),
 }
 
 impl OpenedTarget<'_> {
@@ -44,6 +48,7 @@ impl OpenedTarget<'_> {
         match self {
             OpenedTarget::Device(stack) => Target::Device(&*stack.device),
             OpenedTarget::Folder(attached) => Target::Folder(attached.folder()),
+            OpenedTarget::Existing(folder) => Target::Folder(folder),
         }
     }
 
@@ -62,6 +67,8 @@ impl OpenedTarget<'_> {
             OpenedTarget::Folder(attached) => {
                 attached.moved().map(|(members, _)| members).unwrap_or_default()
             }
+            // The file system has no members of ours.
+            OpenedTarget::Existing(_) => Vec::new(),
         }
     }
 }
@@ -74,11 +81,15 @@ struct CellMeter<'a> {
 }
 
 impl<'a> CellMeter<'a> {
-    fn new(cell: &'a Cell, opened: &'a OpenedTarget<'a>) -> CellMeter<'a> {
+    fn new(cell: &'a Cell, opened: &'a OpenedTarget<'a>, is_by_programs: bool) -> CellMeter<'a> {
         let node = &cell.stack;
-        let machine = match opened {
-            OpenedTarget::Device(stack) => TargetMeter::stack(node, stack),
-            OpenedTarget::Folder(_) => TargetMeter::machine_only(),
+        // Programs do not go through our counters.
+        let path = cell.device_path().filter(|_| is_by_programs);
+        let machine = match (opened, path) {
+            (OpenedTarget::Device(_), Some(path)) => TargetMeter::path(&path),
+            (OpenedTarget::Device(stack), None) => TargetMeter::stack(node, stack),
+            (OpenedTarget::Folder(_), _) => TargetMeter::machine_only(),
+            (OpenedTarget::Existing(folder), _) => TargetMeter::folder(folder),
         };
         let machine = match cell.record.clock {
             Clock::Virtual => machine.without_machine(),
@@ -181,21 +192,28 @@ pub(super) fn run(
     let Some(first) = missing.first() else { return Ok(()) };
     let workload = &visits.plan().workloads[*first];
     let its = suite::suite_of(workload)?;
-    let settings = suite::settings(visits.plan(), workload, &visit.cell.record)?;
+    let mut settings = suite::settings(visits.plan(), workload, &visit.cell.record)?;
+    let blocks = visits.blocks_in(visit, its, &settings);
+    if blocks > 1 {
+        let runs = Value::Count(u64::from(blocks));
+        let wrong = |text| Error::new(ErrorKind::Invalid, text);
+        settings.set(its, suite::RUNS, runs).map_err(wrong)?;
+    }
     // Where later rows need what earlier ones left, all of them are run.
     let only = (its.rows == Rows::Alone).then(|| {
         let row = |workload: &usize| suite::row(&visits.plan().workloads[*workload]).to_owned();
         missing.iter().map(row).collect()
     });
     let (seed, data_seed) = visits.seeds(visit);
-    let mut meter = CellMeter::new(visit.cell, opened);
+    let mut meter = CellMeter::new(visit.cell, opened, runs_programs(its));
     let stop = visits.stop();
-    let limit = limit::limit_of(visits.plan(), group, visit.cell);
+    let limit = limit::limit_of(visits.plan(), group, visit.cell) * blocks;
     let ticker = Ticker::new();
     visits.preparing();
     let mut recorder = Recorder {
         visits,
         visit,
+        blocks,
         group,
         opened,
         notes,
@@ -208,6 +226,7 @@ pub(super) fn run(
     let (result, is_over) = limit::within(limit, stop, |halt| {
         let mut session = Session::new(reactor, halt, &ticker, &mut meter, &mut recorder);
         session.files = &Files;
+        session.device_path = visit.cell.device_path();
         session.only = only;
         (session.seed, session.data_seed) = (seed, data_seed);
         (its.run)(opened.target(), &settings, &mut session)
@@ -223,6 +242,13 @@ pub(super) fn run(
     match result {
         // Whatever it made of that.
         _ if is_over => visits.skip(visit, group, &limit::over(limit), observer),
+        Err(error) if error.kind() == ErrorKind::NoSpace => {
+            let text =
+                format!("{error}: the target is full; the files of {} are removed", its.name);
+            Err(host::Error::invalid_results(text).because(error).into())
+        }
+        // Nothing else waits for its turn.
+        Err(error) if cannot(&error) && visits.has_nothing_else() => Err(error.into()),
         Err(error) if cannot(&error) => visits.skip(visit, group, &error.to_string(), observer),
         Err(error) => Err(error.into()),
         Ok(()) if stop.load(Ordering::Relaxed) => Err(Broken::Stopped),
@@ -243,6 +269,8 @@ fn cannot(error: &Error) -> bool {
 struct Recorder<'a, 'b, 'c> {
     visits: &'a mut Visits<'b>,
     visit: &'a Visit<'c>,
+    /// How many blocks the suite's own runs are.
+    blocks: u32,
     group: &'a [usize],
     opened: &'a OpenedTarget<'a>,
     notes: &'a [Doubt],
@@ -256,9 +284,15 @@ struct Recorder<'a, 'b, 'c> {
     broken: Option<Broken>,
 }
 
-impl Recorder<'_, '_, '_> {
-    fn workload(&self, phase: &str) -> Option<usize> {
-        let missing = self.visits.missing(self.visit, self.group);
+impl<'c> Recorder<'_, '_, 'c> {
+    /// The visit that a run of a suite's own stands for.
+    fn visit_of(&self, run: u32) -> Visit<'c> {
+        let later = if self.blocks > 1 { run.saturating_sub(1) } else { 0 };
+        self.visit.later(later)
+    }
+
+    fn workload(&self, visit: &Visit<'_>, phase: &str) -> Option<usize> {
+        let missing = self.visits.missing(visit, self.group);
         missing
             .into_iter()
             .find(|workload| suite::row(&self.visits.plan().workloads[*workload]) == phase)
@@ -266,13 +300,14 @@ impl Recorder<'_, '_, '_> {
 }
 
 impl SuiteObserver for Recorder<'_, '_, '_> {
-    fn begun(&mut self, phase: &Phase, _: u32) {
+    fn begun(&mut self, phase: &Phase, run: u32) {
         self.before = self.opened.members();
         if !std::mem::replace(&mut self.prepared, true) {
             self.visits.prepared(self.visit);
         }
-        if let Some(workload) = self.workload(&phase.name) {
-            self.visits.tell(self.visit, workload, self.observer);
+        let visit = self.visit_of(run);
+        if let Some(workload) = self.workload(&visit, &phase.name) {
+            self.visits.tell(&visit, workload, self.observer);
         }
     }
 
@@ -283,7 +318,9 @@ impl SuiteObserver for Recorder<'_, '_, '_> {
     }
 
     fn finished(&mut self, row: &Row) {
-        let Some(workload) = self.workload(&row.phase).filter(|_| self.broken.is_none()) else {
+        let visit = self.visit_of(row.run);
+        let Some(workload) = self.workload(&visit, &row.phase).filter(|_| self.broken.is_none())
+        else {
             return;
         };
         let modelled = self.visit.cell.record.clock == Clock::Virtual;
@@ -298,10 +335,10 @@ impl SuiteObserver for Recorder<'_, '_, '_> {
                 after.written_bytes -= before.written_bytes.min(after.written_bytes);
             }
         }
-        if self.visits.runs_of(self.visit, workload) > 1 {
+        if self.visits.runs_of(&visit, workload) > 1 {
             self.rows.entry(workload).or_default().push(found);
         } else {
-            self.broken = self.visits.trial_found(self.visit, workload, found, self.observer).err();
+            self.broken = self.visits.trial_found(&visit, workload, found, self.observer).err();
         }
     }
 }

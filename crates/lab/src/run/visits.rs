@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use bench::suite::{Kind as SuiteKind, Settings, Suite};
 use host::Error;
 use reactor::{Reactor, derive_seed};
 use results::course::{self, Course, Step};
@@ -75,6 +76,11 @@ impl<'a> Visit<'a> {
     /// What is done in it.
     pub(super) fn turn(&self) -> &'a Turn {
         &self.turns[self.position]
+    }
+
+    /// The same so many blocks later, where nothing takes turns with it.
+    pub(super) fn later(&self, blocks: u32) -> Visit<'a> {
+        Visit { block: self.block + blocks, ..*self }
     }
 
     /// The place of one of its workloads in the block's order, counted in trials.
@@ -453,6 +459,28 @@ impl<'a> Visits<'a> {
         tracing::info!(workload = workload_name, stack = visit.cell.record.stack, "trial");
         observer.trial_begun(self.plan, &self.progress(visit, workload_name));
         self.trial_begun = Instant::now();
+    }
+
+    /// How many blocks a visit makes by the suite's own runs: all that are left, where nothing takes
+    /// turns with its configuration and the suite counts runs.
+    pub(super) fn blocks_in(&self, visit: &Visit<'_>, suite: &Suite, settings: &Settings) -> u32 {
+        let is_alone = self.plan.configurations.len() == 1 && self.shard.is_none();
+        let is_measured = visit.cell.record.clock == Clock::Wall && !self.plan.schedule.interleaved;
+        let runs = suite.setting(suite::RUNS).map(|setting| setting.kind);
+        let Some(SuiteKind::Count(_, most)) = runs.filter(|_| is_alone && is_measured) else {
+            return 1;
+        };
+        if suite::runs(settings, suite) != 1 {
+            return 1;
+        }
+        let left = self.course().blocks().unwrap_or(self.plan.blocks).saturating_sub(visit.block);
+        left.clamp(1, u32::try_from(most).unwrap_or(u32::MAX))
+    }
+
+    /// Whether nothing was recorded, and what is left is of one configuration alone: what it cannot
+    /// do ends the run.
+    pub(super) fn has_nothing_else(&self) -> bool {
+        self.done.is_empty() && self.plan.configurations.len() == 1
     }
 
     /// How often a suite runs the row of a workload itself.

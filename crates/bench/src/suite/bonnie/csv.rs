@@ -12,7 +12,6 @@
 //! version 1.03 only with `sync`. They are never blank.
 
 use super::options::{Links, Options, Style};
-use crate::suite::row::{Measured, Row};
 
 /// The twelve phases in the order of the fields, and whether they are rated in K/s.
 const PHASES: [(&str, bool); 12] = [
@@ -31,15 +30,6 @@ const PHASES: [(&str, bool); 12] = [
 ];
 /// Phases on the large file.
 const LARGE: usize = 6;
-
-/// The rate that the original would print for a row: K/s or operations/s.
-#[must_use]
-pub fn rate(options: &Options, measured: &Measured, in_kib: bool) -> f64 {
-    let done = &measured.done;
-    let time = if options.syncs_inside() { done.durable_elapsed() } else { done.elapsed };
-    let amount = if in_kib { done.bytes() as f64 / 1024.0 } else { done.operations as f64 };
-    amount / time.as_secs_f64().max(1e-9)
-}
 
 fn rate_text(rate: f64) -> String {
     // As the original: whole numbers where these carry three digits and more.
@@ -79,24 +69,9 @@ fn size_text(bytes: u64) -> String {
     }
 }
 
-/// The line of one run.
+/// The line of one run, of figures by the names of the phases.
 #[must_use]
-pub fn line(options: &Options, machine: &str, seed: u64, rows: &[Row]) -> String {
-    let found = |name: &str| {
-        let measured = rows.iter().find(|row| row.phase == name).and_then(Row::measured)?;
-        Some(Figures {
-            operations_per_second: rate(options, measured, false),
-            bytes_per_second: rate(options, measured, true) * 1024.0,
-            cpu_percent: measured.cpu_percent(),
-            longest_seconds: measured.done.latency.max_seconds(),
-        })
-    };
-    line_of(options, machine, seed, &found)
-}
-
-/// The same of figures that are known otherwise, by the names of the phases.
-#[must_use]
-pub fn line_of(
+pub fn line(
     options: &Options,
     machine: &str,
     seed: u64,

@@ -51,7 +51,7 @@ pub static SUITE: Suite = Suite {
             bonnie; every byte that is read, of the \
             large file and of small ones with content, is compared with what was written, inside \
             the time; a phase that is over too \
-            soon is repeated, so that no rate is left blank. As lines of CSV (--format bonnie-csv) \
+            soon is repeated, so that no rate is left blank. As lines of CSV (report RUN --bonnie-csv) \
             style 2.00 has the 50 fields that \
             bon_csv2html and bon_csv2txt of bonnie++ 2.00a read; style 1.03 has the 27 of its \
             time, which these two refuse whoever \
@@ -128,8 +128,7 @@ pub static SUITE: Suite = Suite {
             Value::Switch(false),
             "Sync after each update of a seek, and each file and its folder when it is made \
                 or deleted.",
-        )
-        .short('b'),
+        ),
         Setting::new(
             "ram",
             Kind::Mebibytes,
@@ -143,15 +142,13 @@ pub static SUITE: Suite = Suite {
             Value::Switch(true),
             "Refuse files that are smaller than twice the memory: a cache would hold them.",
         ),
-        Setting::new("runs", Kind::Count(1, 1000), Value::Count(1), "How often everything is run.")
-            .short('x'),
+        Setting::new("runs", Kind::Count(1, 1000), Value::Count(1), "How often everything is run."),
         Setting::new(
             "concurrency",
             Kind::Count(1, 256),
             Value::Count(1),
             "Copies of each phase at the same time, each on files of its own.",
-        )
-        .short('c'),
+        ),
         Setting::new(
             "direct",
             Kind::Switch,
@@ -324,7 +321,8 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
         return Err(Error::new(ErrorKind::Invalid, "bonnie works on files: name a folder"));
     };
     if Step::all(settings).is_empty() {
-        let text = "no large file (-s 0) and no small ones (-n 0): nothing could be measured";
+        let text =
+            "no large file (io=false) and no small ones (files=0): nothing could be measured";
         return Err(Error::new(ErrorKind::Invalid, text));
     }
     let options = Options::new(settings)?;

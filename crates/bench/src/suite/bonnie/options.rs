@@ -186,8 +186,8 @@ fn file_size(settings: &Settings, style: Style, copies: u64, chunk: u64) -> Resu
         && size.saturating_mul(copies) < 2 * memory.next_multiple_of(MIB) - 2 * MIB
     {
         let text = format!(
-            "size {}: a cache could hold it: expected at least twice the memory, {} MiB (-s), or \
-            no such check (-r 0)",
+            "size {}: a cache could hold it: expected at least twice the memory, {} MiB, or \
+            check_memory=false",
             size_text(size),
             2 * memory / MIB
         );

@@ -95,8 +95,7 @@ pub static SUITE: Suite = Suite {
             Value::Switch(false),
             "Empty the machine's page cache before the command.",
         ),
-        Setting::new("runs", Kind::Count(1, 1000), Value::Count(1), "How often it is run.")
-            .short('x'),
+        Setting::new("runs", Kind::Count(1, 1000), Value::Count(1), "How often it is run."),
     ],
     rows: Rows::InOrder,
     phases: |settings| match Wanted::parse(settings.text("figures")) {

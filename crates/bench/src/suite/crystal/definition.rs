@@ -52,7 +52,6 @@ pub static SUITE: Suite = Suite {
             "Runs of a row after its warm-up.",
         )
         .after_a_warm_up()
-        .short('x')
         .in_plans(Value::Count(1)),
         Setting::new(
             "time",
@@ -68,8 +67,7 @@ pub static SUITE: Suite = Suite {
             Value::Count(0),
             "Mixed rows as well, with so many reads of 100 requests (70 in the original); 0 \
                 is none.",
-        )
-        .alone("70"),
+        ),
         Setting::new(
             "only",
             Kind::Text,

@@ -1,4 +1,4 @@
-//! A row as fio would run it: `--show-fio`, and the options of fio's JSON.
+//! A row as fio would run it: `bench explain crystal --fio`.
 
 use std::path::Path;
 use std::time::Duration;

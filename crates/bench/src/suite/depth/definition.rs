@@ -86,8 +86,7 @@ pub static SUITE: Suite = Suite {
             Kind::Count(1, 100),
             Value::Count(1),
             "How often each point is measured.",
-        )
-        .short('x'),
+        ),
         Setting::new(
             "loop",
             Kind::Word(&["closed", "open"]),
@@ -350,7 +349,9 @@ fn open_loops(
     options: &Options,
     session: &mut Session<'_>,
 ) -> Result<Next, Error> {
-    let curve = curves(session.rows()).into_iter().find(|curve| curve.access == series.name());
+    let curve = curves(super::points(session.rows()))
+        .into_iter()
+        .find(|curve| curve.access == series.name());
     let most = curve
         .and_then(|curve| curve.points.iter().map(|point| point.io_per_second).reduce(f64::max));
     for (share, run) in

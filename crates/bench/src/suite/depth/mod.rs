@@ -52,6 +52,25 @@ pub struct Point {
     pub flags: Vec<&'static str>,
 }
 
+impl Point {
+    /// Of the figures that trials of a row have, by their names; `None` where it was not measured.
+    pub fn of(
+        depth: u32,
+        figure: impl Fn(&str) -> Option<f64>,
+        flags: Vec<&'static str>,
+    ) -> Option<Point> {
+        Some(Point {
+            depth,
+            io_per_second: figure("io_per_second")?,
+            throughput_bytes_per_second: figure("throughput_bytes_per_second")?,
+            durable_throughput_bytes_per_second: figure("durable_throughput_bytes_per_second"),
+            latency_mean_seconds: figure("latency_mean_seconds").unwrap_or(0.0),
+            latency_p99_seconds: figure("latency_p99_seconds").unwrap_or(0.0),
+            flags,
+        })
+    }
+}
+
 /// The points of one kind of access, in the order of their depths.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Curve {
@@ -71,33 +90,14 @@ pub fn knee(points: &[Point]) -> Option<usize> {
     results::shape::knee(&pairs)
 }
 
-/// The curves that rows of this suite make, in their order. Several runs of a point count with the
-/// mean of their rates.
-#[must_use]
-pub fn curves(rows: &[Row]) -> Vec<Curve> {
+/// The curves that points make, each with its access, in their order. Several runs of a point count
+/// with the mean of their rates.
+pub fn curves(points: impl Iterator<Item = (String, Point)>) -> Vec<Curve> {
     let mut curves: Vec<Curve> = Vec::new();
-    for row in rows {
-        let (Some((access, depth)), Some(measured)) = (split(&row.phase), row.measured()) else {
-            continue;
-        };
-        let metrics = measured.metrics();
-        let figure = |name: &str| metrics.get(name).copied().unwrap_or(0.0);
-        let point = Point {
-            depth,
-            io_per_second: figure("io_per_second"),
-            throughput_bytes_per_second: figure("throughput_bytes_per_second"),
-            durable_throughput_bytes_per_second: measured.durable_bytes_per_second(),
-            latency_mean_seconds: figure("latency_mean_seconds"),
-            latency_p99_seconds: figure("latency_p99_seconds"),
-            flags: measured.flags.iter().map(Doubt::mark).collect(),
-        };
+    for (access, point) in points {
         match curves.iter_mut().find(|curve| curve.access == access) {
             Some(curve) => curve.points.push(point),
-            None => curves.push(Curve {
-                access: access.to_owned(),
-                points: vec![point],
-                knee_depth: None,
-            }),
+            None => curves.push(Curve { access, points: vec![point], knee_depth: None }),
         }
     }
     for curve in &mut curves {
@@ -137,8 +137,21 @@ fn averaged(points: &[Point]) -> Vec<Point> {
     depths.into_iter().map(average).collect()
 }
 
+/// The points that rows of this suite are.
+fn points(rows: &[Row]) -> impl Iterator<Item = (String, Point)> {
+    rows.iter().filter_map(|row| {
+        let (access, depth) = split(&row.phase)?;
+        let measured = row.measured()?;
+        let metrics = measured.metrics();
+        let flags = measured.flags.iter().map(Doubt::mark).collect();
+        let point = Point::of(depth, |name| metrics.get(name).copied(), flags)?;
+        Some((access.to_owned(), point))
+    })
+}
+
 /// The access and the depth of a phase of the closed loop: `random read 4KiB Q8`.
-fn split(phase: &str) -> Option<(&str, u32)> {
+#[must_use]
+pub fn split(phase: &str) -> Option<(&str, u32)> {
     let (access, depth) = phase.rsplit_once(" Q")?;
     Some((access, depth.parse().ok()?))
 }

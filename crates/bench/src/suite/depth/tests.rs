@@ -177,7 +177,7 @@ fn the_suite_makes_a_curve_for_each_access_and_block_size() {
             ("way", Value::word("both")),
         ],
     );
-    let curves = curves(&rows);
+    let curves = curves(points(&rows));
     assert_eq!(curves.len(), 12, "2 ways x 2 accesses x 3 sizes");
     assert_eq!(curves[0].access, "random read 4KiB");
     for curve in &curves {

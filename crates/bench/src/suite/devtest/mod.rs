@@ -31,7 +31,6 @@
 //! compared. A device that keeps no data (`null:`, modelled disks) is only measured.
 
 mod definition;
-mod table;
 
 use std::time::Duration;
 
@@ -50,7 +49,6 @@ use crate::load::{
 use super::{rounds, steps};
 
 pub use definition::SUITE;
-pub use table::{Row, rows};
 
 /// Name of the suite.
 pub const NAME: &str = "devtest";
@@ -175,6 +173,17 @@ impl Test {
             better: Better::Higher,
             kind,
         }
+    }
+
+    /// Its lines in the table of 2004: their names, and how the figures of each begin. A mixed test
+    /// has one for each direction.
+    #[must_use]
+    pub fn lines(&self) -> Vec<(String, &'static str)> {
+        let sides: &[_] = match self.kind {
+            Kind::Mixed { .. } => &[(" read", "read_"), (" write", "write_")],
+            _ => &[("", "")],
+        };
+        sides.iter().map(|(way, side)| (format!("{}{way}", self.name), *side)).collect()
     }
 
     /// Whether it writes all over the device, so that a write cache has to fill before the rate is

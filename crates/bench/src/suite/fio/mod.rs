@@ -72,8 +72,7 @@ pub static SUITE: Suite = Suite {
             Value::Time(Duration::from_secs(3600)),
             "How long each group may take.",
         ),
-        Setting::new("runs", Kind::Count(1, 1000), Value::Count(1), "How often it is run.")
-            .short('x'),
+        Setting::new("runs", Kind::Count(1, 1000), Value::Count(1), "How often it is run."),
     ],
     rows: Rows::InOrder,
     phases: |settings| match (settings.text("job"), groups(settings.text("job"))) {

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 /// The program.
 fn raidloom() -> Command {
@@ -20,11 +21,23 @@ fn raidloom() -> Command {
     command
 }
 
-/// Runs a suite in a folder, or on a device.
-fn bench(suite: &str, target: &Path, arguments: &[&str]) -> Output {
+/// A folder in which runs come to lie, away from the disks that they measure.
+fn place() -> TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+/// A suite in a folder, or on a device; its run lies in `place`.
+fn command(suite: &str, target: &Path, arguments: &[&str], place: &TempDir) -> Command {
     let mut command = raidloom();
     command.args(["bench", suite]).arg(target).args(arguments);
-    command.output().expect("the program runs")
+    command.arg("--output").arg(place.path().join("run"));
+    command
+}
+
+/// Runs a suite in a folder, or on a device.
+fn bench(suite: &str, target: &Path, arguments: &[&str]) -> Output {
+    let place = place();
+    command(suite, target, arguments, &place).output().expect("the program runs")
 }
 
 /// The JSON of a suite that has to come to its end.
@@ -46,6 +59,13 @@ fn rows(document: &Value) -> Vec<(&str, &Value)> {
 
 fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no whole number"))
+}
+
+/// Bytes that a row asked for, by its own rate and time: all, or those that it read or wrote of
+/// a mixed row.
+fn asked_bytes(row: &Value, side: &str) -> u64 {
+    let rate = figure(row, &format!("{side}throughput_bytes_per_second"));
+    (rate * figure(row, "elapsed_seconds")).round() as u64
 }
 
 fn figure(row: &Value, metric: &str) -> f64 {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::suites::calls::{self, Mark, TRACED, Work, agree};
 use crate::suites::disk::{Disk, is_possible, succeed};
-use crate::suites::{bench, figure, measured, number, raidloom, rows};
+use crate::suites::{asked_bytes, bench, command, figure, measured, number, place, raidloom, rows};
 
 /// What bonnie++ says on its standard error when a phase begins.
 const BEGINS: [(&str, &str); 10] = [
@@ -27,6 +27,10 @@ const BEGINS: [(&str, &str); 10] = [
 /// Size of the file in MiB, small files in multiples of 1024, no phases by characters, no look at
 /// the memory, one seed.
 const WORK: [&str; 9] = ["-s", "64", "-n", "1", "-f", "-r", "0", "-z", "7"];
+/// The same to ours, and no phase twice.
+#[rustfmt::skip]
+const OUR_WORK: [&str; 12] = ["--size", "64", "-s", "files=1024", "-s", "per_character=false", "-s",
+    "check_memory=false", "-s", "min_time=1ns", "-z", "7"];
 
 /// The large file.
 const FILE_BYTES: u64 = 64 << 20;
@@ -66,8 +70,9 @@ fn original(disk: &Disk, log: &Path) -> (BTreeMap<&'static str, Work>, u64) {
 /// begin and end in the log.
 fn ours(disk: &Disk, log: &Path) -> (BTreeMap<&'static str, Work>, Value) {
     let mut strace = traced(log);
-    strace.arg(raidloom().get_program()).args(["bench", "bonnie"]).arg(disk.folder()).args(WORK);
-    let output = succeed(strace.args(["--min-time", "1ns", "--json"]));
+    let place = place();
+    let own = command("bonnie", disk.folder(), &[&OUR_WORK[..], &["--json"]].concat(), &place);
+    let output = succeed(strace.arg(own.get_program()).args(own.get_args()));
     let mut readings = 0;
     let log = fs::read_to_string(log).expect("a log");
     let phases = calls::phases(&log, |line| {
@@ -142,8 +147,8 @@ fn bonnie_does_what_the_original_does_phase_by_phase() {
     }
     let synced = ["block write", "rewrite"];
     for (phase, row) in rows(&document).into_iter().filter(|(phase, _)| synced.contains(phase)) {
-        let written = number(&row["moved_written_bytes"]);
-        assert!(written >= FILE_BYTES, "{phase}: the disk wrote {written}");
+        let share = figure(row, "member_write_ratio");
+        assert!(share >= 1.0, "{phase}: of {FILE_BYTES} bytes the disk wrote {share}");
     }
     assert!(written >= 2 * FILE_BYTES, "the disk wrote {written} for the original");
     let made: u64 =
@@ -185,8 +190,11 @@ fn bonnie_writes_and_reads_characters_as_the_original_does() {
             .args(["-u", "root"])
             .args(work),
     );
-    let mut command = raidloom();
-    command.args(["bench", "bonnie"]).arg(disk.folder()).args(work).args(["--min-time", "1ns"]);
+    let own = ["--size", "8", "-s", "chunk=8KiB", "-s", "seeks=100", "-s", "files=0", "-s"];
+    let own = [&own[..], &["per_character_size=1", "-s", "check_memory=false", "-z", "7"]].concat();
+    let place = place();
+    let mut command =
+        command("bonnie", disk.folder(), &[&own[..], &["-s", "min_time=1ns"]].concat(), &place);
     let ours = counted(&logs.path().join("ours"), &mut command);
     for call in ["read", "write"] {
         assert!(
@@ -206,28 +214,21 @@ fn the_originals_converters_take_the_lines() {
         return;
     }
     let disk = Disk::new(64);
-    let common = [
-        "-s",
-        "8",
-        "-n",
-        "1",
-        "-r",
-        "0",
-        "--min-time",
-        "1ms",
-        "--format",
-        "bonnie-csv",
-        "-m",
-        "host",
-    ];
+    let common = ["--size", "8", "-s", "files=1024", "-s", "check_memory=false", "-s"];
+    let common = [&common[..], &["min_time=1ms", "-s", "name=host"]].concat();
     let lines = |more: &[&str]| {
-        let output = bench("bonnie", disk.folder(), &[&common, more].concat());
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let place = place();
+        let all = [&common[..], more].concat();
+        succeed(&mut command("bonnie", disk.folder(), &all, &place));
+        let mut report = raidloom();
+        let run = place.path().join("run");
+        let output = succeed(report.arg("report").arg(run).arg("--bonnie-csv"));
         String::from_utf8(output.stdout).expect("text")
     };
     let new = lines(&["-x", "2"]);
     assert_eq!(new.lines().map(|line| line.split(',').count()).collect::<Vec<_>>(), [50, 50]);
-    assert_eq!(lines(&["--style", "1.03", "-f"]).trim_end().split(',').count(), 27);
+    let old = lines(&["-s", "style=1.03", "-s", "per_character=false"]);
+    assert_eq!(old.trim_end().split(',').count(), 27);
     let file = disk.folder().join("lines.csv");
     fs::write(&file, &new).expect("room");
     for (program, expected) in [("bon_csv2html", "<td"), ("bon_csv2txt", "host")] {
@@ -248,7 +249,8 @@ fn the_originals_defects_are_not_ours() {
         return;
     }
     let disk = Disk::new(256);
-    let quick = ["-s", "16", "-n", "1", "-r", "0", "-f", "--min-time", "20ms"];
+    let fast = ["-s", "per_character=false", "-s", "check_memory=false", "-s", "files=1024"];
+    let quick = [&["--size", "16", "-s", "min_time=20ms"], &fast[..]].concat();
     let document = measured("bonnie", disk.folder(), &quick);
     let processors = std::thread::available_parallelism().expect("a number").get() as f64;
     for (phase, row) in rows(&document) {
@@ -265,7 +267,7 @@ fn the_originals_defects_are_not_ours() {
     let copies = measured(
         "bonnie",
         disk.folder(),
-        &["-s", "16", "-n", "1", "-r", "0", "-f", "--min-time", "1ns", "-c", "3"],
+        &[&["--size", "16", "-s", "min_time=1ns", "-s", "concurrency=3"], &fast[..]].concat(),
     );
     for (phase, row) in rows(&copies) {
         let expected = if phase == "seeks" {
@@ -279,28 +281,29 @@ fn the_originals_defects_are_not_ours() {
     }
     // Direct I/O with the phases by characters runs, and every block of every phase reaches the
     // disk.
-    let direct = measured(
-        "bonnie",
-        disk.folder(),
-        &["-s", "4", "-n", "0", "-r", "0", "--direct", "--min-time", "1ns"],
-    );
+    let whole = ["--size", "4", "-s", "files=0", "-s", "check_memory=false", "-s", "direct=true"];
+    let direct = measured("bonnie", disk.folder(), &[&whole[..], &["-s", "min_time=1ns"]].concat());
     for (phase, row) in rows(&direct)
         .into_iter()
         .filter(|(phase, _)| ["block write", "rewrite", "block read"].contains(phase))
     {
-        for way in ["read", "written"] {
-            let (asked, moved) = (
-                number(&row[format!("asked_{way}_bytes")]),
-                number(&row[format!("moved_{way}_bytes")]),
-            );
-            assert!(moved >= asked, "{phase}: {way}: {moved} of {asked} bytes");
+        for (way, ratio) in [("read", "member_read_ratio"), ("write", "member_write_ratio")] {
+            let share = row["metrics"][ratio].as_f64();
+            let asks = phase.contains(way) || phase == "rewrite";
+            assert_eq!(share.is_some(), asks, "{phase}: {way}: {row}");
+            assert!(share.is_none_or(|share| share >= 1.0), "{phase}: {way}: {row}");
         }
     }
     // Sizes of files together with the large file.
     let sized = measured(
         "bonnie",
         disk.folder(),
-        &["-s", "16:16k", "-n", "1:4096:1024", "-r", "0", "-f", "--min-time", "1ns"],
+        &[
+            &["--size", "16", "-s", "chunk=16KiB", "-s", "file_size_max=4096"][..],
+            &["-s", "file_size_min=1024", "-s", "min_time=1ns"],
+            &fast[..],
+        ]
+        .concat(),
     );
     assert_eq!(rows(&sized).len(), 10);
     // The spread of several runs is shown.
@@ -335,22 +338,11 @@ fn crystal_rows_are_fio_jobs() {
         return;
     }
     let disk = Disk::new(128);
-    let said = [
-        "--profile",
-        "8-nvme",
-        "--size",
-        "32MiB",
-        "--time",
-        "100ms",
-        "--interval",
-        "0s",
-        "-x",
-        "1",
-        "--access",
-        "direct",
-        "--mix",
-    ];
-    let jobs = measured("crystal", disk.folder(), &[&said[..], &["--show-fio"]].concat());
+    let keys = ["profile=8-nvme", "size=32MiB", "time=100ms", "interval=0s", "access=direct"];
+    let keys: Vec<&str> = keys.into_iter().chain(["mix=70"]).flat_map(|key| ["-s", key]).collect();
+    let mut explain = raidloom();
+    explain.args(["bench", "explain", "crystal", "--json", "--fio"]).arg(disk.folder()).args(&keys);
+    let jobs: Value = serde_json::from_slice(&succeed(&mut explain).stdout).expect("JSON");
     let jobs: BTreeMap<&str, Vec<String>> = jobs
         .as_array()
         .expect("jobs")
@@ -362,7 +354,7 @@ fn crystal_rows_are_fio_jobs() {
             )
         })
         .collect();
-    let document = measured("crystal", disk.folder(), &said);
+    let document = measured("crystal", disk.folder(), &[&keys[..], &["-x", "1"]].concat());
     succeed(Command::new("fio").arg("--output-format=json").args(&jobs["fill"]));
     assert_eq!(rows(&document).len(), 12);
     for (phase, row) in rows(&document) {
@@ -372,8 +364,14 @@ fn crystal_rows_are_fio_jobs() {
             .find_map(|argument| argument.strip_prefix("--bs=")?.parse().ok())
             .expect("a size");
         let operations = figure(row, "operations_count") as u64;
-        let asked = ["read", "written"].map(|way| number(&row[format!("asked_{way}_bytes")]));
-        let moved = ["read", "written"].map(|way| number(&row[format!("moved_{way}_bytes")]));
+        let asked = match phase {
+            _ if phase.ends_with("mix") => ["read_", "write_"].map(|side| asked_bytes(row, side)),
+            _ if phase.ends_with("read") => [asked_bytes(row, ""), 0],
+            _ => [0, asked_bytes(row, "")],
+        };
+        let ratios = ["member_read_ratio", "member_write_ratio"];
+        let ratios = ratios.map(|ratio| row["metrics"][ratio].as_f64().unwrap_or(0.0));
+        let moved = [0, 1].map(|way| (ratios[way] * asked[way] as f64).round() as u64);
         assert_eq!(asked[0] + asked[1], operations * size, "{phase}");
         let before = disk.moved();
         let document = fio(arguments, operations, size);

@@ -6,12 +6,14 @@
 //!   device        virtual   OnModels       a fresh stack for each suite, or for each row
 //!   device        wall      OnDevice       the stack, opened once
 //!   file system   wall      OnFileSystem   the same, served and mounted
+//!   folder        wall      InFolder       a folder that is there already
 //!   guest         virtual   InGuest        a boot for each suite, several at a time
 //!   pull tests    either    PowerCuts      drives of their own, in a process of its own
 //! ```
 
 mod device;
 mod file_system;
+mod folder;
 mod guest;
 mod method;
 mod models;
@@ -23,6 +25,7 @@ use super::found::Broken;
 use super::visits::Visit;
 use device::OnDevice;
 use file_system::OnFileSystem;
+use folder::InFolder;
 use guest::InGuest;
 use method::Method;
 pub(super) use method::{Booted, Work};
@@ -57,6 +60,7 @@ pub(super) fn visit(
     match (ground, clock) {
         (Ground::Device, Clock::Virtual) => measure::<OnModels>(work, visit, &groups),
         (Ground::Device, Clock::Wall) => measure::<OnDevice>(work, visit, &groups),
+        (Ground::Folder, _) => measure::<InFolder>(work, visit, &groups),
         (Ground::FileSystem, _) => visit_file_system(work, visit, groups, unfit),
         (Ground::Guest | Ground::Pull, _) => {
             if let Some(reason) = unfit {
