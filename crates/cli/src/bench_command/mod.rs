@@ -204,7 +204,8 @@ pub(crate) struct SuiteArguments {
     pub time: Option<String>,
 
     /// How often every row is measured [default: as the suite has it]
-    #[arg(short = 'x', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(short = 'x', long, value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: Option<u32>,
 
     /// Everything random comes from this number

@@ -461,8 +461,8 @@ impl<'a> Visits<'a> {
         self.trial_begun = Instant::now();
     }
 
-    /// How many blocks a visit makes by the suite's own runs: all that are left, where nothing takes
-    /// turns with its configuration and the suite counts runs.
+    /// How many blocks a visit makes by the suite's own runs: all that are left, where nothing
+    /// takes turns with its configuration and the suite counts runs.
     pub(super) fn blocks_in(&self, visit: &Visit<'_>, suite: &Suite, settings: &Settings) -> u32 {
         let is_alone = self.plan.configurations.len() == 1 && self.shard.is_none();
         let is_measured = visit.cell.record.clock == Clock::Wall && !self.plan.schedule.interleaved;

@@ -1,5 +1,5 @@
-//! `--memory` and `-s processors`: they hold while a suite runs, stand in its result, and leave nothing
-//! behind.
+//! `--memory` and `-s processors`: they hold while a suite runs, stand in its result, and leave
+//! nothing behind.
 
 use std::fs;
 use std::path::Path;
