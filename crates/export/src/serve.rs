@@ -184,7 +184,6 @@ impl OrderQueue {
         }
     }
 
-    #[expect(clippy::too_many_lines, reason = "not yet split")]
     fn start(&mut self, job: u32, order: Order) {
         let quick = self.policy == RemovalPolicy::Quick;
         let block = u64::from(self.info.block_bytes);

@@ -245,7 +245,6 @@ fn notes_of(assembly: &Assembly, candidates: &[Candidate]) -> Vec<String> {
 impl ArrayStatus {
     /// An array that does not run, as its superblocks describe it.
     #[must_use]
-    #[expect(clippy::too_many_lines, reason = "not yet split")]
     pub fn of_superblocks(assembly: &Assembly, candidates: &[Candidate]) -> ArrayStatus {
         let master = &candidates[assembly.newest];
         let slots = assembly.slots.iter().enumerate();

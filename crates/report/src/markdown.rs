@@ -17,7 +17,6 @@ use crate::words::say;
 
 /// The report: verdict, warnings, scores, ratios, machine.
 #[must_use]
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 pub fn markdown(run: &Run, analysis: &Analysis) -> String {
     let mut text = format!(
         "# {}\n\n{}\n\n## {}\n",

@@ -94,7 +94,6 @@ pub(crate) fn join<'a>(sentences: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// What a comparison says about one kind of work.
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindResult) -> Answer {
     let name = numbers::kind(kind.group);
     let headline = &kind.headline;

@@ -50,7 +50,6 @@ impl Style {
 
 /// The report as text, lines ended by `\n`.
 #[must_use]
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 pub fn text(run: &Run, analysis: &Analysis, style: Style) -> Painted {
     let style = style.at_least();
     let mut out = Out::new(style);
@@ -271,7 +270,6 @@ impl Out {
     /// One row a configuration: its score in each kind of work, then in all of it with the
     /// interval, which is drawn on a log axis where there is room, and the answer. What does not
     /// fit is left out from the right; a mark says the answer too.
-    #[expect(clippy::too_many_lines, reason = "not yet split")]
     fn scores(&mut self, run: &Run, comparison: &Comparison) {
         let mut kinds: Vec<&KindResult> =
             comparison.results().filter(|kind| !kind.scores.is_empty()).collect();

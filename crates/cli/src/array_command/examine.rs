@@ -15,7 +15,6 @@ use crate::output::Output;
 type Field = (&'static str, &'static str, String, Value);
 
 /// Every field of a superblock, in the order in which people read it.
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn fields(found: &Found) -> Vec<Field> {
     let superblock = &found.superblock;
     let (size, size_json) = sectors(superblock.size_sectors);

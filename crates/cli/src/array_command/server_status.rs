@@ -42,7 +42,6 @@ pub(super) fn summary(status: &Status) -> String {
 }
 
 /// All there is to say, in the layout of an array's status.
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 pub(super) fn text(status: &Status) -> Lines {
     let mut text = Lines::new();
     add!(

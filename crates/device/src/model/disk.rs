@@ -170,6 +170,7 @@ pub(super) struct Disk {
 }
 
 impl Disk {
+    #[expect(clippy::too_many_lines, reason = "not yet split")]
     pub(super) fn new(index: usize, parameters: &Parameters, seed: u64) -> Self {
         let disk = &parameters.disk;
         let geometry = Geometry::new(parameters);

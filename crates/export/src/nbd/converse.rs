@@ -172,7 +172,6 @@ impl Worker {
     }
 
     /// Takes one request; not when it has to wait, or the connection has ended with it.
-    #[expect(clippy::too_many_lines, reason = "not yet split")]
     fn take_request(&mut self, index: u32, session: Session, head: &[u8; REQUEST_BYTES]) -> bool {
         match self.get(index).has_asked() {
             Activity::NothingSince(_) => self.quiet -= 1,

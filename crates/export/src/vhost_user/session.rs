@@ -164,7 +164,6 @@ impl Session {
     ///
     /// # Errors
     /// [`block::ErrorKind::Invalid`]: it makes no sense, and the client is to be cut off.
-    #[expect(clippy::too_many_lines, reason = "not yet split")]
     pub fn take(&mut self, message: Received) -> Result<Reaction, Error> {
         let Received { header, payload, mut descriptors } = message;
         let request = Request::parse(header, &payload)?;
