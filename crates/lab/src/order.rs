@@ -263,8 +263,8 @@ mod tests {
         }
     }
 
-    /// Nothing that comes back at regular times meets the same one of two for long, and the order of
-    /// every four blocks has both.
+    /// Nothing that comes back at regular times meets the same one of two for long, and the order
+    /// of every four blocks has both.
     #[test]
     fn the_order_of_two_is_drawn() {
         let mut turned = 0;

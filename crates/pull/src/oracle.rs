@@ -183,8 +183,8 @@ pub fn judge(folder: &Path, run: u64, expected: &[Expected]) -> Findings {
     findings
 }
 
-/// What a state comes to of which nothing can be read any more: all that was promised is broken, and
-/// all that was closed is lost.
+/// What a state comes to of which nothing can be read any more: all that was promised is broken,
+/// and all that was closed is lost.
 #[must_use]
 pub fn nothing_left(expected: &[Expected]) -> Findings {
     let mut findings = Findings { files: expected.len() as u32, ..Findings::default() };

@@ -185,8 +185,8 @@ fn at_worst(safety: &Safety, grade: Grade) -> Option<String> {
     Some(format!("{worst} with drives as hostile as they may be"))
 }
 
-/// What one setting saves: of two configurations that differ in it alone, of which one lost what was
-/// acknowledged and the other one nothing, the two that differ most.
+/// What one setting saves: of two configurations that differ in it alone, of which one lost what
+/// was acknowledged and the other one nothing, the two that differ most.
 fn change(analysis: &Analysis) -> Option<String> {
     let known = || {
         analysis.safety.iter().filter_map(|safety| Some((safety, &safety.whole.as_ref()?.tally)))

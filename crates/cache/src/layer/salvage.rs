@@ -119,8 +119,8 @@ fn below_now(
     })
 }
 
-/// The dirty blocks by the pages that can be read: number of the block and of its slot, in the order
-/// of the blocks. What cannot be read is noted as lost.
+/// The dirty blocks by the pages that can be read, in their order: number of the block and of its
+/// slot. What cannot be read is noted as lost.
 fn dirty_blocks(
     channel: &mut Blocking,
     superblock: &Superblock,

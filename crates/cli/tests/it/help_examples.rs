@@ -40,8 +40,8 @@ fn help(verb: &str) -> String {
     String::from_utf8(raidloom(Path::new("/"), &[verb, "--help"]).stdout).unwrap()
 }
 
-/// `run --fail-if`: the configurations of a run against its baseline, interleaved. 3 where a limit is
-/// passed, 5 where such a change could not be seen, 2 for what is no limit, before anything is
+/// `run --fail-if`: the configurations of a run against its baseline, interleaved. 3 where a limit
+/// is passed, 5 where such a change could not be seen, 2 for what is no limit, before anything is
 /// measured; a finished run is asked again without measuring.
 #[test]
 fn a_run_holds_its_configurations_against_their_baseline() {

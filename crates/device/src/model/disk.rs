@@ -439,8 +439,8 @@ impl Disk {
     }
 
     /// What a change over to this drive costs, on a link that a command holds. A read that goes on
-    /// where this drive's last one ended finds no read-ahead, which was lost while another drive was
-    /// selected: it is read from the media in its own turn. Any other read had none to lose.
+    /// where this drive's last one ended finds no read-ahead, which was lost while another drive
+    /// was selected: it is read from the media in its own turn. Any other read had none to lose.
     fn toll(&self, operation: Operation, link: &Link) -> f64 {
         match operation {
             Operation::Read { offset, length } if offset == self.segment.asked => {

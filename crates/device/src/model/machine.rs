@@ -12,7 +12,8 @@
 //! same answers. It does no I/O and keeps no data.
 //!
 //! Each disk has a time of its own, which may lie behind: what no request waits for is done when
-//! the disk is next touched. In the tests a machine that does every event at its time answers alike.
+//! the disk is next touched. In the tests a machine that does every event at its time answers
+//! alike.
 
 use std::collections::VecDeque;
 

@@ -245,8 +245,8 @@ fn words_and_warnings(made: impl Fn(u64) -> MadeUp, count: u32) -> [f64; 2] {
     [wrong, warned].map(|one| f64::from(one) / f64::from(count))
 }
 
-/// What comes back at regular times takes neither side, since the order of two is drawn. With strict
-/// turns it did.
+/// What comes back at regular times takes neither side, since the order of two is drawn. With
+/// strict turns it did.
 #[test]
 fn what_comes_back_at_regular_times_is_no_difference() {
     let count = rounds(200);

@@ -517,8 +517,8 @@ const COMMON_MIN: f64 = 0.005;
 const COMMON_OTHERS_MAX: f64 = 0.25;
 
 /// What all judged figures have in common: their mean change, each by its own error, where it
-/// surely is one and where they differ by no more than chance (Cochran's Q). Cells that lie far from
-/// the median of all are others' changes.
+/// surely is one and where they differ by no more than chance (Cochran's Q). Cells that lie far
+/// from the median of all are others' changes.
 fn common_shift(cells: &[CellChange]) -> Option<CommonShift> {
     let gain = |cell: &CellChange| {
         let estimate = cell.estimate.filter(|estimate| estimate.error > 0.0)?;
