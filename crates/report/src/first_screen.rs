@@ -208,22 +208,21 @@ fn whole(comparison: &Comparison) -> Option<&KindResult> {
 /// Whose figures these are and how far they are off, how many trials, from when, and what a cache
 /// answered.
 pub(crate) fn trust(run: &Run, analysis: &Analysis) -> Vec<String> {
-    let mut parts: Vec<String> = Vec::new();
+    // The largest error of those that are called alike.
+    let mut kinds: Vec<(String, Option<f64>, bool)> = Vec::new();
     for comparison in &analysis.comparisons {
-        let figures = table::figures(comparison);
-        let own = match comparison.modelled {
-            false => figures,
-            true => match model_error(comparison) {
-                Some(error) => {
-                    say!(OFF_BY_UP_TO, figures = figures, error = numbers::percent(error))
-                }
-                None => say!(ERROR_NOT_KNOWN, figures = figures),
-            },
-        };
-        if !parts.contains(&own) {
-            parts.push(own);
+        let (figures, error) = (table::figures(comparison), model_error(comparison));
+        match kinds.iter_mut().find(|(known, ..)| *known == figures) {
+            Some((_, known, _)) => *known = known.zip(error).map(|(one, other)| one.max(other)),
+            None => kinds.push((figures, error, comparison.modelled)),
         }
     }
+    let said = |(figures, error, modelled): (String, Option<f64>, bool)| match error {
+        _ if !modelled => figures,
+        Some(error) => say!(OFF_BY_UP_TO, figures = figures, error = numbers::percent(error)),
+        None => say!(ERROR_NOT_KNOWN, figures = figures),
+    };
+    let mut parts: Vec<String> = kinds.into_iter().map(said).collect();
     parts.push(sentences::trials_of(analysis));
     parts.push(sentences::moment(&run.host.started));
     parts.extend(answered_by_cache(run, analysis));

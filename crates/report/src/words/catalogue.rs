@@ -114,7 +114,7 @@ catalogue! {
     HOW_SURE: "How sure", "確からしさ";
     ITS_COSTS: "What it costs", "代償";
     RESTS_ON: "What it rests on", "根拠";
-    OFF_BY_UP_TO: "{figures}, off by up to {error} where that was checked", "{figures}(確かめた範囲での誤差は最大 {error})";
+    OFF_BY_UP_TO: "{figures}, off by up to {error} in the nearest published cases", "{figures}(最も近い公表例での誤差は最大 {error})";
     ERROR_NOT_KNOWN: "{figures}, off by an unknown amount", "{figures}(誤差は不明)";
     NO_CACHE_ANSWERED: "no cache answered", "キャッシュの応答なし";
     CACHE_ANSWERED_SOME: "a cache answered: {workloads}", "キャッシュが応答: {workloads}";
