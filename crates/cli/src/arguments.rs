@@ -898,7 +898,7 @@ pub(crate) struct LineArguments {
 
     /// Print the plan that this comes to, and run nothing
     #[arg(long, requires = "command", help_heading = LINE, conflicts_with_all = ["set", "output",
-        "shard", "until", "budget", "erase", "erase_signature", "allow_device"])]
+        "shard", "until", "budget", "fail_if", "erase", "erase_signature", "allow_device"])]
     pub print_plan: bool,
 }
 
