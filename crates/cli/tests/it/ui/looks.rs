@@ -59,7 +59,12 @@ fn told() -> Value {
         })
     };
     let run = |id: &str, stage: &str, done: usize, now: Value| {
+        let answer = match stage {
+            "finished" => json!({ "en": ["Take raid5 64 KiB."], "ja": ["推奨: raid5 64 KiB。"] }),
+            _ => json!({}),
+        };
         json!({
+            "answer": answer,
             "id": id, "name": format!("chunk sizes of {id}"), "folder": format!("/srv/runs/{id}"),
             "started": "2026-03-01T10:20:30Z", "stage": stage, "blocks_finished": done / 12,
             "blocks": 8, "trials_finished": done, "trials": 96, "trials_flagged": 2, "now": now,
