@@ -15,6 +15,8 @@ use crate::Browser;
 
 /// Tiles along either side.
 const TILES: usize = 12;
+/// Most frames that are taken until two are the same.
+const FRAMES: usize = 20;
 
 /// A part of a page as mean brightness of its tiles, row by row, 0 to 255.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,8 +181,22 @@ impl Browser {
     /// The picture of what a selector finds first.
     ///
     /// # Panics
-    /// When there is no such part, or Chromium cannot draw it.
+    /// When there is no such part, or Chromium cannot draw it, or it looks otherwise each time.
     pub fn tiles(&mut self, selector: &str) -> Picture {
+        // A frame may be taken before all of it is drawn, on a busy machine: what counts is what is
+        // there twice in a row.
+        let mut before = self.tiles_now(selector);
+        for _ in 0..FRAMES {
+            let now = self.tiles_now(selector);
+            if now == before {
+                return now;
+            }
+            before = now;
+        }
+        panic!("{selector} looks otherwise each time");
+    }
+
+    fn tiles_now(&mut self, selector: &str) -> Picture {
         let png = self.pictured(selector);
         // A picture from bytes is no fetch, which the page's policy may forbid.
         let tiles = self.value(&format!(
