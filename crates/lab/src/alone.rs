@@ -54,7 +54,7 @@ pub struct Ground {
 #[must_use]
 pub fn recommended<'a>(run: &'a Run, analysis: &Analysis) -> Vec<&'a Configuration> {
     let pick = |comparison: &Comparison| {
-        let result = comparison.results().last()?;
+        let result = comparison.overall()?;
         result.headline.take.clone().or_else(|| result.recommended.clone())
     };
     let picked: Vec<String> = analysis.comparisons.iter().filter_map(pick).collect();

@@ -2,11 +2,11 @@
 //! of what, what it costs, what is not known. `report --full` says the rest.
 
 use escape::{Paint, Painted, width};
-use results::analysis::{Analysis, Comparison, Headline, Verdict};
+use results::analysis::Analysis;
 use results::safety::speeds;
 use results::types::Run;
 
-use crate::decision::{self, Decision, decision};
+use crate::decision::{self, Decided, decided, in_line};
 use crate::first_screen::trust as trust_of;
 use crate::sentences;
 use crate::table;
@@ -22,9 +22,6 @@ const PARAGRAPH_MAX: usize = 2;
 /// A line and how soon it is left out where there are too many: 0 never.
 type Ranked = (usize, Painted);
 
-/// A comparison and what it comes to.
-type Decided<'a> = (&'a Comparison, Decision<'a>);
-
 /// The answer as text, lines ended by `\n`: at most twelve of one question.
 #[must_use]
 pub fn brief(run: &Run, analysis: &Analysis, style: Style) -> Painted {
@@ -32,11 +29,7 @@ pub fn brief(run: &Run, analysis: &Analysis, style: Style) -> Painted {
     let mut out = Out::new(style);
     out.line(style.paint(Paint::Bold, &cut(sentences::title(run), style.width)));
     let run = &*speeds(run);
-    let decided: Vec<Decided<'_>> = analysis
-        .comparisons
-        .iter()
-        .filter_map(|comparison| Some((comparison, decision(analysis, comparison)?)))
-        .collect();
+    let decided = decided(analysis);
     let joint = decision::joint(analysis);
     let mut lines: Vec<Ranked> = Vec::new();
     match &joint {
@@ -62,19 +55,8 @@ pub fn brief(run: &Run, analysis: &Analysis, style: Style) -> Painted {
     out.text
 }
 
-/// What the whole of a comparison comes to.
-fn whole(comparison: &Comparison) -> Option<&Headline> {
-    comparison.results().last().map(|kind| &kind.headline)
-}
-
 fn is_taken((comparison, _): &&Decided<'_>) -> bool {
-    whole(comparison).is_some_and(|headline| headline.verdict == Verdict::Take)
-}
-
-/// Those of the parts that are there, in a line.
-fn in_line(parts: &[&str]) -> String {
-    let parts: Vec<&str> = parts.iter().copied().filter(|part| !part.is_empty()).collect();
-    parts.join(&say!(BETWEEN_TIES))
+    comparison.takes()
 }
 
 /// The beginning of a line that is too long.
@@ -136,7 +118,7 @@ fn of_one(out: &Out, analysis: &Analysis, (comparison, decision): &Decided<'_>) 
     for banner in sentences::same_disks(comparison) {
         put(&mut lines, out, (2, 2), &banner, false);
     }
-    let score = in_line(&[&decision.score, &decision.sure]);
+    let score = decision.score_and_sure();
     if !score.is_empty() {
         put(&mut lines, out, (0, 2), &score, false);
     }
@@ -158,8 +140,8 @@ fn of_one(out: &Out, analysis: &Analysis, (comparison, decision): &Decided<'_>) 
 /// One of several that are said together: what of it is sure.
 fn of_family(out: &Out, analysis: &Analysis, (comparison, decision): &Decided<'_>) -> Vec<Ranked> {
     let mut lines = Vec::new();
-    let said = match whole(comparison).is_some_and(|headline| headline.take.is_some()) {
-        true => in_line(&[&decision.score, &decision.sure]),
+    let said = match comparison.overall().is_some_and(|kind| kind.headline.take.is_some()) {
+        true => decision.score_and_sure(),
         false => decision.rest.clone(),
     };
     let text = format!("{}: {said}", decision::place(analysis, comparison));

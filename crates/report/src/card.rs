@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use maud::{Markup, PreEscaped, html};
 use results::Doubt;
-use results::analysis::{Analysis, Cell, Comparison, Metric, Verdict};
+use results::analysis::{Analysis, Cell, Comparison, Metric};
 use results::doubt::Bearing;
 use results::types::{Run, Workload};
 
@@ -113,13 +113,8 @@ fn answer(analysis: &Analysis, comparison: &Comparison) -> Vec<String> {
     if comparison.configurations.len() < 2 {
         return Vec::new();
     }
-    let of_place = |text: &str| match analysis.comparisons.len() {
-        1 => text.to_owned(),
-        _ => say!(WITH_REASON, word = decision::place(analysis, comparison), reason = text),
-    };
-    let sure: Vec<&str> =
-        [&*decision.score, &*decision.sure].into_iter().filter(|part| !part.is_empty()).collect();
-    let sure = sure.join(&say!(BETWEEN_TIES));
+    let of_place = |text: &str| decision::of_place(analysis, comparison, text);
+    let sure = decision.score_and_sure();
     let mut lines = match decision::joint(analysis) {
         Some((parts, _)) => parts.into_iter().map(|part| part.text).collect(),
         None => vec![of_place(&decision.lead)],
@@ -162,7 +157,7 @@ fn origin(run: &Run, comparison: &Comparison, take: &str) -> Vec<String> {
 
 /// What was decided on, or the only configuration that there is.
 pub(crate) fn taken(comparison: &Comparison) -> Option<&String> {
-    let decided = comparison.results().last().and_then(|result| result.headline.take.as_ref());
+    let decided = comparison.overall().and_then(|result| result.headline.take.as_ref());
     let only = || {
         let first = &comparison.cells.first()?.configuration;
         comparison.cells.iter().all(|cell| cell.configuration == *first).then_some(first)
@@ -438,11 +433,8 @@ impl Card {
 
 /// The cards of a run, those first that take something.
 pub(crate) fn cards(run: &Run, analysis: &Analysis) -> Vec<Card> {
-    let takes = |one: &&Comparison| {
-        let whole = one.results().last();
-        whole.is_some_and(|kind| kind.headline.verdict == Verdict::Take)
-    };
-    let (first, others): (Vec<_>, Vec<_>) = analysis.comparisons.iter().partition(takes);
+    let (first, others): (Vec<_>, Vec<_>) =
+        analysis.comparisons.iter().partition(|one| one.takes());
     first.into_iter().chain(others).filter_map(|one| card(run, analysis, one)).collect()
 }
 

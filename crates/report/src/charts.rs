@@ -325,7 +325,7 @@ pub(crate) struct Tails {
 /// Of what is taken beside the baseline: each workload in which a percentile of the one is surely
 /// another than that of the other, where three or more were recorded.
 pub(crate) fn tails(run: &Run, comparison: &Comparison) -> Vec<Tails> {
-    let headline = comparison.results().last().map(|kind| &kind.headline);
+    let headline = comparison.overall().map(|kind| &kind.headline);
     let take = headline.and_then(|headline| headline.take.as_ref());
     let Some(take) = take.filter(|take| **take != comparison.baseline) else { return Vec::new() };
     let members = [&comparison.baseline, take];

@@ -38,6 +38,15 @@ pub(crate) struct Decision<'a> {
     pub(crate) kinds: Vec<Answer>,
 }
 
+/// A comparison and what it comes to.
+pub(crate) type Decided<'a> = (&'a Comparison, Decision<'a>);
+
+/// All comparisons that come to anything.
+pub(crate) fn decided(analysis: &Analysis) -> Vec<Decided<'_>> {
+    let all = analysis.comparisons.iter();
+    all.filter_map(|one| Some((one, decision(analysis, one)?))).collect()
+}
+
 /// What a comparison comes to: the headline over all work, or over the only kind there is.
 pub(crate) fn decision<'a>(
     analysis: &'a Analysis,
@@ -86,6 +95,11 @@ pub(crate) fn decision<'a>(
 }
 
 impl Decision<'_> {
+    /// Its score, and what is sure of it, in a line; empty when there is neither.
+    pub(crate) fn score_and_sure(&self) -> String {
+        in_line(&[&self.score, &self.sure])
+    }
+
     /// What is not known, as one paragraph; empty when nothing is open.
     pub(crate) fn open(&self) -> String {
         join(self.not_known.iter().map(String::as_str))
@@ -107,21 +121,35 @@ fn lead(analysis: &Analysis, comparison: &Comparison, kind: &KindResult) -> Stri
     in_times(Some(tied(comparison, tie)), tie.range, &baseline, &configuration)
 }
 
+/// Those of the parts that are there, in a line.
+pub(crate) fn in_line(parts: &[&str]) -> String {
+    let parts: Vec<&str> = parts.iter().copied().filter(|part| !part.is_empty()).collect();
+    parts.join(&say!(BETWEEN_TIES))
+}
+
+/// `depth 4: ` and a text; of the only comparison the text alone.
+pub(crate) fn of_place(analysis: &Analysis, comparison: &Comparison, text: &str) -> String {
+    match analysis.comparisons.len() {
+        1 => text.to_owned(),
+        _ => say!(WITH_REASON, word = place(analysis, comparison), reason = text),
+    }
+}
+
 /// A sentence of an answer.
-pub(crate) struct Said {
+pub(crate) struct Sentence {
     pub(crate) text: String,
     /// Whether it may stand out.
     pub(crate) is_sure: bool,
 }
 
 /// Sentences, one after the other.
-pub(crate) fn joined(said: &[Said]) -> String {
+pub(crate) fn joined(said: &[Sentence]) -> String {
     join(said.iter().map(|one| one.text.as_str()))
 }
 
 /// What several comparisons say together, a sentence each part, and whether all that is taken in it
 /// is sure; nothing where they are not of one question.
-pub(crate) fn joint(analysis: &Analysis) -> Option<(Vec<Said>, bool)> {
+pub(crate) fn joint(analysis: &Analysis) -> Option<(Vec<Sentence>, bool)> {
     if !analysis.joint.iter().any(|part| part.verdict.is_answer()) {
         return None;
     }
@@ -147,9 +175,9 @@ pub(crate) fn joint(analysis: &Analysis) -> Option<(Vec<Said>, bool)> {
             _ => say!(NO_ANSWER_LEAD),
         };
         let text = say!(JOINT_PART, place = places, said = said);
-        Some(Said { text, is_sure: part.sure })
+        Some(Sentence { text, is_sure: part.sure })
     };
-    let sentences: Vec<Said> = analysis.joint.iter().filter_map(sentence).collect();
+    let sentences: Vec<Sentence> = analysis.joint.iter().filter_map(sentence).collect();
     let mut taken = analysis.joint.iter().filter(|part| part.take.is_some());
     let is_sure = analysis.joint.iter().any(|part| part.sure)
         && taken.all(|part| part.sure || part.verdict == Verdict::NothingFaster);

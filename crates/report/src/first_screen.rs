@@ -1,12 +1,12 @@
 //! What the first screen of the page says, as values: the answer, the one chart that shows it, what
 //! it costs, and what it rests on.
 
-use results::analysis::{Analysis, Comparison, KindResult, Reservation, Score, Start, Verdict};
+use results::analysis::{Analysis, Comparison, KindResult, Reservation, Score, Start};
 use results::claim::Answer;
 use results::doubt::Bearing;
 use results::types::{Run, Workload};
 
-use crate::decision::{self, Decision, Said, decision, joint};
+use crate::decision::{self, Decided, Sentence, decided, joint, of_place};
 use crate::sentences;
 use crate::table::{self, Table, number, words};
 use crate::words::say;
@@ -28,7 +28,7 @@ const VALUES_MIN: usize = 3;
 /// What is read first.
 pub(crate) struct FirstScreen<'a> {
     /// The answer, a paragraph each.
-    pub(crate) answer: Vec<Said>,
+    pub(crate) answer: Vec<Sentence>,
     /// Why there is none, or what else belongs to it.
     pub(crate) why: String,
     /// How sure that is and of what.
@@ -105,13 +105,9 @@ pub(crate) struct Group<'a> {
 
 /// What the page shows first.
 pub(crate) fn first_screen<'a>(run: &Run, analysis: &'a Analysis) -> FirstScreen<'a> {
-    let decided: Vec<(&Comparison, Decision<'a>)> = analysis
-        .comparisons
-        .iter()
-        .filter_map(|one| Some((one, decision(analysis, one)?)))
-        .collect();
+    let decided = decided(analysis);
     let is_joint = joint(analysis).is_some();
-    let taken = || decided.iter().filter(|(one, _)| has(one, &Verdict::Take));
+    let taken = || decided.iter().filter(|(one, _)| one.takes());
     let mut starts: Vec<&Start> = taken().filter_map(|(_, one)| one.start).collect();
     starts.truncate(if is_joint { 1 } else { starts.len() });
     let mut not_known = match (taken().next_back(), &decided[..]) {
@@ -122,7 +118,7 @@ pub(crate) fn first_screen<'a>(run: &Run, analysis: &'a Analysis) -> FirstScreen
     not_known.truncate(NOT_KNOWN_MAX);
     let why = match &decided[..] {
         // What is in the way of an answer belongs to it.
-        [(one, only)] if whole(one).is_some_and(|kind| kind.headline.take.is_none()) => {
+        [(one, only)] if one.overall().is_some_and(|kind| kind.headline.take.is_none()) => {
             only.rest.clone()
         }
         _ => String::new(),
@@ -140,7 +136,7 @@ pub(crate) fn first_screen<'a>(run: &Run, analysis: &'a Analysis) -> FirstScreen
 }
 
 /// How sure each answer is; what is the same of all is said once.
-fn how_sure(analysis: &Analysis, decided: &[(&Comparison, Decision<'_>)]) -> Vec<String> {
+fn how_sure(analysis: &Analysis, decided: &[Decided<'_>]) -> Vec<String> {
     let said = || decided.iter().filter(|(_, decision)| !decision.sure.is_empty());
     let Some((_, first)) = said().next() else { return Vec::new() };
     if said().all(|(_, one)| one.sure == first.sure) {
@@ -152,8 +148,8 @@ fn how_sure(analysis: &Analysis, decided: &[(&Comparison, Decision<'_>)]) -> Vec
 /// What is lost by what is taken and what it costs, each once.
 fn costs(analysis: &Analysis) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
-    let taken = analysis.comparisons.iter().filter_map(whole);
-    for kind in taken.filter(|kind| kind.headline.verdict == Verdict::Take) {
+    let taken = analysis.comparisons.iter().filter(|one| one.takes());
+    for kind in taken.filter_map(Comparison::overall) {
         let losses = sentences::losses(&kind.headline);
         let own = sentences::cost_parts(&kind.headline).into_iter().chain(losses);
         let new: Vec<String> = own.filter(|part| !parts.contains(part)).collect();
@@ -162,47 +158,28 @@ fn costs(analysis: &Analysis) -> Vec<String> {
     parts
 }
 
-/// `depth 4: ` and a text; of the only comparison the text alone.
-fn of_place(analysis: &Analysis, comparison: &Comparison, text: &str) -> String {
-    match analysis.comparisons.len() {
-        1 => text.to_owned(),
-        _ => say!(WITH_REASON, word = decision::place(analysis, comparison), reason = text),
-    }
-}
-
 /// The answer, a paragraph each.
-fn answers(analysis: &Analysis, decided: &[(&Comparison, Decision<'_>)]) -> Vec<Said> {
+fn answers(analysis: &Analysis, decided: &[Decided<'_>]) -> Vec<Sentence> {
     if let Some((sentences, _)) = joint(analysis) {
         return sentences;
     }
-    let of_one = |(comparison, decision): &(&Comparison, Decision<'_>)| {
+    let of_one = |(comparison, decision): &Decided<'_>| {
         let lead = format!("{}{}", decision.lead, say!(SENTENCE_END));
-        Said { text: of_place(analysis, comparison, &lead), is_sure: decision.is_sure }
+        Sentence { text: of_place(analysis, comparison, &lead), is_sure: decision.is_sure }
     };
-    let mut said: Vec<Said> = decided.iter().take(ANSWERS_MAX).map(of_one).collect();
+    let mut said: Vec<Sentence> = decided.iter().take(ANSWERS_MAX).map(of_one).collect();
     let mut more = safety::by_grade(analysis);
     if decided.len() > ANSWERS_MAX {
         more.insert(0, say!(MORE_BELOW, count = decided.len() - ANSWERS_MAX));
     }
-    said.extend(more.into_iter().map(|text| Said { text, is_sure: false }));
+    said.extend(more.into_iter().map(|text| Sentence { text, is_sure: false }));
     said
 }
 
 /// What a run comes to, in sentences: what every surface says first.
 #[must_use]
 pub fn answer(analysis: &Analysis) -> Vec<String> {
-    let all = analysis.comparisons.iter();
-    let decided: Vec<_> = all.filter_map(|one| Some((one, decision(analysis, one)?))).collect();
-    answers(analysis, &decided).into_iter().map(|said| said.text).collect()
-}
-
-fn has(comparison: &Comparison, verdict: &Verdict) -> bool {
-    whole(comparison).is_some_and(|kind| kind.headline.verdict == *verdict)
-}
-
-/// What a comparison says of all of its work.
-fn whole(comparison: &Comparison) -> Option<&KindResult> {
-    comparison.results().last()
+    answers(analysis, &decided(analysis)).into_iter().map(|said| said.text).collect()
 }
 
 /// Whose figures these are and how far they are off, how many trials, from when, and what a cache
@@ -219,7 +196,7 @@ pub(crate) fn trust(run: &Run, analysis: &Analysis) -> Vec<String> {
     }
     let said = |(figures, error, modelled): (String, Option<f64>, bool)| match error {
         _ if !modelled => figures,
-        Some(error) => say!(OFF_BY_UP_TO, figures = figures, error = numbers::percent(error)),
+        Some(error) => say!(MODEL_WITHIN, figures = figures, error = numbers::percent(error)),
         None => say!(ERROR_NOT_KNOWN, figures = figures),
     };
     let mut parts: Vec<String> = kinds.into_iter().map(said).collect();
@@ -312,7 +289,7 @@ fn figures(run: &Run, comparison: &Comparison) -> Option<Table> {
 
 /// All configurations of a comparison that have a score of all of its work.
 pub(crate) fn group<'a>(comparison: &'a Comparison, title: String) -> Group<'a> {
-    let Some(kind) = whole(comparison) else { return Group { title, rows: Vec::new() } };
+    let Some(kind) = comparison.overall() else { return Group { title, rows: Vec::new() } };
     let row = |score: &'a Score| row(comparison, kind, score);
     Group { title, rows: kind.scores.iter().map(row).collect() }
 }
@@ -349,7 +326,7 @@ fn narrowed(mut group: Group<'_>) -> Group<'_> {
 /// What each comparison takes, or comes nearest to taking.
 fn taken_of_each<'a>(analysis: &'a Analysis, all: &'a [Comparison]) -> Group<'a> {
     let of_one = |comparison: &'a Comparison| {
-        let kind = whole(comparison)?;
+        let kind = comparison.overall()?;
         let take = kind.headline.take.as_ref().or(kind.leader.as_ref())?;
         let own = row(comparison, kind, kind.score(take)?);
         let name =
@@ -386,7 +363,7 @@ fn curves(run: &Run, analysis: &Analysis) -> Option<Curves> {
 fn curve(analysis: &Analysis, comparison: &Comparison, values: &[String]) -> Option<Curve> {
     let panels = table::panels(comparison);
     let columns = &panels.first()?.columns;
-    let kind = whole(comparison)?;
+    let kind = comparison.overall()?;
     let point = |value: &String| {
         let (id, _) = columns.iter().find(|(_, head)| head == value)?;
         let score = kind.score(id)?;

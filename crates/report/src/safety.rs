@@ -121,7 +121,7 @@ pub(crate) fn by_grade(analysis: &Analysis) -> Vec<String> {
     sentences
 }
 
-/// `Grade A: nothing lost in 300 cuts each, at most 1 %: ext4, xfs.`
+/// `Grade A: nothing lost but the last second in 300 cuts each, at most 1 %: ext4, xfs.`
 ///
 /// Where there are several, the bound is that of the one with the fewest cuts. What lost anything
 /// says itself how much.
@@ -141,7 +141,7 @@ fn of_one_grade(grade: Grade, of_grade: &[(&Safety, &Whole)]) -> String {
     });
     let labels = listed(labels.collect());
     let found = match grade {
-        Grade::A => "nothing lost",
+        Grade::A => "nothing lost but the last second",
         Grade::B => "nothing acknowledged lost",
         Grade::C => "nothing acknowledged lost, but a repair or old data",
         Grade::D => return format!("Grade {grade}: acknowledged writes are lost: {labels}."),
@@ -204,19 +204,17 @@ fn change(analysis: &Analysis) -> Option<String> {
             if best.as_ref().is_some_and(|(known, _)| *known >= share) {
                 continue;
             }
-            let what = match is_without_barriers(other) && !is_without_barriers(kept) {
-                true => "Keep barriers on".to_owned(),
-                false => format!(
-                    "Take {} instead of {}",
-                    numbers::spaced_sizes(&setting_text(axis, kept)),
-                    numbers::spaced_sizes(&setting_text(axis, other))
-                ),
-            };
             let [broken, all] = [tally.promises_broken, tally.promises].map(numbers::grouped);
-            best = Some((
-                share,
-                format!("{what}: {broken} of {all} acknowledged writes were lost without."),
-            ));
+            let lost = format!("{broken} of {all} acknowledged writes were lost");
+            let sentence = match is_without_barriers(other) && !is_without_barriers(kept) {
+                true => format!("Keep barriers on: {lost} without."),
+                false => {
+                    let [kept, other] = [kept, other]
+                        .map(|value| numbers::spaced_sizes(&setting_text(axis, value)));
+                    format!("Take {kept} instead of {other}, with which {lost}.")
+                }
+            };
+            best = Some((share, sentence));
         }
     }
     best.map(|(_, sentence)| sentence)
@@ -395,7 +393,8 @@ mod tests {
         assert_eq!(
             by_grade(&analysis),
             [
-                "Grade A: nothing lost in 300 cuts each, at most 1 %: defaults, data=journal.",
+                "Grade A: nothing lost but the last second in 300 cuts each, at most 1 %: defaults, \
+                data=journal.",
                 "Grade D: acknowledged writes are lost: barrier=0 (121 of 129 acknowledged writes in \
                 121 of 300 cuts).",
                 "Keep barriers on: 121 of 129 acknowledged writes were lost without.",
@@ -421,8 +420,8 @@ mod tests {
         assert_eq!(
             said,
             [
-                "Grade A: nothing lost in 300 cuts, at most 1 %: defaults (D with drives as hostile as \
-            they may be)."
+                "Grade A: nothing lost but the last second in 300 cuts, at most 1 %: defaults (D with \
+                drives as hostile as they may be)."
             ]
         );
     }

@@ -114,7 +114,7 @@ catalogue! {
     HOW_SURE: "How sure", "確からしさ";
     ITS_COSTS: "What it costs", "代償";
     RESTS_ON: "What it rests on", "根拠";
-    OFF_BY_UP_TO: "{figures}, off by up to {error} in the nearest published cases", "{figures}(最も近い公表例での誤差は最大 {error})";
+    MODEL_WITHIN: "{figures}, off by at most {error} in 95 % of the nearest published cases", "{figures}(最も近い公表値の 95 % で誤差 {error} 以内)";
     ERROR_NOT_KNOWN: "{figures}, off by an unknown amount", "{figures}(誤差は不明)";
     NO_CACHE_ANSWERED: "no cache answered", "キャッシュの応答なし";
     CACHE_ANSWERED_SOME: "a cache answered: {workloads}", "キャッシュが応答: {workloads}";
@@ -189,10 +189,10 @@ catalogue! {
     TOO_FEW_TO_TELL: "too few trials vote to tell", "有効な試行が不足";
     BUSY_PAIRS: "Not called sure: {busy} of {pairs} pairs of trials were measured on a busy machine.",
         "確実とは言えません: {pairs} 組の試行のうち {busy} 組は、他の負荷がある状態で測定されました。";
-    MODEL_OFF_BY: "The figures are a model's, whose predictions were off by up to {error} on {cases} published arrays.",
-        "モデルによる値です。公表されたアレイ {cases} 件では、この種の予測の誤差は最大 {error} でした。";
-    NEAREST_MODELS_OFF_BY: "The figures are a model's; predictions of the nearest kind that was checked were off by up to {error}.",
-        "モデルによる値です。検証した最も近い種類の予測の誤差は最大 {error} でした。";
+    MODEL_OFF_BY: "The figures are a model's: of such predictions, held against {cases} published results, 95 % were off by {error} at most.",
+        "モデルによる値です。この種の予測は公表値 {cases} 件と照合され、その 95 % で誤差は {error} 以内でした。";
+    NEAREST_MODELS_OFF_BY: "The figures are a model's: of predictions of the nearest kinds that were checked, 95 % were off by {error} at most.",
+        "モデルによる値です。検証した最も近い種類の予測では、95 % で誤差は {error} 以内でした。";
     MODEL_WITHOUT_CLASS: "Not called sure: of such a stack the model was checked against {cases} published results, and {fewest} are needed.",
         "確実とは言えません: この種のスタックで、モデルの当てはめに使っていない公表値は {cases} 件で、{fewest} 件が必要です。";
     MODEL_WITHOUT_ERROR: "The figures are a model's, which does not state how far it is off.",

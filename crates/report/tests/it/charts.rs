@@ -156,7 +156,7 @@ fn load_curves_mark_their_knee() {
 fn percentiles_are_those_that_were_recorded() {
     let mut run = fixture::small();
     let analysis = analyse(&run);
-    let taken = analysis.comparisons[0].results().last().unwrap().headline.take.clone().unwrap();
+    let taken = analysis.comparisons[0].overall().unwrap().headline.take.clone().unwrap();
     let known = run.plan.configurations.iter().find(|known| known.id == taken).unwrap();
     let slow = known.settings.clone();
     let workload = run.plan.workloads[0].name.clone();

@@ -391,7 +391,7 @@ fn the_card_has_the_figures_of_what_was_decided_on() {
         let picture = report::card_svg(&run, &analysis).unwrap();
         check(&format!("{name}.txt"), &text);
         check(&format!("{name}.svg"), &picture);
-        let take = &analysis.comparisons[0].results().last().unwrap().headline.take;
+        let take = &analysis.comparisons[0].overall().unwrap().headline.take;
         let label = analysis.comparisons[0].label(take.as_ref().unwrap());
         // Of what is taken, and of nothing else.
         let plain = text.replace('\u{202f}', "");

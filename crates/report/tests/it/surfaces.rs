@@ -52,7 +52,7 @@ fn hold(run: &Run, language: Language) {
     // Programs read the same from values.
     let document: serde_json::Value = serde_json::from_str(&report::json(run, &analysis)).unwrap();
     let is_answer = |one: &results::analysis::Comparison| {
-        one.results().last().is_some_and(|kind| kind.headline.verdict.is_answer())
+        one.overall().is_some_and(|kind| kind.headline.verdict.is_answer())
     };
     let is_valid = !analysis.asks_for_headlines() || analysis.has_valid_headline();
     assert_eq!(document["valid"], is_valid);
@@ -60,7 +60,7 @@ fn hold(run: &Run, language: Language) {
         assert_eq!(report::card_svg(run, &analysis), None, "a card without an answer");
         assert_eq!(report::badge_svg(run, &analysis, ""), None, "a badge without an answer");
     }
-    let takes = analysis.comparisons.iter().filter_map(|one| one.results().last());
+    let takes = analysis.comparisons.iter().filter_map(|one| one.overall());
     let takes = takes.filter(|kind| kind.headline.verdict == Verdict::Take).count();
     if takes > 0 {
         assert!(report::card_svg(run, &analysis).is_some(), "no card of an answer");
@@ -79,7 +79,7 @@ fn all_surfaces_say_the_same() {
             println!("{noise:?}, seed {seed}, {configurations} configurations, {blocks} blocks");
             hold(&run, Language::ALL[seed % 2]);
             let analysis = analyse(&run);
-            let whole = analysis.comparisons[0].results().last().unwrap();
+            let whole = analysis.comparisons[0].overall().unwrap();
             seen.push(whole.headline.verdict.code());
         }
     }

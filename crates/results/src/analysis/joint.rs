@@ -65,12 +65,8 @@ pub(super) fn joint(plan: &Plan, comparisons: &[Comparison]) -> Vec<JointPart> {
     groups.into_iter().filter_map(|group| part(plan, comparisons, group)).collect()
 }
 
-fn whole(comparison: &Comparison) -> Option<&KindResult> {
-    comparison.results().last()
-}
-
 fn says_the_same(one: &Comparison, other: &Comparison) -> bool {
-    let (Some(left), Some(right)) = (whole(one), whole(other)) else { return false };
+    let (Some(left), Some(right)) = (one.overall(), other.overall()) else { return false };
     let taken = |comparison, kind: &'_ KindResult| {
         kind.headline.take.as_ref().map(|take| own(comparison, take))
     };
@@ -83,7 +79,7 @@ fn says_the_same(one: &Comparison, other: &Comparison) -> bool {
 fn part(plan: &Plan, comparisons: &[Comparison], group: Vec<usize>) -> Option<JointPart> {
     let all: Vec<(&Comparison, &KindResult)> = group
         .iter()
-        .filter_map(|place| Some((&comparisons[*place], whole(&comparisons[*place])?)))
+        .filter_map(|place| Some((&comparisons[*place], comparisons[*place].overall()?)))
         .collect();
     let (first, kind) = *all.first()?;
     let headline = &kind.headline;

@@ -523,6 +523,18 @@ impl Comparison {
         self.kinds.iter().chain(&self.whole)
     }
 
+    /// What it says of all work together, or of the only kind there is.
+    #[must_use]
+    pub fn overall(&self) -> Option<&KindResult> {
+        self.whole.as_ref().or(self.kinds.last())
+    }
+
+    /// Whether something is to be taken.
+    #[must_use]
+    pub fn takes(&self) -> bool {
+        self.overall().is_some_and(|kind| kind.headline.verdict == Verdict::Take)
+    }
+
     /// The cell of a configuration and a workload.
     #[must_use]
     pub fn cell(&self, configuration: &str, workload: &str) -> Option<&Cell> {

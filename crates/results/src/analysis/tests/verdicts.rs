@@ -20,7 +20,7 @@ fn made(seed: u64, blocks: u32, noise: f64, ratios: [f64; 4]) -> Run {
 }
 
 fn whole(run: &Run) -> KindResult {
-    analyse(run).comparisons[0].results().last().unwrap().clone()
+    analyse(run).comparisons[0].overall().unwrap().clone()
 }
 
 #[test]
