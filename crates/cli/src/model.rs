@@ -5,11 +5,15 @@ use std::path::{Path, PathBuf};
 use device::model::Parameters;
 use device::model::errors::{CASES_MIN, ErrorTable};
 use device::model::fit::{self, ErrorRow};
+use results::analysis::MODEL_CASES_MIN;
 use serde_json::{Value, json};
 
 use crate::arguments::ModelVerb;
 use crate::failure::Failure;
 use crate::output::{Output, figure, table};
+
+// The table and the claims know nothing of each other, and mean the same.
+const _: () = assert!(CASES_MIN == MODEL_CASES_MIN);
 
 /// Runs one of the verbs.
 pub(crate) fn model(output: &Output, verb: &ModelVerb) -> Result<(), Failure> {

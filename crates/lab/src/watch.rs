@@ -70,6 +70,9 @@ pub struct RunState {
     /// The job of Slurm that measures them, as it numbers it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
+    /// What a finished run comes to; none of shards that lie in a folder.
+    #[serde(skip)]
+    pub analysis: Option<Box<Analysis>>,
 }
 
 /// What a run is at, as its process says it.
@@ -199,6 +202,7 @@ pub fn look(folder: &Path) -> Result<RunState, Error> {
         configurations: configurations(&course, &run, &analysis),
         shards: Vec::new(),
         job: None,
+        analysis: (stage == Stage::Finished).then(|| Box::new(analysis)),
     })
 }
 
@@ -221,6 +225,7 @@ fn look_at_shards(folder: &Path, whole: Whole) -> RunState {
         configurations: Vec::new(),
         shards,
         job: job.and_then(|job| job.jobs.last().cloned()),
+        analysis: None,
     };
     let Some(run) = run else { return state };
     let analysis = analyse(&run);
@@ -347,7 +352,7 @@ fn configurations(course: &Course<'_>, run: &Run, analysis: &Analysis) -> Vec<Sc
     let scored = |one: &Configuration| {
         let comparison =
             analysis.comparisons.iter().find(|comparison| comparison.baseline == one.baseline);
-        let kind = comparison.and_then(|comparison| comparison.results().last());
+        let kind = comparison.and_then(|comparison| comparison.overall());
         let score = kind.and_then(|kind| kind.score(&one.id));
         let interval = score.and_then(Score::interval);
         Scored {

@@ -27,7 +27,7 @@ pub use build::{
     BuildContext, InnerLayers, Member, Models, NoFiles, OpenFiles, Stack, build, parse_and_build,
 };
 pub use device::DeadlineWatch;
-pub use device::model::errors::{Known, Order, Work};
+pub use device::model::errors::{Order, PredictionError, Work};
 pub use device::model::{MediaNote, ModelDevice, PowerCut, Survival};
 pub use facts::OpenedFile;
 pub use identity::{Identity, twice_text};

@@ -2,7 +2,7 @@
 
 use block::Node;
 use device::model::Parameters;
-use device::model::errors::{ErrorTable, Form, Known, Work};
+use device::model::errors::{ErrorTable, Form, PredictionError, Work};
 use device::model::fit;
 use device::model::parameters::Hold;
 
@@ -54,12 +54,12 @@ impl Modelled {
     /// How far a prediction of this work may be off. Of a model that was held against no drive it
     /// is the widest error there is, and of no case.
     #[must_use]
-    pub fn error(&self, work: Work) -> Known {
+    pub fn error(&self, work: Work) -> PredictionError {
         let table = ErrorTable::built_in();
         if self.is_fitted {
             table.of(work, &self.forms)
         } else {
-            Known { error: table.widest(), cases: 0 }
+            PredictionError { error: table.widest(), cases: 0 }
         }
     }
 }
@@ -161,7 +161,7 @@ mod tests {
         for stated in
             ["model:disk-2008", "raid0(chunk=4KiB, model:maxtor-6y200p0, model:./own.toml)"]
         {
-            assert_eq!(error(stated), Known { error: table.widest(), cases: 0 });
+            assert_eq!(error(stated), PredictionError { error: table.widest(), cases: 0 });
         }
     }
 }

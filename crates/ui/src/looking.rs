@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use host::Error;
 use lab::watch::{self, RunState, Stage, Stamp};
 use report::Language;
+use results::analysis::Analysis;
 use serde::Serialize;
 use serde_json::{Value, json};
 use serve::{Runtime, Status};
@@ -104,16 +105,13 @@ impl Runs {
     }
 
     fn look(&self, folder: &Path) -> Shown {
-        let (state, problem) = match watch::look(folder) {
+        let (mut state, problem) = match watch::look(folder) {
             Ok(state) => (Some(state), None),
             Err(error) => (None, Some(error.to_string())),
         };
-        let is_finished =
-            |state: &RunState| state.stage == Stage::Finished && state.shards.is_empty();
-        let answer = match state.as_ref().is_some_and(is_finished) {
-            true => answers(folder),
-            false => BTreeMap::new(),
-        };
+        // What is kept of it is what is shown.
+        let finished = state.as_mut().and_then(|state| state.analysis.take());
+        let answer = finished.map_or_else(BTreeMap::new, |analysis| answers(&analysis));
         Shown { id: self.id(folder), state, answer, problem }
     }
 
@@ -146,11 +144,9 @@ impl Runs {
     }
 }
 
-/// What the report of a run says first, in every language; nothing of what cannot be read.
-fn answers(folder: &Path) -> BTreeMap<&'static str, Vec<String>> {
-    let Ok(run) = lab::read(folder) else { return BTreeMap::new() };
-    let analysis = results::analyse(&run);
-    let said = |language| report::in_language(language, || report::answer(&analysis));
+/// What the report of a run says first, in every language.
+fn answers(analysis: &Analysis) -> BTreeMap<&'static str, Vec<String>> {
+    let said = |language| report::in_language(language, || report::answer(analysis));
     Language::ALL.into_iter().map(|language| (language.tag(), said(language))).collect()
 }
 

@@ -59,19 +59,11 @@ pub(crate) fn watch(output: &Output, arguments: &WatchArguments) -> Result<(), F
     }
     drop(screen);
     output.result(&ending(&state))?;
-    for sentence in answer(&state)? {
-        output.result(&sentence)?;
-    }
-    Ok(())
-}
-
-/// What the report of a finished run says first.
-fn answer(state: &RunState) -> Result<Vec<String>, Failure> {
-    if state.stage != Stage::Finished || !state.shards.is_empty() {
-        return Ok(Vec::new());
-    }
-    let analysis = results::analyse(&lab::read(&state.folder)?);
-    Ok(report::in_language(language(None), || report::answer(&analysis)))
+    // What the report of a finished run says first.
+    let answer = state.analysis.as_ref().map_or_else(Vec::new, |analysis| {
+        report::in_language(language(None), || report::answer(analysis))
+    });
+    answer.iter().try_for_each(|sentence| output.result(sentence))
 }
 
 /// How it stands in a line, for a log.
@@ -222,6 +214,7 @@ mod tests {
             configurations: vec![scored("single", 1.0), scored("raid0, 64KiB", 1.5)],
             shards: Vec::new(),
             job: None,
+            analysis: None,
         }
     }
 

@@ -170,7 +170,7 @@ pub struct Class {
 
 /// How far a prediction may be off.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Known {
+pub struct PredictionError {
     /// As a fraction: that of its class, or of the widest class beside it where its own has too few
     /// cases.
     pub error: f64,
@@ -243,27 +243,27 @@ impl ErrorTable {
 
     /// How far a prediction of this work may be off on a stack of one form. A class lies beside
     /// another that differs from it in one thing only: form, order, direction, or depth.
-    fn of_form(&self, work: Work, form: Form) -> Known {
+    fn of_form(&self, work: Work, form: Form) -> PredictionError {
         let own = self.classes.iter().find(|class| (class.form, class.work) == (form, work));
         let cases = own.map_or(0, |own| own.cases);
         let error = own.map_or(0.0, |own| own.error);
         if cases >= CASES_MIN {
-            return Known { error, cases };
+            return PredictionError { error, cases };
         }
         let beside = self
             .classes
             .iter()
             .filter(|class| usize::from(class.form != form) + class.work.differences(work) == 1);
         let widest = beside.map(|class| class.error).reduce(f64::max);
-        Known { error: error.max(widest.unwrap_or_else(|| self.widest())), cases }
+        PredictionError { error: error.max(widest.unwrap_or_else(|| self.widest())), cases }
     }
 
     /// How far a prediction of this work may be off on a stack that has all these forms.
     #[must_use]
-    pub fn of(&self, work: Work, forms: &[Form]) -> Known {
+    pub fn of(&self, work: Work, forms: &[Form]) -> PredictionError {
         let all = forms.iter().map(|form| self.of_form(work, *form));
-        let widest = Known { error: self.widest(), cases: 0 };
-        all.reduce(|one, other| Known {
+        let widest = PredictionError { error: self.widest(), cases: 0 };
+        all.reduce(|one, other| PredictionError {
             error: one.error.max(other.error),
             cases: one.cases.min(other.cases),
         })

@@ -38,6 +38,9 @@ pub use one_line::OneLine;
 pub use shipped::{Shipped, shipped, shipped_text};
 pub use suite::{row, setting_value, settings as suite_settings, suite_of};
 
+/// How much of what was typed the name of a plan that is made of it has, in letters.
+const NAME_MAX: usize = 60;
+
 /// A plan file with every default filled in, and what it was read from.
 #[derive(Clone, Debug)]
 pub struct Resolved {

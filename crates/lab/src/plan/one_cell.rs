@@ -19,7 +19,7 @@ use toml::{Table, Value};
 
 use super::document::{Override, suggestion};
 use super::members::absolute;
-use super::{Resolved, resolve_changed};
+use super::{NAME_MAX, Resolved, resolve_changed};
 use crate::cell::Level;
 use crate::cell::names::{
     ARRAY, AXES, CHUNK, FILE_SYSTEM, LAYOUT, LEVEL, MEMBERS, MEMORY, METADATA, MOUNT_OPTIONS, PLACE,
@@ -62,8 +62,6 @@ const OF_WORKLOADS: [&str; 2] = ["tests", "judge"];
 const RAM: &str = "ram";
 /// What the plan is called.
 const NAME: &str = "name";
-/// How much of a target's text its name has, in letters.
-const NAME_MAX: usize = 60;
 
 impl OneCell {
     /// The plan.

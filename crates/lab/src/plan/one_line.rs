@@ -3,6 +3,7 @@
 use host::Error;
 use toml::Value;
 
+use super::NAME_MAX;
 use crate::cell::Level;
 
 /// What is compared by a command.
@@ -29,9 +30,6 @@ pub struct OneLine {
     /// Where they lie; in the run's folder without it.
     pub folder: Option<String>,
 }
-
-/// The most letters of a plan's name.
-const NAME_MAX: usize = 60;
 
 fn quoted(text: &str) -> String {
     Value::String(text.to_owned()).to_string()

@@ -98,16 +98,25 @@ impl Workloads {
     /// How far predictions for a configuration of modelled drives were off, by workload.
     pub(super) fn model_errors(&self, cell: &Cell) -> Option<ModelErrors> {
         let modelled = stack::Modelled::of(&cell.stack, cell.file_system.is_some())?;
-        let known = |workload: &Workload| {
-            let (prefix, row) = split_name(workload);
-            let suite = suite_of(workload).ok()?;
-            let settings = settings_of(suite, &self.settings, prefix, &cell.record).ok()?;
-            let phases = (suite.phases)(&settings.of_group(workload.group));
-            let phase = phases.into_iter().find(|phase| phase.name == row)?;
-            let stack::Known { error, cases } = modelled.error(work(&phase)?);
-            Some((workload.name.clone(), ModelError { error, cases }))
+        let of_suite = |workload: &Workload| {
+            (workload.suite.clone(), split_name(workload).0.to_owned(), workload.group)
         };
-        let workloads = self.workloads.iter().filter_map(known).collect();
+        let mut workloads = BTreeMap::new();
+        // Rows of one suite and kind of work lie side by side, and have their phases in common.
+        for rows in self.workloads.chunk_by(|one, next| of_suite(one) == of_suite(next)) {
+            let prefix = split_name(&rows[0]).0;
+            let Ok(suite) = suite_of(&rows[0]) else { continue };
+            let Ok(settings) = settings_of(suite, &self.settings, prefix, &cell.record) else {
+                continue;
+            };
+            let phases = (suite.phases)(&settings.of_group(rows[0].group));
+            workloads.extend(rows.iter().filter_map(|workload| {
+                let row = split_name(workload).1;
+                let phase = phases.iter().find(|phase| phase.name == row)?;
+                let stack::PredictionError { error, cases } = modelled.error(work(phase)?);
+                Some((workload.name.clone(), ModelError { error, cases }))
+            }));
+        }
         Some(ModelErrors { is_one_drive: modelled.is_one_drive(), workloads })
     }
 

@@ -1,5 +1,8 @@
 //! A folder on a file system in use: suites work in fresh folders of their own there.
 
+use std::path::PathBuf;
+
+use host::Error;
 use reactor::Reactor;
 
 use super::method::{Method, Work};
@@ -10,14 +13,18 @@ use crate::stacks;
 
 /// A folder that is there already.
 pub(super) struct InFolder {
+    folder: PathBuf,
     reactor: Reactor,
 }
 
 impl Method for InFolder {
-    fn open(work: &mut Work<'_, '_>, _: &Visit<'_>) -> Result<InFolder, Broken> {
+    fn open(work: &mut Work<'_, '_>, visit: &Visit<'_>) -> Result<InFolder, Broken> {
+        let stack = &visit.cell.stack;
+        let folder = stacks::folder_of(stack)
+            .ok_or_else(|| Error::failed(format!("{stack}: it is no folder")))?;
         let reactor = Reactor::wall()?;
         work.visits.rest(&reactor)?;
-        Ok(InFolder { reactor })
+        Ok(InFolder { folder, reactor })
     }
 
     fn run_rows(
@@ -26,8 +33,7 @@ impl Method for InFolder {
         visit: &Visit<'_>,
         group: &[usize],
     ) -> Result<(), Broken> {
-        let Some(folder) = stacks::folder_of(&visit.cell.stack) else { return Ok(()) };
-        let target = OpenedTarget::Existing(&folder);
+        let target = OpenedTarget::Existing(&self.folder);
         work.run_on(&target, &[], &self.reactor, (visit, group))
     }
 }
