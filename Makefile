@@ -19,7 +19,7 @@ build demo static bench: export CFLAGS += $(addprefix -ffile-prefix-map=,$(REMAP
 
 help:
 	@echo "make demo     build raidloom; which chunk size, on modelled disks; what parity costs, on files (2 minutes)"
-	@echo "make test     the checks that a change needs, in minutes: format, rules, lints, tests without kernels and browsers"
+	@echo "make test     the checks that a change needs, in minutes: format, rules, licences, lints, tests without kernels and browsers"
 	@echo "make test-all what CI makes besides: documentation, all other tests, Miri; with CI=true fuzzing, package, static program"
 	@echo "make bench    speed against fio and against itself; writes docs/benchmarks.md"
 	@echo "make build    build raidloom: $(RAIDLOOM)"
@@ -52,7 +52,7 @@ reproducible:
 
 test:
 	@tools/need test
-	cargo xtask ci format tidy clippy test
+	cargo xtask ci format tidy dependencies clippy test
 
 test-all:
 	@tools/need test

@@ -45,7 +45,7 @@ struct Ci {
     root: PathBuf,
     /// None while no tests were run.
     counts: Option<Counts>,
-    /// What tests that passed could not do, a line each.
+    /// What passed and could not do all that it tests, a line each.
     skipped: Vec<String>,
 }
 
@@ -54,6 +54,7 @@ type Step = fn(&mut Ci) -> Ending;
 const STEPS: &[(&str, Step)] = &[
     ("format", Ci::format),
     ("tidy", Ci::tidy),
+    ("dependencies", Ci::dependencies),
     ("clippy", Ci::clippy),
     ("test", Ci::quick_tests),
     ("docs", Ci::docs),
@@ -85,17 +86,17 @@ pub(crate) fn run(root: &Path, only: &[String]) -> Result<bool, String> {
         println!("== {name}: {} in {seconds:.1} s\n", describe(&ending));
         endings.push((*name, ending, seconds));
     }
-    println!("step      seconds  result");
+    println!("step          seconds  result");
     for (name, ending, seconds) in &endings {
-        println!("{name:<8} {seconds:>8.1}  {}", describe(ending));
+        println!("{name:<12} {seconds:>8.1}  {}", describe(ending));
+    }
+    if !ci.skipped.is_empty() {
+        println!("\npassed, but could not do all they test:");
+    }
+    for line in &ci.skipped {
+        println!("  {line}");
     }
     if let Some(Counts { passed, failed }) = ci.counts {
-        if !ci.skipped.is_empty() {
-            println!("\npassed, but could not do all they test:");
-        }
-        for line in &ci.skipped {
-            println!("  {line}");
-        }
         println!("\n{passed} passed, {failed} failed");
     }
     Ok(!endings.iter().any(|(_, ending, _)| matches!(ending, Ending::Failed(_))))
@@ -215,6 +216,26 @@ impl Ci {
             Ok(false) => Ending::Failed("rules broken, see above".to_owned()),
             Err(message) => Ending::Failed(message),
         }
+    }
+
+    /// Licences, sources and doubles of what others wrote (`deny.toml`), and what is known against
+    /// it, where that can be fetched.
+    fn dependencies(&mut self) -> Ending {
+        let deny = |arguments: &[&str]| {
+            let mut command = self.cargo(&["deny"]);
+            command.args(arguments).env("PATH", nextest::with_python_programs(&self.root));
+            command
+        };
+        let check = ["--offline", "check", "--deny", "warnings"];
+        let ours = ended(deny(&check).args(["bans", "licenses", "sources"]));
+        if ours != Ending::Passed {
+            return ours;
+        }
+        if ended(&mut deny(&["fetch", "db"])) != Ending::Passed {
+            self.skipped.push("dependencies: advisories cannot be fetched here".to_owned());
+            return Ending::Passed;
+        }
+        ended(deny(&check).arg("advisories"))
     }
 
     /// The buffers hold all pointer work that is ours alone; Miri watches their tests.

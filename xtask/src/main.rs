@@ -19,7 +19,7 @@ const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
 Commands:
-  ci [STEP…]     everything CI runs: format, tidy, clippy, test, docs, rest, miri, fuzz, package, static; or only the steps named
+  ci [STEP…]     everything CI runs: format, tidy, dependencies, clippy, test, docs, rest, miri, fuzz, package, static; or only the steps named
   tidy           the rules of the project that no compiler knows
   fuzz [--seconds N] [--seed N] [TARGET…]
                  bytes from strangers: 60 s each, two at a time; an input that breaks something is named

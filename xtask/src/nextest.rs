@@ -92,7 +92,7 @@ pub(crate) fn run(root: &Path, part: Part) -> Result<Outcome, String> {
 }
 
 /// Where programs are looked for, and behind that where those of `tools/python-packages.txt` lie.
-fn with_python_programs(root: &Path) -> OsString {
+pub(crate) fn with_python_programs(root: &Path) -> OsString {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain([target.join("python/bin")]);
