@@ -90,7 +90,11 @@ names the consent. Nothing is opened for writing.")]
     Drives,
 
     /// Measure one target with a suite, or read what other tools measured
-    #[command(arg_required_else_help = true, args_conflicts_with_subcommands = true)]
+    #[command(
+        arg_required_else_help = true,
+        args_conflicts_with_subcommands = true,
+        subcommand_negates_reqs = true
+    )]
     #[command(after_long_help = "\
 Examples:
   raidloom bench list
@@ -101,7 +105,7 @@ Examples:
 A suite on a target is a run of one configuration: report, compare and history read its folder.
 Files of bonnie++ (CSV), CrystalDiskMark and KDiskMark (text) and fio (JSON) become one report in
 which they sit side by side.")]
-    Bench(BenchArguments),
+    Bench(Box<BenchArguments>),
 
     /// Write, check and show plan files
     #[command(subcommand)]

@@ -74,7 +74,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Check => check::check(&output),
         Command::Drives => drives::drives(&output),
-        Command::Bench(arguments) => bench_command::bench(&output, arguments),
+        Command::Bench(arguments) => bench_command::bench(&output, *arguments),
         Command::Array(verb) => array_command::array(&output, &verb),
         Command::Cache(verb) => cache_command::cache(&output, &verb),
         Command::Overlay(verb) => cache_command::overlay(&output, &verb),

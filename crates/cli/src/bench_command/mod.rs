@@ -6,6 +6,7 @@
 //! ```
 
 mod crystal;
+mod examples;
 mod import;
 mod show;
 
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 use bench::suite::crystal::{Job, options};
 use bench::suite::{self, Suite, TargetKind, explain};
 use block::Clock;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Subcommand};
 use lab::Ended;
@@ -28,151 +30,16 @@ use crate::{report_command, run};
 /// `bench`.
 #[derive(Args, Debug)]
 pub(crate) struct BenchArguments {
-    /// Read a result file of another tool (may be repeated)
-    #[arg(long, value_name = "FILE")]
-    pub import: Vec<PathBuf>,
-
-    /// Make a run of what was read, in this folder
-    #[arg(short, long, value_name = "DIR", requires = "import")]
-    pub output: Option<PathBuf>,
-
-    /// Which suite
+    /// What is asked of the suites, where nothing is measured
     #[command(subcommand)]
-    pub suite: Option<Bench>,
-}
+    pub verb: Option<BenchVerb>,
 
-/// Suites.
-#[derive(Subcommand, Debug)]
-pub(crate) enum Bench {
-    /// List the suites and what each measures
-    #[command(after_long_help = "Examples:\n  raidloom bench list\n  raidloom bench list --json")]
-    List,
+    /// What to measure
+    #[arg(value_parser = suites(), required_unless_present = "import", requires = "target")]
+    pub suite: Option<&'static Suite>,
 
-    /// Explain a suite phase by phase, and what its keys mean
-    #[command(after_long_help = "\
-Examples:
-  raidloom bench explain bonnie
-  raidloom bench explain bonnie --json
-  raidloom bench explain crystal -s profile=8-nvme --fio /mnt/disk")]
-    Explain(ExplainArguments),
-
-    /// The phases of bonnie++ in a folder: one large file, many small ones
-    #[command(after_long_help = "\
-Examples:
-  raidloom bench bonnie /mnt/disk
-  raidloom bench bonnie /mnt/disk --size 2GiB -s files=16384 -s check_memory=false -s direct=true
-  raidloom bench bonnie /mnt/disk --memory 256MiB --runs 5
-  raidloom bench bonnie /mnt/disk --size 16GiB -s per_character=false -o run && raidloom report \\
-    run --bonnie-csv | bon_csv2html
-
-The suite works in a fresh folder in the one that is named, and removes it, also on Ctrl-C.
-bonnie++'s -s is --size, -n is -s files=, -f is -s per_character=false, -r is -s ram=.")]
-    Bonnie(Box<SuiteArguments>),
-
-    /// The rows of CrystalDiskMark, direct and through the page cache side by side
-    #[command(after_long_help = "\
-Examples:
-  raidloom bench crystal /mnt/disk
-  raidloom bench crystal /mnt/disk -s profile=3 --size 100MiB --runs 9
-  raidloom bench crystal /mnt/disk -s profile=8-nvme -s mix=70 -o run && raidloom report run \\
-    --crystal-text
-  raidloom bench crystal 'raid0(chunk=64KiB, model:maxtor-6y200p0, model:maxtor-6y200p0)'
-
-In a folder the suite works in a fresh folder of its own and removes it, also on Ctrl-C; a
-stack or device is overwritten and has only direct rows.")]
-    Crystal(Box<SuiteArguments>),
-
-    /// hdparm's -T and -t: cached reads, and reads from the start of the device on
-    #[command(after_long_help = "\
-Examples:
-  raidloom bench hdparm /dev/disk/by-id/ata-EXAMPLE
-  raidloom bench hdparm 'file:/dev/disk/by-id/ata-EXAMPLE?direct=no'
-  raidloom bench hdparm /mnt/disk -s direct=true
-
-A device is opened for reading only. It is read past the page cache unless its stack text
-says direct=no.")]
-    Hdparm(Box<SuiteArguments>),
-
-    /// Throughput against latency at 1 to 256 outstanding requests, the knee, and open loops
-    #[command(after_long_help = "\
-Examples:
-  raidloom bench depth 'raid0(chunk=64KiB, model:maxtor-6y200p0, model:maxtor-6y200p0)'
-  raidloom bench depth --read-only /dev/disk/by-id/ata-EXAMPLE -s access=random
-  raidloom bench depth /mnt/disk -s way=both -s loop=open --json
-
-The knee is the depth with the most throughput for its mean latency. An open loop does not
-wait for answers: latency counts from the moment at which a request was meant to start.")]
-    Depth(Box<SuiteArguments>),
-
-    /// Many files of mixed sizes: written, read back and compared, deleted
-    #[command(after_long_help = "\
-Examples:
-  raidloom bench copy /mnt/disk
-  raidloom bench copy /mnt/disk -s bytes=3879731200 -s drop_caches=true
-  raidloom bench copy /mnt/disk -s files=10000 -s depth=4 -s fsync=file --json
-
-314,572,800 bytes are 6,138 files, 3,879,731,200 are 75,977. The suite works in a fresh
-folder in the one that is named, and removes it, also on Ctrl-C.")]
-    Copy(Box<SuiteArguments>),
-
-    /// Sequential, random and mixed requests of 512 bytes to 64 KiB on a raw target
-    #[command(after_long_help = "\
-Examples:
-  raidloom bench devtest --size 256MiB test.img
-  raidloom bench devtest 'raid0(chunk=16KiB, model:maxtor-6y200p0, model:maxtor-6y200p0)'
-  raidloom bench devtest 'raid0(chunk=64KiB, ram:64MiB, ram:64MiB)' -s depth=32 -s verify=full
-  raidloom bench devtest --read-only /dev/disk/by-id/ata-EXAMPLE --json
-
-A stack made only of model: leaves runs on the virtual clock: it takes moments, and its
-figures are modelled. Everything on the target is overwritten unless --read-only is given.")]
-    Devtest(Box<SuiteArguments>),
-
-    /// A command of your own: how long it takes, what it costs, and figures that it prints
-    #[command(after_long_help = "\
-Examples:
-  raidloom bench command /mnt/disk -s run='cp -r /usr/share/doc .' --runs 6
-  raidloom bench command /mnt/disk -s prepare='cp -r /src/. .' -s run='make -j2' -s drop_caches=true
-  raidloom bench command /mnt/disk -s figures=dd \\
-    -s run='dd if=/dev/zero of={dir}/x bs=1M count=1000 conv=fsync'
-  raidloom bench command /mnt/disk -s run=./test.sh -s figures='commits_per_second json $.rate'
-
-The command works in a fresh folder in the one that is named, {dir}, which is removed, also on
-Ctrl-C; on a file or block device it is told {device}. A command that fails is an error with
-its last lines, and no figure. What figures takes: raidloom bench explain command.")]
-    Command(Box<SuiteArguments>),
-
-    /// A job file of fio's, run by fio: every group of its jobs is a row
-    #[command(after_long_help = "\
-Examples:
-  raidloom bench fio /mnt/disk -s job=mail.fio
-  raidloom bench fio /dev/disk/by-id/ata-EXAMPLE -s job=mail.fio --erase SERIAL
-  raidloom bench fio /mnt/disk -s job=mail.fio --runs 6 --json
-
-{dir} and {device} in the job file are the target's path. Jobs that name no file work in a
-fresh folder in the one that is named, or on the device.")]
-    Fio(Box<SuiteArguments>),
-}
-
-/// `bench explain`.
-#[derive(Args, Debug)]
-pub(crate) struct ExplainArguments {
-    /// A name from `bench list`
-    pub suite: String,
-
-    /// Print the commands with which fio would run crystal's rows on this folder, file or device
-    #[arg(long, value_name = "TARGET")]
-    pub fio: Option<PathBuf>,
-
-    /// A key of the suite for these commands (may be repeated)
-    #[arg(short, long = "set", value_name = "KEY=VALUE", requires = "fio")]
-    pub set: Vec<String>,
-}
-
-/// What every suite is told: where, and how. All else is said with -s.
-#[derive(Args, Debug)]
-pub(crate) struct SuiteArguments {
     /// A folder, a stack text, an image file or a block device (`bench explain SUITE` says which)
-    pub target: String,
+    pub target: Option<String>,
 
     /// A key of the suite or of the configuration, as in a plan: depth=4, processors=2 (may be
     /// repeated; `bench explain SUITE` lists them)
@@ -216,7 +83,13 @@ pub(crate) struct SuiteArguments {
     #[arg(long)]
     pub read_only: bool,
 
-    /// The run's folder [default: raidloom-runs/TIME-SUITE-on-TARGET]
+    /// Read a result file of another tool instead (may be repeated)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["suite", "set", "fs", "mount_options",
+        "guest", "memory", "size", "time", "runs", "seed", "read_only", "erase", "erase_signature",
+        "allow_device"])]
+    pub import: Vec<PathBuf>,
+
+    /// The run's folder [default: raidloom-runs/TIME-SUITE-on-TARGET; of what was read: none]
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 
@@ -225,32 +98,63 @@ pub(crate) struct SuiteArguments {
     pub consent: Consent,
 }
 
+/// The suites that measure a target, by name. Power cuts are a verb of their own.
+fn suites() -> impl TypedValueParser<Value = &'static Suite> {
+    let known = suite::all().into_iter().filter(|suite| suite.name != suite::pull::NAME);
+    PossibleValuesParser::new(known.map(|suite| PossibleValue::new(suite.name).help(suite.summary)))
+        .try_map(|name| suite::find(&name).ok_or("there is no such suite"))
+}
+
+/// What is asked of suites.
+#[derive(Subcommand, Debug)]
+pub(crate) enum BenchVerb {
+    /// List the suites and what each measures
+    #[command(after_long_help = "Examples:\n  raidloom bench list\n  raidloom bench list --json")]
+    List,
+
+    /// Explain a suite phase by phase, what its keys mean, and how it is called
+    #[command(after_long_help = "\
+Examples:
+  raidloom bench explain bonnie
+  raidloom bench explain bonnie --json
+  raidloom bench explain crystal -s profile=8-nvme --fio /mnt/disk")]
+    Explain(ExplainArguments),
+}
+
+/// `bench explain`.
+#[derive(Args, Debug)]
+pub(crate) struct ExplainArguments {
+    /// A name from `bench list`
+    pub suite: String,
+
+    /// Print the commands with which fio would run crystal's rows on this folder, file or device
+    #[arg(long, value_name = "TARGET")]
+    pub fio: Option<PathBuf>,
+
+    /// A key of the suite for these commands (may be repeated)
+    #[arg(short, long = "set", value_name = "KEY=VALUE", requires = "fio")]
+    pub set: Vec<String>,
+}
+
 /// Runs `bench`.
 pub(crate) fn bench(output: &Output, arguments: BenchArguments) -> Result<(), Failure> {
-    let (suite, arguments) = match arguments.suite {
-        None => return import::import(output, &arguments.import, arguments.output.as_ref()),
-        Some(Bench::List) => return list(output),
-        Some(Bench::Explain(arguments)) => return explain(output, &arguments),
-        Some(Bench::Bonnie(arguments)) => (&suite::bonnie::SUITE, arguments),
-        Some(Bench::Copy(arguments)) => (&suite::copy::SUITE, arguments),
-        Some(Bench::Crystal(arguments)) => (&suite::crystal::SUITE, arguments),
-        Some(Bench::Command(arguments)) => (&suite::command::SUITE, arguments),
-        Some(Bench::Fio(arguments)) => (&suite::fio::SUITE, arguments),
-        Some(Bench::Hdparm(arguments)) => (&suite::hdparm::SUITE, arguments),
-        Some(Bench::Depth(arguments)) => (&suite::depth::SUITE, arguments),
-        Some(Bench::Devtest(arguments)) => (&suite::devtest::SUITE, arguments),
-    };
-    measure(output, suite, *arguments)
+    match (&arguments.verb, arguments.suite) {
+        (Some(BenchVerb::List), _) => list(output),
+        (Some(BenchVerb::Explain(arguments)), _) => explain(output, arguments),
+        (None, Some(suite)) => measure(output, suite, arguments),
+        (None, None) => import::import(output, &arguments.import, arguments.output.as_ref()),
+    }
 }
 
 /// Runs one suite on one target, and shows what was measured, also when it did not come to its end.
 fn measure(
     output: &Output,
     suite: &'static Suite,
-    arguments: SuiteArguments,
+    arguments: BenchArguments,
 ) -> Result<(), Failure> {
-    let SuiteArguments { target, set, fs, mount_options, guest, memory, .. } = arguments;
-    let SuiteArguments { size, time, runs, seed, read_only, .. } = arguments;
+    let BenchArguments { target, set, fs, mount_options, guest, memory, .. } = arguments;
+    let BenchArguments { size, time, runs, seed, read_only, .. } = arguments;
+    let target = target.ok_or_else(|| Failure::usage(format!("bench {} TARGET", suite.name)))?;
     let cell = OneCell {
         suite,
         target,
@@ -335,7 +239,9 @@ fn explain(output: &Output, arguments: &ExplainArguments) -> Result<(), Failure>
         keys.join(", ")
     );
     let keys = wrapped(&keys, output.width()).join("\n");
-    output.result(&format!("{}\n{keys}\n", explain::text(suite, output.width())))
+    let examples = examples::EXAMPLES.iter().find(|(name, _)| *name == suite.name);
+    let examples = examples.map_or_else(String::new, |(_, text)| format!("\nExamples:\n{text}\n"));
+    output.result(&format!("{}\n{keys}\n{examples}", explain::text(suite, output.width())))
 }
 
 /// The commands with which fio would run the rows of crystal.

@@ -1,0 +1,93 @@
+//! How each suite is called: `bench explain` ends with it.
+
+/// A suite's name, and its examples, with what its users should know of them.
+pub(super) const EXAMPLES: &[(&str, &str)] = &[
+    (
+        "devtest",
+        "\
+  raidloom bench devtest --size 256MiB test.img
+  raidloom bench devtest 'raid0(chunk=16KiB, model:maxtor-6y200p0, model:maxtor-6y200p0)'
+  raidloom bench devtest 'raid0(chunk=64KiB, ram:64MiB, ram:64MiB)' -s depth=32 -s verify=full
+  raidloom bench devtest --read-only /dev/disk/by-id/ata-EXAMPLE --json
+
+A stack made only of model: leaves runs on the virtual clock: it takes moments, and its
+figures are modelled. Everything on the target is overwritten unless --read-only is given.",
+    ),
+    (
+        "bonnie",
+        "\
+  raidloom bench bonnie /mnt/disk
+  raidloom bench bonnie /mnt/disk --size 2GiB -s files=16384 -s check_memory=false -s direct=true
+  raidloom bench bonnie /mnt/disk --memory 256MiB --runs 5
+  raidloom bench bonnie /mnt/disk --size 16GiB -s per_character=false -o run && raidloom report \\
+    run --bonnie-csv | bon_csv2html
+
+The suite works in a fresh folder in the one that is named, and removes it, also on Ctrl-C.
+bonnie++'s -s is --size, -n is -s files=, -f is -s per_character=false, -r is -s ram=.",
+    ),
+    (
+        "copy",
+        "\
+  raidloom bench copy /mnt/disk
+  raidloom bench copy /mnt/disk -s bytes=3879731200 -s drop_caches=true
+  raidloom bench copy /mnt/disk -s files=10000 -s depth=4 -s fsync=file --json
+
+314,572,800 bytes are 6,138 files, 3,879,731,200 are 75,977. The suite works in a fresh
+folder in the one that is named, and removes it, also on Ctrl-C.",
+    ),
+    (
+        "crystal",
+        "\
+  raidloom bench crystal /mnt/disk
+  raidloom bench crystal /mnt/disk -s profile=3 --size 100MiB --runs 9
+  raidloom bench crystal /mnt/disk -s profile=8-nvme -s mix=70 -o run && raidloom report run \\
+    --crystal-text
+  raidloom bench crystal 'raid0(chunk=64KiB, model:maxtor-6y200p0, model:maxtor-6y200p0)'
+
+In a folder the suite works in a fresh folder of its own and removes it, also on Ctrl-C; a
+stack or device is overwritten and has only direct rows.",
+    ),
+    (
+        "hdparm",
+        "\
+  raidloom bench hdparm /dev/disk/by-id/ata-EXAMPLE
+  raidloom bench hdparm 'file:/dev/disk/by-id/ata-EXAMPLE?direct=no'
+  raidloom bench hdparm /mnt/disk -s direct=true
+
+A device is opened for reading only. It is read past the page cache unless its stack text
+says direct=no.",
+    ),
+    (
+        "depth",
+        "\
+  raidloom bench depth 'raid0(chunk=64KiB, model:maxtor-6y200p0, model:maxtor-6y200p0)'
+  raidloom bench depth --read-only /dev/disk/by-id/ata-EXAMPLE -s access=random
+  raidloom bench depth /mnt/disk -s way=both -s loop=open --json
+
+The knee is the depth with the most throughput for its mean latency. An open loop does not
+wait for answers: latency counts from the moment at which a request was meant to start.",
+    ),
+    (
+        "command",
+        "\
+  raidloom bench command /mnt/disk -s run='cp -r /usr/share/doc .' --runs 6
+  raidloom bench command /mnt/disk -s prepare='cp -r /src/. .' -s run='make -j2' -s drop_caches=true
+  raidloom bench command /mnt/disk -s figures=dd \\
+    -s run='dd if=/dev/zero of={dir}/x bs=1M count=1000 conv=fsync'
+  raidloom bench command /mnt/disk -s run=./test.sh -s figures='commits_per_second json $.rate'
+
+The command works in a fresh folder in the one that is named, {dir}, which is removed, also on
+Ctrl-C; on a file or block device it is told {device}. A command that fails is an error with
+its last lines, and no figure. What figures takes: raidloom bench explain command.",
+    ),
+    (
+        "fio",
+        "\
+  raidloom bench fio /mnt/disk -s job=mail.fio
+  raidloom bench fio /dev/disk/by-id/ata-EXAMPLE -s job=mail.fio --erase SERIAL
+  raidloom bench fio /mnt/disk -s job=mail.fio --runs 6 --json
+
+{dir} and {device} in the job file are the target's path. Jobs that name no file work in a
+fresh folder in the one that is named, or on the device.",
+    ),
+];
