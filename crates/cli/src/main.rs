@@ -14,6 +14,7 @@ mod bench_command;
 mod cache_command;
 mod check;
 mod compare_command;
+mod consent;
 mod contexts;
 mod drives;
 mod export_command;
@@ -22,6 +23,7 @@ mod guest_command;
 mod history_command;
 mod language;
 mod limits;
+mod merge;
 mod model;
 mod monitor_command;
 mod output;
@@ -64,12 +66,12 @@ fn main() -> ExitCode {
             None => error.exit(),
         },
     };
-    let output = Output::new(&arguments);
+    let output = Output::new(&arguments.output);
     if let Err(failure) = contexts::check(&command, &matches) {
-        return failure::report(&failure, &output);
+        return end(&failure, &output);
     }
     if let Err(failure) = serve::log::start(arguments.verbose) {
-        return failure::report(&failure, &output);
+        return end(&failure, &output);
     }
     let result = match arguments.command {
         Command::Check => check::check(&output),
@@ -80,7 +82,7 @@ fn main() -> ExitCode {
         Command::Overlay(verb) => cache_command::overlay(&output, &verb),
         Command::Plan(verb) => plan::plan(&output, &verb),
         Command::Run(arguments) => run::run(&output, *arguments),
-        Command::Merge(arguments) => run::merge(&output, &arguments),
+        Command::Merge(arguments) => merge::merge(&output, &arguments),
         Command::Report(arguments) => report_command::report(&output, &arguments),
         Command::Compare(arguments) => compare_command::compare_runs(&output, &arguments),
         Command::Export(arguments) => export_command::export(&output, &arguments),
@@ -104,8 +106,17 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure::report(&failure, &output),
+        Err(failure) => end(&failure, &output),
     }
+}
+
+/// Says why a command did not end well, and gives the exit code.
+fn end(failure: &Failure, output: &Output) -> ExitCode {
+    let text = failure.to_string();
+    if !text.is_empty() {
+        output.error(&text);
+    }
+    ExitCode::from(failure.exit_code())
 }
 
 /// Reads the command line. What each verb is told stays beside what it means: `contexts` asks what

@@ -2,15 +2,50 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::Subcommand;
 use device::model::Parameters;
 use device::model::errors::{CASES_MIN, ErrorTable};
 use device::model::fit::{self, ErrorRow};
 use results::analysis::MODEL_CASES_MIN;
 use serde_json::{Value, json};
 
-use crate::arguments::ModelVerb;
 use crate::failure::Failure;
 use crate::output::{Output, figure, table};
+
+/// `model`.
+#[derive(Subcommand, Debug)]
+pub(crate) enum ModelVerb {
+    /// List the disks that come with raidloom
+    #[command(after_long_help = "Examples:\n  raidloom model list")]
+    List,
+    /// Every parameter with unit and origin, and how far the model is from each published figure
+    #[command(
+        after_long_help = "Examples:\n  raidloom model show maxtor-6y200p0\n  raidloom model show \
+            ./my-disk.toml --json"
+    )]
+    Show {
+        /// A name from `model list`, or a path
+        model: String,
+    },
+    /// Fit a model to published figures of a single drive
+    #[command(after_long_help = "\
+Examples:
+  raidloom model fit maxtor-6y200p0
+  raidloom model fit figures.csv --facts drive.facts.toml > my-disk.toml
+
+The model's file goes to standard output; how far it is from each figure goes to standard
+error. Only sequential and random rows are fitted; mixed rows stay a check.
+models/data/*.facts.toml show what a facts file holds.")]
+    Fit {
+        /// A name from `model list`, or the path of a CSV: test,request_bytes,kB_per_s,io_per_s
+        figures: String,
+
+        /// What is known of the drive without measuring [default: FIGURES with .facts.toml instead
+        /// of .csv]
+        #[arg(long, value_name = "FILE")]
+        facts: Option<PathBuf>,
+    },
+}
 
 // The table and the claims know nothing of each other, and mean the same.
 const _: () = assert!(CASES_MIN == MODEL_CASES_MIN);

@@ -5,10 +5,29 @@ use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal};
 use std::os::fd::AsFd;
 
+use clap::Args;
 use escape::{Paint, Painted};
 
-use crate::arguments::Arguments;
 use crate::failure::Failure;
+
+/// The heading of flags that all verbs have.
+pub(crate) const EVERY_VERB: &str = "With every verb";
+
+/// The flags that say what is written, and how.
+#[derive(Args, Debug)]
+pub(crate) struct OutputArguments {
+    /// Results as one JSON document on standard output
+    #[arg(long, global = true, help_heading = EVERY_VERB)]
+    pub json: bool,
+
+    /// Only results and errors, no progress and no notes
+    #[arg(short, long, global = true, help_heading = EVERY_VERB)]
+    pub quiet: bool,
+
+    /// No colours (also with NO_COLOR set, or TERM=dumb)
+    #[arg(long, global = true, help_heading = EVERY_VERB)]
+    pub no_color: bool,
+}
 
 /// What the user wants to see.
 pub(crate) struct Output {
@@ -20,7 +39,7 @@ pub(crate) struct Output {
 
 impl Output {
     /// From the flags and the environment.
-    pub(crate) fn new(arguments: &Arguments) -> Output {
+    pub(crate) fn new(arguments: &OutputArguments) -> Output {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|setting| !setting.is_empty())
             || std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
         Output {

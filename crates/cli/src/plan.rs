@@ -1,12 +1,64 @@
 //! `raidloom plan`: write, check and show plan files. Nothing is opened for writing here.
 
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
 use lab::plan::{self, Outline, Resolved};
 use serde_json::json;
 
-use crate::arguments::PlanVerb;
 use crate::failure::Failure;
 use crate::output::{Output, table};
 use crate::progress::duration;
+
+/// `plan`.
+#[derive(Subcommand, Debug)]
+pub(crate) enum PlanVerb {
+    /// Print a commented plan to start from
+    #[command(after_long_help = "\
+Examples:
+  raidloom plan new > my-plan.toml
+  raidloom plan new stripe-size > my-plan.toml
+  raidloom plan show my-plan.toml -s 'matrix.consistency=[\"resync\", \"bitmap\"]'
+
+Axes of the matrix: members, level, chunk, layout, metadata, consistency, bitmap, member_timeout,
+cache, upkeep, file_system, make_options, mount_options, policy; image, image_size, image_io,
+outer_file_system with its options; place = \"guest\" with array, memory, scheduler, read_ahead,
+max_request, queue_depth, write_cache, disk_size; every setting of the suites, as depth = [1, 4, 32]
+or workload.depth = [1, 4, 32]. docs/plan-files.md says what each means.")]
+    New {
+        /// A name from `plan list`: the text of that plan, to be changed
+        name: Option<String>,
+    },
+    /// List the plans that came with the program, and what each asks
+    #[command(after_long_help = "\
+Examples:
+  raidloom plan list
+  raidloom plan show stripe-size
+  raidloom run stripe-size
+
+They are inside the program; `plan new NAME` prints one.")]
+    List,
+    /// Check a plan and say what is wrong with it
+    #[command(after_long_help = "Examples:\n  raidloom plan check my-plan.toml")]
+    Check(PlanFile),
+    /// Show every configuration, the time it will take and what will be written
+    #[command(
+        after_long_help = "Examples:\n  raidloom plan show my-plan.toml\n  raidloom plan show \
+            my-plan.toml --json"
+    )]
+    Show(PlanFile),
+}
+
+/// A plan and changes to it.
+#[derive(Args, Debug)]
+pub(crate) struct PlanFile {
+    /// The plan file, or a name from `plan list`
+    pub plan: PathBuf,
+
+    /// Change one key of the plan (a TOML value; may be repeated)
+    #[arg(short, long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+}
 
 /// Runs one of the verbs.
 pub(crate) fn plan(output: &Output, verb: &PlanVerb) -> Result<(), Failure> {

@@ -1,21 +1,48 @@
 //! `array assemble` and `array scan`: members that are found, grouped by array, and the stack text
 //! that opens each.
 
+use std::path::PathBuf;
+
 use array::md::{Start, Version};
+use clap::Args;
 use escape::add;
 use host::guard::{Consent, Guard};
 use mdtools::{ArrayStatus, FoundArrays, Group, Opening};
 use serde_json::{Value, json};
 
-use super::arguments::AssembleArguments;
 use crate::failure::Failure;
 use crate::output::Output;
+
+/// `array assemble`.
+#[derive(Args, Debug)]
+pub(crate) struct AssembleArguments {
+    /// Image files or block devices, or folders of them; with --scan and without one all block
+    /// devices
+    #[arg(required_unless_present = "scan")]
+    pub paths: Vec<PathBuf>,
+
+    /// Take what is found: several arrays, and files that are no members
+    #[arg(long)]
+    pub scan: bool,
+
+    /// The members are opened for reading only
+    #[arg(long)]
+    pub read_only: bool,
+
+    /// The members are opened for reading only; what is written goes to a file in this folder
+    #[arg(long, value_name = "DIR")]
+    pub overlay: Option<PathBuf>,
+
+    /// Also where something may be lost by it: a dirty array with a member missing
+    #[arg(short, long)]
+    pub force: bool,
+}
 
 /// What a refusal that ends a rescue goes on with.
 pub(super) const GUESS: &str =
     "`raidloom array guess` finds out what an array was whose superblocks are lost";
 
-pub(super) fn scan(output: &Output, paths: &[std::path::PathBuf]) -> Result<(), Failure> {
+pub(super) fn scan(output: &Output, paths: &[PathBuf]) -> Result<(), Failure> {
     let found = found(output, paths)?;
     show(output, &found, Opening::default())?;
     hint(output, &found, Opening::default());

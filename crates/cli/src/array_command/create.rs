@@ -3,15 +3,98 @@
 use std::path::PathBuf;
 
 use array::md::{Consistency, Layout, Level, Superblock, uuid_text};
+use block::SECTOR_BYTES;
+use clap::{Args, ValueEnum};
 use host::guard::Guard;
 use mdtools::{Create, CreateMember, Created, MemberSource};
 use serde_json::{Value, json};
 
-use super::SECTOR_BYTES;
-use crate::arguments::{BitmapArgument, ConsistencyArgument, CreateArguments};
+use crate::consent::Consent;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::signals;
+
+/// `array create`.
+#[derive(Args, Debug)]
+pub(crate) struct CreateArguments {
+    /// The array's name, at most 32 bytes
+    pub name: String,
+
+    /// linear, 0, 1, 4, 5, 6 or 10 (also raid0, stripe, mirror, ...)
+    #[arg(short, long)]
+    pub level: String,
+
+    /// Chunk size; 512KiB where the level has chunks
+    #[arg(short, long, value_name = "SIZE")]
+    pub chunk: Option<String>,
+
+    /// Layout as in mdadm: left-symmetric (ls), ..., n2, f2, o2; for level 0: original or alternate
+    #[arg(long)]
+    pub layout: Option<String>,
+
+    /// The members in order: files, disks, or arrays of them that are made too
+    /// (`raid1(a.img, b.img)`); `missing` leaves a slot empty
+    #[arg(short, long, required = true, num_args = 1.., value_name = "PATH")]
+    pub member: Vec<PathBuf>,
+
+    /// Spare members, used when another fails
+    #[arg(long, num_args = 1.., value_name = "PATH")]
+    pub spare: Vec<PathBuf>,
+
+    /// Number of members, checked against those that are named
+    #[arg(short = 'n', long, value_name = "N")]
+    pub raid_devices: Option<usize>,
+
+    /// Number of spares, checked against those that are named
+    #[arg(short = 'x', long, value_name = "N")]
+    pub spare_devices: Option<usize>,
+
+    /// Create missing member files with this size
+    #[arg(long, value_name = "SIZE")]
+    pub size: Option<String>,
+
+    /// How members are brought to agree after a crash
+    #[arg(short = 'k', long, value_enum, default_value = "resync")]
+    pub consistency_policy: ConsistencyArgument,
+
+    /// Keep a write-intent bitmap on the members: the same as --consistency-policy bitmap
+    #[arg(short, long, value_enum, value_name = "WHERE")]
+    pub bitmap: Option<BitmapArgument>,
+
+    /// What a bit of the bitmap covers: the least that is copied to a member that was detached
+    /// [default: 64MiB, or more where the bitmap would not fit]
+    #[arg(long, value_name = "SIZE")]
+    pub bitmap_chunk: Option<String>,
+
+    /// The members agree already: no first resync. On members that do not, parity is wrong until it
+    /// is repaired
+    #[arg(long)]
+    pub assume_clean: bool,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub consent: Consent,
+}
+
+/// How members are brought to agree after a crash.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum ConsistencyArgument {
+    /// Going over all of them
+    Resync,
+    /// Going over the regions that a write-intent bitmap names
+    Bitmap,
+    /// The partial parity log (level 5)
+    Ppl,
+}
+
+/// Where a bitmap is kept.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BitmapArgument {
+    /// On the members
+    Internal,
+    /// Nowhere
+    None,
+}
 
 /// What a bit of md's bitmap covers at least.
 const BITMAP_CHUNK_MIN_BYTES: u64 = 4096;

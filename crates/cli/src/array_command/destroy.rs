@@ -1,12 +1,27 @@
 //! `array destroy`: members become members no more.
 
+use std::path::PathBuf;
+
+use clap::Args;
 use host::guard::Guard;
 use mdtools::MemberSource;
 use serde_json::json;
 
-use super::arguments::DestroyArguments;
+use crate::consent::Consent;
 use crate::failure::Failure;
 use crate::output::Output;
+
+/// `array destroy`.
+#[derive(Args, Debug)]
+pub(crate) struct DestroyArguments {
+    /// The members, all of one array
+    #[arg(required = true)]
+    pub paths: Vec<PathBuf>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub consent: Consent,
+}
 
 pub(super) fn destroy(output: &Output, arguments: &DestroyArguments) -> Result<(), Failure> {
     let guard = Guard::new(arguments.consent.clone().into());

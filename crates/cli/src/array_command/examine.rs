@@ -6,7 +6,6 @@ use host::guard::{Consent, Guard};
 use mdtools::{Examined, Found, MemberSource};
 use serde_json::{Map, Value, json};
 
-use super::SECTOR_BYTES;
 use super::assemble::GUESS;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -88,7 +87,7 @@ fn fields(found: &Found) -> Vec<Field> {
 /// A number of sectors for people, and as bytes in JSON. Nothing keeps a damaged superblock from
 /// naming more than there are bytes.
 fn sectors(sectors: u64) -> (String, Value) {
-    let bytes = sectors.saturating_mul(SECTOR_BYTES);
+    let bytes = sectors.saturating_mul(block::SECTOR_BYTES);
     (format!("{sectors} sectors ({})", block::size_text(bytes)), json!(bytes))
 }
 

@@ -2,18 +2,134 @@
 //! run.
 
 use block::Node;
+use clap::{Args, ValueEnum};
 use mdtools::{ArrayStatus, WorkStatus};
 use serde_json::Value;
 use serve::{Client, Command, GivenConsent, Runtime, ScrubAction};
 
-use super::arguments::{
-    AddArguments, MemberArguments, ReplaceArguments, ScrubArguments, ScrubWord, SpeedArguments,
-};
 use super::start::absolute;
-use crate::arguments::Consent;
+use crate::consent::Consent;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::Line;
+
+/// `array fail` and `array remove`.
+#[derive(Args, Debug)]
+pub(crate) struct MemberArguments {
+    /// The name of a running array
+    pub name: String,
+
+    /// Which member: its slot (0, 1, ...) or its device
+    pub member: String,
+
+    /// Which array, where the stack has several
+    #[arg(long, value_name = "ARRAY")]
+    pub array: Option<String>,
+}
+
+/// `array add`.
+#[derive(Args, Debug)]
+pub(crate) struct AddArguments {
+    /// The name of a running array
+    pub name: String,
+
+    /// A file or block device; what it holds is given up
+    pub device: String,
+
+    /// Which array, where the stack has several
+    #[arg(long, value_name = "ARRAY")]
+    pub array: Option<String>,
+
+    /// Return when the rebuild is done
+    #[arg(short, long)]
+    pub wait: bool,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub consent: Consent,
+}
+
+/// `array replace`.
+#[derive(Args, Debug)]
+pub(crate) struct ReplaceArguments {
+    /// The name of a running array
+    pub name: String,
+
+    /// Which member: its slot (0, 1, ...) or its device
+    pub member: String,
+
+    /// A file or block device; what it holds is given up
+    pub device: String,
+
+    /// Which array, where the stack has several
+    #[arg(long, value_name = "ARRAY")]
+    pub array: Option<String>,
+
+    /// Return when the new member has all data
+    #[arg(short, long)]
+    pub wait: bool,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub consent: Consent,
+}
+
+/// `array scrub`.
+#[derive(Args, Debug)]
+pub(crate) struct ScrubArguments {
+    /// The name of a running array
+    pub name: String,
+
+    /// What to do
+    #[arg(value_enum, default_value = "check")]
+    pub action: ScrubWord,
+
+    /// Which array, where the stack has several
+    #[arg(long, value_name = "ARRAY")]
+    pub array: Option<String>,
+
+    /// Return when it is done
+    #[arg(short, long)]
+    pub wait: bool,
+}
+
+/// What to do about a scrub.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum ScrubWord {
+    /// Read everything, and say what does not agree and which member is wrong, where that can be
+    /// told
+    Check,
+    /// The same, and mend the member that is wrong; with one parity or two copies nothing tells
+    /// which, and they are made to agree with the data or the first copy
+    Repair,
+    /// Trust the data: make all parity anew from them, and all copies from the first
+    Resync,
+    /// Pause what is under way
+    Pause,
+    /// Go on with it
+    Resume,
+    /// End it
+    Cancel,
+}
+
+/// `array speed`.
+#[derive(Args, Debug)]
+pub(crate) struct SpeedArguments {
+    /// The name of a running array
+    pub name: String,
+
+    /// In a second, while the array is in use [default: 1000KiB]
+    #[arg(long, value_name = "SIZE")]
+    pub min: Option<String>,
+
+    /// In a second, while the array is idle [default: 200000KiB]
+    #[arg(long, value_name = "SIZE")]
+    pub max: Option<String>,
+
+    /// Which array, where the stack has several
+    #[arg(long, value_name = "ARRAY")]
+    pub array: Option<String>,
+}
 
 /// What is done to one member.
 #[derive(Clone, Copy)]

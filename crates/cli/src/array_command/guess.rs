@@ -1,20 +1,52 @@
 //! `array guess`: what an array was whose superblocks are lost.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use array::md::Layout;
+use clap::Args;
 use escape::{Lines, add};
 use host::guard::{Consent, Guard};
 use mdtools::MemberSource;
 use mdtools::guess::{Evidence, Guess, Guesses, Images, Known, WHOLE, guess as search};
 use serde_json::{Value, json};
 
-use super::arguments::GuessArguments;
 use super::create::level;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::Line;
+
+/// `array guess`.
+#[derive(Args, Debug)]
+pub(crate) struct GuessArguments {
+    /// Image files or block devices, in any order; `missing` stands for one that is lost
+    #[arg(required = true)]
+    pub paths: Vec<PathBuf>,
+
+    /// Only these levels: linear, 0, 1, 4, 5, 6, 10
+    #[arg(short, long, value_name = "LEVEL", value_delimiter = ',')]
+    pub level: Vec<String>,
+
+    /// Only these chunk sizes [default: 4KiB to 4MiB]
+    #[arg(short, long, value_name = "SIZE", value_delimiter = ',')]
+    pub chunk: Vec<String>,
+
+    /// Only these places for the start of data on the members [default: 0 and where mdadm puts it]
+    #[arg(long, value_name = "SIZE", value_delimiter = ',')]
+    pub data_offset: Vec<String>,
+
+    /// How many candidates are shown; those as good as the first are counted in any case
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    pub show: usize,
+
+    /// End the search after this time, with what was found until then
+    #[arg(long, default_value = "10min", value_name = "DURATION")]
+    pub time: String,
+
+    /// Take disk images (VHD, VHDX, qcow2, VDI, VMDK) for the bytes that they are made of
+    #[arg(long)]
+    pub raw: bool,
+}
 
 pub(super) fn guess(output: &Output, arguments: &GuessArguments) -> Result<(), Failure> {
     let guard = Guard::new(Consent { raw: arguments.raw, ..Consent::default() });

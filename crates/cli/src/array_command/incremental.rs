@@ -1,16 +1,28 @@
 //! `array incremental`: what udev asks for when a block device has come. Configured arrays that are
 //! complete now are started; nothing else is touched.
 
+use std::path::PathBuf;
 use std::process::Command;
 
+use clap::Args;
 use serde_json::json;
 use serve::{Configured, Launch, Readiness, Runtime};
 
-use super::arguments::IncrementalArguments;
 use super::server_status;
 use super::start::serve_with;
 use crate::failure::Failure;
 use crate::output::Output;
+
+/// `array incremental`.
+#[derive(Args, Debug)]
+pub(crate) struct IncrementalArguments {
+    /// The device that has come, or an image file
+    pub device: PathBuf,
+
+    /// Start them as units of systemd, raidloom@NAME, which stop them too
+    #[arg(long)]
+    pub unit: bool,
+}
 
 /// What became of one configuration.
 struct Outcome {

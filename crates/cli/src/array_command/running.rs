@@ -1,13 +1,44 @@
 //! `array stop`, `list`, `mount` and `umount`: what is said to servers that run.
 
+use std::path::PathBuf;
+
+use clap::Args;
 use serde_json::{Value, json};
 use serve::{Client, Command, Runtime, Status};
 
-use super::arguments::{LogArguments, MountArguments};
 use super::server_status;
 use super::start::absolute;
 use crate::failure::Failure;
 use crate::output::{Output, about, table};
+
+/// `array mount`.
+#[derive(Args, Debug)]
+pub(crate) struct MountArguments {
+    /// The name of a running array
+    pub name: String,
+
+    /// Where to mount it
+    pub folder: PathBuf,
+
+    /// Which file system; made first where there is nothing yet. Without it, whichever is there
+    #[arg(long, value_name = "KIND")]
+    pub fs: Option<String>,
+
+    /// As `mount -o` takes them
+    #[arg(short, long, value_name = "OPTIONS")]
+    pub options: Option<String>,
+}
+
+/// `array log`.
+#[derive(Args, Debug)]
+pub(crate) struct LogArguments {
+    /// The name of a running array
+    pub name: String,
+
+    /// off, error, warn, info, debug or trace, or parts with a level each:
+    /// request=trace,serve=debug [default: as it is]
+    pub filter: Option<String>,
+}
 
 /// Ends servers in the order in which they are named.
 pub(super) fn stop(output: &Output, names: &[String]) -> Result<(), Failure> {

@@ -18,16 +18,145 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use block::Node;
+use clap::{Args, ValueEnum};
 use export::nbd;
 use host::Ending;
 use host::guard::{Consent, Guard};
 use lab::alone::{Alone, Ground};
 use serve::{Attach, Launch, Runtime, ServeWith, Server, Settings, TlsSettings};
 
-use super::arguments::{AttachArgument, StartArguments};
 use super::server_status;
+use crate::consent::UseConsent;
 use crate::failure::Failure;
 use crate::output::Output;
+
+/// How a stack appears on this machine.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AttachArgument {
+    /// As a block device where there are loop devices, and as a file
+    Yes,
+    /// As a file only
+    File,
+}
+
+/// `array start`.
+#[derive(Args, Debug)]
+pub(crate) struct StartArguments {
+    /// A stack text, a configuration file (FILE.toml), or the name of one in /etc/raidloom
+    /// (~/.config/raidloom)
+    #[arg(value_name = "STACK|NAME|FILE.toml", required_unless_present = "from")]
+    pub target: Option<String>,
+
+    /// Start what a run measured: the configuration that STACK names by the first letters of its
+    /// identity or by its values (level=raid5,chunk=64KiB), or the one that the run recommends. An
+    /// array with superblocks is created first, and what its members hold is lost
+    #[arg(long, value_name = "RUN")]
+    pub from: Option<PathBuf>,
+
+    /// With --from: the members in order, instead of the plan's own devices
+    #[arg(long, num_args = 1.., value_name = "PATH", requires = "from")]
+    pub member: Vec<PathBuf>,
+
+    /// With --from: where a cache keeps its copies, instead of the file that the run had made
+    #[arg(long, value_name = "PATH", requires = "from")]
+    pub store: Option<PathBuf>,
+
+    /// With --from: where to mount the configuration's file system, which is made first
+    #[arg(long, value_name = "FOLDER", requires = "from")]
+    pub mount: Option<PathBuf>,
+
+    /// With --from: consent to erase the disk with this serial number (once for each)
+    #[arg(long, value_name = "SERIAL", requires = "from", help_heading = "Consent")]
+    pub erase: Vec<String>,
+
+    /// With --from: consent to overwrite members that carry a signature
+    #[arg(long, requires = "from", help_heading = "Consent")]
+    pub erase_signature: bool,
+
+    /// What it is called from now on [default: the configuration's name, or array0, array1, ...]
+    #[arg(long)]
+    pub name: Option<String>,
+
+    /// Show it on this machine, as /dev/loopN over a file; =file for the file alone
+    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true,
+        default_missing_value = "yes")]
+    pub attach: Option<AttachArgument>,
+
+    /// Serve NBD clients here: PATH, HOST:PORT, :PORT, systemd, or unix for a socket in its folder
+    /// (may be repeated)
+    /// [default: unix, unless it is attached or served with --vhost-user]
+    #[arg(long, value_name = "ADDR")]
+    pub nbd: Vec<String>,
+
+    /// Serve virtual machines on this socket, as a vhost-user-blk disk (QEMU, cloud-hypervisor)
+    #[arg(long, value_name = "PATH")]
+    pub vhost_user: Option<PathBuf>,
+
+    /// When writes are durable: quick (as soon as the drive has them; a file system on it has to be
+    /// mounted with `sync`, as `array mount` does) or performance (after a flush)
+    /// [default: performance]
+    #[arg(long, value_name = "POLICY")]
+    pub policy: Option<String>,
+
+    /// Run a shell command with the path or address in the place of {}; serve until it ends
+    #[arg(long, value_name = "CMD", conflicts_with = "foreground")]
+    pub run: Option<String>,
+
+    /// Serve in this process, until Ctrl-C or `array stop`; a wrong configuration ends it with exit
+    /// code 78, so that a service manager does not try it again
+    #[arg(long)]
+    pub foreground: bool,
+
+    /// Nothing is opened for writing, and writes are refused
+    #[arg(long)]
+    pub read_only: bool,
+
+    /// Start also where something may be lost by it: a dirty array with a member missing
+    #[arg(short, long)]
+    pub force: bool,
+
+    /// Make files that are not there; they stay
+    #[arg(long, conflicts_with = "read_only")]
+    pub create: bool,
+
+    /// Their size, unless they name their own (?size=)
+    #[arg(long, value_name = "SIZE", requires = "create", conflicts_with = "read_only")]
+    pub size: Option<String>,
+
+    /// How long a member of an array may take for an answer before it counts as failed; 0s is for
+    /// ever [default: 30s]
+    #[arg(long, value_name = "DURATION")]
+    pub member_timeout: Option<String>,
+
+    /// Let the kernel keep what it reads of the attached file in its page cache
+    #[arg(long)]
+    pub page_cache: bool,
+
+    /// Threads that serve the attached file [default: by the number of processors]
+    #[arg(long, value_name = "N")]
+    pub workers: Option<usize>,
+
+    /// The NBD server's certificate, in PEM: TCP clients have to use TLS then
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+
+    /// Its private key
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+
+    /// Turn away NBD clients without a certificate from these roots
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_clients: Option<PathBuf>,
+
+    /// Let other machines reach NBD over TCP without TLS: every machine on the network may read and
+    /// write
+    #[arg(long)]
+    pub insecure: bool,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub consent: UseConsent,
+}
 
 /// The verb of the process in the background, which has no place in the help.
 const SERVE: [&str; 2] = ["array", "serve"];

@@ -4,16 +4,28 @@
 use std::path::{Path, PathBuf};
 
 use block::Node;
+use clap::Args;
 use escape::Lines;
 use mdtools::{ArrayStatus, State};
 use serde::Serialize;
 use serve::{Client, Runtime, Status};
 
-use super::arguments::StatusArguments;
 use super::assemble::found;
 use super::server_status;
 use crate::failure::Failure;
 use crate::output::Output;
+
+/// `array status`.
+#[derive(Args, Debug)]
+pub(crate) struct StatusArguments {
+    /// The name of a running array, a stack text, or members (also folders of them)
+    #[arg(required = true, value_name = "NAME|STACK|PATH")]
+    pub targets: Vec<String>,
+
+    /// End with mdadm's exit code: 0 normal, 1 a member has failed, 2 unusable, 4 cannot tell
+    #[arg(short, long)]
+    pub test: bool,
+}
 
 /// The exit code of `mdadm --detail --test` when the state cannot be told.
 const CANNOT_TELL: u8 = 4;

@@ -9,7 +9,7 @@ use results::caches::{READ, WRITTEN};
 use results::statistics::{self, Median};
 use serde_json::{Value, json};
 
-use super::show::{RATE, Row, Rows, middle, most};
+use super::rows::{RATE, Row, Rows, middle, most};
 use crate::output::{figure, table};
 
 const BUFFERED: &str = " buffered";

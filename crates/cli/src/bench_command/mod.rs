@@ -8,6 +8,7 @@
 mod crystal;
 mod examples;
 mod import;
+mod rows;
 mod show;
 
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ use lab::Ended;
 use lab::plan::OneCell;
 use serde_json::json;
 
-use crate::arguments::Consent;
+use crate::consent::Consent;
 use crate::failure::Failure;
 use crate::output::{Output, table, wrapped};
 use crate::{report_command, run};
@@ -175,7 +176,7 @@ fn measure(
     let outcome = run::one_cell(output, &cell.resolve()?, folder, arguments.consent, memory)?;
     let ended = outcome.ended;
     let report = run::Report::of(outcome.folder, outcome.run)?;
-    let rows = show::Rows::of(&report.run)?;
+    let rows = rows::Rows::of(&report.run)?;
     if output.json {
         let mut document = rows.document();
         document["run"] = json!(report.folder);

@@ -1,18 +1,105 @@
 //! `raidloom cache` and `raidloom overlay`: what lies in front of slow devices, and what keeps them
 //! unchanged.
 
-pub(crate) mod arguments;
 mod chart;
 mod overlay;
 mod running;
 mod simulate;
 mod store;
 
-pub(crate) use overlay::overlay;
+pub(crate) use overlay::{OverlayVerb, overlay};
 
+use clap::Subcommand;
+
+use crate::consent::UseConsent;
 use crate::failure::Failure;
 use crate::output::Output;
-use arguments::CacheVerb;
+
+/// `cache`.
+#[derive(Subcommand, Debug)]
+pub(crate) enum CacheVerb {
+    /// What a cache would do for a workload: hits by policy and size, without any I/O
+    #[command(after_long_help = "\
+Examples:
+  raidloom cache simulate run.trace
+  raidloom cache simulate sda.csv --block 16KiB --sizes 256MiB,1GiB,4GiB
+  raidloom cache simulate run.trace --sequential-cutoff 4MiB --policies s3-fifo,lru --svg hits.svg
+  raidloom cache simulate --zipf 1.0 --scan 0.2
+
+A trace is made by the layer record:
+  raidloom bench devtest 'record(file:run.trace, raid0(a.img, b.img))'
+or read as CSV with the columns time,op,offset,length (bytes) or time,op,sector,sectors.
+Reads and writes are alike: both ask for their blocks and bring them in.")]
+    Simulate(Box<simulate::SimulateArguments>),
+
+    /// What the caches of a running array hold and have done, or what is in a store that no
+    /// array uses now
+    #[command(after_long_help = "\
+Examples:
+  raidloom cache status tank
+  raidloom cache status --json tank
+  raidloom cache status /ssd/cache.img
+
+A name that an array runs under is that array; ./NAME is a file.")]
+    Status {
+        /// An array that runs, by its name, or a cache's store: a file, or the stack text of what
+        /// it lies on
+        #[arg(value_name = "NAME|STORE")]
+        cache: String,
+    },
+
+    /// Give a cache in memory another size while it is used
+    #[command(after_long_help = "\
+Examples:
+  raidloom cache resize tank 8GiB
+  raidloom cache resize tank 512MiB --cache 1
+
+One that grows keeps what it has. One that shrinks writes out what is dirty in the part that goes.
+The size lasts until the array is stopped; what it starts with the next time stands in its stack
+text. A cache on a file or device has the size of that.")]
+    Resize {
+        /// An array that runs
+        name: String,
+
+        /// The new size
+        size: String,
+
+        /// Which cache, by its number in `raidloom cache status`, where several are in memory
+        #[arg(long, value_name = "N")]
+        cache: Option<usize>,
+    },
+
+    /// Show the dirty blocks of a store, also of one that is refused, or write them to a file or
+    /// the device
+    #[command(after_long_help = "\
+Examples:
+  raidloom cache salvage /ssd/cache.img disk.img
+  raidloom cache salvage /ssd/cache.img --file blocks.img
+  raidloom cache salvage /ssd/cache.img disk.img --write
+
+Without --write or --file nothing is written: it says what the store has and how the device has
+changed since. The store stays as it is; remove it when nothing in it is wanted any more.
+What cannot be read is left out and named, and the exit code is 1 then.")]
+    Salvage(Box<store::SalvageArguments>),
+
+    /// Write out what is dirty in a cache, so that the device below is complete without it
+    #[command(after_long_help = "\
+Examples:
+  raidloom cache flush tank
+  raidloom cache flush 'cache(mode=write-back, file:/ssd/cache.img, disk.img)'
+
+The cache stays warm. If it is cut off, the same command goes on.")]
+    Flush {
+        /// An array that runs, by its name, or a cache that is not in use: cache(mode=write-back,
+        /// STORE, DEVICE)
+        #[arg(value_name = "NAME|CACHE")]
+        cache: String,
+
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        consent: UseConsent,
+    },
+}
 
 /// Runs one of the verbs of `cache`.
 pub(crate) fn cache(output: &Output, verb: &CacheVerb) -> Result<(), Failure> {

@@ -4,13 +4,52 @@ use std::sync::Arc;
 
 use block::{Device, Node, SECTOR_BYTES, size_text};
 use cache::{DeltaState, Facts};
+use clap::Subcommand;
 use host::guard::{Consent, Guard};
 use serde_json::json;
 use stack::{BuildContext, Stack};
 
-use super::arguments::OverlayVerb;
+use crate::consent::UseConsent;
 use crate::failure::Failure;
 use crate::output::Output;
+
+/// `overlay`.
+#[derive(Subcommand, Debug)]
+pub(crate) enum OverlayVerb {
+    /// What a delta holds
+    #[command(after_long_help = "\
+Examples:
+  raidloom overlay show delta.img
+  raidloom overlay show --json delta.img")]
+    Show {
+        /// The delta: a file, or the stack text of what it lies on
+        delta: String,
+    },
+
+    /// Write what is in the delta to the device below, and empty the delta
+    #[command(after_long_help = "\
+Examples:
+  raidloom overlay commit 'overlay(file:delta.img, disk.img)'
+  raidloom overlay commit 'overlay(file:delta.img, raid5(a.img, b.img, c.img))'
+
+The device below must be unchanged since the delta was made. A commit that was cut off is
+finished by the same command.")]
+    Commit {
+        /// The overlay as it is used: overlay(DELTA, DEVICE)
+        overlay: String,
+
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        consent: UseConsent,
+    },
+
+    /// Throw away what is in the delta; the device below is as it was
+    #[command(after_long_help = "Examples:\n  raidloom overlay discard delta.img")]
+    Discard {
+        /// The delta: a file, or the stack text of what it lies on
+        delta: String,
+    },
+}
 
 /// Runs one of the verbs.
 pub(crate) fn overlay(output: &Output, verb: &OverlayVerb) -> Result<(), Failure> {

@@ -2,19 +2,97 @@
 
 use std::fs::File;
 use std::io::BufReader;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use block::{SECTOR_BYTES, size_text};
 use cache::simulate::{self, Access, AccessKind, Options, Outcome, ZipfOptions};
 use cache::{AdmissionOptions, PolicyKind};
+use clap::Args;
 use device::{RecordedOp, TraceReader};
 use host::limits::promise_memory;
 use serde_json::json;
 
-use super::arguments::SimulateArguments;
 use super::chart;
 use crate::failure::Failure;
 use crate::output::{Output, about, table};
+
+/// `cache simulate`.
+#[derive(Args, Debug)]
+pub(crate) struct SimulateArguments {
+    /// A trace or a CSV file
+    #[arg(required_unless_present = "zipf", conflicts_with = "zipf")]
+    pub trace: Option<PathBuf>,
+
+    /// Sizes of the cache: bytes, or parts of all that is asked for
+    #[arg(long, value_delimiter = ',', num_args = 1.., default_value = "0.5%,1%,2%,5%,10%,20%,50%",
+        value_name = "SIZE")]
+    pub sizes: Vec<String>,
+
+    /// Policies: s3-fifo, sieve, lru, clock, 2q, arc, lfu [default: all]
+    #[arg(long, value_delimiter = ',', num_args = 1.., value_name = "NAME")]
+    pub policies: Vec<String>,
+
+    /// Block of the cache
+    #[arg(long, default_value = "4KiB", value_name = "SIZE")]
+    pub block: String,
+
+    /// Sequential runs longer than this stay outside
+    #[arg(long, value_name = "SIZE")]
+    pub sequential_cutoff: Option<String>,
+
+    /// A block comes in at its n-th access
+    #[arg(long, default_value_t = 1, value_name = "N",
+        value_parser = clap::value_parser!(u8).range(1..=15))]
+    pub promote_after: u8,
+
+    /// Write the chart as SVG
+    #[arg(long, value_name = "PATH")]
+    pub svg: Option<PathBuf>,
+
+    /// Instead of a trace: blocks asked for by Zipf's law with this exponent
+    #[arg(long, value_name = "ALPHA", help_heading = "Made workload")]
+    pub zipf: Option<f64>,
+
+    /// Which part of the accesses are sequential scans over other blocks: 0 to 1
+    #[arg(
+        long,
+        default_value_t = 0.0,
+        value_name = "PART",
+        requires = "zipf",
+        conflicts_with = "trace",
+        help_heading = "Made workload"
+    )]
+    pub scan: f64,
+
+    /// How many blocks a scan reads
+    #[arg(long, default_value_t = 10_000, value_name = "N", requires = "scan",
+        conflicts_with = "trace",
+        value_parser = clap::value_parser!(u64).range(1..=1 << 30), help_heading = "Made workload")]
+    pub scan_blocks: u64,
+
+    /// How many different blocks, without those of scans
+    #[arg(long, default_value_t = 100_000, value_name = "N", requires = "zipf",
+        conflicts_with = "trace",
+        value_parser = clap::value_parser!(u64).range(1..=1 << 26), help_heading = "Made workload")]
+    pub blocks: u64,
+
+    /// How many accesses
+    #[arg(long, default_value_t = 1_000_000, value_name = "N", requires = "zipf",
+        conflicts_with = "trace",
+        value_parser = clap::value_parser!(u64).range(1..=1 << 28), help_heading = "Made workload")]
+    pub accesses: u64,
+
+    /// Equal seeds give equal workloads
+    #[arg(
+        long,
+        default_value_t = 1,
+        value_name = "N",
+        requires = "zipf",
+        conflicts_with = "trace",
+        help_heading = "Made workload"
+    )]
+    pub seed: u64,
+}
 
 /// The largest block of a cache, in bytes.
 const BLOCK_BYTES_MAX: u64 = 1 << 20;

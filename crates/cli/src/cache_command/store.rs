@@ -1,19 +1,42 @@
 //! `raidloom cache status` and `raidloom cache flush` of stores of caches that are not in use.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use block::{Device, Node, size_text};
 use cache::Salvaged;
+use clap::Args;
 use host::guard::{Consent, Guard};
 use serde_json::json;
 use stack::{BuildContext, Stack};
 
-use super::arguments::SalvageArguments;
 use super::overlay::{build, done, open, parse};
 use super::running;
-use crate::arguments::UseConsent;
+use crate::consent::UseConsent;
 use crate::failure::Failure;
 use crate::output::Output;
+
+/// `cache salvage`.
+#[derive(Args, Debug)]
+pub(crate) struct SalvageArguments {
+    /// The store: a file, or the stack text of what it lies on; it is only read
+    pub store: String,
+
+    /// The device that the cache was made for: how it has changed since is said
+    pub device: Option<String>,
+
+    /// Write the blocks to their places on the device, over what it has there now
+    #[arg(long, requires = "device")]
+    pub write: bool,
+
+    /// Write the blocks to their places in a new sparse file, as large as the device
+    #[arg(long, value_name = "PATH", conflicts_with = "write")]
+    pub file: Option<PathBuf>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub consent: UseConsent,
+}
 
 /// Shows what a store holds, or what the caches of a running array do.
 pub(super) fn status(output: &Output, text: &str) -> Result<(), Failure> {

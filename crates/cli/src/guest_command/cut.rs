@@ -16,7 +16,7 @@ use guest::Cut;
 use serde_json::{Value, json};
 use stack::{Models, PowerCut, Survival};
 
-use super::run::{How, Ran, RunArguments};
+use super::guest_run::{Conditions, GuestRun};
 use crate::failure::Failure;
 use crate::output::{Output, about, seconds};
 
@@ -109,8 +109,8 @@ impl CutArguments {
 /// After the first guest: cuts the power of its drives, and lets the second find them.
 pub(super) fn after(
     output: &Output,
-    arguments: &RunArguments,
-    (first, models): (&Ran<'_>, &Models),
+    arguments: &CutArguments,
+    (first, models): (&GuestRun<'_>, &Models),
     then: &str,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
@@ -127,18 +127,17 @@ pub(super) fn after(
             "the power failed before the work had begun, while arrays or file system were made",
         );
     }
-    let survival = match arguments.cut.cut_loses {
+    let survival = match arguments.cut_loses {
         Losing::Cache => Survival::Nothing,
         Losing::Any => Survival::Any,
     };
-    let lost = models.cut_power(outcome.time, survival, arguments.seed)?;
-    if let Some(folder) = &arguments.cut.images {
+    let lost = models.cut_power(outcome.time, survival, first.arguments.seed)?;
+    if let Some(folder) = &arguments.images {
         write_images(models, folder)?;
     }
-    let how =
-        How { models: models.again(), is_there: true, cut: None, before: Some(outcome.folder()) };
-    let (guest, memory, seed) = (&arguments.guest, &arguments.memory, arguments.seed);
-    let second = Ran::new(output, guest, memory, seed, then, &how, stop)?;
+    let before = Some(outcome.folder());
+    let conditions = Conditions { models: models.again(), is_there: true, cut: None, before };
+    let second = GuestRun::new(output, first.arguments, then, &conditions, stop)?;
     if output.json {
         let mut document = first.full_document();
         document["cut"] = document_of(first, &lost);
@@ -167,11 +166,11 @@ pub(super) fn after(
     second.judge(output)
 }
 
-fn requests(ran: &Ran<'_>) -> usize {
-    ran.outcome.logs.iter().map(Vec::len).sum()
+fn requests(run: &GuestRun<'_>) -> usize {
+    run.outcome.logs.iter().map(Vec::len).sum()
 }
 
-fn document_of(first: &Ran<'_>, lost: &[PowerCut]) -> Value {
+fn document_of(first: &GuestRun<'_>, lost: &[PowerCut]) -> Value {
     let drives: Vec<Value> = lost
         .iter()
         .map(|lost| json!({"cached_bytes": lost.cached_bytes, "lost_bytes": lost.lost_bytes}))

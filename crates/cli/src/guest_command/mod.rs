@@ -1,6 +1,7 @@
 //! `raidloom guest`: the kernel of guests, built once, whether it boots, and work in one.
 
 mod cut;
+mod guest_run;
 mod run;
 
 use std::path::PathBuf;

@@ -10,7 +10,7 @@ mod pass;
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -18,19 +18,43 @@ use std::time::Duration;
 use block::{
     Blocking, Clock, Device, DiscardSupport, Error, ErrorKind, Info, Op, Support, size_text,
 };
+use clap::Args;
 use device::{Direct, FileDevice, FileOptions};
 use host::guard::{Consent, Guard};
 use reactor::{Reactor, Time};
 use serde_json::{Value, json};
 use stack::BuildContext;
 
-use super::arguments::WriteArguments;
+use crate::consent;
 use crate::failure::Failure;
 use crate::output::{Output, about};
 use crate::progress::{Line, duration};
 use crate::signals;
 use image::{Cut, Piece};
 use pass::{Pass, PassEnd, Work};
+
+/// `array write`.
+#[derive(Args, Debug)]
+pub(crate) struct WriteArguments {
+    /// The image: a file or block device, which is only read
+    pub image: PathBuf,
+
+    /// A stack text, a file or a block device, at least as large as the image
+    pub target: String,
+
+    /// Do not read back and compare what was written
+    #[arg(long)]
+    pub no_verify: bool,
+
+    /// Write an image that is no raw one (VHD, VHDX, qcow2, VDI, VMDK) as the bytes that it is made
+    /// of
+    #[arg(long)]
+    pub raw: bool,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub consent: consent::Consent,
+}
 
 /// What a request carries, unless the target is faster with another size.
 const PIECE_BYTES: u64 = 1 << 20;

@@ -1,0 +1,64 @@
+//! `run --on`: a run that a cluster measures.
+
+use std::path::Path;
+
+use lab::slurm::{self, Job};
+use serde_json::json;
+
+use super::arguments::RunArguments;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::plan;
+
+/// Submits a run to Slurm, or what is left of one.
+pub(super) fn submit(output: &Output, arguments: &RunArguments) -> Result<(), Failure> {
+    let cluster = &arguments.cluster;
+    if let Some(folder) = &arguments.resume {
+        let (job, numbers) = slurm::resubmit(folder)?;
+        return submitted(output, folder, &job, numbers.len());
+    }
+    let set = arguments.settings();
+    let (origin, text) = match &arguments.plan {
+        Some(path) => lab::plan::read(path)?,
+        None => ("--command".to_owned(), arguments.line.plan().text()?),
+    };
+    let resolved = lab::plan::resolve(&origin, &text, &set)?;
+    let outline = lab::plan::outline(&resolved.plan)?;
+    output.progress(&format!("{}: {}", resolved.plan.name, plan::sentence(&outline)));
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::failed(format!("finding this program: {error}")))?;
+    let (folder, job) = slurm::submit(&slurm::Wanted {
+        text: &text,
+        settings: &set,
+        resolved: &resolved,
+        program: &program,
+        flags: &arguments.consent.flags(),
+        output: arguments.output.as_deref(),
+        partition: cluster.partition.as_deref(),
+        nodes: cluster.nodes,
+        shards: cluster.shards,
+    })?;
+    submitted(output, &folder, &job, job.shards as usize)
+}
+
+/// Says what was submitted, and what to do with it.
+fn submitted(output: &Output, folder: &Path, job: &Job, tasks: usize) -> Result<(), Failure> {
+    let number = job.jobs.last().map_or("", String::as_str);
+    if output.json {
+        return output.document(&json!({
+            "run": folder, "job": number, "shards": job.shards, "submitted": tasks,
+            "trials": job.trials
+        }));
+    }
+    let shown = folder.display();
+    let what = if tasks == job.shards as usize {
+        format!("{tasks} shards")
+    } else {
+        format!("{tasks} of {} shards", job.shards)
+    };
+    output.result(&format!(
+        "job {number}: {what} of a run of {} trials\n  to follow it: raidloom watch {shown}\n  to \
+        stop it: scancel {number}\n  at its end: raidloom merge {shown} -o DIR",
+        job.trials
+    ))
+}

@@ -1,0 +1,172 @@
+//! `raidloom run`: executes a plan and writes its report.
+
+mod arguments;
+mod cluster;
+mod progress;
+mod report;
+
+pub(crate) use arguments::RunArguments;
+pub(crate) use report::Report;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use lab::plan::Resolved;
+use lab::{Ended, More, Outcome, RunOptions};
+
+use crate::consent::Consent;
+use crate::failure::Failure;
+use crate::limits::Limits;
+use crate::output::Output;
+use crate::{array_command, guest_command, plan, pull_command, signals};
+use arguments::{Scheduler, Until};
+use progress::RunProgress;
+
+/// Executes or resumes a run.
+pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failure> {
+    if let Some(Scheduler::Slurm) = arguments.cluster.on {
+        return cluster::submit(output, &arguments);
+    }
+    if arguments.line.print_plan {
+        return print_plan(output, &arguments);
+    }
+    let limits = Limits::parse(&arguments.fail_if)?;
+    // A plan that comes through a pipe is waited for, and the first Ctrl-C ends that.
+    let subject = subject(&arguments)?;
+    let options = RunOptions {
+        allow_change: arguments.allow_change,
+        more: match (arguments.more, arguments.until) {
+            (Some(blocks), _) => Some(More::Blocks(blocks)),
+            (None, Some(Until::Decided)) => Some(More::UntilDecided),
+            (None, None) => None,
+        },
+        shard: arguments.shard,
+        budget: arguments.budget,
+        ..options(arguments.output, arguments.consent)?
+    };
+    let stop = signals::stop_flag()?;
+    let mut progress = RunProgress::new(output);
+    let outcome = match &subject {
+        Subject::Plan(resolved) => start(resolved, &options, &stop, &mut progress),
+        Subject::Folder(folder) => lab::resume(folder, &options, &stop, &mut progress),
+    };
+    progress.line.clear();
+    finish(output, outcome?, &limits)
+}
+
+/// What is run.
+enum Subject {
+    /// A plan, from its beginning.
+    Plan(Box<Resolved>),
+    /// The folder of a run that goes on.
+    Folder(PathBuf),
+}
+
+/// What was named to be run.
+fn subject(arguments: &RunArguments) -> Result<Subject, Failure> {
+    let goes_on = arguments.more.is_some() || arguments.until.is_some();
+    let plan = |resolved| Ok(Subject::Plan(Box::new(resolved)));
+    match (&arguments.plan, &arguments.resume) {
+        (_, Some(folder)) => Ok(Subject::Folder(folder.clone())),
+        (Some(folder), None) if goes_on && folder.is_dir() => {
+            if !arguments.set.is_empty() || arguments.output.is_some() {
+                return Err(Failure::usage(
+                    "a run goes on in its own folder with the plan that it began with: leave out \
+                    --set and --output",
+                ));
+            }
+            Ok(Subject::Folder(folder.clone()))
+        }
+        (Some(path), None) => {
+            refuse_to_go_on(arguments, path)?;
+            plan(lab::plan::load(path, &arguments.settings())?)
+        }
+        (None, None) if arguments.line.command.is_some() => plan(of_line(arguments)?.1),
+        (None, None) => Err(Failure::usage("name a plan file, or a run with --resume")),
+    }
+}
+
+/// Refuses what is only for runs that go on, where a plan was named.
+fn refuse_to_go_on(arguments: &RunArguments, plan: &Path) -> Result<(), Failure> {
+    if arguments.allow_change && !plan.is_dir() {
+        return Err(Failure::usage("--allow-change is for a run that goes on: name its folder"));
+    }
+    if arguments.more.is_some() {
+        return Err(Failure::usage(format!(
+            "{}: --more goes on with a finished run, and this is no folder of one",
+            plan.display()
+        )));
+    }
+    Ok(())
+}
+
+/// The plan of one line, as text and as what it comes to.
+fn of_line(arguments: &RunArguments) -> Result<(String, Resolved), Failure> {
+    let text = arguments.line.plan().text()?;
+    let resolved = lab::plan::resolve("--command", &text, &arguments.settings())?;
+    Ok((text, resolved))
+}
+
+/// Prints the plan of one line, which has to be right.
+fn print_plan(output: &Output, arguments: &RunArguments) -> Result<(), Failure> {
+    let (text, _) = of_line(arguments)?;
+    output.result(text.trim_end())
+}
+
+/// Says what a run has come to, and how to go on with one that was interrupted.
+fn finish(output: &Output, outcome: Outcome, limits: &Limits<'_>) -> Result<(), Failure> {
+    if let Some(shard) = outcome.shard.filter(|_| outcome.ended == Ended::Complete) {
+        return report::part(output, shard, &outcome);
+    }
+    let page = Report::of(outcome.folder, outcome.run)?;
+    if outcome.ended == Ended::Interrupted {
+        return Err(Failure::interrupted(format!(
+            "interrupted after {} trials; nothing measured is lost. To go on:\n  raidloom run \
+            --resume {}",
+            page.run.trials.len(),
+            page.folder.display()
+        )));
+    }
+    page.tell(output, limits)
+}
+
+/// What a run is started with here.
+fn options(folder: Option<PathBuf>, consent: Consent) -> Result<RunOptions, Failure> {
+    Ok(RunOptions {
+        output: folder,
+        consent: consent.into(),
+        serve_with: Some(array_command::serve_with()?),
+        worker: Some(guest_command::worker()?),
+        puller: Some(pull_command::puller()?),
+        ..RunOptions::default()
+    })
+}
+
+/// Runs a plan of one configuration. What it cannot do is said before anything else.
+pub(crate) fn one_cell(
+    output: &Output,
+    resolved: &Resolved,
+    folder: Option<PathBuf>,
+    consent: Consent,
+    memory_bytes: Option<u64>,
+) -> Result<Outcome, Failure> {
+    let stop = signals::stop_flag()?;
+    let mut progress = RunProgress::new(output);
+    progress.waits = true;
+    let options = RunOptions { memory_bytes, ..options(folder, consent)? };
+    let outcome = lab::start(resolved, &options, &stop, &mut progress);
+    progress.line.clear();
+    outcome
+}
+
+/// Says what a plan comes to, and runs it.
+fn start(
+    resolved: &Resolved,
+    options: &RunOptions,
+    stop: &AtomicBool,
+    progress: &mut RunProgress<'_>,
+) -> Result<Outcome, host::Error> {
+    let outline = lab::plan::outline(&resolved.plan)?;
+    progress.output.progress(&format!("{}: {}", resolved.plan.name, plan::sentence(&outline)));
+    lab::start(resolved, options, stop, progress)
+}
