@@ -24,6 +24,9 @@
 //! * Making and checking data is the generator's own work and part of the elapsed time, though of
 //!   no latency; `cpu_seconds` shows it. [`Unverified`] does neither.
 
+mod mixture;
+
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use block::{
@@ -36,6 +39,8 @@ use results::steady::{self, Steadiness};
 
 use crate::latency::Latency;
 use crate::pattern;
+
+pub use mixture::{Mixture, Places, Sizes};
 
 /// Which way data go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -324,6 +329,19 @@ pub struct Load {
     pub bytes: Option<u64>,
     /// Whether to count errors and go on; otherwise the first one ends the run.
     pub go_on_after_errors: bool,
+    /// What is durable while it runs.
+    pub syncs: Syncs,
+    /// How long whoever got an answer waits before the next request.
+    pub think: Duration,
+}
+
+/// Which writes of a load are durable when they count as done.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Syncs {
+    /// So often the one who wrote flushes before it goes on, and its write ends with the flush.
+    pub flush_every: Option<u64>,
+    /// How many of 100 writes are sent with FUA, evenly among the others.
+    pub fua_percent: u32,
 }
 
 impl Default for Load {
@@ -336,6 +354,8 @@ impl Default for Load {
             operations: None,
             bytes: None,
             go_on_after_errors: false,
+            syncs: Syncs::default(),
+            think: Duration::ZERO,
         }
     }
 }
@@ -609,8 +629,11 @@ pub fn run<R: Requests, C: Content>(
         content,
         hooks,
         free: (0..slots.len() as u32).rev().collect(),
+        thinking: VecDeque::new(),
         slots,
         held: None,
+        writes_issued: 0,
+        writes_answered: 0,
         keeps_apart: C::VERIFIES && load.depth > 1 && bounds.writes,
         operations_left: load.operations.unwrap_or(u64::MAX),
         bytes_left: load.bytes.unwrap_or(u64::MAX),
@@ -730,8 +753,12 @@ struct Generator<'a, 'h, R, C> {
     hooks: &'a mut Hooks<'h>,
     slots: Vec<Slot>,
     free: Vec<u32>,
+    /// Slots that had their answer, and when each goes on.
+    thinking: VecDeque<(Time, u32)>,
     /// Came from the source, but overlaps a request in flight.
     held: Option<Access>,
+    writes_issued: u64,
+    writes_answered: u64,
     /// Whether requests that overlap have to wait for one another.
     keeps_apart: bool,
     operations_left: u64,
@@ -770,6 +797,10 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
             if done.is_empty() {
                 self.wait()?;
                 batches_since_wait = 0;
+                if !self.thinking.is_empty() {
+                    self.time_is_up |= self.reactor.now() >= end;
+                    self.refill();
+                }
                 continue;
             }
             now = self.reactor.now();
@@ -842,6 +873,7 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
     /// Puts a request into every free slot.
     #[inline]
     fn refill(&mut self) {
+        self.end_thinking();
         if !self.issuing {
             return;
         }
@@ -850,6 +882,7 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
                 self.free.push(index);
                 break;
             };
+            let fua = access.direction == Direction::Write && self.next_is_durable();
             let slot = &mut self.slots[index as usize];
             slot.access = access;
             let length = access.length as usize;
@@ -857,13 +890,44 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
                 Direction::Read => Op::Read { offset: access.offset, into: slot.take_read(length) },
                 Direction::Write => {
                     let from = slot.take_write(index, &access, self.reactor, self.content);
-                    Op::Write { offset: access.offset, from, fua: false }
+                    Op::Write { offset: access.offset, from, fua }
                 }
             };
             // At once: the device has something to do while the data of the next are made.
             slot.submitted = self.reactor.now();
             self.channel.submit(Request::new(u64::from(index), op));
         }
+    }
+
+    /// Frees the slots whose time has come, and all of them once nothing more is issued.
+    #[inline]
+    fn end_thinking(&mut self) {
+        if self.thinking.is_empty() {
+            return;
+        }
+        let now = self.reactor.now();
+        while let Some((until, index)) = self.thinking.front().copied()
+            && (until <= now || !self.issuing)
+        {
+            self.thinking.pop_front();
+            self.free.push(index);
+        }
+    }
+
+    /// Whether the write that is issued next is sent with FUA.
+    #[inline]
+    fn next_is_durable(&mut self) -> bool {
+        let share = u64::from(self.load.syncs.fua_percent);
+        self.writes_issued += 1;
+        self.writes_issued * share / 100 > (self.writes_issued - 1) * share / 100
+    }
+
+    /// Whether the write that was answered is followed by a flush.
+    #[inline]
+    fn flush_is_due(&mut self) -> bool {
+        self.writes_answered += 1;
+        let every = self.load.syncs.flush_every;
+        every.is_some_and(|every| self.writes_answered.is_multiple_of(every))
     }
 
     #[inline]
@@ -908,13 +972,21 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
 
     #[inline]
     fn finish(&mut self, completion: Completion, now: Time) {
-        let slot = &mut self.slots[completion.tag as usize];
-        let access = slot.access;
-        slot.access.length = 0;
-        self.free.push(completion.tag as u32);
-        let nanoseconds = now.0.saturating_sub(slot.submitted.0);
+        let index = completion.tag as u32;
         let succeeded = completion.result.is_ok();
+        let flushes =
+            succeeded && matches!(completion.buffer, Returned::Written(_)) && self.flush_is_due();
+        let slot = &mut self.slots[index as usize];
+        let access = slot.access;
+        let nanoseconds = now.0.saturating_sub(slot.submitted.0);
         let mut result = completion.result;
+        if !flushes {
+            slot.access.length = 0;
+            match self.load.think {
+                Duration::ZERO => self.free.push(index),
+                think => self.thinking.push_back((now + think, index)),
+            }
+        }
         match completion.buffer {
             Returned::Read(buffer) => {
                 if succeeded {
@@ -927,13 +999,20 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
             }
             Returned::Written(buffer) => {
                 slot.give_back_write(buffer);
-                if succeeded {
+                if flushes {
+                    self.channel.submit(Request::new(u64::from(index), Op::Flush));
+                } else if succeeded {
                     self.write.record(access.length, nanoseconds);
                 } else {
                     self.content.lost(&access);
                 }
             }
-            Returned::Nothing => unreachable!("reads and writes bring their buffer back"),
+            // The flush behind a write, which ends with it.
+            Returned::Nothing => {
+                if succeeded {
+                    self.write.record(access.length, nanoseconds);
+                }
+            }
         }
         if let Err(error) = result {
             self.failed(&access, error);
@@ -987,8 +1066,13 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
     }
 
     fn wait(&mut self) -> Result<(), Error> {
-        match self.reactor.wait(self.give_up) {
+        let goes_on = self.thinking.front().map(|(until, _)| *until);
+        let deadline = self.give_up.into_iter().chain(goes_on).min();
+        match self.reactor.wait(deadline) {
             Ok(Woken::Events) => Ok(()),
+            Ok(Woken::Deadline) if goes_on.is_some_and(|until| until <= self.reactor.now()) => {
+                Ok(())
+            }
             Ok(Woken::Rung) => {
                 if self.hooks.stopped() {
                     self.stopped = true;

@@ -451,3 +451,54 @@ fn works_on_real_time_and_counts_processor_time() {
     assert!(sample.elapsed > Duration::ZERO);
     assert!(sample.cpu_seconds.unwrap() > 0.0 && sample.latency().max_seconds() > 0.0);
 }
+
+/// A write that a flush follows ends with it, and no other write waits for it.
+#[test]
+fn every_third_write_is_flushed_by_the_one_who_wrote_it() {
+    let (device, memory) = Memory::new(MEBIBYTE).shared();
+    let syncs = Syncs { flush_every: Some(3), ..Syncs::default() };
+    let load = Load { syncs, ..count(7) };
+    let mut writes = Sequential::new(Direction::Write, 0, MEBIBYTE, 4096);
+    let sample = unverified(&device, &load, &mut writes).unwrap();
+    let names: Vec<&str> = memory.log().iter().map(|(name, _, _)| *name).collect();
+    let write_and = ["write", "write", "write", "flush"];
+    assert_eq!(names, [&write_and[..], &write_and, &["write"]].concat());
+    assert_eq!((sample.write.operations, sample.elapsed), (7, Duration::from_micros(90)));
+    assert_eq!(sample.write.latency.max_seconds(), 20e-6, "the write and its flush");
+    // Reads are none of its business.
+    let (device, memory) = Memory::new(MEBIBYTE).shared();
+    unverified(&device, &load, &mut reads(4096)).unwrap();
+    assert!(memory.log().iter().all(|(name, _, _)| *name == "read"));
+}
+
+#[test]
+fn a_flush_that_fails_ends_the_load_with_the_place_of_its_write() {
+    let (device, memory) = Memory::new(MEBIBYTE).shared();
+    memory.plant(1, Fault::Failed);
+    let syncs = Syncs { flush_every: Some(1), ..Syncs::default() };
+    let mut writes = Sequential::new(Direction::Write, 8192, MEBIBYTE, 4096);
+    let error = unverified(&device, &Load { syncs, ..count(7) }, &mut writes).unwrap_err();
+    assert!(error.to_string().contains("write of 4096 bytes at offset 8192"), "{error}");
+}
+
+#[test]
+fn whoever_thinks_goes_on_later_and_the_end_does_not_wait_for_it() {
+    let (device, _) = Memory::new(MEBIBYTE).shared();
+    for depth in [1, 4] {
+        let think = Duration::from_micros(90);
+        let load = Load { depth, think, time: Some(Duration::from_millis(10)), ..Load::default() };
+        let sample = unverified(&device, &load, &mut reads(4096)).unwrap();
+        // Each of them 10 us of request and 90 us of thought.
+        let expected = u64::from(depth) * 100;
+        assert!(
+            sample.operations().abs_diff(expected) <= u64::from(depth),
+            "depth {depth}: {}",
+            sample.operations()
+        );
+        assert!(sample.elapsed <= Duration::from_micros(10_110), "{:?}", sample.elapsed);
+    }
+    // The last request of a count is not followed by a thought.
+    let load = Load { think: Duration::from_secs(1), ..count(1) };
+    let sample = unverified(&device, &load, &mut reads(4096)).unwrap();
+    assert_eq!(sample.elapsed, Duration::from_micros(10));
+}

@@ -23,6 +23,7 @@ pub mod explain;
 pub mod fio;
 pub mod folder;
 pub mod hdparm;
+pub mod load;
 mod program;
 pub mod pull;
 mod rounds;
@@ -46,6 +47,7 @@ pub fn all() -> Vec<&'static Suite> {
         &crystal::SUITE,
         &hdparm::SUITE,
         &depth::SUITE,
+        &load::SUITE,
         &command::SUITE,
         &fio::SUITE,
         &pull::SUITE,
@@ -62,7 +64,7 @@ pub fn runs_programs(suite: &Suite) -> bool {
 /// costs its own processor can be stated ([`crate::processor`]).
 #[must_use]
 pub fn loads_devices(suite: &Suite) -> bool {
-    [devtest::NAME, crystal::NAME, hdparm::NAME, depth::NAME].contains(&suite.name)
+    [devtest::NAME, crystal::NAME, hdparm::NAME, depth::NAME, load::NAME].contains(&suite.name)
 }
 
 /// A suite by its name.

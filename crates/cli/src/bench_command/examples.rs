@@ -68,6 +68,17 @@ The knee is the depth with the most throughput for its mean latency. An open loo
 wait for answers: latency counts from the moment at which a request was meant to start.",
     ),
     (
+        "load",
+        "\
+  raidloom bench load 'raid0(model:maxtor-6y200p0, model:maxtor-6y200p0)' -s read=70 -s depth=16
+  raidloom bench load --read-only /dev/disk/by-id/ata-EXAMPLE -s places='zipf 0.9' -s depth=32
+  raidloom bench load /mnt/disk -s sizes='8KiB * 9, 64KiB..1MiB * 1' -s read=0 -s flush_every=1
+  raidloom bench load --size 1GiB test.img -s rate=500 -s read=90
+
+In a plan each kind of work is a [[workload]] with a name and a weight. Everything on the
+target is overwritten unless --read-only is given.",
+    ),
+    (
         "command",
         "\
   raidloom bench command /mnt/disk -s run='cp -r /usr/share/doc .' --runs 6

@@ -2,18 +2,17 @@
 
 use std::time::Duration;
 
-use block::{Device, Error, ErrorKind, Traffic, size_text};
-use reactor::{Clock, derive_seed};
+use block::{Device, Error, ErrorKind, size_text};
+use reactor::derive_seed;
 use results::doubt::UnverifiedReason;
-use results::{Better, Doubt, Group};
+use results::{Better, Group};
 
-use super::open::{self, OpenLoad};
+use super::open::{self, OPEN_DEPTH, OpenLoad};
 use super::{NAME, curves};
 use crate::load::{Direction, Hooks, Sequential, Uniform};
 use crate::suite::access::{self, Filled, Options, Order, Row as Access, View, Way};
 use crate::suite::folder::{Needs, WorkFolder};
 use crate::suite::rounds::{self, STEADY};
-use crate::suite::steps;
 use crate::suite::{
     Done, Kind, Next, Phase, Rows, Scope, Session, Setting, Settings, Suite, Target, TargetKind,
     Value,
@@ -26,8 +25,6 @@ const BLOCK_MIN_BYTES: u64 = 4096;
 const BLOCK_MAX_BYTES: u64 = 16 << 20;
 /// Shares of the most that the closed loop reached, in per cent.
 const SHARES: [u32; 4] = [25, 50, 75, 90];
-/// Most requests that an open loop submits at a time.
-const OPEN_DEPTH: u32 = 1024;
 
 /// `depth`.
 pub static SUITE: Suite = Suite {
@@ -387,45 +384,15 @@ fn open_loop(
 ) -> Result<Option<Done>, Error> {
     let direction = series.way.direction().unwrap_or(Direction::Read);
     let length = series.request_bytes;
-    let stopped = || session.stopped();
-    let sample = match series.order {
+    match series.order {
         Order::Sequential => {
             let mut requests = Sequential::new(direction, 0, options.size_bytes, length);
-            open::run(device, session.reactor, load, &mut requests, &stopped)?
+            open::measured(device, load, &mut requests, session)
         }
         Order::Random => {
             let mut requests =
                 Uniform::new(direction, options.size_bytes, length, length, load.seed);
-            open::run(device, session.reactor, load, &mut requests, &stopped)?
+            open::measured(device, load, &mut requests, session)
         }
-    };
-    if sample.stopped {
-        return Ok(None);
     }
-    let mut flush = None;
-    if series.way.writes() {
-        flush = Some(steps::flush(device, session.reactor, "flush")?);
-    }
-    let mut notes = vec![Doubt::Unverified { because: UnverifiedReason::BySuite }];
-    if sample.left_over > 0 {
-        notes.push(Doubt::RateNotReached { requests: sample.left_over });
-    }
-    if session.reactor.clock() == Clock::Wall {
-        notes.push(Doubt::WakingCounts);
-    }
-    Ok(Some(Done {
-        operations: sample.operations,
-        read_bytes: sample.read_bytes,
-        written_bytes: sample.written_bytes,
-        rated_bytes: None,
-        elapsed: sample.elapsed,
-        flush,
-        beside: Traffic::default(),
-        latency: sample.latency,
-        ramp: crate::load::Ramp::default(),
-        sides: None,
-        service: Some(Box::new(sample.service)),
-        told: None,
-        notes,
-    }))
 }

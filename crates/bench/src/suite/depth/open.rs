@@ -14,14 +14,20 @@
 use std::time::Duration;
 
 use block::{
-    Buf, BufMut, Channel, Completion, Device, Error, ErrorKind, Op, Reactor, Request, Returned,
-    Time,
+    Buf, BufMut, Channel, Clock, Completion, Device, Error, ErrorKind, Op, Reactor, Request,
+    Returned, Time, Traffic,
 };
 use reactor::Random;
+use results::Doubt;
+use results::doubt::UnverifiedReason;
 
 use crate::latency::Latency;
 use crate::load::{Access, Direction, Requests};
 use crate::pattern;
+use crate::suite::{Done, Session, steps};
+
+/// Most requests that an open loop submits at a time.
+pub(in crate::suite) const OPEN_DEPTH: u32 = 1024;
 
 /// How to load.
 #[derive(Clone, Copy, Debug)]
@@ -276,6 +282,49 @@ impl Open<'_> {
             Err(error) => Err(Error::from_io("waiting for the device", error)),
         }
     }
+}
+
+/// Runs an open loop as a row of a suite, with a flush behind it where it writes; none when it was
+/// stopped.
+///
+/// # Errors
+/// As [`run`].
+pub(in crate::suite) fn measured(
+    device: &dyn Device,
+    load: &OpenLoad,
+    requests: &mut impl Requests,
+    session: &Session<'_>,
+) -> Result<Option<Done>, Error> {
+    let sample = run(device, session.reactor, load, requests, &|| session.stopped())?;
+    if sample.stopped {
+        return Ok(None);
+    }
+    let mut flush = None;
+    if requests.bounds().writes {
+        flush = Some(steps::flush(device, session.reactor, "flush")?);
+    }
+    let mut notes = vec![Doubt::Unverified { because: UnverifiedReason::BySuite }];
+    if sample.left_over > 0 {
+        notes.push(Doubt::RateNotReached { requests: sample.left_over });
+    }
+    if session.reactor.clock() == Clock::Wall {
+        notes.push(Doubt::WakingCounts);
+    }
+    Ok(Some(Done {
+        operations: sample.operations,
+        read_bytes: sample.read_bytes,
+        written_bytes: sample.written_bytes,
+        rated_bytes: None,
+        elapsed: sample.elapsed,
+        flush,
+        beside: Traffic::default(),
+        latency: sample.latency,
+        ramp: crate::load::Ramp::default(),
+        sides: None,
+        service: Some(Box::new(sample.service)),
+        told: None,
+        notes,
+    }))
 }
 
 /// How long an answer may take when nothing else is waited for.

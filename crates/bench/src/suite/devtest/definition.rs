@@ -1,11 +1,9 @@
 //! `devtest` as a suite among the others: its phases in words, its settings, and its results as
 //! rows.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use block::{Error, ErrorKind, Traffic};
-use results::Group;
 
 use super::super::definition::{
     Kind as ValueKind, Phase, Rows, Scope, Setting, Settings as Values, Suite, Target, TargetKind,
@@ -133,6 +131,7 @@ fn phase(test: &Test) -> Phase {
             from the whole device.",
             100 - read_percent
         ),
+        Kind::Load(_) => unreachable!("a load has a phase of its own"),
     };
     Phase {
         name: test.workload.clone(),
@@ -153,11 +152,7 @@ pub(super) fn settings(values: &Values, seed: u64, data_seed: u64) -> Settings {
         max_operations_per_test: values.limit("max_operations"),
         ramp: values.time("ramp"),
         steady: rounds::is_asked(values.text(STEADY.name)),
-        verify: match values.text("verify") {
-            "off" => Verify::Off,
-            "full" => Verify::Full,
-            _ => Verify::Words,
-        },
+        verify: Verify::of(values.text("verify")),
         region_bytes: values.bytes("region"),
         prepare_bytes: values.bytes("prepare"),
         seed,
@@ -193,33 +188,44 @@ fn measure(
     session: &mut Session<'_>,
 ) -> Result<(), Error> {
     let of = |values: &Values| settings(values, session.seed, session.data_seed);
-    let all = of(values);
-    let groups = [Group::Sequential, Group::Random, Group::Mixed];
-    let of_groups: BTreeMap<Group, Settings> =
-        groups.map(|group| (group, of(&values.of_group(group)))).into_iter().collect();
+    let own = |test: Test| {
+        let (phase, own) = (phase(&test), of(&values.of_group(test.group)));
+        (test, phase, own)
+    };
+    let tests: Vec<(Test, Phase, Settings)> = tests().into_iter().map(own).collect();
+    measure_all(device, &tests, &of(values), session)
+}
+
+/// Prepares a device with the settings `all`, runs each test with its own, and reads everything
+/// back.
+pub(crate) fn measure_all(
+    device: &dyn block::Device,
+    tests: &[(Test, Phase, Settings)],
+    all: &Settings,
+    session: &mut Session<'_>,
+) -> Result<(), Error> {
     let stop = session.stop;
     let stopped = || stop.load(std::sync::atomic::Ordering::Relaxed);
     let mut prepared = prepare(
         device,
         session.reactor,
-        &all,
+        &tests.iter().map(|(test, _, _)| test.clone()).collect::<Vec<_>>(),
+        all,
         &mut Hooks { stop: Some(&stopped), progress: None },
     )?;
-    for test in tests() {
-        let settings = of_groups.get(&test.group).unwrap_or(&all);
-        let phase = phase(&test);
+    for (test, phase, settings) in tests {
         if let Some(reason) = test.impossible(device.info(), settings) {
-            session.skip(&phase, 1, reason);
+            session.skip(phase, 1, reason);
             continue;
         }
         let next = session
-            .measure(&phase, 1, |session| one(device, &test, settings, &mut prepared, session))?;
+            .measure(phase, 1, |session| one(device, test, settings, &mut prepared, session))?;
         if next == Next::Stop {
             return Ok(());
         }
     }
     let mut hooks = Hooks { stop: Some(&stopped), progress: None };
-    super::read_back(device, session.reactor, &all, &mut prepared, &mut hooks).map(drop)
+    super::read_back(device, session.reactor, all, &mut prepared, &mut hooks).map(drop)
 }
 
 fn one(
@@ -251,7 +257,7 @@ pub(super) fn done(test: &Test, measured: Measured) -> Done {
         beside: Traffic { read_bytes: measured.read_back_bytes, ..Traffic::default() },
         latency: sample.latency(),
         ramp: sample.ramp,
-        sides: matches!(test.kind, Kind::Mixed { .. }).then(|| Box::new(sample.sides())),
+        sides: test.has_both_sides().then(|| Box::new(sample.sides())),
         service: None,
         told: None,
         notes: measured.notes,

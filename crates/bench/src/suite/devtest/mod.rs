@@ -42,13 +42,14 @@ use serde::{Serialize, Serializer};
 
 use crate::known::{Known, Verified, joined};
 use crate::load::{
-    self, Access, Content, Direction, Hooks, Load, Mixed, Requests, Sample, Sequential, Uniform,
-    Unverified,
+    self, Access, Content, Direction, Hooks, Load, Mixed, Mixture, Requests, Sample, Sequential,
+    Syncs, Uniform, Unverified,
 };
 
 use super::{rounds, steps};
 
 pub use definition::SUITE;
+pub(super) use definition::measure_all;
 
 /// Name of the suite.
 pub const NAME: &str = "devtest";
@@ -88,6 +89,8 @@ pub enum Kind {
         /// How many of 100 requests are reads.
         read_percent: u32,
     },
+    /// What the suite `load` was told.
+    Load(Mixture),
 }
 
 /// Size of a test's requests.
@@ -137,7 +140,7 @@ pub struct Test {
 }
 
 impl Test {
-    fn new(kind: Kind) -> Test {
+    pub(super) fn new(kind: Kind) -> Test {
         let name = match kind {
             Kind::Sequential { direction, place: Place::Start, .. } => {
                 format!("sequential {} at start", direction.name())
@@ -147,6 +150,7 @@ impl Test {
             }
             Kind::Random { direction, .. } => format!("random {}", direction.name()),
             Kind::Mixed { read_percent } => format!("mixed {read_percent}:{}", 100 - read_percent),
+            Kind::Load(_) => "load".to_owned(),
         };
         let (group, request_bytes) = match kind {
             Kind::Sequential { request_bytes, .. } => {
@@ -158,6 +162,10 @@ impl Test {
             Kind::Mixed { .. } => {
                 let sector = SECTOR_BYTES as u32;
                 (Group::Mixed, RequestBytes::Range(sector, MIXED_SECTORS_MAX * sector))
+            }
+            Kind::Load(mixture) => {
+                let (least, most) = mixture.sizes.bounds();
+                (mixture.group(), RequestBytes::Range(least, most))
             }
         };
         let workload = match request_bytes {
@@ -201,6 +209,17 @@ impl Test {
                 direction == Direction::Write
             }
             Kind::Mixed { read_percent } => read_percent < 100,
+            Kind::Load(mixture) => mixture.writes(),
+        }
+    }
+
+    /// Whether it reads and writes.
+    #[must_use]
+    pub fn has_both_sides(&self) -> bool {
+        match self.kind {
+            Kind::Sequential { .. } | Kind::Random { .. } => false,
+            Kind::Mixed { .. } => true,
+            Kind::Load(mixture) => mixture.writes() && mixture.reads(),
         }
     }
 
@@ -303,6 +322,12 @@ pub struct Settings {
     pub prepare_bytes: u64,
     /// How many random places of each test are prepared on a larger device.
     pub prepare_places: u64,
+    /// How many bytes of the device are prepared, and used by a load; none is all of them.
+    pub used_bytes: Option<u64>,
+    /// Which writes of a load are durable at once.
+    pub syncs: Syncs,
+    /// How long each of a load's outstanding requests waits before it goes on.
+    pub think: Duration,
 }
 
 impl Default for Settings {
@@ -321,6 +346,20 @@ impl Default for Settings {
             region_bytes: 512 << 20,
             prepare_bytes: 1 << 30,
             prepare_places: 1024,
+            used_bytes: None,
+            syncs: Syncs::default(),
+            think: Duration::ZERO,
+        }
+    }
+}
+
+impl Verify {
+    /// The one that the setting `verify` of a suite says.
+    pub(super) fn of(word: &str) -> Verify {
+        match word {
+            "off" => Verify::Off,
+            "full" => Verify::Full,
+            _ => Verify::Words,
         }
     }
 }
@@ -370,6 +409,15 @@ impl Settings {
         )
     }
 
+    fn used_bytes(&self, info: &Info) -> u64 {
+        let used = self.used_bytes.unwrap_or(u64::MAX).min(info.size_bytes);
+        used - used % u64::from(info.block_bytes)
+    }
+
+    fn mixture(&self, info: &Info, test: &Test, mixture: &Mixture) -> impl Requests + use<> {
+        mixture.requests(self.used_bytes(info), info.block_bytes, self.random_seed(test))
+    }
+
     fn mixed(&self, info: &Info, test: &Test, read_percent: u32) -> Mixed {
         let share = f64::from(read_percent) / 100.0;
         Mixed::new(
@@ -391,7 +439,7 @@ pub struct Prepared {
     pub written_bytes: u64,
 }
 
-/// Fills what the tests will read, and flushes.
+/// Fills what these tests will read, and flushes.
 ///
 /// Nothing is written with `read_only`, to a read-only device, or to one that keeps no data. When
 /// the caller stops it, the rest stays unknown, which is no error.
@@ -401,6 +449,7 @@ pub struct Prepared {
 pub fn prepare(
     device: &dyn Device,
     reactor: &Reactor,
+    tests: &[Test],
     settings: &Settings,
     hooks: &mut Hooks<'_>,
 ) -> Result<Prepared, Error> {
@@ -415,10 +464,11 @@ pub fn prepare(
     if settings.read_only || info.read_only || !info.stores_data {
         return Ok(prepared);
     }
-    let ranges = if info.size_bytes <= settings.prepare_bytes {
-        vec![(0, info.size_bytes)]
+    let used_bytes = settings.used_bytes(info);
+    let ranges = if used_bytes <= settings.prepare_bytes {
+        vec![(0, used_bytes)]
     } else {
-        read_places(info, settings)
+        read_places(info, tests, settings)
     };
     let mut content = Verified::new(&mut prepared.known, false);
     let what = (Direction::Write, ranges, info.block_bytes);
@@ -429,7 +479,7 @@ pub fn prepare(
 }
 
 /// Where the tests read: both regions, and the first places of every random test.
-fn read_places(info: &Info, settings: &Settings) -> Vec<(u64, u64)> {
+fn read_places(info: &Info, tests: &[Test], settings: &Settings) -> Vec<(u64, u64)> {
     fn first(mut requests: impl Requests, count: u64) -> impl Iterator<Item = (u64, u64)> {
         (0..count)
             .map_while(move |_| requests.next())
@@ -437,9 +487,17 @@ fn read_places(info: &Info, settings: &Settings) -> Vec<(u64, u64)> {
             .map(|Access { offset, length, .. }| (offset, offset + u64::from(length)))
     }
     let region = settings.region_bytes(info);
-    let mut ranges = vec![(0, region), (info.size_bytes - region, info.size_bytes)];
-    for test in tests().iter().filter(|test| test.impossible(info, settings).is_none()) {
+    let mut ranges = Vec::new();
+    for test in tests.iter().filter(|test| test.impossible(info, settings).is_none()) {
         match test.kind {
+            Kind::Sequential { direction: Direction::Read, place: Place::Start, .. } => {
+                ranges.push((0, region));
+            }
+            Kind::Sequential { direction: Direction::Read, place: Place::End, .. } => {
+                ranges.push((info.size_bytes - region, info.size_bytes));
+            }
+            Kind::Load(mixture) => ranges
+                .extend(first(settings.mixture(info, test, &mixture), settings.prepare_places)),
             Kind::Random { direction: Direction::Read, request_bytes } => {
                 ranges.extend(first(
                     settings.uniform(info, test, Direction::Read, request_bytes),
@@ -620,7 +678,7 @@ impl Running<'_> {
     }
 
     fn verify(&mut self) -> Verify {
-        if let Kind::Mixed { .. } = self.test.kind
+        if let Kind::Mixed { .. } | Kind::Load(_) = self.test.kind
             && u64::from(self.info.block_bytes) > SECTOR_BYTES
         {
             self.notes.push(Doubt::SizesRounded { block_bytes: self.info.block_bytes });
@@ -695,6 +753,8 @@ impl Running<'_> {
             operations: Some(
                 settings.max_operations_per_test.unwrap_or(u64::MAX).min(operations_max),
             ),
+            syncs: settings.syncs,
+            think: settings.think,
             ..Load::default()
         };
         match test.kind {
@@ -719,6 +779,14 @@ impl Running<'_> {
                 reactor,
                 &load,
                 &mut settings.mixed(info, test, read_percent),
+                content,
+                hooks,
+            ),
+            Kind::Load(mixture) => load::run(
+                *device,
+                reactor,
+                &load,
+                &mut settings.mixture(info, test, &mixture),
                 content,
                 hooks,
             ),

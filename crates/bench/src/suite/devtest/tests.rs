@@ -30,7 +30,8 @@ impl Bench {
     fn new(memory: Memory, settings: Settings) -> Bench {
         let (device, memory) = memory.shared();
         let reactor = Reactor::virtual_clock();
-        let prepared = prepare(&*device, &reactor, &settings, &mut Hooks::default()).unwrap();
+        let prepared =
+            prepare(&*device, &reactor, &tests(), &settings, &mut Hooks::default()).unwrap();
         memory.clear_log();
         Bench { device, memory, reactor, settings, prepared }
     }
@@ -425,7 +426,8 @@ fn read_only_checks_what_carries_our_marks() {
     let memory = Arc::clone(&bench.memory);
     // Another session, which knows nothing of the first.
     let prepared =
-        prepare(&*bench.device, &bench.reactor, &bench.settings, &mut Hooks::default()).unwrap();
+        prepare(&*bench.device, &bench.reactor, &tests(), &bench.settings, &mut Hooks::default())
+            .unwrap();
     assert_eq!(prepared.written_bytes, 0);
     bench.prepared = prepared;
     let result = bench.measured("sequential read at start 512");
@@ -556,8 +558,9 @@ fn errors_name_the_test_and_the_place() {
     );
     let (device, memory) = Memory::new(MEBIBYTE).shared();
     memory.plant(0, Fault::Failed);
-    let error = prepare(&*device, &Reactor::virtual_clock(), &settings(), &mut Hooks::default())
-        .unwrap_err();
+    let error =
+        prepare(&*device, &Reactor::virtual_clock(), &tests(), &settings(), &mut Hooks::default())
+            .unwrap_err();
     assert_eq!(
         error.to_string(),
         "preparing the device: write of 1048576 bytes at offset 0: a bad block"
@@ -589,7 +592,8 @@ fn works_on_real_time() {
         depth: 2,
         ..settings()
     };
-    let mut prepared = prepare(&*device, &reactor, &settings, &mut Hooks::default()).unwrap();
+    let mut prepared =
+        prepare(&*device, &reactor, &tests(), &settings, &mut Hooks::default()).unwrap();
     for test in tests() {
         let result =
             run_test(&*device, &reactor, &test, &settings, &mut prepared, &mut Hooks::default())

@@ -1,0 +1,333 @@
+//! A load of one's own: sizes, shares, places, depth or rate, flushes. `devtest` is three fixed
+//! kinds of it, and what they share (preparing, verifying, ramp, rounds) is `devtest`'s.
+//!
+//! ```text
+//!   sizes ─┐
+//!   read ──┤                    depth ──> closed loop: each answer lets the next one go, verified
+//!   sequential, streams ──> Mixture ─┤
+//!   places, align ─┘                 rate ───> open loop: requests are meant for moments of their own
+//! ```
+
+use block::{Device, Error, ErrorKind};
+use reactor::derive_seed;
+use results::Better;
+
+use super::definition::{
+    Kind, Phase, Rows, Scope, Setting, Settings, Suite, Target, TargetKind, Value,
+};
+use super::depth::open::{self, OPEN_DEPTH, OpenLoad};
+use super::devtest::{self, Test, Verify};
+use super::folder::{Needs, WorkFolder};
+use super::rounds::{self, STEADY};
+use super::session::Session;
+use crate::load::{Mixture, Places, Sizes, Syncs};
+
+/// Name of the suite, and of its only row.
+pub const NAME: &str = "load";
+const MIB: u64 = 1 << 20;
+
+/// `load`.
+pub static SUITE: Suite = Suite {
+    name: NAME,
+    summary: "Requests as your own work makes them: sizes, shares, places, depth or rate, flushes.",
+    about: "One row, made of what the keys say: read = 70, sizes = 4KiB, depth = 16 are reads and \
+        writes of 4 KiB at random places, 70 to 30, with 16 outstanding. Several kinds of work \
+        are several workloads of a plan, each with a name and a weight. With depth a closed loop \
+        is kept: an answer lets the next request go, after its think time. With rate requests are \
+        meant for moments that come by chance at so many a second, whether earlier ones were \
+        answered or not; latency counts from that moment and is what is compared. What a closed \
+        loop reads is held against the last write, and everything is read back afterwards \
+        (verify); an open loop is not verified. Durable rates count the flush at the end.",
+    targets: &[TargetKind::Device, TargetKind::Folder],
+    settings: &[
+        Setting::new(
+            "sizes",
+            Kind::Text,
+            Value::word("4KiB"),
+            "Size of a request: 4KiB, a range 512..64KiB of which every multiple of 512 is as \
+            frequent, or several with weights: 4KiB * 3, 64KiB..256KiB * 1.",
+        )
+        .checked(|text| Sizes::read(text).map(drop)),
+        Setting::new(
+            "read",
+            Kind::Count(0, 100),
+            Value::Count(100),
+            "How many of 100 requests read; the others write.",
+        ),
+        Setting::new(
+            "sequential",
+            Kind::Count(0, 100),
+            Value::Count(0),
+            "How many of 100 requests go on where one of the streams is; the others go to places.",
+        ),
+        Setting::new(
+            "streams",
+            Kind::Count(1, 4096),
+            Value::Count(1),
+            "Sequential streams, each in an equal part of the device.",
+        ),
+        Setting::new(
+            "places",
+            Kind::Text,
+            Value::word("uniform"),
+            "Where requests go that are in no stream: uniform; hot 80:20 (80 % of them to the \
+            first 20 % of the bytes); zipf 0.9 (pieces of 1 MiB by Zipf's law with this exponent).",
+        )
+        .checked(|text| Places::read(text).map(drop)),
+        Setting::new(
+            "align",
+            Kind::Bytes,
+            Value::Bytes(4096),
+            "Those places are multiples of so many bytes, and of the device's block.",
+        ),
+        Setting::new("depth", Kind::Count(1, 4096), Value::Count(1), "Requests outstanding."),
+        Setting::new(
+            "rate",
+            Kind::Count(0, 100_000_000),
+            Value::Count(0),
+            "Requests a second, whatever the answers; 0 keeps depth of them outstanding instead.",
+        ),
+        Setting::new(
+            "think",
+            Kind::Time,
+            Value::Time(std::time::Duration::ZERO),
+            "How long each of them waits between an answer and its next request.",
+        ),
+        Setting::new(
+            "flush_every",
+            Kind::Limit,
+            Value::Limit(None),
+            "Every so many writes are followed by a flush, which counts as part of the last one.",
+        )
+        .only(Scope::Writing),
+        Setting::new(
+            "fua",
+            Kind::Count(0, 100),
+            Value::Count(0),
+            "How many of 100 writes are answered only once they are durable.",
+        )
+        .only(Scope::Writing),
+        Setting::new(
+            "time",
+            Kind::SomeTime,
+            Value::Time(std::time::Duration::from_secs(10)),
+            "How long requests are issued.",
+        )
+        .on_virtual(Value::Time(std::time::Duration::from_secs(60))),
+        Setting::new(
+            "max_operations",
+            Kind::Limit,
+            Value::Limit(None),
+            "Ends it after this many requests, if that comes first.",
+        ),
+        Setting::new(
+            "ramp",
+            Kind::Time,
+            Value::Time(std::time::Duration::ZERO),
+            "Time at its start which is not counted, where it writes.",
+        )
+        .on_virtual(Value::Time(std::time::Duration::from_secs(60)))
+        .only(Scope::Writing),
+        STEADY,
+        Setting::new(
+            "verify",
+            Kind::Word(&["off", "words", "full"]),
+            Value::word("words"),
+            "What is compared of what it reads, inside its time: nothing, the mark in every 512 \
+            bytes, every byte.",
+        )
+        .only(Scope::Writing),
+        Setting::new(
+            "used",
+            Kind::Bytes,
+            Value::Bytes(0),
+            "How many bytes of the device are used, from its start; 0 is all of them.",
+        ),
+        Setting::new(
+            "prepare",
+            Kind::Bytes,
+            Value::Bytes(1 << 30),
+            "Devices up to this size are filled before they are read.",
+        )
+        .only(Scope::Writing),
+        Setting::new(
+            "size",
+            Kind::Bytes,
+            Value::Bytes(256 << 20),
+            "In a folder: size of the file that stands for the device, past the page cache.",
+        )
+        .only(Scope::Folders),
+    ],
+    rows: Rows::Alone,
+    phases: |settings| vec![phase(settings)],
+    prepared_bytes: |settings, device_bytes| {
+        device_bytes.unwrap_or(settings.bytes("size")).min(settings.bytes("prepare"))
+    },
+    run,
+};
+
+/// What a load asks for. Texts were checked when they were set.
+fn mixture(settings: &Settings) -> Mixture {
+    let count = |name| u32::try_from(settings.count(name)).expect("the kind says at most 4096");
+    Mixture {
+        sizes: Sizes::read(settings.text("sizes")).expect("checked"),
+        read_percent: count("read"),
+        sequential_percent: count("sequential"),
+        streams: count("streams"),
+        places: Places::read(settings.text("places")).expect("checked"),
+        align_bytes: u32::try_from(settings.bytes("align").clamp(1, 1 << 30)).expect("clamped"),
+    }
+}
+
+fn phase(settings: &Settings) -> Phase {
+    let mixture = mixture(settings);
+    let rate = settings.count("rate");
+    let (metric, better) = match rate {
+        0 => ("throughput_bytes_per_second", Better::Higher),
+        _ => ("latency_p99_seconds", Better::Lower),
+    };
+    let directions = match mixture.read_percent {
+        0 => "Writes".to_owned(),
+        100 => "Reads".to_owned(),
+        read => format!("{read} reads to {} writes by number,", 100 - read),
+    };
+    let places = match (mixture.sequential_percent, mixture.streams) {
+        (0, _) => format!("at places: {}", mixture.places),
+        (100, 1) => "one behind the other".to_owned(),
+        (100, streams) => format!("in {streams} streams"),
+        (share, streams) => {
+            format!(
+                "{share} % of them in {streams} streams, the others at places: {}",
+                mixture.places
+            )
+        }
+    };
+    let loops = match rate {
+        0 => format!("{} outstanding", settings.count("depth")),
+        rate => format!("{rate} a second"),
+    };
+    Phase {
+        name: NAME.to_owned(),
+        what: format!("{directions} of {} {places}; {loops}.", mixture.sizes).into(),
+        group: mixture.group(),
+        metric: metric.into(),
+        better,
+        writes: mixture.writes(),
+        is_deep: rate > 0 || settings.count("depth") > 1,
+        buffered_of: None,
+    }
+}
+
+fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Result<(), Error> {
+    match target {
+        Target::Device(device) => measure(device, settings, session),
+        Target::Folder(folder) => {
+            let size_bytes = settings.bytes("size");
+            if size_bytes == 0 || !size_bytes.is_multiple_of(MIB) {
+                return Err(invalid("size: whole MiB from 1MiB on are needed"));
+            }
+            let needs =
+                Needs { bytes: size_bytes, longest_file_bytes: size_bytes, files: 2, direct: true };
+            let folder = WorkFolder::new(folder, NAME, &needs)?;
+            let path = folder.file("load.dat", size_bytes)?;
+            let device = session.files.open(&path, true)?;
+            measure(&*device, settings, session)
+        }
+    }
+}
+
+fn invalid(text: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Invalid, text.into())
+}
+
+/// How many bytes of a device are used, once everything that is asked for fits there.
+fn used_bytes(device: &dyn Device, settings: &Settings, mixture: &Mixture) -> Result<u64, Error> {
+    let info = device.info();
+    let block = u64::from(info.block_bytes);
+    let used = match settings.bytes("used") {
+        0 => info.size_bytes,
+        used if used > info.size_bytes => {
+            return Err(invalid(format!("used: the target has {} bytes", info.size_bytes)));
+        }
+        used => used,
+    };
+    let used = used - used % block;
+    let longest = u64::from(mixture.sizes.bounds().1).next_multiple_of(block);
+    if longest > used / u64::from(mixture.streams) / block * block {
+        return Err(invalid(format!(
+            "sizes, streams: {} streams in {used} bytes have no room for a request of {longest}",
+            mixture.streams
+        )));
+    }
+    Ok(used)
+}
+
+fn measure(
+    device: &dyn Device,
+    settings: &Settings,
+    session: &mut Session<'_>,
+) -> Result<(), Error> {
+    let mixture = mixture(settings);
+    let used_bytes = used_bytes(device, settings, &mixture)?;
+    let phase = phase(settings);
+    if settings.count("rate") > 0 {
+        return open_loop(device, settings, &mixture, used_bytes, &phase, session);
+    }
+    let own = devtest::Settings {
+        depth: u32::try_from(settings.count("depth")).expect("the kind says at most 4096"),
+        time_per_test: settings.time("time"),
+        max_operations_per_test: settings.limit("max_operations"),
+        ramp: settings.time("ramp"),
+        steady: rounds::is_asked(settings.text(STEADY.name)),
+        verify: Verify::of(settings.text("verify")),
+        prepare_bytes: settings.bytes("prepare"),
+        seed: session.seed,
+        data_seed: session.data_seed,
+        used_bytes: Some(used_bytes),
+        syncs: Syncs {
+            flush_every: settings.limit("flush_every"),
+            fua_percent: u32::try_from(settings.count("fua")).expect("at most 100"),
+        },
+        think: settings.time("think"),
+        ..devtest::Settings::default()
+    };
+    let test = Test::new(devtest::Kind::Load(mixture));
+    devtest::measure_all(device, &[(test, phase, own.clone())], &own, session)
+}
+
+fn open_loop(
+    device: &dyn Device,
+    settings: &Settings,
+    mixture: &Mixture,
+    used_bytes: u64,
+    phase: &Phase,
+    session: &mut Session<'_>,
+) -> Result<(), Error> {
+    let closed = ["flush_every", "fua", "think"];
+    if let Some(name) = closed.iter().find(|name| !is_default(settings, name)) {
+        return Err(invalid(format!(
+            "{name}: it is for a closed loop, and rate asks for an open one"
+        )));
+    }
+    let load = OpenLoad {
+        rate: settings.count("rate") as f64,
+        time: settings.time("time"),
+        depth: OPEN_DEPTH,
+        seed: derive_seed(session.seed, NAME, 0),
+    };
+    let mut requests = mixture.requests(used_bytes, device.info().block_bytes, load.seed);
+    session
+        .measure(phase, 1, |session| open::measured(device, &load, &mut requests, session))
+        .map(drop)
+}
+
+fn is_default(settings: &Settings, name: &str) -> bool {
+    let default = SUITE.defaults(block::Clock::Wall);
+    let of = |settings: &Settings| {
+        settings.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
+    };
+    of(settings) == of(&default)
+}
+
+#[cfg(test)]
+mod tests;
