@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use device::model::Parameters;
+use device::model::data_sheet::{Group, SheetModel};
 use device::model::errors::{CASES_MIN, ErrorTable};
 use device::model::fit::{self, ErrorRow};
 use results::analysis::MODEL_CASES_MIN;
@@ -69,13 +70,29 @@ fn list(output: &Output) -> Result<(), Failure> {
     if output.json {
         let document: Vec<Value> = models
             .iter()
-            .map(|model| json!({ "name": model.name, "title": model.title }))
+            .map(|model| {
+                json!({ "name": model.name, "title": model.title, "group": group_name(model),
+                    "from_data_sheet": model.sheet.is_some() })
+            })
             .collect();
         return output.document(&document);
     }
-    let rows: Vec<Vec<String>> =
-        models.into_iter().map(|model| vec![model.name, model.title]).collect();
-    output.result(&table(&["NAME", "DISK"], &rows, &[]))
+    let mut text = String::new();
+    for group in Group::ALL.map(Some).into_iter().chain([None]) {
+        let of_group: Vec<&Parameters> =
+            models.iter().filter(|model| model.sheet.map(|sheet| sheet.group) == group).collect();
+        let Some(first) = of_group.first() else { continue };
+        let rows: Vec<Vec<String>> =
+            of_group.iter().map(|model| vec![model.name.clone(), model.title.clone()]).collect();
+        text += &table(&[&group_name(first).to_uppercase(), "DRIVE"], &rows, &[]);
+        text += if group.is_some() { "\n" } else { "" };
+    }
+    output.result(&text)
+}
+
+/// The heading under which a model is listed: those from no data sheet are older drives.
+fn group_name(model: &Parameters) -> &'static str {
+    model.sheet.map_or("older", |sheet| sheet.group.name())
 }
 
 fn show(output: &Output, name: &str) -> Result<(), Failure> {
@@ -94,7 +111,8 @@ fn show(output: &Output, name: &str) -> Result<(), Failure> {
             .collect();
         let fit: Vec<Value> = errors.iter().map(error_document).collect();
         return output.document(&json!({ "name": model.name, "title": model.title,
-            "parameters": parameters, "fit": fit, "predictions": predictions_document() }));
+            "parameters": parameters, "fit": fit, "predictions": predictions_document(),
+            "data_sheet": model.sheet.map(sheet_document) }));
     }
     let rows: Vec<Vec<String>> = model
         .rows()
@@ -105,9 +123,69 @@ fn show(output: &Output, name: &str) -> Result<(), Failure> {
         .collect();
     let mut text = format!("{}: {}\n\n", model.name, model.title);
     text += &table(&["PARAMETER", "VALUE", "UNIT", "ORIGIN", "INTERVAL", "NOTE"], &rows, &[1]);
-    text += &fit_table(&errors);
-    text += &predictions_table(!errors.is_empty());
+    text += &match model.sheet {
+        Some(sheet) => sheet_table(sheet),
+        None => fit_table(&errors) + &predictions_table(!errors.is_empty()),
+    };
     output.result(&text)
+}
+
+/// How far models from data sheets were off, by kind of work.
+fn sheet_table(sheet: SheetModel) -> String {
+    let mut text = "\nMade from a data sheet: what is stated, and the rest by laws.\n".to_owned();
+    if let Some(missing) = sheet.not_modelled {
+        text += &format!("Not modelled: {missing}.\n");
+    }
+    let known = ErrorTable::built_in();
+    let classes = || known.data_sheets().iter().filter(|class| class.kind == sheet.kind);
+    if classes().next().is_none() {
+        return text
+            + "No such model was held against a drive: nothing that is claimed of it is sure.\n";
+    }
+    let percent = |error: f64| format!("{:.1} %", error * 100.0);
+    let rows: Vec<Vec<String>> = classes()
+        .map(|class| {
+            let taken = known.of_data_sheet(class.work, class.kind).error;
+            vec![
+                class.work.to_string(),
+                class.cases.to_string(),
+                class.sources.to_string(),
+                percent(class.error),
+                percent(taken),
+            ]
+        })
+        .collect();
+    text += &format!(
+        "\nModels from data sheets beside what reviews measured of such drives ({}):\n\n",
+        sheet.kind
+    );
+    text += &table(&["WORK", "CASES", "SOURCES", "OFF BY", "TAKEN AS"], &rows, &[1, 2, 3, 4]);
+    text + &few_cases()
+}
+
+fn sheet_document(sheet: SheetModel) -> Value {
+    let known = ErrorTable::built_in();
+    let classes = known.data_sheets().iter().filter(|class| class.kind == sheet.kind);
+    let classes: Vec<Value> = classes
+        .map(|class| {
+            json!({
+                "work": class.work.to_string(),
+                "cases": class.cases,
+                "sources": class.sources,
+                "error": class.error,
+                "taken_as": known.of_data_sheet(class.work, class.kind).error,
+            })
+        })
+        .collect();
+    json!({ "group": sheet.group.name(), "kind": sheet.kind.to_string(),
+        "not_modelled": sheet.not_modelled, "errors": classes })
+}
+
+fn few_cases() -> String {
+    format!(
+        "\nA class with fewer than {CASES_MIN} cases is taken as the widest beside it, and nothing in \
+        it is sure.\n"
+    )
 }
 
 fn fit_table(errors: &[ErrorRow]) -> String {
@@ -183,10 +261,7 @@ fn predictions_table(is_fitted: bool) -> String {
             .to_owned();
     let header = ["FORM", "WORK", "CASES", "SOURCES", "OFF BY", "TAKEN AS"];
     text += &table(&header, &rows, &[2, 3, 4, 5]);
-    text + &format!(
-        "\nA class with fewer than {CASES_MIN} cases is taken as the widest beside it, and nothing in \
-        it is sure.\n"
-    )
+    text + &few_cases()
 }
 
 fn predictions_document() -> Vec<Value> {

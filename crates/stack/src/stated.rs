@@ -2,6 +2,7 @@
 
 use block::Node;
 use device::model::Parameters;
+use device::model::data_sheet::Kind;
 use device::model::errors::{ErrorTable, Form, PredictionError, Work};
 use device::model::fit;
 use device::model::parameters::Hold;
@@ -11,8 +12,36 @@ use device::model::parameters::Hold;
 pub struct Modelled {
     /// What stands between the work and one drive, innermost first.
     forms: Vec<Form>,
-    /// Whether every model was fitted to what such a drive did.
-    is_fitted: bool,
+    basis: Basis,
+}
+
+/// What the models of a stack's drives were made from.
+#[derive(Clone, Debug, PartialEq)]
+enum Basis {
+    /// Every one was fitted to what such a drive did.
+    Fitted,
+    /// Some are from data sheets, of drives of these kinds; the others are fitted.
+    DataSheets(Vec<Kind>),
+    /// One at least was held against nothing.
+    Stated,
+}
+
+impl Basis {
+    fn of(drives: &[Drive]) -> Basis {
+        let mut kinds = Vec::new();
+        for drive in drives {
+            if fit::built_in_data(&drive.model).is_some() {
+                continue;
+            }
+            match Parameters::load(&drive.model).ok().and_then(|model| model.sheet) {
+                Some(sheet) => kinds.push(sheet.kind),
+                None => return Basis::Stated,
+            }
+        }
+        kinds.sort_unstable();
+        kinds.dedup();
+        if kinds.is_empty() { Basis::Fitted } else { Basis::DataSheets(kinds) }
+    }
 }
 
 impl Modelled {
@@ -41,8 +70,7 @@ impl Modelled {
         }
         forms.sort_unstable();
         forms.dedup();
-        let is_fitted = drives.iter().all(|drive| fit::built_in_data(&drive.model).is_some());
-        Some(Modelled { forms, is_fitted })
+        Some(Modelled { forms, basis: Basis::of(&drives) })
     }
 
     /// Whether it is one drive and nothing else.
@@ -51,15 +79,25 @@ impl Modelled {
         self.forms == [Form::OneDrive]
     }
 
-    /// How far a prediction of this work may be off. Of a model that was held against no drive it
-    /// is the widest error there is, and of no case.
+    /// How far a prediction of this work may be off. Of a model from a data sheet it is the wider of
+    /// what such models were off by on one drive and what an array's class says; of a model that
+    /// was held against no drive the widest error there is, and of no case.
     #[must_use]
     pub fn error(&self, work: Work) -> PredictionError {
         let table = ErrorTable::built_in();
-        if self.is_fitted {
-            table.of(work, &self.forms)
-        } else {
-            PredictionError { error: table.widest(), cases: 0 }
+        let is_one_drive = self.is_one_drive();
+        match &self.basis {
+            Basis::Fitted => table.of(work, &self.forms),
+            Basis::DataSheets(kinds) => {
+                let sheets = kinds.iter().map(|kind| table.of_data_sheet(work, *kind));
+                let array = (!is_one_drive).then(|| table.of(work, &self.forms));
+                let all = sheets.chain(array).reduce(|one, other| PredictionError {
+                    error: one.error.max(other.error),
+                    cases: one.cases.min(other.cases),
+                });
+                all.unwrap_or(PredictionError { error: table.widest(), cases: 0 })
+            }
+            Basis::Stated => PredictionError { error: table.widest(), cases: 0 },
         }
     }
 }
@@ -144,7 +182,7 @@ mod tests {
         ];
         for (text, has_file_system, forms) in cases {
             let found = modelled(&text, has_file_system).unwrap();
-            assert_eq!((&*found.forms, found.is_fitted), (forms, true), "{text}");
+            assert_eq!((&*found.forms, &found.basis), (forms, &Basis::Fitted), "{text}");
             assert_eq!(found.is_one_drive(), forms == [OneDrive]);
         }
         assert_eq!(modelled("ram:1MiB", false), None);
@@ -163,5 +201,19 @@ mod tests {
         {
             assert_eq!(error(stated), PredictionError { error: table.widest(), cases: 0 });
         }
+    }
+
+    #[test]
+    fn a_model_from_a_data_sheet_is_off_as_such_models_were() {
+        let table = ErrorTable::built_in();
+        let read = Work::new(Order::Random, false, false);
+        let error = |text: &str| modelled(text, false).unwrap().error(read);
+        let one = table.of_data_sheet(read, Kind::HardDisk);
+        assert!(one.cases > 0);
+        assert_eq!(error("model:wd-red-plus-8tb"), one);
+        let striped = error("raid0(chunk=4KiB, model:wd-red-plus-8tb, model:maxtor-6y200p0)");
+        let array = table.of(read, &[Form::Stripe]);
+        assert_eq!(striped.error, one.error.max(array.error));
+        assert_eq!(striped.cases, one.cases.min(array.cases));
     }
 }

@@ -10,6 +10,9 @@
 //!      +--> `raidloom model show`, and the intervals of what is claimed of a modelled run
 //! ```
 //!
+//! Models from data sheets have classes of their own: kind of work x kind of drive, of the figures
+//! that reviews measured of one drive (`models/data/drives.csv`).
+//!
 //! A class's error is an empirical quantile of its cases' errors, taken as split conformal
 //! prediction takes it (Lei, `G'Sell`, Rinaldo, Tibshirani and Wasserman 2018): no law of the
 //! errors is assumed. Cases of one source are not independent: it has one vote, as in the pooled
@@ -21,6 +24,7 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
+use super::data_sheet::Kind;
 use super::parameters::ModelError;
 
 /// The share of a class's cases that its error covers.
@@ -152,6 +156,33 @@ struct Row {
     error: f64,
 }
 
+/// A row of the table of models from data sheets.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SheetRow {
+    kind: Kind,
+    work: String,
+    cases: u32,
+    sources: u32,
+    error: f64,
+}
+
+/// The errors of one class's cases of models from data sheets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SheetClass {
+    /// The kind of drive.
+    pub kind: Kind,
+    /// The kind of work.
+    pub work: Work,
+    /// Published figures of such drives that no model has as a parameter.
+    pub cases: u32,
+    /// Where they come from.
+    pub sources: u32,
+    /// What most of them were off by at most: a figure between `1 / (1 + error)` and `1 + error`
+    /// times the one that was said.
+    pub error: f64,
+}
+
 /// The errors of one class's cases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Class {
@@ -182,19 +213,46 @@ pub struct PredictionError {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ErrorTable {
     classes: Vec<Class>,
+    sheets: Vec<SheetClass>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     class: Vec<Row>,
+    #[serde(default)]
+    data_sheet: Vec<SheetRow>,
+}
+
+/// The kind of work that a row names, if what the row says makes sense.
+fn row_work(name: &str, of: &str, counts: [u32; 2], error: f64) -> Result<Work, ModelError> {
+    let wrong = |what: &str| ModelError(format!("class \"{name}\" of \"{of}\" {what}"));
+    let work = Work::parse(name).ok_or_else(|| wrong("is no kind of work"))?;
+    if !error.is_finite() || error < 0.0 {
+        return Err(wrong("has an error that is no number above 0"));
+    }
+    let [cases, sources] = counts;
+    if cases == 0 || sources == 0 || sources > cases {
+        return Err(wrong("has no cases, or fewer of them than sources"));
+    }
+    Ok(work)
+}
+
+/// What stands for a class: its own error where it has cases enough, else the widest of its own and
+/// those beside it, or the widest of all where there is none beside it.
+fn taken(own: Option<(f64, u32)>, beside: impl Iterator<Item = f64>, all: f64) -> PredictionError {
+    let (error, cases) = own.unwrap_or((0.0, 0));
+    if cases >= CASES_MIN {
+        return PredictionError { error, cases };
+    }
+    PredictionError { error: error.max(beside.reduce(f64::max).unwrap_or(all)), cases }
 }
 
 impl ErrorTable {
     /// A table of these classes.
     #[must_use]
-    pub fn new(classes: Vec<Class>) -> Self {
-        ErrorTable { classes }
+    pub fn new(classes: Vec<Class>, sheets: Vec<SheetClass>) -> Self {
+        ErrorTable { classes, sheets }
     }
 
     /// A table from the text of its file.
@@ -204,25 +262,29 @@ impl ErrorTable {
     pub fn parse(text: &str) -> Result<Self, ModelError> {
         let file: File = toml::from_str(text)
             .map_err(|error| ModelError(error.to_string().trim_end().to_owned()))?;
+        let twice = |name: &str, of: &str| {
+            ModelError(format!("class \"{name}\" of \"{of}\" is there twice"))
+        };
         let mut classes: Vec<Class> = Vec::new();
         for Row { form, work: name, cases, sources, error } in file.class {
-            let wrong = |what: &str| ModelError(format!("class \"{name}\" of \"{form}\" {what}"));
-            let work = Work::parse(&name).ok_or_else(|| wrong("is no kind of work"))?;
-            if !error.is_finite() || error < 0.0 {
-                return Err(wrong("has an error that is no number above 0"));
-            }
-            if cases == 0 || sources == 0 || sources > cases {
-                return Err(wrong("has no cases, or fewer of them than sources"));
-            }
+            let work = row_work(&name, &form.to_string(), [cases, sources], error)?;
             if classes.iter().any(|known| (known.form, known.work) == (form, work)) {
-                return Err(wrong("is there twice"));
+                return Err(twice(&name, &form.to_string()));
             }
             classes.push(Class { form, work, cases, sources, error });
         }
         if classes.is_empty() {
             return Err(ModelError("the table has no class".to_owned()));
         }
-        Ok(ErrorTable { classes })
+        let mut sheets: Vec<SheetClass> = Vec::new();
+        for SheetRow { kind, work: name, cases, sources, error } in file.data_sheet {
+            let work = row_work(&name, &kind.to_string(), [cases, sources], error)?;
+            if sheets.iter().any(|known| (known.kind, known.work) == (kind, work)) {
+                return Err(twice(&name, &kind.to_string()));
+            }
+            sheets.push(SheetClass { kind, work, cases, sources, error });
+        }
+        Ok(ErrorTable { classes, sheets })
     }
 
     /// The table that is part of the binary.
@@ -245,17 +307,31 @@ impl ErrorTable {
     /// another that differs from it in one thing only: form, order, direction, or depth.
     fn of_form(&self, work: Work, form: Form) -> PredictionError {
         let own = self.classes.iter().find(|class| (class.form, class.work) == (form, work));
-        let cases = own.map_or(0, |own| own.cases);
-        let error = own.map_or(0.0, |own| own.error);
-        if cases >= CASES_MIN {
-            return PredictionError { error, cases };
-        }
         let beside = self
             .classes
             .iter()
             .filter(|class| usize::from(class.form != form) + class.work.differences(work) == 1);
-        let widest = beside.map(|class| class.error).reduce(f64::max);
-        PredictionError { error: error.max(widest.unwrap_or_else(|| self.widest())), cases }
+        let own = own.map(|own| (own.error, own.cases));
+        taken(own, beside.map(|class| class.error), self.widest())
+    }
+
+    /// The classes of models from data sheets, in the order of the file.
+    #[must_use]
+    pub fn data_sheets(&self) -> &[SheetClass] {
+        &self.sheets
+    }
+
+    /// How far what a model from a data sheet says of one drive may be off. Beside a class lies
+    /// another of the same kind of drive whose work differs in one thing only. Of a kind without a
+    /// class it is the widest error of arrays, and of no case.
+    #[must_use]
+    pub fn of_data_sheet(&self, work: Work, kind: Kind) -> PredictionError {
+        let classes = || self.sheets.iter().filter(move |class| class.kind == kind);
+        let own = classes().find(|class| class.work == work).map(|own| (own.error, own.cases));
+        let beside = classes().filter(|class| class.work.differences(work) == 1);
+        let widest = classes().map(|class| class.error).reduce(f64::max);
+        let widest = widest.unwrap_or_else(|| self.widest());
+        taken(own, beside.map(|class| class.error), widest)
     }
 
     /// How far a prediction of this work may be off on a stack that has all these forms.
@@ -270,7 +346,8 @@ impl ErrorTable {
         .unwrap_or(widest)
     }
 
-    /// The error of the widest class: what stands for a model that was held against nothing.
+    /// The error of the widest class of arrays: what stands for a model that was held against
+    /// nothing.
     #[must_use]
     pub fn widest(&self) -> f64 {
         self.classes.iter().map(|class| class.error).fold(0.0, f64::max)
@@ -336,6 +413,18 @@ mod tests {
             let error = ErrorTable::parse(&text).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");
         }
+        let sheets = |error: &str| {
+            let row = "[[data_sheet]]\nkind = \"hard disk\"\nwork = \"random read\"\ncases = 3\n";
+            format!("{TABLE}\n{row}sources = 1\nerror = {error}\n")
+        };
+        let of = ErrorTable::parse(&sheets("0.5")).unwrap();
+        let read = Work::new(Order::Random, false, false);
+        assert_eq!(
+            of.of_data_sheet(read, Kind::HardDisk),
+            PredictionError { error: 0.5, cases: 3 }
+        );
+        let error = ErrorTable::parse(&sheets("-1.0")).unwrap_err().to_string();
+        assert!(error.contains("\"random read\" of \"hard disk\" has an error"), "{error}");
         assert!(ErrorTable::parse("class = []").is_err());
         assert!(!ErrorTable::built_in().classes().is_empty());
     }

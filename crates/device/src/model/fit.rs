@@ -649,6 +649,7 @@ pub fn fit(rows: &[FitRow], facts: &KnownFacts) -> Result<Parameters, ModelError
     let mut parameters = Parameters {
         name: facts.name.clone(),
         title: facts.title.clone(),
+        sheet: None,
         disk: disk.complete()?,
         link: facts.link.clone(),
     };
@@ -937,6 +938,7 @@ pub fn fit_bonnie(row: &BonnieRow, facts: &KnownFacts) -> Result<Parameters, Mod
     let parameters = Parameters {
         name: facts.name.clone(),
         title: facts.title.clone(),
+        sheet: None,
         disk: disk.complete()?,
         link,
     };

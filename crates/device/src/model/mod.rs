@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   parameters  models/NAME.toml: every value with unit, origin and note
+//!   data_sheet  the same from what a maker states, by laws; catalogue: those that come along
 //!       |
 //!   geometry    where a byte lies, how fast it passes, how long the arm takes      (pure)
 //!   platters    how long the head takes to a place, and a range to the media         (pure)
@@ -23,6 +24,8 @@
 //! in. `docs/models.md` states what is modelled, what is not, and how well it fits.
 
 mod cache;
+mod catalogue;
+pub mod data_sheet;
 mod device;
 mod disk;
 pub mod errors;

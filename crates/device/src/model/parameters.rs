@@ -15,6 +15,9 @@ use std::path::Path;
 use reactor::plain_file::{self, Links};
 use serde::Deserialize;
 
+use super::catalogue::built_in;
+use super::data_sheet::{self, SheetModel};
+
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -331,6 +334,9 @@ pub struct Parameters {
     pub name: String,
     /// Maker and product.
     pub title: String,
+    /// What is known of it where it was made from a data sheet.
+    #[serde(skip)]
+    pub sheet: Option<SheetModel>,
     /// The disk.
     pub disk: DiskParameters,
     /// What it hangs on.
@@ -411,16 +417,6 @@ impl LinkParameters {
     }
 }
 
-/// Models that are part of the binary: name and text.
-const BUILT_IN: [(&str, &str); 6] = [
-    ("disk-2008", include_str!("../../../../models/disk-2008.toml")),
-    ("dvd-ram-5x", include_str!("../../../../models/dvd-ram-5x.toml")),
-    ("maxtor-6y200p0", include_str!("../../../../models/maxtor-6y200p0.toml")),
-    ("ssd-2008", include_str!("../../../../models/ssd-2008.toml")),
-    ("st340015a", include_str!("../../../../models/st340015a.toml")),
-    ("stick-2008", include_str!("../../../../models/stick-2008.toml")),
-];
-
 /// The folder, under the current one, whose models are found by name before the built-in ones.
 pub const MODELS_FOLDER: &str = "models";
 /// The most that is read of a model's file, which a plan of a stranger's may name, in bytes.
@@ -436,7 +432,7 @@ impl Parameters {
     /// Names of the models that are part of the binary.
     #[must_use]
     pub fn built_in_names() -> Vec<&'static str> {
-        BUILT_IN.iter().map(|(name, _)| *name).collect()
+        built_in().map(|(name, _)| *name).collect()
     }
 
     /// A model by name (`models/NAME.toml` under the current folder, else built in) or by the path
@@ -454,14 +450,10 @@ impl Parameters {
         if local.is_file() {
             return Self::read(&local);
         }
-        match BUILT_IN.iter().find(|(name, _)| *name == name_or_path) {
+        match built_in().find(|(name, _)| *name == name_or_path) {
             Some((name, text)) => Self::parse(text)
                 .map_err(|error| ModelError(format!("built-in model {name}: {error}"))),
-            None => Err(ModelError(format!(
-                "no model \"{name_or_path}\": known are {}; or give the path of a model file \
-                (./NAME.toml)",
-                Self::built_in_names().join(", ")
-            ))),
+            None => Err(unknown(name_or_path)),
         }
     }
 
@@ -480,6 +472,9 @@ impl Parameters {
     /// # Errors
     /// When a key is unknown or missing, or a value makes no sense: which.
     pub fn parse(text: &str) -> Result<Self, ModelError> {
+        if data_sheet::is_one(text) {
+            return data_sheet::parse(text);
+        }
         let parameters: Parameters = toml::from_str(text)
             .map_err(|error| ModelError(error.to_string().trim_end().to_owned()))?;
         parameters.check()?;
@@ -557,7 +552,20 @@ impl Parameters {
     }
 }
 
-fn refuse(condition: bool, text: &str) -> Result<(), ModelError> {
+/// What is said of a name that no model has: the one that begins most like it.
+fn unknown(name: &str) -> ModelError {
+    let alike = |known: &str| known.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
+    let nearest = built_in().map(|(known, _)| *known).max_by_key(|known| alike(known));
+    let nearest = nearest
+        .filter(|known| alike(known) > 2)
+        .map_or_else(String::new, |known| format!("did you mean {known}? "));
+    ModelError(format!(
+        "no model \"{name}\": {nearest}`raidloom model list` names those that come with the \
+        program; or give the path of a model file (./NAME.toml)"
+    ))
+}
+
+pub(super) fn refuse(condition: bool, text: &str) -> Result<(), ModelError> {
     if condition { Err(ModelError(text.to_owned())) } else { Ok(()) }
 }
 
@@ -706,9 +714,12 @@ mod tests {
 
     #[test]
     fn every_built_in_model_loads_and_is_written_back_unchanged() {
-        for (name, text) in BUILT_IN {
+        for (name, text) in built_in() {
+            if data_sheet::is_one(text) {
+                continue;
+            }
             let parameters = Parameters::load(name).expect("a built-in model");
-            assert_eq!(parameters.name, name);
+            assert_eq!(parameters.name, *name);
             // Those that were not fitted are written by hand, with a heading of their own.
             let rows = |text: &str| -> Vec<String> {
                 text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()

@@ -247,3 +247,15 @@ pub(super) fn seeks(
 ) -> f64 {
     Array::new(parameters, layout, 100).seeks(span, request, outstanding, 0.1)
 }
+
+/// Requests a second of one drive at random places of its first `span` bytes, so many outstanding.
+pub(super) fn at_random(
+    parameters: &Parameters,
+    span: u64,
+    request: u64,
+    outstanding: u64,
+    write: bool,
+) -> f64 {
+    let share = if write { 1.0 } else { 0.0 };
+    Array::new(parameters, ALONE, 100).seeks(span, request, outstanding, share)
+}

@@ -6,6 +6,7 @@ use super::replay::{Pattern, Test, random, replay};
 use super::*;
 
 mod array;
+mod data_sheets;
 mod device;
 mod lazy;
 mod prediction;
@@ -27,6 +28,7 @@ pub(super) fn parameters() -> Parameters {
     Parameters {
         name: "planted".to_owned(),
         title: "A planted disk".to_owned(),
+        sheet: None,
         disk: DiskParameters {
             capacity: quantity(400 << 30, "bytes"),
             revolution: quantity(8.0, "ms"),

@@ -7,19 +7,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::super::errors::{CASES_MIN, COVERAGE, Class, ErrorTable, Form, Order, Work};
+use super::super::errors::{CASES_MIN, COVERAGE, Class, ErrorTable, Form, Order, SheetClass, Work};
 use super::super::{Parameters, fit};
 use super::array::{ALONE, Layout, Level, figure, mixed, seeks};
+use super::data_sheets;
 
 const CASES: &str = include_str!("../../../../../models/data/arrays.csv");
 const IN_THE_WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
 
 /// A line of the published cases.
 #[derive(Debug)]
-struct Line<'a>(BTreeMap<&'a str, &'a str>);
+pub(super) struct Line<'a>(BTreeMap<&'a str, &'a str>);
 
 impl<'a> Line<'a> {
-    fn all(text: &'a str) -> Vec<Line<'a>> {
+    pub(super) fn all(text: &'a str) -> Vec<Line<'a>> {
         let (header, lines) = text.split_once('\n').expect("a header");
         let names: Vec<&str> = header.split(',').collect();
         let line = |line: &'a str| {
@@ -30,20 +31,20 @@ impl<'a> Line<'a> {
         lines.lines().map(line).collect()
     }
 
-    fn text(&self, name: &str) -> &'a str {
+    pub(super) fn text(&self, name: &str) -> &'a str {
         self.0[name]
     }
 
-    fn number(&self, name: &str) -> f64 {
+    pub(super) fn number(&self, name: &str) -> f64 {
         let text = self.text(name);
         text.parse().unwrap_or_else(|_| panic!("{name} is \"{text}\" in {self:?}"))
     }
 
-    fn whole(&self, name: &str) -> u64 {
+    pub(super) fn whole(&self, name: &str) -> u64 {
         self.number(name) as u64
     }
 
-    fn is_compared(&self) -> bool {
+    pub(super) fn is_compared(&self) -> bool {
         self.text("left_out").is_empty()
     }
 
@@ -61,7 +62,7 @@ impl<'a> Line<'a> {
             .unwrap_or_else(|| panic!("form \"{form}\""))
     }
 
-    fn work(&self) -> Work {
+    pub(super) fn work(&self) -> Work {
         let test = self.text("test");
         let order = match test {
             _ if test.starts_with("sequential") => Order::Sequential,
@@ -84,7 +85,7 @@ struct Case {
 }
 
 /// The factor between two ratios, less 1: the same whichever of them is larger.
-fn error_of(model: f64, published: f64) -> f64 {
+pub(super) fn error_of(model: f64, published: f64) -> f64 {
     (model / published).ln().abs().exp_m1()
 }
 
@@ -191,21 +192,21 @@ fn single_drives() -> Vec<Case> {
 }
 
 /// The error that covers its share of the cases, when every source has one vote.
-fn quantile(cases: &[&Case]) -> f64 {
+pub(super) fn quantile(cases: &[(&str, f64)]) -> f64 {
     let mut of_source: BTreeMap<&str, f64> = BTreeMap::new();
-    for case in cases {
-        *of_source.entry(&case.source).or_default() += 1.0;
+    for (source, _) in cases {
+        *of_source.entry(source).or_default() += 1.0;
     }
-    let mut sorted: Vec<&&Case> = cases.iter().collect();
-    sorted.sort_by(|one, other| one.error.total_cmp(&other.error));
+    let mut sorted = cases.to_vec();
+    sorted.sort_by(|one, other| one.1.total_cmp(&other.1));
     let (sources, mut covered) = (of_source.len() as f64, 0.0);
-    for case in &sorted {
-        covered += 1.0 / (sources * of_source[&*case.source]);
+    for (source, error) in &sorted {
+        covered += 1.0 / (sources * of_source[source]);
         if covered >= COVERAGE - 1e-9 {
-            return case.error;
+            return *error;
         }
     }
-    sorted.last().map_or(0.0, |case| case.error)
+    sorted.last().map_or(0.0, |(_, error)| *error)
 }
 
 type Classes<'a> = BTreeMap<(Form, Work), Vec<&'a Case>>;
@@ -218,15 +219,17 @@ fn classes<'a>(cases: impl Iterator<Item = &'a Case>) -> Classes<'a> {
     found
 }
 
-fn error_table(classes: &Classes<'_>) -> ErrorTable {
+fn error_table(classes: &Classes<'_>, sheets: Vec<SheetClass>) -> ErrorTable {
     let class = |(&(form, work), cases): (&(Form, Work), &Vec<&Case>)| {
         let sources: BTreeSet<&str> = cases.iter().map(|case| &*case.source).collect();
         let count = |length: usize| u32::try_from(length).expect("a few");
         // Up, so that the case that decides is within it.
-        let error = (quantile(cases) * 1000.0).ceil() / 1000.0;
+        let errors: Vec<(&str, f64)> =
+            cases.iter().map(|case| (&*case.source, case.error)).collect();
+        let error = (quantile(&errors) * 1000.0).ceil() / 1000.0;
         Class { form, work, cases: count(cases.len()), sources: count(sources.len()), error }
     };
-    ErrorTable::new(classes.iter().map(class).collect())
+    ErrorTable::new(classes.iter().map(class).collect(), sheets)
 }
 
 /// How many cases of each class lie within the error that the other sources give.
@@ -234,7 +237,8 @@ fn inside(cases: &[Case]) -> BTreeMap<(Form, Work), usize> {
     let sources: BTreeSet<&str> = cases.iter().map(|case| &*case.source).collect();
     let mut found: BTreeMap<(Form, Work), usize> = BTreeMap::new();
     for source in sources {
-        let others = error_table(&classes(cases.iter().filter(|case| case.source != source)));
+        let others =
+            error_table(&classes(cases.iter().filter(|case| case.source != source)), Vec::new());
         for case in cases.iter().filter(|case| case.source == source) {
             let known = others.of(case.work, &[case.form]);
             *found.entry((case.form, case.work)).or_default() +=
@@ -245,15 +249,22 @@ fn inside(cases: &[Case]) -> BTreeMap<(Form, Work), usize> {
 }
 
 fn file(table: &ErrorTable) -> String {
-    let mut text = "# Written by `cargo xtask validate` from models/data/arrays.csv; a test works \
-        it out again. Do not edit.\n# error: most of a class's published ratios (array by one \
-        drive) lie within a factor of 1 + error of\n# what the models say; each source of cases \
-        has one vote.\n"
+    let mut text = "# Written by `cargo xtask validate` from models/data/arrays.csv and drives.csv; a test \
+        works it out again. Do not edit.\n# error: most of a class's published ratios (array by one \
+        drive) lie within a factor of 1 + error of\n# what the models say, and of [[data_sheet]] \
+        the figures that reviews measured of one drive; each source of cases\n# has one vote.\n"
         .to_owned();
     for Class { form, work, cases, sources, error } in table.classes() {
         let _ = write!(
             text,
             "\n[[class]]\nform = \"{form}\"\nwork = \"{work}\"\ncases = {cases}\nsources = \
+            {sources}\nerror = {error:?}\n"
+        );
+    }
+    for SheetClass { kind, work, cases, sources, error } in table.data_sheets() {
+        let _ = write!(
+            text,
+            "\n[[data_sheet]]\nkind = \"{kind}\"\nwork = \"{work}\"\ncases = {cases}\nsources = \
             {sources}\nerror = {error:?}\n"
         );
     }
@@ -299,7 +310,8 @@ fn section(
 fn published_arrays_lie_within_the_error_of_their_class() {
     let cases = cases();
     let all = classes(cases.iter());
-    let (table, inside) = (error_table(&all), inside(&cases));
+    let sheets = data_sheets::cases();
+    let (table, inside) = (error_table(&all, data_sheets::classes(&sheets)), inside(&cases));
     for ((form, work), cases) in &all {
         let shown: Vec<String> =
             cases.iter().map(|case| format!("{} {:.1}", case.source, case.error * 100.0)).collect();
@@ -308,7 +320,10 @@ fn published_arrays_lie_within_the_error_of_their_class() {
     testkit::golden::check(format!("{IN_THE_WORKSPACE}models/errors.toml"), &file(&table));
     testkit::golden::check_blocks(
         format!("{IN_THE_WORKSPACE}docs/models.md"),
-        &[("validation", &section(&table, &all, &inside))],
+        &[
+            ("validation", &section(&table, &all, &inside)),
+            ("data sheets", &data_sheets::section(&table, &sheets)),
+        ],
     );
     let share = inside.values().sum::<usize>() as f64 / cases.len() as f64;
     assert!((0.90..=0.99).contains(&share), "{share} of {} cases", cases.len());
