@@ -7,7 +7,7 @@ use results::types::Run;
 use crate::charts::{Graded, Lines, Load, PERCENTILES, Tails, Traffic};
 use crate::numbers;
 use crate::table::{Column, Table, comparison_title, label, number, words};
-use crate::words::say;
+use crate::words::{names, say};
 
 const NONE: &str = "–";
 
@@ -38,7 +38,8 @@ pub(crate) fn by_axis(charts: &[Lines], comparison: &Comparison) -> Table {
         }
     }
     let axis = first.map_or("", |chart| chart.axis.as_str());
-    let caption = say!(BY_AXIS_TABLE, axis = axis, place = comparison_title(comparison));
+    let caption =
+        say!(BY_AXIS_TABLE, axis = names::axis(axis), place = comparison_title(comparison));
     Table { caption, columns, rows }
 }
 
@@ -106,7 +107,7 @@ pub(crate) fn effects(effects: &[Effect], comparison: &Comparison) -> Table {
     let row = |effect: &Effect| -> Vec<Vec<String>> {
         let of = |one: &results::shape::ValueEffect| {
             vec![
-                effect.axis.clone(),
+                names::axis(&effect.axis),
                 numbers::spaced_sizes(&one.value),
                 one.configurations.to_string(),
                 numbers::ratio(one.ratio, None),

@@ -7,7 +7,7 @@ use results::doubt::Bearing;
 use results::statistics::Interval;
 
 use crate::sentences::{self, Answer, join};
-use crate::words::say;
+use crate::words::{names, say};
 use crate::{numbers, safety, table};
 
 /// Most figures of a configuration that are in a headline.
@@ -189,7 +189,7 @@ pub(crate) fn joint(analysis: &Analysis) -> Option<(Vec<Sentence>, bool)> {
 pub(crate) fn place(analysis: &Analysis, comparison: &Comparison) -> String {
     let mut all = analysis.comparisons.iter();
     match all.all(|one| one.figures() == comparison.figures()) && !comparison.name.is_empty() {
-        true => numbers::spaced_sizes(&comparison.name),
+        true => names::settings(&numbers::spaced_sizes(&comparison.name)),
         false => table::comparison_title(comparison),
     }
 }
@@ -226,7 +226,7 @@ fn in_times(
 /// Those that were not told apart: `Any chunk from 128 KiB to 512 KiB`.
 fn tied(comparison: &Comparison, tie: &Tie) -> String {
     if let Some(span) = &tie.span {
-        let axis = span.axis.strip_prefix("workload.").unwrap_or(&span.axis);
+        let axis = names::axis(&span.axis);
         let [from, to] = [&span.from, &span.to].map(|value| numbers::spaced_sizes(value));
         return say!(ANY_OF_SPAN, axis = axis, from = from, to = to);
     }
@@ -310,10 +310,11 @@ fn with_grade(analysis: &Analysis, comparison: &Comparison, take: &str) -> Optio
         _ => None,
     };
     Some(match speed {
-        Some(speed) => format!("{speed}, {grade}."),
+        Some(speed) => format!("{speed}, {grade}{}", say!(SENTENCE_END)),
         None => {
-            let (first, rest) = grade.split_at(1);
-            format!("{}{rest}.", first.to_uppercase())
+            let mut letters = grade.chars();
+            let first: String = letters.next().iter().flat_map(|one| one.to_uppercase()).collect();
+            format!("{first}{}{}", letters.as_str(), say!(SENTENCE_END))
         }
     })
 }

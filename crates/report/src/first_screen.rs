@@ -9,7 +9,7 @@ use results::types::{Run, Workload};
 use crate::decision::{self, Decided, Sentence, decided, joint, of_place};
 use crate::sentences;
 use crate::table::{self, Table, number, words};
-use crate::words::say;
+use crate::words::{names, say};
 use crate::{numbers, safety};
 
 /// Most rows of a chart or table that has to be seen at once.
@@ -356,7 +356,7 @@ fn curves(run: &Run, analysis: &Analysis) -> Option<Curves> {
         return None;
     }
     let curves: Vec<Curve> = all.iter().filter_map(|one| curve(analysis, one, &values)).collect();
-    let title = say!(SCORE_BY_AXIS, axis = axis, baseline = baseline);
+    let title = say!(SCORE_BY_AXIS, axis = names::axis(&axis), baseline = baseline);
     (!curves.is_empty()).then_some(Curves { title, values, curves })
 }
 

@@ -7,7 +7,7 @@ use results::claim::{Answer, Claim};
 use results::types::{Run, Workload};
 
 use crate::table::{self, Panel};
-use crate::words::say;
+use crate::words::{names, say};
 use crate::{charts, numbers};
 
 /// A ratio this far from 1, either way, has the full colour in every map, so that maps can be
@@ -99,7 +99,8 @@ impl Map<'_> {
             true => say!(RACED_ONLY),
             false => String::new(),
         };
-        let caption = say!(MAP_TABLE, baseline = baseline, axis = self.axis, raced = raced);
+        let caption =
+            say!(MAP_TABLE, baseline = baseline, axis = names::axis(&self.axis), raced = raced);
         html! {
             table.heat {
                 caption { span { (caption) } }

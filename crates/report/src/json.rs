@@ -89,6 +89,7 @@ fn headlines(analysis: &Analysis) -> Vec<Value> {
             "ratio": claim.map(|claim| claim.ratio),
             "ratio_interval": claim.and_then(results::claim::Claim::shown_interval),
             "sure": headline.sure,
+            "in_model": headline.in_model,
             "tie": headline.tie.as_ref().map(|tie| {
                 tie.configurations.iter().map(|id| settings(comparison, id)).collect::<Vec<_>>()
             }),

@@ -58,7 +58,7 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
         put_table(&mut text, &table);
     }
     if let Some(table) = safety::table(analysis) {
-        let _ = write!(text, "\n## {}\n\n{}\n", say!(SAFETY), escaped(safety::NOTE));
+        let _ = write!(text, "\n## {}\n\n{}\n", say!(SAFETY), escaped(&safety::note()));
         put_table(&mut text, &table);
     }
     if let Some(table) = survival::table(analysis) {

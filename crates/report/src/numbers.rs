@@ -6,7 +6,7 @@ use results::claim::{Answer, Claim, Invalid};
 use results::statistics::Interval;
 use results::types::Group;
 
-use crate::words::say;
+use crate::words::{names, say};
 
 /// A figure's unit for people, and what to multiply the base unit by.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -391,7 +391,8 @@ pub(crate) fn spoken(metric: &str) -> String {
     }
 }
 
-/// A workload's name for people: requests as sizes (`random read 16 KiB` for `random read 16384`),
+/// A workload's name for people, in their language: requests as sizes (`random read 16 KiB` for
+/// `random read 16384`),
 /// and rows that are known by their own names without their suite's.
 pub(crate) fn workload(name: &str) -> String {
     let name = name.strip_prefix("crystal: ").unwrap_or(name);
@@ -400,9 +401,9 @@ pub(crate) fn workload(name: &str) -> String {
         |what: &str| ["read", "write", "start", "end"].iter().any(|end| what.ends_with(end));
     match size {
         Some((what, bytes)) if bytes > 0 && is_request(what) => {
-            format!("{what} {}", request(bytes))
+            names::workload(format!("{what} {}", request(bytes)))
         }
-        _ => spaced_sizes(name),
+        _ => names::workload(spaced_sizes(name)),
     }
 }
 

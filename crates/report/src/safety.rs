@@ -2,27 +2,31 @@
 
 use std::collections::BTreeMap;
 
-use results::analysis::Analysis;
+use results::analysis::{Analysis, Comparison};
+use results::claim::Answer;
 use results::safety::{Grade, Safety, Tally, Whole};
 use results::types::setting_text;
 
 use crate::numbers;
-use crate::table::{Column, Table};
+use crate::table::{self, Column, Table};
+use crate::words::catalogue::{
+    ACKNOWLEDGED_HEAD, AT_MOST_HEAD, BYTES_OF_IT, COPIES_LOST_HEAD, ERRORS_FOUND, GRADE_OF_ONE,
+    GRADE_OF_SEVERAL, IN_PULLS, LOST_FOR_GOOD, NOT_SHOWN_TWICE, OF_IT_LOST, OLD_DATA,
+    POSSIBLE_HEAD, PULLS_HEAD, RECOVERY, RENAMES_TORN, SECONDS_OF_IT, UNMOUNTABLE,
+};
+use crate::words::{self, Message, say};
 
 /// Longest list of configurations in a sentence.
 const LIST_LENGTH_MAX: usize = 10;
 
 /// What columns mean, for people.
-pub(crate) const NOTE: &str = "Grade A: nothing is lost but the last second of copies; B: nothing \
-    acknowledged is lost; C: it takes a repair, or old data come to light; D: acknowledged work is \
-    lost; E: all is lost, sometimes. Times are the longest. Of what no pull has shown, so many in a \
-    hundred stay possible (95 %); what was found nowhere has no column. Simulated: drives in memory \
-    stand for all that a configuration names, and nothing is known of the drives themselves. A hunt looks for what may \
-    go wrong with cuts and losses as hostile as they are permitted: it counts for no other line.";
+pub(crate) fn note() -> String {
+    say!(GRADES_MEAN)
+}
 
 /// Some of all pulls.
 fn of_pulls(count: u64, pulls: u64) -> String {
-    format!("{} of {} pulls", numbers::grouped(count), numbers::grouped(pulls))
+    say!(OF_PULLS, count = numbers::grouped(count), pulls = numbers::grouped(pulls))
 }
 
 /// `grade B (simulated): loses at most 35 s of copies, 0 of 64,000 acknowledged (3,000 pulls, below
@@ -31,29 +35,29 @@ pub(crate) fn sentence(whole: &Whole) -> String {
     let tally = &whole.tally;
     let mut parts = Vec::new();
     if tally.lost_for_good > 0 {
-        parts.push(format!("all is lost in {}", of_pulls(tally.lost_for_good, tally.pulls)));
+        parts.push(say!(PULLS_LOST, pulls = of_pulls(tally.lost_for_good, tally.pulls)));
     }
     let repaired = tally.unmountable - tally.lost_for_good.min(tally.unmountable);
     if repaired > 0 {
-        parts.push(format!("takes a repair in {}", of_pulls(repaired, tally.pulls)));
+        parts.push(say!(PULLS_REPAIRED, pulls = of_pulls(repaired, tally.pulls)));
     }
     if tally.exposed > 0 {
-        parts.push(format!("shows old data in {}", of_pulls(tally.exposed, tally.pulls)));
+        parts.push(say!(PULLS_EXPOSED, pulls = of_pulls(tally.exposed, tally.pulls)));
     }
     let mut losses = Vec::new();
     if tally.copies_seconds_lost > 0.0 {
-        losses.push(format!("at most {} of copies", numbers::time(tally.copies_seconds_lost)));
+        losses.push(say!(COPIES_LOST, time = numbers::time(tally.copies_seconds_lost)));
     }
     losses.extend(acknowledged(tally));
     if !losses.is_empty() {
-        parts.push(format!("loses {}", losses.join(", ")));
+        parts.push(say!(PULLS_LOSE, losses = losses.join(&say!(BETWEEN_PLACES))));
     }
     if tally.promises == 0 {
-        let pulls = numbers::grouped(tally.pulls);
-        parts.push(format!("{pulls} pulls, in which nothing had been acknowledged"));
+        parts.push(say!(PULLS_WITHOUT_PROMISES, pulls = numbers::grouped(tally.pulls)));
     }
-    let drives = if tally.is_dishonest() { " on drives that do not do what they say" } else { "" };
-    format!("grade {} (simulated){drives}: {}", whole.grade, parts.join(", "))
+    let drives = if tally.is_dishonest() { say!(ON_LYING_DRIVES) } else { String::new() };
+    let found = parts.join(&say!(BETWEEN_PLACES));
+    say!(GRADE_SENTENCE, grade = whole.grade, drives = drives, found = found)
 }
 
 /// What became of promises; none where nothing had been promised.
@@ -62,11 +66,14 @@ fn acknowledged(tally: &Tally) -> Option<String> {
     let [broken, all, pulls] =
         [tally.promises_broken, tally.promises, tally.promising].map(numbers::grouped);
     Some(match tally.promise_broken {
-        0 => format!("0 of {all} acknowledged ({pulls} pulls, below {bound} %)"),
-        states => format!(
-            "{broken} of {all} acknowledged, up to {} of it (in {}, at most {bound} %)",
-            numbers::time(tally.promised_seconds_lost),
-            of_pulls(states, tally.promising)
+        0 => say!(NONE_OF_PROMISES_LOST, all = all, pulls = pulls, bound = bound),
+        states => say!(
+            SOME_OF_PROMISES_LOST,
+            broken = broken,
+            all = all,
+            time = numbers::time(tally.promised_seconds_lost),
+            pulls = of_pulls(states, tally.promising),
+            bound = bound,
         ),
     })
 }
@@ -80,21 +87,19 @@ pub(crate) fn of_configuration(analysis: &Analysis, configuration: &str) -> Opti
     let safety = of(analysis, configuration)?;
     Some(match &safety.whole {
         Some(whole) => sentence(whole),
-        None => format!("no grade was measured: {}", unmeasured(safety)),
+        None => say!(NO_GRADE_MEASURED, reason = unmeasured(safety)),
     })
 }
 
-fn unmeasured(safety: &Safety) -> &str {
+fn unmeasured(safety: &Safety) -> String {
     let reason = safety.rows.iter().find_map(|row| row.unmeasured.as_deref());
-    reason.map_or("there is no trial yet", |reason| reason.trim_end_matches('.'))
+    reason.map_or_else(|| say!(NO_TRIAL_YET), |reason| reason.trim_end_matches('.').to_owned())
 }
 
-/// What a run of power cuts alone comes to: the configurations of each grade, the best first, with
-/// what was lost and how sure that is, and what to change. Nothing where speeds were compared.
+/// What power cuts come to: the configurations of each grade, the best first, with what was lost
+/// and how sure that is, how fast each is where speeds were compared, what to change, and the other
+/// end of what is assumed of the drives.
 pub(crate) fn by_grade(analysis: &Analysis) -> Vec<String> {
-    if !analysis.comparisons.is_empty() {
-        return Vec::new();
-    }
     let mut sentences = Vec::new();
     for grade in Grade::ALL {
         let of_grade: Vec<(&Safety, &Whole)> = analysis
@@ -104,48 +109,57 @@ pub(crate) fn by_grade(analysis: &Analysis) -> Vec<String> {
             .filter(|(_, whole)| whole.grade == grade)
             .collect();
         if !of_grade.is_empty() {
-            sentences.push(of_one_grade(grade, &of_grade));
+            sentences.push(of_one_grade(analysis, grade, &of_grade));
         }
     }
     sentences.extend(change(analysis));
+    sentences.extend(other_end(analysis));
     let has_none = |safety: &&Safety| safety.whole.is_none();
     let none: Vec<String> = analysis
         .safety
         .iter()
         .filter(has_none)
-        .map(|safety| format!("{} ({})", numbers::spaced_sizes(&safety.label), unmeasured(safety)))
+        .map(|safety| in_brackets(&numbers::spaced_sizes(&safety.label), &[unmeasured(safety)]))
         .collect();
     if !none.is_empty() {
-        sentences.push(format!("No grade: {}.", listed(none)));
+        sentences.push(say!(NO_GRADE, labels = listed(none)));
     }
     sentences
+}
+
+/// A name, and what is said of it.
+fn in_brackets(name: &str, said: &[String]) -> String {
+    match said {
+        [] => name.to_owned(),
+        said => say!(LIST_WITH_SCORE, names = name, score = said.join(&say!(BETWEEN_TIES))),
+    }
 }
 
 /// `Grade A: nothing lost but the last second in 300 cuts each, at most 1 %: ext4, xfs.`
 ///
 /// Where there are several, the bound is that of the one with the fewest cuts. What lost anything
 /// says itself how much.
-fn of_one_grade(grade: Grade, of_grade: &[(&Safety, &Whole)]) -> String {
+fn of_one_grade(analysis: &Analysis, grade: Grade, of_grade: &[(&Safety, &Whole)]) -> String {
     let is_lossy = grade >= Grade::D;
     let labels = of_grade.iter().map(|(safety, whole)| {
         let mut says: Vec<String> = Vec::new();
+        says.extend(speed(analysis, &safety.configuration));
         if is_lossy {
             says.push(lost(&whole.tally));
         }
         says.extend(at_worst(safety, whole.grade));
         if whole.tally.is_dishonest() {
-            says.push("on drives that do not do what they say".to_owned());
+            says.push(say!(ON_LYING_DRIVES).trim_start().to_owned());
         }
-        let label = numbers::spaced_sizes(&safety.label);
-        if says.is_empty() { label } else { format!("{label} ({})", says.join("; ")) }
+        in_brackets(&numbers::spaced_sizes(&safety.label), &says)
     });
     let labels = listed(labels.collect());
     let found = match grade {
-        Grade::A => "nothing lost but the last second",
-        Grade::B => "nothing acknowledged lost",
-        Grade::C => "nothing acknowledged lost, but a repair or old data",
-        Grade::D => return format!("Grade {grade}: acknowledged writes are lost: {labels}."),
-        Grade::E => return format!("Grade {grade}: all is lost now and then: {labels}."),
+        Grade::A => say!(GRADE_A_FOUND),
+        Grade::B => say!(GRADE_B_FOUND),
+        Grade::C => say!(GRADE_C_FOUND),
+        Grade::D => return say!(GRADE_D, labels = labels),
+        Grade::E => return say!(GRADE_E, labels = labels),
     };
     // Where nothing was promised, of what no cut has shown.
     let cuts = of_grade.iter().map(|(_, whole)| match whole.broken_at_most_percent {
@@ -153,12 +167,42 @@ fn of_one_grade(grade: Grade, of_grade: &[(&Safety, &Whole)]) -> String {
         None => (whole.tally.pulls, whole.unseen_at_most_percent),
     });
     let (fewest, bound) = cuts.min_by_key(|(cuts, _)| *cuts).unwrap_or((0, 100.0));
-    let each = if of_grade.len() > 1 { " each" } else { "" };
-    format!(
-        "Grade {grade}: {found} in {} cuts{each}, at most {} %: {labels}.",
-        numbers::grouped(fewest),
-        numbers::at_most(bound)
+    let message = if of_grade.len() > 1 { GRADE_OF_SEVERAL } else { GRADE_OF_ONE };
+    words::filled(
+        message,
+        &[
+            ("grade", &grade),
+            ("found", &found),
+            ("cuts", &numbers::grouped(fewest)),
+            ("bound", &numbers::at_most(bound)),
+            ("labels", &labels),
+        ],
     )
+}
+
+/// How fast a configuration is, where that was compared: the figure of the only workload, else in
+/// times of its baseline.
+fn speed(analysis: &Analysis, configuration: &str) -> Option<String> {
+    let is_of = |comparison: &&Comparison| {
+        comparison.configurations.iter().any(|one| one.id == configuration)
+    };
+    let comparison = analysis.comparisons.iter().find(is_of)?;
+    let kind = comparison.overall()?;
+    if let [workload] = &kind.workloads[..] {
+        return table::figure(comparison, configuration, workload)
+            .map(|figure| figure.trim_end().to_owned());
+    }
+    if configuration == comparison.baseline {
+        return Some(say!(BASELINE_SCORE));
+    }
+    let score = kind.score(configuration)?;
+    Some(match score.answer()? {
+        Answer::Open => say!(SPEED_NOT_TOLD),
+        Answer::Same => say!(AS_FAST),
+        Answer::Ahead | Answer::Behind => {
+            say!(TIMES_AS_FAST, ratio = numbers::ratio(score.ratio, score.interval()))
+        }
+    })
 }
 
 /// `121 of 129 acknowledged writes in 40 of 43 cuts`.
@@ -166,23 +210,36 @@ fn lost(tally: &Tally) -> String {
     let [broken, all, cuts, promising] =
         [tally.promises_broken, tally.promises, tally.promise_broken, tally.promising]
             .map(numbers::grouped);
+    let [gone, pulls] = [tally.lost_for_good, tally.pulls].map(numbers::grouped);
     let gone = match tally.lost_for_good {
         0 => String::new(),
-        gone => format!(
-            ", all of it in {} of {}",
-            numbers::grouped(gone),
-            numbers::grouped(tally.pulls)
-        ),
+        _ => say!(ALL_GONE_IN, gone = gone, pulls = pulls),
     };
-    format!("{broken} of {all} acknowledged writes in {cuts} of {promising} cuts{gone}")
+    say!(WRITES_LOST, broken = broken, all = all, cuts = cuts, promising = promising, gone = gone)
 }
 
-/// The other end of what is assumed of the drives: the grade that its hunts came to, with cuts and
-/// losses as hostile as they are permitted, where that is a worse one.
+/// The grade that all hunts of a configuration came to, with cuts and losses as hostile as they are
+/// permitted; none where there was none.
+fn hunted(safety: &Safety) -> Option<Grade> {
+    safety.rows.iter().filter_map(|row| row.hunt.as_ref()).map(|hunt| hunt.grade).max()
+}
+
+/// The other end of what is assumed of the drives, where that is a worse grade.
 fn at_worst(safety: &Safety, grade: Grade) -> Option<String> {
-    let hunts = safety.rows.iter().filter_map(|row| row.hunt.as_ref());
-    let worst = hunts.map(|hunt| hunt.grade).max().filter(|worst| *worst > grade)?;
-    Some(format!("{worst} with drives as hostile as they may be"))
+    let worst = hunted(safety).filter(|worst| *worst > grade)?;
+    Some(say!(HOSTILE_GRADE, grade = worst))
+}
+
+/// What the grades rest on: how much drives have in their caches, for how long, and what they tear
+/// is assumed. Where nothing was hunted for, the other end of that is not known.
+fn other_end(analysis: &Analysis) -> Option<String> {
+    let graded = || analysis.safety.iter().filter_map(|one| Some((one, one.whole.as_ref()?.grade)));
+    let mut hunts = graded().filter_map(|(one, grade)| Some((hunted(one)?, grade))).peekable();
+    if hunts.peek().is_none() {
+        return graded().next().is_some().then(|| say!(HOSTILE_NOT_TRIED));
+    }
+    let is_any_as_good = hunts.any(|(worst, grade)| worst <= grade);
+    is_any_as_good.then(|| say!(HOSTILE_NO_WORSE))
 }
 
 /// What one setting saves: of two configurations that differ in it alone, of which one lost what
@@ -205,13 +262,12 @@ fn change(analysis: &Analysis) -> Option<String> {
                 continue;
             }
             let [broken, all] = [tally.promises_broken, tally.promises].map(numbers::grouped);
-            let lost = format!("{broken} of {all} acknowledged writes were lost");
             let sentence = match is_without_barriers(other) && !is_without_barriers(kept) {
-                true => format!("Keep barriers on: {lost} without."),
+                true => say!(KEEP_BARRIERS, broken = broken, all = all),
                 false => {
                     let [kept, other] = [kept, other]
                         .map(|value| numbers::spaced_sizes(&setting_text(axis, value)));
-                    format!("Take {kept} instead of {other}, with which {lost}.")
+                    say!(TAKE_INSTEAD, kept = kept, other = other, broken = broken, all = all)
                 }
             };
             best = Some((share, sentence));
@@ -243,9 +299,9 @@ fn listed(mut labels: Vec<String>) -> String {
     let more = labels.len().saturating_sub(LIST_LENGTH_MAX);
     labels.truncate(LIST_LENGTH_MAX);
     if more > 0 {
-        labels.push(format!("and {more} more"));
+        labels.push(say!(AND_MORE, count = more));
     }
-    labels.join(", ")
+    labels.join(&say!(BETWEEN_PLACES))
 }
 
 /// Every pull test of every configuration; none where there are none. Columns of what was never
@@ -259,37 +315,42 @@ pub(crate) fn table(analysis: &Analysis) -> Option<Table> {
     for safety in &analysis.safety {
         let label = numbers::spaced_sizes(&safety.label);
         for row in &safety.rows {
-            let why = row.unmeasured.as_ref().map(|reason| format!("not measured: {reason}"));
-            let why = why.or_else(|| row.whole.is_none().then(|| "no trial yet".to_owned()));
+            let why = row.unmeasured.as_ref().map(|reason| say!(NOT_MEASURED_FOR, reason = reason));
+            let why = why.or_else(|| row.whole.is_none().then(|| say!(NO_TRIAL_YET)));
             let name = format!("{label}, {}", row.workload);
             lines.push((name, row.whole.as_ref(), why.unwrap_or_default()));
             if let Some(hunt) = &row.hunt {
-                let name = format!("{label}, {}, hunt", row.workload);
+                let name = say!(HUNT_OF, label = label, workload = row.workload);
                 lines.push((name, Some(hunt), String::new()));
             }
         }
         if safety.rows.len() > 1 && safety.whole.is_some() {
-            lines.push((format!("{label}, all"), safety.whole.as_ref(), String::new()));
+            lines.push((say!(ALL_TESTS_OF, label = label), safety.whole.as_ref(), String::new()));
         }
         is_modelled.resize(lines.len(), safety.in_guest);
     }
     let mut columns = vec![
-        Column { name: "configuration, test".to_owned(), number: false },
-        Column { name: "grade".to_owned(), number: false },
+        Column { name: say!(CONFIGURATION_AND_TEST), number: false },
+        Column { name: say!(GRADE), number: false },
     ];
     let mut rows: Vec<Vec<String>> = lines
         .iter()
         .map(|(name, whole, _)| vec![name.clone(), whole.map_or("–".to_owned(), graded)])
         .collect();
-    let mut add = |name: &str, number: bool, cells: Vec<String>| {
-        columns.push(Column { name: name.to_owned(), number });
+    let mut add = |name: String, number: bool, cells: Vec<String>| {
+        columns.push(Column { name, number });
         rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell));
     };
-    for (name, is_always_shown, cell) in COLUMNS {
+    for (head, is_always_shown, cell) in COLUMNS {
+        let name = words::filled(head, &[]);
         let shown = |((_, whole, _), &is_modelled): (&(String, Option<&Whole>, String), &bool)| {
             let shown = whole.and_then(cell);
             let shown = shown.map(|text| {
-                if name == RECOVERY && is_modelled { format!("{text}, modelled") } else { text }
+                if is_time(head) && is_modelled {
+                    format!("{text}, {}", say!(MODELLED))
+                } else {
+                    text
+                }
             });
             shown.unwrap_or("–".to_owned())
         };
@@ -299,36 +360,39 @@ pub(crate) fn table(analysis: &Analysis) -> Option<Table> {
         }
     }
     if lines.iter().any(|(.., why)| !why.is_empty()) {
-        add("why there is no more", false, lines.into_iter().map(|(.., why)| why).collect());
+        add(say!(WHY_NO_MORE), false, lines.into_iter().map(|(.., why)| why).collect());
     }
     Some(Table { caption: String::new(), columns, rows })
 }
 
 /// Its head, whether it is shown whatever it holds, and what it holds; nothing where that was not
 /// asked.
-type Shown = (&'static str, bool, fn(&Whole) -> Option<String>);
+type Shown = (Message, bool, fn(&Whole) -> Option<String>);
 
-/// The head of the one column that is a time of its own: in guests it is that of the drives alone.
-const RECOVERY: &str = "recovery";
+/// Whether it is the head of the one column that is a time of its own: in guests it is that of the
+/// drives alone.
+fn is_time(head: Message) -> bool {
+    head == RECOVERY
+}
 
 const COLUMNS: [Shown; 16] = [
-    ("pulls", true, |whole| count(whole.tally.pulls)),
-    ("possible, %", true, |whole| Some(numbers::at_most(whole.unseen_at_most_percent))),
-    ("acknowledged", true, |whole| promised(whole, whole.tally.promises)),
-    ("of it lost", true, |whole| promised(whole, whole.tally.promises_broken)),
-    ("in pulls", true, |whole| promised(whole, whole.tally.promise_broken)),
-    ("at most, %", true, |whole| whole.broken_at_most_percent.map(numbers::at_most)),
-    ("seconds of it", false, |whole| time(whole.tally.promised_seconds_lost)),
-    ("bytes of it", false, |whole| count(whole.tally.promised_bytes_lost)),
-    ("copies lost", true, |whole| time(whole.tally.copies_seconds_lost)),
-    ("unmountable", false, |whole| count(whole.tally.unmountable)),
-    ("lost for good", false, |whole| count(whole.tally.lost_for_good)),
-    ("errors found", false, |whole| {
+    (PULLS_HEAD, true, |whole| count(whole.tally.pulls)),
+    (POSSIBLE_HEAD, true, |whole| Some(numbers::at_most(whole.unseen_at_most_percent))),
+    (ACKNOWLEDGED_HEAD, true, |whole| promised(whole, whole.tally.promises)),
+    (OF_IT_LOST, true, |whole| promised(whole, whole.tally.promises_broken)),
+    (IN_PULLS, true, |whole| promised(whole, whole.tally.promise_broken)),
+    (AT_MOST_HEAD, true, |whole| whole.broken_at_most_percent.map(numbers::at_most)),
+    (SECONDS_OF_IT, false, |whole| time(whole.tally.promised_seconds_lost)),
+    (BYTES_OF_IT, false, |whole| count(whole.tally.promised_bytes_lost)),
+    (COPIES_LOST_HEAD, true, |whole| time(whole.tally.copies_seconds_lost)),
+    (UNMOUNTABLE, false, |whole| count(whole.tally.unmountable)),
+    (LOST_FOR_GOOD, false, |whole| count(whole.tally.lost_for_good)),
+    (ERRORS_FOUND, false, |whole| {
         (whole.tally.checked > 0).then(|| numbers::grouped(whole.tally.check_failed))
     }),
-    ("renames torn", false, |whole| count(whole.tally.rename_torn)),
-    ("old data", false, |whole| count(whole.tally.exposed)),
-    ("not shown twice", false, |whole| count(whole.tally.unsteady)),
+    (RENAMES_TORN, false, |whole| count(whole.tally.rename_torn)),
+    (OLD_DATA, false, |whole| count(whole.tally.exposed)),
+    (NOT_SHOWN_TWICE, false, |whole| count(whole.tally.unsteady)),
     (RECOVERY, true, |whole| {
         time(whole.tally.recovery_seconds).filter(|_| whole.tally.recovery_seconds > 0.0)
     }),
@@ -347,14 +411,17 @@ fn time(seconds: f64) -> Option<String> {
 }
 
 fn graded(whole: &Whole) -> String {
-    let dishonest = if whole.tally.is_dishonest() { ", dishonest drives" } else { "" };
-    format!("{}{dishonest}", whole.grade)
+    match whole.tally.is_dishonest() {
+        true => say!(GRADE_DISHONEST, grade = whole.grade),
+        false => whole.grade.to_string(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use results::safety::{Row, at_most_percent};
+    use results::types::Group;
     use testkit::made_up::{MadeUp, Noise};
 
     fn safety(options: &str, tally: Tally) -> Safety {
@@ -398,6 +465,7 @@ mod tests {
                 "Grade D: acknowledged writes are lost: barrier=0 (121 of 129 acknowledged writes in \
                 121 of 300 cuts).",
                 "Keep barriers on: 121 of 129 acknowledged writes were lost without.",
+                NOT_TRIED,
             ]
         );
         // Two settings differ: nothing says which of them it was.
@@ -406,7 +474,7 @@ mod tests {
             one.settings.insert("file_system".to_owned(), "xfs".to_owned());
         });
         let said = by_grade(&Analysis { safety: other, ..nothing() });
-        assert!(said.len() == 2, "{said:?}");
+        assert!(said.len() == 3, "{said:?}");
         // Hostile drives are the other end of what is assumed.
         let mut hunted = all[1].clone();
         hunted.rows.push(Row {
@@ -416,7 +484,7 @@ mod tests {
             hunt: Some(whole(cuts(3))),
             unmeasured: None,
         });
-        let said = by_grade(&Analysis { safety: vec![hunted], ..nothing() });
+        let said = by_grade(&Analysis { safety: vec![hunted.clone()], ..nothing() });
         assert_eq!(
             said,
             [
@@ -424,6 +492,41 @@ mod tests {
                 drives as hostile as they may be)."
             ]
         );
+        // Both ends are said where they are the same.
+        hunted.rows[0].hunt = Some(whole(cuts(0)));
+        let said = by_grade(&Analysis { safety: vec![hunted], ..nothing() });
+        assert!(said[1].starts_with("With drives as hostile as they may be"), "{said:?}");
+    }
+
+    /// What is said where nothing was hunted for.
+    const NOT_TRIED: &str = "Sizes of caches, how long they keep what was written, and what drives \
+        tear are assumed; drives as hostile as they may be were not tried (hunt = 100 does).";
+
+    /// "The speed beside the grade where the run knows it."
+    #[test]
+    fn a_grade_has_the_speed_beside_it() {
+        let made = MadeUp::one_workload(3, 6, Noise::Normal, 1);
+        let of = |times: usize| MadeUp {
+            workloads: vec![(Group::Random, times)],
+            deviation: 0.005,
+            ..made.clone()
+        };
+        for (workloads, speeds) in
+            [(1, ["99.5 MB/s", "49.78 MB/s"]), (2, ["1× (baseline)", "0.502× as fast"])]
+        {
+            let run = of(workloads).run(|configuration, _| [1.0, 0.5, 1.0][configuration]);
+            let analysis = results::analyse(&run);
+            let safety = run
+                .plan
+                .configurations
+                .iter()
+                .map(|one| Safety { configuration: one.id.clone(), ..safety("defaults", cuts(0)) });
+            let analysis = Analysis { safety: safety.collect(), ..analysis };
+            let said = by_grade(&analysis)[0].replace('\u{202f}', " ");
+            for speed in speeds {
+                assert!(said.contains(&format!("defaults ({speed}")), "{speed}: {said}");
+            }
+        }
     }
 
     /// An analysis of nothing.

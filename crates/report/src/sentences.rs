@@ -118,6 +118,11 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindRe
         kind.score(take).map_or_else(String::new, numbers::score_whole)
     };
     let mut known = vec![how_it_stands(analysis, comparison, headline, is_baseline)];
+    known.extend(headline.in_model.then(|| {
+        let blocks =
+            headline.claim.as_ref().map_or(analysis.blocks_planned, |own| own.pairs as u32);
+        say!(IN_MODEL_ALONE, blocks = blocks_text(blocks))
+    }));
     known.extend(picked_by(comparison, headline));
     known.extend(analysis.goal.as_ref().map(|goal| say!(JUDGED_BY, goal = goal)));
     known.extend(named(analysis, comparison, kind));
@@ -190,6 +195,7 @@ pub(crate) fn sure(headline: &Headline, is_baseline: bool, of_tie: bool) -> Stri
     let range = headline.tie.as_ref().filter(|_| of_tie).and_then(|tie| tie.range);
     let held = range.or_else(|| claim?.shown_interval());
     let first = match (headline.sure, held) {
+        _ if headline.in_model => say!(IN_MODEL),
         (true, Some(interval)) => {
             let value = (interval.low * interval.high).sqrt();
             match numbers::at_least(value, interval) {
@@ -504,6 +510,7 @@ fn reservations(comparison: &Comparison, headline: &Headline) -> Vec<String> {
             Reservation::Busy { busy, pairs } => {
                 details.push(say!(BUSY_PAIRS, busy = busy, pairs = pairs));
             }
+            Reservation::WholeDesignOpen => details.push(say!(WHOLE_DESIGN_OPEN)),
             Reservation::Modelled { error: Some(error), cases } => {
                 let error = numbers::percent(*error);
                 if *cases >= MODEL_CASES_MIN {

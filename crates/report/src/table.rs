@@ -5,7 +5,7 @@ use results::claim::Claim;
 use results::types::{Group, Run, Workload};
 
 use crate::numbers::Unit;
-use crate::words::say;
+use crate::words::{names, say};
 use crate::{card, charts, numbers, survival};
 
 /// A table of text with one head row.
@@ -36,7 +36,7 @@ pub(crate) fn number(name: impl Into<String>) -> Column {
 
 /// Title of a comparison: what its members share, the baseline, and whether it is modelled.
 pub(crate) fn comparison_title(comparison: &Comparison) -> String {
-    let name = numbers::spaced_sizes(&comparison.name);
+    let name = names::settings(&numbers::spaced_sizes(&comparison.name));
     let modelled = if comparison.modelled { figures(comparison) } else { String::new() };
     let parts: Vec<&str> =
         [name.as_str(), modelled.as_str()].into_iter().filter(|part| !part.is_empty()).collect();
@@ -53,6 +53,9 @@ pub(crate) fn figures(comparison: &Comparison) -> String {
     }
 }
 
+/// Most axes that the head of a comparison names.
+const SUBJECT_AXES_MAX: usize = 3;
+
 /// What is compared with what: `raid0 by chunk, against single`.
 pub(crate) fn comparison_subject(comparison: &Comparison) -> String {
     let shared = comparison
@@ -61,10 +64,13 @@ pub(crate) fn comparison_subject(comparison: &Comparison) -> String {
         .map(|value| numbers::spaced_sizes(value))
         .collect::<Vec<_>>()
         .join(" ");
-    let by = if comparison.axes.is_empty() {
-        String::new()
-    } else {
-        say!(SUBJECT_BY, axes = comparison.axes.join(&say!(AND)))
+    let by = match comparison.axes.len() {
+        0 => String::new(),
+        1..=SUBJECT_AXES_MAX => {
+            let axes: Vec<String> = comparison.axes.iter().map(|axis| names::axis(axis)).collect();
+            say!(SUBJECT_BY, axes = axes.join(&say!(AND)))
+        }
+        count => say!(SUBJECT_BY_MANY, count = count),
     };
     let against = say!(AGAINST, baseline = label(comparison, &comparison.baseline));
     let parts: Vec<&str> =
@@ -292,7 +298,7 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Table {
         caption: say!(
             RATIO_TABLE,
             baseline = label(comparison, &comparison.baseline),
-            axis = panel.axis,
+            axis = names::axis(&panel.axis),
             shared = shared,
             place = comparison_title(comparison),
             raced = if comparison.configurations.iter().any(|member| member.stage.is_some()) {

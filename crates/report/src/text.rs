@@ -92,7 +92,7 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> Painted {
     }
     if let Some(table) = safety::table(analysis) {
         out.heading(&say!(SAFETY));
-        out.wrapped(0, safety::NOTE);
+        out.wrapped(0, &safety::note());
         out.line("");
         out.table(&table);
     }

@@ -21,6 +21,12 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// Whether it is more than a point.
+    #[must_use]
+    pub fn has_width(&self) -> bool {
+        self.high > self.low
+    }
+
     /// Whether `value` lies inside, ends included.
     #[must_use]
     pub fn contains(&self, value: f64) -> bool {

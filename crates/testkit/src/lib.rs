@@ -12,6 +12,7 @@
 //!   chromium      where the browser is that renders pages
 //!   Browser       a page in it: opened, clicked through, looked over, pictured
 //!   looks         pictures that were kept, and what the accessibility tree of a page lacks
+//!   study         what an old study said and what its repetition says, as a table
 //!   golden        text held against a file; RAIDLOOM_BLESS=1 rewrites it
 //!   skipped!      what a test could not do here, said where people see it
 //!   missing!      the same of what CI has to have: there it fails
@@ -34,6 +35,7 @@ pub mod model;
 mod owner;
 mod python;
 mod skip;
+pub mod study;
 
 use std::fmt;
 

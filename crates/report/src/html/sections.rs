@@ -11,7 +11,7 @@ use crate::decision::{self, decision};
 use crate::first_screen::{self, Group};
 use crate::svg::{self, Chart};
 use crate::table;
-use crate::words::say;
+use crate::words::{names, say};
 use crate::{cached, chart_tables, charts, heat, numbers, safety, sentences, survival};
 
 /// Most charts of one sort: of further ones the map tells.
@@ -159,7 +159,7 @@ pub(super) fn grades(analysis: &Analysis) -> Markup {
         @if let Some(table) = safety::table(analysis) {
             section aria-labelledby="safety" {
                 h2 #safety { (say!(WHAT_POWER_CUTS_LEAVE)) }
-                p.note { (safety::NOTE) }
+                p.note { (safety::note()) }
                 @for comparison in &analysis.comparisons {
                     @let graded = charts::graded(analysis, comparison);
                     @if !graded.is_empty() {
@@ -290,7 +290,7 @@ fn units(run: &Run, comparison: &Comparison) -> Option<Markup> {
             BY_AXIS_TITLE,
             name = chart.name,
             metric = chart.metric,
-            axis = first.axis,
+            axis = names::axis(&first.axis),
             place = place
         );
         let drawn = svg::lines(chart, &name);

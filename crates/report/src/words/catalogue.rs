@@ -27,6 +27,9 @@ catalogue! {
     BASELINE: "baseline", "基準";
     SURE: "sure", "確実";
     NOT_SURE: "not sure", "不確実";
+    IN_MODEL: "in the model", "モデル内での答え";
+    IN_MODEL_ALONE: "An answer in the model alone, of {blocks}: the same trials come out the same, and what other random places would change is not known.",
+        "モデルの中だけの答えです({blocks})。同じ試行は同じ結果になりますが、ランダムな位置が変わった場合の差は不明です。";
     YES: "yes", "はい";
     NO: "no", "いいえ";
     RANGE: "{low} to {high}", "{low}〜{high}";
@@ -77,7 +80,7 @@ catalogue! {
     NO_ANSWER_LEAD: "No answer", "判定できません";
     NOTHING_FASTER: "Nothing is {matters} faster than {baseline}", "{baseline} より {matters} 以上速い構成はありません";
     STAY_WITH: "{lead}. Stay with {configuration}", "{lead}。{configuration} のままで十分です";
-    ANY_OF_SPAN: "Any {axis} from {from} to {to}", "{axis} は {from} から {to} のどれでも";
+    ANY_OF_SPAN: "Any {axis} from {from} to {to}", "{axis}は {from} から {to} のどれでも";
     ANY_OF: "Any of {names}", "{names} のどれでも";
     TIE_IN_TIMES: "{tie}: {low} to {high} times {baseline}. Take {configuration}", "{tie} {baseline} の {low}〜{high} 倍です。推奨: {configuration}";
     TIE_ALONE: "{tie}. Take {configuration}", "{tie}よく、差を確認できません。推奨: {configuration}";
@@ -118,7 +121,7 @@ catalogue! {
     ERROR_NOT_KNOWN: "{figures}, off by an unknown amount", "{figures}(誤差は不明)";
     NO_CACHE_ANSWERED: "no cache answered", "キャッシュの応答なし";
     CACHE_ANSWERED_SOME: "a cache answered: {workloads}", "キャッシュが応答: {workloads}";
-    SCORE_BY_AXIS: "How many times as fast as {baseline}, by {axis}. Band: where it may lie. Ring: what is taken.", "{axis} 別の、{baseline} に対する倍率。帯は信頼区間、輪は推奨構成です。";
+    SCORE_BY_AXIS: "How many times as fast as {baseline}, by {axis}. Band: where it may lie. Ring: what is taken.", "{axis}別の、{baseline} に対する倍率。帯は信頼区間、輪は推奨構成です。";
     REASONS: "Why, and what is not known", "理由と不明な点";
     TIMES: "Times", "所要時間";
     CACHE_ANSWERED: "A cache answered, not the drives: {workloads}.", "ドライブではなくキャッシュが応答: {workloads}。";
@@ -141,7 +144,7 @@ catalogue! {
     BEHIND_LIST: "Behind {baseline}: {list}.", "{baseline} より遅い構成: {list}。";
     NAMED_AFTER: "{named} was named after a race of {raced} blocks, and {fresh} fresh blocks say this.",
         "{named} は {raced} ブロックの予選で選ばれ、新たな {fresh} ブロックの結果がこの判定です。";
-    ONLY_CONFIGURATION: "The only configuration: there is nothing to compare it with.", "比較対象のない唯一の構成です。";
+    ONLY_CONFIGURATION: "The only configuration: there is nothing to compare it with.", "比較対象はありません。";
     BASELINE_SURELY_BEST: "The baseline, surely ahead of all others.",
         "基準そのものが、他のすべてより確実に速い構成です。";
     BASELINE_BEST: "The baseline, ahead of all others.", "基準そのものが、他のすべてより速い構成です。";
@@ -189,6 +192,8 @@ catalogue! {
     TOO_FEW_TO_TELL: "too few trials vote to tell", "有効な試行が不足";
     BUSY_PAIRS: "Not called sure: {busy} of {pairs} pairs of trials were measured on a busy machine.",
         "確実とは言えません: {pairs} 組の試行のうち {busy} 組は、他の負荷がある状態で測定されました。";
+    WHOLE_DESIGN_OPEN: "Not called sure: the full design, with trials of its own, might not tell it from the baseline.",
+        "確実とは言えません: すべての構成を全ブロックで測定した場合には、基準との差を確認できない可能性があります。";
     MODEL_OFF_BY: "The figures are a model's: of such predictions, held against {cases} published results, 95 % were off by {error} at most.",
         "モデルによる値です。この種の予測は公表値 {cases} 件と照合され、その 95 % で誤差は {error} 以内でした。";
     NEAREST_MODELS_OFF_BY: "The figures are a model's: of predictions of the nearest kinds that were checked, 95 % were off by {error} at most.",
@@ -356,7 +361,7 @@ catalogue! {
     BLOCK_NUMBER: "block ", "ブロック ";
     IN_BEST_SET: ", in the best set", "、最良集合";
     RATIO_OF_ALL: "Ratio of every workload", "ワークロード別の比";
-    BY_AXIS_TITLE: "{name}, {metric}, by {axis}, {place}", "{name}、{metric}、{axis} 別、{place}";
+    BY_AXIS_TITLE: "{name}, {metric}, by {axis}, {place}", "{name}、{metric}、{axis}別、{place}";
     GRADES_TITLE: "Speed against grade, {place}", "速度とグレード、{place}";
     GRADES_NOTE: "Scores against the baseline, by grade from best to worst, and of each grade the fastest first. Right of 1 is faster.",
         "基準に対するスコアを、グレードの良い順に、同じグレードでは速い順に示します。1 より右が速いことを示します。";
@@ -368,7 +373,8 @@ catalogue! {
 
     // Tables.
     AGAINST: "against {baseline}", "対 {baseline}";
-    SUBJECT_BY: "by {axes}", "{axes} 別";
+    SUBJECT_BY: "by {axes}", "{axes}別";
+    SUBJECT_BY_MANY: "by {count} axes", "{count} 個の軸別";
     AND: " and ", "・";
     SCORE_OF: "Score of {kind} work, {place}", "{kind}のスコア、{place}";
     KIND_OF_WORK: "work", "処理";
@@ -381,9 +387,9 @@ catalogue! {
     AGAINST_RECOMMENDED: "against the recommended", "対 推奨構成";
     RECOMMENDED: "recommended", "推奨";
     MAP_TABLE: "Ratio to {baseline} by {axis} (= same, ~ within the model's error, ? noise{raced}, ! doubtful)",
-        "{baseline} に対する {axis} 別の比(= 同等、~ モデル誤差の範囲内、? ノイズ{raced}、! 疑わしい)";
+        "{baseline} に対する {axis}別の比(= 同等、~ モデル誤差の範囲内、? ノイズ{raced}、! 疑わしい)";
     RATIO_TABLE: "Ratio to {baseline} by {axis}, {shared}{place} (= same, ~ within the model's error, ? noise{raced}, ! doubtful)",
-        "{baseline} に対する {axis} 別の比、{shared}{place}(= 同等、~ モデル誤差の範囲内、? ノイズ{raced}、! 疑わしい)";
+        "{baseline} に対する {axis}別の比、{shared}{place}(= 同等、~ モデル誤差の範囲内、? ノイズ{raced}、! 疑わしい)";
     RACED_ONLY: ", · raced only", "、· 予選のみ";
     WORKLOAD: "workload", "ワークロード";
     FLAGS: "flags", "注記";
@@ -434,7 +440,7 @@ catalogue! {
     MARGIN: "margin of same", "同等とみなす幅";
     ROW: "row", "行";
     OF: "of", "系列";
-    BY_AXIS_TABLE: "Every workload by {axis}, {place}", "{axis} 別の全ワークロード、{place}";
+    BY_AXIS_TABLE: "Every workload by {axis}, {place}", "{axis}別の全ワークロード、{place}";
     THROUGHPUT: "throughput", "スループット";
     DURABLE_THROUGHPUT: "durable throughput", "永続化までのスループット";
     LATENCY_MEAN: "latency mean", "平均レイテンシ";
@@ -456,6 +462,74 @@ catalogue! {
     AMPLIFICATION: "write amplification, ×", "書き込み増幅率、×";
     MEMBERS_TABLE: "What members moved in all trials, {place}", "全試行でのメンバーの転送量、{place}";
     TIMES_TABLE: "Times, with the per cent of the baseline's, {place}", "所要時間(括弧内は基準比)、{place}";
+
+    // Grades of power cuts.
+    OF_PULLS: "{count} of {pulls} pulls", "{pulls} 回の電源断のうち {count} 回";
+    PULLS_LOST: "all is lost in {pulls}", "{pulls}で全データを喪失";
+    PULLS_REPAIRED: "takes a repair in {pulls}", "{pulls}で修復が必要";
+    PULLS_EXPOSED: "shows old data in {pulls}", "{pulls}で古いデータが露出";
+    COPIES_LOST: "at most {time} of copies", "コピー最大 {time} 分";
+    PULLS_LOSE: "loses {losses}", "失われるもの: {losses}";
+    PULLS_WITHOUT_PROMISES: "{pulls} pulls, in which nothing had been acknowledged",
+        "電源断 {pulls} 回(完了通知済みの書き込みなし)";
+    ON_LYING_DRIVES: " on drives that do not do what they say", "(仕様どおりに動作しないドライブ)";
+    GRADE_SENTENCE: "grade {grade} (simulated){drives}: {found}", "グレード {grade}(シミュレーション){drives}: {found}";
+    NONE_OF_PROMISES_LOST: "0 of {all} acknowledged ({pulls} pulls, below {bound} %)",
+        "完了通知済みの書き込み {all} 件のうち 0 件(電源断 {pulls} 回、{bound} % 未満)";
+    SOME_OF_PROMISES_LOST: "{broken} of {all} acknowledged, up to {time} of it (in {pulls}, at most {bound} %)",
+        "完了通知済みの書き込み {all} 件のうち {broken} 件、最大 {time} 分({pulls}、最大 {bound} %)";
+    NO_GRADE_MEASURED: "no grade was measured: {reason}", "グレードは未測定: {reason}";
+    NO_TRIAL_YET: "there is no trial yet", "試行はまだありません";
+    NO_GRADE: "No grade: {labels}.", "グレードなし: {labels}。";
+    GRADE_OF_ONE: "Grade {grade}: {found} in {cuts} cuts, at most {bound} %: {labels}.",
+        "グレード {grade}: 電源断 {cuts} 回で{found}(最大 {bound} %): {labels}。";
+    GRADE_OF_SEVERAL: "Grade {grade}: {found} in {cuts} cuts each, at most {bound} %: {labels}.",
+        "グレード {grade}: 各 {cuts} 回の電源断で{found}(最大 {bound} %): {labels}。";
+    GRADE_A_FOUND: "nothing lost but the last second", "失われたのは直前の 1 秒分まで";
+    GRADE_B_FOUND: "nothing acknowledged lost", "完了通知済みの書き込みは失われず";
+    GRADE_C_FOUND: "nothing acknowledged lost, but a repair or old data", "完了通知済みの書き込みは失われず、ただし修復が必要か古いデータが露出";
+    GRADE_D: "Grade D: acknowledged writes are lost: {labels}.", "グレード D: 完了通知済みの書き込みが失われる: {labels}。";
+    GRADE_E: "Grade E: all is lost now and then: {labels}.", "グレード E: 全データを失うことがある: {labels}。";
+    WRITES_LOST: "{broken} of {all} acknowledged writes in {cuts} of {promising} cuts{gone}",
+        "{promising} 回の電源断のうち {cuts} 回で、完了通知済みの書き込み {all} 件のうち {broken} 件{gone}";
+    ALL_GONE_IN: ", all of it in {gone} of {pulls}", "、{pulls} 回のうち {gone} 回は全データ";
+    AS_FAST: "as fast as the baseline", "基準と同等の速度";
+    TIMES_AS_FAST: "{ratio}× as fast", "速度 {ratio} 倍";
+    SPEED_NOT_TOLD: "speed not told apart", "速度の差は確認できません";
+    HOSTILE_GRADE: "{grade} with drives as hostile as they may be", "許される限り厳しいドライブでは {grade}";
+    HOSTILE_NO_WORSE: "With drives as hostile as they may be, where nothing else is said, the grade is no worse.",
+        "許される限り厳しいドライブでも、記載のない構成のグレードは下がりませんでした。";
+    HOSTILE_NOT_TRIED: "Sizes of caches, how long they keep what was written, and what drives tear are assumed; drives as hostile as they may be were not tried (hunt = 100 does).",
+        "ドライブのキャッシュの大きさ、書き込みを保持する時間、途中で切れる単位は仮定です。許される限り厳しいドライブは試していません(hunt = 100 で試せます)。";
+    KEEP_BARRIERS: "Keep barriers on: {broken} of {all} acknowledged writes were lost without.",
+        "バリアは有効のままにしてください。無効では完了通知済みの書き込み {all} 件のうち {broken} 件が失われました。";
+    TAKE_INSTEAD: "Take {kept} instead of {other}, with which {broken} of {all} acknowledged writes were lost.",
+        "{other} ではなく {kept} を使ってください。{other} では完了通知済みの書き込み {all} 件のうち {broken} 件が失われました。";
+
+    GRADES_MEAN: "Grade A: nothing is lost but the last second of copies; B: nothing acknowledged is lost; C: it takes a repair, or old data come to light; D: acknowledged work is lost; E: all is lost, sometimes. Times are the longest. Of what no pull has shown, so many in a hundred stay possible (95 %); what was found nowhere has no column. Simulated: drives in memory stand for all that a configuration names, and nothing is known of the drives themselves. A hunt looks for what may go wrong with cuts and losses as hostile as they are permitted: it counts for no other line.",
+        "グレード A: 失われるのはコピーの直前 1 秒分まで。B: 完了通知済みの書き込みは失われない。C: 修復が必要か、古いデータが露出する。D: 完了通知済みの書き込みが失われる。E: 全データを失うことがある。時間は最長値です。「可能性」は、一度も起きなかったことがなお起こりうる割合の上限(95 %)。どこにも見つからなかった項目の列はありません。シミュレーション: 構成が指すものはすべてメモリ上のドライブで代用しており、実際のドライブについては何も分かりません。「探索」は、許される限り厳しい電源断とデータ喪失で起こりうる問題を探すもので、他の行には数えません。";
+    NOT_MEASURED_FOR: "not measured: {reason}", "未測定: {reason}";
+    HUNT_OF: "{label}, {workload}, hunt", "{label}、{workload}、探索";
+    ALL_TESTS_OF: "{label}, all", "{label}、全体";
+    CONFIGURATION_AND_TEST: "configuration, test", "構成、試験";
+    WHY_NO_MORE: "why there is no more", "値がない理由";
+    GRADE_DISHONEST: "{grade}, dishonest drives", "{grade}、仕様に反するドライブ";
+    PULLS_HEAD: "pulls", "電源断、回";
+    POSSIBLE_HEAD: "possible, %", "可能性、%";
+    ACKNOWLEDGED_HEAD: "acknowledged", "完了通知済み";
+    OF_IT_LOST: "of it lost", "うち喪失";
+    IN_PULLS: "in pulls", "発生した電源断";
+    AT_MOST_HEAD: "at most, %", "上限、%";
+    SECONDS_OF_IT: "seconds of it", "喪失した時間";
+    BYTES_OF_IT: "bytes of it", "喪失バイト数";
+    COPIES_LOST_HEAD: "copies lost", "コピーの喪失";
+    UNMOUNTABLE: "unmountable", "マウント不能";
+    LOST_FOR_GOOD: "lost for good", "回復不能";
+    ERRORS_FOUND: "errors found", "検査で誤り";
+    RENAMES_TORN: "renames torn", "改名の途絶";
+    OLD_DATA: "old data", "古いデータ";
+    NOT_SHOWN_TWICE: "not shown twice", "再現せず";
+    RECOVERY: "recovery", "復旧時間";
 
     // The card.
     CARD_TITLE: "Figures of {title}", "{title} の値";

@@ -10,6 +10,7 @@
 //! what programs read.
 
 pub(crate) mod catalogue;
+pub(crate) mod names;
 
 use std::cell::Cell;
 
@@ -73,7 +74,7 @@ pub(crate) fn widest(measure: impl Fn() -> f64) -> f64 {
 }
 
 /// A message in every language, with `{names}` where figures and names go.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) english: &'static str,
     pub(crate) japanese: &'static str,

@@ -18,7 +18,7 @@ const CACHED: Doubt = Doubt::ReadFromCache { share: None };
 const BUSY: Doubt = Doubt::OtherWork { share: None };
 
 /// How many runs a test takes.
-fn rounds(few: u32) -> u32 {
+pub(crate) fn rounds(few: u32) -> u32 {
     let Some(said) = std::env::var_os("RAIDLOOM_TEST_EVERYTHING") else { return few };
     let times = said.to_str().and_then(|said| said.parse().ok()).filter(|times| *times > 1);
     few * times.unwrap_or(10)

@@ -6,12 +6,11 @@
 
 use crate::fixture;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use report::{Language, Style, in_language};
-use results::safety::{Grade, LeastGrade, Tally};
-use results::types::{Group, Run, Trial, Workload};
+use results::safety::{Grade, LeastGrade};
+use results::types::{Group, Run, Workload};
 use results::{Doubt, analyse};
 
 fn check(name: &str, text: &str) {
@@ -421,65 +420,9 @@ fn the_only_configuration_has_a_card() {
     assert!(text.contains("SEQ1M Q8T1") && text.contains("MB/s"), "{text}");
 }
 
-/// The small run with pull tests beside its speeds: one configuration in two breaks promises, and
-/// one could not be tested.
-fn with_pulls() -> Run {
-    let mut run = fixture::small();
-    let mut pulls = Vec::new();
-    for name in ["pull copy", "pull fsync"] {
-        run.plan.workloads.push(Workload {
-            name: name.to_owned(),
-            suite: "pull".to_owned(),
-            group: Group::Safety,
-            metric: "promise_broken_pulls_count".to_owned(),
-            better: results::Better::Lower,
-            weight: 0.0,
-            judge: results::Judge::default(),
-            buffered_of: None,
-        });
-        for (place, configuration) in run.plan.configurations.iter().enumerate() {
-            let (promises, broken) = match (name, place % 2) {
-                ("pull copy", _) => (0, 0),
-                (_, broken) => (6400, broken as u64),
-            };
-            let tally = Tally {
-                pulls: 300,
-                checked: 300,
-                promising: if promises > 0 { 297 } else { 0 },
-                promises,
-                promise_broken: 28 * broken,
-                promises_broken: 61 * broken,
-                promised_bytes_lost: (61 << 12) * broken,
-                promised_seconds_lost: 0.153 * broken as f64,
-                copies_late: if promises > 0 { 0 } else { 290 },
-                copies_seconds_lost: if promises > 0 { 0.0 } else { 35.2 },
-                recovery_seconds: 0.041,
-                ..Tally::default()
-            };
-            let is_last = place + 1 == run.plan.configurations.len();
-            pulls.push(Trial {
-                cell: results::cell_id(&configuration.settings, name),
-                settings: configuration.settings.clone(),
-                workload: name.to_owned(),
-                block: 0,
-                order: 0,
-                clock: configuration.clock,
-                metrics: if is_last { BTreeMap::new() } else { tally.metrics() },
-                members: Vec::new(),
-                flags: match is_last {
-                    true => vec![Doubt::NotMeasured { reason: "only root may mount".to_owned() }],
-                    false => Vec::new(),
-                },
-            });
-        }
-    }
-    run.trials.extend(pulls);
-    run
-}
-
 #[test]
 fn grades_stand_beside_speeds_in_the_decision_and_in_a_section() {
-    let run = with_pulls();
+    let run = fixture::with_pulls();
     let analysis = analyse(&run);
     check("safety-100.txt", &report::text(&run, &analysis, plain(100)));
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -534,7 +477,7 @@ fn assert_chart_of_grades(analysis: &results::Analysis, page: &str) {
 
 #[test]
 fn a_plan_takes_nothing_below_its_grade_and_says_so() {
-    let mut run = with_pulls();
+    let mut run = fixture::with_pulls();
     run.plan.terms.grade = Some(LeastGrade { text: "grade >= C".to_owned(), grade: Grade::C });
     let analysis = analyse(&run);
     let text = report::text(&run, &analysis, plain(100));
@@ -548,7 +491,7 @@ fn a_plan_takes_nothing_below_its_grade_and_says_so() {
 
 #[test]
 fn a_run_of_power_cuts_alone_is_sorted_by_grade() {
-    let mut run = with_pulls();
+    let mut run = fixture::with_pulls();
     run.plan.workloads.retain(|workload| workload.group == Group::Safety);
     run.trials.retain(|trial| trial.workload.starts_with("pull "));
     let analysis = analyse(&run);
@@ -645,7 +588,7 @@ fn which_accesses_are_cached_stands_in_every_form_of_the_report() {
     assert!(said[2].as_str().unwrap().starts_with("Set for quick removal, nothing"), "{said:?}");
     // Where power cuts were made of it, what they found stands there.
     let mut cut = run.clone();
-    let pulls = with_pulls();
+    let pulls = fixture::with_pulls();
     let is_pull = |workload: &Workload| workload.group == Group::Safety;
     cut.plan.workloads.extend(pulls.plan.workloads.iter().filter(|one| is_pull(one)).cloned());
     for mut trial in pulls.trials.into_iter().filter(|one| one.workload.starts_with("pull ")) {

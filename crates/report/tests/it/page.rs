@@ -474,7 +474,7 @@ fn modelled_figures_are_labelled_in_every_section() {
     // In what the answer rests on, in the forest and the map, and as a tag at the name.
     let said = page.matches("maxtor-6y200p0, modelled").count();
     assert!(said >= 3 && page.contains("class=\"tag\">modelled"), "{said}");
-    assert!(page.contains("<span>modelled, off by up to 23"), "how far off is not said first");
+    assert!(page.contains("<span>modelled, off by at most 23"), "how far off is not said first");
     let titles = page.split("<title>").skip(2).filter_map(|rest| rest.split("</title>").next());
     for title in titles.filter(|title| title.contains("maxtor")) {
         assert!(title.contains("modelled"), "{title}");

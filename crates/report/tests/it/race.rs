@@ -1,8 +1,8 @@
 //! Race, name, confirm, and looks: made-up runs of known truth, whose trials are spent as the lab
 //! spends them.
 //!
-//! `RAIDLOOM_TEST_EVERYTHING=1` takes ten times as many runs. Rates as measured stand in
-//! `docs/statistics.md`.
+//! `RAIDLOOM_TEST_EVERYTHING=1` takes ten times as many runs, `=100` a hundred times. Rates as
+//! measured stand in `docs/statistics.md`.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -15,10 +15,7 @@ use results::course::{Course, LOOKS, Pick, RACE_BLOCKS_MIN, Step, look_after};
 use results::types::{Design, Group, Run, Terms, cell_id, configuration_id};
 use testkit::made_up::{MadeUp, Noise, THROUGHPUT};
 
-/// How many runs a test takes.
-fn rounds(few: u32) -> u32 {
-    if std::env::var_os("RAIDLOOM_TEST_EVERYTHING").is_some() { 10 * few } else { few }
-}
+use crate::claims::rounds;
 
 /// A race of 60 configurations over at most 9 blocks.
 fn race(deviation: f64, seed: u64) -> MadeUp {
@@ -397,6 +394,7 @@ fn said_too_much(raced: &Analysis, whole: &Analysis) -> Vec<String> {
 #[test]
 fn a_race_says_no_more_than_the_full_design() {
     let (count, mut claimed) = (rounds(20), 0);
+    let (mut sure, mut whole_sure) = (0, 0);
     let mut found = Vec::new();
     for round in 0..u64::from(count) {
         let truth_of =
@@ -410,9 +408,19 @@ fn a_race_says_no_more_than_the_full_design() {
         let whole = analyse(&full.run(|configuration, _| truth[configuration]));
         let headline = &raced.comparisons[0].kinds[0].headline;
         claimed += u32::from(headline.sure || headline.ahead_of_all);
+        sure += u32::from(headline.sure);
+        whole_sure += u32::from(whole.comparisons[0].kinds[0].headline.sure);
         let of_this = said_too_much(&raced, &whole);
         found.extend(of_this.into_iter().map(|what| format!("seed {}: {what}", 240_000 + round)));
     }
-    println!("{count} races, {claimed} claim something, {} too much: {found:#?}", found.len());
-    assert!(found.is_empty() && claimed > count / 4, "{claimed} of {count}: {found:#?}");
+    println!(
+        "{count} races, {claimed} claim something, {sure} are sure (whole: {whole_sure}), {} too \
+        much: {found:#?}",
+        found.len()
+    );
+    // What it costs to be sure of no more is power, not all of it.
+    assert!(2 * sure > whole_sure, "{sure} of {whole_sure}");
+    // One in a hundred of those that lie near the edge, which few do.
+    let is_rare = found.len() <= count as usize / 1000;
+    assert!(is_rare && claimed > count / 4, "{claimed} of {count}: {found:#?}");
 }

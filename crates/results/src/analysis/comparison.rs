@@ -15,9 +15,12 @@ use crate::voices::{Table, better_in};
 use super::ballot::Ballot;
 use super::order::VisitOrder;
 use super::{
-    BlockEffect, Cell, Comparison, Cost, Drift, KindResult, Loss, Member, Stage, Step, kind, order,
-    rows,
+    BlockEffect, Cell, Comparison, Cost, Drift, KindResult, Loss, Member, Stage, Step, is_in_model,
+    kind, order, rows,
 };
+
+/// Most axes that a name gives the values of without asking whether they tell anything.
+const NAMED_AXES_MAX: usize = 4;
 
 /// What a comparison of these configurations comes to.
 pub(super) fn comparison(
@@ -69,12 +72,10 @@ pub(super) fn comparison(
         baseline: baseline_id.to_string(),
         configurations: configurations
             .iter()
-            .map(|configuration| Member {
+            .zip(labels(&axes, &configurations, baseline_id))
+            .map(|(configuration, label)| Member {
                 id: configuration.id.clone(),
-                label: label(
-                    if configuration.id == baseline_id { &axes.all } else { &axes.others },
-                    configuration,
-                ),
+                label,
                 settings: configuration.settings.clone(),
                 stack: configuration.stack.clone(),
                 survives: configuration.survives.clone(),
@@ -183,6 +184,7 @@ fn kinds(
             named: pick.and_then(|pick| index(&pick.named)),
             metrics,
             order,
+            in_model: is_in_model(plan, members),
             has_only_figures: members.len() == 1 && !ballot.all.trials.is_empty(),
             is_imported: ballot.is_imported,
         };
@@ -253,13 +255,83 @@ fn comparison_name(plan: &Plan, configurations: &[&Configuration], baseline: &st
         }
         Some(setting_text(axis, value))
     };
-    let values: Vec<String> = plan.axes.iter().filter_map(|axis| shared(&axis.name)).collect();
+    let mut values: Vec<(&str, String)> = plan
+        .axes
+        .iter()
+        .filter_map(|axis| Some((axis.name.as_str(), shared(&axis.name)?)))
+        .collect();
+    if values.len() > NAMED_AXES_MAX {
+        let first = configurations.first().map(|one| &one.settings);
+        let telling = telling(outside(), values.iter().map(|(axis, _)| *axis), |axis| {
+            first.and_then(|settings| settings.get(axis))
+        });
+        values.retain(|(axis, _)| telling.contains(axis));
+    }
+    let values: Vec<String> = values.into_iter().map(|(_, value)| value).collect();
     if values.is_empty() { format!("baseline {baseline}") } else { values.join(", ") }
 }
 
-fn label(axes: &[String], configuration: &Configuration) -> String {
-    let text = settings_text(axes, &configuration.settings);
-    if text.is_empty() { configuration.stack.clone() } else { text }
+/// The axes that tell a configuration from all others, the one that does so from most of them
+/// first.
+fn telling<'a>(
+    others: impl Iterator<Item = &'a Configuration>,
+    axes: impl Iterator<Item = &'a str> + Clone,
+    value: impl Fn(&str) -> Option<&'a String>,
+) -> Vec<&'a str> {
+    let mut alike: Vec<&Configuration> = others.collect();
+    let mut telling = Vec::new();
+    while !alike.is_empty() {
+        let is_told = |axis: &str, one: &Configuration| one.settings.get(axis) != value(axis);
+        let told = |axis: &str| alike.iter().filter(|one| is_told(axis, one)).count();
+        // Of equal ones the first in the plan.
+        let Some(axis) = axes.clone().reduce(|most, axis| match told(axis) > told(most) {
+            true => axis,
+            false => most,
+        }) else {
+            break;
+        };
+        if told(axis) == 0 {
+            break;
+        }
+        alike.retain(|one| !is_told(axis, one));
+        telling.push(axis);
+    }
+    telling
+}
+
+/// What configurations are called: by their values on the axes that differ. Where these are many, a
+/// baseline by what tells it from the others, and another one by what differs from the baseline.
+fn labels(axes: &Axes, configurations: &[&Configuration], baseline: &str) -> Vec<String> {
+    let text = |axes: &[&String], one: &Configuration| {
+        let text = settings_text(axes, &one.settings);
+        if text.is_empty() { one.stack.clone() } else { text }
+    };
+    let whole = || {
+        let own = |one: &&Configuration| {
+            let axes = if one.id == baseline { &axes.all } else { &axes.others };
+            text(&axes.iter().collect::<Vec<_>>(), one)
+        };
+        configurations.iter().map(own).collect()
+    };
+    let of_baseline = configurations.iter().find(|one| one.id == baseline);
+    let Some(of_baseline) = of_baseline.filter(|_| axes.all.len() > NAMED_AXES_MAX) else {
+        return whole();
+    };
+    let others = configurations.iter().filter(|one| one.id != baseline).copied();
+    let names = axes.all.iter().map(String::as_str);
+    let telling = telling(others, names, |axis| of_baseline.settings.get(axis));
+    let own = |one: &&Configuration| {
+        let differs = |axis: &&String| one.settings.get(*axis) != of_baseline.settings.get(*axis);
+        let shown: Vec<&String> = match one.id == baseline {
+            true => axes.all.iter().filter(|axis| telling.contains(&axis.as_str())).collect(),
+            // What the others share is said with all of them.
+            false => axes.others.iter().filter(differs).collect(),
+        };
+        text(&shown, one)
+    };
+    let labels: Vec<String> = configurations.iter().map(own).collect();
+    let unique: BTreeSet<&String> = labels.iter().collect();
+    if unique.len() == labels.len() { labels } else { whole() }
 }
 
 /// Per block, the median over the cells of how far each lay from its own median.

@@ -1,13 +1,14 @@
 //! Scores of one kind of work, and what they come to in one headline.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::claim::{
-    self, Answer, Claim, Family, LEVEL, Over, PAIRS_MIN, Quantiles, Question, Sample,
+    self, Again, Answer, Claim, Family, LEVEL, Over, PAIRS_MIN, Quantiles, Question, Sample,
 };
+use crate::course::LOOKS;
 use crate::doubt::Silence;
 use crate::statistics::Interval;
-use crate::types::{Better, Configuration, Group, Plan, Workload};
+use crate::types::{Better, Configuration, Design, Group, Plan, Workload};
 use crate::{bounds, course};
 
 use super::order::VisitOrder;
@@ -15,6 +16,7 @@ use super::rows::claim_of;
 use super::verdict::{self, PickedBy, Tie, Verdict};
 use super::{
     Headline, KindResult, LeftOut, MODEL_CASES_MIN, Reservation, Score, all_of, model_error,
+    sample_of,
 };
 use crate::voices::{Table, Voices, pair};
 
@@ -40,10 +42,25 @@ pub(super) struct Frame<'a, 'b> {
     pub(super) metrics: &'a [String],
     /// What came after what, of two configurations.
     pub(super) order: Option<&'a VisitOrder>,
+    /// Whether few blocks are an answer, in the model.
+    pub(super) in_model: bool,
     /// Whether there is one configuration, with trials.
     pub(super) has_only_figures: bool,
     /// Whether the run was made of files, so that there may be nothing to compare.
     pub(super) is_imported: bool,
+}
+
+impl Frame<'_, '_> {
+    /// What the whole design would have asked with in place of a race that asks at a level: once,
+    /// after the plan's blocks; or with looks, where the race went on to a further one.
+    fn whole_design(&self, level: f64) -> Again {
+        let own = self.plan.blocks;
+        let (blocks, level) = match self.done.filter(|done| *done > LOOKS[0]) {
+            Some(done) => (own.max(done), level),
+            None => (own, level * self.looks.max(1) as f64),
+        };
+        Again { blocks, level, row: 1, model_error: 0.0 }
+    }
 }
 
 /// What one kind of work says of all pairs, or all of it, before anything is taken.
@@ -103,7 +120,7 @@ impl<'a, 'b> Judged<'a, 'b> {
         let scores = known.scores(frame, take);
         // What else might be best, and how it stands to what is taken, or to the undefeated.
         let stands = take.or(known.base);
-        let headline = headline(frame, &scores, &choice, &known.workloads, |place| {
+        let headline = headline(frame, &scores, &choice, known, |place| {
             stands
                 .filter(|stands| *stands != place && choice.best.contains(&place))
                 .map(|stands| known.answer(place, stands))
@@ -138,6 +155,8 @@ struct Known {
     /// Own place, other place -> what is said of the first against the second, each pair one way
     /// round.
     claims: BTreeMap<(usize, usize), Claim>,
+    /// Of a race, the pairs of whom the whole design would say the same; none without a race.
+    found_again: Option<BTreeSet<(usize, usize)>>,
 }
 
 /// Who may be taken, and who is; all of them places.
@@ -184,18 +203,14 @@ impl Known {
             (family, question)
         };
         let mut quantiles = Quantiles::default();
+        let mut found_again = BTreeSet::new();
         let mut claims = |asked: &[(usize, usize)], comparisons: usize| {
             let pairs: Vec<_> = asked
                 .iter()
                 .map(|(own, other)| pair(&voices[*own], &voices[*other], table.machines))
                 .collect();
-            let samples: Vec<Option<Sample>> = pairs
-                .iter()
-                .map(|pairs| {
-                    Sample::paired(&pairs.differences)
-                        .filter(|_| pairs.differences.len() >= PAIRS_MIN)
-                })
-                .collect();
+            let samples: Vec<Option<Sample>> =
+                pairs.iter().map(|pairs| sample_of(&pairs.differences, frame.in_model)).collect();
             let estimates = claim::estimates(&samples);
             let mut found = BTreeMap::new();
             for ((asked, pairs), estimate) in asked.iter().zip(&pairs).zip(estimates) {
@@ -204,6 +219,14 @@ impl Known {
                 let by_order =
                     frame.order.and_then(|order| order.score_shift(table, counted, pairs, both));
                 let question = Question { by_order, ..question };
+                let again = Again {
+                    row: comparisons,
+                    model_error: question.model_error,
+                    ..frame.whole_design(question.level)
+                };
+                if estimate.is_some_and(|own| claim::is_found_again(&own, &again, &mut quantiles)) {
+                    found_again.insert(*asked);
+                }
                 let claim = claim_of(
                     plan,
                     both,
@@ -229,7 +252,14 @@ impl Known {
             .collect();
         let mut known = claims(&against_base, all);
         known.extend(claims(&against_each_other, rivals));
-        Self { base, others, workloads, claims: known }
+        let found_again = (plan.terms.design == Design::Race).then_some(found_again);
+        Self { base, others, workloads, claims: known, found_again }
+    }
+
+    /// Whether the whole design would tell these two apart as well.
+    fn is_found_again(&self, one: usize, other: usize) -> bool {
+        let Some(pairs) = &self.found_again else { return true };
+        pairs.contains(&(one, other)) || pairs.contains(&(other, one))
     }
 
     /// Of `own` against `other`, whichever way round it was asked.
@@ -457,12 +487,13 @@ fn with_terms(
 }
 
 /// Splits the workloads into those that the score counts and those that hardly vote anywhere: in
-/// fewer than [`PAIRS_MIN`] blocks of the baseline, or of most configurations.
+/// fewer blocks of the baseline, or of most configurations, than a claim needs.
 fn counted<'w>(
     frame: &Frame<'_, '_>,
     wanted: Vec<(usize, &'w Workload, &'w str)>,
 ) -> (Vec<(usize, &'w Workload, &'w str)>, Vec<LeftOut>) {
     let Frame { plan, table, members, baseline, .. } = frame;
+    let fewest = if frame.in_model { 1 } else { PAIRS_MIN };
     let mut left_out = Vec::new();
     let all = wanted.clone();
     let counted: Vec<_> = wanted
@@ -480,10 +511,10 @@ fn counted<'w>(
                 };
                 let why = silent.or_else(|| voices.is_empty().then(unmeasured).flatten());
                 let voting = voices.values().filter(|voice| voice.silent.is_none()).count();
-                if voting < PAIRS_MIN && reason.is_none() {
+                if voting < fewest && reason.is_none() {
                     reason = why;
                 }
-                voting >= PAIRS_MIN
+                voting >= fewest
             };
             let voting = members.iter().filter(|member| votes(**member)).count();
             let enough = 2 * voting > members.len() && baseline.is_none_or(&mut votes);
@@ -565,7 +596,7 @@ fn headline(
     frame: &Frame<'_, '_>,
     scores: &[Score],
     choice: &Choice,
-    workloads: &[usize],
+    known: &Known,
     rival: impl Fn(usize) -> Option<Answer>,
 ) -> Headline {
     let Frame { plan, members, baseline, .. } = frame;
@@ -598,6 +629,7 @@ fn headline(
     let (same, open) = (of_answer(Answer::Same), of_answer(Answer::Open));
     let verdict = choice.verdict.clone();
     let Some(take) = choice.take.map(|place| members[place]) else {
+        let verdict_is_answer = verdict.is_answer();
         return Headline {
             verdict,
             take: None,
@@ -606,6 +638,7 @@ fn headline(
             cost: None,
             claim: None,
             sure: false,
+            in_model: frame.in_model && verdict_is_answer,
             ahead_of_all: false,
             same,
             open,
@@ -630,24 +663,33 @@ fn headline(
     } else {
         vec![[take, baseline.unwrap_or(take)]]
     };
-    let known = all_of(pairs.into_iter().map(|both| model_error(plan, both, workloads)));
+    let error = all_of(pairs.into_iter().map(|both| model_error(plan, both, &known.workloads)));
     let modelled = plan.configurations[take].modelled;
     if modelled {
-        let cases = known.map_or(0, |known| known.cases);
-        reservations.push(Reservation::Modelled { error: known.map(|known| known.error), cases });
+        let cases = error.map_or(0, |known| known.cases);
+        reservations.push(Reservation::Modelled { error: error.map(|known| known.error), cases });
     }
-    let is_known = !modelled || known.is_some_and(|known| known.cases >= MODEL_CASES_MIN);
+    let is_known = !modelled || error.is_some_and(|known| known.cases >= MODEL_CASES_MIN);
+    // What a race says must hold in the whole design, whose trials are others.
+    let own = choice.take.unwrap_or_default();
+    let again_against = |place: usize| place == own || known.is_found_again(own, place);
+    let again_against_all = (0..members.len()).all(again_against);
     let all_behind = !valid.is_empty() && valid.iter().all(|claim| claim.answer == Answer::Behind);
     // Of those that a race has dropped nothing is claimed.
     let ahead_of_all = same.is_empty()
         && open.is_empty()
         && members.len() == frame.of
+        && again_against_all
         && (Some(take) != *baseline || all_behind);
     let decided = if Some(take) == *baseline {
         ahead_of_all
     } else {
         valid.iter().all(|claim| claim.answer == Answer::Ahead) && !valid.is_empty()
     };
+    let is_found_again = known.base.is_none_or(again_against);
+    if decided && !is_found_again {
+        reservations.push(Reservation::WholeDesignOpen);
+    }
     Headline {
         verdict,
         take: Some(id(take)),
@@ -655,7 +697,8 @@ fn headline(
         losses: Vec::new(),
         cost: None,
         claim: score(take).and_then(|score| score.versus_baseline.clone()),
-        sure: decided && !is_busy && is_known,
+        sure: decided && !is_busy && is_known && is_found_again && !frame.in_model,
+        in_model: frame.in_model,
         ahead_of_all,
         same,
         open,

@@ -41,10 +41,10 @@ mod warnings;
 use std::collections::BTreeMap;
 
 use crate::caches;
-use crate::claim::LEVEL;
+use crate::claim::{LEVEL, PAIRS_MIN, Sample};
 use crate::course::{self, Course};
 use crate::safety::{self, speeds};
-use crate::types::{Better, Configuration, Judge, ModelError, Plan, Run, Workload};
+use crate::types::{Better, Clock, Configuration, Design, Judge, ModelError, Plan, Run, Workload};
 use crate::voices::Table;
 
 pub(crate) use ballot::shown_trials;
@@ -158,6 +158,23 @@ pub(crate) fn comparison_members(plan: &Plan) -> Vec<Vec<usize>> {
         }
     }
     groups.into_iter().map(|(_, members)| members).collect()
+}
+
+/// Whether few blocks are an answer in the model: all figures of the comparison are a model's, in
+/// its own time, so that the same trials come out the same whenever they are made.
+fn is_in_model(plan: &Plan, members: &[usize]) -> bool {
+    let is_repeatable = |one: &Configuration| one.modelled && one.clock == Clock::Virtual;
+    (plan.blocks as usize) < PAIRS_MIN
+        && plan.terms.design == Design::Full
+        && members.iter().all(|member| is_repeatable(&plan.configurations[*member]))
+}
+
+/// What differences come to by themselves; none where they are too few.
+fn sample_of(differences: &[f64], in_model: bool) -> Option<Sample> {
+    match in_model {
+        true => Sample::repeatable(differences),
+        false => Sample::paired(differences).filter(|_| differences.len() >= PAIRS_MIN),
+    }
 }
 
 /// The metric that each workload is judged by: the durable rate wherever some trial of the run has

@@ -14,7 +14,7 @@ use crate::voices::{Pairs, Table, Voices, better_in, pair};
 
 use super::ballot::Ballot;
 use super::order::VisitOrder;
-use super::{Cell, DoubtCount, Metric, better_of, model_error};
+use super::{Cell, DoubtCount, Metric, better_of, is_in_model, model_error, sample_of};
 
 pub(super) fn cell(
     plan: &Plan,
@@ -91,6 +91,7 @@ pub(super) fn make_claims(
     let looks = ballot.course.looks() as f64;
     let others = members.iter().filter(|member| **member != baseline && !ballot.is_raced(**member));
     let family = Family { over: Over::Row, comparisons: looks * others.count().max(1) as f64 };
+    let in_model = is_in_model(plan, members);
     let mut quantiles = Quantiles::default();
     for (index, workload) in plan.workloads.iter().enumerate() {
         let names: BTreeSet<String> = (0..members.len())
@@ -119,9 +120,7 @@ pub(super) fn make_claims(
                 .iter()
                 .zip(members)
                 .map(|(pairs, member)| {
-                    Sample::paired(&pairs.differences).filter(|_| {
-                        pairs.differences.len() >= PAIRS_MIN && !ballot.is_raced(*member)
-                    })
+                    sample_of(&pairs.differences, in_model).filter(|_| !ballot.is_raced(*member))
                 })
                 .collect();
             let own = name == workload.metric || name == metrics[index];
@@ -187,6 +186,8 @@ pub(super) fn claim_of(
     let answer = decision.map_or(Answer::Open, |decision| decision.answer);
     let is_busy = 2 * pairs.busy > voting;
     let open = answer == Answer::Open && question.better.is_some();
+    // In the model alone a point is all there is, where no error of the model is known.
+    let is_shown = |interval: &Interval| voting >= PAIRS_MIN || interval.has_width();
     // Where machines have a say each, more blocks of them would tell little.
     let blocks = |decision: Option<claim::Decision>| {
         decision.and_then(|decision| decision.blocks).filter(|_| !pairs.by_machine)
@@ -201,8 +202,8 @@ pub(super) fn claim_of(
         busy: pairs.busy,
         family,
         ratio: pairs.centre()?.exp(),
-        interval: decision.map(|decision| decision.interval),
-        same_interval: decision.map(|decision| decision.same_interval),
+        interval: decision.map(|decision| decision.interval).filter(is_shown),
+        same_interval: decision.map(|decision| decision.same_interval).filter(is_shown),
         model_error: (question.model_error > 0.0).then_some(question.model_error),
         by_order: question.by_order.map(|shift| {
             let centre = pairs.centre().unwrap_or(0.0);

@@ -291,6 +291,10 @@ pub struct Headline {
     /// Whether it may be called sure: ahead of the baseline (the baseline itself: of all others) at
     /// the report's level, on a machine that was mostly quiet, beyond a model's stated error.
     pub sure: bool,
+    /// Whether it is an answer in the model alone: fewer blocks than an interval rests on, of
+    /// trials that come out the same whenever they are made.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub in_model: bool,
     /// Whether every other one that was compared is surely behind it.
     pub ahead_of_all: bool,
     /// Those that may be as good and surely differ by less than the margin from it.
@@ -327,6 +331,8 @@ pub enum Reservation {
         /// Why its trials do not vote; none when they are not there.
         reason: Option<Silence>,
     },
+    /// Of a race: the whole design, of other trials, might not tell it from the baseline.
+    WholeDesignOpen,
     /// A configuration does not meet what the plan asks for.
     RuledOut {
         /// Its identity.
@@ -606,6 +612,12 @@ impl KindResult {
 }
 
 impl Comparison {
+    /// Whether what it comes to is an answer in the model alone.
+    #[must_use]
+    pub fn is_in_model(&self) -> bool {
+        self.overall().is_some_and(|kind| kind.headline.in_model)
+    }
+
     /// Whose figures these are, in a word or a few: `measured`, `modelled`.
     #[must_use]
     pub fn figures(&self) -> &'static str {

@@ -36,7 +36,7 @@ pub(super) fn of_comparison(comparison: &Comparison) -> Vec<Warning> {
         .map(|metric| metric.trials)
         .max()
         .unwrap_or(0);
-    if blocks < BLOCKS_FEW {
+    if blocks < BLOCKS_FEW && !comparison.is_in_model() {
         warnings.push(Warning::FewBlocks { comparison: name(), blocks });
     }
     warnings.extend(course_of_machine(comparison));

@@ -44,6 +44,9 @@ const PRIOR_FREEDOM_MAX: f64 = 4.0;
 /// always.
 const OWN_VARIANCE_LEVEL: f64 = 0.1;
 
+/// How often the whole design may leave open what a race calls sure, for chance alone.
+const NOT_FOUND_AGAIN: f64 = 0.01;
+
 /// So many standard errors must fit into the margin for most open questions to be settled: the
 /// point of the t distribution, and room for the estimate and for the deviation's own error.
 const SETTLING_ERRORS: f64 = 3.5;
@@ -265,6 +268,18 @@ impl Sample {
         })
     }
 
+    /// Of differences that chance has no part in: the same trials would come out the same. `None`
+    /// where there are none.
+    #[must_use]
+    pub fn repeatable(differences: &[f64]) -> Option<Self> {
+        (!differences.is_empty()).then(|| Self {
+            centre: statistics::mean(differences),
+            variance: 0.0,
+            freedom: 1.0,
+            scale: 1.0 / differences.len() as f64,
+        })
+    }
+
     /// Of two sets that nothing pairs, second minus first, with one variance for both. `None` below
     /// 2 on either side.
     #[must_use]
@@ -435,6 +450,46 @@ pub fn interval(
     let chance = quantiles.above(estimate.freedom, tail) * estimate.error;
     let reach = chance.hypot(model_error.ln_1p());
     Interval { low: (estimate.centre - reach).exp(), high: (estimate.centre + reach).exp() }
+}
+
+/// A design with trials of its own that asks the same once more.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Again {
+    /// Its blocks.
+    pub(crate) blocks: u32,
+    /// How many comparisons of its rows lean on each other.
+    pub(crate) row: usize,
+    /// Its level of "they differ", two-sided.
+    pub(crate) level: f64,
+    /// Error that a model states of the figures, as a fraction; 0 for measured ones.
+    pub(crate) model_error: f64,
+}
+
+/// Whether another design would call the same two different in all but [`NOT_FOUND_AGAIN`] of
+/// cases: whether its interval would exclude 1, wherever its own estimate may lie and however large
+/// its own deviation may come out.
+///
+/// In deviations of one difference, its estimate less half its interval lies around this one's
+/// estimate less `reach`, with a deviation `apart`; since the deviation is itself an estimate, the
+/// point of that is one of the noncentral t (as Johnson and Welch 1940 approach it).
+pub(crate) fn is_found_again(
+    estimate: &Estimate,
+    again: &Again,
+    quantiles: &mut Quantiles,
+) -> bool {
+    let blocks = f64::from(again.blocks.max(1));
+    let freedom = (blocks - 1.0 + prior_freedom(again.row)).max(1.0);
+    let reach = quantiles.above(freedom, again.level / 2.0) / blocks.sqrt();
+    let deviation = estimate.variance.sqrt();
+    let scale = (estimate.error / deviation.max(f64::MIN_POSITIVE)).powi(2);
+    let apart = (scale + blocks.recip() + reach.powi(2) / (2.0 * freedom)).sqrt();
+    let (shift, point) = (reach / apart, normal_above(NOT_FOUND_AGAIN));
+    let own = 2.0 * estimate.freedom;
+    let spread = (1.0 + (shift.powi(2) - point.powi(2)) / own).max(0.0).sqrt();
+    let room = 1.0 - point.powi(2) / own;
+    let needed = deviation * apart * (shift + point * spread) / room;
+    // Of too few blocks no deviation is known well enough.
+    room > 0.0 && estimate.centre.abs() > needed.hypot(again.model_error.ln_1p())
 }
 
 /// Answers a question. `None` of a direction gives intervals and no answer.

@@ -1,0 +1,74 @@
+//! What a study that a plan repeats has said, and what its models say to that: a table of a
+//! document, made from the run.
+
+use std::fmt::Write;
+
+/// Whether a sentence of a study holds here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// It does.
+    Yes,
+    /// It does not.
+    No,
+    /// It does not, and why it cannot.
+    NotHere(&'static str),
+}
+
+/// A sentence of a study, and what was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The sentence, shortened.
+    pub said: &'static str,
+    /// Whether it holds.
+    pub holds: Holds,
+    /// The figures that say so.
+    pub found: String,
+}
+
+impl Finding {
+    /// That a sentence holds, or does not, by these figures.
+    #[must_use]
+    pub fn new(said: &'static str, holds: bool, found: String) -> Self {
+        Self { said, holds: if holds { Holds::Yes } else { Holds::No }, found }
+    }
+
+    /// The same, with why it cannot hold where it does not.
+    #[must_use]
+    pub fn or_not_here(self, why: &'static str) -> Self {
+        let holds = if self.holds == Holds::No { Holds::NotHere(why) } else { self.holds };
+        Self { holds, ..self }
+    }
+}
+
+/// All of them as a table in Markdown.
+#[must_use]
+pub fn table(findings: &[Finding]) -> String {
+    let mut text = "| what was said | here | by |\n| --- | --- | --- |\n".to_owned();
+    for Finding { said, holds, found } in findings {
+        let holds = match holds {
+            Holds::Yes => "yes".to_owned(),
+            Holds::No => "no".to_owned(),
+            Holds::NotHere(why) => format!("not here: {why}"),
+        };
+        let _ = writeln!(text, "| {said} | {holds} | {found} |");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_holds_or_not_and_says_by_what() {
+        let why = "another driver";
+        let all = [
+            Finding::new("a", true, "2 to 1".into()).or_not_here(why),
+            Finding::new("b", false, "1 to 2".into()),
+            Finding::new("c", false, "1 to 3".into()).or_not_here(why),
+        ];
+        let expected = "| what was said | here | by |\n| --- | --- | --- |\n| a | yes | 2 to 1 |\n\
+            | b | no | 1 to 2 |\n| c | not here: another driver | 1 to 3 |\n";
+        assert_eq!(table(&all), expected);
+    }
+}
