@@ -9,6 +9,7 @@ use results::compare::against_baseline;
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::language::language;
 use crate::limits::Limits;
 use crate::output::Output;
 use crate::report_command;
@@ -48,7 +49,9 @@ impl Report {
             }
             output.document(&document)?;
         } else {
-            report_command::terminal(output, run, analysis, false)?;
+            ::report::in_language(language(None), || {
+                report_command::terminal(output, run, analysis, false)
+            })?;
             output.result(&format!("report: {}", page.display()))?;
         }
         if limits.is_empty() || changes.cells.is_empty() {

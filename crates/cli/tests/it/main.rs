@@ -9,6 +9,7 @@ mod guest;
 mod help_examples;
 mod history;
 mod installed;
+mod japanese_pages;
 mod memory;
 mod monitor;
 mod one_part;

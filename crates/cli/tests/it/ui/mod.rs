@@ -4,6 +4,7 @@
 
 mod looks;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -12,6 +13,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use testkit::made_up::{MadeUp, Noise};
 use testkit::{Browser, chromium};
 
 const RAIDLOOM: &str = env!("CARGO_BIN_EXE_raidloom");
@@ -339,6 +341,37 @@ fn what_is_shown_is_what_the_verbs_say() {
     let (status, checked) = page.post("/api/plan", &json!({ "text": plan }).to_string());
     assert!(status == 200, "{checked}");
     assert_eq!(checked, document(&["plan", "show", "plan.toml"]));
+}
+
+/// `watch` and the page say of a finished run what its report says first, in both languages.
+#[test]
+fn a_finished_run_says_what_its_report_says() {
+    let place = Place::new();
+    let mut said: BTreeMap<String, [Vec<String>; 2]> = BTreeMap::new();
+    let noises = Noise::FAIR.into_iter().chain([Noise::CarriedOver]).enumerate();
+    for (seed, noise) in noises {
+        let (configurations, blocks, gain) = [(2, 8, 0.0), (4, 8, 0.3), (1, 4, 0.0)][seed % 3];
+        let made = MadeUp::one_workload(configurations, blocks, noise, seed as u64);
+        let run = made.run(|configuration, _| 1.0 + gain * configuration as f64);
+        let name = format!("run-{seed}");
+        lab::import::write(&place.path(&name), &run).unwrap();
+        let analysis = results::analyse(&lab::read(&place.path(&name)).unwrap());
+        let answers = report::Language::ALL
+            .map(|language| report::in_language(language, || report::answer(&analysis)));
+        for (locale, answer) in ["C.UTF-8", "ja_JP.UTF-8"].iter().zip(&answers) {
+            let watched = place.command(&["watch", &name]).env("LC_ALL", locale).output().unwrap();
+            let watched = String::from_utf8(watched.stdout).unwrap();
+            let lines: Vec<&str> = watched.lines().skip(1).collect();
+            assert_eq!(&lines, answer, "{noise:?}, seed {seed}: {watched}");
+        }
+        said.insert(name, answers);
+    }
+    let page = place.page(&[]);
+    let told = page.event("runs", |told| told["runs"].as_array().is_some_and(|all| all.len() > 8));
+    for run in told["runs"].as_array().unwrap() {
+        let [english, japanese] = &said[run["id"].as_str().unwrap()];
+        assert_eq!(run["answer"], json!({ "en": english, "ja": japanese }), "{run}");
+    }
 }
 
 /// The board is told to end with the page, and leaves nothing behind.
