@@ -11,6 +11,7 @@
 
 use serde::Deserialize;
 
+use super::flash_sheet::{self, FlashSheet};
 use super::parameters::{
     DestageRule, DiskFacts, DiskParameters, Hold, LinkParameters, ModelError, Origin, Parameters,
     Quantity, refuse,
@@ -21,17 +22,26 @@ use super::parameters::{
 pub enum Group {
     /// Hard disks.
     Spinning,
+    /// Flash over SATA.
+    SataSsd,
+    /// Flash over lanes of PCIe.
+    Nvme,
+    /// Flash over USB.
+    Removable,
 }
 
 impl Group {
     /// Every group, in the order in which they are listed.
-    pub const ALL: [Group; 1] = [Group::Spinning];
+    pub const ALL: [Group; 4] = [Group::Spinning, Group::SataSsd, Group::Nvme, Group::Removable];
 
     /// Its heading, and its name in documents.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Group::Spinning => "spinning",
+            Group::SataSsd => "SATA SSD",
+            Group::Nvme => "NVMe",
+            Group::Removable => "removable",
         }
     }
 }
@@ -42,12 +52,16 @@ pub enum Kind {
     /// It spins.
     #[serde(rename = "hard disk")]
     HardDisk,
+    /// It is of flash.
+    #[serde(rename = "SSD")]
+    Ssd,
 }
 
 impl std::fmt::Display for Kind {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(match self {
             Kind::HardDisk => "hard disk",
+            Kind::Ssd => "SSD",
         })
     }
 }
@@ -72,7 +86,7 @@ pub(super) enum From {
 
 /// What hangs a drive on its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-enum Interface {
+pub(super) enum Interface {
     #[serde(rename = "SATA 1.5 Gb/s")]
     Sata1,
     #[serde(rename = "SATA 3 Gb/s")]
@@ -83,40 +97,84 @@ enum Interface {
     Sas3,
     #[serde(rename = "USB 5 Gb/s")]
     Usb3,
+    #[serde(rename = "PCIe 3 x4")]
+    Pcie3,
+    #[serde(rename = "PCIe 4 x4")]
+    Pcie4,
+    #[serde(rename = "PCIe 5 x4")]
+    Pcie5,
 }
 
 impl Interface {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Interface::Sata1 => "SATA 1.5 Gb/s",
             Interface::Sata2 => "SATA 3 Gb/s",
             Interface::Sata3 => "SATA 6 Gb/s",
             Interface::Sas3 => "SAS 12 Gb/s",
             Interface::Usb3 => "USB 5 Gb/s",
+            Interface::Pcie3 => "PCIe 3 x4",
+            Interface::Pcie4 => "PCIe 4 x4",
+            Interface::Pcie5 => "PCIe 5 x4",
         }
     }
 
     /// What data it moves, in MB/s: the wire's rate less 8b10b or 128b/130b coding and frames.
-    fn rate(self) -> f64 {
+    pub(super) fn rate(self) -> f64 {
         match self {
             Interface::Sata1 => 138.0,
             Interface::Sata2 => 275.0,
-            Interface::Sata3 => 560.0,
+            Interface::Sata3 => 570.0,
             Interface::Sas3 => 1120.0,
-            Interface::Usb3 => 420.0,
+            Interface::Usb3 => 450.0,
+            Interface::Pcie3 => 3900.0,
+            Interface::Pcie4 => 7800.0,
+            Interface::Pcie5 => 15_500.0,
         }
     }
 
-    fn queue_depth(self) -> u64 {
+    pub(super) fn queue_depth(self) -> u64 {
         match self {
             Interface::Sata1 | Interface::Sata2 | Interface::Sata3 => 32,
             Interface::Sas3 => 128,
+            Interface::Pcie3 | Interface::Pcie4 | Interface::Pcie5 => 256,
             // Without UASP a bridge takes one command at a time.
             Interface::Usb3 => 1,
         }
     }
 
     /// What the host's controller moves for all its ports, and what it is called.
+    /// Requests a second that such SSDs state, reads and writes.
+    pub(super) fn usual_requests(self) -> [f64; 2] {
+        match self {
+            Interface::Sata1 | Interface::Sata2 | Interface::Sata3 => [98e3, 88e3],
+            Interface::Sas3 => [200e3, 100e3],
+            Interface::Usb3 => [8e3, 2e3],
+            Interface::Pcie3 => [500e3, 450e3],
+            Interface::Pcie4 => [1000e3, 1000e3],
+            Interface::Pcie5 => [1500e3, 1500e3],
+        }
+    }
+
+    /// What one request alone takes beside cells, bus and controller, in us: a read and a write.
+    pub(super) fn usual_overheads(self) -> [f64; 2] {
+        match self {
+            Interface::Sata1 | Interface::Sata2 | Interface::Sata3 => [30.0, 30.0],
+            Interface::Sas3 => [25.0, 25.0],
+            Interface::Usb3 => [100.0, 100.0],
+            Interface::Pcie3 | Interface::Pcie4 | Interface::Pcie5 => [15.0, 12.0],
+        }
+    }
+
+    /// Where an SSD with it is listed.
+    fn group_of_flash(self) -> Group {
+        match self {
+            Interface::Pcie3 | Interface::Pcie4 | Interface::Pcie5 => Group::Nvme,
+            Interface::Usb3 => Group::Removable,
+            _ => Group::SataSsd,
+        }
+    }
+
     fn host(self) -> (&'static str, f64, &'static str) {
         match self {
             Interface::Sata1 | Interface::Sata2 | Interface::Sata3 => {
@@ -124,6 +182,9 @@ impl Interface {
             }
             Interface::Sas3 => ("sas-ports", 7000.0, "an adapter's eight lanes of PCIe 3"),
             Interface::Usb3 => ("usb-ports", 3500.0, "a host's ports together"),
+            Interface::Pcie3 | Interface::Pcie4 | Interface::Pcie5 => {
+                ("pcie", 60_000.0, "a processor's lanes together: sixteen of PCIe 5")
+            }
         }
     }
 
@@ -187,11 +248,12 @@ struct Sheet {
     title: String,
     #[serde(rename = "from")]
     _from: From,
-    hard_disk: DiskSheet,
+    hard_disk: Option<DiskSheet>,
+    flash: Option<FlashSheet>,
 }
 
 /// A value that follows from a law.
-fn law<T>(value: T, unit: &str, interval: Option<[T; 2]>, note: &str) -> Quantity<T> {
+pub(super) fn law<T>(value: T, unit: &str, interval: Option<[T; 2]>, note: &str) -> Quantity<T> {
     Quantity {
         value,
         unit: unit.to_owned(),
@@ -202,7 +264,7 @@ fn law<T>(value: T, unit: &str, interval: Option<[T; 2]>, note: &str) -> Quantit
 }
 
 /// A stated value in another unit.
-fn stated<T>(from: &Quantity<f64>, value: T, unit: &str) -> Quantity<T> {
+pub(super) fn stated<T>(from: &Quantity<f64>, value: T, unit: &str) -> Quantity<T> {
     Quantity {
         value,
         unit: unit.to_owned(),
@@ -213,7 +275,7 @@ fn stated<T>(from: &Quantity<f64>, value: T, unit: &str) -> Quantity<T> {
 }
 
 /// What a sheet must state.
-fn needed<'a>(
+pub(super) fn needed<'a>(
     name: &str,
     quantity: Option<&'a Quantity<f64>>,
     unit: &str,
@@ -226,7 +288,7 @@ fn needed<'a>(
     checked(name, quantity, unit)
 }
 
-fn checked<'a>(
+pub(super) fn checked<'a>(
     name: &str,
     quantity: &'a Quantity<f64>,
     unit: &str,
@@ -246,7 +308,7 @@ fn checked<'a>(
     Ok(quantity)
 }
 
-fn optional<'a>(
+pub(super) fn optional<'a>(
     name: &str,
     quantity: Option<&'a Quantity<f64>>,
     unit: &str,
@@ -271,14 +333,44 @@ pub(super) fn is_one(text: &str) -> bool {
 /// When a key is unknown, a figure is missing or impossible: one line that says which.
 pub(super) fn parse(text: &str) -> Result<Parameters, ModelError> {
     let sheet: Sheet = toml::from_str(text).map_err(|error| on_one_line(text, &error))?;
-    let Sheet { name, title, hard_disk: disk, .. } = sheet;
-    let not_modelled = (disk.recording == Recording::Shingled)
-        .then_some("writes: its tracks lie over each other like shingles, which no law here has");
-    let sheet = Some(SheetModel { group: Group::Spinning, kind: Kind::HardDisk, not_modelled });
-    let parameters =
-        Parameters { name, title, sheet, disk: hard_disk(&disk)?, link: disk.interface.link() };
+    let Sheet { name, title, hard_disk: spinning, flash, .. } = sheet;
+    let parameters = match (spinning, flash) {
+        (Some(sheet), None) => of_hard_disk(name, title, &sheet)?,
+        (None, Some(sheet)) => of_flash(name, title, &sheet)?,
+        _ => {
+            return Err(ModelError(
+                "a data sheet has one table, [hard_disk] or [flash]".to_owned(),
+            ));
+        }
+    };
     parameters.check()?;
     Ok(parameters)
+}
+
+fn of_hard_disk(name: String, title: String, sheet: &DiskSheet) -> Result<Parameters, ModelError> {
+    let not_modelled = (sheet.recording == Recording::Shingled)
+        .then_some("writes: its tracks lie over each other like shingles, which no law here has");
+    Ok(Parameters {
+        name,
+        title,
+        sheet: Some(SheetModel { group: Group::Spinning, kind: Kind::HardDisk, not_modelled }),
+        disk: hard_disk(sheet)?,
+        flash: None,
+        link: sheet.interface.link(),
+    })
+}
+
+fn of_flash(name: String, title: String, sheet: &FlashSheet) -> Result<Parameters, ModelError> {
+    let (disk, flash) = flash_sheet::parameters(sheet)?;
+    let (group, interface) = (sheet.interface.group_of_flash(), sheet.interface);
+    Ok(Parameters {
+        name,
+        title,
+        sheet: Some(SheetModel { group, kind: Kind::Ssd, not_modelled: None }),
+        disk,
+        flash: Some(flash),
+        link: interface.link(),
+    })
 }
 
 /// What is wrong with a file's form, and in which line.
@@ -294,7 +386,7 @@ fn on_one_line(text: &str, error: &toml::de::Error) -> ModelError {
 
 /// Sectors of 512 bytes that a drive of so many GB has, as the makers agreed (IDEMA LBA1-03); whole
 /// MB below 50 GB, where they had not.
-fn capacity_bytes(gigabytes: f64) -> u64 {
+pub(super) fn capacity_bytes(gigabytes: f64) -> u64 {
     let whole = gigabytes.round();
     if whole < 50.0 {
         return (gigabytes * 1e3).round() as u64 * 1_000_000 / 4096 * 4096;
@@ -579,7 +671,7 @@ track_seek = { value = 0.23, unit = "ms", origin = "spec", note = "planted" }
                 "# = { value = 240.0",
                 "hard_disk.outer_rate is missing",
             ),
-            ("value = 240.0", "value = 40000.0", "SATA 6 Gb/s moves at most 560"),
+            ("value = 240.0", "value = 40000.0", "SATA 6 Gb/s moves at most 570"),
             ("value = 240.0", "value = 0.0", "hard_disk.outer_rate is 0"),
             ("value = 7.4", "value = 0.5", "no arm moves in less than a quarter of a turn"),
             ("value = 0.23", "value = 0.01", "less than a hundredth of a turn"),

@@ -650,6 +650,7 @@ pub fn fit(rows: &[FitRow], facts: &KnownFacts) -> Result<Parameters, ModelError
         name: facts.name.clone(),
         title: facts.title.clone(),
         sheet: None,
+        flash: None,
         disk: disk.complete()?,
         link: facts.link.clone(),
     };
@@ -939,6 +940,7 @@ pub fn fit_bonnie(row: &BonnieRow, facts: &KnownFacts) -> Result<Parameters, Mod
         name: facts.name.clone(),
         title: facts.title.clone(),
         sheet: None,
+        flash: None,
         disk: disk.complete()?,
         link,
     };

@@ -17,7 +17,8 @@
 
 use std::collections::VecDeque;
 
-use super::disk::{Disk, NEVER};
+use super::disk::NEVER;
+use super::drive::Drive;
 use super::link::Link;
 use super::notes::MediaNote;
 use super::parameters::Parameters;
@@ -62,7 +63,7 @@ const LINK: usize = usize::MAX;
 /// Disks on one link.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    disks: Vec<Disk>,
+    disks: Vec<Drive>,
     /// When each disk next does something that others can see.
     times: Vec<u64>,
     /// The earliest of these, and on which disk.
@@ -100,7 +101,7 @@ impl Machine {
     /// Adds a disk, whose spindle's speed and phase come from the seed; its number.
     pub fn add_disk(&mut self, parameters: &Parameters, seed: u64) -> usize {
         let index = self.disks.len();
-        self.disks.push(Disk::new(index, parameters, seed));
+        self.disks.push(Drive::new(index, parameters, seed));
         self.times.push(NEVER);
         self.link.add_disk();
         index
@@ -127,17 +128,17 @@ impl Machine {
 
     /// Notes from now on how data come to a disk's media.
     pub fn note_media(&mut self, disk: usize) {
-        self.disk_now(disk).notes.begin();
+        self.disk_now(disk).notes().begin();
     }
 
     /// What was noted of a disk since the last time, in the machine's time. A write that has begun
     /// may have been given up since.
     pub fn take_notes(&mut self, disk: usize) -> Vec<MediaNote> {
-        self.disk_now(disk).notes.take()
+        self.disk_now(disk).notes().take()
     }
 
     /// A disk as it is now.
-    fn disk_now(&mut self, disk: usize) -> &mut Disk {
+    fn disk_now(&mut self, disk: usize) -> &mut Drive {
         let disk = &mut self.disks[disk];
         disk.catch_up(self.now, &mut self.link, &mut self.answers);
         disk
@@ -208,7 +209,7 @@ impl Machine {
     /// events in between, which `advance` catches up with.
     #[must_use]
     pub fn next_answer(&self, disk: usize) -> Option<u64> {
-        let bound = |disk: &Disk| disk.next_answer(&self.link);
+        let bound = |disk: &Drive| disk.next_answer(&self.link);
         let next = if self.disks[disk].is_held_up() {
             self.disks.iter().map(bound).min().unwrap_or(NEVER)
         } else {

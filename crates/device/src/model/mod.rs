@@ -10,6 +10,7 @@
 //!   index       where cached extents begin                                           (pure)
 //!   link        the bus that several disks share                                   (pure)
 //!       |
+//!   ssd         one SSD: controller, dies, buffer; collector: what garbage collection adds
 //!   disk        one drive's electronics, data phase and mechanism as timers
 //!   machine     disks on one link, moved from event to event: submit, advance, next
 //!       |
@@ -25,11 +26,15 @@
 
 mod cache;
 mod catalogue;
+mod collector;
 pub mod data_sheet;
 mod device;
 mod disk;
+mod drive;
 pub mod errors;
 pub mod fit;
+mod flash;
+mod flash_sheet;
 mod geometry;
 mod index;
 mod link;
@@ -39,6 +44,7 @@ pub mod parameters;
 mod platters;
 pub mod random;
 pub mod replay;
+mod ssd;
 mod unflushed;
 
 pub use device::{Links, ModelDevice, ModelOptions, PowerCut};

@@ -17,6 +17,7 @@ use serde::Deserialize;
 
 use super::catalogue::built_in;
 use super::data_sheet::{self, SheetModel};
+use super::flash::FlashParameters;
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -93,7 +94,7 @@ pub enum Hold {
 }
 
 /// How values are written to a model file and shown.
-trait Value: Clone {
+pub(super) trait Value: Clone {
     fn text(&self) -> String;
     /// What is wrong with it, if anything.
     fn fault(&self) -> Option<&'static str> {
@@ -337,8 +338,11 @@ pub struct Parameters {
     /// What is known of it where it was made from a data sheet.
     #[serde(skip)]
     pub sheet: Option<SheetModel>,
-    /// The disk.
+    /// The disk; of an SSD what it has of one.
     pub disk: DiskParameters,
+    /// The flash of an SSD.
+    #[serde(skip)]
+    pub flash: Option<FlashParameters>,
     /// What it hangs on.
     pub link: LinkParameters,
 }
@@ -363,7 +367,7 @@ fn check_quantity<T: Value>(
     Ok(())
 }
 
-fn row<T: Value>(name: &str, quantity: &Quantity<T>) -> ParameterRow {
+pub(super) fn row<T: Value>(name: &str, quantity: &Quantity<T>) -> ParameterRow {
     ParameterRow {
         name: name.to_owned(),
         value: quantity.value.text(),
@@ -416,6 +420,18 @@ impl LinkParameters {
         Ok(())
     }
 }
+
+/// What an SSD has of a disk's parameters: the others are about what turns.
+const DISK_OF_SSD: [&str; 8] = [
+    "disk.capacity",
+    "disk.read_overhead",
+    "disk.write_overhead",
+    "disk.link_rate_read",
+    "disk.link_rate_write",
+    "disk.cache_size",
+    "disk.queue_depth",
+    "disk.command_limit",
+];
 
 /// The folder, under the current one, whose models are found by name before the built-in ones.
 pub const MODELS_FOLDER: &str = "models";
@@ -488,6 +504,7 @@ impl Parameters {
     pub fn check(&self) -> Result<(), ModelError> {
         self.disk.check()?;
         self.link.check()?;
+        self.flash.as_ref().map_or(Ok(()), FlashParameters::check)?;
         let disk = &self.disk;
         check_sizes_and_rates(disk)?;
         check_rate_knots(disk)?;
@@ -506,6 +523,10 @@ impl Parameters {
     #[must_use]
     pub fn rows(&self) -> Vec<ParameterRow> {
         let mut rows = self.disk.rows();
+        if let Some(flash) = &self.flash {
+            rows.retain(|row| DISK_OF_SSD.contains(&&*row.name));
+            rows.extend(flash.rows());
+        }
         for (name, _, quantity) in self.link.quantities() {
             rows.push(row(&format!("link.{name}"), quantity));
         }

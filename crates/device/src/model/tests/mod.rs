@@ -10,6 +10,7 @@ mod data_sheets;
 mod device;
 mod lazy;
 mod prediction;
+mod ssd;
 mod tree_cache;
 mod validation;
 
@@ -29,6 +30,7 @@ pub(super) fn parameters() -> Parameters {
         name: "planted".to_owned(),
         title: "A planted disk".to_owned(),
         sheet: None,
+        flash: None,
         disk: DiskParameters {
             capacity: quantity(400 << 30, "bytes"),
             revolution: quantity(8.0, "ms"),
