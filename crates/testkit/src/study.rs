@@ -2,6 +2,9 @@
 //! document, made from the run.
 
 use std::fmt::Write;
+use std::path::Path;
+
+use crate::golden;
 
 /// Whether a sentence of a study holds here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +43,31 @@ impl Finding {
     }
 }
 
+/// Compares what was found with the table that a document has between the marks of this name: the
+/// sentences, and whether they hold. With `RAIDLOOM_BLESS=1` the table is written there with its
+/// figures, which depend on the seed of the run.
+///
+/// # Panics
+/// When they differ, or a mark is missing.
+#[track_caller]
+pub fn check(path: impl AsRef<Path>, name: &str, findings: &[Finding]) {
+    let own = table(findings);
+    if std::env::var_os("RAIDLOOM_BLESS").is_some() {
+        return golden::check_blocks(path, &[(name, &own)]);
+    }
+    let document = std::fs::read_to_string(path).expect("the document can be read");
+    let (begin, end) = (format!("<!-- {name}: begin -->"), format!("<!-- {name}: end -->"));
+    let (_, rest) = document.split_once(&begin).expect("the mark before the block");
+    let (kept, _) = rest.split_once(&end).expect("the mark after the block");
+    let sentences = |table: &str| -> Vec<String> {
+        let rows = table.lines().filter(|line| !line.is_empty());
+        rows.map(|row| row.splitn(4, " | ").take(2).collect::<Vec<_>>().join(" | ")).collect()
+    };
+    assert_eq!(sentences(kept), sentences(&own), "RAIDLOOM_BLESS=1 accepts the new table");
+}
+
 /// All of them as a table in Markdown.
-#[must_use]
-pub fn table(findings: &[Finding]) -> String {
+fn table(findings: &[Finding]) -> String {
     let mut text = "| what was said | here | by |\n| --- | --- | --- |\n".to_owned();
     for Finding { said, holds, found } in findings {
         let holds = match holds {

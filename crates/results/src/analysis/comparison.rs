@@ -262,37 +262,28 @@ fn comparison_name(plan: &Plan, configurations: &[&Configuration], baseline: &st
         .collect();
     if values.len() > NAMED_AXES_MAX {
         let first = configurations.first().map(|one| &one.settings);
-        let telling = telling(outside(), values.iter().map(|(axis, _)| *axis), |axis| {
-            first.and_then(|settings| settings.get(axis))
-        });
+        let axes: Vec<&str> = values.iter().map(|(axis, _)| *axis).collect();
+        let telling = telling(outside(), &axes, |axis| first?.get(axis));
         values.retain(|(axis, _)| telling.contains(axis));
     }
     let values: Vec<String> = values.into_iter().map(|(_, value)| value).collect();
     if values.is_empty() { format!("baseline {baseline}") } else { values.join(", ") }
 }
 
-/// The axes that tell a configuration from all others, the one that does so from most of them
-/// first.
+/// Axes that tell a configuration from all others together, in the order of their choice: each time
+/// the first that does so from more than half as many as any.
 fn telling<'a>(
     others: impl Iterator<Item = &'a Configuration>,
-    axes: impl Iterator<Item = &'a str> + Clone,
+    axes: &[&'a str],
     value: impl Fn(&str) -> Option<&'a String>,
 ) -> Vec<&'a str> {
     let mut alike: Vec<&Configuration> = others.collect();
     let mut telling = Vec::new();
-    while !alike.is_empty() {
+    loop {
         let is_told = |axis: &str, one: &Configuration| one.settings.get(axis) != value(axis);
         let told = |axis: &str| alike.iter().filter(|one| is_told(axis, one)).count();
-        // Of equal ones the first in the plan.
-        let Some(axis) = axes.clone().reduce(|most, axis| match told(axis) > told(most) {
-            true => axis,
-            false => most,
-        }) else {
-            break;
-        };
-        if told(axis) == 0 {
-            break;
-        }
+        let most = axes.iter().map(|axis| told(axis)).max().unwrap_or(0);
+        let Some(axis) = axes.iter().copied().find(|axis| 2 * told(axis) > most) else { break };
         alike.retain(|one| !is_told(axis, one));
         telling.push(axis);
     }
@@ -318,8 +309,8 @@ fn labels(axes: &Axes, configurations: &[&Configuration], baseline: &str) -> Vec
         return whole();
     };
     let others = configurations.iter().filter(|one| one.id != baseline).copied();
-    let names = axes.all.iter().map(String::as_str);
-    let telling = telling(others, names, |axis| of_baseline.settings.get(axis));
+    let names: Vec<&str> = axes.all.iter().map(String::as_str).collect();
+    let telling = telling(others, &names, |axis| of_baseline.settings.get(axis));
     let own = |one: &&Configuration| {
         let differs = |axis: &&String| one.settings.get(*axis) != of_baseline.settings.get(*axis);
         let shown: Vec<&String> = match one.id == baseline {

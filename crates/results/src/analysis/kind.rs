@@ -197,6 +197,7 @@ impl Known {
                 level: family.level(),
                 same_level: LEVEL / shares,
                 model_error: model_error(plan, configurations, &workloads)
+                    .filter(|_| !frame.in_model)
                     .map_or(0.0, |known| known.error),
                 by_order: None,
             };

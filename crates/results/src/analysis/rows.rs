@@ -134,7 +134,10 @@ pub(super) fn make_claims(
                     margin: plan.margin,
                     level: family.level(),
                     same_level: LEVEL / looks,
-                    model_error: model_error(plan, both, &[index]).map_or(0.0, |known| known.error),
+                    // An answer in the model is none about anything else.
+                    model_error: model_error(plan, both, &[index])
+                        .filter(|_| !in_model)
+                        .map_or(0.0, |known| known.error),
                     by_order: order.and_then(|order| order.shift(index, pairs, both)),
                 };
                 let mut claim = claim_of(

@@ -152,3 +152,32 @@ fn small_tails_keep_their_quantiles() {
         assert!((found / point - 1.0).abs() < 1e-3, "{freedom}, {tail}: {found}");
     }
 }
+
+/// Of what one design says another one finds again, the other leaves one in a hundred open.
+#[test]
+fn what_is_found_again_is_found_again() {
+    let mut random = Random::new(11);
+    let mut quantiles = Quantiles::default();
+    let again = Again { blocks: 9, row: 1, level: 0.005, model_error: 0.0 };
+    let (mut said, mut open, mut own) = (0, 0, 0);
+    for _ in 0..20_000 {
+        // A difference in deviations of one pair.
+        let truth = 6.0 * random.uniform();
+        let mut design = |blocks: usize| {
+            let differences: Vec<f64> = (0..blocks).map(|_| truth + random.normal()).collect();
+            estimates(&[Sample::paired(&differences)])[0].unwrap()
+        };
+        let [race, whole] = [design(8), design(9)];
+        let excludes = |estimate: &Estimate, tail: f64, quantiles: &mut Quantiles| {
+            interval(estimate, tail, 0.0, quantiles).low > 1.0
+        };
+        own += u32::from(excludes(&race, again.level / 8.0, &mut quantiles));
+        if is_found_again(&race, &again, &mut quantiles) {
+            said += 1;
+            open += u32::from(!excludes(&whole, again.level / 2.0, &mut quantiles));
+        }
+    }
+    println!("{said} said, {open} of them open; its own interval says {own}");
+    assert!(3 * said > own, "{said} of {own}");
+    assert!(f64::from(open) <= 0.012 * f64::from(said), "{open} of {said}");
+}

@@ -1,5 +1,6 @@
 //! Runs with known differences, and what must be said about them.
 
+mod in_model;
 mod machines;
 mod terms;
 mod verdicts;
