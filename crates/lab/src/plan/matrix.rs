@@ -10,8 +10,8 @@ use super::document::{At, CONFIGURATIONS_MAX, Item, Place, Reader, values};
 use super::members::{MemberSet, keeping_data, keeping_first};
 use super::terms;
 use crate::cell::names::{
-    AXES, CHUNK, FILE_SYSTEM, LEVEL, MAKE_OPTIONS, MEMBERS, MOUNT_OPTIONS, OUTER_MAKE_OPTIONS,
-    OUTER_MOUNT_OPTIONS, PROCESSORS, axis_name, is_of_suites,
+    AXES, CHUNK, FILE_SYSTEM, LEVEL, MAKE_OPTIONS, MEMBERS, MOUNT_OPTIONS, OUTER_FILE_SYSTEM,
+    OUTER_MAKE_OPTIONS, OUTER_MOUNT_OPTIONS, PROCESSORS, axis_name, is_of_suites,
 };
 use crate::cell::values::{ArrayMaker, Consistency, Machine, Metadata, NONE};
 use crate::cell::{self, Axes, Cell, Level, Nature};
@@ -454,7 +454,8 @@ fn leave_out(names: &Names<'_>, found: &mut Found, table: Reader<'_>) -> Result<
 }
 
 /// Gives every configuration the one it is compared with: the configuration that `[baseline]`
-/// describes and that agrees with it on every axis that `[baseline]` does not name and both have.
+/// describes and that agrees with it on every axis that `[baseline]` does not name and both have. A
+/// file system that it names brings its own options.
 pub(super) fn with_baselines(
     names: &Names<'_>,
     cells: Vec<Placed>,
@@ -517,11 +518,15 @@ fn baseline_of(
     pattern: &[(String, Vec<String>)],
     place: &Place,
 ) -> Result<String, Error> {
-    let free: Vec<&str> = AXES
-        .into_iter()
-        .chain(of_suites(&cell.settings))
-        .filter(|axis| pattern.iter().all(|(named, _)| named != axis))
-        .collect();
+    let is_named = |axis: &str| pattern.iter().any(|(named, _)| named == axis);
+    // Options are a file system's own: where that is named, they go with it.
+    let is_free = |axis: &&str| match *axis {
+        MAKE_OPTIONS | MOUNT_OPTIONS => !is_named(axis) && !is_named(FILE_SYSTEM),
+        OUTER_MAKE_OPTIONS | OUTER_MOUNT_OPTIONS => !is_named(axis) && !is_named(OUTER_FILE_SYSTEM),
+        axis => !is_named(axis),
+    };
+    let free: Vec<&str> =
+        AXES.into_iter().chain(of_suites(&cell.settings)).filter(is_free).collect();
     let agrees = |other: &&&Configuration| {
         free.iter().all(|axis| match (cell.settings.get(*axis), other.settings.get(*axis)) {
             (Some(mine), Some(theirs)) => mine == theirs,

@@ -32,6 +32,14 @@ fn an_image_carries_the_file_system_that_is_compared() {
         assert_eq!(baseline.settings["image"], "none");
         assert_eq!(baseline.settings["file_system"], configuration.settings["file_system"]);
     }
+    // One file system for all: what it was made and is mounted with goes with it.
+    let of_all = "schema = 1\nname = \"all\"\n[members.stick]\nstacks = [\"ram:64MiB\"]\n\
+        [matrix]\nlevel = \"single\"\nfile_system = \"vfat\"\nmake_options = \"-F 32\"\n\
+        [[add]]\nlevel = \"single\"\nfile_system = \"ntfs\"\nmount_options = \"atime\"\n\
+        [baseline]\nfile_system = \"vfat\"\n[[workload]]\nsuite = \"copy\"\n";
+    let plan = resolve("plan.toml", of_all, &[]).unwrap().plan;
+    let baselines: Vec<&str> = plan.configurations.iter().map(|one| &*one.baseline).collect();
+    assert!(baselines.len() == 2 && baselines[0] == baselines[1], "{baselines:?}");
     // Making an image costs a visit what is written for it, and a second file system.
     let one = |image: &str| {
         let said = [format!("matrix.image=\"{image}\""), "add=[]".to_owned()];
