@@ -13,6 +13,7 @@ use results::analysis::{Comparison, Member, analyse};
 use results::claim::{Answer, Claim};
 use results::{Run, Trial};
 use serve::{Runtime, ServeWith};
+use testkit::study::Finding;
 
 /// Paths of models in the plans are relative to the folder above `plans/`.
 fn in_the_workspace() -> PathBuf {
@@ -229,6 +230,39 @@ impl Stripes {
     fn ratio(&self, workload: &str, chunk: &str) -> f64 {
         self.claim(workload, chunk).ratio
     }
+
+    /// What its authors said, and what is said here of chunks of 4 and 512 KiB.
+    fn found(&self) -> Vec<Finding> {
+        let [small, large] = [CHUNKS[0], CHUNKS[CHUNKS.len() - 1]];
+        let ratios = |row: &str| [small, large].map(|chunk| self.ratio(row, chunk));
+        let shown = |[small, large]: [f64; 2]| {
+            format!("{small:.2} of one disk in chunks of 4 KiB, {large:.2} of 512 KiB")
+        };
+        let sequential = ratios("sequential read at end 65536");
+        let mixed = ratios("mixed 50:50");
+        let random = ratios("random read 16384");
+        let written = ratios("random write 65536");
+        vec![
+            Finding::new(
+                "small stripes help sequential work",
+                sequential[0] > 1.1,
+                shown(sequential),
+            ),
+            Finding::new(
+                "more than large ones",
+                sequential[0] > 1.1 * sequential[1],
+                shown(sequential),
+            )
+            .or_not_here("these drives are assumed to read ahead into half of their buffer"),
+            Finding::new("small stripes cost mixed work", mixed[0] < 0.9, shown(mixed)),
+            Finding::new(
+                "nothing helps random reads one at a time",
+                random.iter().all(|ratio| *ratio < 1.02),
+                shown(random),
+            ),
+            Finding::new("large stripes for random writes", written[1] > 1.1, shown(written)),
+        ]
+    }
 }
 
 /// "small stripes help sequential work and cost mixed work; nothing helps random reads one at a
@@ -278,6 +312,8 @@ fn what_stripes_help() {
             assert!(stripes.ratio(row, chunk) > 1.1, "{row}, {chunk}");
         }
     }
+    let document = in_the_workspace().join("docs/studies.md");
+    testkit::study::check(document, "stripe-size", &stripes.found());
     for row in ["random write 65536", "mixed 50:50", "mixed 90:10", "mixed 10:90"] {
         assert!(stripes.ratio(row, "4KiB") < stripes.ratio(row, "64KiB") + 0.02, "{row}");
         assert!(stripes.ratio(row, "64KiB") < stripes.ratio(row, "512KiB"), "{row}");
