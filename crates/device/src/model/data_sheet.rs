@@ -507,7 +507,8 @@ fn rates(sheet: &DiskSheet) -> Result<[Quantity<f64>; 2], ModelError> {
             outer.value * 0.48e6,
             "bytes/s",
             Some([outer.value * 0.43e6, outer.value * 0.60e6]),
-            "law: the inner edge gives 0.48 of the outer one (0.43 to 0.6); one maker states 83 of 175",
+            "law: the inner edge gives 0.48 of the outer one (0.43 to 0.6); a maker states 83 of \
+            175",
         ),
     };
     Ok([stated(outer, outer.value * 1e6, "bytes/s"), inner])

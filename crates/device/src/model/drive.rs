@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 
 use super::disk::Disk;
 use super::link::Link;
-use super::machine::{Answer, Operation};
 use super::notes::Notes;
 use super::parameters::Parameters;
 use super::ssd::Ssd;
+use super::{Answer, Operation};
 
 /// A drive and everything that is under way in it.
 #[derive(Clone, Debug)]

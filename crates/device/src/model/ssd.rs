@@ -24,9 +24,9 @@ use std::collections::{BinaryHeap, VecDeque};
 use super::collector::Collector;
 use super::flash::FlashParameters;
 use super::link::Link;
-use super::machine::{Answer, Operation};
 use super::notes::Notes;
 use super::parameters::Parameters;
+use super::{Answer, Operation};
 
 const NEVER: u64 = u64::MAX;
 
@@ -347,8 +347,8 @@ impl Ssd {
         self.order += 1;
     }
 
-    /// When a read's data can cross the link without a pause: its first page is through its bus, and
-    /// the last one will be in time.
+    /// When a read's data can cross the link without a pause: its first page is through its bus,
+    /// and the last one will be in time.
     fn read(&mut self, now: u64, offset: u64, length: u64) -> u64 {
         let (mut at, end, mut ready, mut first) = (offset, offset + length, now, u64::MAX);
         while at < end {
