@@ -79,8 +79,8 @@ impl Modelled {
         self.forms == [Form::OneDrive]
     }
 
-    /// How far a prediction of this work may be off. Of a model from a data sheet it is the wider of
-    /// what such models were off by on one drive and what an array's class says; of a model that
+    /// How far a prediction of this work may be off. Of a model from a data sheet it is the wider
+    /// of what such models were off by on one drive and what an array's class says; of a model that
     /// was held against no drive the widest error there is, and of no case.
     #[must_use]
     pub fn error(&self, work: Work) -> PredictionError {

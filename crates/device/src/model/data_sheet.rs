@@ -17,14 +17,14 @@ use super::parameters::{
     Quantity, refuse,
 };
 
-/// What a drive is, to somebody who looks for one.
+/// What a drive is where drives are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     /// Hard disks.
     Spinning,
     /// Flash over SATA.
     SataSsd,
-    /// Flash over lanes of PCIe.
+    /// Flash over PCIe.
     Nvme,
     /// Flash over USB.
     Removable,
@@ -178,12 +178,12 @@ impl Interface {
     fn host(self) -> (&'static str, f64, &'static str) {
         match self {
             Interface::Sata1 | Interface::Sata2 | Interface::Sata3 => {
-                ("sata-ports", 3500.0, "a chipset's ports together: four lanes of PCIe 3")
+                ("sata-ports", 3500.0, "a chipset's ports together, behind PCIe 3 x4")
             }
-            Interface::Sas3 => ("sas-ports", 7000.0, "an adapter's eight lanes of PCIe 3"),
+            Interface::Sas3 => ("sas-ports", 7000.0, "an adapter behind PCIe 3 x8"),
             Interface::Usb3 => ("usb-ports", 3500.0, "a host's ports together"),
             Interface::Pcie3 | Interface::Pcie4 | Interface::Pcie5 => {
-                ("pcie", 60_000.0, "a processor's lanes together: sixteen of PCIe 5")
+                ("pcie", 60_000.0, "a processor's PCIe ports together: as much as PCIe 5 x16")
             }
         }
     }

@@ -12,7 +12,7 @@
 //!
 //! Dies, buses and the controller serve in order of arrival, so how long each is busy is known when
 //! a command comes: a command needs two events at most, that its data are ready and that they have
-//! crossed the link. What is programmed needs none, unless somebody waits for room in the buffer.
+//! crossed the link. What is programmed needs none, unless a write waits for room in the buffer.
 //!
 //! A read goes before a program that is under way on its die, which is put aside. Programs take
 //! turns over the dies; while the region of cells with one bit has room, they take a shorter time.
