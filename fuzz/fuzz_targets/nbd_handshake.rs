@@ -4,7 +4,8 @@
 //! and each costs little.
 #![no_main]
 
-use export::nbd::handshake::{Handshake, OPTION_MAX_BYTES, Shape, TlsRule, Verdict};
+use export::nbd::handshake::{Handshake, OPTION_MAX_BYTES, TlsRule, Verdict};
+use export::nbd::shape::Shape;
 use export::nbd::transmission::Session;
 use libfuzzer_sys::fuzz_target;
 use raidloom_fuzz::{Input, exports, within};

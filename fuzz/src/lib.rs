@@ -9,7 +9,7 @@
 
 mod arrays;
 
-use export::nbd::handshake::Shape;
+use export::nbd::shape::Shape;
 use peak_alloc::PeakAlloc;
 
 pub use arrays::{Damaged, damaged, mend_log};

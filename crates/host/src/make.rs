@@ -8,8 +8,6 @@
 
 use block::Stripe;
 
-use crate::mount::FileSystem;
-
 /// Below this `mke2fs` takes the short blocks of its `small` file systems (mke2fs.conf).
 const EXT_SMALL_BYTES: u64 = 512 << 20;
 /// The block of XFS unless it is told otherwise; a stripe unit is whole blocks.
@@ -19,7 +17,7 @@ const XFS_BLOCK_BYTES: u32 = 4096;
 /// `sector_bytes`: those given, with the stripes of the device unless they speak of them
 /// themselves.
 pub(crate) fn words(
-    file_system: &FileSystem,
+    file_system: &str,
     given: &str,
     stripe: Option<Stripe>,
     (size_bytes, sector_bytes): (u64, u32),
@@ -27,7 +25,7 @@ pub(crate) fn words(
     let given: Vec<&str> = given.split_ascii_whitespace().collect();
     let plain = || given.iter().map(|&word| word.to_owned()).collect();
     let Some(stripe) = stripe else { return plain() };
-    match file_system.name {
+    match file_system {
         "ext4" | "ext3" | "ext2" => {
             ext(&given, stripe, (size_bytes, sector_bytes)).unwrap_or_else(plain)
         }
@@ -112,7 +110,7 @@ mod tests {
 
     fn told(name: &str, given: &str, size: (u64, u32)) -> String {
         let stripe = Stripe::new(64 << 10, 3);
-        words(&FileSystem::named(name).unwrap(), given, stripe, size).join(" ")
+        words(name, given, stripe, size).join(" ")
     }
 
     /// Issue 29, number 27: "`mount --fs`, plans and exports tell mkfs chunk and width".
@@ -150,9 +148,9 @@ mod tests {
         ] {
             assert_eq!(told(name, given, LARGE), given);
         }
-        let plain = words(&FileSystem::named("xfs").unwrap(), "-K", None, LARGE);
+        let plain = words("xfs", "-K", None, LARGE);
         assert_eq!(plain, ["-K"], "no stripes, no hints");
-        let odd = words(&FileSystem::named("xfs").unwrap(), "", Stripe::new(512, 3), LARGE);
+        let odd = words("xfs", "", Stripe::new(512, 3), LARGE);
         assert_eq!(odd, [""; 0], "less than a block");
     }
 }

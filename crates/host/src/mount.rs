@@ -206,7 +206,7 @@ impl FileSystem {
         let device = std::path::absolute(device)
             .map_err(|error| Error::from_io(device.display(), &error))?;
         let make = |stripe: Option<Stripe>| {
-            let words = make::words(self, &given, stripe, size_of(&device)?);
+            let words = make::words(self.name, &given, stripe, size_of(&device)?);
             let mut command = tool::command(self.maker[0]);
             command.args(&self.maker[1..]).args(words).arg(&device).current_dir("/");
             run_confined(&mut command, self.package, &Confinement::writing_to([device.clone()]))

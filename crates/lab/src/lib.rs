@@ -17,6 +17,7 @@ mod cell;
 mod estimate;
 pub mod import;
 mod merge;
+mod now;
 pub mod order;
 pub mod originals;
 pub mod pack;

@@ -9,33 +9,21 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
-use host::{Error, facts, files, system};
+use host::Error;
 use results::analysis::{Analysis, Comparison, KindResult, Score, Verdict, analyse};
 use results::course::Course;
-use results::{Configuration, Plan, Run};
-use serde::{Deserialize, Serialize};
+use results::{Configuration, Run};
+use serde::Serialize;
 
-use crate::run::{self, COURSE, PLAN, PROGRESS, Progress, TRIALS};
+use crate::now::told;
+use crate::run::{self, COURSE, PLAN, PROGRESS, TRIALS};
 use crate::shard;
 use crate::whole::Whole;
 
+pub use crate::now::{Now, Stage, tell, tell_no_more, worker};
 pub use crate::whole::ShardState;
-
-/// How a run stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stage {
-    /// Nothing is at work on it yet: it waits for its turn on a cluster, or was not begun.
-    Waiting,
-    /// A process is at work on it.
-    Running,
-    /// Trials are missing, and none is.
-    Interrupted,
-    /// Every trial is there.
-    Finished,
-}
 
 /// A run at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -73,49 +61,6 @@ pub struct RunState {
     /// What a finished run comes to; none of shards that lie in a folder.
     #[serde(skip)]
     pub analysis: Option<Box<Analysis>>,
-}
-
-/// What a run is at, as its process says it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Now {
-    /// The process.
-    pub process: u32,
-    /// The configuration under way.
-    pub configuration: String,
-    /// The workload under way.
-    pub workload: String,
-    /// Since the process began, in seconds.
-    pub elapsed_seconds: f64,
-    /// Time left, the lower end, in seconds.
-    pub left_low_seconds: f64,
-    /// Time left, the upper end, in seconds.
-    pub left_high_seconds: f64,
-    /// Whether that rests on the plan's figures more than on what was seen.
-    pub left_is_rough: bool,
-}
-
-impl Now {
-    /// The same so many seconds later, nothing else being known.
-    fn after(mut self, seconds: f64) -> Now {
-        self.elapsed_seconds += seconds;
-        self.left_low_seconds = (self.left_low_seconds - seconds).max(0.0);
-        self.left_high_seconds = (self.left_high_seconds - seconds).max(0.0);
-        self
-    }
-
-    /// What an observer is told, for others to read.
-    #[must_use]
-    pub fn of(plan: &Plan, progress: &Progress<'_>) -> Now {
-        Now {
-            process: std::process::id(),
-            configuration: plan.label(&progress.configuration.settings),
-            workload: progress.workload.to_owned(),
-            elapsed_seconds: progress.elapsed.as_secs_f64(),
-            left_low_seconds: progress.left.low.as_secs_f64(),
-            left_high_seconds: progress.left.high.as_secs_f64(),
-            left_is_rough: progress.left.rough,
-        }
-    }
 }
 
 /// What is ahead so far. Only the report says what may be claimed.
@@ -246,16 +191,6 @@ fn flagged(run: &Run) -> usize {
     run.trials.iter().filter(|trial| !trial.flags.is_empty()).count()
 }
 
-/// The process that is at work on a run: the one that holds the lock on its record. Where the file
-/// system's locks cannot be seen (btrfs, a network), the one that says so.
-#[must_use]
-pub fn worker(folder: &Path) -> Option<u32> {
-    let record = files::open_untrusted(&folder.join(TRIALS)).ok()?;
-    system::lock_holder(&record)
-        .or_else(|| told(folder).map(|now| now.process))
-        .filter(|process| facts::lives(*process))
-}
-
 /// What a run's state is made of, without reading it: as long as this is the same, so is the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
@@ -291,29 +226,6 @@ pub fn runs_in(folder: &Path) -> Vec<PathBuf> {
     // Names begin with the time.
     runs.sort_by(|left, right| right.file_name().cmp(&left.file_name()));
     runs
-}
-
-/// Says what a run is at, for those that look at its folder. What cannot be said is left unsaid:
-/// the run does not depend on it.
-pub fn tell(folder: &Path, now: &Now) {
-    if let Ok(text) = serde_json::to_vec(now) {
-        let _ = files::write_whole(&folder.join(PROGRESS), &text);
-    }
-}
-
-/// Takes back what [`tell`] has said: the process has ended.
-pub fn tell_no_more(folder: &Path) {
-    let _ = fs::remove_file(folder.join(PROGRESS));
-}
-
-/// What a process has said, as of now: it says it when a trial begins, and a trial may be long. One
-/// that was killed has left it behind.
-pub(crate) fn told(folder: &Path) -> Option<Now> {
-    let now: Now = serde_json::from_slice(&run::read_file(folder, PROGRESS).ok()?).ok()?;
-    let said = fs::metadata(folder.join(PROGRESS)).and_then(|data| data.modified()).ok();
-    let said = said.and_then(|said| said.duration_since(UNIX_EPOCH).ok());
-    let since = said.map_or(0, |said| facts::unix_seconds().saturating_sub(said.as_secs()));
-    Some(now.after(since as f64))
 }
 
 fn whole_blocks(course: &Course<'_>, run: &Run) -> u32 {

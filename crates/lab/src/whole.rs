@@ -8,10 +8,10 @@ use host::Error;
 use results::{Plan, Run};
 use serde::Serialize;
 
+use crate::now::{self, Now, Stage};
 use crate::run;
 use crate::shard::Shard;
-use crate::slurm::{self, Job};
-use crate::watch::{self, Now, Stage};
+use crate::slurm::job::{self, Job};
 
 /// A shard at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -64,7 +64,7 @@ impl Whole {
     /// Where shards are of different runs, one was damaged, or Slurm does not say how its job
     /// stands.
     pub(crate) fn read(folder: &Path) -> Result<Option<Whole>, Error> {
-        let job = slurm::read(folder)?;
+        let job = job::read(folder)?;
         let found = folders(folder)?;
         let Some(count) =
             found.first().map(|(shard, _)| shard.count()).or(job.as_ref().map(|job| job.shards))
@@ -100,13 +100,13 @@ impl Whole {
         };
         // Slurm is asked only while there is something to ask for.
         let queue = match &job {
-            Some(job) if !Shard::all(count).all(is_finished) => slurm::queue(job)?,
+            Some(job) if !Shard::all(count).all(is_finished) => job::queue(job)?,
             _ => BTreeMap::new(),
         };
         let state = |shard: Shard| {
             let number = shard.number();
             let part = parts.get(&number);
-            let here = part.and_then(|(path, _)| watch::worker(path));
+            let here = part.and_then(|(path, _)| now::worker(path));
             let stage = match queue.get(&number) {
                 _ if is_finished(shard) => Stage::Finished,
                 _ if here.is_some() => Stage::Running,
@@ -114,14 +114,14 @@ impl Whole {
                 None if part.is_some() || job.is_some() => Stage::Interrupted,
                 None => Stage::Waiting,
             };
-            let now = part.and_then(|(path, _)| watch::told(path));
+            let at_work = part.and_then(|(path, _)| now::told(path));
             ShardState {
                 shard,
                 folder: part.map(|(path, _)| path.clone()),
                 stage,
                 trials_finished: part.map_or(0, |(_, run)| run.trials.len()),
                 trials: wanted(shard),
-                now: now.filter(|_| stage == Stage::Running),
+                now: at_work.filter(|_| stage == Stage::Running),
             }
         };
         let shards = Shard::all(count).map(state).collect();

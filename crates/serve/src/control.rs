@@ -5,15 +5,14 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use host::Error;
+use serde_json::Value;
 
 use crate::protocol::{Answer, Command, Refusal, Request, VERSION};
-use crate::serve::Server;
 
 /// The longest request.
 const MAX_LINE_BYTES: u64 = 1 << 20;
@@ -36,8 +35,14 @@ pub(crate) fn listen(path: &Path) -> Result<UnixListener, Error> {
     })
 }
 
-/// Answers one connection on a thread of its own.
-pub(crate) fn answer(server: &Arc<Server>, stream: UnixStream) {
+/// Answers one connection to the server of that name on a thread of its own: `carry_out` does what
+/// a request asks for, and `end` wakes the server once it was stopped by one.
+pub(crate) fn answer(
+    stream: UnixStream,
+    name: &str,
+    carry_out: impl Fn(Command) -> Result<Value, Error> + Send + 'static,
+    end: impl Fn() + Send + 'static,
+) {
     static CONNECTIONS: AtomicU32 = AtomicU32::new(0);
     struct Leave;
     impl Drop for Leave {
@@ -51,21 +56,18 @@ pub(crate) fn answer(server: &Arc<Server>, stream: UnixStream) {
         return;
     }
     if others >= MAX_CONNECTIONS {
-        let text = format!(
-            "{}: it is talking to {MAX_CONNECTIONS} others already; try again later",
-            server.name()
-        );
+        let text =
+            format!("{name}: it is talking to {MAX_CONNECTIONS} others already; try again later");
         // A new socket has room for a line, so this waits for nothing.
         let _ = stream
             .set_nonblocking(true)
             .and_then(|()| say(&stream, &Answer::Refused(Refusal { text, exit_code: 1 })));
         return;
     }
-    let server = Arc::clone(server);
     let converse = move || {
         let _leave = leave;
         // A peer that goes away in the middle is no error of the server's.
-        let _ = converse(&server, stream);
+        let _ = converse(stream, carry_out, end);
     };
     // A machine that cannot start a thread has worse to worry about; the peer sees the connection
     // close.
@@ -78,7 +80,11 @@ fn is_owner(stream: &UnixStream) -> bool {
         .is_ok_and(|peer| peer.uid.is_root() || peer.uid == rustix::process::geteuid())
 }
 
-fn converse(server: &Arc<Server>, stream: UnixStream) -> io::Result<()> {
+fn converse(
+    stream: UnixStream,
+    carry_out: impl Fn(Command) -> Result<Value, Error>,
+    end: impl Fn(),
+) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
@@ -91,7 +97,7 @@ fn converse(server: &Arc<Server>, stream: UnixStream) -> io::Result<()> {
         let (answer, ends) = match read(&line) {
             Ok(command) => {
                 let ends = command == Command::Stop;
-                match server.carry_out(command) {
+                match carry_out(command) {
                     Ok(value) => (Answer::Done(value), ends),
                     Err(error) => (Answer::Refused(error.into()), false),
                 }
@@ -103,7 +109,7 @@ fn converse(server: &Arc<Server>, stream: UnixStream) -> io::Result<()> {
             // The connection is closed by the end of the process: that is what the other side waits
             // for.
             std::mem::forget(stream);
-            server.end();
+            end();
             return Ok(());
         }
     }
@@ -120,9 +126,9 @@ fn read(line: &[u8]) -> Result<Command, Error> {
         let text = format!("a request is one line of at most {MAX_LINE_BYTES} bytes");
         return Err(Error::usage(text));
     }
-    let value: serde_json::Value = serde_json::from_slice(line)
+    let value: Value = serde_json::from_slice(line)
         .map_err(|error| Error::usage(format!("the request is not JSON: {error}")))?;
-    let version = value.get("version").and_then(serde_json::Value::as_u64);
+    let version = value.get("version").and_then(Value::as_u64);
     if version != Some(u64::from(VERSION)) {
         return Err(Error::usage(format!(
             "the request is not of version {VERSION}; server and command have to be of one release"

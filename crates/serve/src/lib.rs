@@ -24,6 +24,7 @@ mod launch;
 pub mod log;
 mod notify;
 mod open;
+mod process;
 mod protocol;
 mod runtime;
 mod serve;
@@ -35,8 +36,9 @@ mod watch;
 
 pub use client::{Client, statuses};
 pub use incremental::{Configured, Readiness, configured};
-pub use launch::{Fresh, Launch, Launched, ServeWith, serve, serve_until_end};
+pub use launch::{Fresh, Launch, Launched, ServeWith};
 pub use open::{MEMBER_TIME, OpenOptions, Opened, array_with_metadata, new_array_uuid};
+pub use process::{serve, serve_until_end};
 pub use protocol::{Answer, Command, GivenConsent, Refusal, Request, ScrubAction, VERSION};
 pub use runtime::{Claim, Entry, Runtime};
 pub use serve::{Server, mount_options};

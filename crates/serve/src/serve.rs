@@ -22,7 +22,7 @@ use reactor::{Bell, Reactor};
 use rustix::event::{PollFd, PollFlags};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
-use stack::{Arrays, DeadlineWatch, OpenedFile, Stack};
+use stack::{Arrays, DeadlineWatch, Stack};
 use tracing::{debug, info};
 
 use crate::caches;
@@ -34,12 +34,12 @@ use crate::launch::{self, Launch};
 use crate::log;
 use crate::open::{self, MEMBER_TIME, OpenOptions, Opened};
 use crate::protocol::Command;
-use crate::runtime::{Claim, SOCKET};
+use crate::runtime::{self, Claim, SOCKET};
 use crate::settings::{ImageSettings, Settings};
 use crate::status::{Attached, CacheReport, MemberStatus, Status};
 use crate::upkeep::Upkeep;
-use crate::usability::Usability;
-use crate::watch::{ChangedFile, FileChange, Watch};
+use crate::usability::{MissingPart, Usability};
+use crate::watch::{ChangedFile, FileChange, Lengths, Watch};
 
 /// A server that is ready.
 pub struct Server {
@@ -164,7 +164,7 @@ impl Server {
         });
         // A run holds its members itself, and knows them.
         if server.starter.is_none() {
-            server.watch.start(&server);
+            server.watch_parts();
         }
         server.mount_as_set()?;
         info!(server = server.name, stack = %server.device.describe(), "serves");
@@ -301,28 +301,49 @@ impl Server {
     }
 
     /// What can be done with it now.
-    pub(crate) fn usability(&self) -> Usability {
+    fn usability(&self) -> Usability {
         self.members.usability(&self.caches, self.is_read_only())
     }
 
-    pub(crate) fn watch(&self) -> &Watch {
-        &self.watch
+    /// Looks again and again what has become of the files that it stands on, and of parts that no
+    /// array tells of, for as long as it serves.
+    fn watch_parts(self: &Arc<Server>) {
+        let mut noted = self.files();
+        // Without it a clean-up after the server's death does not wait for the kernel.
+        let _ = runtime::note_files(&self.folder, &noted);
+        let (mut lengths, mut told) = (Lengths::default(), Vec::<MissingPart>::new());
+        let server = Arc::downgrade(self);
+        self.watch.start(move || {
+            let Some(server) = server.upgrade() else { return false };
+            let files = server.files();
+            if files != noted {
+                let _ = runtime::note_files(&server.folder, &files);
+                noted = files;
+            }
+            for one in server.watch.note(lengths.look(&server.members.opened_files())) {
+                server.file_has_changed(&one);
+            }
+            let missing = server.usability().missing;
+            for part in missing.iter().filter(|part| !told.contains(part)) {
+                // A place that was empty from the beginning has no cause.
+                if let (None, Some(cause)) = (&part.told_by, &part.cause) {
+                    server.tell(format!("{} has failed: {cause}", part.name));
+                }
+            }
+            told = missing;
+            true
+        });
     }
 
     /// The files that it stands on now.
-    pub(crate) fn files(&self) -> Vec<PathBuf> {
+    fn files(&self) -> Vec<PathBuf> {
         self.members.taken()
-    }
-
-    /// What is open of them.
-    pub(crate) fn opened_files(&self) -> Vec<OpenedFile> {
-        self.members.opened_files()
     }
 
     /// Tells of a member's file that is not what it was. One that was cut short is a member no
     /// more, where the others make up for it: a write behind its end would make a hole that reads
     /// as zeroes.
-    pub(crate) fn file_has_changed(&self, changed: &ChangedFile) {
+    fn file_has_changed(&self, changed: &ChangedFile) {
         let text = changed.text();
         let is_cut = matches!(changed.change, FileChange::CutShort { .. });
         // That a member has failed, and why, is an event of its own.
@@ -336,7 +357,7 @@ impl Server {
     }
 
     /// Has something shown among what has happened.
-    pub(crate) fn tell(&self, text: String) {
+    fn tell(&self, text: String) {
         if let Some(upkeep) = &*lock(&self.upkeep) {
             upkeep.record(&self.name, text);
         }
@@ -403,7 +424,7 @@ impl Server {
             }
             if is_ready[0] {
                 match self.listener.accept() {
-                    Ok((stream, _)) => control::answer(self, stream),
+                    Ok((stream, _)) => self.answer(stream),
                     Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => (),
                     Err(error) => return Err(failed(error)),
                 }
@@ -411,15 +432,22 @@ impl Server {
         }
     }
 
+    /// Answers requests over a connection to the control socket.
+    fn answer(self: &Arc<Server>, stream: UnixStream) {
+        let [server, ended] = [self, self].map(Arc::clone);
+        let carry_out = move |command| server.carry_out(command);
+        control::answer(stream, &self.name, carry_out, move || ended.end());
+    }
+
     /// Wakes [`Server::run`], which ends.
-    pub(crate) fn end(&self) {
+    fn end(&self) {
         info!(server = self.name, "ends");
         self.ending.store(true, Ordering::Release);
         self.bell.ring();
     }
 
     /// Does what a request asks for.
-    pub(crate) fn carry_out(self: &Arc<Server>, command: Command) -> Result<Value, Error> {
+    fn carry_out(self: &Arc<Server>, command: Command) -> Result<Value, Error> {
         debug!(server = self.name, ?command, "asked");
         match command {
             Command::Status => return Ok(json!(self.status())),

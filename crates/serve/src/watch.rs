@@ -18,16 +18,12 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use block::size_text;
 use rustix::io::Errno;
 use stack::OpenedFile;
-
-use crate::runtime;
-use crate::serve::Server;
-use crate::usability::MissingPart;
 
 /// How often it is looked.
 const ROUND: Duration = Duration::from_secs(1);
@@ -166,11 +162,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The shortest that files have been, which no write that makes them longer again undoes.
 #[derive(Default)]
-struct Lengths(HashMap<PathBuf, u64>);
+pub(crate) struct Lengths(HashMap<PathBuf, u64>);
 
 impl Lengths {
     /// Looks at each file, and says which are not what they were.
-    fn look(&mut self, files: &[OpenedFile]) -> Vec<ChangedFile> {
+    pub(crate) fn look(&mut self, files: &[OpenedFile]) -> Vec<ChangedFile> {
         self.0.retain(|path, _| files.iter().any(|file| file.path == *path));
         let mut changed = Vec::new();
         for opened in files {
@@ -228,15 +224,11 @@ fn name_of(opened: &OpenedFile) -> PathBuf {
 }
 
 impl Watch {
-    /// Begins to look, at once and then again and again.
-    pub(crate) fn start(&self, server: &Arc<Server>) {
+    /// Begins to look: `look` is called every second, and when it is asked for, on a thread of its
+    /// own, until it says that there is nothing left to look at.
+    pub(crate) fn start(&self, mut look: impl FnMut() -> bool + Send + 'static) {
         let (sender, asked) = mpsc::channel::<Sender<()>>();
         *lock(&self.sender) = Some(sender);
-        let mut noted = server.files();
-        // Without it a clean-up after the server's death does not wait for the kernel.
-        let _ = runtime::note_files(server.folder(), &noted);
-        let (mut lengths, mut told) = (Lengths::default(), Vec::<MissingPart>::new());
-        let server = Arc::downgrade(server);
         let run = move || {
             loop {
                 let answer = match asked.recv_timeout(ROUND) {
@@ -244,32 +236,21 @@ impl Watch {
                     Err(RecvTimeoutError::Timeout) => None,
                     Err(RecvTimeoutError::Disconnected) => return,
                 };
-                let Some(server) = server.upgrade() else { return };
-                let files = server.files();
-                if files != noted {
-                    let _ = runtime::note_files(server.folder(), &files);
-                    noted = files;
+                if !look() {
+                    return;
                 }
-                let changed = lengths.look(&server.opened_files());
-                let before =
-                    std::mem::replace(&mut *lock(&server.watch().changed), changed.clone());
-                for one in changed.iter().filter(|one| !before.contains(one)) {
-                    server.file_has_changed(one);
-                }
-                let missing = server.usability().missing;
-                for part in missing.iter().filter(|part| !told.contains(part)) {
-                    // A place that was empty from the beginning has no cause.
-                    if let (None, Some(cause)) = (&part.told_by, &part.cause) {
-                        server.tell(format!("{} has failed: {cause}", part.name));
-                    }
-                }
-                told = missing;
                 // Nobody may wait for it any more.
                 answer.map(|answer| answer.send(()));
             }
         };
         // Without it nothing but these notes is missing.
         let _ = std::thread::Builder::new().name("watch".to_owned()).spawn(run);
+    }
+
+    /// Notes which files are not what they were, and says which of them are new.
+    pub(crate) fn note(&self, changed: Vec<ChangedFile>) -> Vec<ChangedFile> {
+        let before = std::mem::replace(&mut *lock(&self.changed), changed.clone());
+        changed.into_iter().filter(|one| !before.contains(one)).collect()
     }
 
     /// Looks once more, and says which files are not what they were: what is known where that
@@ -298,6 +279,7 @@ impl Watch {
 mod tests {
     use std::fs::OpenOptions;
     use std::os::unix::fs::symlink;
+    use std::sync::Arc;
 
     use super::*;
 

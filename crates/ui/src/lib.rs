@@ -18,6 +18,8 @@ mod changes;
 mod events;
 mod http;
 mod looking;
+mod program;
+mod refusal;
 mod routes;
 mod verbs;
 mod words;

@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 
 use crate::access::Asked;
 use crate::board::Board;
-use crate::changes::Refusal;
 use crate::http::Admission;
+use crate::refusal::Refusal;
 use crate::verbs::{Measure, SavedPlan, Verb};
 use crate::{Shared, events, looking, words};
 

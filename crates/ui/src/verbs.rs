@@ -8,8 +8,9 @@ use host::Error;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::changes::{Refusal, Runner};
 use crate::looking::Runs;
+use crate::program::Runner;
+use crate::refusal::Refusal;
 
 /// `--name=value`: what follows the `=` is never taken for a flag.
 pub(crate) fn flag(name: &str, value: &str) -> String {

@@ -432,9 +432,10 @@ impl<'a> GuestRun<'a> {
             })
             .collect();
         json!({
-            "drives": drives, "label": self.label(), "kernel": self.version, "seed": self.arguments.seed,
-            "memory_bytes": self.memory_bytes, "file_system": self.arguments.fs,
-            "image": self.arguments.image, "outer_file_system": self.arguments.outer_fs,
+            "drives": drives, "label": self.label(), "kernel": self.version,
+            "seed": self.arguments.seed, "memory_bytes": self.memory_bytes,
+            "file_system": self.arguments.fs, "image": self.arguments.image,
+            "outer_file_system": self.arguments.outer_fs,
             "md": self.arguments.md, "state": self.arguments.state,
             "work_seconds": self.work_seconds(), "disks": disks,
             "modelled_seconds": self.outcome.time.nanoseconds() as f64 / 1e9,

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::server::Limits;
+use super::limits::Limits;
 
 /// Connections that may be on their way out, or on their way to a worker, besides all that are
 /// admitted.

@@ -9,7 +9,7 @@ use block::{BufMut, Device, Extents, Returned};
 use super::connection::{Activity, INPUT_BYTES, Payload, Phase, Piece, Running};
 use super::handshake::{OPTION_MAX_BYTES, Verdict};
 use super::memory::Grant;
-use super::server::Counters;
+use super::shared::Counters;
 use super::tls::Tunnel;
 use super::transmission::{self, Command, Decision, Session};
 use super::worker::Worker;
@@ -362,8 +362,18 @@ impl Worker {
         );
     }
 
+    /// Takes what devices have answered.
+    pub(super) fn poll_orders(&mut self) {
+        let mut answers = std::mem::take(&mut self.answers);
+        self.order_queues.iter_mut().flatten().for_each(|orders| orders.poll(&mut answers));
+        for answer in answers.drain(..) {
+            self.answered(answer);
+        }
+        self.answers = answers;
+    }
+
     /// A device has answered.
-    pub(super) fn answered(&mut self, answer: Answer) {
+    fn answered(&mut self, answer: Answer) {
         let (index, request) = ((answer.token >> 32) as u32, answer.token as u32);
         self.touch(index);
         let (connection, pool, budget, _) = self.split(index);

@@ -10,10 +10,11 @@
 //! reading answers makes nothing grow; data of an option longer than [`OPTION_MAX_BYTES`] are
 //! passed over without being kept.
 
+use super::shape::Shape;
 use super::transmission::Session;
 use nbd_wire::{
     ALLOCATION, ALLOCATION_ID, Cursor, GREETING_MAGIC, OPTION_BYTES, OPTION_MAGIC,
-    OPTION_REPLY_MAGIC, REQUEST_MAX_BYTES, info, option, reply, server_flags, transmission_flags,
+    OPTION_REPLY_MAGIC, REQUEST_MAX_BYTES, info, option, reply, server_flags,
 };
 
 /// The most data of one option that are looked at, in bytes.
@@ -21,58 +22,6 @@ pub const OPTION_MAX_BYTES: usize = 64 << 10;
 /// The shortest request that is served, and what offsets are multiples of: any are, whatever the
 /// device's block is.
 const MINIMUM_BYTES: u32 = 1;
-
-/// What the protocol has to know of an export.
-#[derive(Clone, Debug)]
-pub struct Shape {
-    /// What clients ask for; the empty name is the first export's.
-    pub name: String,
-    /// A line for people.
-    pub description: String,
-    /// Size in bytes.
-    pub size_bytes: u64,
-    /// Requests that are multiples of this many bytes are served as they are, others by reading and
-    /// writing around them.
-    pub block_bytes: u32,
-    /// The size of access it serves best, in bytes.
-    pub optimal_bytes: u32,
-    /// Whether writes are refused.
-    pub read_only: bool,
-    /// Whether distance between requests costs time.
-    pub rotational: bool,
-    /// Whether what was written may be lost until a flush.
-    pub needs_flush: bool,
-    /// Whether blocks can be given back.
-    pub discards: bool,
-    /// Whether writing zeroes is cheaper than writing data.
-    pub fast_zeroes: bool,
-}
-
-impl Shape {
-    /// The transmission flags of the protocol.
-    #[must_use]
-    pub fn flags(&self, structured: bool) -> u16 {
-        use transmission_flags::*;
-        // A flush on any connection covers what any other has been told of, so clients may use
-        // several.
-        let mut flags = HAS_FLAGS | CAN_MULTI_CONN;
-        let mut add = |condition: bool, more: u16| flags |= if condition { more } else { 0 };
-        add(self.needs_flush, SEND_FLUSH);
-        add(self.rotational, ROTATIONAL);
-        add(structured, SEND_DF);
-        add(self.read_only, READ_ONLY);
-        add(!self.read_only, SEND_FUA | SEND_WRITE_ZEROES | SEND_FAST_ZERO);
-        add(!self.read_only && self.discards, SEND_TRIM);
-        flags
-    }
-
-    /// The preferred size of access, which has to be a power of two.
-    fn preferred_bytes(&self) -> u32 {
-        let least = self.block_bytes.max(4096);
-        let optimal = self.optimal_bytes.clamp(least, REQUEST_MAX_BYTES);
-        1 << optimal.ilog2()
-    }
-}
 
 /// Whether clients talk in the clear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -392,6 +341,8 @@ fn put_reply(out: &mut Vec<u8>, option: u32, kind: u32, data: &[u8]) {
 
 #[cfg(test)]
 mod tests {
+    use nbd_wire::transmission_flags;
+
     use super::*;
 
     fn shapes() -> Vec<Shape> {

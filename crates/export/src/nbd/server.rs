@@ -1,7 +1,7 @@
 //! The server: its listeners, its workers, and what they share.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,9 +13,11 @@ use reactor::{Bell, Reactor, Ringer};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 
-use super::admission::{Admission, Ticket};
-use super::handshake::{Shape, TlsRule};
+use super::admission::Admission;
+use super::limits::Limits;
 use super::listen::{Address, Listener};
+use super::shape::Shape;
+use super::shared::{Counters, Exported, Mail, Shared};
 use super::tls::Tls;
 use super::worker::Worker;
 use crate::{Gate, RemovalPolicy};
@@ -35,42 +37,6 @@ pub struct Export {
     pub policy: RemovalPolicy,
     /// What its writes pass; the same for all exports of a device.
     pub gate: Arc<Gate>,
-}
-
-/// Bounds on what clients can make the server use.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Connections that have chosen an export; more are turned away, unless a silent one makes way.
-    pub connections: usize,
-    /// Connections from one address over TCP, whether they have chosen an export or not; more are
-    /// turned away in the same way.
-    pub connections_per_address: usize,
-    /// How long a connection that has chosen an export may ask it nothing at all before it makes
-    /// way for another. Where there is room, it may stay silent.
-    pub silent_time: Duration,
-    /// Connections that have not chosen an export yet; when there are more, the oldest makes way.
-    pub handshakes: usize,
-    /// How long a handshake may take.
-    pub handshake_time: Duration,
-    /// Memory for the data of requests and replies, in bytes, besides 1 MiB that each connection
-    /// may always have. At least 64 MiB for each worker.
-    pub memory_bytes: u64,
-    /// How long [`Server::stop`] waits for requests that are under way.
-    pub stop_time: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            connections: 256,
-            connections_per_address: 64,
-            silent_time: Duration::from_secs(30),
-            handshakes: 256,
-            handshake_time: Duration::from_secs(10),
-            memory_bytes: 256 << 20,
-            stop_time: Duration::from_secs(5),
-        }
-    }
 }
 
 /// How to serve.
@@ -126,56 +92,6 @@ pub struct Status {
     pub exports: Vec<ExportStatus>,
     /// Why a worker has ended before its time.
     pub trouble: Option<String>,
-}
-
-/// Counts of one worker for one export.
-#[derive(Default)]
-#[repr(align(128))]
-pub(super) struct Counters {
-    pub(super) connections: AtomicU64,
-    pub(super) reads: AtomicU64,
-    pub(super) read_bytes: AtomicU64,
-    pub(super) writes: AtomicU64,
-    pub(super) written_bytes: AtomicU64,
-    pub(super) clears: AtomicU64,
-    pub(super) flushes: AtomicU64,
-    pub(super) errors: AtomicU64,
-}
-
-pub(super) struct Exported {
-    pub(super) device: Arc<dyn Device>,
-    pub(super) policy: RemovalPolicy,
-    pub(super) gate: Arc<Gate>,
-    /// One for each worker, so that they do not share cache lines.
-    pub(super) counters: Vec<Counters>,
-    trouble: Mutex<Option<String>>,
-}
-
-impl Exported {
-    pub(super) fn complain(&self, error: &Error) {
-        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
-    }
-}
-
-/// What workers share.
-pub(super) struct Shared {
-    pub(super) exports: Vec<Exported>,
-    /// What the protocol knows of them, in the same order.
-    pub(super) shapes: Vec<Shape>,
-    pub(super) tls: Option<Arc<rustls::ServerConfig>>,
-    pub(super) limits: Limits,
-    pub(super) workers: usize,
-    /// Connections of each worker.
-    pub(super) loads: Vec<AtomicUsize>,
-    /// Which connections may come in.
-    pub(super) admission: Arc<Admission>,
-    trouble: Mutex<Option<String>>,
-}
-
-/// What a worker is told.
-pub(super) enum Mail {
-    Connection(Arc<OwnedFd>, Ticket, TlsRule),
-    Stop,
 }
 
 struct WorkerHandle {

@@ -3,7 +3,7 @@
 
 use block::{Error, ErrorKind};
 
-use super::handshake::Shape;
+use super::shape::Shape;
 use nbd_wire::{
     ALLOCATION_ID, CHUNK_BYTES, CHUNK_MAGIC, DATA_CHUNK_BYTES, REQUEST_BYTES, REQUEST_MAX_BYTES,
     RequestHead, SIMPLE_REPLY_BYTES, SIMPLE_REPLY_MAGIC, allocation, chunk, command, command_flags,

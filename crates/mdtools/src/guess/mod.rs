@@ -22,6 +22,7 @@
 //! called RAID 4 here, RAID 6 with parity first is called parity-last. All members are taken to
 //! have their data at the same offset.
 
+mod evidence;
 mod images;
 mod landmarks;
 mod reader;
@@ -43,12 +44,13 @@ use reactor::Random;
 
 use crate::MemberSource;
 
+use evidence::Tally;
+pub use evidence::{Evidence, Proof};
 pub use images::Images;
 use landmarks::{Landmark, openings};
 use reader::{Reader, is_zero};
 use redundancy::{Arrangement, Fit, Sample};
-use search::{Absent, COPIES, Order, Search, Tally};
-pub use search::{Evidence, Proof};
+use search::{Absent, COPIES, Order, Search};
 pub use shape::Shape;
 use shape::{Map, Spot};
 

@@ -25,8 +25,8 @@ mod xfs;
 
 use std::rc::Rc;
 
+use super::evidence::Proof;
 use super::reader::Sector;
-use super::search::Proof;
 
 /// What a check says of a sector.
 pub(super) enum Verdict {

@@ -9,24 +9,24 @@
 //!            left/        what was measured of a shard on a machine that it had to leave
 //! ```
 
-use std::collections::BTreeMap;
+pub(crate) mod job;
+
 use std::fmt::Write;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use host::{Error, facts, files};
-use serde::{Deserialize, Serialize};
 
+use crate::now::Stage;
 use crate::plan::Resolved;
 use crate::run;
 use crate::shard::{self, Shard};
-use crate::watch::Stage;
 use crate::whole::Whole;
+use job::{ask, read, write};
 
-/// What was submitted.
-const JOB: &str = "job.json";
+pub use job::Job;
+
 const PLAN_TEXT: &str = "plan.toml";
 const TASK: &str = "task.sh";
 const LOG: &str = "log";
@@ -54,29 +54,6 @@ pub struct Wanted<'a> {
     pub nodes: Option<u32>,
     /// Into how many shards the run is cut.
     pub shards: Option<u32>,
-}
-
-/// An array job, as its folder tells of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Job {
-    /// Slurm's numbers, the latest last: what was interrupted is submitted again.
-    pub jobs: Vec<String>,
-    /// What the plan is called.
-    pub name: String,
-    /// When it was submitted, in RFC 3339.
-    pub submitted: String,
-    /// Into how many shards the run is cut.
-    pub shards: u32,
-    /// How many trials it has.
-    pub trials: usize,
-    /// Whether a task has its node for itself: something is measured.
-    pub exclusive: bool,
-    /// As in [`Wanted`].
-    #[serde(default)]
-    pub partition: Option<String>,
-    /// As in [`Wanted`].
-    #[serde(default)]
-    pub nodes: Option<u32>,
 }
 
 /// Submits a run; returns its folder and what Slurm calls it.
@@ -174,25 +151,6 @@ pub fn resubmit(folder: &Path) -> Result<(Job, Vec<u32>), Error> {
     Ok((job, left))
 }
 
-/// What a folder tells of its job; `None` where it is none of a job.
-///
-/// # Errors
-/// Where it cannot be read.
-pub(crate) fn read(folder: &Path) -> Result<Option<Job>, Error> {
-    let path = folder.join(JOB);
-    match run::read_file(folder, JOB) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| {
-            Error::failed(format!("{}: {error}; the file was changed or damaged", path.display()))
-        }),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::from_io(path.display(), &error)),
-    }
-}
-
-fn write(folder: &Path, job: &Job) -> Result<(), Error> {
-    files::write_whole(&folder.join(JOB), &run::json(job))
-}
-
 /// What a task does, for sh.
 fn task(wanted: &Wanted<'_>, folder: &Path, job: &Job) -> String {
     let word = |path: &Path| escape::shell(&path.to_string_lossy());
@@ -270,72 +228,9 @@ fn ranges(numbers: &[u32]) -> String {
     texts.collect::<Vec<_>>().join(",")
 }
 
-/// What Slurm has in its queue of a job: by shard, whether it runs or waits.
-///
-/// # Errors
-/// Where squeue is not there, or does not reach Slurm.
-pub(crate) fn queue(job: &Job) -> Result<BTreeMap<u32, Stage>, Error> {
-    let mut found = BTreeMap::new();
-    for number in &job.jobs {
-        let mut command = Command::new("squeue");
-        command.args(["--noheader", "--array", "--format=%K %t", "--jobs", number]);
-        let said = match ask(&mut command) {
-            Ok(said) => said,
-            // It has forgotten a job some minutes after its end.
-            Err(error) if error.to_string().contains("Invalid job id") => continue,
-            Err(error) => return Err(error),
-        };
-        found.extend(said.lines().filter_map(task_in_queue));
-    }
-    Ok(found)
-}
-
-/// A line of squeue: the number of a task and its state, as `man squeue` lists them.
-fn task_in_queue(line: &str) -> Option<(u32, Stage)> {
-    let (number, state) = line.trim().split_once(' ')?;
-    let stage = match state.trim() {
-        "PD" | "CF" | "RF" | "RH" | "RQ" | "RD" | "RS" | "RV" | "SE" => Stage::Waiting,
-        _ => Stage::Running,
-    };
-    Some((number.parse().ok()?, stage))
-}
-
-/// What one of Slurm's commands prints.
-fn ask(command: &mut Command) -> Result<String, Error> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.env("LC_ALL", "C").output().map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Error::failed(format!(
-            "{name} is not there: on a machine of the cluster: apt-get install slurm-client; \
-            without Slurm the shards can be run one by one (raidloom run --shard)"
-        )),
-        _ => Error::from_io(&name, &error),
-    })?;
-    answer(&name, &output)
-}
-
-fn answer(name: &str, output: &Output) -> Result<String, Error> {
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let prefix = format!("{name}: ");
-    let lines = said.lines().map(|line| {
-        let line = line.trim();
-        let line = line.strip_prefix(prefix.as_str()).unwrap_or(line);
-        line.strip_prefix("error: ").or(line.strip_prefix("fatal: ")).unwrap_or(line)
-    });
-    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
-    Err(Error::failed(match &lines[..] {
-        [] => format!("{name} ended with {}", output.status),
-        lines => format!("{name}: {}", lines.join("; ")),
-    }))
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
-    use std::os::unix::process::ExitStatusExt;
-    use std::process::ExitStatus;
 
     use super::*;
 
@@ -344,15 +239,6 @@ mod tests {
         assert_eq!(ranges(&[1, 2, 3, 4]), "1-4");
         assert_eq!(ranges(&[2, 4, 5, 8]), "2,4-5,8");
         assert_eq!(ranges(&[7]), "7");
-    }
-
-    #[test]
-    fn a_line_of_the_queue_is_a_task_and_how_it_stands() {
-        assert_eq!(task_in_queue("3 R"), Some((3, Stage::Running)));
-        assert_eq!(task_in_queue(" 12 PD"), Some((12, Stage::Waiting)));
-        assert_eq!(task_in_queue("8 CG"), Some((8, Stage::Running)));
-        assert_eq!(task_in_queue("N/A R"), None);
-        assert_eq!(task_in_queue(""), None);
     }
 
     /// "Requeue after a node fails goes on like `--resume`"; what is compared stays on one machine.
@@ -414,24 +300,5 @@ mod tests {
         );
         assert!(here.join("left/part3-job12-2").join(run::PLAN).exists(), "nothing is thrown away");
         assert_eq!(run(true, "two", "3"), further);
-    }
-
-    #[test]
-    fn what_sbatch_says_is_one_line() {
-        let of = |code: i32, stderr: &str| Output {
-            status: ExitStatus::from_raw(code << 8),
-            stdout: b"12\n".to_vec(),
-            stderr: stderr.into(),
-        };
-        assert_eq!(answer("sbatch", &of(0, "")).unwrap(), "12\n");
-        let said = "sbatch: error: invalid partition specified: x\nsbatch: error: Batch job \
-            submission failed: Invalid partition name specified\n";
-        assert_eq!(
-            answer("sbatch", &of(1, said)).unwrap_err().to_string(),
-            "sbatch: invalid partition specified: x; Batch job submission failed: Invalid \
-            partition name specified"
-        );
-        let silent = answer("sbatch", &of(3, "")).unwrap_err().to_string();
-        assert_eq!(silent, "sbatch ended with exit status: 3");
     }
 }

@@ -1,0 +1,79 @@
+//! The process of a server that a launch has started, from its first word to its end.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+
+use host::Error;
+use serde_json::json;
+
+use crate::launch::hear_launch;
+use crate::notify::notify;
+use crate::protocol::{Answer, Refusal};
+use crate::runtime::{LOG, Runtime};
+use crate::serve::Server;
+
+/// The process that [`ServeWith::launch`](crate::ServeWith::launch) starts: serves until it is
+/// asked to end, something can be read from `signals`, or, where it serves a run, the process that
+/// started it is gone. `log` is where its standard error goes.
+///
+/// # Errors
+/// What could not be done in order, or an error without a text where the starter was told why
+/// there is no server.
+pub fn serve(log: Option<&Path>, signals: &UnixStream) -> Result<(), Error> {
+    // Away from the terminal: its Ctrl-C is not for this process. One that leads a session already
+    // is away from it.
+    let _ = rustix::process::setsid();
+    let failed = |error: io::Error| Error::from_io("standard input", &error);
+    let starter = UnixStream::from(io::stdin().as_fd().try_clone_to_owned().map_err(failed)?);
+    let started = || {
+        let (launch, files) = hear_launch(&starter).map_err(failed)?;
+        let runtime = Runtime::find()?;
+        let name = launch.settings.name.clone().unwrap_or_else(|| runtime.free_name());
+        let with = match launch.fresh {
+            Some(_) => Some(starter.try_clone().map_err(failed)?),
+            None => None,
+        };
+        let server = Server::launch(runtime.claim(&name)?, launch, files, with)?;
+        if let Some(log) = log {
+            // Without its place the log is only harder to find.
+            let _ = fs::rename(log, server.folder().join(LOG));
+        }
+        Ok(server)
+    };
+    let server: Result<Arc<Server>, Error> = started();
+    let answer = match &server {
+        Ok(server) => Answer::Done(json!(server.status())),
+        Err(error) => {
+            Answer::Refused(Refusal { text: error.to_string(), exit_code: error.exit_code() })
+        }
+    };
+    let said = serde_json::to_string(&answer)
+        .map_err(io::Error::from)
+        .and_then(|line| writeln!(&starter, "{line}"));
+    drop(starter);
+    let server = server.map_err(|_| Error::silent(1))?;
+    if let Err(error) = said {
+        // The process that wanted this has gone.
+        server.stop(true)?;
+        return Err(Error::failed(format!("nobody waits for this server: {error}")));
+    }
+    serve_until_end(&server, signals)
+}
+
+/// Serves, with a word to the service manager before and after.
+///
+/// # Errors
+/// What could not be done in order at the end.
+pub fn serve_until_end(server: &Arc<Server>, signals: &UnixStream) -> Result<(), Error> {
+    let address = server.address();
+    if let Err(error) = notify(&format!("READY=1\nSTATUS={} at {address}", server.name())) {
+        escape::err(&format!("raidloom: telling the service manager: {error}"));
+    }
+    let ended = server.run(signals);
+    let _ = notify("STOPPING=1");
+    ended
+}

@@ -1,0 +1,172 @@
+//! This program again, as a child: the verbs that the page asks for, one at a time.
+
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use axum::http::StatusCode;
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::process::Command;
+
+use crate::refusal::Refusal;
+
+/// This program, and the process of it that is at work.
+pub(crate) struct Program {
+    path: PathBuf,
+    child: Mutex<Child>,
+}
+
+/// The process that is at work.
+#[derive(Debug, Default)]
+struct Child {
+    process: Option<u32>,
+    /// Whether it was told to end, and nothing else is to begin.
+    ends: bool,
+}
+
+impl Program {
+    pub(crate) fn new(path: PathBuf) -> Program {
+        Program { path, child: Mutex::default() }
+    }
+
+    fn child(&self) -> MutexGuard<'_, Child> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn runner(&self) -> Runner<'_> {
+        Runner { program: self, commands: Mutex::default() }
+    }
+
+    /// Forgets that what was at work before was told to end.
+    pub(crate) fn may_run(&self) {
+        self.child().ends = false;
+    }
+
+    /// Whether what is at work was told to end.
+    pub(crate) fn ends(&self) -> bool {
+        self.child().ends
+    }
+
+    /// Tells what is at work to end; whether anything was.
+    pub(crate) fn stop(&self) -> bool {
+        let mut child = self.child();
+        child.ends = true;
+        let process = child.process.and_then(|process| Pid::from_raw(process.cast_signed()));
+        process.is_some_and(|process| kill_process(process, Signal::TERM).is_ok())
+    }
+}
+
+/// Runs the program's verbs, and remembers which.
+pub(crate) struct Runner<'a> {
+    program: &'a Program,
+    commands: Mutex<Vec<String>>,
+}
+
+/// How a verb has ended.
+pub(crate) struct Ended {
+    /// Its standard output.
+    pub(crate) said: String,
+    /// What it said when it failed.
+    pub(crate) error: Option<String>,
+}
+
+impl Runner<'_> {
+    /// The commands so far, as a shell would take them.
+    pub(crate) fn commands(&self) -> Vec<String> {
+        self.commands.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Runs one verb to its end.
+    ///
+    /// # Errors
+    /// When it could not be started, or the page is being ended.
+    pub(crate) async fn run(&self, arguments: &[String]) -> Result<Ended, Refusal> {
+        self.run_in(None, arguments).await
+    }
+
+    /// The same in another folder than the page's server is in.
+    pub(crate) async fn run_in(
+        &self,
+        folder: Option<&Path>,
+        arguments: &[String],
+    ) -> Result<Ended, Refusal> {
+        let failed = |error: std::io::Error| Refusal::failed(format!("starting the verb: {error}"));
+        self.commands.lock().unwrap_or_else(PoisonError::into_inner).push(shell(arguments));
+        let mut command = Command::new(&self.program.path);
+        if let Some(folder) = folder {
+            command.current_dir(folder);
+        }
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Ctrl-C in the terminal goes to the page's server, which tells its child by itself: told
+        // twice, it would end at once and leave things behind.
+        command.process_group(0);
+        let child = {
+            let mut known = self.program.child();
+            if known.ends {
+                return Err(Refusal::failed("it was told to end"));
+            }
+            let child = command.spawn().map_err(failed)?;
+            known.process = child.id();
+            child
+        };
+        let output = child.wait_with_output().await;
+        self.program.child().process = None;
+        Ok(ended(&output.map_err(failed)?))
+    }
+
+    /// Runs one verb; its standard output.
+    ///
+    /// # Errors
+    /// What it says when it fails.
+    pub(crate) async fn done(&self, arguments: &[String]) -> Result<String, Refusal> {
+        match self.run(arguments).await? {
+            Ended { error: Some(error), .. } => {
+                Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, error))
+            }
+            Ended { said, .. } => Ok(said),
+        }
+    }
+}
+
+/// A command line of this program as a shell would take it.
+pub(crate) fn shell(arguments: &[String]) -> String {
+    let words = arguments.iter().map(|word| escape::shell(word));
+    ["raidloom".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ")
+}
+
+fn ended(output: &Output) -> Ended {
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ended { said, error: None };
+    }
+    let told = String::from_utf8_lossy(&output.stderr);
+    // Notes come before it.
+    let error = match told.rfind("raidloom: ") {
+        Some(at) => told[at + "raidloom: ".len()..].trim_end().to_owned(),
+        None if told.trim().is_empty() => format!("it ended with {}", output.status),
+        None => told.trim_end().to_owned(),
+    };
+    Ended { said, error: Some(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    use super::*;
+
+    fn of(code: i32, stderr: &str) -> Option<String> {
+        let status = ExitStatus::from_raw(code << 8);
+        ended(&Output { status, stdout: Vec::new(), stderr: stderr.into() }).error
+    }
+
+    #[test]
+    fn of_what_a_verb_says_the_error_is_shown() {
+        assert_eq!(of(0, "note: nothing"), None);
+        let said = "note: K is 1024\nraidloom: a.img: it is mounted\nunmount it first\n";
+        assert_eq!(of(4, said).as_deref(), Some("a.img: it is mounted\nunmount it first"));
+        assert_eq!(of(2, "error: no such flag\n").as_deref(), Some("error: no such flag"));
+        assert_eq!(of(3, "").as_deref(), Some("it ended with exit status: 3"));
+    }
+}
