@@ -52,7 +52,7 @@ const STEPS: &[&str] = &[
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("crates/bench/src/suite/fio/mod.rs", "fio and its servers say in words alone what failed"),
     ("crates/host/src/rbd.rs", "librbd's reason comes through qemu-img as a sentence"),
-    ("crates/lab/src/slurm.rs", "squeue has one status for all that it cannot answer"),
+    ("crates/lab/src/slurm/job.rs", "squeue has one status for all that it cannot answer"),
 ];
 
 /// Places that decide on the text of a message.

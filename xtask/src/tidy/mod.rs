@@ -15,6 +15,7 @@ mod names;
 mod scrub;
 mod source;
 mod text;
+mod uses;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -141,7 +142,7 @@ impl Tree {
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 const RULES: &[Rule] = &[
-    cycles::rings,
+    cycles::circles,
     glossary::defined,
     glossary::persons,
     glossary::replaced,
