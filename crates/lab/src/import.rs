@@ -85,52 +85,8 @@ fn workload_of(imported: &Imported, row: &ImportedRow, name: &str) -> Workload {
 
 /// The files as one run; the first of each clock is the baseline of the others.
 #[must_use]
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 pub fn run_of(files: &[ImportedFile]) -> Run {
-    let settings = |file: &ImportedFile| BTreeMap::from([(SOURCE.to_owned(), file.label.clone())]);
-    let baseline = |clock: Clock| {
-        files
-            .iter()
-            .find(|file| file.imported.clock == clock)
-            .map(|file| configuration_id(&settings(file)))
-    };
-    let configuration = |file: &ImportedFile| Configuration {
-        id: configuration_id(&settings(file)),
-        settings: settings(file),
-        stack: described(file),
-        clock: file.imported.clock,
-        ground: Ground::Device,
-        modelled: file.imported.clock == Clock::Virtual,
-        caches: Vec::new(),
-        quick_removal: false,
-        baseline: baseline(file.imported.clock).unwrap_or_default(),
-        model_errors: None,
-        model_error: None,
-        model_cases: 0,
-        survives: None,
-        usable: None,
-    };
-    let mut workloads: Vec<Workload> = Vec::new();
-    let mut trials = Vec::new();
-    for file in files {
-        for row in &file.imported.rows {
-            let name = format!("{}: {}", file.imported.suite, row.phase);
-            if !workloads.iter().any(|known| known.name == name) {
-                workloads.push(workload_of(&file.imported, row, &name));
-            }
-            trials.push(Trial {
-                cell: cell_id(&settings(file), &name),
-                settings: settings(file),
-                workload: name,
-                block: row.run.saturating_sub(1),
-                order: u32::try_from(trials.len()).unwrap_or(u32::MAX),
-                clock: file.imported.clock,
-                metrics: row.metrics.clone(),
-                members: Vec::new(),
-                flags: vec![Doubt::Imported],
-            });
-        }
-    }
+    let (workloads, trials) = rows_of(files);
     let plan = Plan {
         schema: 1,
         name: "imported".to_owned(),
@@ -141,12 +97,72 @@ pub fn run_of(files: &[ImportedFile]) -> Run {
             name: SOURCE.to_owned(),
             values: files.iter().map(|file| file.label.clone()).collect(),
         }],
-        configurations: files.iter().map(configuration).collect(),
+        configurations: files.iter().map(|file| configuration_of(file, files)).collect(),
         workloads,
         suite_settings: BTreeMap::new(),
         terms: results::Terms::default(),
         schedule: results::Schedule::default(),
     };
+    let notes = files
+        .iter()
+        .flat_map(|file| file.imported.notes.iter().map(|note| format!("{}: {note}", file.label)))
+        .collect();
+    Run { plan, host: host_of(files), trials, notes, steps: Vec::new() }
+}
+
+fn settings_of(file: &ImportedFile) -> BTreeMap<String, String> {
+    BTreeMap::from([(SOURCE.to_owned(), file.label.clone())])
+}
+
+/// A file as a configuration, compared with the first of its clock.
+fn configuration_of(file: &ImportedFile, files: &[ImportedFile]) -> Configuration {
+    let clock = file.imported.clock;
+    let baseline = files.iter().find(|file| file.imported.clock == clock);
+    Configuration {
+        id: configuration_id(&settings_of(file)),
+        settings: settings_of(file),
+        stack: described(file),
+        clock,
+        ground: Ground::Device,
+        modelled: clock == Clock::Virtual,
+        caches: Vec::new(),
+        quick_removal: false,
+        baseline: baseline.map(|file| configuration_id(&settings_of(file))).unwrap_or_default(),
+        model_errors: None,
+        model_error: None,
+        model_cases: 0,
+        survives: None,
+        usable: None,
+    }
+}
+
+/// The rows of all files: what they measure, and a trial each.
+fn rows_of(files: &[ImportedFile]) -> (Vec<Workload>, Vec<Trial>) {
+    let (mut workloads, mut trials) = (Vec::<Workload>::new(), Vec::new());
+    for file in files {
+        for row in &file.imported.rows {
+            let name = format!("{}: {}", file.imported.suite, row.phase);
+            if !workloads.iter().any(|known| known.name == name) {
+                workloads.push(workload_of(&file.imported, row, &name));
+            }
+            trials.push(Trial {
+                cell: cell_id(&settings_of(file), &name),
+                settings: settings_of(file),
+                workload: name,
+                block: row.run.saturating_sub(1),
+                order: u32::try_from(trials.len()).unwrap_or(u32::MAX),
+                clock: file.imported.clock,
+                metrics: row.metrics.clone(),
+                members: Vec::new(),
+                flags: vec![Doubt::Imported],
+            });
+        }
+    }
+    (workloads, trials)
+}
+
+/// What the files tell of the machines and programs that they come from.
+fn host_of(files: &[ImportedFile]) -> Host {
     let facts = files.iter().flat_map(|file| {
         let own = [("tool".to_owned(), file.imported.tool.clone())];
         let all = own.into_iter().chain(file.imported.facts.iter().cloned());
@@ -156,19 +172,14 @@ pub fn run_of(files: &[ImportedFile]) -> Run {
             must_match: false,
         })
     });
-    let host = Host {
+    Host {
         schema: 1,
         started: facts::now(),
         facts: facts.collect(),
         one_disk: Vec::new(),
         shared_disks: Vec::new(),
         machines: BTreeMap::new(),
-    };
-    let notes = files
-        .iter()
-        .flat_map(|file| file.imported.notes.iter().map(|note| format!("{}: {note}", file.label)))
-        .collect();
-    Run { plan, host, trials, notes, steps: Vec::new() }
+    }
 }
 
 /// What stands in the place of the stack: where the figures come from.

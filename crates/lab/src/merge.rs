@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use host::Error;
 use results::{Host, MACHINES_MIN, Run};
 
-use crate::{run, shard, whole};
+use crate::shard::{self, Shard};
+use crate::{run, whole};
 
 /// What shards were joined to.
 #[derive(Debug)]
@@ -27,9 +28,34 @@ pub struct Merged {
 /// # Errors
 /// A usage error where one is no shard, or of another plan, version or number of shards, where one
 /// is missing, there twice or not finished. Nothing is written then.
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 pub fn merge(folders: &[PathBuf], output: &Path) -> Result<Merged, Error> {
-    let (mut parts, mut machines) = (Vec::new(), BTreeSet::new());
+    let mut parts =
+        named(folders)?.iter().map(|folder| read(folder)).collect::<Result<Vec<_>, _>>()?;
+    refuse_different(&parts)?;
+    let Some(first) = parts.first() else {
+        return Err(Error::usage("name the folders of the shards"));
+    };
+    let count = first.shard.count();
+    refuse_incomplete(&parts, count)?;
+    let text = run::read_text(&first.folder)?;
+    let host = first.run.host.clone();
+    parts.sort_by_key(|part| part.shard.number());
+    let machines: BTreeSet<String> = parts.iter().map(|part| part.machine.clone()).collect();
+    let run = joined(parts, host, &machines);
+    let folder = run::write(output, text.as_bytes(), &run)?;
+    Ok(Merged { run: run::read(&folder)?, folder, shards: count, machines: machines.len() })
+}
+
+/// A shard, and the machine that measured it.
+struct MeasuredShard {
+    folder: PathBuf,
+    shard: Shard,
+    machine: String,
+    run: Run,
+}
+
+/// The folders of shards that were named, or that lie in one that was.
+fn named(folders: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut named = Vec::new();
     for folder in folders {
         let is_run = folder.join(run::PLAN).exists();
@@ -39,108 +65,110 @@ pub fn merge(folders: &[PathBuf], output: &Path) -> Result<Merged, Error> {
         }
         named.extend(within.into_iter().map(|(_, folder)| folder));
     }
-    for folder in &named {
-        let shown = folder.display();
-        let part = run::read_part(folder)?.ok_or_else(|| {
-            Error::usage(format!("{shown}: it is no shard of a run (raidloom run --shard I/N)"))
-        })?;
-        let (shard, read) = (part.shard, run::read(folder)?);
-        machines.insert(part.machine.clone());
-        let wanted = shard.trials(&read.plan);
-        if read.trials.len() < wanted {
-            return Err(Error::usage(format!(
-                "{shown}: shard {shard} has {} of its {wanted} trials; first: raidloom run \
-                --resume {shown}",
-                read.trials.len()
-            )));
-        }
-        parts.push((folder, shard, part.machine, read));
+    Ok(named)
+}
+
+/// Reads a shard, which has to be finished.
+fn read(folder: &Path) -> Result<MeasuredShard, Error> {
+    let shown = folder.display();
+    let part = run::read_part(folder)?.ok_or_else(|| {
+        Error::usage(format!("{shown}: it is no shard of a run (raidloom run --shard I/N)"))
+    })?;
+    let (shard, run) = (part.shard, run::read(folder)?);
+    let wanted = shard.trials(&run.plan);
+    if run.trials.len() < wanted {
+        return Err(Error::usage(format!(
+            "{shown}: shard {shard} has {} of its {wanted} trials; first: raidloom run \
+            --resume {shown}",
+            run.trials.len()
+        )));
     }
-    let Some((first, shard, _, begun)) = parts.first() else {
-        return Err(Error::usage("name the folders of the shards"));
-    };
-    let version = |host: &Host| {
-        let fact = host.facts.iter().find(|fact| fact.name == "raidloom");
+    Ok(MeasuredShard { folder: folder.to_owned(), shard, machine: part.machine, run })
+}
+
+/// Refuses shards that are of different runs.
+fn refuse_different(parts: &[MeasuredShard]) -> Result<(), Error> {
+    let version = |part: &MeasuredShard| {
+        let fact = part.run.host.facts.iter().find(|fact| fact.name == "raidloom");
         fact.map_or_else(String::new, |fact| fact.value.clone())
     };
-    for (folder, other, _, read) in &parts {
+    let Some(first) = parts.first() else { return Ok(()) };
+    for part in parts {
         let differs = |what: &str| {
-            let (one, other) = (first.display(), folder.display());
+            let (one, other) = (first.folder.display(), part.folder.display());
             Error::usage(format!("{other} and {one} are shards of different runs: {what}"))
         };
-        if read.plan != begun.plan {
+        if part.run.plan != first.run.plan {
             return Err(differs("their plans differ"));
         }
-        if other.count() != shard.count() {
-            return Err(differs(&format!(
-                "one is cut into {}, one into {}",
-                other.count(),
-                shard.count()
-            )));
+        let (count, other) = (first.shard.count(), part.shard.count());
+        if other != count {
+            return Err(differs(&format!("one is cut into {other}, one into {count}")));
         }
-        if version(&read.host) != version(&begun.host) {
-            return Err(differs(&format!(
-                "raidloom {} and {} measured them",
-                version(&read.host),
-                version(&begun.host)
-            )));
+        let [own, other] = [first, part].map(version);
+        if other != own {
+            return Err(differs(&format!("raidloom {other} and {own} measured them")));
         }
     }
-    for number in 1..=shard.count() {
-        let of_number = || parts.iter().filter(|(_, shard, ..)| shard.number() == number);
-        let wanted = format!("{number}/{}", shard.count());
-        match of_number().count() {
+    Ok(())
+}
+
+/// Refuses shards of which one is missing, or there more than once.
+fn refuse_incomplete(parts: &[MeasuredShard], count: u32) -> Result<(), Error> {
+    for number in 1..=count {
+        let of_number = parts.iter().filter(|part| part.shard.number() == number);
+        let folders: Vec<String> =
+            of_number.map(|part| part.folder.display().to_string()).collect();
+        match folders.len() {
             1 => (),
-            0 => return Err(Error::usage(format!("shard {wanted} is missing"))),
+            0 => return Err(Error::usage(format!("shard {number}/{count} is missing"))),
             _ => {
-                let folders: Vec<String> =
-                    of_number().map(|(folder, ..)| folder.display().to_string()).collect();
                 return Err(Error::usage(format!(
-                    "shard {wanted} is there more than once: {}",
+                    "shard {number}/{count} is there more than once: {}",
                     folders.join(", ")
                 )));
             }
         }
     }
-    let text = run::read_text(first)?;
-    let numbers = machines;
-    let (machines, shards) = (numbers.len(), shard.count());
-    let plan = begun.plan.clone();
-    let mut host = begun.host.clone();
-    let mut notes = Vec::new();
-    let is_measured = shard::is_measured(&plan);
-    parts.sort_by_key(|(_, shard, ..)| shard.number());
-    if is_measured && machines > 1 {
-        // Blocks of one machine share whatever is peculiar to it. With few machines nothing can be
-        // said of others; with more, machines are what claims are drawn over.
-        let holds = if machines < MACHINES_MIN {
-            "what is claimed holds for these machines only".to_owned()
-        } else {
-            format!(
-                "each machine has one say, the mean of its blocks, so what is claimed is drawn \
-                 over {machines} machines"
-            )
-        };
-        notes.push(format!(
-            "measured on {machines} machines, each block on one of them, so that what is compared \
-             was measured on the same machine; {holds}"
-        ));
-    }
-    let mut trials = Vec::new();
-    for (folder, shard, machine, read) in parts {
-        if is_measured && machines > 1 {
-            let number = (0..).zip(&numbers).find(|(_, known)| **known == machine);
+    Ok(())
+}
+
+/// The run that shards in the order of their numbers come to.
+fn joined(parts: Vec<MeasuredShard>, mut host: Host, machines: &BTreeSet<String>) -> Run {
+    let plan = parts[0].run.plan.clone();
+    let is_of_several = shard::is_measured(&plan) && machines.len() > 1;
+    let (mut notes, mut trials) = (Vec::new(), Vec::new());
+    notes.extend(is_of_several.then(|| several_machines(machines.len())));
+    for MeasuredShard { folder, shard, machine, run } in parts {
+        if is_of_several {
+            let number = (0..).zip(machines).find(|(_, known)| **known == machine);
             let (number, _) = number.expect("the machine of every part is among them");
-            host.machines.extend(read.trials.iter().map(|trial| (trial.block, number)));
+            host.machines.extend(run.trials.iter().map(|trial| (trial.block, number)));
         }
-        host.started = host.started.min(read.host.started);
+        host.started = host.started.min(run.host.started);
         let own = shard.note();
-        let noted = read.notes.into_iter().filter(|note| *note != own);
+        let noted = run.notes.into_iter().filter(|note| *note != own);
         notes.extend(noted.map(|note| format!("{}: {note}", folder.display())));
-        trials.extend(read.trials);
+        trials.extend(run.trials);
     }
     trials.sort_by_key(|trial| (trial.block, trial.order));
-    let run = Run { plan, host, trials, notes, steps: Vec::new() };
-    let folder = run::write(output, text.as_bytes(), &run)?;
-    Ok(Merged { run: run::read(&folder)?, folder, shards, machines })
+    Run { plan, host, trials, notes, steps: Vec::new() }
+}
+
+/// What is to be noted of a run that several machines have measured.
+fn several_machines(machines: usize) -> String {
+    // Blocks of one machine share whatever is peculiar to it. With few machines nothing can be said
+    // of others; with more, machines are what claims are drawn over.
+    let holds = if machines < MACHINES_MIN {
+        "what is claimed holds for these machines only".to_owned()
+    } else {
+        format!(
+            "each machine has one say, the mean of its blocks, so what is claimed is drawn over \
+            {machines} machines"
+        )
+    };
+    format!(
+        "measured on {machines} machines, each block on one of them, so that what is compared was \
+        measured on the same machine; {holds}"
+    )
 }

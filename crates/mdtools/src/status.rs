@@ -660,10 +660,91 @@ rebuild: member 1, 50.0 % done, 120 MB/s, about 1:02:05 left, 512 bytes could no
         );
     }
 
+    use MemberState::{Failed, Incomplete, Missing, Online, Rebuild, Spare, Stale};
+
+    const RUNS: bool = true;
+    const RESTS: bool = false;
+
+    /// Members, whether it runs, its state, and what helps first.
+    const ACTIONS: &[(&[MemberState], bool, State, &str)] = &[
+        (&[Online, Online], RUNS, State::Online, ""),
+        (&[Online, Spare], RUNS, State::Online, ""),
+        (
+            &[Online, Missing],
+            RUNS,
+            State::Degraded,
+            "give it a new member: raidloom array add t PATH",
+        ),
+        (
+            &[Online, Missing],
+            RESTS,
+            State::Degraded,
+            "give it a new member when it runs: raidloom array add t PATH",
+        ),
+        (
+            &[Online, Missing, Spare],
+            RESTS,
+            State::Degraded,
+            "none: a spare takes the place when it runs",
+        ),
+        (&[Online, Failed, Spare], RUNS, State::Degraded, "none: a spare takes the place"),
+        (&[Online, Rebuild, Spare], RUNS, State::Degraded, "none: it is being rebuilt"),
+        (&[Online, Rebuild], RESTS, State::Degraded, "none: its rebuild goes on when it runs"),
+        (
+            &[Incomplete, Online],
+            RUNS,
+            State::Degraded,
+            "go on with the rebuild of member 0: raidloom array scrub t resume",
+        ),
+        (
+            &[Failed, Failed],
+            RUNS,
+            State::Failed,
+            "bring back the members that are gone, stop it and start it again: raidloom array \
+            stop t",
+        ),
+        (
+            &[Online, Missing],
+            RESTS,
+            State::Failed,
+            "find the members that are missing; the notes say what is wrong",
+        ),
+        (
+            &[Online, Rebuild, Missing],
+            RUNS,
+            State::Degraded,
+            "give it a new member: raidloom array add t PATH",
+        ),
+        (
+            &[Failed, Rebuild],
+            RUNS,
+            State::Degraded,
+            "replace the failed member: raidloom array replace t 0 PATH",
+        ),
+        (
+            &[Online, Failed],
+            RUNS,
+            State::Degraded,
+            "replace the failed member: raidloom array replace t 0 PATH",
+        ),
+        (
+            &[Online, Stale],
+            RESTS,
+            State::Degraded,
+            "bring the stale member up to date when it runs: raidloom array add t \
+            file:disk0.img",
+        ),
+        (
+            &[Online, Missing],
+            RESTS,
+            State::Unusable,
+            "find the members that are missing; the notes say what is wrong",
+        ),
+        (&[Online, Online], RESTS, State::Unusable, "the notes say what is wrong"),
+    ];
+
     #[test]
-    #[expect(clippy::too_many_lines, reason = "not yet split")]
     fn the_action_is_what_helps_first() {
-        use MemberState::{Failed, Incomplete, Missing, Online, Rebuild, Spare, Stale};
         let action = |members: &[MemberState], is_running: bool, state: State| {
             let mut status = ArrayStatus { is_running, state, ..status() };
             let member = status.members[0].clone();
@@ -673,84 +754,8 @@ rebuild: member 1, 50.0 % done, 120 MB/s, about 1:02:05 left, 512 bytes could no
                 .collect();
             status.action("t").unwrap_or_default()
         };
-        let (runs, rests) = (true, false);
-        for (members, is_running, state, expected) in [
-            (&[Online, Online][..], runs, State::Online, ""),
-            (&[Online, Spare], runs, State::Online, ""),
-            (
-                &[Online, Missing],
-                runs,
-                State::Degraded,
-                "give it a new member: raidloom array add t PATH",
-            ),
-            (
-                &[Online, Missing],
-                rests,
-                State::Degraded,
-                "give it a new member when it runs: raidloom array add t PATH",
-            ),
-            (
-                &[Online, Missing, Spare],
-                rests,
-                State::Degraded,
-                "none: a spare takes the place when it runs",
-            ),
-            (&[Online, Failed, Spare], runs, State::Degraded, "none: a spare takes the place"),
-            (&[Online, Rebuild, Spare], runs, State::Degraded, "none: it is being rebuilt"),
-            (&[Online, Rebuild], rests, State::Degraded, "none: its rebuild goes on when it runs"),
-            (
-                &[Incomplete, Online],
-                runs,
-                State::Degraded,
-                "go on with the rebuild of member 0: raidloom array scrub t resume",
-            ),
-            (
-                &[Failed, Failed],
-                runs,
-                State::Failed,
-                "bring back the members that are gone, stop it and start it again: raidloom array \
-                stop t",
-            ),
-            (
-                &[Online, Missing],
-                rests,
-                State::Failed,
-                "find the members that are missing; the notes say what is wrong",
-            ),
-            (
-                &[Online, Rebuild, Missing],
-                runs,
-                State::Degraded,
-                "give it a new member: raidloom array add t PATH",
-            ),
-            (
-                &[Failed, Rebuild],
-                runs,
-                State::Degraded,
-                "replace the failed member: raidloom array replace t 0 PATH",
-            ),
-            (
-                &[Online, Failed],
-                runs,
-                State::Degraded,
-                "replace the failed member: raidloom array replace t 0 PATH",
-            ),
-            (
-                &[Online, Stale],
-                rests,
-                State::Degraded,
-                "bring the stale member up to date when it runs: raidloom array add t \
-                file:disk0.img",
-            ),
-            (
-                &[Online, Missing],
-                rests,
-                State::Unusable,
-                "find the members that are missing; the notes say what is wrong",
-            ),
-            (&[Online, Online], rests, State::Unusable, "the notes say what is wrong"),
-        ] {
-            assert_eq!(action(members, is_running, state), expected, "{members:?}");
+        for (members, is_running, state, expected) in ACTIONS {
+            assert_eq!(action(members, *is_running, *state), *expected, "{members:?}");
         }
     }
 

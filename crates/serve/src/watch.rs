@@ -292,16 +292,12 @@ mod tests {
         OpenedFile { path: path.to_owned(), file: Arc::new(file), size_bytes: MEMBER_BYTES }
     }
 
-    /// Every way in which a name stops leading to the open file, and none where it still does.
-    #[test]
-    #[expect(clippy::too_many_lines, reason = "not yet split")]
-    fn a_name_that_leads_elsewhere_is_told_of_until_it_leads_back() {
+    type Harm = fn(&Path);
+
+    /// What is done to a member's file, and what has become of it then.
+    fn harms() -> [(&'static str, Harm, Option<FileChange>); 9] {
         use FoundInstead::{Another, Nothing};
-        let top = tempfile::tempdir().unwrap();
-        let top = top.path().canonicalize().unwrap();
-        type Harm = fn(&Path);
-        let sub = |path: &Path| path.parent().unwrap().to_owned();
-        let ways: [(&str, Harm, Option<FileChange>); 9] = [
+        [
             ("as it was", |_| (), None),
             (
                 "a hard link more",
@@ -354,8 +350,16 @@ mod tests {
                     now_bytes: 2 * MEMBER_BYTES,
                 }),
             ),
-        ];
-        for (number, (how, harm, expected)) in ways.into_iter().enumerate() {
+        ]
+    }
+
+    /// Every way in which a name stops leading to the open file, and none where it still does.
+    #[test]
+    fn a_name_that_leads_elsewhere_is_told_of_until_it_leads_back() {
+        let top = tempfile::tempdir().unwrap();
+        let top = top.path().canonicalize().unwrap();
+        let sub = |path: &Path| path.parent().unwrap().to_owned();
+        for (number, (how, harm, expected)) in harms().into_iter().enumerate() {
             let folder = top.join(number.to_string());
             fs::create_dir(&folder).unwrap();
             let files = [opened(&folder.join("m.img")), opened(&folder.join("other.img"))];

@@ -200,7 +200,6 @@ impl Workloads {
 }
 
 /// Reads the `[[workload]]` tables.
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 pub(super) fn read(tables: Vec<Reader<'_>>, document: &Place) -> Result<Workloads, Error> {
     if tables.is_empty() {
         return Err(document.error(
@@ -210,45 +209,73 @@ pub(super) fn read(tables: Vec<Reader<'_>>, document: &Place) -> Result<Workload
     let mut found = Workloads::default();
     let mut prefixes: Vec<String> = Vec::new();
     for table in tables {
+        let prefix = found.read_table(table, &prefixes)?;
+        prefixes.push(prefix);
+    }
+    for (setting, item) in std::mem::take(&mut found.lists) {
+        found.add_axis(setting.name, &item)?;
+    }
+    Ok(found)
+}
+
+/// The suite that a table names.
+fn named_suite(item: &Item) -> Result<&'static Suite, Error> {
+    let word = item.text()?;
+    suite::find(word).ok_or_else(|| {
+        let names: Vec<&str> = suite::all().iter().map(|suite| suite.name).collect();
+        item.error(format!("unknown suite `{word}`{}", suggestion(word, names.iter().copied())))
+    })
+}
+
+/// What stands in front of the names of a table's rows: its `name`, or its suite's. No other table
+/// may have it.
+fn read_prefix(table: &Reader<'_>, suite: &Item, others: &[String]) -> Result<String, Error> {
+    let name = table.get("name");
+    let prefix = name.unwrap_or(suite).text()?.to_owned();
+    let place = name.map_or(&table.place, |item| &item.place);
+    if prefix.is_empty() || prefix.contains(": ") || prefix.contains('.') {
+        return Err(
+            place.error("a workload's name is not empty and has neither `: ` nor `.` in it")
+        );
+    }
+    if others.contains(&prefix) {
+        return Err(place.error(format!(
+            "there are two workloads called `{prefix}`; give one of them a `name` of its own"
+        )));
+    }
+    Ok(prefix)
+}
+
+/// How much a table's rows count in a score.
+fn read_weight(table: &Reader<'_>, suite: &Suite) -> Result<f64, Error> {
+    match table.get("weight") {
+        Some(item) if suite.name == pull::NAME => {
+            Err(item.error("a pull test has a grade and no score: leave weight out"))
+        }
+        // A grade is in no score.
+        None if suite.name == pull::NAME => Ok(0.0),
+        item => item.map_or(Ok(1.0), Item::positive),
+    }
+}
+
+impl Workloads {
+    /// Adds what one table asks for; returns what stands in front of the names of its rows.
+    fn read_table(&mut self, table: Reader<'_>, others: &[String]) -> Result<String, Error> {
         let item = table.require("suite", "which tests are run, for example devtest")?;
-        let word = item.text()?;
-        let Some(suite) = suite::find(word) else {
-            let names: Vec<&str> = suite::all().iter().map(|suite| suite.name).collect();
-            return Err(item.error(format!(
-                "unknown suite `{word}`{}",
-                suggestion(word, names.iter().copied())
-            )));
-        };
-        let name = table.get("name");
-        let prefix = name.map_or(Ok(word), Item::text)?.to_owned();
-        let prefix_place = name.map_or(&table.place, |item| &item.place);
-        if prefix.is_empty() || prefix.contains(": ") || prefix.contains('.') {
-            return Err(prefix_place
-                .error("a workload's name is not empty and has neither `: ` nor `.` in it"));
-        }
-        if prefixes.contains(&prefix) {
-            return Err(prefix_place.error(format!(
-                "there are two workloads called `{prefix}`; give one of them a `name` of its own"
-            )));
-        }
-        let weight = match table.get("weight") {
-            Some(item) if suite.name == pull::NAME => {
-                return Err(item.error("a pull test has a grade and no score: leave weight out"));
-            }
-            // A grade is in no score.
-            None if suite.name == pull::NAME => 0.0,
-            item => item.map_or(Ok(1.0), Item::positive)?,
-        };
+        let suite = named_suite(item)?;
+        let prefix = read_prefix(&table, item, others)?;
+        let weight = read_weight(&table, suite)?;
         let judge = table.get("judge").map_or(Ok(Judge::default()), read_judge)?;
-        read_settings(suite, &table, &prefix, &mut found)?;
-        let phases = read_rows(suite, &table, &prefix, &found.settings)?;
-        let named = |phase: &str| match (suite.rows, name) {
-            (Rows::Alone, None) => phase.to_owned(),
-            _ => format!("{prefix}: {phase}"),
+        read_settings(suite, &table, &prefix, self)?;
+        let phases = read_rows(suite, &table, &prefix, &self.settings)?;
+        let is_plain = matches!(suite.rows, Rows::Alone) && table.get("name").is_none();
+        let named = |phase: &str| match is_plain {
+            true => phase.to_owned(),
+            false => format!("{prefix}: {phase}"),
         };
-        found.workloads.extend(phases.into_iter().map(|phase| Workload {
+        self.workloads.extend(phases.into_iter().map(|phase| Workload {
             name: named(&phase.name),
-            suite: word.to_owned(),
+            suite: suite.name.to_owned(),
             group: phase.group,
             metric: phase.metric.into_owned(),
             better: phase.better,
@@ -256,37 +283,34 @@ pub(super) fn read(tables: Vec<Reader<'_>>, document: &Place) -> Result<Workload
             judge,
             buffered_of: phase.buffered_of.as_deref().map(named),
         }));
-        found.suites.push((suite, item.place.clone()));
+        self.suites.push((suite, item.place.clone()));
         table.finish()?;
-        prefixes.push(prefix);
+        Ok(prefix)
     }
-    for (setting, item) in std::mem::take(&mut found.lists) {
-        if !found.settings_of_all().iter().any(|known| known.name == setting.name) {
+
+    /// Makes a setting that was given as a list an axis of the plan.
+    fn add_axis(&mut self, setting: &str, item: &Item) -> Result<(), Error> {
+        if !self.settings_of_all().iter().any(|known| known.name == setting) {
             return Err(item.error(format!(
-                "`{}` would be an axis of the plan, and not all of its suites have that setting: \
-                give it one value, or make a plan of each suite",
-                setting.name
+                "`{setting}` would be an axis of the plan, and not all of its suites have that \
+                setting: give it one value, or make a plan of each suite"
             )));
         }
-        let axis = SuiteAxis {
-            name: axis_name(setting.name),
-            values: found.axis_values(setting.name, &item)?,
-        };
+        let axis = SuiteAxis { name: axis_name(setting), values: self.axis_values(setting, item)? };
         let same =
             |values: &[At<String>]| values.iter().map(|at| at.value.clone()).collect::<Vec<_>>();
-        match found.axes.iter().find(|known| known.name == axis.name) {
-            None => found.axes.push(axis),
+        match self.axes.iter().find(|known| known.name == axis.name) {
+            None => self.axes.push(axis),
             Some(known) if same(&known.values) == same(&axis.values) => (),
             Some(_) => {
                 return Err(item.error(format!(
-                    "`{}` is one axis of the whole plan, and another [[workload]] gives it other \
-                    values",
-                    setting.name
+                    "`{setting}` is one axis of the whole plan, and another [[workload]] gives it \
+                    other values"
                 )));
             }
         }
+        Ok(())
     }
-    Ok(found)
 }
 
 /// What a phase asks of a device; none of what is not fast or slow.

@@ -244,7 +244,6 @@ pub enum More {
 /// # Errors
 /// A usage error when the folder holds no run or the machine has changed; a refusal when another
 /// process works on it; otherwise what failed, with the command that goes on.
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 pub fn resume(
     folder: &Path,
     options: &RunOptions,
@@ -254,15 +253,7 @@ pub fn resume(
     let folder = std::path::absolute(folder)
         .map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
     let plan = folder::read_plan(&folder)?;
-    let (said_edited, meant_edited) = folder::edited(&folder)?;
-    if meant_edited {
-        return Err(Error::usage(format!(
-            "{}: it was edited after the run had begun, and trials of two plans would stand in one \
-            run; put it back as it was, or start \
-             a new run with another plan file",
-            folder.join(PLAN).display()
-        )));
-    }
+    let edited = edited_text(&folder)?;
     let part = folder::read_part(&folder)?;
     refuse_other_machine(&folder, &plan, part.as_ref())?;
     // The lock comes before anything is undone: another process may be at work.
@@ -272,18 +263,11 @@ pub fn resume(
     if !options.budget.is_empty() {
         raise_budget(&plan, &mut steps, &options.budget)?;
     }
-    let edited = said_edited.then(|| {
-        format!(
-            "{PLAN_TEXT} was edited after the run had begun; the run goes on with the \
-            plan that it began with ({PLAN})"
-        )
-    });
     let ended = attached::end_left_behind(options.serve_with.as_ref(), &folder);
     let notes = lines.note.into_iter().chain(edited).chain(ended);
     let notes = notes.chain(journal::undo_left_behind(&folder));
     for note in notes {
-        folder::add_note(&folder, &note)?;
-        observer.note(&note);
+        note_in(&folder, &note, observer)?;
     }
     let cells = Cell::all(&plan)?;
     let members = Members::of(&cells)?;
@@ -305,26 +289,64 @@ pub fn resume(
     }
     let found = (lines.trials, steps);
     let shard = part.map(|part| part.shard);
-    if let Some(shard) = shard.filter(|_| options.more.is_some() || !options.budget.is_empty()) {
-        return Err(Error::usage(format!(
-            "{}: it is shard {shard} of a run, which goes on by all of its trials; leave out \
-            --more, --until and --budget",
-            folder.display()
-        )));
-    }
+    refuse_more_of_shard(&folder, shard, options)?;
     let mut visits =
         Visits::new((&plan, &cells), &folder, record, found, before.started, stop).of_shard(shard);
     if !changes.is_empty() {
         let text =
             format!("the machine had changed when the run was resumed: {}", changes.join("; "));
-        folder::add_note(&folder, &text)?;
-        observer.note(&text);
+        note_in(&folder, &text, observer)?;
         visits.flag_all(Doubt::MachineChanged { changes });
     }
     let mut execution = Execution::new(visits, options.resources(&folder, &guard));
     let ended = execution.run(&members, observer);
     drop(execution);
     outcome(&folder, ended)
+}
+
+/// What to note where the plan's text is not what the run began with.
+///
+/// # Errors
+/// A usage error where the plan that it goes on with is not.
+fn edited_text(folder: &Path) -> Result<Option<String>, Error> {
+    let (said_edited, meant_edited) = folder::edited(folder)?;
+    if meant_edited {
+        return Err(Error::usage(format!(
+            "{}: it was edited after the run had begun, and trials of two plans would stand in one \
+            run; put it back as it was, or start \
+             a new run with another plan file",
+            folder.join(PLAN).display()
+        )));
+    }
+    Ok(said_edited.then(|| {
+        format!(
+            "{PLAN_TEXT} was edited after the run had begun; the run goes on with the \
+            plan that it began with ({PLAN})"
+        )
+    }))
+}
+
+/// Keeps a note in the run's folder, and shows it.
+fn note_in(folder: &Path, note: &str, observer: &mut dyn Observer) -> Result<(), Error> {
+    folder::add_note(folder, note)?;
+    observer.note(note);
+    Ok(())
+}
+
+/// Refuses to measure more of a shard than its part of the run.
+fn refuse_more_of_shard(
+    folder: &Path,
+    shard: Option<Shard>,
+    options: &RunOptions,
+) -> Result<(), Error> {
+    match shard.filter(|_| options.more.is_some() || !options.budget.is_empty()) {
+        Some(shard) => Err(Error::usage(format!(
+            "{}: it is shard {shard} of a run, which goes on by all of its trials; leave out \
+            --more, --until and --budget",
+            folder.display()
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Gives a run another budget from now on.
