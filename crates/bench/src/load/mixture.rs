@@ -138,11 +138,19 @@ impl fmt::Display for Sizes {
 pub enum Places {
     /// Everywhere equally often.
     Uniform,
-    /// So many of 100 requests go to the first so many of 100 bytes.
-    Hot { requests: u32, bytes: u32 },
-    /// The piece of rank k is drawn as often as 1 / k to this power, in hundredths; ranks are dealt
-    /// to pieces as by chance.
-    Zipf { hundredths: u32 },
+    /// A part of the requests goes to the beginning.
+    Hot {
+        /// How many of 100 requests.
+        requests: u32,
+        /// To how many of 100 bytes.
+        bytes: u32,
+    },
+    /// The piece of rank k is drawn as often as 1 / k to a power; ranks are dealt to pieces as by
+    /// chance.
+    Zipf {
+        /// That power, in hundredths.
+        hundredths: u32,
+    },
 }
 
 impl Places {
@@ -188,6 +196,7 @@ impl fmt::Display for Places {
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mixture {
+    /// How long requests are.
     pub sizes: Sizes,
     /// How many of 100 requests read.
     pub read_percent: u32,

@@ -797,10 +797,7 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
             if done.is_empty() {
                 self.wait()?;
                 batches_since_wait = 0;
-                if !self.thinking.is_empty() {
-                    self.time_is_up |= self.reactor.now() >= end;
-                    self.refill();
-                }
+                self.go_on_after_thinking(end);
                 continue;
             }
             now = self.reactor.now();
@@ -896,6 +893,14 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
             // At once: the device has something to do while the data of the next are made.
             slot.submitted = self.reactor.now();
             self.channel.submit(Request::new(u64::from(index), op));
+        }
+    }
+
+    /// After a wait that may have ended because somebody has thought long enough.
+    fn go_on_after_thinking(&mut self, end: Time) {
+        if !self.thinking.is_empty() {
+            self.time_is_up |= self.reactor.now() >= end;
+            self.refill();
         }
     }
 
