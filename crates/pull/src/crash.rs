@@ -7,8 +7,7 @@ use block::{
     Request, Support, Traced,
 };
 
-use crate::history::Durable;
-use crate::image::{Image, PAGE_BYTES, parts};
+use crate::image::{Durable, Image, PAGE_BYTES, parts};
 use crate::log::Drive;
 
 /// What a power cut has left of all drives.

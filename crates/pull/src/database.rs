@@ -16,7 +16,6 @@ use std::path::Path;
 use rusqlite::{Connection, Error, params};
 
 use crate::content::{BLOCK_BYTES, BlockName, Class, block};
-use crate::work::Work;
 
 /// The file's name in the folder: that of the first file of any work.
 const FILE: u32 = 0;
@@ -34,23 +33,33 @@ fn payload(run: u64, number: u32) -> Vec<u8> {
     payload
 }
 
+/// How a database makes its commits durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Journal {
+    /// A journal that is removed, `synchronous=FULL`: SQLite as it comes.
+    Removed,
+    /// The same with `synchronous=EXTRA`.
+    RemovedExtra,
+    /// A write-ahead log.
+    WriteAhead,
+}
+
 /// A database that is being worked on.
 pub(crate) struct Database(Connection);
 
 impl Database {
-    /// Makes the database of a work.
-    pub(crate) fn create(work: Work, path: &Path) -> io::Result<Database> {
+    /// Makes an empty one.
+    pub(crate) fn create(journal: Journal, path: &Path) -> io::Result<Database> {
         let make = || {
             let database = Connection::open(path)?;
-            let journal = if work == Work::DatabaseWal { "WAL" } else { "DELETE" };
+            let mode = if journal == Journal::WriteAhead { "WAL" } else { "DELETE" };
             // It answers with the journal that it has.
             let found: String =
-                database
-                    .pragma_update_and_check(None, "journal_mode", journal, |row| row.get(0))?;
-            if !found.eq_ignore_ascii_case(journal) {
+                database.pragma_update_and_check(None, "journal_mode", mode, |row| row.get(0))?;
+            if !found.eq_ignore_ascii_case(mode) {
                 return Err(Error::InvalidParameterName(format!("journal_mode is {found}")));
             }
-            if work == Work::DatabaseExtra {
+            if journal == Journal::RemovedExtra {
                 database.pragma_update(None, "synchronous", "EXTRA")?;
             }
             database.execute_batch(
@@ -120,21 +129,21 @@ mod tests {
 
     use super::*;
 
-    fn made(work: Work, count: u32) -> (tempfile::TempDir, std::path::PathBuf) {
+    fn made(journal: Journal, count: u32) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("db");
-        let mut database = Database::create(work, &path).unwrap();
+        let mut database = Database::create(journal, &path).unwrap();
         (0..count).for_each(|number| database.commit(7, number).unwrap());
         (folder, path)
     }
 
     #[test]
     fn what_was_committed_is_there_and_what_is_missing_is_found() {
-        for work in [Work::Database, Work::DatabaseExtra, Work::DatabaseWal] {
-            let (_folder, path) = made(work, 20);
-            assert_eq!(look(&path, 7, 20), (None, 20), "{work:?}");
+        for journal in [Journal::Removed, Journal::RemovedExtra, Journal::WriteAhead] {
+            let (_folder, path) = made(journal, 20);
+            assert_eq!(look(&path, 7, 20), (None, 20), "{journal:?}");
             assert_eq!(look(&path, 7, 19), (None, 20), "more than was acknowledged");
-            assert_eq!(look(&path, 7, 21), (Some(Class::Old), 20), "{work:?}");
+            assert_eq!(look(&path, 7, 21), (Some(Class::Old), 20), "{journal:?}");
             assert_eq!(look(&path, 8, 20).0, Some(Class::Foreign), "of another run");
         }
     }
@@ -142,7 +151,7 @@ mod tests {
     #[test]
     fn half_transactions_and_damage_are_told_apart() {
         let change = |statement: &str| {
-            let (folder, path) = made(Work::Database, 20);
+            let (folder, path) = made(Journal::Removed, 20);
             Connection::open(&path).unwrap().execute_batch(statement).unwrap();
             let found = look(&path, 7, 10).0;
             drop(folder);
@@ -154,7 +163,7 @@ mod tests {
             change("UPDATE entries SET payload = x'00' WHERE number = 3"),
             Some(Class::Foreign)
         );
-        let (_folder, path) = made(Work::Database, 20);
+        let (_folder, path) = made(Journal::Removed, 20);
         let whole = fs::read(&path).unwrap();
         let mut damaged = whole.clone();
         damaged[8192..16384].fill(0);
@@ -172,7 +181,7 @@ mod tests {
     /// there again, and the transaction is rolled back.
     #[test]
     fn a_journal_that_comes_back_takes_its_transaction_back() {
-        let (folder, path) = made(Work::Database, 5);
+        let (folder, path) = made(Journal::Removed, 5);
         let database = Connection::open(&path).unwrap();
         database.execute_batch("BEGIN; INSERT INTO entries VALUES (5, x'00');").unwrap();
         // In the middle of a transaction that has begun to change the file.

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
 
 use block::{Error, ErrorKind};
 
@@ -117,8 +118,28 @@ fn corrupt(text: String) -> Error {
     Error::new(ErrorKind::Corrupt, text)
 }
 
+impl Log {
+    /// Reads a log back, and every checksum in it.
+    ///
+    /// # Errors
+    /// One line: that it is none, of another version, cut off, or damaged, and where.
+    pub fn open(path: &Path) -> Result<Log, Error> {
+        let at = |error: Error| error.at(path.display());
+        let file = File::open(path).map_err(|error| at(Error::from_io("opening", error)))?;
+        read(Bytes::File(file)).map_err(at)
+    }
+
+    /// The same of bytes in memory.
+    ///
+    /// # Errors
+    /// As [`Log::open`].
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Log, Error> {
+        read(Bytes::Memory(bytes))
+    }
+}
+
 /// Reads a whole log and every checksum in it.
-pub(crate) fn read(bytes: Bytes) -> Result<Log, Error> {
+fn read(bytes: Bytes) -> Result<Log, Error> {
     let mut log = Log { drives: Vec::new(), requests: Vec::new(), events: Vec::new(), bytes };
     let mut parsed = Parsed::default();
     match &log.bytes {

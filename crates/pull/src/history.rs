@@ -15,7 +15,7 @@ use block::{Error, ErrorKind, SECTOR_BYTES};
 
 use crate::crash::{Crash, CrashDrive};
 use crate::cut::Cut;
-use crate::image::{Image, PAGE_BYTES};
+use crate::image::{Durable, Image, PAGE_BYTES};
 use crate::log::{Action, Log, LoggedRequest, Moment, Role};
 use crate::media::Media;
 use crate::policy::{self, Policy, Volatile};
@@ -33,13 +33,6 @@ pub enum DriveFault {
     IgnoresFua,
     /// The flush of this number, counted from 0 over all drives, is answered and not carried out.
     DropsFlush(u32),
-}
-
-/// The durable contents of a drive, and how often they were rolled forward.
-#[derive(Default)]
-pub(crate) struct Durable {
-    pub(crate) image: Image,
-    pub(crate) generation: u64,
 }
 
 /// Which of the candidates at an offset is there, which are in order, each with whether it is

@@ -49,6 +49,13 @@ impl Image {
     }
 }
 
+/// The durable contents of a drive, and how often they were rolled forward.
+#[derive(Default)]
+pub(crate) struct Durable {
+    pub(crate) image: Image,
+    pub(crate) generation: u64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

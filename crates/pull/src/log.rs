@@ -2,11 +2,8 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 
 use block::Error;
-
-use crate::format;
 
 /// What a recorded device is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,24 +122,6 @@ pub struct Log {
 }
 
 impl Log {
-    /// Reads a log back, and every checksum in it.
-    ///
-    /// # Errors
-    /// One line: that it is none, of another version, cut off, or damaged, and where.
-    pub fn open(path: &Path) -> Result<Log, Error> {
-        let at = |error: Error| error.at(path.display());
-        let file = File::open(path).map_err(|error| at(Error::from_io("opening", error)))?;
-        format::read(Bytes::File(file)).map_err(at)
-    }
-
-    /// The same of bytes in memory.
-    ///
-    /// # Errors
-    /// As [`Log::open`].
-    pub fn from_bytes(bytes: Vec<u8>) -> Result<Log, Error> {
-        format::read(Bytes::Memory(bytes))
-    }
-
     /// The log as it would stand in a file, where it lies in memory.
     #[must_use]
     pub fn bytes_in_memory(&self) -> Option<&[u8]> {

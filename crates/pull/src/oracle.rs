@@ -219,6 +219,30 @@ impl Look {
         self.class = self.class.max(Some(class));
         self.wrong_bytes += bytes;
     }
+
+    /// A database of which so many transactions were acknowledged.
+    fn transactions(&mut self, path: &Path, run: u64, count: u32) {
+        let (class, found) = database::look(path, run, count);
+        if let Some(class) = class {
+            // A block for each that is missing stands for what it held.
+            self.wrong(class, u64::from(count - found.min(count)) * BLOCK_BYTES as u64);
+        }
+    }
+
+    /// What a file holds, of `whole` bytes, if it is there and is to be.
+    fn file(&mut self, folder: &Path, expected: &Expected, whole: u64) -> Option<Vec<u8>> {
+        match read(folder, expected.file) {
+            Ok(_) if expected.rule == Rule::Gone => self.wrong(Class::Present, 0),
+            Ok(bytes) => return Some(bytes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if !matches!(expected.rule, Rule::Gone | Rule::Free) {
+                    self.wrong(Class::Missing, whole);
+                }
+            }
+            Err(_) => self.wrong(Class::Unreadable, whole),
+        }
+        None
+    }
 }
 
 fn read(folder: &Path, file: u32) -> io::Result<Vec<u8>> {
@@ -227,35 +251,14 @@ fn read(folder: &Path, file: u32) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn look(folder: &Path, run: u64, expected: &Expected) -> Look {
     let mut look = Look::default();
     if let Rule::Transactions { count } = expected.rule {
-        let (class, found) = database::look(&folder.join(name(expected.file)), run, count);
-        if let Some(class) = class {
-            // A block for each that is missing stands for what it held.
-            look.wrong(class, u64::from(count - found.min(count)) * BLOCK_BYTES as u64);
-        }
+        look.transactions(&folder.join(name(expected.file)), run, count);
         return look;
     }
     let whole = u64::from(expected.blocks) * BLOCK_BYTES as u64;
-    let bytes = match read(folder, expected.file) {
-        Ok(_) if expected.rule == Rule::Gone => {
-            look.wrong(Class::Present, 0);
-            return look;
-        }
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            if !matches!(expected.rule, Rule::Gone | Rule::Free) {
-                look.wrong(Class::Missing, whole);
-            }
-            return look;
-        }
-        Err(_) => {
-            look.wrong(Class::Unreadable, whole);
-            return look;
-        }
-    };
+    let Some(bytes) = look.file(folder, expected, whole) else { return look };
     let found: Vec<Found> = (0..)
         .zip(bytes.chunks(BLOCK_BYTES))
         .map(|(place, bytes)| identify(run, expected.file, place, bytes))

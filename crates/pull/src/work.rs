@@ -14,7 +14,7 @@ use reactor::{Random, Reactor, derive_seed};
 use serde::{Deserialize, Serialize};
 
 use crate::content::{BLOCK_BYTES, BlockName, SECRET, block};
-use crate::database::Database;
+use crate::database::{Database, Journal};
 
 /// Kinds of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +39,17 @@ pub enum Work {
 impl Work {
     /// Whether it is a database's.
     pub(crate) fn is_database(self) -> bool {
-        matches!(self, Work::Database | Work::DatabaseExtra | Work::DatabaseWal)
+        self.journal().is_some()
+    }
+
+    /// How its database commits, if it has one.
+    fn journal(self) -> Option<Journal> {
+        match self {
+            Work::Database => Some(Journal::Removed),
+            Work::DatabaseExtra => Some(Journal::RemovedExtra),
+            Work::DatabaseWal => Some(Journal::WriteAhead),
+            Work::Copy | Work::Fsync | Work::Rename | Work::Append => None,
+        }
     }
 }
 
@@ -173,10 +183,8 @@ pub fn work(
         Work::Append => Some(File::create(folder.join(name(0)))?),
         _ => None,
     };
-    let mut database = match work.is_database() {
-        true => Some(Database::create(work, &folder.join(name(0)))?),
-        false => None,
-    };
+    let create = |journal| Database::create(journal, &folder.join(name(0)));
+    let mut database = work.journal().map(create).transpose()?;
     let mut state = State::default();
     for step in 0..extent.steps {
         let due = begun + spread * step / extent.steps.max(1);
