@@ -28,9 +28,10 @@ use block::{
 };
 use reactor::{Due, Slots, Source};
 
-use super::machine::{Machine, Operation};
+use super::machine::Machine;
 use super::notes::MediaNote;
 use super::parameters::{LinkParameters, Parameters};
+use super::request::Operation;
 use super::unflushed::{Survival, Unflushed};
 use crate::ram::RamDevice;
 

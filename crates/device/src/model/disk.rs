@@ -24,19 +24,15 @@
 use std::collections::VecDeque;
 
 use super::cache::{Piece, WriteCache};
-use super::geometry::{Geometry, nanoseconds, whole_nanoseconds};
+use super::geometry::{nanoseconds, whole_nanoseconds};
 use super::link::Link;
-use super::machine::{Answer, Operation};
 use super::notes::Notes;
 use super::parameters::{DestageRule, Hold, Parameters};
-use super::platters::{Approach, Platters};
-use super::random::Random;
+use super::platters::{Approach, Platters, SECTOR_BYTES};
+use super::request::{Answer, Operation};
 
 /// No event.
 pub(super) const NEVER: u64 = u64::MAX;
-
-/// Smallest unit on the media; the last of them leaves over the link after the media is done.
-const SECTOR_BYTES: u64 = 512;
 
 /// A command of the host.
 #[derive(Clone, Copy, Debug)]
@@ -118,6 +114,16 @@ struct Stream {
 }
 
 impl Stream {
+    /// Nothing is read ahead.
+    const NONE: Stream = Stream {
+        from_revolutions: 0.0,
+        from: 0,
+        limit: 0,
+        limit_at: NEVER,
+        held_until: 0,
+        holds: (0, 0),
+    };
+
     /// Until when it keeps the mechanism from what comes now.
     fn kept_until(&self, now: u64) -> u64 {
         let (from, until) = self.holds;
@@ -170,29 +176,17 @@ pub(super) struct Disk {
 }
 
 impl Disk {
-    #[expect(clippy::too_many_lines, reason = "not yet split")]
     pub(super) fn new(index: usize, parameters: &Parameters, seed: u64) -> Self {
         let disk = &parameters.disk;
-        let geometry = Geometry::new(parameters);
-        let mut random = Random::new(seed);
-        let phase = random.fraction();
-        let period = geometry.period()
-            * (1.0 + disk.spindle_tolerance.value * (2.0 * random.fraction() - 1.0));
+        let platters = Platters::new(parameters, seed);
+        let block_bytes = platters.block_bytes;
         let size = disk.cache_size.value;
         let idle_after = disk.destage_idle_after.as_ref().map_or(0.0, |after| after.value);
         let watermark = disk.destage_watermark.as_ref().map_or(0.0, |mark| mark.value);
         let sectors = |bytes: u64| bytes / SECTOR_BYTES * SECTOR_BYTES;
-        let block_bytes = disk.physical_block.as_ref().map_or(SECTOR_BYTES, |block| block.value);
         let verify_after = disk.verify_after.as_ref().map(|after| after.value);
-        let platters = Platters {
-            geometry,
-            period,
-            per_period: 1.0 / period,
-            phase,
-            block_bytes,
-            page_bytes: disk.page.as_ref().map_or(block_bytes, |page| page.value),
-            verify: verify_after.is_some(),
-        };
+        let cache_entries = disk.cache_entries.as_ref().map(|entries| entries.value as usize);
+        let read_ahead_start = disk.read_ahead_start.as_ref().map_or(0.0, |start| start.value);
         Disk {
             index,
             platters,
@@ -206,8 +200,7 @@ impl Disk {
             watermark_bytes: (watermark * size as f64) as u64,
             idle_after: (idle_after * 1e6) as u64,
             read_ahead_bytes: disk.read_ahead_length.value,
-            read_ahead_start: (disk.read_ahead_start.as_ref().map_or(0.0, |start| start.value)
-                * 1e6) as u64,
+            read_ahead_start: (read_ahead_start * 1e6) as u64,
             read_ahead_hold: (disk.read_ahead_hold.value * 1e6) as u64,
             // Short enough that room comes free steadily while a long run is written out, and whole
             // blocks of the media, where there are some.
@@ -229,18 +222,11 @@ impl Disk {
             head: 0.0,
             served_host: false,
             segment: Segment { start: 0, end: 0, asked: 0, wanted: false },
-            stream: Stream {
-                from_revolutions: 0.0,
-                from: 0,
-                limit: 0,
-                limit_at: NEVER,
-                held_until: 0,
-                holds: (0, 0),
-            },
+            stream: Stream::NONE,
             cache: WriteCache::new(
                 size,
                 disk.write_window.value as usize,
-                disk.cache_entries.as_ref().map_or(usize::MAX, |entries| entries.value as usize),
+                cache_entries.unwrap_or(usize::MAX),
                 block_bytes,
             ),
             flush: None,

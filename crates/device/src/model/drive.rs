@@ -8,7 +8,7 @@ use super::link::Link;
 use super::notes::Notes;
 use super::parameters::Parameters;
 use super::ssd::Ssd;
-use super::{Answer, Operation};
+use super::request::{Answer, Operation};
 
 /// A drive and everything that is under way in it.
 #[derive(Clone, Debug)]

@@ -44,14 +44,16 @@ pub mod parameters;
 mod platters;
 pub mod random;
 pub mod replay;
+mod request;
 mod ssd;
 mod unflushed;
 
 pub use device::{Links, ModelDevice, ModelOptions, PowerCut};
 pub use geometry::Geometry;
-pub use machine::{Answer, Machine, Operation};
+pub use machine::Machine;
 pub use notes::MediaNote;
 pub use parameters::{ModelError, Parameters};
+pub use request::{Answer, Operation};
 pub use unflushed::Survival;
 
 #[cfg(test)]

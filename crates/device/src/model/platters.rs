@@ -2,6 +2,11 @@
 //! media.
 
 use super::geometry::{Geometry, fraction, nanoseconds};
+use super::parameters::Parameters;
+use super::random::Random;
+
+/// Smallest unit on the media.
+pub(super) const SECTOR_BYTES: u64 = 512;
 
 /// A wait of more than this share of a revolution is the sector just under the head, missed by
 /// rounding.
@@ -45,6 +50,26 @@ pub(super) struct Platters {
 }
 
 impl Platters {
+    /// Platters whose speed and angle come from a seed.
+    pub(super) fn new(parameters: &Parameters, seed: u64) -> Platters {
+        let disk = &parameters.disk;
+        let geometry = Geometry::new(parameters);
+        let mut random = Random::new(seed);
+        let phase = random.fraction();
+        let period = geometry.period()
+            * (1.0 + disk.spindle_tolerance.value * (2.0 * random.fraction() - 1.0));
+        let block_bytes = disk.physical_block.as_ref().map_or(SECTOR_BYTES, |block| block.value);
+        Platters {
+            geometry,
+            period,
+            per_period: 1.0 / period,
+            phase,
+            block_bytes,
+            page_bytes: disk.page.as_ref().map_or(block_bytes, |page| page.value),
+            verify: disk.verify_after.is_some(),
+        }
+    }
+
     /// Time until a head is over a position: the arm's way, settling, and the wait until it comes
     /// round.
     pub(super) fn positioning(&self, now: u64, head: f64, target: f64, settle: f64) -> f64 {

@@ -3,9 +3,10 @@
 //! The fit and `raidloom model show` need a row's figure without the rest of a stack. A figure is
 //! that of the steady state: what comes before the cache has filled is not counted.
 
-use super::machine::{Machine, Operation};
+use super::machine::Machine;
 use super::parameters::Parameters;
 use super::random::Random;
+use super::request::Operation;
 
 /// Where and how a single-direction test accesses the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,7 +26,7 @@ use super::flash::FlashParameters;
 use super::link::Link;
 use super::notes::Notes;
 use super::parameters::Parameters;
-use super::{Answer, Operation};
+use super::request::{Answer, Operation};
 
 const NEVER: u64 = u64::MAX;
 

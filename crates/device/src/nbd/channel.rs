@@ -26,7 +26,8 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, Shutdown, sendmsg, shutdown};
 
 use super::Shared;
-use super::greet::{Connected, Gate};
+use super::gate::Gate;
+use super::greet::Connected;
 use super::inbox::Inbox;
 use super::work::{PART_MAX_BYTES, Work};
 

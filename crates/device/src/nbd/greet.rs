@@ -13,11 +13,10 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use block::{Error, ErrorKind, Lease};
+use block::{Error, ErrorKind};
 use nbd_wire::{
     ALLOCATION, Cursor, GREETING_MAGIC, OPTION_MAGIC, OPTION_REPLY_MAGIC, REQUEST_MAX_BYTES,
     STRING_MAX_BYTES, info, option, reply, server_flags,
@@ -25,6 +24,7 @@ use nbd_wire::{
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 
+use super::gate::Gate;
 use super::limited::Limited;
 use super::tls::{self, Secure};
 
@@ -173,22 +173,6 @@ pub(super) struct Connected {
     pub(super) export: Export,
     /// Where another thread sends what is written to the socket: what that thread has to hold back.
     pub(super) gate: Option<Arc<Gate>>,
-}
-
-/// What a thread that sends for a channel looks at before it does.
-#[derive(Default)]
-pub(super) struct Gate {
-    /// There are writes among what the channel has sent and the server has not answered.
-    pub(super) has_writes: AtomicBool,
-    /// Until when those may be sent.
-    pub(super) lease: OnceLock<Arc<Lease>>,
-}
-
-impl Gate {
-    pub(super) fn is_shut(&self) -> bool {
-        self.has_writes.load(Ordering::Acquire)
-            && self.lease.get().is_some_and(|lease| !lease.holds())
-    }
 }
 
 /// Connects to a server and chooses the export, with TLS where `secure` is there. With `is_shared`

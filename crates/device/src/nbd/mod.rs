@@ -16,6 +16,7 @@
 //! sent with FUA, and where the server has neither, the export is read and never written.
 
 mod channel;
+mod gate;
 mod greet;
 mod inbox;
 mod limited;

@@ -20,7 +20,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{CertificateError, ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-use super::greet::Gate;
+use super::gate::Gate;
 
 /// What is decrypted at a time, at most, in bytes.
 const PART_BYTES: usize = 64 << 10;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use block::{Checked, Device, Emulated, Reactor};
-use common::{folder_in_memory, folder_on_disk};
+use common::{folder_in_memory, folder_on_disk, new_file};
 use device::{
     CrashPolicy, Direct, FaultControl, FaultDevice, FaultOptions, FileDevice, FileOptions,
     NullDevice, RamDevice,
@@ -48,14 +48,7 @@ fn files_conform() {
         for direct in [Direct::Auto, Direct::No] {
             let path = folder.path().join("a.img");
             let make = || -> Arc<dyn Device> {
-                let file = std::fs::OpenOptions::new()
-                    .read(true)
-                    .write(true)
-                    .create(true)
-                    .truncate(true)
-                    .open(&path)
-                    .unwrap();
-                file.set_len(4 << 20).unwrap();
+                let file = new_file(&path, 4 << 20);
                 let options = FileOptions { direct, ..FileOptions::default() };
                 Emulated::over(Arc::new(FileDevice::new(file, &path, &options).unwrap()))
             };

@@ -12,7 +12,7 @@ use block::{
     Blocking, BufMut, Channel, Checked, Completion, Device, ErrorKind, Op, Reactor, Request,
     Returned, Support,
 };
-use common::{bytes_of, finish, folder_on_disk, frozen, run_against_memory};
+use common::{bytes_of, finish, folder_on_disk, frozen, new_file, run_against_memory};
 use device::{
     BadRange, CrashPolicy, CrashReport, FaultControl, FaultDevice, FaultOptions, FileDevice,
     FileOptions, RamDevice,
@@ -104,14 +104,7 @@ fn a_write_cache_is_seen_through_and_reaches_below_at_the_flush() {
 fn a_write_cache_works_over_a_file_in_real_time() {
     let folder = folder_on_disk();
     let path = folder.path().join("a.img");
-    let file = std::fs::OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .open(&path)
-        .unwrap();
-    file.set_len(1 << 20).unwrap();
+    let file = new_file(&path, 1 << 20);
     let below =
         Checked::over(Arc::new(FileDevice::new(file, &path, &FileOptions::default()).unwrap()));
     let delayed =

@@ -13,22 +13,15 @@ use block::{
     Blocking, BufMut, Checked, Device, DiscardSupport, ErrorKind, Op, Reactor, Request, Support,
 };
 use common::{
-    bytes_of, finish, folder_in_memory, folder_on_disk, frozen, noise, rope, run_against_memory,
+    bytes_of, finish, folder_in_memory, folder_on_disk, frozen, new_file, noise, rope, run_against_memory,
 };
 use device::{Direct, FileDevice, FileOptions, Identity};
 use reactor::Random;
 
 const MIB: u64 = 1 << 20;
 
-fn make(path: &Path, size_bytes: u64) -> File {
-    let file =
-        OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path).unwrap();
-    file.set_len(size_bytes).unwrap();
-    file
-}
-
 fn device(path: &Path, size_bytes: u64, options: &FileOptions) -> Arc<FileDevice> {
-    Arc::new(FileDevice::new(make(path, size_bytes), path, options).unwrap())
+    Arc::new(FileDevice::new(new_file(path, size_bytes), path, options).unwrap())
 }
 
 fn options(direct: Direct) -> FileOptions {
@@ -62,7 +55,7 @@ fn a_file_holds_what_plain_memory_would() {
 fn a_window_touches_nothing_outside_it() {
     let folder = folder_on_disk();
     let path = folder.path().join("window.img");
-    let mut file = make(&path, 4 * MIB);
+    let mut file = new_file(&path, 4 * MIB);
     file.write_all(&[0xaa; 4 * MIB as usize]).unwrap();
     let options =
         FileOptions { offset_bytes: MIB, size_bytes: Some(MIB + 8192), ..FileOptions::default() };
@@ -88,7 +81,7 @@ fn direct_io_is_taken_where_it_is_to_be_had_and_told_of() {
         None => {
             assert!(auto.direct());
             assert_eq!(text, format!("file:{}", path.display()));
-            let demanded = FileDevice::new(make(&path, MIB), &path, &options(Direct::Yes)).unwrap();
+            let demanded = FileDevice::new(new_file(&path, MIB), &path, &options(Direct::Yes)).unwrap();
             assert!(demanded.direct());
             assert_eq!(
                 demanded.describe().to_string(),
@@ -124,7 +117,7 @@ fn a_window_that_direct_io_cannot_serve_falls_back_or_fails_as_asked() {
     run_against_memory(&Checked::over(fallen_back), &Reactor::wall().unwrap(), 6, 20);
 
     let error =
-        FileDevice::new(make(&path, MIB), &path, &FileOptions { direct: Direct::Yes, ..odd })
+        FileDevice::new(new_file(&path, MIB), &path, &FileOptions { direct: Direct::Yes, ..odd })
             .err()
             .unwrap();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
@@ -195,7 +188,7 @@ fn holes_are_punched_where_zeroes_are_written() {
 fn read_only_files_are_read_and_nothing_else() {
     let folder = folder_on_disk();
     let path = folder.path().join("a.img");
-    drop(make(&path, MIB));
+    drop(new_file(&path, MIB));
     let device = FileDevice::open_read_only(&path, &FileOptions::default()).unwrap();
     assert!(device.info().read_only && !device.info().volatile_cache);
     let reactor = Reactor::wall().unwrap();
@@ -258,7 +251,7 @@ fn bad_windows_and_targets_are_refused_with_the_numbers() {
     let path = folder.path().join("a.img");
     let name = path.display();
     let refusal = |size: u64, options: FileOptions| {
-        let error = FileDevice::new(make(&path, size), &path, &options).err().unwrap();
+        let error = FileDevice::new(new_file(&path, size), &path, &options).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Invalid);
         error.to_string()
     };
@@ -302,7 +295,7 @@ fn one_file_has_one_identity_under_all_its_names() {
     let folder = folder_on_disk();
     let (path, link, other) =
         (folder.path().join("a"), folder.path().join("b"), folder.path().join("c"));
-    drop((make(&path, MIB), make(&other, MIB)));
+    drop((new_file(&path, MIB), new_file(&other, MIB)));
     std::fs::hard_link(&path, &link).unwrap();
     let identity = |path: &PathBuf| {
         FileDevice::open_read_only(path, &FileOptions::default()).unwrap().identity()
@@ -423,7 +416,7 @@ impl Drop for Loop {
 fn a_block_device_works_as_a_file_does() {
     let folder = folder_on_disk();
     let image = folder.path().join("a.img");
-    drop(make(&image, 4 * MIB));
+    drop(new_file(&image, 4 * MIB));
     let Some(attached) = Loop::over(&image) else {
         testkit::skipped!(
             "no loop device can be set up here (needs root, /dev/loop-control and losetup \
@@ -454,7 +447,7 @@ fn a_flush_that_failed_goes_on_failing() {
     // that cannot go out.
     let attached = SmallFileSystem::mount("1M").and_then(|small| {
         let image = small.0.path().join("a.img");
-        drop(make(&image, 4 * MIB));
+        drop(new_file(&image, 4 * MIB));
         Loop::over(&image).map(|attached| (small, attached))
     });
     let Some((_small, attached)) = attached else {

@@ -2,10 +2,13 @@
 #![allow(dead_code, reason = "every test file uses its own part")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+use std::fs::{File, OpenOptions};
+use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use block::{
-    Blocking, Buf, BufMut, Channel, Completion, Device, DiscardSupport, Op, Reactor, Request,
+    Blocking, Buf, BufMut, Channel, Completion, Device, DiscardSupport, Info, Op, Reactor, Request,
     Returned, Support,
 };
 use reactor::{Random, Woken};
@@ -13,6 +16,14 @@ use reactor::{Random, Woken};
 /// Where a test file lies: a disk's file system, or memory.
 pub(crate) fn folder_on_disk() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// A new file of zeroes, open for reading and writing.
+pub(crate) fn new_file(path: &Path, size_bytes: u64) -> File {
+    let file =
+        OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path).unwrap();
+    file.set_len(size_bytes).unwrap();
+    file
 }
 
 /// A folder on tmpfs, if the machine has one.
@@ -82,9 +93,36 @@ pub(crate) fn frozen(bytes: &[u8]) -> Buf {
     buffer.freeze()
 }
 
+/// A request on a range that the device can take; `expected` is what it holds afterwards.
+fn random_op(info: &Info, random: &mut Random, expected: &mut [u8], range: Range<usize>) -> Op {
+    let (offset, length, block) = (range.start as u64, range.len(), info.block_bytes as usize);
+    let pieces = random.usize(1..=4);
+    match random.u32(0..10) {
+        0..=3 => Op::Read { offset, into: rope(&noise(random, length), pieces, block) },
+        4..=7 => {
+            let bytes = noise(random, length);
+            expected[range].copy_from_slice(&bytes);
+            let fua = info.fua != Support::None && random.u32(0..4) == 0;
+            Op::Write { offset, from: rope(&bytes, pieces, block).freeze(), fua }
+        }
+        8 if info.zeroes != Support::None => {
+            expected[range].fill(0);
+            Op::WriteZeroes {
+                offset,
+                length: length as u64,
+                fua: info.fua != Support::None && random.bool(),
+            }
+        }
+        9 if info.discard == DiscardSupport::ReadsZero => {
+            expected[range].fill(0);
+            Op::Discard { offset, length: length as u64 }
+        }
+        _ => Op::Flush,
+    }
+}
+
 /// Runs rounds of random requests that do not overlap within a round, over two channels, against
 /// plain memory. Returns what the device holds at the end.
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 pub(crate) fn run_against_memory(
     device: &Arc<dyn Device>,
     reactor: &Reactor,
@@ -109,37 +147,11 @@ pub(crate) fn run_against_memory(
             let length_blocks =
                 random.u64(1..=share.min(u64::from(info.max_request_bytes) / block).min(256));
             let offset = (number * share + random.u64(0..=share - length_blocks)) * block;
-            let length = (length_blocks * block) as usize;
-            let range = offset as usize..offset as usize + length;
-            let pieces = random.usize(1..=4);
-            let op = match random.u32(0..10) {
-                0..=3 => {
-                    reads.push((number, range));
-                    Op::Read {
-                        offset,
-                        into: rope(&noise(&mut random, length), pieces, block as usize),
-                    }
-                }
-                4..=7 => {
-                    let bytes = noise(&mut random, length);
-                    expected[range].copy_from_slice(&bytes);
-                    let fua = info.fua != Support::None && random.u32(0..4) == 0;
-                    Op::Write { offset, from: rope(&bytes, pieces, block as usize).freeze(), fua }
-                }
-                8 if info.zeroes != Support::None => {
-                    expected[range].fill(0);
-                    Op::WriteZeroes {
-                        offset,
-                        length: length as u64,
-                        fua: info.fua != Support::None && random.bool(),
-                    }
-                }
-                9 if info.discard == DiscardSupport::ReadsZero => {
-                    expected[range].fill(0);
-                    Op::Discard { offset, length: length as u64 }
-                }
-                _ => Op::Flush,
-            };
+            let range = offset as usize..(offset + length_blocks * block) as usize;
+            let op = random_op(&info, &mut random, &mut expected, range.clone());
+            if matches!(op, Op::Read { .. }) {
+                reads.push((number, range));
+            }
             channels[random.usize(0..2)].submit(Request::new(number, op));
         }
         let [left, right] = &mut channels;
