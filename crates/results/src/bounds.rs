@@ -8,8 +8,8 @@
 //! A configuration is taken only when all its figures are below their bounds, and what is taken is
 //! called sure only when they surely are. A race leaves out what is surely above.
 
-use crate::analysis::model_error;
 use crate::claim::{self, PAIRS_MIN, Quantiles, Sample};
+use crate::model_error::model_error;
 use crate::statistics::{self, Interval};
 use crate::types::Bound;
 use crate::voices::{Table, drawn};

@@ -18,11 +18,14 @@ pub mod claim;
 pub mod compare;
 pub mod course;
 pub mod doubt;
+mod grade;
 pub mod history;
+mod model_error;
 pub mod safety;
 pub mod shape;
 pub mod statistics;
 pub mod steady;
+mod step;
 pub mod types;
 mod voices;
 

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::course::Step;
 use crate::doubt::{self, Doubt};
-use crate::safety::LeastGrade;
+use crate::grade::LeastGrade;
+use crate::step::Step;
 
 /// Which clock a trial's times come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -82,6 +82,26 @@ pub enum Better {
     Lower,
 }
 
+/// Which direction of a metric is better, by its name: throughput and operations up, latency,
+/// processor time and what the members move for each byte down, whatever part of a mixed workload
+/// they are of. `None` for a metric that is none of these.
+#[must_use]
+pub fn better_of(metric: &str) -> Option<Better> {
+    let part =
+        ["read_", "write_", "durable_"].into_iter().find_map(|part| metric.strip_prefix(part));
+    let metric = part.unwrap_or(metric);
+    let begins = |starts: &[&str]| starts.iter().any(|start| metric.starts_with(start));
+    if begins(&["throughput_", "io_"]) {
+        Some(Better::Higher)
+    } else {
+        begins(&["latency_", "cpu_seconds_per_", "member_read_ratio", "member_write_ratio"])
+            .then_some(Better::Lower)
+    }
+}
+
+/// A gain that would matter, as a fraction, where the plan says nothing of it.
+pub const MATTERS: f64 = 0.10;
+
 /// One axis of the plan's matrix, values in the plan's order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Axis {
@@ -123,7 +143,19 @@ impl Plan {
     /// A gain that would matter, as a fraction: what differs by no more than the margin never does.
     #[must_use]
     pub fn matters(&self) -> f64 {
-        self.terms.matters.unwrap_or(crate::analysis::MATTERS).max(self.margin)
+        self.terms.matters.unwrap_or(MATTERS).max(self.margin)
+    }
+
+    /// Indices of the configurations that share a baseline, in the plan's order.
+    pub(crate) fn comparison_members(&self) -> Vec<Vec<usize>> {
+        let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
+        for (index, configuration) in self.configurations.iter().enumerate() {
+            match groups.iter_mut().find(|(baseline, _)| *baseline == configuration.baseline) {
+                Some((_, members)) => members.push(index),
+                None => groups.push((&configuration.baseline, vec![index])),
+            }
+        }
+        groups.into_iter().map(|(_, members)| members).collect()
     }
 
     /// The axes on which configurations differ, in the plan's order; all where none differ.
@@ -447,7 +479,7 @@ pub struct Terms {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
     /// A gain that would matter, as a fraction; none for
-    /// [`MATTERS`](crate::analysis::MATTERS).
+    /// [`MATTERS`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matters: Option<f64>,
 }

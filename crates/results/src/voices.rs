@@ -7,10 +7,9 @@
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
-use crate::analysis::better_of;
 use crate::doubt::{Bearing, Doubt, Silence};
 use crate::statistics;
-use crate::types::{Better, Plan, Trial, Workload};
+use crate::types::{Better, Judge, Plan, Trial, Workload, better_of};
 
 /// Fewest requests beyond a percentile for it to be more than a few of them.
 const REQUESTS_BEYOND_MIN: f64 = 100.0;
@@ -52,6 +51,24 @@ pub(crate) struct Pairs {
     pub(crate) reason: Option<Silence>,
     /// The differences are those of machines, each the mean of its blocks'.
     pub(crate) by_machine: bool,
+}
+
+/// The metric that each workload is judged by: the durable rate wherever some trial of the run has
+/// one, unless the plan says otherwise.
+pub(crate) fn judged_metrics(plan: &Plan, table: &Table<'_>) -> Vec<String> {
+    let judged = |(index, workload): (usize, &Workload)| {
+        let durable = format!("durable_{}", workload.metric);
+        let mut trials = (0..plan.configurations.len())
+            .flat_map(|configuration| table.cell(configuration, index))
+            .map(|(_, trial)| trial);
+        if let Some(metric) = plan.terms.goal.as_ref().and_then(|goal| goal.metric.as_ref()) {
+            return metric.clone();
+        }
+        let wanted = workload.judge == Judge::Durable
+            && trials.any(|trial| trial.metrics.contains_key(&durable));
+        if wanted { durable } else { workload.metric.clone() }
+    };
+    plan.workloads.iter().enumerate().map(judged).collect()
 }
 
 /// Pairs the blocks of two sides; of a run on several machines, as [`Host::drawn_machines`] has

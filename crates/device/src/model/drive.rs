@@ -7,8 +7,8 @@ use super::disk::Disk;
 use super::link::Link;
 use super::notes::Notes;
 use super::parameters::Parameters;
-use super::ssd::Ssd;
 use super::request::{Answer, Operation};
+use super::ssd::Ssd;
 
 /// A drive and everything that is under way in it.
 #[derive(Clone, Debug)]

@@ -13,7 +13,8 @@ use block::{
     Blocking, BufMut, Checked, Device, DiscardSupport, ErrorKind, Op, Reactor, Request, Support,
 };
 use common::{
-    bytes_of, finish, folder_in_memory, folder_on_disk, frozen, new_file, noise, rope, run_against_memory,
+    bytes_of, finish, folder_in_memory, folder_on_disk, frozen, new_file, noise, rope,
+    run_against_memory,
 };
 use device::{Direct, FileDevice, FileOptions, Identity};
 use reactor::Random;
@@ -81,7 +82,8 @@ fn direct_io_is_taken_where_it_is_to_be_had_and_told_of() {
         None => {
             assert!(auto.direct());
             assert_eq!(text, format!("file:{}", path.display()));
-            let demanded = FileDevice::new(new_file(&path, MIB), &path, &options(Direct::Yes)).unwrap();
+            let demanded =
+                FileDevice::new(new_file(&path, MIB), &path, &options(Direct::Yes)).unwrap();
             assert!(demanded.direct());
             assert_eq!(
                 demanded.describe().to_string(),

@@ -8,7 +8,7 @@ use crate::claim::{
 use crate::course::LOOKS;
 use crate::doubt::Silence;
 use crate::statistics::Interval;
-use crate::types::{Better, Configuration, Design, Group, Plan, Workload};
+use crate::types::{Better, Configuration, Design, Group, ModelError, Plan, Workload};
 use crate::{bounds, course};
 
 use super::order::VisitOrder;
@@ -172,13 +172,82 @@ struct Choice {
     tie: Option<(Vec<usize>, PickedBy)>,
 }
 
+/// The scores of a kind of work, before anything is claimed of them.
+struct Scores<'a, 'b, 'c> {
+    frame: &'a Frame<'b, 'c>,
+    counted: &'a [(usize, &'a Workload, &'a str)],
+    workloads: Vec<usize>,
+    /// One for each member.
+    voices: Vec<Voices>,
+    /// How many questions share the level besides those of one kind.
+    shares: f64,
+    /// The same, with both kinds of question where there are two.
+    share: f64,
+}
+
+impl Scores<'_, '_, '_> {
+    fn question(&self, configurations: [usize; 2], comparisons: usize) -> (Family, Question) {
+        let plan = self.frame.plan;
+        let family =
+            Family { over: Over::Report, comparisons: self.share * comparisons.max(1) as f64 };
+        let question = Question {
+            better: Some(Better::Higher),
+            margin: plan.margin,
+            level: family.level(),
+            same_level: LEVEL / self.shares,
+            model_error: model_error(plan, configurations, &self.workloads)
+                .filter(|_| !self.frame.in_model)
+                .map_or(0.0, |known| known.error),
+            by_order: None,
+        };
+        (family, question)
+    }
+
+    /// The claims of those places against those others, of a family of so many comparisons, and the
+    /// pairs of whom the whole design of a race would say the same.
+    fn claims(
+        &self,
+        asked: &[(usize, usize)],
+        comparisons: usize,
+        quantiles: &mut Quantiles,
+    ) -> (BTreeMap<(usize, usize), Claim>, BTreeSet<(usize, usize)>) {
+        let Frame { plan, table, members, order, done, .. } = self.frame;
+        let pairs: Vec<_> = asked
+            .iter()
+            .map(|(own, other)| pair(&self.voices[*own], &self.voices[*other], table.machines))
+            .collect();
+        let in_model = self.frame.in_model;
+        let samples: Vec<Option<Sample>> =
+            pairs.iter().map(|pairs| sample_of(&pairs.differences, in_model)).collect();
+        let estimates = claim::estimates(&samples);
+        let mut found = BTreeMap::new();
+        let mut found_again = BTreeSet::new();
+        for ((asked, pairs), estimate) in asked.iter().zip(&pairs).zip(estimates) {
+            let both = [members[asked.0], members[asked.1]];
+            let (family, question) = self.question(both, comparisons);
+            let by_order =
+                order.and_then(|order| order.score_shift(table, self.counted, pairs, both));
+            let question = Question { by_order, ..question };
+            let again = Again {
+                row: comparisons,
+                model_error: question.model_error,
+                ..self.frame.whole_design(question.level)
+            };
+            if estimate.is_some_and(|own| claim::is_found_again(&own, &again, quantiles)) {
+                found_again.insert(*asked);
+            }
+            let asked_of = (&question, *done);
+            let claim = claim_of(plan, both, "score", pairs, estimate, family, asked_of, quantiles);
+            found.extend(claim.map(|claim| (*asked, claim)));
+        }
+        (found, found_again)
+    }
+}
+
 impl Known {
     /// Makes them all: of each against the baseline, and of all pairs of the others.
-    #[expect(clippy::too_many_lines, reason = "not yet split")]
     fn of(frame: &Frame<'_, '_>, counted: &[(usize, &Workload, &str)]) -> Self {
-        let Frame { plan, table, members, baseline, .. } = frame;
-        let voices: Vec<Voices> =
-            members.iter().map(|member| table.scores(*member, counted)).collect();
+        let Frame { table, members, baseline, .. } = frame;
         let base = members.iter().position(|member| Some(*member) == *baseline);
         let others: Vec<usize> = (0..members.len()).filter(|place| Some(*place) != base).collect();
         // A race says no more than all of its comparison, measured whole, would have said.
@@ -186,61 +255,13 @@ impl Known {
         let rivals = all * all.saturating_sub(1) / 2;
         // Half of the headline's level for each kind of question, the whole where there is one.
         let shares = (frame.headlines.max(1) * frame.looks.max(1)) as f64;
-        let share = shares * if rivals > 0 { 2.0 } else { 1.0 };
-        let workloads: Vec<usize> = counted.iter().map(|(index, ..)| *index).collect();
-        let question = |configurations: [usize; 2], comparisons: usize| {
-            let family =
-                Family { over: Over::Report, comparisons: share * comparisons.max(1) as f64 };
-            let question = Question {
-                better: Some(Better::Higher),
-                margin: plan.margin,
-                level: family.level(),
-                same_level: LEVEL / shares,
-                model_error: model_error(plan, configurations, &workloads)
-                    .filter(|_| !frame.in_model)
-                    .map_or(0.0, |known| known.error),
-                by_order: None,
-            };
-            (family, question)
-        };
-        let mut quantiles = Quantiles::default();
-        let mut found_again = BTreeSet::new();
-        let mut claims = |asked: &[(usize, usize)], comparisons: usize| {
-            let pairs: Vec<_> = asked
-                .iter()
-                .map(|(own, other)| pair(&voices[*own], &voices[*other], table.machines))
-                .collect();
-            let samples: Vec<Option<Sample>> =
-                pairs.iter().map(|pairs| sample_of(&pairs.differences, frame.in_model)).collect();
-            let estimates = claim::estimates(&samples);
-            let mut found = BTreeMap::new();
-            for ((asked, pairs), estimate) in asked.iter().zip(&pairs).zip(estimates) {
-                let both = [members[asked.0], members[asked.1]];
-                let (family, question) = question(both, comparisons);
-                let by_order =
-                    frame.order.and_then(|order| order.score_shift(table, counted, pairs, both));
-                let question = Question { by_order, ..question };
-                let again = Again {
-                    row: comparisons,
-                    model_error: question.model_error,
-                    ..frame.whole_design(question.level)
-                };
-                if estimate.is_some_and(|own| claim::is_found_again(&own, &again, &mut quantiles)) {
-                    found_again.insert(*asked);
-                }
-                let claim = claim_of(
-                    plan,
-                    both,
-                    "score",
-                    pairs,
-                    estimate,
-                    family,
-                    (&question, frame.done),
-                    &mut quantiles,
-                );
-                found.extend(claim.map(|claim| (*asked, claim)));
-            }
-            found
+        let scores = Scores {
+            frame,
+            counted,
+            workloads: counted.iter().map(|(index, ..)| *index).collect(),
+            voices: members.iter().map(|member| table.scores(*member, counted)).collect(),
+            shares,
+            share: shares * if rivals > 0 { 2.0 } else { 1.0 },
         };
         let against_base: Vec<(usize, usize)> =
             base.map_or_else(Vec::new, |base| others.iter().map(|other| (*other, base)).collect());
@@ -251,10 +272,13 @@ impl Known {
                 others[place + 1..].iter().map(move |second| (*first, *second))
             })
             .collect();
-        let mut known = claims(&against_base, all);
-        known.extend(claims(&against_each_other, rivals));
-        let found_again = (plan.terms.design == Design::Race).then_some(found_again);
-        Self { base, others, workloads, claims: known, found_again }
+        let mut quantiles = Quantiles::default();
+        let (mut claims, mut again) = scores.claims(&against_base, all, &mut quantiles);
+        let of_rivals = scores.claims(&against_each_other, rivals, &mut quantiles);
+        claims.extend(of_rivals.0);
+        again.extend(of_rivals.1);
+        let found_again = (frame.plan.terms.design == Design::Race).then_some(again);
+        Self { base, others, workloads: scores.workloads, claims, found_again }
     }
 
     /// Whether the whole design would tell these two apart as well.
@@ -591,8 +615,34 @@ fn tie_of(frame: &Frame<'_, '_>, scores: &[Score], places: &[usize], picked_by: 
     }
 }
 
+/// That a configuration was not compared, where it was not.
+fn not_compared(configuration: String, claim: Option<&Claim>) -> Option<Reservation> {
+    match claim {
+        None => Some(Reservation::NotCompared { configuration, reason: None }),
+        Some(Claim { invalid: Some(claim::Invalid::TooFew { reason, .. }), .. }) => {
+            Some(Reservation::NotCompared { configuration, reason: reason.clone() })
+        }
+        Some(_) => None,
+    }
+}
+
+/// How far predictions are off that what is taken rests on: beside the baseline, or where that is
+/// taken beside all others.
+fn error_of(
+    frame: &Frame<'_, '_>,
+    take: usize,
+    others: &[usize],
+    workloads: &[usize],
+) -> Option<ModelError> {
+    let pairs: Vec<[usize; 2]> = if Some(take) == frame.baseline && !others.is_empty() {
+        others.iter().map(|other| [*other, take]).collect()
+    } else {
+        vec![[take, frame.baseline.unwrap_or(take)]]
+    };
+    all_of(pairs.into_iter().map(|both| model_error(frame.plan, both, workloads)))
+}
+
 /// What the scores come to: what to take, how sure, and what it does not say.
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn headline(
     frame: &Frame<'_, '_>,
     scores: &[Score],
@@ -602,55 +652,42 @@ fn headline(
 ) -> Headline {
     let Frame { plan, members, baseline, .. } = frame;
     let id = |configuration: usize| plan.configurations[configuration].id.clone();
-    let score = |configuration: usize| {
-        scores.iter().find(|score| score.configuration == plan.configurations[configuration].id)
+    let claim = |configuration: usize| {
+        let id = &plan.configurations[configuration].id;
+        scores.iter().find(|score| score.configuration == *id)?.versus_baseline.as_ref()
     };
-    let mut reservations = Vec::new();
     let others: Vec<usize> =
         members.iter().copied().filter(|member| Some(*member) != *baseline).collect();
-    for other in &others {
-        match score(*other).and_then(|score| score.versus_baseline.as_ref()) {
-            None => reservations
-                .push(Reservation::NotCompared { configuration: id(*other), reason: None }),
-            Some(Claim { invalid: Some(crate::claim::Invalid::TooFew { reason, .. }), .. }) => {
-                reservations.push(Reservation::NotCompared {
-                    configuration: id(*other),
-                    reason: reason.clone(),
-                });
-            }
-            Some(_) => (),
-        }
-    }
+    let of_other = |other: &usize| not_compared(id(*other), claim(*other));
+    let mut reservations: Vec<Reservation> = others.iter().filter_map(of_other).collect();
     let of_answer = |wanted: Answer| -> Vec<String> {
         (0..members.len())
             .filter(|place| rival(*place) == Some(wanted))
             .map(|place| id(members[place]))
             .collect()
     };
-    let (same, open) = (of_answer(Answer::Same), of_answer(Answer::Open));
-    let verdict = choice.verdict.clone();
+    let undecided = Headline {
+        verdict: choice.verdict.clone(),
+        take: None,
+        tie: None,
+        losses: Vec::new(),
+        cost: None,
+        claim: None,
+        sure: false,
+        in_model: frame.in_model && choice.verdict.is_answer(),
+        ahead_of_all: false,
+        same: of_answer(Answer::Same),
+        open: of_answer(Answer::Open),
+        reservations: Vec::new(),
+    };
     let Some(take) = choice.take.map(|place| members[place]) else {
-        let verdict_is_answer = verdict.is_answer();
-        return Headline {
-            verdict,
-            take: None,
-            tie: None,
-            losses: Vec::new(),
-            cost: None,
-            claim: None,
-            sure: false,
-            in_model: frame.in_model && verdict_is_answer,
-            ahead_of_all: false,
-            same,
-            open,
-            reservations,
-        };
+        return Headline { reservations, ..undecided };
     };
     // What the sentence rests on: the claim of what is taken, or those of all others.
     let rests_on: Vec<&Claim> = if Some(take) == *baseline {
         scores.iter().filter_map(|score| score.versus_baseline.as_ref()).collect()
     } else {
-        score(take).and_then(|score| score.versus_baseline.as_ref()).into_iter().collect()
+        claim(take).into_iter().collect()
     };
     let valid: Vec<&&Claim> = rests_on.iter().filter(|claim| claim.invalid.is_none()).collect();
     let (busy, pairs) =
@@ -659,12 +696,7 @@ fn headline(
     if is_busy {
         reservations.push(Reservation::Busy { busy, pairs });
     }
-    let pairs: Vec<[usize; 2]> = if Some(take) == *baseline && !others.is_empty() {
-        others.iter().map(|other| [*other, take]).collect()
-    } else {
-        vec![[take, baseline.unwrap_or(take)]]
-    };
-    let error = all_of(pairs.into_iter().map(|both| model_error(plan, both, &known.workloads)));
+    let error = error_of(frame, take, &others, &known.workloads);
     let modelled = plan.configurations[take].modelled;
     if modelled {
         let cases = error.map_or(0, |known| known.cases);
@@ -677,8 +709,8 @@ fn headline(
     let again_against_all = (0..members.len()).all(again_against);
     let all_behind = !valid.is_empty() && valid.iter().all(|claim| claim.answer == Answer::Behind);
     // Of those that a race has dropped nothing is claimed.
-    let ahead_of_all = same.is_empty()
-        && open.is_empty()
+    let ahead_of_all = undecided.same.is_empty()
+        && undecided.open.is_empty()
         && members.len() == frame.of
         && again_against_all
         && (Some(take) != *baseline || all_behind);
@@ -692,17 +724,13 @@ fn headline(
         reservations.push(Reservation::WholeDesignOpen);
     }
     Headline {
-        verdict,
         take: Some(id(take)),
         tie: choice.tie.as_ref().map(|(places, by)| tie_of(frame, scores, places, *by)),
-        losses: Vec::new(),
-        cost: None,
-        claim: score(take).and_then(|score| score.versus_baseline.clone()),
+        claim: claim(take).cloned(),
         sure: decided && !is_busy && is_known && is_found_again && !frame.in_model,
         in_model: frame.in_model,
         ahead_of_all,
-        same,
-        open,
         reservations,
+        ..undecided
     }
 }

@@ -43,35 +43,21 @@ use std::collections::BTreeMap;
 use crate::caches;
 use crate::claim::{LEVEL, PAIRS_MIN, Sample};
 use crate::course::{self, Course};
+use crate::model_error::{all_of, model_error};
 use crate::safety::{self, speeds};
-use crate::types::{Better, Clock, Configuration, Design, Judge, ModelError, Plan, Run, Workload};
-use crate::voices::Table;
+use crate::types::{Clock, Configuration, Design, Plan, Run, better_of};
+use crate::voices::{Table, judged_metrics};
 
+pub use crate::model_error::MODEL_CASES_MIN;
+pub use crate::types::MATTERS;
 pub(crate) use ballot::shown_trials;
 pub use joint::JointPart;
 pub use order::{Autocorrelation, ByOrder, CarryOver};
 pub use values::*;
-pub use verdict::{Cost, Loss, MATTERS, PickedBy, Span, Tie, Verdict};
+pub use verdict::{Cost, Loss, PickedBy, Span, Tie, Verdict};
 
 use ballot::Ballot;
 use comparison::comparison;
-
-/// Which direction of a metric is better, by its name: throughput and operations up, latency,
-/// processor time and what the members move for each byte down, whatever part of a mixed workload
-/// they are of. `None` for a metric that is none of these.
-#[must_use]
-pub fn better_of(metric: &str) -> Option<Better> {
-    let part =
-        ["read_", "write_", "durable_"].into_iter().find_map(|part| metric.strip_prefix(part));
-    let metric = part.unwrap_or(metric);
-    let begins = |starts: &[&str]| starts.iter().any(|start| metric.starts_with(start));
-    if begins(&["throughput_", "io_"]) {
-        Some(Better::Higher)
-    } else {
-        begins(&["latency_", "cpu_seconds_per_", "member_read_ratio", "member_write_ratio"])
-            .then_some(Better::Lower)
-    }
-}
 
 /// Analyses a run. Trials that the plan does not know are left out and counted in a warning.
 #[must_use]
@@ -97,7 +83,7 @@ pub fn analyse(run: &Run) -> Analysis {
     let course = Course::new(plan, &run.steps);
     let (table, ..) = Table::new(plan, &run.trials);
     let table = table.on(run.host.drawn_machines());
-    let members = if plan.workloads.is_empty() { Vec::new() } else { comparison_members(plan) };
+    let members = if plan.workloads.is_empty() { Vec::new() } else { plan.comparison_members() };
     let metrics = judged_metrics(plan, &table);
     let ballot = Ballot::new(plan, &course, run, table);
     let table = &ballot.all;
@@ -148,18 +134,6 @@ pub fn analyse(run: &Run) -> Analysis {
     }
 }
 
-/// Indices of the configurations that share a baseline, in the plan's order.
-pub(crate) fn comparison_members(plan: &Plan) -> Vec<Vec<usize>> {
-    let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
-    for (index, configuration) in plan.configurations.iter().enumerate() {
-        match groups.iter_mut().find(|(baseline, _)| *baseline == configuration.baseline) {
-            Some((_, members)) => members.push(index),
-            None => groups.push((&configuration.baseline, vec![index])),
-        }
-    }
-    groups.into_iter().map(|(_, members)| members).collect()
-}
-
 /// Whether few blocks are an answer in the model: all figures of the comparison are a model's, in
 /// its own time, so that the same trials come out the same whenever they are made.
 fn is_in_model(plan: &Plan, members: &[usize]) -> bool {
@@ -175,64 +149,6 @@ fn sample_of(differences: &[f64], in_model: bool) -> Option<Sample> {
         true => Sample::repeatable(differences),
         false => Sample::paired(differences).filter(|_| differences.len() >= PAIRS_MIN),
     }
-}
-
-/// The metric that each workload is judged by: the durable rate wherever some trial of the run has
-/// one, unless the plan says otherwise.
-pub(crate) fn judged_metrics(plan: &Plan, table: &Table<'_>) -> Vec<String> {
-    let judged = |(index, workload): (usize, &Workload)| {
-        let durable = format!("durable_{}", workload.metric);
-        let mut trials = (0..plan.configurations.len())
-            .flat_map(|configuration| table.cell(configuration, index))
-            .map(|(_, trial)| trial);
-        if let Some(metric) = plan.terms.goal.as_ref().and_then(|goal| goal.metric.as_ref()) {
-            return metric.clone();
-        }
-        let wanted = workload.judge == Judge::Durable
-            && trials.any(|trial| trial.metrics.contains_key(&durable));
-        if wanted { durable } else { workload.metric.clone() }
-    };
-    plan.workloads.iter().enumerate().map(judged).collect()
-}
-
-/// Fewest published cases that an error is known from.
-pub const MODEL_CASES_MIN: u32 = 10;
-
-/// How far the predictions of two configurations are off in these workloads: the largest error, and
-/// the fewest cases. Of a drive and an array only the array's is known as a ratio of the two, and
-/// only it counts; those of two arrays go the same way where both are of the same drives, so the
-/// larger one stands for the two. `None` when nothing is modelled, and where one states none.
-pub(crate) fn model_error(
-    plan: &Plan,
-    configurations: [usize; 2],
-    workloads: &[usize],
-) -> Option<ModelError> {
-    let modelled: Vec<&Configuration> = configurations
-        .into_iter()
-        .map(|configuration| &plan.configurations[configuration])
-        .filter(|configuration| configuration.modelled)
-        .collect();
-    let is_one_drive =
-        |one: &Configuration| one.model_errors.as_ref().is_some_and(|errors| errors.is_one_drive);
-    let has_array = modelled.iter().any(|one| !is_one_drive(one));
-    let of_side = |one: &Configuration| match &one.model_errors {
-        None => {
-            let error = one.model_error?;
-            Some(ModelError { error, cases: one.model_cases })
-        }
-        Some(errors) => {
-            let names = workloads.iter().map(|index| &plan.workloads[*index].name);
-            all_of(names.map(|name| errors.workloads.get(name).copied()))
-        }
-    };
-    let counted = modelled.iter().filter(|one| !(has_array && is_one_drive(one)));
-    all_of(counted.map(|one| of_side(one)))
-}
-
-/// What is known of all of them; `None` where nothing is known of one, or there is none.
-fn all_of(errors: impl Iterator<Item = Option<ModelError>>) -> Option<ModelError> {
-    let known = errors.collect::<Option<Vec<_>>>()?;
-    known.into_iter().reduce(ModelError::and)
 }
 
 #[cfg(test)]

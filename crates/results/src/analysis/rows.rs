@@ -77,7 +77,6 @@ pub(super) fn cell(
 
 /// Makes the claims of all cells against the baseline's, row by row. `cells` are those of
 /// `members`, configuration by configuration.
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 pub(super) fn make_claims(
     plan: &Plan,
     ballot: &Ballot<'_>,
@@ -99,30 +98,11 @@ pub(super) fn make_claims(
             .map(|metric| metric.name.clone())
             .collect();
         for name in names {
-            let base = ballot.fresh.voices(baseline, index, &name);
-            let raced_base = ballot.raced.voices(baseline, index, &name);
-            let pairs: Vec<Pairs> = members
-                .iter()
-                .map(|member| {
-                    let own = if *member == baseline {
-                        Voices::new()
-                    } else {
-                        ballot.shown(*member).voices(*member, index, &name)
-                    };
-                    pair(
-                        &own,
-                        if ballot.is_raced(*member) { &raced_base } else { &base },
-                        ballot.all.machines,
-                    )
-                })
-                .collect();
-            let samples: Vec<Option<Sample>> = pairs
-                .iter()
-                .zip(members)
-                .map(|(pairs, member)| {
-                    sample_of(&pairs.differences, in_model).filter(|_| !ballot.is_raced(*member))
-                })
-                .collect();
+            let pairs = pairs_with_baseline(ballot, members, baseline, index, &name);
+            let voting = |(pairs, member): (&Pairs, &usize)| {
+                sample_of(&pairs.differences, in_model).filter(|_| !ballot.is_raced(*member))
+            };
+            let samples: Vec<Option<Sample>> = pairs.iter().zip(members).map(voting).collect();
             let own = name == workload.metric || name == metrics[index];
             let better = if own { Some(better_in(workload, &name)) } else { better_of(&name) };
             for (place, (pairs, estimate)) in
@@ -140,27 +120,13 @@ pub(super) fn make_claims(
                         .map_or(0.0, |known| known.error),
                     by_order: order.and_then(|order| order.shift(index, pairs, both)),
                 };
-                let mut claim = claim_of(
-                    plan,
-                    both,
-                    &name,
-                    pairs,
-                    estimate,
-                    family,
-                    (&question, ballot.done),
-                    &mut quantiles,
-                );
-                if ballot.is_raced(members[place]) {
-                    let dropped = ballot.course.dropped(&plan.configurations[members[place]].id);
-                    claim = claim.map(|claim| Claim {
-                        invalid: Some(Invalid::Raced {
-                            blocks: dropped.unwrap_or(claim.pairs as u32),
-                            dropped: dropped.is_some(),
-                        }),
-                        settle: None,
-                        ..claim
-                    });
-                }
+                let asked = (&question, ballot.done);
+                let claim =
+                    claim_of(plan, both, &name, pairs, estimate, family, asked, &mut quantiles);
+                let claim = claim.map(|claim| match ballot.is_raced(members[place]) {
+                    true => of_race(claim, ballot, &plan.configurations[members[place]].id),
+                    false => claim,
+                });
                 let known = &mut cells[place * workloads + index].metrics;
                 if let Some(metric) = known.iter_mut().find(|metric| metric.name == name) {
                     metric.versus_baseline = claim;
@@ -168,6 +134,40 @@ pub(super) fn make_claims(
                 }
             }
         }
+    }
+}
+
+/// What each member says of a metric together with the baseline; of the baseline itself nothing.
+fn pairs_with_baseline(
+    ballot: &Ballot<'_>,
+    members: &[usize],
+    baseline: usize,
+    workload: usize,
+    metric: &str,
+) -> Vec<Pairs> {
+    let base = ballot.fresh.voices(baseline, workload, metric);
+    let raced_base = ballot.raced.voices(baseline, workload, metric);
+    let of_member = |member: &usize| {
+        let own = match *member == baseline {
+            true => Voices::new(),
+            false => ballot.shown(*member).voices(*member, workload, metric),
+        };
+        let base = if ballot.is_raced(*member) { &raced_base } else { &base };
+        pair(&own, base, ballot.all.machines)
+    };
+    members.iter().map(of_member).collect()
+}
+
+/// A claim of what only raced: it says how far that came, and is none.
+fn of_race(claim: Claim, ballot: &Ballot<'_>, configuration: &str) -> Claim {
+    let dropped = ballot.course.dropped(configuration);
+    Claim {
+        invalid: Some(Invalid::Raced {
+            blocks: dropped.unwrap_or(claim.pairs as u32),
+            dropped: dropped.is_some(),
+        }),
+        settle: None,
+        ..claim
     }
 }
 

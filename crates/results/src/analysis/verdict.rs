@@ -7,9 +7,6 @@ use crate::claim::{self, Answer, Claim, PAIRS_MIN};
 use crate::statistics::Interval;
 use crate::types::{Configuration, Survival, Usable};
 
-/// A gain that would matter, as a fraction, where the plan says nothing of it.
-pub const MATTERS: f64 = 0.10;
-
 /// What a headline comes to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(tag = "is", rename_all = "snake_case")]

@@ -24,9 +24,9 @@
 use serde::Serialize;
 use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 
-use crate::course::look_after;
 use crate::doubt::Silence;
 use crate::statistics::{self, Interval};
+use crate::step::look_after;
 use crate::types::Better;
 
 /// How often a family of claims may hold a false word, as a fraction.

@@ -16,49 +16,20 @@
 //! The words about the judged metrics hold together over all cells, those about all other metrics
 //! too, and so do all that the limits are about: of equal runs at most 5 % pass any limit.
 
+mod cells;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::analysis::{Analysis, better_of, judged_metrics, shown_trials};
-use crate::claim::{
-    self, Answer, Claim, Estimate, Family, Invalid, LEVEL, Over, PAIRS_MIN, Quantiles, Question,
-    Sample, Settle,
-};
+pub use self::cells::{Beside, CellChange, TRIALS_MIN};
+use self::cells::{BothRuns, label};
+use crate::analysis::Analysis;
+use crate::claim::{self, Answer, Invalid, LEVEL, PAIRS_MIN, Quantiles};
 use crate::doubt::Silence;
 use crate::safety::speeds;
 use crate::statistics::{self, Interval};
-use crate::types::{Better, Configuration, Plan, Run, settings_text};
-use crate::voices::{Machines, Table, Voices, drawn, pair};
-
-/// Fewest voting trials on each side for a word, and for passing a limit.
-pub const TRIALS_MIN: usize = 4;
-
-/// One metric of one cell in both runs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CellChange {
-    /// Axis name to value.
-    pub settings: BTreeMap<String, String>,
-    /// Name of the workload.
-    pub workload: String,
-    /// Whether it is the metric that the workload is judged by.
-    pub judged: bool,
-    /// Voting trials of the first run and of the second.
-    pub trials: [usize; 2],
-    /// Trials of each that do not vote.
-    pub silent: [usize; 2],
-    /// How many requests a trial has to make for this metric, where some made fewer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub requests_needed: Option<u64>,
-    /// Medians in the first run and in the second, of what votes.
-    pub medians: [f64; 2],
-    /// The second against the first.
-    #[serde(flatten)]
-    pub claim: Claim,
-    /// What the claim was made from; none with too few trials.
-    #[serde(skip)]
-    pub estimate: Option<Estimate>,
-}
+use crate::types::{Better, Run};
 
 /// What is not the same in the two runs although figures depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -135,35 +106,6 @@ pub struct CommonShift {
     pub cells: usize,
     /// Of so many that could tell.
     pub of: usize,
-}
-
-/// What every cell is judged beside: its change less that of this configuration, block by block.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Beside {
-    /// The baseline of each configuration.
-    Baseline,
-    /// The only configuration that has this value: of this axis, or of any where none is said.
-    Value {
-        /// Name of the axis.
-        axis: Option<String>,
-        /// The value.
-        value: String,
-    },
-}
-
-impl Beside {
-    /// Index of the configuration that one is judged beside; none where there is no such, or are
-    /// several.
-    fn of(&self, plan: &Plan, configuration: &Configuration) -> Option<usize> {
-        let has = |one: &Configuration| match self {
-            Self::Baseline => one.id == configuration.baseline,
-            Self::Value { axis: Some(axis), value } => one.settings.get(axis) == Some(value),
-            Self::Value { axis: None, value } => one.settings.values().any(|own| own == value),
-        };
-        let mut found = plan.configurations.iter().enumerate().filter(|(_, one)| has(one));
-        let (index, _) = found.next()?;
-        found.next().is_none().then_some(index)
-    }
 }
 
 /// A bound that a metric's change must not pass.
@@ -322,14 +264,10 @@ impl CellChange {
 /// alone. `margin` is the half-width of "same", as a fraction; `beside` what cells are judged
 /// beside, if anything.
 #[must_use]
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 pub fn compare(first: &Run, second: &Run, margin: f64, beside: Option<&Beside>) -> Changes {
     // Grades are no figures to compare.
     let (first, second) = (&*speeds(first), &*speeds(second));
     let mut changes = Changes { differing: differing(first, second), ..Changes::default() };
-    let reference = |run: &Run, configuration: usize| {
-        beside?.of(&run.plan, &run.plan.configurations[configuration])
-    };
     let only = |run: &Run| run.plan.configurations.len() == 1;
     let alone = (only(first) && only(second))
         .then(|| (&first.plan.configurations[0], &second.plan.configurations[0]))
@@ -341,81 +279,15 @@ pub fn compare(first: &Run, second: &Run, margin: f64, beside: Option<&Beside>) 
             label(before)
         ));
     }
-    let tables = [first, second].map(shown_trials);
-    let judged =
-        [judged_metrics(&first.plan, &tables[0]), judged_metrics(&second.plan, &tables[1])];
-    let mut missing = 0;
-    // Cell by cell, as (metric, judged, voices of each side).
-    let mut found: Vec<Found> = Vec::new();
-    for (own, configuration) in first.plan.configurations.iter().enumerate() {
-        let other = match alone {
-            Some(_) => Some(0),
-            None => {
-                second.plan.configurations.iter().position(|other| other.id == configuration.id)
-            }
-        };
-        for (index, workload) in first.plan.workloads.iter().enumerate() {
-            let known = second.plan.workloads.iter().position(|other| other.name == workload.name);
-            let Some((other, known)) = other.zip(known) else {
-                missing += 1;
-                continue;
-            };
-            if second.plan.configurations[other].clock != configuration.clock {
-                changes.notes.push(format!(
-                    "{}: modelled figures are not compared with measured ones",
-                    label(configuration)
-                ));
-                break;
-            }
-            let sides = [(own, index), (other, known)];
-            let beside = match beside {
-                Some(_) => match [reference(first, own), reference(second, other)] {
-                    // The yardstick is not measured by itself.
-                    [Some(one), Some(_)] if one == own => break,
-                    [Some(one), Some(two)] => Some([(one, index), (two, known)]),
-                    _ => {
-                        missing += 1;
-                        continue;
-                    }
-                },
-                None => None,
-            };
-            // An older run may have no durable rate: then the two are judged by what both have.
-            let judged = if judged[0][index] == judged[1][known] {
-                &judged[0][index]
-            } else {
-                &workload.metric
-            };
-            let metrics = metrics(&tables, sides, judged);
-            if !metrics.contains(judged) {
-                missing += 1;
-            }
-            for metric in metrics {
-                let voices = |places: [(usize, usize); 2]| {
-                    [0, 1].map(|side| {
-                        let (configuration, workload) = places[side];
-                        tables[side].voices(configuration, workload, &metric)
-                    })
-                };
-                found.push(Found {
-                    configuration: own,
-                    workload: index,
-                    judged: metric == *judged,
-                    voices: voices(sides),
-                    beside: beside.map(voices),
-                    metric,
-                });
-            }
-        }
-    }
+    let both = BothRuns::new([first, second], alone.is_some(), beside);
+    let (found, missing) = both.metrics(&mut changes.notes);
     let subject = |own: usize| match alone {
         Some((_, after)) => after.id.clone(),
         None => first.plan.configurations[own].id.clone(),
     };
-    let machines = [first, second].map(|run| run.host.drawn_machines());
-    changes.cells = claims(first, &found, machines, subject, margin);
+    changes.cells = both.claims(&found, subject, margin);
     if beside.is_some() {
-        let one = found.first().and_then(|one| reference(first, one.configuration));
+        let one = found.first().and_then(|one| both.reference(0, one.configuration));
         changes.beside = one.map(|one| first.plan.configurations[one].settings.clone());
     } else if alone.is_none() {
         changes.common_shift = common_shift(&changes.cells);
@@ -562,163 +434,6 @@ fn common_shift(cells: &[CellChange]) -> Option<CommonShift> {
     })
 }
 
-/// One metric of a cell, before anything is claimed.
-struct Found {
-    configuration: usize,
-    workload: usize,
-    metric: String,
-    judged: bool,
-    voices: [Voices; 2],
-    /// Of what it is judged beside.
-    beside: Option<[Voices; 2]>,
-}
-
-/// The metrics that both sides have figures above 0 of, the judged one first.
-fn metrics(tables: &[Table<'_>; 2], sides: [(usize, usize); 2], judged: &str) -> Vec<String> {
-    let [before, after] = [0, 1].map(|side| {
-        let (configuration, workload) = sides[side];
-        let trials = tables[side].cell(configuration, workload);
-        trials
-            .flat_map(|(_, trial)| &trial.metrics)
-            .filter(|(_, figure)| figure.is_finite() && **figure > 0.0)
-            .map(|(name, _)| name.clone())
-            .collect::<BTreeSet<String>>()
-    });
-    let mut both: Vec<String> = before.intersection(&after).cloned().collect();
-    both.sort_by_key(|metric| metric != judged);
-    both
-}
-
-/// Makes the claims; variances lean on each other over the configurations of one workload and
-/// metric.
-#[expect(clippy::too_many_lines, reason = "not yet split")]
-fn claims(
-    run: &Run,
-    found: &[Found],
-    machines: [Option<&Machines>; 2],
-    subject: impl Fn(usize) -> String,
-    margin: f64,
-) -> Vec<CellChange> {
-    let logarithms = |one: &Found, side: usize| -> Vec<f64> {
-        if let Some(beside) = &one.beside {
-            return pair(&one.voices[side], &beside[side], machines[side]).differences;
-        }
-        let voting = one.voices[side].iter().filter(|(_, voice)| voice.silent.is_none());
-        let voting: Vec<(u32, f64)> =
-            voting.map(|(block, voice)| (*block, voice.logarithm)).collect();
-        drawn(&voting, machines[side])
-    };
-    let sides: Vec<[Vec<f64>; 2]> =
-        found.iter().map(|one| [0, 1].map(|side| logarithms(one, side))).collect();
-    let mut rows: BTreeMap<(usize, &str), Vec<usize>> = BTreeMap::new();
-    for (index, one) in found.iter().enumerate() {
-        rows.entry((one.workload, one.metric.as_str())).or_default().push(index);
-    }
-    let mut estimates: Vec<Option<Estimate>> = vec![None; found.len()];
-    for row in rows.values() {
-        let sample = |index: &usize| {
-            let [before, after] = &sides[*index];
-            Sample::unpaired(before, after)
-                .filter(|_| before.len() >= TRIALS_MIN && after.len() >= TRIALS_MIN)
-        };
-        let samples: Vec<Option<Sample>> = row.iter().map(sample).collect();
-        for (index, estimate) in row.iter().zip(claim::estimates(&samples)) {
-            estimates[*index] = estimate;
-        }
-    }
-    let directed = |one: &Found| {
-        let workload = &run.plan.workloads[one.workload];
-        if one.judged { Some(workload.better) } else { better_of(&one.metric) }
-    };
-    let comparisons = |judged: bool| {
-        let counted = found.iter().zip(&estimates).filter(|(one, estimate)| {
-            one.judged == judged && estimate.is_some() && directed(one).is_some()
-        });
-        counted.count().max(1) as f64
-    };
-    let families = [false, true]
-        .map(|judged| Family { over: Over::Comparison, comparisons: comparisons(judged) });
-    let mut quantiles = Quantiles::default();
-    let mut cells = Vec::new();
-    for ((one, sides), estimate) in found.iter().zip(&sides).zip(estimates) {
-        let configuration = &run.plan.configurations[one.configuration];
-        let family = families[usize::from(one.judged)];
-        let better = directed(one);
-        let question = Question {
-            better,
-            margin,
-            level: family.level(),
-            same_level: LEVEL,
-            model_error: 0.0,
-            by_order: None,
-        };
-        let decision = estimate.map(|estimate| claim::decide(&estimate, &question, &mut quantiles));
-        let answer = decision.map_or(Answer::Open, |decision| decision.answer);
-        let silent = |side: usize| -> Vec<&Silence> {
-            one.voices[side].values().filter_map(|voice| voice.silent.as_ref()).collect()
-        };
-        let medians = [0, 1].map(|side| {
-            let all: Vec<f64> =
-                one.voices[side].values().map(|voice| voice.logarithm.exp()).collect();
-            let voting = one.voices[side].values().filter(|voice| voice.silent.is_none());
-            let voting: Vec<f64> = match one.beside {
-                Some(_) => voting.map(|voice| voice.logarithm.exp()).collect(),
-                None => sides[side].iter().map(|logarithm| logarithm.exp()).collect(),
-            };
-            let shown = if voting.is_empty() { all } else { voting };
-            statistics::median(&shown).map_or(f64::NAN, |median| median.median)
-        });
-        let ratio = estimate.map_or(medians[1] / medians[0], |estimate| estimate.centre.exp());
-        let voting = sides[0].len().min(sides[1].len());
-        let busy = one.voices.iter().flat_map(|voices| voices.values());
-        let busy = busy.filter(|voice| voice.silent.is_none() && voice.busy > 0.5).count();
-        cells.push(CellChange {
-            settings: configuration.settings.clone(),
-            workload: run.plan.workloads[one.workload].name.clone(),
-            judged: one.judged,
-            trials: [sides[0].len(), sides[1].len()],
-            silent: [0, 1].map(|side| silent(side).len()),
-            requests_needed: one.voices.iter().flat_map(|voices| voices.values()).find_map(
-                |voice| match voice.silent {
-                    Some(Silence::TooFewRequests { needed }) => Some(needed.round() as u64),
-                    _ => None,
-                },
-            ),
-            medians,
-            claim: Claim {
-                subject: subject(one.configuration),
-                against: configuration.id.clone(),
-                metric: one.metric.clone(),
-                better,
-                pairs: voting,
-                silent: silent(0).len().max(silent(1).len()),
-                busy: busy.div_ceil(2),
-                family,
-                ratio,
-                interval: decision.map(|decision| decision.interval),
-                same_interval: decision.map(|decision| decision.same_interval),
-                model_error: None,
-                by_order: None,
-                answer,
-                invalid: decision.is_none().then(|| Invalid::TooFew {
-                    voting,
-                    silent: silent(0).len().max(silent(1).len()),
-                    reason: silent(0)
-                        .first()
-                        .or(silent(1).first())
-                        .map(|reason| reason.without_figures()),
-                }),
-                settle: (answer == Answer::Open && better.is_some()).then(|| Settle {
-                    blocks: decision.and_then(|decision| decision.blocks).map(|blocks| 2 * blocks),
-                    ..Settle::default()
-                }),
-            },
-            estimate,
-        });
-    }
-    cells
-}
-
 /// What differs between two runs although figures depend on it: figures of the two are comparable
 /// only where there is nothing, or where somebody says that they are all the same.
 #[must_use]
@@ -750,10 +465,6 @@ pub fn differing(first: &Run, second: &Run) -> Vec<Differing> {
         put(aspect, name, fact(first, name).as_ref(), fact(second, name).as_ref());
     }
     found
-}
-
-fn label(configuration: &Configuration) -> String {
-    settings_text(configuration.settings.keys(), &configuration.settings)
 }
 
 #[cfg(test)]

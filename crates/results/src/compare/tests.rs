@@ -2,8 +2,8 @@ use super::*;
 use crate::doubt::Doubt;
 use crate::random::Random;
 use crate::types::{
-    Axis, Better, Clock, Fact, Ground, Group, Host, Plan, Schedule, Trial, Workload, cell_id,
-    configuration_id,
+    Axis, Better, Clock, Configuration, Fact, Ground, Group, Host, Plan, Schedule, Trial, Workload,
+    cell_id, configuration_id,
 };
 
 const THROUGHPUT: &str = "throughput_bytes_per_second";

@@ -82,10 +82,8 @@ fn settings(options: &str) -> BTreeMap<String, String> {
     BTreeMap::from([("mount_options".to_owned(), options.to_owned())])
 }
 
-/// `barrier` is the baseline, and `nobarrier` is twice as fast.
-#[expect(clippy::too_many_lines, reason = "not yet split")]
-fn run(blocks: u32) -> Run {
-    let configuration = |options: &str| Configuration {
+fn configuration(options: &str) -> Configuration {
+    Configuration {
         id: configuration_id(&settings(options)),
         settings: settings(options),
         stack: "ram:1GiB".to_owned(),
@@ -100,8 +98,11 @@ fn run(blocks: u32) -> Run {
         model_cases: 0,
         survives: None,
         usable: None,
-    };
-    let plan = Plan {
+    }
+}
+
+fn plan(blocks: u32) -> Plan {
+    Plan {
         schema: 1,
         name: "made up".to_owned(),
         seed: 1,
@@ -120,7 +121,11 @@ fn run(blocks: u32) -> Run {
         suite_settings: BTreeMap::new(),
         terms: Terms::default(),
         schedule: crate::types::Schedule::default(),
-    };
+    }
+}
+
+/// `barrier` is the baseline, and `nobarrier` is twice as fast.
+fn run(blocks: u32) -> Run {
     let host = crate::types::Host {
         schema: 1,
         started: "2026-01-01T00:00:00Z".to_owned(),
@@ -129,7 +134,8 @@ fn run(blocks: u32) -> Run {
         shared_disks: Vec::new(),
         machines: Default::default(),
     };
-    let mut run = Run { plan, host, trials: Vec::new(), notes: Vec::new(), steps: Vec::new() };
+    let mut run =
+        Run { plan: plan(blocks), host, trials: Vec::new(), notes: Vec::new(), steps: Vec::new() };
     for block in 0..blocks {
         for options in ["barrier", "nobarrier"] {
             let fast = options == "nobarrier";

@@ -12,8 +12,8 @@ use crate::claim::{Answer, Claim, Invalid};
 use crate::doubt::{Doubt, Silence};
 use crate::random::Random;
 use crate::types::{
-    Axis, Clock, Configuration, Ground, Group, Host, MeasuredCache, OneDisk, Schedule, SharedDisk,
-    Trial, cell_id, configuration_id,
+    Axis, Better, Clock, Configuration, Ground, Group, Host, Judge, MeasuredCache, OneDisk, Plan,
+    Schedule, SharedDisk, Trial, Workload, cell_id, configuration_id,
 };
 
 const THROUGHPUT: &str = "throughput_bytes_per_second";
