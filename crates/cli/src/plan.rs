@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use lab::plan::{self, Outline, Resolved};
+use results::Plan;
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -133,7 +134,6 @@ fn budget(outline: &Outline) -> String {
     if parts.is_empty() { String::new() } else { format!("; budget: {}", parts.join(", ")) }
 }
 
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn show(output: &Output, resolved: &Resolved) -> Result<(), Failure> {
     let (plan, outline) = (&resolved.plan, plan::outline(&resolved.plan)?);
     if output.json {
@@ -141,6 +141,31 @@ fn show(output: &Output, resolved: &Resolved) -> Result<(), Failure> {
             .document(&json!({ "plan": plan, "skipped": resolved.skipped, "outline": outline }));
     }
     let mut text = format!("{}: {}\n\n", escape::line(&plan.name), sentence(&outline));
+    text += &configurations(plan);
+    if !resolved.skipped.is_empty() {
+        text += "\nLeft out:\n";
+        for skipped in &resolved.skipped {
+            let settings = plan.label(&skipped.settings);
+            text += &escape::line(&format!("  {settings}: {}", skipped.why));
+            text.push('\n');
+        }
+    }
+    text += if outline.interleaved {
+        "\nWorkloads, each a row of its suite, and every configuration runs one before any runs the \
+        next:\n"
+    } else {
+        "\nWorkloads, each a row of its suite:\n"
+    };
+    for workload in &plan.workloads {
+        text += &format!("  {}\n", escape::line(&workload.name));
+    }
+    text += "\nWill be written to";
+    text += &written(&outline);
+    output.result(&text)
+}
+
+/// A row a configuration: its settings, its clock, what it is compared with, and its stack.
+fn configurations(plan: &Plan) -> String {
     let axes: Vec<&str> = plan.axes.iter().map(|axis| axis.name.as_str()).collect();
     let label = |id: &str| {
         plan.configurations
@@ -170,47 +195,31 @@ fn show(output: &Output, resolved: &Resolved) -> Result<(), Failure> {
             settings.chain([clock.to_owned(), baseline, configuration.stack.clone()]).collect()
         })
         .collect();
-    text += &table(&head.iter().map(String::as_str).collect::<Vec<_>>(), &rows, &[]);
-    if !resolved.skipped.is_empty() {
-        text += "\nLeft out:\n";
-        for skipped in &resolved.skipped {
-            let settings = plan.label(&skipped.settings);
-            text += &escape::line(&format!("  {settings}: {}", skipped.why));
-            text.push('\n');
-        }
-    }
-    text += if outline.interleaved {
-        "\nWorkloads, each a row of its suite, and every configuration runs one before any runs the \
-        next:\n"
-    } else {
-        "\nWorkloads, each a row of its suite:\n"
-    };
-    for workload in &plan.workloads {
-        text += &format!("  {}\n", escape::line(&workload.name));
-    }
-    text += "\nWill be written to";
+    table(&head.iter().map(String::as_str).collect::<Vec<_>>(), &rows, &[])
+}
+
+/// The files and devices that are written to.
+fn written(outline: &Outline) -> String {
     if outline.written.is_empty() {
-        text += ": nothing\n";
-    } else {
-        text += " (`{members}` is a folder of the run's own):\n";
-        let rows: Vec<Vec<String>> = outline
-            .written
-            .iter()
-            .map(|written| {
-                let what = if written.made {
-                    "made, and removed at the end"
-                } else {
-                    "EXISTS: its content is overwritten"
-                };
-                vec![
-                    format!("  {}", written.path),
-                    stack::size::text(written.size_bytes),
-                    stack::size::text(written.prepared_bytes),
-                    what.to_owned(),
-                ]
-            })
-            .collect();
-        text += &table(&["  PATH", "SIZE", "WRITTEN BY PREPARING", "WHAT"], &rows, &[1, 2]);
+        return ": nothing\n".to_owned();
     }
-    output.result(&text)
+    let rows: Vec<Vec<String>> = outline
+        .written
+        .iter()
+        .map(|written| {
+            let what = if written.made {
+                "made, and removed at the end"
+            } else {
+                "EXISTS: its content is overwritten"
+            };
+            vec![
+                format!("  {}", written.path),
+                stack::size::text(written.size_bytes),
+                stack::size::text(written.prepared_bytes),
+                what.to_owned(),
+            ]
+        })
+        .collect();
+    let table = table(&["  PATH", "SIZE", "WRITTEN BY PREPARING", "WHAT"], &rows, &[1, 2]);
+    format!(" (`{{members}}` is a folder of the run's own):\n{table}")
 }

@@ -90,14 +90,10 @@ fn all(output: &Output, targets: &[String]) -> Result<Vec<Shown>, Failure> {
     for target in targets {
         if let Some(runtime) = runtime.as_ref().filter(|runtime| runtime.entry(target).is_some()) {
             shown.push(Shown::server(Client::connect(runtime, target)?.status()?));
-        } else if target.contains('(') {
-            paths.extend(members(&stack::parse(target).map_err(block::Error::from)?));
-        } else if Path::new(target).exists() || target.contains('?') {
+        } else if Path::new(target).exists() {
             paths.push(PathBuf::from(target));
         } else {
-            return Err(Failure::usage(format!(
-                "{target}: no array of that name runs, and there is no such file"
-            )));
+            paths.extend(named(target)?);
         }
     }
     if paths.is_empty() && !shown.is_empty() {
@@ -116,6 +112,17 @@ fn all(output: &Output, targets: &[String]) -> Result<Vec<Shown>, Failure> {
     };
     shown.extend(found.groups.iter().map(status).collect::<Result<Vec<_>, _>>()?);
     Ok(shown)
+}
+
+/// The files that a stack text names, or a part of a file.
+fn named(target: &str) -> Result<Vec<PathBuf>, Failure> {
+    match stack::parse(target).map_err(block::Error::from)? {
+        node @ Node::Layer { .. } => Ok(members(&node)),
+        Node::Leaf { options, .. } if !options.is_empty() => Ok(vec![PathBuf::from(target)]),
+        _ => Err(Failure::usage(format!(
+            "{target}: no array of that name runs, and there is no such file"
+        ))),
+    }
 }
 
 /// The files of a stack.

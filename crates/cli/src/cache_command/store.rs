@@ -75,11 +75,10 @@ pub(super) fn status(output: &Output, text: &str) -> Result<(), Failure> {
 
 /// Writes out what is dirty.
 pub(super) fn flush(output: &Output, text: &str, consent: &UseConsent) -> Result<(), Failure> {
-    // No array's name has parentheses.
-    if !text.contains('(') {
-        return running::flush(output, text);
-    }
-    let node = parse(text)?;
+    let node = match parse(text)? {
+        node @ Node::Layer { .. } => node,
+        _ => return running::flush(output, text),
+    };
     if !matches!(&node, Node::Layer { name, .. } if name == "cache") {
         return Err(running::unknown(text));
     }

@@ -5,6 +5,7 @@
 //! the value of another one. clap waives a `requires` when what is required conflicts with
 //! something that is there; such options name what they conflict with as well.
 
+use block::Node;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
@@ -147,8 +148,10 @@ static RULES: &[Rule] = &[
     Rule {
         verbs: &["cache flush"],
         options: Options::Named(&["allow_device", "raw"]),
-        // No array's name has parentheses.
-        mean: |given| given.text("cache").is_none_or(|cache| cache.contains('(')),
+        mean: |given| {
+            let is_name = |cache: &str| matches!(stack::parse(cache), Ok(Node::Leaf { .. }));
+            !given.text("cache").is_some_and(is_name)
+        },
         why: "an array that runs has its devices open already",
     },
     Rule {
