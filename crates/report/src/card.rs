@@ -48,18 +48,8 @@ struct Place<'a> {
 }
 
 fn place(workload: &Workload) -> Option<Place<'_>> {
-    let (row, way) = crystal_row(workload.buffered_of.as_ref().unwrap_or(&workload.name))?;
+    let (row, way) = table::crystal_row(workload.buffered_of.as_ref().unwrap_or(&workload.name))?;
     Some(Place { row, write: way == "write", buffered: workload.buffered_of.is_some() })
-}
-
-/// The row of CrystalDiskMark that a workload is, whose rates all are in MB/s there, and `read` or
-/// `write`.
-pub(crate) fn crystal_row(name: &str) -> Option<(&str, &str)> {
-    let name = name.rsplit_once(": ").map_or(name, |(_, name)| name);
-    let (row, way) = name.rsplit_once(' ')?;
-    let is_known = (row.starts_with("SEQ") || row.starts_with("RND")) && row.contains(" Q");
-    let is_way = way == "read" || way == "write";
-    (is_known && is_way).then_some((row, way))
 }
 
 /// The card of what a comparison decided on, or of its only configuration; none where it decided on

@@ -31,6 +31,7 @@ mod measure;
 mod numbers;
 mod parquet;
 mod png;
+mod run_tables;
 mod safety;
 mod sentences;
 mod survival;

@@ -9,6 +9,7 @@ use results::types::Run;
 
 use crate::cached;
 use crate::decision::{decision, joined, joint};
+use crate::run_tables;
 use crate::safety;
 use crate::sentences;
 use crate::survival;
@@ -75,8 +76,8 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
         put_code(&mut text, &start.without_raidloom.iter().collect::<Vec<_>>());
     }
     let _ = write!(text, "\n## {}\n", say!(MACHINE));
-    put_table(&mut text, &table::configurations(analysis));
-    put_table(&mut text, &table::facts(run));
+    put_table(&mut text, &run_tables::configurations(analysis));
+    put_table(&mut text, &run_tables::facts(run));
     let _ = write!(text, "\n## {}\n", say!(HOW_TO_READ));
     for paragraph in sentences::method(analysis) {
         let _ = write!(text, "\n{paragraph}\n");
@@ -136,7 +137,7 @@ fn put_comparison(text: &mut String, analysis: &Analysis, comparison: &Compariso
 
 /// What was measured, where there is nothing to compare it with.
 fn put_figures(text: &mut String, run: &Run, analysis: &Analysis) {
-    let of = |comparison| table::figures_of(run, comparison);
+    let of = |comparison| run_tables::figures_of(run, comparison);
     let tables: Vec<Table> = analysis.comparisons.iter().filter_map(of).collect();
     if !tables.is_empty() {
         let _ = write!(text, "\n## {}\n", say!(MEASURED_FIGURES));

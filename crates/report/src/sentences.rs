@@ -708,7 +708,6 @@ fn place(analysis: &Analysis, name: &str) -> String {
 }
 
 /// A warning in words: what, and what follows from it.
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn warning(analysis: &Analysis, warning: &Warning) -> String {
     let trials = |count: usize| trials_text(count);
     let direction = |change: f64| if change > 0.0 { say!(FASTER) } else { say!(SLOWER) };
@@ -718,30 +717,22 @@ fn warning(analysis: &Analysis, warning: &Warning) -> String {
         Warning::Incomplete { finished, planned } => {
             say!(INCOMPLETE, finished = finished, planned = planned)
         }
-        Warning::Unknown { trials: count } => {
-            say!(UNKNOWN_TRIALS, trials = trials(*count))
-        }
-        Warning::Repeated { trials: count } => {
-            say!(REPEATED_TRIALS, trials = trials(*count))
-        }
+        Warning::Unknown { trials: count } => say!(UNKNOWN_TRIALS, trials = trials(*count)),
+        Warning::Repeated { trials: count } => say!(REPEATED_TRIALS, trials = trials(*count)),
         Warning::FewBlocks { comparison, blocks } => few_blocks(&place(comparison), *blocks),
-        Warning::Drifted { comparison, change } => {
-            say!(
-                DRIFTED,
-                change = numbers::percent(change.abs()),
-                direction = direction(*change),
-                place = place(comparison),
-            )
-        }
-        Warning::Stepped { comparison, block, change } => {
-            say!(
-                STEPPED,
-                block = block + 1,
-                change = numbers::percent(change.abs()),
-                direction = direction(*change),
-                place = place(comparison),
-            )
-        }
+        Warning::Drifted { comparison, change } => say!(
+            DRIFTED,
+            change = numbers::percent(change.abs()),
+            direction = direction(*change),
+            place = place(comparison),
+        ),
+        Warning::Stepped { comparison, block, change } => say!(
+            STEPPED,
+            block = block + 1,
+            change = numbers::percent(change.abs()),
+            direction = direction(*change),
+            place = place(comparison),
+        ),
         Warning::Autocorrelated { comparison, lag_1 } => {
             let (lag, place) = (format!("{lag_1:.2}"), place(comparison));
             match *lag_1 > 0.0 {
@@ -749,71 +740,65 @@ fn warning(analysis: &Analysis, warning: &Warning) -> String {
                 false => say!(AUTOCORRELATED_UNLIKE, lag = lag, place = place),
             }
         }
-        Warning::CarriedOver { comparison, configuration, change } => {
-            let name = name_of(analysis, configuration);
-            say!(
-                CARRIED_OVER,
-                name = name,
-                change = numbers::percent(change.abs()),
-                direction = direction(*change),
-                place = place(comparison),
-            )
-        }
-        Warning::ByOrder { comparison, configuration, ratios } => {
-            say!(
-                BY_ORDER,
-                name = name_of(analysis, configuration),
-                low = format!("{:.2}", ratios.low),
-                high = format!("{:.2}", ratios.high),
-                place = place(comparison),
-            )
-        }
-        Warning::Unsettled { configuration, workload, change, settled_after, cells } => {
-            let advice = match settled_after {
-                Some(seconds) if *seconds > 0.0 => {
-                    say!(SETTLES_AFTER, time = numbers::time(*seconds))
-                }
-                _ => String::new(),
-            };
-            say!(
-                UNSETTLED,
-                cells = if *cells == 1 { say!(ONE_CELL) } else { say!(CELLS, count = cells) },
-                change = numbers::percent(change.abs()),
-                direction = direction(*change),
-                workload = numbers::workload(workload),
-                name = name_of(analysis, configuration),
-                advice = advice,
-            )
-        }
-        Warning::Flagged { doubt, trials: count, cells, silent } => {
-            let cells = if *cells == 1 { say!(ONE_CELL) } else { say!(CELLS, count = cells) };
-            match doubt.why_not_measured() {
-                Some(reason) => say!(
-                    TRIALS_NOT_MEASURED,
-                    trials = trials(*count),
-                    cells = cells,
-                    reason = reason.trim_end_matches('.'),
-                ),
-                None => {
-                    let what = match silent {
-                        0 => say!(KEPT_AND_MARKED),
-                        silent if silent == count => say!(SHOWN_WITHOUT_VOTE),
-                        _ => say!(MOST_WITHOUT_VOTE),
-                    };
-                    let trials = trials(*count);
-                    let text = doubts::doubt_sentence(doubt);
-                    say!(TRIALS_MARKED, trials = trials, cells = cells, what = what, text = text)
-                }
-            }
+        Warning::CarriedOver { comparison, configuration, change } => say!(
+            CARRIED_OVER,
+            name = name_of(analysis, configuration),
+            change = numbers::percent(change.abs()),
+            direction = direction(*change),
+            place = place(comparison),
+        ),
+        Warning::ByOrder { comparison, configuration, ratios } => say!(
+            BY_ORDER,
+            name = name_of(analysis, configuration),
+            low = format!("{:.2}", ratios.low),
+            high = format!("{:.2}", ratios.high),
+            place = place(comparison),
+        ),
+        Warning::Unsettled { configuration, workload, change, settled_after, cells } => say!(
+            UNSETTLED,
+            cells = cells_text(*cells),
+            change = numbers::percent(change.abs()),
+            direction = direction(*change),
+            workload = numbers::workload(workload),
+            name = name_of(analysis, configuration),
+            advice = settling_advice(*settled_after),
+        ),
+        Warning::Flagged { doubt, trials, cells, silent } => {
+            flagged(doubt, *trials, *cells, *silent)
         }
         Warning::NothingMoved { trials: count } => say!(NOTHING_MOVED, trials = trials(*count)),
-        Warning::NoRatio { trials: count } => {
-            say!(NO_RATIO, trials = trials(*count))
-        }
-        Warning::Outliers { trials: count } => {
-            say!(OUTLIERS, trials = trials(*count))
-        }
+        Warning::NoRatio { trials: count } => say!(NO_RATIO, trials = trials(*count)),
+        Warning::Outliers { trials: count } => say!(OUTLIERS, trials = trials(*count)),
     }
+}
+
+/// After how long figures settle, if that is known.
+fn settling_advice(settled_after: Option<f64>) -> String {
+    match settled_after {
+        Some(seconds) if seconds > 0.0 => say!(SETTLES_AFTER, time = numbers::time(seconds)),
+        _ => String::new(),
+    }
+}
+
+fn cells_text(count: usize) -> String {
+    if count == 1 { say!(ONE_CELL) } else { say!(CELLS, count = count) }
+}
+
+/// That so many trials of so many cells are in doubt, `silent` of them so much that they do not
+/// vote.
+fn flagged(doubt: &results::Doubt, count: usize, cells: usize, silent: usize) -> String {
+    let (trials, cells) = (trials_text(count), cells_text(cells));
+    if let Some(reason) = doubt.why_not_measured() {
+        let reason = reason.trim_end_matches('.');
+        return say!(TRIALS_NOT_MEASURED, trials = trials, cells = cells, reason = reason);
+    }
+    let what = match silent {
+        0 => say!(KEPT_AND_MARKED),
+        silent if silent == count => say!(SHOWN_WITHOUT_VOTE),
+        _ => say!(MOST_WITHOUT_VOTE),
+    };
+    let text = doubts::doubt_sentence(doubt);
+    say!(TRIALS_MARKED, trials = trials, cells = cells, what = what, text = text)
 }
 
 /// How the figures were made, a paragraph each.

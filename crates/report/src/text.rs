@@ -10,6 +10,7 @@ use results::types::{Run, Workload};
 use crate::cached;
 use crate::decision::{Decision, decision, joined, joint};
 use crate::numbers;
+use crate::run_tables;
 use crate::safety;
 use crate::sentences::{self, Answer};
 use crate::svg::LogScale;
@@ -259,7 +260,7 @@ impl Out {
 
     /// What was measured, where there is nothing to compare it with.
     fn figures(&mut self, run: &Run, analysis: &Analysis) {
-        let of = |comparison| table::figures_of(run, comparison);
+        let of = |comparison| run_tables::figures_of(run, comparison);
         let tables: Vec<Table> = analysis.comparisons.iter().filter_map(of).collect();
         if !tables.is_empty() {
             self.heading(&say!(MEASURED_FIGURES));

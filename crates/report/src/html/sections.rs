@@ -12,7 +12,7 @@ use crate::first_screen::{self, Group};
 use crate::svg::{self, Chart};
 use crate::table;
 use crate::words::{names, say};
-use crate::{cached, chart_tables, charts, heat, numbers, safety, sentences, survival};
+use crate::{cached, chart_tables, charts, heat, numbers, run_tables, safety, sentences, survival};
 
 /// Most charts of one sort: of further ones the map tells.
 const CHARTS_MAX: usize = 4;
@@ -368,8 +368,8 @@ pub(super) fn machine(run: &Run, analysis: &Analysis) -> Markup {
                     span.whole { (part) }
                 }
             }
-            (folded(&say!(FACTS), &table::facts(run)))
-            (folded(&say!(STACKS), &table::configurations(analysis)))
+            (folded(&say!(FACTS), &run_tables::facts(run)))
+            (folded(&say!(STACKS), &run_tables::configurations(analysis)))
             @if let Some(table) = survival::table(analysis) {
                 (folded(&say!(WHAT_EACH_SURVIVES), &table))
             }

@@ -62,46 +62,110 @@ fn is_of_order(warning: &Value) -> bool {
     matches!(warning["kind"].as_str(), Some("carried_over" | "by_order"))
 }
 
-/// Claims that cannot all be true, or that their own intervals and trials do not bear.
-#[expect(clippy::too_many_lines, reason = "not yet split")]
-fn contradictions(document: &Value) -> Vec<String> {
-    let mut found = Vec::new();
-    let margin = document["analysis"]["margin"].as_f64().unwrap();
-    let mut check = |claim: &Value| {
-        if claim.is_null() {
-            return;
+/// Whether a claim's answer follows from its own intervals and trials.
+fn is_borne(claim: &Value, margin: f64) -> bool {
+    if claim.is_null() {
+        return true;
+    }
+    let ends = |name: &str| Some((claim[name]["low"].as_f64()?, claim[name]["high"].as_f64()?));
+    let less = claim["better"] == "lower";
+    let answer = claim["answer"].as_str().unwrap();
+    let holds = match (answer, ends("interval"), ends("same_interval")) {
+        ("ahead", Some((low, high)), _) => {
+            if less {
+                high < 1.0
+            } else {
+                low > 1.0
+            }
         }
-        let ends = |name: &str| Some((claim[name]["low"].as_f64()?, claim[name]["high"].as_f64()?));
-        let less = claim["better"] == "lower";
-        let answer = claim["answer"].as_str().unwrap();
-        let holds = match (answer, ends("interval"), ends("same_interval")) {
-            ("ahead", Some((low, high)), _) => {
-                if less {
-                    high < 1.0
-                } else {
-                    low > 1.0
-                }
+        ("behind", Some((low, high)), _) => {
+            if less {
+                low > 1.0
+            } else {
+                high < 1.0
             }
-            ("behind", Some((low, high)), _) => {
-                if less {
-                    low > 1.0
-                } else {
-                    high < 1.0
-                }
-            }
-            ("same", _, Some((low, high))) => 1.0 / (1.0 + margin) <= low && high <= 1.0 + margin,
-            ("no answer", Some((low, high)), _) if !claim["better"].is_null() => {
-                low <= 1.0 && 1.0 <= high
-            }
-            ("no answer", ..) => true,
-            _ => false,
-        };
-        let votes = claim["pairs"].as_u64().unwrap() >= 3 && claim["invalid"].is_null();
-        if !holds || answer != "no answer" && !votes {
+        }
+        ("same", _, Some((low, high))) => 1.0 / (1.0 + margin) <= low && high <= 1.0 + margin,
+        ("no answer", Some((low, high)), _) if !claim["better"].is_null() => {
+            low <= 1.0 && 1.0 <= high
+        }
+        ("no answer", ..) => true,
+        _ => false,
+    };
+    let votes = claim["pairs"].as_u64().unwrap() >= 3 && claim["invalid"].is_null();
+    holds && (answer == "no answer" || votes)
+}
+
+/// What a kind of work says that its own claims do not bear.
+fn contradictions_of_kind(baseline: &Value, kind: &Value, matters: f64) -> Vec<String> {
+    let mut found = Vec::new();
+    let best: Vec<&Value> = list(&kind["best_set"]).collect();
+    let headline = &kind["headline"];
+    let (take, claim) = (&headline["take"], &headline["claim"]);
+    let mut wrong = |what: &str| found.push(format!("{what}: {headline}"));
+    if !take.is_null() && !best.contains(&take) {
+        wrong("what is taken is not among the best");
+    }
+    let is_baseline = take == baseline;
+    if headline["sure"] == true {
+        if !is_baseline && claim["answer"] != "ahead" {
+            wrong("sure without being ahead");
+        }
+        if 2 * claim["busy"].as_u64().unwrap_or(0) > claim["pairs"].as_u64().unwrap_or(1) {
+            wrong("sure on a busy machine");
+        }
+    }
+    // Of one kind of work there is no whole besides.
+    let Some(verdict) = headline["verdict"]["is"].as_str() else { return found };
+    if take.is_null() == matches!(verdict, "take" | "nothing_faster") {
+        wrong("an answer without what is taken, or what is taken without an answer");
+    }
+    if (verdict == "nothing_faster") != (is_baseline && !take.is_null()) {
+        wrong("the baseline is taken where nothing is known, or left where it may stay");
+    }
+    let may_gain = |claim: &Value| {
+        claim["answer"] == "no answer"
+            && claim["interval"]["high"].as_f64().is_some_and(|high| high >= 1.0 + matters)
+    };
+    let mut compared = list(&kind["scores"]).map(|score| &score["versus_baseline"]);
+    if verdict == "nothing_faster" && compared.any(may_gain) {
+        wrong("nothing is faster, and a gain is not excluded");
+    }
+    let tied: Vec<&Value> = list(&headline["tie"]["configurations"]).collect();
+    if !tied.is_empty() && !tied.contains(&take) {
+        wrong("what is taken is not of the tie");
+    }
+    if headline["ahead_of_all"] == true && best.len() > 1 {
+        wrong("ahead of all, and others are among the best");
+    }
+    for score in list(&kind["scores"]) {
+        let is_best = best.contains(&&score["configuration"]);
+        let against = [&score["versus_baseline"], &score["versus_take"]];
+        if is_best && against.iter().any(|claim| claim["answer"] == "behind") {
+            wrong("among the best, and surely behind");
+        }
+        if against.iter().any(|claim| claim["answer"] == "ahead")
+            && is_baseline
+            && best.contains(&baseline)
+        {
+            wrong("the baseline is taken, and something is surely ahead of it");
+        }
+    }
+    found
+}
+
+/// Claims that cannot all be true, or that their own intervals and trials do not bear.
+fn contradictions(document: &Value) -> Vec<String> {
+    let analysis = &document["analysis"];
+    let (margin, matters) =
+        (analysis["margin"].as_f64().unwrap(), analysis["matters"].as_f64().unwrap());
+    let mut found = Vec::new();
+    let mut check = |claim: &Value| {
+        if !is_borne(claim, margin) {
             found.push(format!("{claim}"));
         }
     };
-    for comparison in list(&document["analysis"]["comparisons"]) {
+    for comparison in list(&analysis["comparisons"]) {
         for metric in list(&comparison["cells"]).flat_map(|cell| list(&cell["metrics"])) {
             check(&metric["versus_baseline"]);
         }
@@ -112,61 +176,9 @@ fn contradictions(document: &Value) -> Vec<String> {
             }
         }
     }
-    for comparison in list(&document["analysis"]["comparisons"]) {
+    for comparison in list(&analysis["comparisons"]) {
         for kind in list(&comparison["kinds"]).chain([&comparison["whole"]]) {
-            let best: Vec<&Value> = list(&kind["best_set"]).collect();
-            let headline = &kind["headline"];
-            let (take, claim) = (&headline["take"], &headline["claim"]);
-            let mut wrong = |what: &str| found.push(format!("{what}: {headline}"));
-            if !take.is_null() && !best.contains(&take) {
-                wrong("what is taken is not among the best");
-            }
-            let is_baseline = *take == comparison["baseline"];
-            if headline["sure"] == true {
-                if !is_baseline && claim["answer"] != "ahead" {
-                    wrong("sure without being ahead");
-                }
-                if 2 * claim["busy"].as_u64().unwrap_or(0) > claim["pairs"].as_u64().unwrap_or(1) {
-                    wrong("sure on a busy machine");
-                }
-            }
-            // Of one kind of work there is no whole besides.
-            let Some(verdict) = headline["verdict"]["is"].as_str() else { continue };
-            if take.is_null() == matches!(verdict, "take" | "nothing_faster") {
-                wrong("an answer without what is taken, or what is taken without an answer");
-            }
-            if (verdict == "nothing_faster") != (is_baseline && !take.is_null()) {
-                wrong("the baseline is taken where nothing is known, or left where it may stay");
-            }
-            let matters = document["analysis"]["matters"].as_f64().unwrap();
-            let may_gain = |claim: &Value| {
-                claim["answer"] == "no answer"
-                    && claim["interval"]["high"].as_f64().is_some_and(|high| high >= 1.0 + matters)
-            };
-            let mut compared = list(&kind["scores"]).map(|score| &score["versus_baseline"]);
-            if verdict == "nothing_faster" && compared.any(may_gain) {
-                wrong("nothing is faster, and a gain is not excluded");
-            }
-            let tied: Vec<&Value> = list(&headline["tie"]["configurations"]).collect();
-            if !tied.is_empty() && !tied.contains(&take) {
-                wrong("what is taken is not of the tie");
-            }
-            if headline["ahead_of_all"] == true && best.len() > 1 {
-                wrong("ahead of all, and others are among the best");
-            }
-            for score in list(&kind["scores"]) {
-                let is_best = best.contains(&&score["configuration"]);
-                let against = [&score["versus_baseline"], &score["versus_take"]];
-                if is_best && against.iter().any(|claim| claim["answer"] == "behind") {
-                    wrong("among the best, and surely behind");
-                }
-                if against.iter().any(|claim| claim["answer"] == "ahead")
-                    && is_baseline
-                    && best.contains(&&comparison["baseline"])
-                {
-                    wrong("the baseline is taken, and something is surely ahead of it");
-                }
-            }
+            found.extend(contradictions_of_kind(&comparison["baseline"], kind, matters));
         }
     }
     found
@@ -627,10 +639,34 @@ fn flag(run: &mut Run, doubt: &Doubt, wanted: impl Fn(&str) -> bool) {
     }
 }
 
+/// Nothing but noise: no answer, nothing to build, nothing to post.
+fn check_noise(made: &MadeUp) {
+    let noise = MadeUp { deviation: 0.2, ..made.clone() }.run(|_, _| 1.0);
+    let document = report(&noise);
+    assert_eq!(document["valid"], false);
+    assert!(list(&document["headlines"]).all(|headline| {
+        headline["sure"] == false && headline["take"].is_null() && headline["answer"] == "too_noisy"
+    }));
+    let analysis = results::analyse(&noise);
+    assert_eq!(report::card_text(&noise, &analysis), None);
+    assert_eq!(report::badge_svg(&noise, &analysis, ""), None);
+    let style = report::Style { color: false, width: 80 };
+    let surfaces = [
+        report::text(&noise, &analysis, style).to_string(),
+        report::brief(&noise, &analysis, style).to_string(),
+        report::markdown(&noise, &analysis),
+        report::summary(&noise, &analysis),
+        report::html(&noise, &analysis),
+    ];
+    for text in surfaces {
+        assert!(text.contains("No answer") && !text.contains("Take "), "{text}");
+        assert!(text.replace(['\n', ' '], "").contains("toonoisytodecidehere"), "{text}");
+    }
+}
+
 /// "Planted: all-flagged, pure noise, one cache-made winner, a latency loss, a missing
 /// configuration: words as they must be." (Exit codes: `crates/cli/tests/it/help_examples.rs`.)
 #[test]
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn what_is_planted_is_found_and_said() {
     let made = MadeUp {
         workloads: GROUPS.to_vec(),
@@ -670,28 +706,7 @@ fn what_is_planted_is_found_and_said() {
     assert!(list(&document["headlines"]).all(|headline| headline["take"].is_null()));
     assert!(list(&document["verdicts"]).all(|one| one["verdict"] == "no answer"));
 
-    // Nothing but noise: no answer, nothing to build, nothing to post.
-    let noise = MadeUp { deviation: 0.2, ..made.clone() }.run(|_, _| 1.0);
-    let document = report(&noise);
-    assert_eq!(document["valid"], false);
-    assert!(list(&document["headlines"]).all(|headline| {
-        headline["sure"] == false && headline["take"].is_null() && headline["answer"] == "too_noisy"
-    }));
-    let analysis = results::analyse(&noise);
-    assert_eq!(report::card_text(&noise, &analysis), None);
-    assert_eq!(report::badge_svg(&noise, &analysis, ""), None);
-    let style = report::Style { color: false, width: 80 };
-    let surfaces = [
-        report::text(&noise, &analysis, style).to_string(),
-        report::brief(&noise, &analysis, style).to_string(),
-        report::markdown(&noise, &analysis),
-        report::summary(&noise, &analysis),
-        report::html(&noise, &analysis),
-    ];
-    for text in surfaces {
-        assert!(text.contains("No answer") && !text.contains("Take "), "{text}");
-        assert!(text.replace(['\n', ' '], "").contains("toonoisytodecidehere"), "{text}");
-    }
+    check_noise(&made);
 
     // One is missing.
     let mut missing = better.clone();

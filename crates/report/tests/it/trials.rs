@@ -40,8 +40,26 @@ fn sort_by(browser: &mut Browser, key: &str) {
     browser.click(&format!("#every th[data-by={key}] button"));
 }
 
+/// Whether each trial of the table is what was recorded.
+fn check_figures(browser: &mut Browser, run: &results::Run) {
+    let workloads = column(browser, 4);
+    let figures = column(browser, 5);
+    for (index, trial) in run.trials.iter().enumerate() {
+        assert_eq!(workloads[index], trial.workload.replace(" 16384", " 16\u{202f}KiB"));
+        let Some(rate) = trial.metrics.get("throughput_bytes_per_second") else {
+            assert_eq!((index, figures[index].as_str()), (5, "–"));
+            continue;
+        };
+        // Random work of 16 KiB is counted in operations.
+        let (shown, unit) = figures[index].split_once(' ').unwrap();
+        assert_eq!(unit == "IO/s", trial.workload.starts_with("random"), "{unit}");
+        let factor = if unit == "IO/s" { 16384.0 } else { 1e6 };
+        let shown: f64 = shown.parse().unwrap();
+        assert!((shown * factor / rate - 1.0).abs() < 0.001, "{shown} {unit}: {rate} bytes/s");
+    }
+}
+
 #[test]
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn every_trial_is_there_and_can_be_sorted_and_filtered() {
     let Some(chromium) = chromium() else { return };
     let mut run = fixture::small();
@@ -56,22 +74,7 @@ fn every_trial_is_there_and_can_be_sorted_and_filtered() {
     let count = run.trials.len();
     let numbers: Vec<String> = (1..=count).map(|number| number.to_string()).collect();
     assert_eq!(column(&mut browser, 1), numbers, "in the order in which they were run");
-    // Each is what was recorded.
-    let workloads = column(&mut browser, 4);
-    let figures = column(&mut browser, 5);
-    for (index, trial) in run.trials.iter().enumerate() {
-        assert_eq!(workloads[index], trial.workload.replace(" 16384", " 16\u{202f}KiB"));
-        let Some(rate) = trial.metrics.get("throughput_bytes_per_second") else {
-            assert_eq!((index, figures[index].as_str()), (5, "–"));
-            continue;
-        };
-        // Random work of 16 KiB is counted in operations.
-        let (shown, unit) = figures[index].split_once(' ').unwrap();
-        assert_eq!(unit == "IO/s", trial.workload.starts_with("random"), "{unit}");
-        let factor = if unit == "IO/s" { 16384.0 } else { 1e6 };
-        let shown: f64 = shown.parse().unwrap();
-        assert!((shown * factor / rate - 1.0).abs() < 0.001, "{shown} {unit}: {rate} bytes/s");
-    }
+    check_figures(&mut browser, &run);
     // By figure, either way; what has none stands last.
     let sorted = |figures: &[String], sign: f64| {
         let rates = figures[..count - 1].iter().map(|text| text.split_once(' ').unwrap().0);
