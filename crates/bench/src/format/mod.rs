@@ -13,7 +13,6 @@
 //! same workload is found again. What a tool prints wrongly is put right here, with a note.
 
 pub mod bonnie;
-mod bonnie_table;
 pub mod crystal;
 mod crystal_reader;
 mod encoding;

@@ -16,8 +16,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use block::{Clock, Device, Error, duration_text, size_text};
-use results::{Better, Group};
+use results::Group;
 
+use super::phase::Phase;
 use super::session::Session;
 
 /// The value of a limit that is none.
@@ -107,27 +108,6 @@ impl Suite {
     pub fn default_phases(&self) -> Vec<Phase> {
         (self.phases)(&self.defaults(Clock::Wall))
     }
-}
-
-/// One phase of a suite: one row of its results, one workload of a plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Phase {
-    /// Name, unique in the suite: `block write`.
-    pub name: String,
-    /// What is done, in a sentence or two.
-    pub what: Cow<'static, str>,
-    /// Kind of access.
-    pub group: Group,
-    /// The metric that verdicts are about: one of those that [`super::Measured::metrics`] has.
-    pub metric: Cow<'static, str>,
-    /// Which direction of that metric is better.
-    pub better: Better,
-    /// Whether it changes what is stored, so that it has an acknowledged and a durable rate.
-    pub writes: bool,
-    /// Whether several requests are outstanding at a time.
-    pub is_deep: bool,
-    /// For a phase through the page cache, the name of the same past it.
-    pub buffered_of: Option<String>,
 }
 
 /// What is wrong with a text, if anything is.

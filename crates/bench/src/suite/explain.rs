@@ -3,7 +3,8 @@
 
 use std::fmt::Write;
 
-use super::definition::{Phase, Setting, Suite, TargetKind};
+use super::definition::{Setting, Suite, TargetKind};
+use super::phase::Phase;
 
 /// What kinds of target a suite takes, in words.
 #[must_use]

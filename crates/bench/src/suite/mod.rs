@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   definition   what a suite is: phases in words, settings with defaults
+//!   phase        what one row of results measures
 //!   session      one execution: clock, audit, stop, progress
 //!   row          what comes out of each phase
 //!   folder       a fresh folder that is removed on any way out, and what is checked before anything is written
@@ -24,6 +25,7 @@ pub mod fio;
 pub mod folder;
 pub mod hdparm;
 pub mod load;
+pub mod phase;
 mod program;
 pub mod pull;
 mod rounds;
@@ -31,9 +33,8 @@ pub mod row;
 pub mod session;
 mod steps;
 
-pub use definition::{
-    Kind, Phase, Rows, Scope, Setting, Settings, Suite, Target, TargetKind, Value,
-};
+pub use definition::{Kind, Rows, Scope, Setting, Settings, Suite, Target, TargetKind, Value};
+pub use phase::Phase;
 pub use row::{Done, Measured, Row};
 pub use session::{Blind, Meter, Next, NoFiles, Observer, OpenFile, Session, Silent, Ticker};
 

@@ -21,6 +21,7 @@ use confine::{Confinement, Teller, Watchdog};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, PidfdFlags, Signal};
+use serde_json::Value;
 
 use super::Session;
 
@@ -87,6 +88,32 @@ impl Output {
             ref lines => format!("; its last lines:\n  {}", lines.join("\n  ")),
         }
     }
+
+    /// The JSON document in what it said; lines before it do not belong to it.
+    pub(super) fn json(&self) -> Result<Value, String> {
+        let text = self.out.as_str();
+        let begins = |line: &str| line.trim_start().starts_with(['{', '[']);
+        let mut start = 0;
+        for line in text.split_inclusive('\n') {
+            if begins(line) {
+                break;
+            }
+            start += line.len();
+        }
+        let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+        match values.next() {
+            Some(Ok(value)) => Ok(value),
+            Some(Err(error)) => Err(format!("its output is no JSON: {error}")),
+            None => Err("there is no JSON in its output".to_owned()),
+        }
+    }
+}
+
+/// A number as programs print it: with commas between the thousands, with spaces around.
+pub(super) fn number(text: &str) -> Result<f64, String> {
+    let bare = text.trim().replace(',', "");
+    let number = bare.parse::<f64>().ok().filter(|number| number.is_finite());
+    number.ok_or_else(|| format!("`{text}` is no number"))
 }
 
 /// A process group. Dropping it kills what is left of it.

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use block::{Device, Error, ErrorKind, Reactor};
 use tracing::{debug, info};
 
-use super::definition::Phase;
+use super::phase::Phase;
 use super::row::{Done, Measured, Result as RowResult, Row};
 use crate::audit::{self, Facts, Fastest, Reading};
 

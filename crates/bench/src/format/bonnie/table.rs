@@ -16,7 +16,7 @@
 //! Version 2.00 writes units behind its rates (`530k`, `45.3m`), and in the table of files their
 //! number where the rate belongs.
 
-use super::bonnie::{Figure, Outcome, PHASES, is_too_short, seconds};
+use super::outcome::{Figure, Outcome, PHASES, is_too_short, seconds};
 
 /// A table as far as it was read.
 pub(super) struct Table {

@@ -10,9 +10,11 @@
 //! * `options` what the settings mean, and what each version makes of them
 //! * `work` one phase: its copies, its passes, its sums
 //! * `bulk`, `seeks`, `files` what the phases do
+//! * `changes` what became of the large file since it was written
 //! * [`csv`] the original's lines
 
 mod bulk;
+mod changes;
 pub mod csv;
 mod files;
 mod options;
@@ -24,8 +26,9 @@ use std::time::Duration;
 use block::{Error, ErrorKind};
 use results::{Better, Group};
 
-use super::definition::{Kind, Phase, Rows, Setting, Settings, Suite, Target, TargetKind, Value};
+use super::definition::{Kind, Rows, Setting, Settings, Suite, Target, TargetKind, Value};
 use super::folder::WorkFolder;
+use super::phase::Phase;
 use super::session::{Next, Session};
 use files::Order;
 pub use options::{Links, Options, Style};
@@ -382,7 +385,8 @@ fn one(
         }
         Step::Seeks => {
             let (next, _) = job.phase(session, phase, run, Passes::LongEnough(1), seeks::seek)?;
-            job.remove_large()?;
+            // The small files have the disk for themselves.
+            job.folders().try_for_each(|folder| bulk::remove(&folder))?;
             next
         }
         Step::Create(order) => {

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use block::{Error, Reactor};
 use reactor::derive_seed;
 
-use super::bulk::{Changes, Chunk, Large};
+use super::bulk::{Chunk, Large};
+use super::changes::Changes;
 use super::options::{Options, Style};
 use super::work::{Shared, Tally, Worker, at_once};
 

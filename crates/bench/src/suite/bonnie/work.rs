@@ -12,10 +12,10 @@ use block::{Error, Reactor, Time, Traffic};
 use reactor::derive_seed;
 use results::Doubt;
 
-use super::bulk::Changes;
+use super::changes::Changes;
 use super::options::Options;
 use crate::latency::Latency;
-use crate::suite::definition::Phase;
+use crate::suite::phase::Phase;
 use crate::suite::row::Done;
 use crate::suite::session::{Next, Session, Ticker};
 
@@ -149,8 +149,7 @@ impl<'a> Job<'a> {
             data_seed: of_run(session.data_seed),
             changes,
         };
-        for copy in 0..options.copies {
-            let path = job.copy_folder(copy);
+        for path in job.folders() {
             fs::create_dir(&path)
                 .map_err(|error| Error::from_io(path.display().to_string(), error))?;
         }
@@ -163,20 +162,16 @@ impl<'a> Job<'a> {
 
     /// Removes everything, so that the next run begins as this one did.
     pub(super) fn clear(&self) -> Result<(), Error> {
-        for copy in 0..self.options.copies {
-            let path = self.copy_folder(copy);
+        for path in self.folders() {
             fs::remove_dir_all(&path)
                 .map_err(|error| Error::from_io(path.display().to_string(), error))?;
         }
         Ok(())
     }
 
-    /// Removes the large files: the small ones have the disk for themselves.
-    pub(super) fn remove_large(&self) -> Result<(), Error> {
-        for copy in 0..self.options.copies {
-            super::bulk::remove(&self.copy_folder(copy))?;
-        }
-        Ok(())
+    /// The folders of the copies.
+    pub(super) fn folders(&self) -> impl Iterator<Item = PathBuf> {
+        (0..self.options.copies).map(|copy| self.copy_folder(copy))
     }
 
     /// Measures a phase, and says how many passes it took.

@@ -11,12 +11,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use regex_lite::Regex;
-use results::Better;
-use results::analysis::better_of;
+use results::{Better, better_of};
 use serde_json::Value;
 
-use super::known::{self, Known};
-use crate::suite::program::Output;
+use super::formats::{self, OutputFormat};
+use crate::suite::program::{Output, number};
 
 /// Units that a program may print, and what they are in base units.
 const UNITS: [(&str, f64); 12] = [
@@ -36,7 +35,7 @@ const UNITS: [(&str, f64); 12] = [
 
 /// One line of what is wanted.
 enum Entry {
-    Known(&'static Known),
+    Format(&'static OutputFormat),
     Own(Own),
 }
 
@@ -66,17 +65,17 @@ pub(super) struct Figure {
 }
 
 /// All figures that are wanted.
-pub(super) struct Wanted(Vec<Entry>);
+pub(super) struct FigureList(Vec<Entry>);
 
-impl Wanted {
+impl FigureList {
     /// What a text asks for, a line each.
     ///
     /// # Errors
     /// The line, what is wrong with it, and what is expected.
-    pub(super) fn parse(text: &str) -> Result<Wanted, String> {
+    pub(super) fn parse(text: &str) -> Result<FigureList, String> {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let entry = |line| entry(line).map_err(|error| format!("`{line}`: {error}"));
-        let wanted = Wanted(lines.map(entry).collect::<Result<_, String>>()?);
+        let wanted = FigureList(lines.map(entry).collect::<Result<_, String>>()?);
         let rows = wanted.rows();
         for (index, figure) in rows.iter().enumerate() {
             let same = |other: &&Figure| other.row == figure.row || other.metric == figure.metric;
@@ -90,9 +89,9 @@ impl Wanted {
     /// The rows that they are.
     pub(super) fn rows(&self) -> Vec<Figure> {
         let of = |entry: &Entry| match entry {
-            Entry::Known(known) => Figure {
-                row: known.row.to_owned(),
-                metric: known.metric.to_owned(),
+            Entry::Format(format) => Figure {
+                row: format.row.to_owned(),
+                metric: format.metric.to_owned(),
                 better: Better::Higher,
             },
             Entry::Own(own) => {
@@ -114,7 +113,7 @@ impl Wanted {
         let mut figures = BTreeMap::new();
         for entry in &self.0 {
             match entry {
-                Entry::Known(known) => figures.extend((known.read)(output, elapsed)?),
+                Entry::Format(format) => figures.extend((format.read)(output, elapsed)?),
                 Entry::Own(own) => {
                     let figure = own.read(output)?;
                     figures.insert(own.name.clone(), figure);
@@ -135,14 +134,14 @@ fn spoken(name: &str) -> String {
 fn entry(line: &str) -> Result<Entry, String> {
     let (name, mut rest) = word(line);
     if rest.is_empty() {
-        let known = known::find(name).ok_or_else(|| {
+        let format = formats::find(name).ok_or_else(|| {
             format!(
                 "no format of that name is known; there are {}, or NAME [lower|higher] [in UNIT] \
                 json PATH or regex EXPRESSION",
-                known::names()
+                formats::names()
             )
         })?;
-        return Ok(Entry::Known(known));
+        return Ok(Entry::Format(format));
     }
     let is_plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
     if !name.starts_with(|letter: char| letter.is_ascii_lowercase())
@@ -239,7 +238,7 @@ impl Own {
     fn read(&self, output: &Output) -> Result<f64, String> {
         let found: Cow<'_, str> = match &self.source {
             Source::Json(pointer) => {
-                let document = document(&output.out)?;
+                let document = output.json()?;
                 match document.pointer(pointer) {
                     Some(Value::Number(number)) => number.to_string().into(),
                     Some(Value::String(text)) => text.clone().into(),
@@ -264,31 +263,6 @@ impl Own {
     }
 }
 
-/// A number as programs print it: with commas between the thousands, with spaces around.
-pub(super) fn number(text: &str) -> Result<f64, String> {
-    let bare = text.trim().replace(',', "");
-    let number = bare.parse::<f64>().ok().filter(|number| number.is_finite());
-    number.ok_or_else(|| format!("`{text}` is no number"))
-}
-
-/// The JSON document in what a program said; lines before it do not belong to it.
-pub(in crate::suite) fn document(text: &str) -> Result<Value, String> {
-    let begins = |line: &str| line.trim_start().starts_with(['{', '[']);
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        if begins(line) {
-            break;
-        }
-        start += line.len();
-    }
-    let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
-    match values.next() {
-        Some(Ok(value)) => Ok(value),
-        Some(Err(error)) => Err(format!("its output is no JSON: {error}")),
-        None => Err("there is no JSON in its output".to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -298,12 +272,12 @@ mod tests {
     }
 
     fn error(text: &str) -> String {
-        Wanted::parse(text).err().unwrap_or_else(|| panic!("{text} is taken"))
+        FigureList::parse(text).err().unwrap_or_else(|| panic!("{text} is taken"))
     }
 
     #[test]
     fn figures_are_found_by_path_and_by_expression() {
-        let wanted = Wanted::parse(
+        let wanted = FigureList::parse(
             "commit_seconds in ms regex average = ([0-9.,]+)\n\
             mail_per_second json $.jobs[0]['a/b'].rate\n\
             waste higher json /jobs/0/waste\n",
@@ -332,7 +306,7 @@ mod tests {
             ("a_seconds json $.a", "{ \"b\": 1 }", "/a is not in its output"),
             ("a_seconds json $.a", "{ \"a\": {} }", "/a is no number"),
         ] {
-            let wanted = Wanted::parse(wanted).unwrap();
+            let wanted = FigureList::parse(wanted).unwrap();
             let error = wanted.read(&said(output), Duration::ZERO).unwrap_err();
             assert!(error.contains(words), "{output}: {error}");
         }

@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use regex_lite::Regex;
 
-use super::figures::{document, number};
 use crate::format::fio;
-use crate::suite::program::Output;
+use crate::suite::program::{Output, number};
 
 /// A format that is known.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct OutputFormat {
     /// Its name: the program's.
     pub(super) name: &'static str,
     /// What the row is called.
@@ -27,25 +26,25 @@ type Figures = BTreeMap<String, f64>;
 const THROUGHPUT: &str = "throughput_bytes_per_second";
 const MIB: f64 = 1_048_576.0;
 
-static ALL: [Known; 5] = [
-    Known {
+static ALL: [OutputFormat; 5] = [
+    OutputFormat {
         name: "pgbench",
         row: "transactions",
         metric: "transactions_per_second",
         read: pgbench,
     },
-    Known { name: "sysbench", row: "events", metric: "events_per_second", read: sysbench },
-    Known { name: "dd", row: "throughput", metric: THROUGHPUT, read: dd },
-    Known { name: "rsync", row: "throughput", metric: THROUGHPUT, read: rsync },
-    Known { name: "fio", row: "throughput", metric: THROUGHPUT, read: fio_json },
+    OutputFormat { name: "sysbench", row: "events", metric: "events_per_second", read: sysbench },
+    OutputFormat { name: "dd", row: "throughput", metric: THROUGHPUT, read: dd },
+    OutputFormat { name: "rsync", row: "throughput", metric: THROUGHPUT, read: rsync },
+    OutputFormat { name: "fio", row: "throughput", metric: THROUGHPUT, read: fio_json },
 ];
 
-pub(super) fn find(name: &str) -> Option<&'static Known> {
-    ALL.iter().find(|known| known.name == name)
+pub(super) fn find(name: &str) -> Option<&'static OutputFormat> {
+    ALL.iter().find(|format| format.name == name)
 }
 
 pub(super) fn names() -> String {
-    ALL.iter().map(|known| known.name).collect::<Vec<_>>().join(", ")
+    ALL.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
 }
 
 /// The numbers of the last match in a text.
@@ -137,7 +136,7 @@ fn rsync(output: &Output, elapsed: Duration) -> Result<Figures, String> {
 }
 
 fn fio_json(output: &Output, _: Duration) -> Result<Figures, String> {
-    let document = document(&output.out)?;
+    let document = output.json()?;
     let jobs = document["jobs"].as_array().map_or(&[][..], Vec::as_slice);
     let mut groups: Vec<u64> = jobs.iter().filter_map(|job| job["groupid"].as_u64()).collect();
     groups.dedup();
@@ -203,9 +202,9 @@ mod tests {
 
     #[test]
     fn another_programs_output_has_none_of_them() {
-        for known in &ALL {
+        for format in &ALL {
             for text in ["", "tps = many\n", "{ \"jobs\": [] }"] {
-                assert!(read(known.name, text, text).is_err(), "{}: {text}", known.name);
+                assert!(read(format.name, text, text).is_err(), "{}: {text}", format.name);
             }
         }
         let job = |group| {

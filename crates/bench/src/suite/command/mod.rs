@@ -4,7 +4,7 @@
 //!   prepare ── sync ── run ── sync ── cleanup        once for each run, in a fresh folder or on a device
 //!                      │      │
 //!                   elapsed   │                       wall and processor time, bytes moved: the frame's
-//!                      └──────┴─> durable elapsed     figures in its output: figures.rs, known.rs
+//!                      └──────┴─> durable elapsed     figures in its output: figures.rs, formats.rs
 //! ```
 //!
 //! Who moved what on behalf of a program cannot be told from outside, so there is nothing that the
@@ -12,7 +12,7 @@
 //! the machine alone.
 
 mod figures;
-mod known;
+mod formats;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,8 +20,7 @@ use std::time::Duration;
 use block::{Error, ErrorKind, Traffic};
 use results::{Better, Doubt, Group};
 
-use self::figures::Wanted;
-pub(super) use self::figures::document;
+use self::figures::FigureList;
 use super::folder::{Needs, WorkFolder};
 use super::program::{self, Group as ProcessGroup, Program};
 use super::{
@@ -98,7 +97,7 @@ pub static SUITE: Suite = Suite {
         Setting::new("runs", Kind::Count(1, 1000), Value::Count(1), "How often it is run."),
     ],
     rows: Rows::InOrder,
-    phases: |settings| match Wanted::parse(settings.text("figures")) {
+    phases: |settings| match FigureList::parse(settings.text("figures")) {
         Ok(wanted) => phases(&wanted),
         // The setting's own check has said what is wrong.
         Err(_) => Vec::new(),
@@ -119,7 +118,7 @@ fn check_environment(text: &str) -> Result<(), String> {
 }
 
 fn check_figures(text: &str) -> Result<(), String> {
-    Wanted::parse(text).map(|_| ())
+    FigureList::parse(text).map(|_| ())
 }
 
 fn environment(text: &str) -> Result<Vec<(String, String)>, String> {
@@ -133,7 +132,7 @@ fn environment(text: &str) -> Result<Vec<(String, String)>, String> {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).map(pair).collect()
 }
 
-fn phases(wanted: &Wanted) -> Vec<Phase> {
+fn phases(wanted: &FigureList) -> Vec<Phase> {
     let rows = wanted.rows();
     if rows.is_empty() {
         return vec![Phase {
@@ -234,7 +233,7 @@ impl Place {
 
 struct Commands<'a> {
     settings: &'a Settings,
-    wanted: &'a Wanted,
+    wanted: &'a FigureList,
     environment: Vec<(String, String)>,
 }
 
@@ -243,7 +242,7 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
         move |text: String| Error::new(ErrorKind::Invalid, format!("{name}: {text}"))
     };
     check_run(settings.text("run")).map_err(invalid("run"))?;
-    let wanted = Wanted::parse(settings.text("figures")).map_err(invalid("figures"))?;
+    let wanted = FigureList::parse(settings.text("figures")).map_err(invalid("figures"))?;
     let environment = environment(settings.text("environment")).map_err(invalid("environment"))?;
     let commands = Commands { settings, wanted: &wanted, environment };
     for run in 1..=u32::try_from(settings.count("runs")).unwrap_or(1) {

@@ -22,8 +22,9 @@ use block::{BufMut, Error, ErrorKind, Reactor, Traffic};
 use results::{Better, Group};
 use rustix::fs::{Advice, OFlags};
 
-use super::definition::{Kind, Phase, Rows, Setting, Settings, Suite, Target, TargetKind, Value};
+use super::definition::{Kind, Rows, Setting, Settings, Suite, Target, TargetKind, Value};
 use super::folder::{Needs, WorkFolder};
+use super::phase::Phase;
 use super::row::Done;
 use super::session::{Next, Session};
 use crate::latency::Latency;

@@ -133,6 +133,12 @@ impl Bench {
     }
 
     /// Runs a row on two views, and returns what came of it.
+    /// Reads everything back.
+    fn read_back(&mut self) -> Result<(), Error> {
+        let access = self.options.access();
+        read_back(&self.memory, &self.reactor, &access, &mut self.filled, &mut Hooks::default())
+    }
+
     fn run(&mut self, row: &Row) -> Result<(Next, Vec<SuiteRow>), Error> {
         let (ticker, mut meter, mut observer) = (Ticker::new(), Blind, Silent);
         let mut session =
@@ -149,10 +155,49 @@ impl Bench {
     }
 }
 
+/// Runs a row, and holds its figures and what it has checked against each other.
+fn check_row(bench: &mut Bench, row: &Row, what: &str) {
+    let checked_before = bench.filled.checked_bytes;
+    let (next, rows) = bench.run(row).unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert_eq!(next, Next::Go);
+    let order: Vec<_> =
+        rows.iter().map(|row| (row.phase.ends_with(" buffered"), row.run)).collect();
+    assert_eq!(
+        order,
+        [(false, 1), (true, 1), (false, 2), (true, 2)],
+        "the views take turns, and the warm-up does not count"
+    );
+    let (mut read_bytes, mut written_bytes) = (0, 0);
+    for measured in rows.iter().filter_map(SuiteRow::measured) {
+        let done = &measured.done;
+        assert!(done.operations > 0, "{}", row.name());
+        assert_eq!(done.bytes(), done.operations * u64::from(row.request_bytes), "{}", row.name());
+        assert_eq!(done.flush.is_some(), row.way.writes(), "{}", row.name());
+        assert!(
+            measured.durable_bytes_per_second().unwrap_or(0.0) <= measured.bytes_per_second(),
+            "{}",
+            row.name()
+        );
+        read_bytes += done.read_bytes;
+        written_bytes += done.written_bytes;
+    }
+    match row.way {
+        Way::Read => assert_eq!(written_bytes, 0),
+        Way::Write => assert_eq!(read_bytes, 0),
+        Way::Mix { .. } if bench.reactor.clock() == Clock::Wall => (),
+        Way::Mix { .. } => assert!(
+            read_bytes > written_bytes && written_bytes > 0,
+            "{}: 70 of 100 read",
+            row.name()
+        ),
+    }
+    let checked = bench.filled.checked_bytes - checked_before;
+    assert!(checked >= read_bytes, "{}: {checked} of {read_bytes} bytes were checked", row.name());
+}
+
 /// Every row of every profile on memory: what is read is what was written, and bytes are requests
 /// times their size.
 #[test]
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn every_row_reads_what_was_written_last() {
     for data in [Data::Random, Data::Zero, Data::One] {
         for (name, profile, _) in PROFILES
@@ -173,56 +218,7 @@ fn every_row_reads_what_was_written_last() {
                 for row in
                     bench.options.rows().into_iter().filter(|row| row.threads == 1 || !one_owner)
                 {
-                    let checked_before = bench.filled.checked_bytes;
-                    let (next, rows) = bench
-                        .run(&row)
-                        .unwrap_or_else(|error| panic!("profile {name}, {data:?}: {error}"));
-                    assert_eq!(next, Next::Go);
-                    let order: Vec<_> = rows
-                        .iter()
-                        .map(|row| (row.phase.ends_with(" buffered"), row.run))
-                        .collect();
-                    assert_eq!(
-                        order,
-                        [(false, 1), (true, 1), (false, 2), (true, 2)],
-                        "the views take turns, and the warm-up does not count"
-                    );
-                    let (mut read_bytes, mut written_bytes) = (0, 0);
-                    for measured in rows.iter().filter_map(SuiteRow::measured) {
-                        let done = &measured.done;
-                        assert!(done.operations > 0, "{}", row.name());
-                        assert_eq!(
-                            done.bytes(),
-                            done.operations * u64::from(row.request_bytes),
-                            "{}",
-                            row.name()
-                        );
-                        assert_eq!(done.flush.is_some(), row.way.writes(), "{}", row.name());
-                        assert!(
-                            measured.durable_bytes_per_second().unwrap_or(0.0)
-                                <= measured.bytes_per_second(),
-                            "{}",
-                            row.name()
-                        );
-                        read_bytes += done.read_bytes;
-                        written_bytes += done.written_bytes;
-                    }
-                    match row.way {
-                        Way::Read => assert_eq!(written_bytes, 0),
-                        Way::Write => assert_eq!(read_bytes, 0),
-                        Way::Mix { .. } if bench.reactor.clock() == Clock::Wall => (),
-                        Way::Mix { .. } => assert!(
-                            read_bytes > written_bytes && written_bytes > 0,
-                            "{}: 70 of 100 read",
-                            row.name()
-                        ),
-                    }
-                    let checked = bench.filled.checked_bytes - checked_before;
-                    assert!(
-                        checked >= read_bytes,
-                        "{}: {checked} of {read_bytes} bytes were checked",
-                        row.name()
-                    );
+                    check_row(&mut bench, &row, &format!("profile {name}, {data:?}"));
                 }
             }
         }
@@ -274,13 +270,7 @@ fn a_flipped_bit_is_found_anywhere_in_a_block_by_full_and_by_the_reading_back() 
             bench.options.verify = Verify::Full;
             let full = bench.run(&row).expect_err("every byte is compared").to_string();
             assert!(full.contains("wrong data at offset 8192"), "{data:?}, byte {at}: {full}");
-            let back = read_back(
-                &bench.memory,
-                &bench.reactor,
-                &bench.options.access(),
-                &mut bench.filled,
-                &mut Hooks::default(),
-            );
+            let back = bench.read_back();
             let back = back.expect_err("every byte is compared").to_string();
             assert!(
                 back.contains("reading everything back")
@@ -309,13 +299,7 @@ fn a_block_that_is_torn_inside_is_found_by_the_reading_back() {
         let half = changed * 4096 + 2048..changed * 4096 + 4096;
         bytes[half.clone()].copy_from_slice(&before[half]);
     });
-    let back = read_back(
-        &bench.memory,
-        &bench.reactor,
-        &bench.options.access(),
-        &mut bench.filled,
-        &mut Hooks::default(),
-    );
+    let back = bench.read_back();
     let back = back.expect_err("half of a block is older").to_string();
     assert!(back.contains("other bytes behind its mark"), "{back}");
 }

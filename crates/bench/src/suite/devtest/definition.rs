@@ -6,10 +6,10 @@ use std::time::Duration;
 use block::{Error, ErrorKind, Traffic};
 
 use super::super::definition::{
-    Kind as ValueKind, Phase, Rows, Scope, Setting, Settings as Values, Suite, Target, TargetKind,
-    Value,
+    Kind as ValueKind, Rows, Scope, Setting, Settings as Values, Suite, Target, TargetKind, Value,
 };
 use super::super::folder::{Needs, WorkFolder};
+use super::super::phase::Phase;
 use super::super::rounds::{self, STEADY};
 use super::super::row::Done;
 use super::super::session::{Next, Session};

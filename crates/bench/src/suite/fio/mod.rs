@@ -22,7 +22,7 @@ use confine::Confinement;
 use results::{Better, Doubt, Group};
 use serde_json::Value as Json;
 
-use super::command::{Place, document};
+use super::command::Place;
 use super::program::{self, Output, Program, Ran};
 use super::{
     Done, Kind, Next, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value,
@@ -338,8 +338,7 @@ impl<'a> Fio<'a> {
 
 /// What fio says that its clients did.
 fn of_clients(output: &Output, clients: &[Client]) -> Result<Done, String> {
-    let Joined { jobs, finished: [first, last] } =
-        clients::joined(&document(&output.out)?, clients)?;
+    let Joined { jobs, finished: [first, last] } = clients::joined(&output.json()?, clients)?;
     let mut done = done_of(&jobs, None)?;
     let told = done.told.get_or_insert_default();
     told.insert("first_client_seconds".to_owned(), first.1.as_secs_f64());
@@ -356,7 +355,7 @@ fn of_clients(output: &Output, clients: &[Client]) -> Result<Done, String> {
 
 /// What fio says that it did.
 fn done(output: &Output, flush: Option<Duration>) -> Result<Done, String> {
-    let document = document(&output.out)?;
+    let document = output.json()?;
     done_of(document["jobs"].as_array().map_or(&[][..], Vec::as_slice), flush)
 }
 

@@ -13,11 +13,12 @@ use reactor::derive_seed;
 use results::Better;
 
 use super::definition::{
-    Kind, Phase, Rows, Scope, Setting, Settings, Suite, Target, TargetKind, Value,
+    Kind, Rows, Scope, Setting, Settings, Suite, Target, TargetKind, Value,
 };
 use super::depth::open::{self, OPEN_DEPTH, OpenLoad};
 use super::devtest::{self, Test, Verify};
 use super::folder::{Needs, WorkFolder};
+use super::phase::Phase;
 use super::rounds::{self, STEADY};
 use super::session::Session;
 use crate::load::{Mixture, Places, Sizes, Syncs};
