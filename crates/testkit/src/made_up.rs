@@ -96,6 +96,22 @@ pub struct MadeUp {
     pub terms: Terms,
 }
 
+/// What trials have from those before them.
+struct Disturbance {
+    /// The visit at which a step comes.
+    step_at: f64,
+    /// Where in its period something periodic begins.
+    phase: f64,
+    /// What is left of the noise before.
+    memory: f64,
+    /// For how many more trials a burst goes on.
+    burst_left: f64,
+    /// How many visits there were, of all workloads together.
+    visit: f64,
+    /// The configuration before.
+    before: Option<usize>,
+}
+
 impl MadeUp {
     /// A run of one workload in one group.
     #[must_use]
@@ -138,17 +154,12 @@ impl MadeUp {
 
     /// Makes the trials that a run lacks by its plan and its steps, and takes the steps that these
     /// lead to.
-    #[expect(clippy::too_many_lines, reason = "not yet split")]
     pub fn go_on(&self, run: &mut Run, truth: impl Fn(usize, usize) -> f64) {
         let seed = self.seed.wrapping_add(0x9e37_79b9 * run.trials.len() as u64);
         let mut random = Random(seed ^ 0x6d61_6465_2d75_7021);
         let Run { plan, trials, steps, .. } = run;
         let first = trials.last().map_or(0, |last| last.block + 1);
-        let visits_in_all = self.configurations as f64 * f64::from(self.blocks);
-        let step_at = random.uniform() * visits_in_all;
-        let phase = random.uniform();
-        let (mut memory, mut burst_left) = (random.normal(), 0.0);
-        let (mut visit, mut before) = (f64::from(first), None);
+        let mut disturbance = self.disturbance(&mut random, first);
         for block in first.. {
             while let Some(step) = Course::new(plan, steps).next_step(trials, block) {
                 steps.push(step);
@@ -161,41 +172,7 @@ impl MadeUp {
             for (configuration, workloads) in self.turns(plan, block, &visited) {
                 for index in workloads.clone() {
                     let workload = &plan.workloads[index];
-                    if random.uniform() < 0.03 {
-                        burst_left = (4.0 * random.uniform()).ceil();
-                    }
-                    memory = 0.9 * memory + (1.0_f64 - 0.81).sqrt() * random.normal();
-                    let is_last = configuration + 1 == self.configurations;
-                    let times = if is_last { self.last_times } else { 1.0 };
-                    let own = times * self.deviation * random.normal();
-                    let noise = match self.noise {
-                        Noise::Normal => own,
-                        Noise::HeavyTails => self.deviation * random.student_3(),
-                        Noise::Skewed => self.deviation * (1.0 + random.uniform().ln()),
-                        Noise::Contaminated if random.uniform() < 0.08 => own + 0.85_f64.ln(),
-                        Noise::Contaminated => own,
-                        Noise::Autocorrelated => self.deviation * memory,
-                        Noise::Stepped if visit >= step_at => own - 6.0 * self.deviation,
-                        Noise::Stepped => own,
-                        Noise::Bursty if burst_left > 0.0 => own - 8.0 * self.deviation,
-                        Noise::Bursty => own,
-                        Noise::Drifting => own - 0.4 * self.deviation * visit,
-                        Noise::CarriedOver if before == Some(0) => own + 0.95_f64.ln(),
-                        Noise::CarriedOverToLast if before == Some(0) && is_last => {
-                            own + 0.95_f64.ln()
-                        }
-                        Noise::CarriedOver | Noise::CarriedOverToLast => own,
-                        Noise::Periodic { visits } => {
-                            let turn = visit / f64::from(visits) + phase;
-                            own + 5.0 * self.deviation * (std::f64::consts::TAU * turn).sin()
-                        }
-                        Noise::Recurring { visits } => {
-                            let turn = (visit / f64::from(visits) + phase).fract();
-                            let is_hit = turn * f64::from(visits) < 1.0;
-                            own - if is_hit { 15.0 * self.deviation } else { 0.0 }
-                        }
-                    };
-                    burst_left -= 1.0;
+                    let noise = self.noise(&mut disturbance, configuration, &mut random);
                     let rate = 1e8 * truth(configuration, index) * noise.exp();
                     let settings = &plan.configurations[configuration].settings;
                     trials.push(Trial {
@@ -214,10 +191,61 @@ impl MadeUp {
                     });
                     place += 1;
                 }
-                before = Some(configuration);
-                visit += workloads.len() as f64 / plan.workloads.len() as f64;
+                disturbance.before = Some(configuration);
+                disturbance.visit += workloads.len() as f64 / plan.workloads.len() as f64;
             }
         }
+    }
+
+    /// Where its disturbance begins, at a block.
+    fn disturbance(&self, random: &mut Random, first: u32) -> Disturbance {
+        let visits_in_all = self.configurations as f64 * f64::from(self.blocks);
+        Disturbance {
+            step_at: random.uniform() * visits_in_all,
+            phase: random.uniform(),
+            memory: random.normal(),
+            burst_left: 0.0,
+            visit: f64::from(first),
+            before: None,
+        }
+    }
+
+    /// By what logarithm the next trial is off.
+    fn noise(&self, now: &mut Disturbance, configuration: usize, random: &mut Random) -> f64 {
+        if random.uniform() < 0.03 {
+            now.burst_left = (4.0 * random.uniform()).ceil();
+        }
+        now.memory = 0.9 * now.memory + (1.0_f64 - 0.81).sqrt() * random.normal();
+        let is_last = configuration + 1 == self.configurations;
+        let times = if is_last { self.last_times } else { 1.0 };
+        let own = times * self.deviation * random.normal();
+        let noise = match self.noise {
+            Noise::Normal => own,
+            Noise::HeavyTails => self.deviation * random.student_3(),
+            Noise::Skewed => self.deviation * (1.0 + random.uniform().ln()),
+            Noise::Contaminated if random.uniform() < 0.08 => own + 0.85_f64.ln(),
+            Noise::Contaminated => own,
+            Noise::Autocorrelated => self.deviation * now.memory,
+            Noise::Stepped if now.visit >= now.step_at => own - 6.0 * self.deviation,
+            Noise::Stepped => own,
+            Noise::Bursty if now.burst_left > 0.0 => own - 8.0 * self.deviation,
+            Noise::Bursty => own,
+            Noise::Drifting => own - 0.4 * self.deviation * now.visit,
+            Noise::CarriedOver if now.before == Some(0) => own + 0.95_f64.ln(),
+            Noise::CarriedOverToLast if now.before == Some(0) && is_last => own + 0.95_f64.ln(),
+            Noise::CarriedOver | Noise::CarriedOverToLast => own,
+            Noise::Periodic { visits } => {
+                let turn = now.visit / f64::from(visits) + now.phase;
+                own + 5.0 * self.deviation * (std::f64::consts::TAU * turn).sin()
+            }
+            Noise::Recurring { visits } => {
+                let turn = (now.visit / f64::from(visits) + now.phase).fract();
+                let is_hit = turn * f64::from(visits) < 1.0;
+                own - if is_hit { 15.0 * self.deviation } else { 0.0 }
+            }
+        };
+        now.burst_left -= 1.0;
+        noise
     }
 
     /// Configurations of a block, each with the workloads that it runs at a time, as the lab orders

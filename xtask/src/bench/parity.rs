@@ -70,9 +70,29 @@ fn array(level: &str, members: u64, chunk: u64) -> String {
 ///
 /// # Errors
 /// When the probe fails.
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 pub(crate) fn arrays(bench: &Bench) -> Result<Section, String> {
     let seconds = format!("--seconds={}", bench.effort.seconds);
+    let mut rows = whole_stripes(bench, &seconds)?;
+    rows.extend(random_writes(bench, &seconds)?);
+    let how = format!(
+        "Over `ram:` members of 64 MiB, written before, on one core, {} s a round. Whole stripes \
+        are held against the same kernel followed by plain copies of \
+        data and parity to as much memory. A random write of 4 KiB costs two reads and two writes \
+        of members at RAID 5, three and three at RAID 6 (md's \
+        count as well): it is held against as many requests to one `ram:` as large as the array at \
+        the rates that such a device gives alone.",
+        bench.effort.seconds
+    );
+    Ok(Section {
+        title: "Arrays with parity",
+        how,
+        measured: None,
+        sides: ("raidloom", "allowed"),
+        rows,
+    })
+}
+
+fn whole_stripes(bench: &Bench, seconds: &str) -> Result<Vec<Row>, String> {
     let mut rows = Vec::new();
     for (level, data, parity) in [("raid5", 4, 1), ("raid6", 4, 2), ("raid6", 8, 2)] {
         for chunk in [64 * KIB, 512 * KIB] {
@@ -84,7 +104,7 @@ pub(crate) fn arrays(bench: &Bench) -> Result<Section, String> {
                 "sequential-write",
                 &format!("--bytes={stripe}"),
                 "--depth=1",
-                &seconds,
+                seconds,
                 "--fill",
             ]
             .map(str::to_owned);
@@ -93,7 +113,7 @@ pub(crate) fn arrays(bench: &Bench) -> Result<Section, String> {
                 &data.to_string(),
                 &parity.to_string(),
                 &format!("--bytes={chunk}"),
-                &seconds,
+                seconds,
             ]
             .map(str::to_owned);
             let (a, b) = bench.rounds(|| bench.probe(&ours), || bench.probe(&allowed))?;
@@ -110,10 +130,15 @@ pub(crate) fn arrays(bench: &Bench) -> Result<Section, String> {
             });
         }
     }
+    Ok(rows)
+}
+
+fn random_writes(bench: &Bench, seconds: &str) -> Result<Vec<Row>, String> {
+    let mut rows = Vec::new();
     for (level, members, reads, writes) in [("raid5", 5, 2.0, 2.0), ("raid6", 6, 3.0, 3.0)] {
         eprintln!("   {level}, random writes");
         let load = |target: &str, pattern: &str| {
-            [target, pattern, "--bytes=4096", &format!("--depth={DEPTH}"), &seconds, "--fill"]
+            [target, pattern, "--bytes=4096", &format!("--depth={DEPTH}"), seconds, "--fill"]
                 .map(str::to_owned)
         };
         let (ours, member) = (array(level, members, 64 * KIB), format!("ram:{}MiB", members * 64));
@@ -137,20 +162,5 @@ pub(crate) fn arrays(bench: &Bench) -> Result<Section, String> {
             aim: Aim::AtLeast(0.9),
         });
     }
-    let how = format!(
-        "Over `ram:` members of 64 MiB, written before, on one core, {} s a round. Whole stripes \
-        are held against the same kernel followed by plain copies of \
-        data and parity to as much memory. A random write of 4 KiB costs two reads and two writes \
-        of members at RAID 5, three and three at RAID 6 (md's \
-        count as well): it is held against as many requests to one `ram:` as large as the array at \
-        the rates that such a device gives alone.",
-        bench.effort.seconds
-    );
-    Ok(Section {
-        title: "Arrays with parity",
-        how,
-        measured: None,
-        sides: ("raidloom", "allowed"),
-        rows,
-    })
+    Ok(rows)
 }

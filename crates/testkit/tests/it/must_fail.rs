@@ -136,13 +136,26 @@ fn copied(from: &Buf) -> Buf {
 }
 
 impl MistakenChannel {
+    /// Writes the pieces in the order in which they lie in memory.
+    fn sort_pieces(&mut self, mut request: Request) {
+        let Op::Write { offset, from, fua } = &mut request.op else { unreachable!("it writes") };
+        let mut pieces: Vec<&[u8]> = from.slices().collect();
+        pieces.sort_unstable_by_key(|piece| piece.as_ptr().addr());
+        let mut sorted = BufMut::zeroed(from.len());
+        sorted.copy_from_slice(&pieces.concat());
+        let write = Op::Write { offset: *offset, from: sorted.freeze(), fua: *fua };
+        self.below.submit(Request::new(request.tag, write));
+        let mut done = Vec::new();
+        self.below.poll(&mut done);
+        self.end(request, done.remove(0).result);
+    }
+
     fn end(&mut self, request: Request, result: Result<(), Error>) {
         self.ended.push(request.complete(result));
     }
 }
 
 impl Channel for MistakenChannel {
-    #[expect(clippy::too_many_lines, reason = "not yet split")]
     fn submit(&mut self, mut request: Request) {
         use Mistake as M;
         self.count += 1;
@@ -193,20 +206,7 @@ impl Channel for MistakenChannel {
                 return self.end(request, Ok(()));
             }
             (M::SortsPieces, Op::Write { from, .. }) if allowed && from.slices().count() > 1 => {
-                let mut pieces: Vec<&[u8]> = from.slices().collect();
-                pieces.sort_unstable_by_key(|piece| piece.as_ptr().addr());
-                let mut sorted = BufMut::zeroed(from.len());
-                sorted.copy_from_slice(&pieces.concat());
-                let mut done = Vec::new();
-                let Op::Write { offset, fua, .. } = request.op else {
-                    unreachable!("just matched")
-                };
-                self.below.submit(Request::new(
-                    request.tag,
-                    Op::Write { offset, from: sorted.freeze(), fua },
-                ));
-                self.below.poll(&mut done);
-                return self.end(request, done.remove(0).result);
+                return self.sort_pieces(request);
             }
             (M::ShallowDepth, _) if self.depth > 4 && self.below.in_flight() >= self.depth / 2 => {
                 return self.end(request, Err(Error::new(ErrorKind::Busy, "the queue is full")));
