@@ -261,8 +261,26 @@ fn carry_out(
     read_bytes
 }
 
+/// Whether members hold what they should after something was written: absent ones what they had,
+/// and what could not be read either that or what was written.
+fn check_members(members: &[Vec<u8>], expected: &[Vec<u8>], faults: &Faults, what: &str) {
+    for (member, bytes) in members.iter().enumerate() {
+        if faults.absent.contains(member) {
+            assert!(bytes.iter().all(|&byte| byte == 0xee), "{what} wrote to an absent member");
+        } else if !faults.hide(member) {
+            assert!(*bytes == expected[member], "{what}, member {member}");
+        } else {
+            // What was not written there stays unreadable.
+            let same = bytes
+                .iter()
+                .zip(&expected[member])
+                .all(|(byte, expected)| byte == expected || *byte == 0xee);
+            assert!(same, "{what}, member {member}");
+        }
+    }
+}
+
 /// Every action on every range of the array; `image` is what the members should hold.
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn try_every_range(
     name: &str,
     level: &dyn Level,
@@ -314,26 +332,8 @@ fn try_every_range(
                 expected[range.clone()].copy_from_slice(&host);
                 carry_out(level, Part { action, offset, length }, faults, &mut members, &mut host);
                 let expected_members = image(&expected);
-                for (member, bytes) in members.iter().enumerate() {
-                    if faults.absent.contains(member) {
-                        assert!(
-                            bytes.iter().all(|&byte| byte == 0xee),
-                            "{what}: {action:?} wrote to an absent member"
-                        );
-                    } else if !faults.hide(member) {
-                        assert!(
-                            *bytes == expected_members[member],
-                            "{what}: {action:?}, member {member}"
-                        );
-                    } else {
-                        // What was not written there stays unreadable.
-                        let same = bytes
-                            .iter()
-                            .zip(&expected_members[member])
-                            .all(|(byte, expected)| byte == expected || *byte == 0xee);
-                        assert!(same, "{what}: {action:?}, member {member}");
-                    }
-                }
+                let what = format!("{what}: {action:?}");
+                check_members(&members, &expected_members, faults, &what);
                 // Without the members that were there nothing is lost: the others, read back, are
                 // what was written.
                 let mut back = vec![0; size as usize];
@@ -344,7 +344,7 @@ fn try_every_range(
                     &mut members,
                     &mut back,
                 );
-                assert!(back == expected, "{what}: {action:?} read back");
+                assert!(back == expected, "{what} read back");
             }
         }
     }

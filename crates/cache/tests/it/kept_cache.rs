@@ -54,6 +54,13 @@ fn open(
     )?)))
 }
 
+/// The same without anything above it or below it that checks.
+fn alone(store: &Arc<Memory>, lower: &Arc<Memory>, options: CacheOptions) -> Result<Cache, Error> {
+    let (store, lower) =
+        (Arc::clone(store) as Arc<dyn Device>, Arc::clone(lower) as Arc<dyn Device>);
+    Cache::open(store, lower, &proven(1), options)
+}
+
 /// A device that is known to be itself, in a state of this number.
 fn proven(state: u64) -> Facts {
     Facts { leaves: vec![LeafFacts { identity: 1, epoch: 0, state }], believe_sample: false }
@@ -110,13 +117,7 @@ fn it_is_opened_again_warm_with_all_that_was_written() {
         let mut expected = contents(&*lower);
         let mut random = Random::with_seed(seed);
         for _ in 0..5 {
-            let cache = Cache::open(
-                Arc::clone(&store) as Arc<dyn Device>,
-                Arc::clone(&lower) as Arc<dyn Device>,
-                &proven(1),
-                options,
-            );
-            let cache = cache.expect("a cache");
+            let cache = alone(&store, &lower, options).expect("a cache");
             let seal = cache.seal().expect("it is kept");
             let before = cache.handle().status().expect("it is open");
             assert_eq!(contents(&cache), expected, "seed {seed}");
@@ -158,13 +159,7 @@ fn what_a_crash_leaves_clean_is_not_believed() {
     store.power_on();
     lower.power_on();
     blocking(&*lower).write_slice(0, &[5; 4096]).expect("somebody writes below");
-    let device = Cache::open(
-        Arc::clone(&store) as Arc<dyn Device>,
-        Arc::clone(&lower) as Arc<dyn Device>,
-        &proven(1),
-        options,
-    )
-    .expect("a cache");
+    let device = alone(&store, &lower, options).expect("a cache");
     assert_eq!(device.handle().status().expect("it is open").used_bytes, 0, "cold");
     assert_eq!(contents(&device), contents(&*lower));
 }
@@ -253,13 +248,7 @@ fn a_store_that_is_gone_stops_write_back_and_names_what_is_lost() {
 #[test]
 fn a_store_that_is_gone_with_nothing_dirty_is_done_without() {
     let (store, lower) = (Arc::new(Memory::with(store_info(6))), filled(16 * 4096, 3));
-    let cache = Cache::open(
-        Arc::clone(&store) as Arc<dyn Device>,
-        Arc::clone(&lower) as Arc<dyn Device>,
-        &proven(1),
-        CacheOptions { mode: CacheMode::WriteThrough, ..BACK },
-    )
-    .expect("a cache");
+    let cache = alone(&store, &lower, CacheOptions { mode: CacheMode::WriteThrough, ..BACK }).expect("a cache");
     contents(&cache);
     store.crash(1);
     assert_eq!(contents(&cache), contents(&*lower));
@@ -279,13 +268,7 @@ fn a_store_that_is_gone_with_nothing_dirty_is_done_without() {
 #[test]
 fn it_is_written_out_while_it_is_open_and_then_opens_in_any_mode() {
     let (store, lower) = (Arc::new(Memory::with(store_info(12))), filled(16 * 4096, 3));
-    let cache = Cache::open(
-        Arc::clone(&store) as Arc<dyn Device>,
-        Arc::clone(&lower) as Arc<dyn Device>,
-        &proven(1),
-        BACK,
-    )
-    .expect("a cache");
+    let cache = alone(&store, &lower, BACK).expect("a cache");
     let handle = cache.handle();
     let mut channel = blocking(&cache);
     for block in [9, 2, 3, 14] {
@@ -323,13 +306,7 @@ fn it_is_written_out_while_it_is_open_and_then_opens_in_any_mode() {
 #[test]
 fn it_can_be_closed_while_it_is_still_held() {
     let (store, lower) = (Arc::new(Memory::with(store_info(12))), filled(16 * 4096, 3));
-    let cache = Cache::open(
-        Arc::clone(&store) as Arc<dyn Device>,
-        Arc::clone(&lower) as Arc<dyn Device>,
-        &proven(1),
-        BACK,
-    )
-    .expect("a cache");
+    let cache = alone(&store, &lower, BACK).expect("a cache");
     let mut channel = blocking(&cache);
     channel.write_slice(4096, &[9; 4096]).expect("a write");
     cache.handle().close().expect("it is closed");
@@ -744,12 +721,7 @@ fn a_store_whose_host_is_full_takes_nothing_new_and_loses_nothing() {
         lower.crash(2);
         lower.power_on();
         let options = CacheOptions { mode, ..BACK };
-        let again = Cache::open(
-            Arc::clone(&full.below) as Arc<dyn Device>,
-            Arc::clone(&lower) as Arc<dyn Device>,
-            &proven(1),
-            options,
-        );
+        let again = alone(&full.below, &lower, options);
         assert_eq!(contents(&again.expect("a cache")), expected, "{mode}");
     }
 }

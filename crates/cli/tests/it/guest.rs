@@ -15,7 +15,8 @@ fn raidloom(arguments: &[&str]) -> (Option<i32>, String, String) {
     (ended.status.code(), text(ended.stdout), text(ended.stderr))
 }
 
-fn is_built() -> bool {
+/// Whether there is a kernel for guests; where it has to be, the test fails.
+pub(crate) fn is_built() -> bool {
     match guest::Kernel::find() {
         Ok(_) => true,
         Err(error) => {

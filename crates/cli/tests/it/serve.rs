@@ -1027,13 +1027,72 @@ fn nothing_is_left(bench: &Bench, process: u64, members: &[&str]) {
     }
 }
 
+/// The members of each set-up.
+const FOUR: [&str; 4] = ["a.img", "b.img", "c.img", "d.img"];
+
+/// Whether a server at rest needs next to no processor.
+fn check_rest(process: u64, stack: &str) {
+    // The ticks of the bound on answers fall into this time, and the rest after which
+    // arrays are clean.
+    let (_keep, never) = std::sync::mpsc::channel::<()>();
+    let _ = never.recv_timeout(std::time::Duration::from_millis(500));
+    let before = processor_time(process);
+    let _ = never.recv_timeout(std::time::Duration::from_millis(500));
+    let used = processor_time(process) - before;
+    assert!(
+        used < std::time::Duration::from_millis(200),
+        "{stack}: {used:?} of a processor in half a second of rest"
+    );
+}
+
+/// The life of one set-up: made, started, written to, at rest, a member failed, stopped; without
+/// redundancy started once more.
+fn live(bench: &Bench, number: u8, create: Option<&[&str]>, stack: &str, export: &str) {
+    FOUR.iter().for_each(|name| drop(fs::remove_file(bench.path(name))));
+    match create {
+        Some(create) => {
+            let how = ["array", "create", "tank", "--size", "8MiB", "--assume-clean"];
+            bench.ok(&[&how[..], create, &["--member"], &FOUR].concat());
+        }
+        None => FOUR.iter().for_each(|name| bench.image(name, 8)),
+    }
+    // Files on a busy disk may take seconds to answer, and without redundancy a member that
+    // takes too long is the end of the drive.
+    let time = if stack.contains("stuck") { "1s" } else { "4s" };
+    let start =
+        ["array", "start", export, "--create", "--member-timeout", time, "--name", "life", stack];
+    let bytes = pattern(2 << 20, number);
+    let is_redundant = create.is_some_and(|create| create[1] != "0");
+    for round in 0..2 {
+        bench.ok(&start);
+        let process = bench.status("life")["process"].as_u64().unwrap();
+        if export != "--nbd=unix" {
+            let disk = bench.runtime().join("life/disk");
+            assert!(round == 0 || stack.starts_with("cache") || holds(&disk, &bytes), "{stack}");
+            let mut disk = OpenOptions::new().write(true).open(disk).unwrap();
+            for part in bytes.chunks(64 << 10) {
+                disk.write_all(part).and_then(|()| disk.sync_data()).unwrap();
+            }
+        }
+        check_rest(process, stack);
+        if round == 0 && is_redundant && !stack.starts_with("overlay") {
+            bench.ok(&["array", "fail", "life", "1"]);
+        }
+        let log = fs::read_to_string(bench.runtime().join("life/log")).unwrap();
+        assert_eq!(log, "", "{stack}");
+        bench.ok(&["array", "stop", "life"]);
+        nothing_is_left(bench, process, &FOUR);
+        if round == 0 && is_redundant {
+            break;
+        }
+    }
+}
+
 /// The server's life: every set-up through write, rest, a member that hangs or fails, stop, restart
 /// and kill.
 #[test]
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn the_life_of_every_set_up_leaves_nothing() {
     let Some(bench) = bench() else { return };
-    let four = ["a.img", "b.img", "c.img", "d.img"];
     let whole = "a.img, b.img, c.img, d.img";
     for (number, (create, stack, export)) in [
         (None, "linear(a.img, b.img, c.img, d.img)".to_owned(), "--attach"),
@@ -1067,74 +1126,9 @@ fn the_life_of_every_set_up_leaves_nothing() {
     .into_iter()
     .enumerate()
     {
-        four.iter().for_each(|name| drop(fs::remove_file(bench.path(name))));
-        match create {
-            Some(create) => {
-                let how = ["array", "create", "tank", "--size", "8MiB", "--assume-clean"];
-                bench.ok(&[&how[..], create, &["--member"], &four].concat());
-            }
-            None => four.iter().for_each(|name| bench.image(name, 8)),
-        }
-        // Files on a busy disk may take seconds to answer, and without redundancy a member that
-        // takes too long is the end of the drive.
-        let time = if stack.contains("stuck") { "1s" } else { "4s" };
-        let start = [
-            "array",
-            "start",
-            export,
-            "--create",
-            "--member-timeout",
-            time,
-            "--name",
-            "life",
-            &stack,
-        ];
-        let bytes = pattern(2 << 20, number as u8);
-        let opened =
-            || OpenOptions::new().write(true).open(bench.runtime().join("life/disk")).unwrap();
-        for round in 0..2 {
-            bench.ok(&start);
-            let process = bench.status("life")["process"].as_u64().unwrap();
-            if export != "--nbd=unix" {
-                if round == 1 {
-                    assert!(
-                        stack.starts_with("cache")
-                            || holds(&bench.runtime().join("life/disk"), &bytes),
-                        "{stack}"
-                    );
-                }
-                let mut disk = opened();
-                for part in bytes.chunks(64 << 10) {
-                    disk.write_all(part).and_then(|()| disk.sync_data()).unwrap();
-                }
-            }
-            // The ticks of the bound on answers fall into this time, and the rest after which
-            // arrays are clean.
-            let (_keep, never) = std::sync::mpsc::channel::<()>();
-            let _ = never.recv_timeout(std::time::Duration::from_millis(500));
-            let before = processor_time(process);
-            let _ = never.recv_timeout(std::time::Duration::from_millis(500));
-            let used = processor_time(process) - before;
-            assert!(
-                used < std::time::Duration::from_millis(200),
-                "{stack}: {used:?} of a processor in half a second of rest"
-            );
-            if round == 0
-                && create.is_some_and(|create| create[1] != "0")
-                && !stack.starts_with("overlay")
-            {
-                bench.ok(&["array", "fail", "life", "1"]);
-            }
-            let log = fs::read_to_string(bench.runtime().join("life/log")).unwrap();
-            assert_eq!(log, "", "{stack}");
-            bench.ok(&["array", "stop", "life"]);
-            nothing_is_left(&bench, process, &four);
-            if round == 0 && create.is_some_and(|create| create[1] != "0") {
-                break;
-            }
-        }
+        live(&bench, number as u8, create, &stack, export);
     }
-    for name in four {
+    for name in FOUR {
         fs::remove_file(bench.path(name)).unwrap();
         bench.image(name, 8);
     }
@@ -1142,7 +1136,7 @@ fn the_life_of_every_set_up_leaves_nothing() {
     let process = bench.status("life")["process"].as_u64().unwrap();
     bench.kill("life");
     bench.ok(&["array", "stop", "life"]);
-    nothing_is_left(&bench, process, &four);
+    nothing_is_left(&bench, process, &FOUR);
 }
 
 /// A device that never answers, and nobody who could do without it: the end is bounded, and says

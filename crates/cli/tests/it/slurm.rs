@@ -233,10 +233,40 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).trim_end().to_owned()
 }
 
+/// Kills the second node and its task in the middle of a shard: which.
+fn lose_second_node(cluster: &mut Cluster) -> u64 {
+    let on_two = |cluster: &Cluster| {
+        let mut queue = cluster.command("squeue");
+        queue.args(["-h", "-r", "-w", "two", "-t", "R", "-o", "%K"]);
+        let said = String::from_utf8(queue.output().unwrap().stdout).unwrap();
+        let number: u64 = said.lines().next()?.trim().parse().ok()?;
+        let watched = cluster.watch();
+        let shard = watched["shards"].get(number as usize - 1)?.clone();
+        let process = shard["now"]["process"].as_i64()?;
+        (shard["trials_finished"].as_u64()? > 0).then_some((number, process as i32))
+    };
+    let mut found = None;
+    while found.is_none() {
+        found = on_two(cluster);
+        let stage = cluster.watch()["stage"].as_str().unwrap().to_owned();
+        assert!(stage == "running" || stage == "waiting", "{stage}");
+    }
+    let (number, process) = found.unwrap();
+    let task = Pid::from_raw(process).unwrap();
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap();
+    let step = Pid::from_raw(parent.trim().parse().unwrap()).unwrap();
+    cluster.nodes[1].kill().unwrap();
+    cluster.nodes[1].wait().unwrap();
+    for pid in [step, task] {
+        kill_process(pid, Signal::KILL).unwrap();
+    }
+    number
+}
+
 /// "A plan of 200 modelled cells in 8 shards, kills one in the middle, and compares." "Requeue
 /// after a node fails goes on like `--resume`."
 #[test]
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn an_array_job_that_lost_a_node_in_the_middle_is_the_run_of_one_machine_to_the_byte() {
     let Some(mut cluster) = Cluster::start() else { return };
     fs::write(cluster.path("plan.toml"), PLAN).unwrap();
@@ -256,33 +286,7 @@ fn an_array_job_that_lost_a_node_in_the_middle_is_the_run_of_one_machine_to_the_
     assert_eq!((&submitted["shards"], &submitted["trials"]), (&SHARDS.into(), &TRIALS.into()));
     let job = submitted["job"].as_str().unwrap().to_owned();
 
-    // The task of the second node, in the middle.
-    let on_two = |cluster: &Cluster| {
-        let mut queue = cluster.command("squeue");
-        queue.args(["-h", "-r", "-w", "two", "-t", "R", "-o", "%K"]);
-        let said = String::from_utf8(queue.output().unwrap().stdout).unwrap();
-        let number: u64 = said.lines().next()?.trim().parse().ok()?;
-        let watched = cluster.watch();
-        let shard = watched["shards"].get(number as usize - 1)?.clone();
-        let process = shard["now"]["process"].as_i64()?;
-        (shard["trials_finished"].as_u64()? > 0).then_some((number, process as i32))
-    };
-    let mut found = None;
-    while found.is_none() {
-        found = on_two(&cluster);
-        let stage = cluster.watch()["stage"].as_str().unwrap().to_owned();
-        assert!(stage == "running" || stage == "waiting", "{stage}");
-    }
-    let (number, process) = found.unwrap();
-    let task = Pid::from_raw(process).unwrap();
-    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap();
-    let step = Pid::from_raw(parent.trim().parse().unwrap()).unwrap();
-    cluster.nodes[1].kill().unwrap();
-    cluster.nodes[1].wait().unwrap();
-    for pid in [step, task] {
-        kill_process(pid, Signal::KILL).unwrap();
-    }
+    let number = lose_second_node(&mut cluster);
     let part = cluster.path(&format!("sweep/part{number}/trials.jsonl"));
     let there = fs::read_to_string(&part).unwrap();
     assert!((1..TRIALS as usize / 8).contains(&there.lines().count()), "in the middle");

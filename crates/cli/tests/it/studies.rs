@@ -14,15 +14,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use testkit::study::Finding;
 
-fn is_built() -> bool {
-    match guest::Kernel::find() {
-        Ok(_) => true,
-        Err(error) => {
-            testkit::missing!("{error}");
-            false
-        }
-    }
-}
+use crate::guest::is_built;
 
 fn raidloom(arguments: &[&str]) -> String {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -206,138 +206,141 @@ fn a_spare_comes_along() {
     );
 }
 
+/// What is done to the members, the text, and what the refusal says.
+type WrongMember = (fn(&Members), &'static str, &'static str);
+
+/// The text of an array whose members stand in their places.
+const IN_ORDER: &str = "raid5(metadata=1.2, {0}, {1}, {2})";
+
+const WRONG_MEMBERS: &[WrongMember] = &[
+    (
+        |_| (),
+        "raid5(metadata=1.2, {1}, {0}, {2})",
+        "file:m1?direct=no: it is active member 1 (dev_roles) and stands in place 0; the order \
+        of the roles is file:m0",
+    ),
+    (
+        |_| (),
+        "raid5(metadata=1.2, {0}, {1})",
+        "the array has 3 places (raid_disks), and the text names 2",
+    ),
+    (
+        |_| (),
+        "raid6(metadata=1.2, {0}, {1}, {2}, missing)",
+        "level is raid5, and the text says raid6",
+    ),
+    (
+        |_| (),
+        "raid5(metadata=1.2, chunk=32KiB, {0}, {1}, {2})",
+        "chunksize is 64KiB, and the text says chunk=32KiB",
+    ),
+    (
+        |_| (),
+        "raid5(metadata=1.2, layout=right-symmetric, {0}, {1}, {2})",
+        "layout is left-symmetric, and the text says layout=right-symmetric",
+    ),
+    (
+        |_| (),
+        "raid5(metadata=1.0, {0}, {1}, {2})",
+        "m0?direct=no: its superblock has version 1.2, and the text says metadata=1.0",
+    ),
+    (
+        |_| (),
+        "raid5({0}, {1}, {2})",
+        "m0?direct=no carries an md superblock: it is active member 0 of array tank",
+    ),
+    (
+        |_| (),
+        "raid5(metadata=1.2, {0}, missing, missing)",
+        "too few members for raid5: member 1 is missing, member 2 is missing",
+    ),
+    (|_| (), "raid5(metadata=1.2, {0}, {1}, fault(vanish_after=0, {2}))", "m2"),
+    (|_| (), "raid5(metadata=1.2, {0}, {1}, fault(vanish_after=3, {2}))", "m2"),
+    (
+        |members| fs::write(&members.paths[2], vec![0; 3 << 20]).expect("written"),
+        IN_ORDER,
+        "m2?direct=no: no md superblock of version 0.90, 1.0, 1.1 or 1.2 on it",
+    ),
+    (
+        |members| members.edit(2, |superblock| superblock.set_uuid[0] ^= 1),
+        IN_ORDER,
+        "(set_uuid): name the members of one array",
+    ),
+    (
+        |members| assert!(fs::copy(&members.paths[1], &members.paths[2]).is_ok()),
+        IN_ORDER,
+        "both are active member 1 (dev_roles), and the same device_uuid",
+    ),
+    (
+        |members| members.edit(2, |superblock| superblock.chunk_sectors = 8),
+        IN_ORDER,
+        "m2?direct=no: chunksize is 8, that of file:m0?direct=no 128",
+    ),
+    (
+        |members| members.edit(2, |superblock| superblock.created.seconds += 1),
+        IN_ORDER,
+        "m2?direct=no: ctime is",
+    ),
+    (
+        |members| members.edit(2, |superblock| superblock.size_sectors -= 128),
+        IN_ORDER,
+        "m2?direct=no: size is",
+    ),
+    (
+        |members| {
+            File::options()
+                .write(true)
+                .open(&members.paths[2])
+                .and_then(|file| file.set_len(2 << 20))
+                .expect("cut");
+        },
+        IN_ORDER,
+        "m2?direct=no: md superblock: data_size",
+    ),
+    (
+        |members| {
+            members.edit(1, |superblock| {
+                superblock.features = superblock.features.with(Features(0x8000));
+            });
+        },
+        IN_ORDER,
+        "feature_map has bits that are not known here, 0x8000",
+    ),
+    (
+        |members| {
+            members.edit(0, |superblock| {
+                superblock.features = superblock.features.with(Features::JOURNAL);
+                superblock.events = 1;
+            });
+        },
+        IN_ORDER,
+        "the array has a journal (feature_map)",
+    ),
+    (
+        // It was in use without the others: what it has of its own is not written over unasked.
+        |members| {
+            (0..2).for_each(|member| members.edit(member, |superblock| superblock.events = 9));
+            members.edit(2, |superblock| superblock.roles[0] = Role::Faulty);
+        },
+        IN_ORDER,
+        "m2?direct=no: is stale: its events are 0, those of file:m0?direct=no 9; it has to be \
+        brought up to date before it counts again; write `missing` in its place",
+    ),
+    (
+        |members| {
+            (0..3).for_each(|member| {
+                members.edit(member, |superblock| superblock.resync_offset_sectors = 0);
+            });
+        },
+        "raid5(metadata=1.2, {0}, missing, {2})",
+        "only with --force: file:m0?direct=no: the array was being written (resync_offset 0) \
+        and has 1 of 3 members missing",
+    ),
+];
+
 #[test]
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn a_wrong_member_is_named_with_its_field() {
-    let order = "raid5(metadata=1.2, {0}, {1}, {2})";
-    /// What is done to the members, the text, and what the refusal says.
-    type Case = (fn(&Members), &'static str, &'static str);
-    let cases: Vec<Case> = vec![
-        (
-            |_| (),
-            "raid5(metadata=1.2, {1}, {0}, {2})",
-            "file:m1?direct=no: it is active member 1 (dev_roles) and stands in place 0; the order \
-            of the roles is file:m0",
-        ),
-        (
-            |_| (),
-            "raid5(metadata=1.2, {0}, {1})",
-            "the array has 3 places (raid_disks), and the text names 2",
-        ),
-        (
-            |_| (),
-            "raid6(metadata=1.2, {0}, {1}, {2}, missing)",
-            "level is raid5, and the text says raid6",
-        ),
-        (
-            |_| (),
-            "raid5(metadata=1.2, chunk=32KiB, {0}, {1}, {2})",
-            "chunksize is 64KiB, and the text says chunk=32KiB",
-        ),
-        (
-            |_| (),
-            "raid5(metadata=1.2, layout=right-symmetric, {0}, {1}, {2})",
-            "layout is left-symmetric, and the text says layout=right-symmetric",
-        ),
-        (
-            |_| (),
-            "raid5(metadata=1.0, {0}, {1}, {2})",
-            "m0?direct=no: its superblock has version 1.2, and the text says metadata=1.0",
-        ),
-        (
-            |_| (),
-            "raid5({0}, {1}, {2})",
-            "m0?direct=no carries an md superblock: it is active member 0 of array tank",
-        ),
-        (
-            |_| (),
-            "raid5(metadata=1.2, {0}, missing, missing)",
-            "too few members for raid5: member 1 is missing, member 2 is missing",
-        ),
-        (|_| (), "raid5(metadata=1.2, {0}, {1}, fault(vanish_after=0, {2}))", "m2"),
-        (|_| (), "raid5(metadata=1.2, {0}, {1}, fault(vanish_after=3, {2}))", "m2"),
-        (
-            |members| fs::write(&members.paths[2], vec![0; 3 << 20]).expect("written"),
-            order,
-            "m2?direct=no: no md superblock of version 0.90, 1.0, 1.1 or 1.2 on it",
-        ),
-        (
-            |members| members.edit(2, |superblock| superblock.set_uuid[0] ^= 1),
-            order,
-            "(set_uuid): name the members of one array",
-        ),
-        (
-            |members| assert!(fs::copy(&members.paths[1], &members.paths[2]).is_ok()),
-            order,
-            "both are active member 1 (dev_roles), and the same device_uuid",
-        ),
-        (
-            |members| members.edit(2, |superblock| superblock.chunk_sectors = 8),
-            order,
-            "m2?direct=no: chunksize is 8, that of file:m0?direct=no 128",
-        ),
-        (
-            |members| members.edit(2, |superblock| superblock.created.seconds += 1),
-            order,
-            "m2?direct=no: ctime is",
-        ),
-        (
-            |members| members.edit(2, |superblock| superblock.size_sectors -= 128),
-            order,
-            "m2?direct=no: size is",
-        ),
-        (
-            |members| {
-                File::options()
-                    .write(true)
-                    .open(&members.paths[2])
-                    .and_then(|file| file.set_len(2 << 20))
-                    .expect("cut");
-            },
-            order,
-            "m2?direct=no: md superblock: data_size",
-        ),
-        (
-            |members| {
-                members.edit(1, |superblock| {
-                    superblock.features = superblock.features.with(Features(0x8000));
-                });
-            },
-            order,
-            "feature_map has bits that are not known here, 0x8000",
-        ),
-        (
-            |members| {
-                members.edit(0, |superblock| {
-                    superblock.features = superblock.features.with(Features::JOURNAL);
-                    superblock.events = 1;
-                });
-            },
-            order,
-            "the array has a journal (feature_map)",
-        ),
-        (
-            // It was in use without the others: what it has of its own is not written over unasked.
-            |members| {
-                (0..2).for_each(|member| members.edit(member, |superblock| superblock.events = 9));
-                members.edit(2, |superblock| superblock.roles[0] = Role::Faulty);
-            },
-            order,
-            "m2?direct=no: is stale: its events are 0, those of file:m0?direct=no 9; it has to be \
-            brought up to date before it counts again; write `missing` in its place",
-        ),
-        (
-            |members| {
-                (0..3).for_each(|member| {
-                    members.edit(member, |superblock| superblock.resync_offset_sectors = 0);
-                });
-            },
-            "raid5(metadata=1.2, {0}, missing, {2})",
-            "only with --force: file:m0?direct=no: the array was being written (resync_offset 0) \
-            and has 1 of 3 members missing",
-        ),
-    ];
-    for (change, text, expected) in cases {
+    for &(change, text, expected) in WRONG_MEMBERS {
         let members = Members::raid5();
         change(&members);
         let before: Vec<Vec<u8>> =
@@ -906,63 +909,129 @@ fn scribble(members: &Members, member: usize, offset_sectors: i32, at: u64, byte
     file.write_all_at(bytes, place).expect("written");
 }
 
+fn damaged_bad_blocks(members: &Members) {
+    members.edit(1, |superblock| {
+        superblock.features = superblock.features.with(Features::BAD_BLOCKS);
+    });
+    // A run of no sectors.
+    let place = members.superblock(1).bad_block_offset_sectors;
+    scribble(members, 1, place, 0, &0x400_u64.to_le_bytes());
+}
+
+fn set_bitmap_version(members: &Members, version: u8) {
+    for member in 0..3 {
+        let place = members.superblock(member).bitmap_offset_sectors;
+        scribble(members, member, place, 4, &[version, 0, 0, 0]);
+    }
+}
+
+fn damaged_bitmap(members: &Members) {
+    set_bitmap_version(members, 9);
+}
+
+fn bitmap_of_another_version(members: &Members) {
+    set_bitmap_version(members, 6);
+}
+fn dirty_without_one(members: &Members) {
+    members.edit(0, |superblock| superblock.resync_offset_sectors = 0);
+    members.edit(1, |superblock| superblock.resync_offset_sectors = 0);
+    fs::remove_file(&members.paths[2]).expect("removed");
+}
+
+fn unknown_feature(members: &Members) {
+    members.edit(1, |superblock| superblock.features = superblock.features.with(Features(0x8000)));
+}
+
+fn without_two(members: &Members) {
+    fs::remove_file(&members.paths[1]).expect("removed");
+    fs::remove_file(&members.paths[2]).expect("removed");
+}
+
+/// Whether what is shown of members is what a start does with them; `expected` is whether they are
+/// started as they are, read-only and by force.
+fn check_assembly(
+    members: &Members,
+    what: &str,
+    (read_only, force): (bool, bool),
+    expected: [bool; 3],
+    number: usize,
+    state: State,
+) {
+    let there: Vec<PathBuf> = members.paths.iter().filter(|path| path.exists()).cloned().collect();
+    let found = mdtools::find(&Guard::new(Consent::default()), &there);
+    let group = &found.groups[0];
+    let assembly = group.assembly.as_ref().expect("an array");
+    let status = ArrayStatus::of_superblocks(assembly, &group.candidates);
+    assert_eq!(status.state, state, "{what}: {:?}", status.notes);
+    assert_eq!(
+        (status.is_writable, status.is_readable),
+        (expected[0], expected[1]),
+        "{what}: {:?}",
+        status.notes
+    );
+    let opening = Opening { read_only, force, overlay: None };
+    let shown = group.stack(opening).map(|stack| stack.to_string());
+    assert_eq!(shown.is_ok(), expected[number], "{what}, {opening:?}: {shown:?}");
+    let places: Vec<String> = (0..3)
+        .map(|place| match members.paths[place].exists() {
+            true => format!("{{{place}}}"),
+            false => "missing".to_owned(),
+        })
+        .collect();
+    let force = if force { "force=yes, " } else { "" };
+    let by_hand = format!("raid5(metadata=1.2, {force}{})", places.join(", "));
+    let started = members.start_as(&by_hand, read_only);
+    assert_eq!(started.is_ok(), expected[number], "{what}: {by_hand}: {:?}", started.err());
+    drop(started);
+    if let Ok(shown) = shown {
+        members.start_as(&shown, read_only).unwrap_or_else(|error| panic!("{what}: {error}"));
+    }
+}
+
 /// "`assemble` says ONLINE to what `start` refuses": whatever is wrong with the members, the text
 /// that is shown starts, and where none is shown nothing starts. A damaged extra bars neither
 /// reading nor force.
 #[test]
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn what_assemble_says_is_what_a_start_does() {
-    type Harm = fn(&Members);
-    let bad_blocks: Harm = |members| {
-        members.edit(1, |superblock| {
-            superblock.features = superblock.features.with(Features::BAD_BLOCKS);
-        });
-        // A run of no sectors.
-        let place = members.superblock(1).bad_block_offset_sectors;
-        scribble(members, 1, place, 0, &0x400_u64.to_le_bytes());
-    };
-    fn other_version(members: &Members, version: u8) {
-        for member in 0..3 {
-            let place = members.superblock(member).bitmap_offset_sectors;
-            scribble(members, member, place, 4, &[version, 0, 0, 0]);
-        }
-    }
-    let bitmap: Harm = |members| other_version(members, 9);
-    let version: Harm = |members| other_version(members, 6);
-    let dirty: Harm = |members| {
-        members.edit(0, |superblock| superblock.resync_offset_sectors = 0);
-        members.edit(1, |superblock| superblock.resync_offset_sectors = 0);
-        fs::remove_file(&members.paths[2]).expect("removed");
-    };
-    let unknown: Harm = |members| {
-        members
-            .edit(1, |superblock| superblock.features = superblock.features.with(Features(0x8000)));
-    };
-    let two: Harm = |members| {
-        fs::remove_file(&members.paths[1]).expect("removed");
-        fs::remove_file(&members.paths[2]).expect("removed");
-    };
     // Whether it is started: as it is, read-only, by force.
     for (what, consistency, harm, expected, state) in [
-        ("nothing", Consistency::Resync, (|_| ()) as Harm, [true; 3], State::Online),
-        ("a bad-block log", Consistency::Resync, bad_blocks, [false, true, true], State::Unusable),
-        ("a bitmap", Consistency::Bitmap { chunk_bytes: None }, bitmap, [true; 3], State::Online),
+        ("nothing", Consistency::Resync, (|_| ()) as fn(&Members), [true; 3], State::Online),
+        (
+            "a bad-block log",
+            Consistency::Resync,
+            damaged_bad_blocks,
+            [false, true, true],
+            State::Unusable,
+        ),
+        (
+            "a bitmap",
+            Consistency::Bitmap { chunk_bytes: None },
+            damaged_bitmap,
+            [true; 3],
+            State::Online,
+        ),
         (
             "a bitmap of another version",
             Consistency::Bitmap { chunk_bytes: None },
-            version,
+            bitmap_of_another_version,
             [false, true, true],
             State::Unusable,
         ),
         (
             "a dirty array lacks one",
             Consistency::Resync,
-            dirty,
+            dirty_without_one,
             [false, false, true],
             State::Unusable,
         ),
-        ("an unknown feature", Consistency::Resync, unknown, [false, true, false], State::Online),
-        ("two of three are gone", Consistency::Resync, two, [false; 3], State::Failed),
+        (
+            "an unknown feature",
+            Consistency::Resync,
+            unknown_feature,
+            [false, true, false],
+            State::Online,
+        ),
+        ("two of three are gone", Consistency::Resync, without_two, [false; 3], State::Failed),
     ] {
         for (number, (read_only, force)) in
             [(false, false), (true, false), (false, true)].into_iter().enumerate()
@@ -974,38 +1043,7 @@ fn what_assemble_says_is_what_a_start_does() {
                 |wanted| wanted.consistency = consistency,
             );
             harm(&members);
-            let there: Vec<PathBuf> =
-                members.paths.iter().filter(|path| path.exists()).cloned().collect();
-            let found = mdtools::find(&Guard::new(Consent::default()), &there);
-            let group = &found.groups[0];
-            let assembly = group.assembly.as_ref().expect("an array");
-            let status = ArrayStatus::of_superblocks(assembly, &group.candidates);
-            assert_eq!(status.state, state, "{what}: {:?}", status.notes);
-            assert_eq!(
-                (status.is_writable, status.is_readable),
-                (expected[0], expected[1]),
-                "{what}: {:?}",
-                status.notes
-            );
-            let opening = Opening { read_only, force, overlay: None };
-            let shown = group.stack(opening).map(|stack| stack.to_string());
-            assert_eq!(shown.is_ok(), expected[number], "{what}, {opening:?}: {shown:?}");
-            let places: Vec<String> = (0..3)
-                .map(|place| match members.paths[place].exists() {
-                    true => format!("{{{place}}}"),
-                    false => "missing".to_owned(),
-                })
-                .collect();
-            let force = if force { "force=yes, " } else { "" };
-            let by_hand = format!("raid5(metadata=1.2, {force}{})", places.join(", "));
-            let started = members.start_as(&by_hand, read_only);
-            assert_eq!(started.is_ok(), expected[number], "{what}: {by_hand}: {:?}", started.err());
-            drop(started);
-            if let Ok(shown) = shown {
-                members
-                    .start_as(&shown, read_only)
-                    .unwrap_or_else(|error| panic!("{what}: {error}"));
-            }
+            check_assembly(&members, what, (read_only, force), expected, number, state);
         }
     }
 }

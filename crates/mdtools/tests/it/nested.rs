@@ -203,19 +203,57 @@ fn found(files: &Files, absent: &[&str]) -> FoundArrays {
     mdtools::find(&Guard::new(Consent::default()), &paths)
 }
 
+/// Members, absent files, the state of each array by its name, that of the outermost with all
+/// below it, and how many can be started alone.
+type NestedCase<'a> = (Level, Vec<&'a str>, &'a [&'a str], Vec<(&'a str, State)>, State, usize);
+
+/// Makes an array of arrays, and holds what is found of it against what was made.
+fn check_nested((level, members, absent, states, outermost, startable): NestedCase<'_>) {
+    let files = Files::new();
+    let created = create(&files.wanted(level, &members)).expect("an array");
+    let before = files.held();
+    let found = found(&files, absent);
+    let mut said: Vec<(String, State)> = (found.groups.iter())
+        .map(|group| {
+            let assembly = group.assembly.as_ref().expect("an array");
+            let status = ArrayStatus::of_superblocks(assembly, &group.candidates);
+            (status.name, status.state)
+        })
+        .collect();
+    said.sort_by(|one, other| (one.0.len(), &one.0).cmp(&(other.0.len(), &other.0)));
+    let mut expected: Vec<(String, State)> =
+        states.iter().map(|(name, state)| ((*name).to_owned(), *state)).collect();
+    expected.sort_by(|one, other| (one.0.len(), &one.0).cmp(&(other.0.len(), &other.0)));
+    assert_eq!(said, expected, "{members:?} without {absent:?}");
+    let tank = found.outermost().last().expect("an array");
+    assert_eq!(tank.candidates[0].superblock.name(), "tank", "{members:?}");
+    assert_eq!(tank.state(), Some(outermost), "{members:?} without {absent:?}");
+    let only = found.only().map(Group::set_uuid);
+    assert_eq!(only, Some(tank.set_uuid()), "{members:?} without {absent:?}");
+    let texts: Vec<String> = (found.outermost())
+        .filter_map(|group| group.stack(Opening::default()).ok())
+        .map(|stack| stack.to_string())
+        .collect();
+    assert_eq!(texts.len(), startable, "{texts:?}");
+    if absent.is_empty() {
+        assert_eq!(texts, [created.stack.to_string()]);
+    }
+    for text in &texts {
+        let (stack, _guard) = start(&stack::parse(text).expect("a text"), &[], true);
+        assert_eq!(created.size_bytes, Some(stack.device.info().size_bytes), "{text}");
+    }
+    assert!(files.held() == before, "it was only looked");
+}
+
 /// What was made is found again by its members' files, with the text that opens all of it, and
 /// each level says what it can do without those that are gone.
 #[test]
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn arrays_of_arrays_are_found_with_what_stands_on_them() {
     use State::{Degraded, Failed, Online};
     let (left, right) = ("raid5(chunk=64KiB, @a, @b, @c)", "raid5(chunk=64KiB, @d, @e, @f)");
     let mirrors = vec!["raid1(@a, @b)", "raid1(@c, @d)"];
     let deep = "raid1(raid0(chunk=64KiB, @a, @b), raid0(chunk=64KiB, @c, @d))";
-    // Members, absent files, the state of each array by its name, that of the outermost with all
-    // below it, and how many can be started alone.
-    type Case<'a> = (Level, Vec<&'a str>, &'a [&'a str], Vec<(&'a str, State)>, State, usize);
-    let cases: Vec<Case<'_>> = vec![
+    let cases: Vec<NestedCase<'_>> = vec![
         (
             Level::Raid0,
             mirrors.clone(),
@@ -263,42 +301,7 @@ fn arrays_of_arrays_are_found_with_what_stands_on_them() {
             1,
         ),
     ];
-    for (level, members, absent, states, outermost, startable) in cases {
-        let files = Files::new();
-        let created = create(&files.wanted(level, &members)).expect("an array");
-        let before = files.held();
-        let found = found(&files, absent);
-        let mut said: Vec<(String, State)> = (found.groups.iter())
-            .map(|group| {
-                let assembly = group.assembly.as_ref().expect("an array");
-                let status = ArrayStatus::of_superblocks(assembly, &group.candidates);
-                (status.name, status.state)
-            })
-            .collect();
-        said.sort_by(|one, other| (one.0.len(), &one.0).cmp(&(other.0.len(), &other.0)));
-        let mut expected: Vec<(String, State)> =
-            states.iter().map(|(name, state)| ((*name).to_owned(), *state)).collect();
-        expected.sort_by(|one, other| (one.0.len(), &one.0).cmp(&(other.0.len(), &other.0)));
-        assert_eq!(said, expected, "{members:?} without {absent:?}");
-        let tank = found.outermost().last().expect("an array");
-        assert_eq!(tank.candidates[0].superblock.name(), "tank", "{members:?}");
-        assert_eq!(tank.state(), Some(outermost), "{members:?} without {absent:?}");
-        let only = found.only().map(Group::set_uuid);
-        assert_eq!(only, Some(tank.set_uuid()), "{members:?} without {absent:?}");
-        let texts: Vec<String> = (found.outermost())
-            .filter_map(|group| group.stack(Opening::default()).ok())
-            .map(|stack| stack.to_string())
-            .collect();
-        assert_eq!(texts.len(), startable, "{texts:?}");
-        if absent.is_empty() {
-            assert_eq!(texts, [created.stack.to_string()]);
-        }
-        for text in &texts {
-            let (stack, _guard) = start(&stack::parse(text).expect("a text"), &[], true);
-            assert_eq!(created.size_bytes, Some(stack.device.info().size_bytes), "{text}");
-        }
-        assert!(files.held() == before, "it was only looked");
-    }
+    cases.into_iter().for_each(check_nested);
 }
 
 /// What an array needs to start is what those that it stands on need too.

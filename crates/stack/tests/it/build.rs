@@ -44,76 +44,78 @@ fn build(text: &str) -> Result<Stack, Error> {
     parse_and_build(text, &context(&Opener::default()))
 }
 
+/// Texts, what the device says of itself, and its size in bytes.
+const TREES: &[(&str, &str, u64)] = &[
+    ("ram:1MiB", "ram:1MiB", 1 << 20),
+    ("linear(ram:1MiB, ram:2MiB)", "linear(metadata=none, ram:1MiB, ram:2MiB)", 3 << 20),
+    (
+        "raid0(null:1MiB, null:1MiB)",
+        "raid0(chunk=64KiB, metadata=none, null:1MiB, null:1MiB)",
+        2 << 20,
+    ),
+    // One chunk more on the second: zone 1 begins at chunk 2 of one member, the same place in
+    // both layouts.
+    (
+        "raid0(chunk=1MiB, ram:1MiB, ram:2MiB)",
+        "raid0(chunk=1MiB, metadata=none, ram:1MiB, ram:2MiB)",
+        3 << 20,
+    ),
+    // Zone 1 begins at chunk 3 and has two members.
+    (
+        "raid0(chunk=1MiB, layout=alternate, ram:1MiB, ram:2MiB, ram:2MiB)",
+        "raid0(chunk=1MiB, layout=alternate, metadata=none, ram:1MiB, ram:2MiB, ram:2MiB)",
+        5 << 20,
+    ),
+    (
+        "raid1(ram:1MiB, missing, ram:3MiB)",
+        "raid1(metadata=none, ram:1MiB, missing, ram:3MiB)",
+        1 << 20,
+    ),
+    (
+        "raid10(ram:1MiB, ram:1MiB, ram:1MiB)",
+        "raid10(chunk=512KiB, layout=n2, metadata=none, ram:1MiB, ram:1MiB, ram:1MiB)",
+        3 << 19,
+    ),
+    (
+        "raid4(chunk=4KiB, ram:1MiB, ram:1MiB)",
+        "raid4(chunk=4KiB, metadata=none, ram:1MiB, ram:1MiB)",
+        1 << 20,
+    ),
+    (
+        "raid5(ram:1MiB, missing, ram:2MiB)",
+        "raid5(chunk=512KiB, layout=left-symmetric, metadata=none, ram:1MiB, missing, ram:2MiB)",
+        2 << 20,
+    ),
+    (
+        "raid6(layout=ddf-N-continue, missing, missing, ram:1MiB, ram:1MiB, ram:1MiB)",
+        "raid6(chunk=512KiB, layout=ddf-N-continue, metadata=none, missing, missing, ram:1MiB, \
+        ram:1MiB, ram:1MiB)",
+        3 << 20,
+    ),
+    ("ram:8KiB?block=4KiB", "ram:8KiB?block=4096", 8 << 10),
+    ("overlay(ram:3MiB, ram:1MiB)", "overlay(ram:3MiB, ram:1MiB)", 1 << 20),
+    (
+        "cache(ram:1MiB, ram:4MiB)",
+        "cache(mode=write-through, sequential_cutoff=4MiB, ram:1MiB, ram:4MiB)",
+        4 << 20,
+    ),
+    (
+        "cache(mode=write-back, block=64KiB, policy=2q, promote_after=2, dirty=20, ram:5MiB, \
+        ram:4MiB)",
+        "cache(mode=write-back, block=64KiB, policy=2q, sequential_cutoff=0, promote_after=2, \
+        dirty=20, ram:5MiB, ram:4MiB)",
+        4 << 20,
+    ),
+    (
+        "overlay(keep=no, ram:3MiB, ram:8KiB?block=4KiB)",
+        "overlay(keep=no, ram:3MiB?block=4096, ram:8KiB?block=4096)",
+        8 << 10,
+    ),
+];
+
 #[test]
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn builds_what_the_text_says_and_describes_it() {
-    for (text, described, size_bytes) in [
-        ("ram:1MiB", "ram:1MiB", 1 << 20),
-        ("linear(ram:1MiB, ram:2MiB)", "linear(metadata=none, ram:1MiB, ram:2MiB)", 3 << 20),
-        (
-            "raid0(null:1MiB, null:1MiB)",
-            "raid0(chunk=64KiB, metadata=none, null:1MiB, null:1MiB)",
-            2 << 20,
-        ),
-        // One chunk more on the second: zone 1 begins at chunk 2 of one member, the same place in
-        // both layouts.
-        (
-            "raid0(chunk=1MiB, ram:1MiB, ram:2MiB)",
-            "raid0(chunk=1MiB, metadata=none, ram:1MiB, ram:2MiB)",
-            3 << 20,
-        ),
-        // Zone 1 begins at chunk 3 and has two members.
-        (
-            "raid0(chunk=1MiB, layout=alternate, ram:1MiB, ram:2MiB, ram:2MiB)",
-            "raid0(chunk=1MiB, layout=alternate, metadata=none, ram:1MiB, ram:2MiB, ram:2MiB)",
-            5 << 20,
-        ),
-        (
-            "raid1(ram:1MiB, missing, ram:3MiB)",
-            "raid1(metadata=none, ram:1MiB, missing, ram:3MiB)",
-            1 << 20,
-        ),
-        (
-            "raid10(ram:1MiB, ram:1MiB, ram:1MiB)",
-            "raid10(chunk=512KiB, layout=n2, metadata=none, ram:1MiB, ram:1MiB, ram:1MiB)",
-            3 << 19,
-        ),
-        (
-            "raid4(chunk=4KiB, ram:1MiB, ram:1MiB)",
-            "raid4(chunk=4KiB, metadata=none, ram:1MiB, ram:1MiB)",
-            1 << 20,
-        ),
-        (
-            "raid5(ram:1MiB, missing, ram:2MiB)",
-            "raid5(chunk=512KiB, layout=left-symmetric, metadata=none, ram:1MiB, missing, ram:2MiB)",
-            2 << 20,
-        ),
-        (
-            "raid6(layout=ddf-N-continue, missing, missing, ram:1MiB, ram:1MiB, ram:1MiB)",
-            "raid6(chunk=512KiB, layout=ddf-N-continue, metadata=none, missing, missing, ram:1MiB, \
-            ram:1MiB, ram:1MiB)",
-            3 << 20,
-        ),
-        ("ram:8KiB?block=4KiB", "ram:8KiB?block=4096", 8 << 10),
-        ("overlay(ram:3MiB, ram:1MiB)", "overlay(ram:3MiB, ram:1MiB)", 1 << 20),
-        (
-            "cache(ram:1MiB, ram:4MiB)",
-            "cache(mode=write-through, sequential_cutoff=4MiB, ram:1MiB, ram:4MiB)",
-            4 << 20,
-        ),
-        (
-            "cache(mode=write-back, block=64KiB, policy=2q, promote_after=2, dirty=20, ram:5MiB, \
-            ram:4MiB)",
-            "cache(mode=write-back, block=64KiB, policy=2q, sequential_cutoff=0, promote_after=2, \
-            dirty=20, ram:5MiB, ram:4MiB)",
-            4 << 20,
-        ),
-        (
-            "overlay(keep=no, ram:3MiB, ram:8KiB?block=4KiB)",
-            "overlay(keep=no, ram:3MiB?block=4096, ram:8KiB?block=4096)",
-            8 << 10,
-        ),
-    ] {
+    for &(text, described, size_bytes) in TREES {
         let stack = build(text).expect(text);
         assert_eq!(stack.device.describe().to_string(), described);
         assert_eq!(stack.device.info().size_bytes, size_bytes, "{text}");

@@ -90,9 +90,8 @@ fn images_of_a_cluster_are_members_and_what_they_are_compared_with() {
     assert!(servers(&ceph).is_empty());
 }
 
-/// "Pool without the image […]: one line each."
-#[expect(clippy::too_many_lines, reason = "not yet split")]
-fn wrong_ones_are_one_line_each(ceph: &Ceph) {
+/// Texts of images that cannot be opened, and what each of them is answered.
+fn wrong_texts(ceph: &Ceph) -> Vec<(String, String)> {
     let place = format!("{POOL}/image");
     let with = |conf: &Path, more: &str| format!("rbd:{place}?conf={}{more}", conf.display());
     let keys = ceph.folder().join("wrong.keyring").display().to_string();
@@ -107,7 +106,18 @@ fn wrong_ones_are_one_line_each(ceph: &Ceph) {
     let gone = ceph.changed_conf("gone.conf", "mon_host", "v2:127.0.0.1:1");
     let nothing = ceph.folder().join("nothing.conf");
     fs::write(&nothing, "[global]\n").expect("a file");
-    for (text, expected) in [
+    let wrong_key_of = |client: &str| {
+        format!(
+            "rbd:{place}: the cluster does not take the key of client.{client}: see the keyring \
+            that Ceph's configuration names, and `ceph auth get client.{client}`"
+        )
+    };
+    let unanswered = format!(
+        "rbd:{place}: no monitor of the cluster has answered in 300ms: see whether those \
+        that {} names can be reached (timeout=TIME waits longer)",
+        gone.display()
+    );
+    vec![
         (
             ceph.leaf(&format!("{POOL}/none"), ""),
             format!("rbd:{POOL}/none: the pool {POOL} has no image none: rbd ls {POOL}"),
@@ -117,20 +127,8 @@ fn wrong_ones_are_one_line_each(ceph: &Ceph) {
             ceph.leaf(&format!("{place}@then"), ""),
             format!("rbd:{place}@then: the image has no snapshot then"),
         ),
-        (
-            ceph.leaf(&place, "&id=nobody"),
-            format!(
-                "rbd:{place}: the cluster does not take the key of client.nobody: see the keyring \
-                that Ceph's configuration names, and `ceph auth get client.nobody`"
-            ),
-        ),
-        (
-            with(&wrong_key, ""),
-            format!(
-                "rbd:{place}: the cluster does not take the key of client.admin: see the keyring \
-                that Ceph's configuration names, and `ceph auth get client.admin`"
-            ),
-        ),
+        (ceph.leaf(&place, "&id=nobody"), wrong_key_of("nobody")),
+        (with(&wrong_key, ""), wrong_key_of("admin")),
         (
             with(&no_key, ""),
             format!(
@@ -138,22 +136,8 @@ fn wrong_ones_are_one_line_each(ceph: &Ceph) {
                 configuration)"
             ),
         ),
-        (
-            with(&gone, "&timeout=300ms"),
-            format!(
-                "rbd:{place}: no monitor of the cluster has answered in 300ms: see whether those \
-                that {} names can be reached (timeout=TIME waits longer)",
-                gone.display()
-            ),
-        ),
-        (
-            with(&gone, "&timeout=300ms&read_only=yes"),
-            format!(
-                "rbd:{place}: no monitor of the cluster has answered in 300ms: see whether those \
-                that {} names can be reached (timeout=TIME waits longer)",
-                gone.display()
-            ),
-        ),
+        (with(&gone, "&timeout=300ms"), unanswered.clone()),
+        (with(&gone, "&timeout=300ms&read_only=yes"), unanswered),
         (
             with(&nothing, ""),
             format!(
@@ -168,10 +152,16 @@ fn wrong_ones_are_one_line_each(ceph: &Ceph) {
                 directory"
             ),
         ),
-    ] {
+    ]
+}
+
+/// "Pool without the image […]: one line each."
+fn wrong_ones_are_one_line_each(ceph: &Ceph) {
+    for (text, expected) in wrong_texts(ceph) {
         assert_eq!(refused(&text), expected, "{text}");
     }
     until_gone(ceph);
+    let place = format!("{POOL}/image");
     let text = ceph.leaf(&place, "");
     let error = build_with(&text, &NoFiles).map(|device| device.describe());
     assert_eq!(

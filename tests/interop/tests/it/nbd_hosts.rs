@@ -249,9 +249,57 @@ impl Client {
     }
 }
 
+/// A host goes while the array is written to, it returns, and is brought up to date: by how many
+/// bytes.
+fn lose_and_regain(client: &mut Client, hosts: &mut [Host], sequence: u64) -> u64 {
+    let own = Reactor::wall().expect("a reactor");
+    let gone = client.random.usize(0..hosts.len());
+    let before = client.random.u32(0..12);
+    client.load(before);
+    hosts[gone].kill(SEED + sequence);
+    client.load(24);
+    client.settle();
+    // Only what is written shows that one is gone.
+    client.until(|client| !client.running.status().members.faulty().is_empty());
+    client.running.remove(gone).expect("it has failed");
+    hosts[gone].disk.power_on();
+    hosts[gone].start();
+    let back = open(&hosts[gone].text()).device;
+    let was = examine(&*back, "it", &own).expect("read").expect("a superblock").superblock;
+    let was = (was.role(), was.events, was.recovering_from_sectors(), was.features);
+    let missed = client.running.add_to_slot(gone, &back, [gone as u8 + 1; 16], &own);
+    let missed = missed.unwrap_or_else(|error| panic!("sequence {sequence}: {error}"));
+    // "Resynced by the bitmap": no more than what was ever written, in whole regions.
+    let (bytes, status) = (missed.bytes(), client.running.status());
+    assert!(
+        bytes <= LOAD_BYTES + 2 * REGION_BYTES,
+        "sequence {sequence}: {bytes} bytes for {was:?} of {status:?}"
+    );
+    assert!(missed.bytes() < client.running.control().member_bytes() / 2);
+    client.rebuilt = None;
+    let during = client.random.u32(0..8);
+    client.load(during);
+    client.until(|client| client.rebuilt.is_some());
+    assert!(matches!(client.rebuilt, Some(Ending::Done)), "{:?}", client.rebuilt);
+    // Until its superblock says that it has all, the next time it would be given all.
+    let disk = hosts[gone].disk.reopened();
+    client.until(|_| {
+        let found = examine(&disk, "it", &own).expect("read").expect("a superblock");
+        found.superblock.recovering_from_sectors().is_none()
+            && matches!(found.superblock.role(), array::md::Role::Active(_))
+    });
+    let written = hosts[gone].counters.read().written_bytes;
+    let by_load = u64::from(during) * 2 * (16 + 16) * BLOCK;
+    assert!(
+        written <= missed.bytes() + by_load + (1 << 20),
+        "{written} bytes were written to a host that lacked {}",
+        missed.bytes()
+    );
+    missed.bytes()
+}
+
 /// So many sequences of: a host goes while the array is written to, it returns, and is brought up
 /// to date.
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn go_and_return(level: array::md::Level, count: usize, sequences: u64) {
     let folder = tempfile::tempdir().expect("a folder");
     let images = images(folder.path(), level, count);
@@ -279,52 +327,9 @@ fn go_and_return(level: array::md::Level, count: usize, sequences: u64) {
         rebuilt: None,
         reactor,
     };
-    let own = Reactor::wall().expect("a reactor");
     let mut copied = 0;
     for sequence in 0..sequences {
-        let gone = client.random.usize(0..count);
-        let before = client.random.u32(0..12);
-        client.load(before);
-        hosts[gone].kill(SEED + sequence);
-        client.load(24);
-        client.settle();
-        // Only what is written shows that one is gone.
-        client.until(|client| !client.running.status().members.faulty().is_empty());
-        client.running.remove(gone).expect("it has failed");
-        hosts[gone].disk.power_on();
-        hosts[gone].start();
-        let back = open(&hosts[gone].text()).device;
-        let was = examine(&*back, "it", &own).expect("read").expect("a superblock").superblock;
-        let was = (was.role(), was.events, was.recovering_from_sectors(), was.features);
-        let missed = client.running.add_to_slot(gone, &back, [gone as u8 + 1; 16], &own);
-        let missed = missed.unwrap_or_else(|error| panic!("sequence {sequence}: {error}"));
-        // "Resynced by the bitmap": no more than what was ever written, in whole regions.
-        let (bytes, status) = (missed.bytes(), client.running.status());
-        assert!(
-            bytes <= LOAD_BYTES + 2 * REGION_BYTES,
-            "sequence {sequence}: {bytes} bytes for {was:?} of {status:?}"
-        );
-        assert!(missed.bytes() < client.running.control().member_bytes() / 2);
-        client.rebuilt = None;
-        let during = client.random.u32(0..8);
-        client.load(during);
-        client.until(|client| client.rebuilt.is_some());
-        assert!(matches!(client.rebuilt, Some(Ending::Done)), "{:?}", client.rebuilt);
-        // Until its superblock says that it has all, the next time it would be given all.
-        let disk = hosts[gone].disk.reopened();
-        client.until(|_| {
-            let found = examine(&disk, "it", &own).expect("read").expect("a superblock");
-            found.superblock.recovering_from_sectors().is_none()
-                && matches!(found.superblock.role(), array::md::Role::Active(_))
-        });
-        let written = hosts[gone].counters.read().written_bytes;
-        let by_load = u64::from(during) * 2 * (16 + 16) * BLOCK;
-        assert!(
-            written <= missed.bytes() + by_load + (1 << 20),
-            "{written} bytes were written to a host that lacked {}",
-            missed.bytes()
-        );
-        copied += missed.bytes();
+        copied += lose_and_regain(&mut client, &mut hosts, sequence);
         client.read_all();
         let states = client.running.status();
         assert_eq!(states.slots_text(), format!("[{}]", "U".repeat(count)), "{sequence}");

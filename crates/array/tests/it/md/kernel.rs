@@ -60,33 +60,33 @@ fn superblock_of(image: &Image) -> Superblock {
     Superblock::decode(&bytes).expect("the kernel wrote a superblock")
 }
 
-#[test]
-#[expect(clippy::too_many_lines, reason = "not yet split")]
-fn the_kernel_assembles_what_was_made() {
-    if tool("linux.uml").is_none() || tool("mdadm").is_none() {
-        return;
-    }
-    let arrays = arrays();
-    let mut images = Vec::new();
+/// The members of an array as it was made, each in an image.
+fn images_of(array: &NewArray) -> Vec<Image> {
+    let superblocks = array.superblocks().expect("an array");
+    let bitmap = array.bitmap(&superblocks).expect("the bitmap fits");
+    let members = array.members.iter().zip(&superblocks);
+    let images = members.map(|(member, superblock)| {
+        let image = Image::new(member.size_sectors * 512, 4096, &superblock.encode());
+        if let Some(bitmap) = &bitmap {
+            image.write(8192, &bitmap.encode());
+        }
+        if array.consistency == Consistency::Ppl {
+            let header = PplHeader {
+                signature: ppl_signature(&array.set_uuid),
+                generation: 0,
+                entries: Vec::new(),
+            };
+            image.write(8192, &header.encode());
+        }
+        image
+    });
+    images.collect()
+}
+
+/// What the kernel is to do with each of them.
+fn script_of(arrays: &[NewArray]) -> String {
     let mut script = "#!/bin/bash\nset -e\nset -- $MEMBERS\n".to_owned();
     for (number, array) in arrays.iter().enumerate() {
-        let superblocks = array.superblocks().expect("an array");
-        let bitmap = array.bitmap(&superblocks).expect("the bitmap fits");
-        for (member, superblock) in array.members.iter().zip(&superblocks) {
-            let image = Image::new(member.size_sectors * 512, 4096, &superblock.encode());
-            if let Some(bitmap) = &bitmap {
-                image.write(8192, &bitmap.encode());
-            }
-            if array.consistency == Consistency::Ppl {
-                let header = PplHeader {
-                    signature: ppl_signature(&array.set_uuid),
-                    generation: 0,
-                    entries: Vec::new(),
-                };
-                image.write(8192, &header.encode());
-            }
-            images.push(image);
-        }
         let count = array.members.len();
         writeln!(
             script,
@@ -109,68 +109,83 @@ fn the_kernel_assembles_what_was_made() {
         )
         .expect("text grows");
     }
+    script
+}
+
+/// Whether the kernel has taken an array over as it was meant; `line` is what it says of it.
+fn check_array(number: usize, array: &NewArray, images: &[Image], line: &str, log: &str) {
+    let members: Vec<(&Image, Superblock)> =
+        images.iter().map(|image| (image, superblock_of(image))).collect();
+    let candidates: Vec<Candidate> = (members.iter().zip(&array.members))
+        .map(|((_, superblock), member)| {
+            let (name, size_sectors) = (member.name.clone(), member.size_sectors);
+            Candidate {
+                name,
+                size_sectors,
+                version: Version::V1_2,
+                superblock: superblock.clone(),
+                bitmap: None,
+            }
+        })
+        .collect();
+    let assembly = assemble(&candidates, AssembleOptions::default()).expect("usable members");
+    let sectors = assembly.array_sectors.expect("all members are there");
+    assert_eq!(
+        line,
+        format!("{sectors} 0"),
+        "array {number}: size in sectors and missing members, as the kernel has them\n{log}"
+    );
+    assert_eq!((&assembly.start, assembly.clean), (&Start::Ready, true), "array {number}");
+    assert!(
+        assembly.left_out.is_empty() && assembly.degraded_count() == 0,
+        "array {number}: {:?}",
+        assembly.left_out
+    );
+    for (image, superblock) in &members {
+        assert_eq!(superblock.checksum_verdict(), ChecksumVerdict::Correct);
+        assert_eq!(superblock.name(), "host:array");
+        assert_eq!(
+            superblock.events > 0,
+            array.level.is_redundant(),
+            "array {number}: the kernel took it over"
+        );
+        if superblock.features.contains(Features::BITMAP) {
+            let mut bytes = vec![0; 4096];
+            File::open(&image.0)
+                .and_then(|file| file.read_exact_at(&mut bytes, 8192))
+                .expect("the image can be read");
+            let bitmap = Bitmap::decode(&bytes).expect("the kernel kept the bitmap");
+            assert_eq!(bitmap.header().accept(&superblock.set_uuid, superblock.events), Ok(()));
+        }
+        assert_eq!(superblock.features.has_ppl(), array.consistency == Consistency::Ppl);
+    }
+}
+
+#[test]
+fn the_kernel_assembles_what_was_made() {
+    if tool("linux.uml").is_none() || tool("mdadm").is_none() {
+        return;
+    }
+    let arrays = arrays();
+    let images: Vec<Vec<Image>> = arrays.iter().map(images_of).collect();
     let path = Image::new(0, 0, &[]);
-    fs::write(&path.0, script).expect("a script");
+    fs::write(&path.0, script_of(&arrays)).expect("a script");
     fs::set_permissions(&path.0, fs::Permissions::from_mode(0o755)).expect("a script that runs");
 
     let harness = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/interop/uml.sh");
     let mut command = Command::new(harness);
-    command.args(["-v", "-t", "300"]).arg(&path.0).args(images.iter().map(|image| &image.0));
+    command
+        .args(["-v", "-t", "300"])
+        .arg(&path.0)
+        .args(images.iter().flatten().map(|image| &image.0));
     let output = command.output().expect("the harness runs");
     let (text, log) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{}\n{text}\n{log}", output.status);
 
-    let mut images = images.iter();
-    for (number, (array, line)) in arrays.iter().zip(text.lines()).enumerate() {
-        let members: Vec<(&Image, Superblock)> = images
-            .by_ref()
-            .take(array.members.len())
-            .map(|image| (image, superblock_of(image)))
-            .collect();
-        let candidates: Vec<Candidate> = (members.iter().zip(&array.members))
-            .map(|((_, superblock), member)| {
-                let (name, size_sectors) = (member.name.clone(), member.size_sectors);
-                Candidate {
-                    name,
-                    size_sectors,
-                    version: Version::V1_2,
-                    superblock: superblock.clone(),
-                    bitmap: None,
-                }
-            })
-            .collect();
-        let assembly = assemble(&candidates, AssembleOptions::default()).expect("usable members");
-        let sectors = assembly.array_sectors.expect("all members are there");
-        assert_eq!(
-            line,
-            format!("{sectors} 0"),
-            "array {number}: size in sectors and missing members, as the kernel has them\n{log}"
-        );
-        assert_eq!((&assembly.start, assembly.clean), (&Start::Ready, true), "array {number}");
-        assert!(
-            assembly.left_out.is_empty() && assembly.degraded_count() == 0,
-            "array {number}: {:?}",
-            assembly.left_out
-        );
-        for (image, superblock) in &members {
-            assert_eq!(superblock.checksum_verdict(), ChecksumVerdict::Correct);
-            assert_eq!(superblock.name(), "host:array");
-            assert_eq!(
-                superblock.events > 0,
-                array.level.is_redundant(),
-                "array {number}: the kernel took it over"
-            );
-            if superblock.features.contains(Features::BITMAP) {
-                let mut bytes = vec![0; 4096];
-                File::open(&image.0)
-                    .and_then(|file| file.read_exact_at(&mut bytes, 8192))
-                    .expect("the image can be read");
-                let bitmap = Bitmap::decode(&bytes).expect("the kernel kept the bitmap");
-                assert_eq!(bitmap.header().accept(&superblock.set_uuid, superblock.events), Ok(()));
-            }
-            assert_eq!(superblock.features.has_ppl(), array.consistency == Consistency::Ppl);
-        }
+    let with_images = arrays.iter().zip(&images).zip(text.lines());
+    for (number, ((array, images), line)) in with_images.enumerate() {
+        check_array(number, array, images, line, &log);
     }
     assert_eq!(text.lines().count(), arrays.len());
 }

@@ -328,11 +328,36 @@ fn fio(arguments: &[String], operations: u64, request_bytes: u64) -> Value {
     serde_json::from_slice(&succeed(&mut command).stdout).expect("fio's JSON")
 }
 
+/// The jobs of fio that `--fio` shows for these settings, by the row that each is.
+fn shown_jobs(disk: &Disk, keys: &[&str]) -> BTreeMap<String, Vec<String>> {
+    let mut explain = raidloom();
+    explain.args(["bench", "explain", "crystal", "--json", "--fio"]).arg(disk.folder()).args(keys);
+    let jobs: Value = serde_json::from_slice(&succeed(&mut explain).stdout).expect("JSON");
+    jobs.as_array()
+        .expect("jobs")
+        .iter()
+        .map(|job| {
+            (
+                job["name"].as_str().expect("a name").to_owned(),
+                serde_json::from_value(job["arguments"].clone()).expect("texts"),
+            )
+        })
+        .collect()
+}
+
+/// Past the page cache each byte is moved, once. What the kernel writes of the file system
+/// meanwhile comes on top, of this small one less than a MiB.
+fn check_moved(phase: &str, moved: u64, asked: u64) {
+    assert!(
+        (asked..=asked + (1 << 20)).contains(&moved),
+        "{phase}: the disk moved {moved} of {asked}"
+    );
+}
+
 /// "Our crystal rows and the same fio jobs agree on bytes and operations": for as many operations
 /// as each row did, fio's job of `--show-fio` counts the same bytes, and the disk moves what each
 /// asks for.
 #[test]
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn crystal_rows_are_fio_jobs() {
     if !is_possible("crystal against fio", &["fio"]) {
         return;
@@ -340,20 +365,7 @@ fn crystal_rows_are_fio_jobs() {
     let disk = Disk::new(128);
     let keys = ["profile=8-nvme", "size=32MiB", "time=100ms", "interval=0s", "access=direct"];
     let keys: Vec<&str> = keys.into_iter().chain(["mix=70"]).flat_map(|key| ["-s", key]).collect();
-    let mut explain = raidloom();
-    explain.args(["bench", "explain", "crystal", "--json", "--fio"]).arg(disk.folder()).args(&keys);
-    let jobs: Value = serde_json::from_slice(&succeed(&mut explain).stdout).expect("JSON");
-    let jobs: BTreeMap<&str, Vec<String>> = jobs
-        .as_array()
-        .expect("jobs")
-        .iter()
-        .map(|job| {
-            (
-                job["name"].as_str().expect("a name"),
-                serde_json::from_value(job["arguments"].clone()).expect("texts"),
-            )
-        })
-        .collect();
+    let jobs = shown_jobs(&disk, &keys);
     let document = measured("crystal", disk.folder(), &[&keys[..], &["-x", "1"]].concat());
     succeed(Command::new("fio").arg("--output-format=json").args(&jobs["fill"]));
     assert_eq!(rows(&document).len(), 12);
@@ -388,24 +400,17 @@ fn crystal_rows_are_fio_jobs() {
         );
         let fio_moved =
             [after.read_bytes - before.read_bytes, after.written_bytes - before.written_bytes];
-        for way in 0..2 {
-            if phase.ends_with("mix") {
-                continue;
-            }
+        if !phase.ends_with("mix") {
             let few = few * size;
-            assert!(
-                asked[way].abs_diff(theirs[way]) <= few,
-                "{phase}: {} bytes, and {} of fio",
-                asked[way],
-                theirs[way]
-            );
-            // Past the page cache each byte is moved, once. What the kernel writes of the file
-            // system meanwhile comes on top, of this small one less than a MiB.
-            for (moved, asked) in [(moved[way], asked[way]), (fio_moved[way], theirs[way])] {
+            for way in 0..2 {
                 assert!(
-                    (asked..=asked + (1 << 20)).contains(&moved),
-                    "{phase}: the disk moved {moved} of {asked}; fio {theirs:?}: {fio_moved:?}"
+                    asked[way].abs_diff(theirs[way]) <= few,
+                    "{phase}: {} bytes, and {} of fio",
+                    asked[way],
+                    theirs[way]
                 );
+                check_moved(phase, moved[way], asked[way]);
+                check_moved(phase, fio_moved[way], theirs[way]);
             }
         }
         let share = |bytes: &[u64; 2]| bytes[0] as f64 / (bytes[0] + bytes[1]) as f64;

@@ -444,29 +444,8 @@ fn look_over(browser: &mut Browser, name: &str) {
     browser.resize(1024, false);
 }
 
-/// "Tested in headless Chromium by clicking through it: start an array on files, run the board,
-/// watch a run, fail a member and replace it, stop."
-#[test]
-#[expect(clippy::too_many_lines, reason = "not yet split")]
-fn the_page_is_clicked_through() {
-    let Some(chromium) = chromium() else { return };
-    let place = Place::new();
-    place.run_plan("<img src=x onerror=alert(1)>");
-    fs::write(place.path("c.img"), vec![0; 32 << 20]).unwrap();
-    let page = place.page(&["--allow-changes"]);
-    let mut browser = Browser::start(&chromium);
-    browser.resize(1024, false);
-    browser.open(&page.address);
-    browser
-        .until("document.querySelector('#plan-sentence') && document.querySelector('#runs .card')");
-    browser.until("!/Looking/.test(document.querySelector('#drives-list').textContent)");
-
-    // A run of a name that would be a picture is text.
-    let title = browser.value("document.querySelector('#runs h3').textContent");
-    assert_eq!(title, "<img src=x onerror=alert(1)>");
-    assert_eq!(browser.value("document.images.length"), 0);
-
-    // An array on files.
+/// An array on files: made, a member failed, and replaced.
+fn click_array(browser: &mut Browser, place: &Place) {
     browser.click("#make-details summary");
     browser.fill("#make [name=name]", "tank");
     browser.fill("#make [name=level]", "1");
@@ -477,7 +456,7 @@ fn the_page_is_clicked_through() {
     browser.until("/\\[UU\\]/.test(document.querySelector('#arrays caption').textContent)");
     // The first resync.
     browser.until("/, clean/.test(document.querySelector('#arrays caption').textContent)");
-    look_over(&mut browser, "array");
+    look_over(browser, "array");
 
     // A member that fails asks whether it is meant, and is told to be replaced.
     let member = "#arrays tbody tr:nth-child(2)";
@@ -495,8 +474,10 @@ fn the_page_is_clicked_through() {
     browser.until("/added c.img to tank/.test(document.querySelector('#said').textContent)");
     browser.until("document.querySelector('#arrays .tag').textContent === 'online'");
     assert!(place.ok(&["array", "status", "tank"]).contains("[UU]"));
+}
 
-    // The board, on a folder, one access.
+/// The board, on a folder, one access.
+fn click_board(browser: &mut Browser, place: &Place) {
     fs::create_dir(place.path("target")).unwrap();
     browser.fill("#board [name=target]", place.path("target").to_str().unwrap());
     browser.value("document.querySelector('#board details').open = true");
@@ -513,9 +494,11 @@ fn the_page_is_clicked_through() {
     assert!(row.contains("cached:"), "{row}");
     let commands = browser.value("document.querySelector('#board-commands').textContent");
     assert!(commands.as_str().unwrap().starts_with("raidloom bench crystal --json"), "{commands}");
-    look_over(&mut browser, "board");
+    look_over(browser, "board");
+}
 
-    // A plan, wrong and right, and saved.
+/// A plan, wrong and right, saved and run; a longer one stopped and gone on with.
+fn click_plan(browser: &mut Browser, place: &Place, page: &Page) {
     browser.fill("#plan-text", "schema = 1\nname = \"x\"\nnonsense = 1\n");
     browser.until("/nonsense/.test(document.querySelector('#plan-error').textContent)");
     browser.fill("#plan-form [name=chunks]", "16KiB, 64KiB, 256KiB");
@@ -559,8 +542,10 @@ fn the_page_is_clicked_through() {
         browser.until("/was stopped/.test(document.querySelector('#runs').innerText)");
         browser.until("document.querySelector('#runs .tag').textContent === 'interrupted'");
     }
+}
 
-    // A run that goes on elsewhere is watched.
+/// A run that goes on elsewhere is watched.
+fn click_run(browser: &mut Browser, place: &Place) {
     let plan = fs::read_to_string(place.path("plan.toml")).unwrap();
     let longer = plan
         .replace("models = [", "#")
@@ -571,13 +556,39 @@ fn the_page_is_clicked_through() {
     let mut run = run.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     browser.until("document.querySelector('#runs .tag').textContent === 'running'");
     browser.until("/trials?, \\d.* left/.test(document.querySelector('#runs .card').innerText)");
-    look_over(&mut browser, "run");
+    look_over(browser, "run");
     let process = Pid::from_raw(run.id().cast_signed()).unwrap();
     kill_process(process, Signal::INT).unwrap();
     run.wait().unwrap();
     browser.until("document.querySelector('#runs .tag').textContent === 'interrupted'");
     assert!(!place.path("raidloom-runs/9999-longer/progress.json").exists());
+}
 
+/// "Tested in headless Chromium by clicking through it: start an array on files, run the board,
+/// watch a run, fail a member and replace it, stop."
+#[test]
+fn the_page_is_clicked_through() {
+    let Some(chromium) = chromium() else { return };
+    let place = Place::new();
+    place.run_plan("<img src=x onerror=alert(1)>");
+    fs::write(place.path("c.img"), vec![0; 32 << 20]).unwrap();
+    let page = place.page(&["--allow-changes"]);
+    let mut browser = Browser::start(&chromium);
+    browser.resize(1024, false);
+    browser.open(&page.address);
+    browser
+        .until("document.querySelector('#plan-sentence') && document.querySelector('#runs .card')");
+    browser.until("!/Looking/.test(document.querySelector('#drives-list').textContent)");
+
+    // A run of a name that would be a picture is text.
+    let title = browser.value("document.querySelector('#runs h3').textContent");
+    assert_eq!(title, "<img src=x onerror=alert(1)>");
+    assert_eq!(browser.value("document.images.length"), 0);
+
+    click_array(&mut browser, &place);
+    click_board(&mut browser, &place);
+    click_plan(&mut browser, &place, &page);
+    click_run(&mut browser, &place);
     // Stopped.
     browser.click("#arrays .head button");
     browser.click("#arrays .head button");

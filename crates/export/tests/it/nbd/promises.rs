@@ -17,8 +17,8 @@ use testkit::crash::Crashable;
 use testkit::{Fault, Memory};
 
 use super::client::{
-    DISCONNECT, FLUSH, FUA, NO_HOLE, READ, TRIM, WRITE, ZEROES, export, noise, request, serve,
-    serve_all,
+    Client, DISCONNECT, FLUSH, FUA, NO_HOLE, READ, TRIM, WRITE, ZEROES, export, noise, request,
+    serve, serve_all,
 };
 
 const EIO: u32 = 5;
@@ -89,8 +89,54 @@ fn without_a_promise_a_power_cut_does_lose_something() {
     assert!(lost);
 }
 
+/// A cookie, and of a read its range.
+type SentRequest = (u64, Option<std::ops::Range<usize>>);
+
+/// Requests of two clients on ranges that do not overlap, and as bytes; `model` is what the drive
+/// holds afterwards.
+fn script(model: &mut [u8], random: &mut Random) -> ([Vec<SentRequest>; 2], [Vec<u8>; 2]) {
+    let size = model.len();
+    // Ranges of one round do not overlap, so their order does not matter.
+    let mut place = 0;
+    let mut sent: [Vec<SentRequest>; 2] = Default::default();
+    let mut scripts: [Vec<u8>; 2] = Default::default();
+    loop {
+        let start = place + 512 * random.usize(0..200);
+        if start >= size {
+            break;
+        }
+        let longest = [512, 4096, 70 << 10, 3 << 20][random.usize(..4)];
+        let length = (512 * random.usize(1..=longest / 512)).min(size - start);
+        place = start + length;
+        let who = random.usize(..2);
+        let range = start..place;
+        let cookie = start as u64;
+        let mut ask = |command, flags| {
+            scripts[who].extend(request(command, flags, cookie, start as u64, length as u32));
+        };
+        let read = match random.usize(..4) {
+            0 => {
+                random.fill(&mut model[range.clone()]);
+                ask(WRITE, 0);
+                scripts[who].extend_from_slice(&model[range]);
+                None
+            }
+            1 => {
+                model[range].fill(0);
+                ask(ZEROES, if random.bool() { NO_HOLE } else { 0 });
+                None
+            }
+            _ => {
+                ask(READ, 0);
+                Some(range)
+            }
+        };
+        sent[who].push((cookie, read));
+    }
+    (sent, scripts)
+}
+
 #[test]
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn requests_of_any_length_overtake_each_other_and_find_their_data() {
     let seed = 7;
     let info = Info {
@@ -109,43 +155,7 @@ fn requests_of_any_length_overtake_each_other_and_find_their_data() {
     assert!(clients.iter().all(|client| client.size_bytes == size as u64));
     let mut overtaken = 0;
     for round in 0..30 {
-        // Ranges of one round do not overlap, so their order does not matter.
-        let mut place = 0;
-        let mut sent: [Vec<(u64, Option<std::ops::Range<usize>>)>; 2] = Default::default();
-        let mut scripts: [Vec<u8>; 2] = Default::default();
-        loop {
-            let start = place + 512 * random.usize(0..200);
-            if start >= size {
-                break;
-            }
-            let longest = [512, 4096, 70 << 10, 3 << 20][random.usize(..4)];
-            let length = (512 * random.usize(1..=longest / 512)).min(size - start);
-            place = start + length;
-            let who = random.usize(..2);
-            let range = start..place;
-            let cookie = start as u64;
-            let mut ask = |command, flags| {
-                scripts[who].extend(request(command, flags, cookie, start as u64, length as u32));
-            };
-            let read = match random.usize(..4) {
-                0 => {
-                    random.fill(&mut model[range.clone()]);
-                    ask(WRITE, 0);
-                    scripts[who].extend_from_slice(&model[range]);
-                    None
-                }
-                1 => {
-                    model[range].fill(0);
-                    ask(ZEROES, if random.bool() { NO_HOLE } else { 0 });
-                    None
-                }
-                _ => {
-                    ask(READ, 0);
-                    Some(range)
-                }
-            };
-            sent[who].push((cookie, read));
-        }
+        let (sent, scripts) = script(&mut model, &mut random);
         std::thread::scope(|scope| {
             // A server takes no more from a client that does not read, so all go on at once.
             for (client, script) in clients.iter().zip(&scripts) {
@@ -314,10 +324,37 @@ fn a_file_and_nbd_of_one_device_write_parts_of_the_same_blocks() {
     file.unmount().expect("nobody uses it");
 }
 
+/// How many bytes each of the writers has, which share their blocks.
+const OWN: usize = 96;
+
+/// Writes its own bytes and reads them back, time and again; what it wrote last.
+fn write_own_bytes(mut client: Client, writer: usize) -> Vec<u8> {
+    let (start, mut last) = ((4096 - OWN / 2 + writer * OWN) as u64, Vec::new());
+    for turn in 0..40 {
+        last = noise((writer * 1000 + turn) as u64, OWN);
+        if turn % 5 == 4 {
+            assert_eq!(
+                client.does(
+                    ZEROES,
+                    if turn % 2 == 0 { NO_HOLE } else { 0 },
+                    start + 7,
+                    OWN as u32 - 9,
+                    &[]
+                ),
+                0
+            );
+        }
+        assert_eq!(client.writes(start, &last, 0), 0);
+        assert!(
+            client.reads(start, OWN as u32).as_ref() == Ok(&last),
+            "writer {writer}, turn {turn}"
+        );
+    }
+    last
+}
+
 #[test]
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn requests_that_are_not_whole_blocks_are_served_and_nobodys_write_is_lost() {
-    const OWN: usize = 96;
     const WRITERS: usize = 8;
     let info = Info {
         block_bytes: 4096,
@@ -332,32 +369,8 @@ fn requests_that_are_not_whole_blocks_are_served_and_nobodys_write_is_lost() {
     let ends: Vec<Vec<u8>> = std::thread::scope(|scope| {
         let writers: Vec<_> = (0..WRITERS)
             .map(|writer| {
-                let served = &served;
-                scope.spawn(move || {
-                    let mut client = served.client("");
-                    let (start, mut last) = ((4096 - OWN / 2 + writer * OWN) as u64, Vec::new());
-                    for turn in 0..40 {
-                        last = noise((writer * 1000 + turn) as u64, OWN);
-                        if turn % 5 == 4 {
-                            assert_eq!(
-                                client.does(
-                                    ZEROES,
-                                    if turn % 2 == 0 { NO_HOLE } else { 0 },
-                                    start + 7,
-                                    OWN as u32 - 9,
-                                    &[]
-                                ),
-                                0
-                            );
-                        }
-                        assert_eq!(client.writes(start, &last, 0), 0);
-                        assert!(
-                            client.reads(start, OWN as u32).as_ref() == Ok(&last),
-                            "writer {writer}, turn {turn}"
-                        );
-                    }
-                    last
-                })
+                let client = served.client("");
+                scope.spawn(move || write_own_bytes(client, writer))
             })
             .collect();
         let mut client = served.client("");

@@ -79,7 +79,52 @@ struct Case {
     check: &'static [&'static str],
 }
 
-#[expect(clippy::too_many_lines, reason = "not yet split")]
+/// Writes with and without syncing, and kills the server in the middle of it. The number of the
+/// last file that was durable.
+fn write_until_killed(point: &Path, server: u32, seed: u64) -> u32 {
+    let (told, durable) = mpsc::channel();
+    let (ended_sender, ended) = mpsc::channel();
+    for careful in [true, false] {
+        let (point, told, ended) = (point.to_owned(), told.clone(), ended_sender.clone());
+        thread::spawn(move || {
+            if careful {
+                write_durably(&point, seed, &told);
+            } else {
+                write_carelessly(&point, seed);
+            }
+            let _ = ended.send(());
+        });
+    }
+    drop(told);
+    let mut last = None;
+    while last.is_none_or(|number| number + 1 < DURABLE_FILES) {
+        last =
+            Some(durable.recv_timeout(PATIENCE).expect("files are written while the server lives"));
+    }
+    kill(server);
+    for _ in 0..2 {
+        ended
+            .recv_timeout(PATIENCE)
+            .expect("a program that writes gets an error and does not hang");
+    }
+    // The last ones may have been told between the count and the kill.
+    durable.try_iter().last().or(last).expect("at least as many as were waited for")
+}
+
+/// Whether all files that were durable hold what they held.
+fn check_durable(point: &Path, seed: u64, last: u32, test: &str) {
+    for number in 0..=last {
+        let found = fs::read(durable_path(point, number));
+        let found = found.unwrap_or_else(|error| {
+            panic!("{test}, seed {seed}: file {number} of {last} was durable: {error}")
+        });
+        assert!(
+            found == content(seed, number),
+            "{test}, seed {seed}: file {number} of {last} does not hold what it held"
+        );
+    }
+}
+
 fn kill_under_load(case: &Case) {
     let test = format!(
         "a server killed under {} on level {}{}",
@@ -103,33 +148,7 @@ fn kill_under_load(case: &Case) {
     let running = room.start("crash", &stack);
     let point = room.mount(&running, case.file_system);
 
-    let (told, durable) = mpsc::channel();
-    let (ended_sender, ended) = mpsc::channel();
-    for careful in [true, false] {
-        let (point, told, ended) = (point.clone(), told.clone(), ended_sender.clone());
-        thread::spawn(move || {
-            if careful {
-                write_durably(&point, seed, &told);
-            } else {
-                write_carelessly(&point, seed);
-            }
-            let _ = ended.send(());
-        });
-    }
-    drop(told);
-    let mut last = None;
-    while last.is_none_or(|number| number + 1 < DURABLE_FILES) {
-        last =
-            Some(durable.recv_timeout(PATIENCE).expect("files are written while the server lives"));
-    }
-    kill(running.process);
-    for _ in 0..2 {
-        ended
-            .recv_timeout(PATIENCE)
-            .expect("a program that writes gets an error and does not hang");
-    }
-    // The last ones may have been told between the count and the kill.
-    let last = durable.try_iter().last().or(last).expect("at least as many as were waited for");
+    let last = write_until_killed(&point, running.process, seed);
     println!("{test}: {} files were durable", last + 1);
 
     let again = room.start("crash", &stack);
@@ -143,16 +162,7 @@ fn kill_under_load(case: &Case) {
         );
     }
     let point = room.mount(&again, case.file_system);
-    for number in 0..=last {
-        let found = fs::read(durable_path(&point, number));
-        let found = found.unwrap_or_else(|error| {
-            panic!("{test}, seed {seed}: file {number} of {last} was durable: {error}")
-        });
-        assert!(
-            found == content(seed, number),
-            "{test}, seed {seed}: file {number} of {last} does not hold what it held"
-        );
-    }
+    check_durable(&point, seed, last, &test);
     room.unmount(&again);
     succeed(
         case.check[0],

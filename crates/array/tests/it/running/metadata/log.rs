@@ -62,6 +62,91 @@ fn a_partial_write_is_logged_where_its_parity_is() {
     array.stop(&reactor).expect("stopped");
 }
 
+/// Takes back some blocks of a row that was written, as a crash does.
+fn tear(
+    members: &[Arc<Memory>],
+    before: &[Vec<u8>],
+    was_absent: Option<usize>,
+    row: u64,
+    random: &mut Random,
+) {
+    let reactor = Reactor::virtual_clock();
+    // Of the data of that row, parity and all, each block is old or new; logs and superblocks
+    // are new.
+    for (_, (member, before)) in
+        members.iter().zip(before).enumerate().filter(|(number, _)| Some(*number) != was_absent)
+    {
+        let mut channel = Blocking::open(&**member, &reactor).expect("a channel");
+        for sector in 0..CHUNK / 512 {
+            let at = DATA_AT + row * CHUNK + sector * 512;
+            if random.bool() {
+                channel.write_slice(at, &before[at as usize..at as usize + 512]).expect("written");
+            }
+        }
+    }
+}
+
+/// A write that a crash has cut into.
+struct Interrupted<'a> {
+    round: i32,
+    members: &'a [Arc<Memory>],
+    /// What the array held before.
+    content: &'a [u8],
+    offset: u64,
+    length: u64,
+}
+
+impl Interrupted<'_> {
+    /// Starts the array without one of its members. Whether reading it by force finds something
+    /// else than what was there, and in how many blocks of the write there is rubbish.
+    fn start_without(&self, absent: usize, geometry: &Parity) -> (bool, usize) {
+        let Interrupted { round, members, content, offset, length } = self;
+        let reactor = Reactor::virtual_clock();
+        let copies: Vec<Arc<Memory>> = members.iter().map(|member| copy(member)).collect();
+        let mut devices = checked(&copies);
+        devices[absent] = None;
+        let (found, _) = assembly(&devices);
+        assert!(!found.clean && found.start == Start::Ready, "round {round}: {}", found.start);
+        // A start for reading only does not make parity true, and without that it would read
+        // rubbish.
+        let reading = StartOptions { read_only: true, ..StartOptions::default() };
+        let refused = started(&devices, &reading).err().expect("refused").to_string();
+        assert!(
+            refused.contains("only with --force: ") && refused.contains("partial parity log"),
+            "{refused}"
+        );
+        let forced =
+            bytes(&started(&devices, &StartOptions { force: true, ..reading }).expect("by force"));
+        let written = *offset as usize..(offset + length) as usize;
+        let mut others = (0..content.len()).step_by(512).filter(|at| !written.contains(at));
+        let is_misread = others.any(|at| forced[at..at + 512] != content[at..at + 512]);
+        let array = started(&devices, &StartOptions::default()).expect("an array");
+        let mut now = vec![0; content.len()];
+        Blocking::open(&array, &reactor).expect("a channel").read_slice(0, &mut now).expect("read");
+        for at in (0..content.len()).step_by(512).filter(|at| !written.contains(at)) {
+            assert!(
+                now[at..at + 512] == content[at..at + 512],
+                "round {round}, {length} at {offset} without {absent}: byte {at}"
+            );
+        }
+        let mut rubbish = 0;
+        let is_one_chunk = offset / CHUNK == (offset + length - 1) / CHUNK;
+        for at in written.step_by(512) {
+            let member =
+                geometry.row(offset / (3 * CHUNK)).member((at as u64 / CHUNK % 3) as usize);
+            let is_whole =
+                now[at..at + 512] == content[at..at + 512] || now[at..at + 512] == [0xee; 512];
+            let may_be_rubbish = member == absent && !is_one_chunk;
+            assert!(
+                is_whole || may_be_rubbish,
+                "round {round}, {length} at {offset} without {absent}: byte {at} of {member}"
+            );
+            rubbish += usize::from(!is_whole);
+        }
+        (is_misread, rubbish)
+    }
+}
+
 /// The state that a crash leaves: some of a write's blocks arrived, parity or not, the superblocks
 /// say dirty. A member is missing, since before the write or only now. Everything else that it held
 /// is there, and what was being written to the others is old or new. What was being written to the
@@ -72,7 +157,6 @@ fn a_partial_write_is_logged_where_its_parity_is() {
 /// that member to whose row other blocks were being written together with them may hold anything:
 /// there C27 and C28 do not hold, as they do not in md, and they hold for all other blocks.
 #[test]
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn what_was_not_being_written_survives_a_crash_while_degraded() {
     let mut random = Random::with_seed(4);
     let geometry = Parity::with_p(4, shape().member_bytes, CHUNK, ParityLayout::LeftSymmetric);
@@ -108,69 +192,13 @@ fn what_was_not_being_written_survives_a_crash_while_degraded() {
             let mut channel = array.open(1, &reactor).expect("a channel");
             run(&mut *channel, &reactor, write(offset, length, 0xee)).expect("written");
         }
-        // Of the data of that row, parity and all, each block is old or new; logs and superblocks
-        // are new.
-        for (_, (member, before)) in members
-            .iter()
-            .zip(&before)
-            .enumerate()
-            .filter(|(number, _)| Some(*number) != was_absent)
-        {
-            let mut channel = Blocking::open(&**member, &reactor).expect("a channel");
-            for sector in 0..CHUNK / 512 {
-                let at = DATA_AT + row * CHUNK + sector * 512;
-                if random.bool() {
-                    channel
-                        .write_slice(at, &before[at as usize..at as usize + 512])
-                        .expect("written");
-                }
-            }
-        }
+        tear(&members, &before, was_absent, row, &mut random);
+        let interrupted =
+            Interrupted { round, members: &members, content: &content, offset, length };
         for absent in (0..4).filter(|absent| was_absent.is_none_or(|was| was == *absent)) {
-            let copies: Vec<Arc<Memory>> = members.iter().map(|member| copy(member)).collect();
-            let mut devices = checked(&copies);
-            devices[absent] = None;
-            let (found, _) = assembly(&devices);
-            assert!(!found.clean && found.start == Start::Ready, "round {round}: {}", found.start);
-            // A start for reading only does not make parity true, and without that it would read
-            // rubbish.
-            let reading = StartOptions { read_only: true, ..StartOptions::default() };
-            let refused = started(&devices, &reading).err().expect("refused").to_string();
-            assert!(
-                refused.contains("only with --force: ") && refused.contains("partial parity log"),
-                "{refused}"
-            );
-            let forced = bytes(
-                &started(&devices, &StartOptions { force: true, ..reading }).expect("by force"),
-            );
-            let written = offset as usize..(offset + length) as usize;
-            let mut others = (0..content.len()).step_by(512).filter(|at| !written.contains(at));
-            misread += usize::from(others.any(|at| forced[at..at + 512] != content[at..at + 512]));
-            let array = started(&devices, &StartOptions::default()).expect("an array");
-            let mut now = vec![0; content.len()];
-            Blocking::open(&array, &reactor)
-                .expect("a channel")
-                .read_slice(0, &mut now)
-                .expect("read");
-            let written = offset as usize..(offset + length) as usize;
-            for at in (0..content.len()).step_by(512).filter(|at| !written.contains(at)) {
-                assert!(
-                    now[at..at + 512] == content[at..at + 512],
-                    "round {round}, {length} at {offset} without {absent}: byte {at}"
-                );
-            }
-            let is_one_chunk = offset / CHUNK == (offset + length - 1) / CHUNK;
-            for at in written.step_by(512) {
-                let member = geometry.row(row).member((at as u64 / CHUNK % 3) as usize);
-                let is_whole =
-                    now[at..at + 512] == content[at..at + 512] || now[at..at + 512] == [0xee; 512];
-                let may_be_rubbish = member == absent && !is_one_chunk;
-                assert!(
-                    is_whole || may_be_rubbish,
-                    "round {round}, {length} at {offset} without {absent}: byte {at} of {member}"
-                );
-                rubbish[usize::from(was_absent.is_some())] += usize::from(!is_whole);
-            }
+            let (is_misread, blocks) = interrupted.start_without(absent, &geometry);
+            misread += usize::from(is_misread);
+            rubbish[usize::from(was_absent.is_some())] += blocks;
         }
         if was_absent.is_some() {
             continue;

@@ -15,7 +15,37 @@ use testkit::Memory;
 use super::bench::{Shape, assembly, checked, scrub, started};
 use crate::common::write;
 
-#[expect(clippy::too_many_lines, reason = "not yet split")]
+/// Writes in bursts, and rests between them.
+fn write_and_rest(device: &dyn Device, seed: u64) {
+    let reactor = Reactor::wall().expect("an io_uring");
+    let mut channel = device.open(8, &reactor).expect("a channel");
+    let mut random = Random::with_seed(seed);
+    let mut ended = Vec::new();
+    for round in 0..6_u64 {
+        for burst in 0..20_u64 {
+            for tag in 0..8 {
+                let offset = random.u64(0..32) * 512;
+                channel.submit(Request::new(
+                    tag,
+                    write(offset, random.u64(1..=8) * 512, (round + burst) as u8),
+                ));
+            }
+            let patience = reactor.now() + Duration::from_secs(60);
+            while channel.in_flight() > 0 {
+                channel.poll(&mut ended);
+                if channel.in_flight() > 0 {
+                    let woken = reactor.wait(Some(patience)).expect("the ring works");
+                    assert_ne!(woken, Woken::Deadline, "thread {seed}: nobody wrote the record");
+                }
+            }
+            assert!(ended.drain(..).all(|completion| completion.result.is_ok()));
+        }
+        // Long enough for the array to be called clean, or nearly.
+        let rest = reactor.now() + Duration::from_millis(random.u64(150..600));
+        while reactor.wait(Some(rest)).expect("the ring works") != Woken::Deadline {}
+    }
+}
+
 fn hammer(shape: &Shape) {
     let members = shape.make(|_, info| Memory::with(info));
     let array = started(&checked(&members), &StartOptions::default()).expect("an array");
@@ -41,41 +71,7 @@ fn hammer(shape: &Shape) {
         let writers: Vec<_> = (0..2)
             .map(|seed| {
                 let device = &device;
-                scope.spawn(move || {
-                    let reactor = Reactor::wall().expect("an io_uring");
-                    let mut channel = device.open(8, &reactor).expect("a channel");
-                    let mut random = Random::with_seed(seed);
-                    let mut ended = Vec::new();
-                    for round in 0..6_u64 {
-                        for burst in 0..20_u64 {
-                            for tag in 0..8 {
-                                let offset = random.u64(0..32) * 512;
-                                channel.submit(Request::new(
-                                    tag,
-                                    write(offset, random.u64(1..=8) * 512, (round + burst) as u8),
-                                ));
-                            }
-                            let patience = reactor.now() + Duration::from_secs(60);
-                            while channel.in_flight() > 0 {
-                                channel.poll(&mut ended);
-                                if channel.in_flight() > 0 {
-                                    let woken =
-                                        reactor.wait(Some(patience)).expect("the ring works");
-                                    assert_ne!(
-                                        woken,
-                                        Woken::Deadline,
-                                        "thread {seed}: nobody wrote the record"
-                                    );
-                                }
-                            }
-                            assert!(ended.drain(..).all(|completion| completion.result.is_ok()));
-                        }
-                        // Long enough for the array to be called clean, or nearly.
-                        let rest = reactor.now() + Duration::from_millis(random.u64(150..600));
-                        while reactor.wait(Some(rest)).expect("the ring works") != Woken::Deadline {
-                        }
-                    }
-                })
+                scope.spawn(move || write_and_rest(&**device, seed))
             })
             .collect();
         writers.into_iter().for_each(|writer| writer.join().expect("a writer"));

@@ -425,73 +425,70 @@ fn pace_and_progress_are_those_of_the_clock() {
     assert!(runner.progress().is_none());
 }
 
+/// Size of the members on which a sync action's pace is measured.
+const PACED_MEMBER_BYTES: u64 = 8 << 20;
+
+/// Whether each sync action goes at the higher rate, with all members and with some missing.
+fn at_full_pace<L: Level>(name: &str, make: impl Fn() -> L, members: usize, spared: usize) {
+    let memory = || Arc::new(Memory::new(PACED_MEMBER_BYTES)) as Arc<dyn Device>;
+    let works = [
+        SyncAction::Resync,
+        SyncAction::Rebuild { member: 1 },
+        SyncAction::Replace { member: 1 },
+        SyncAction::Check(None),
+        SyncAction::Repair(None),
+    ];
+    for (missing, work) in
+        (0..=spared).flat_map(|missing| works.iter().map(move |work| (missing, work)))
+    {
+        let level = make();
+        let lacks = |what| if *work == what { PACED_MEMBER_BYTES } else { 0 };
+        let start = |member: usize| Start {
+            device: memory(),
+            data_offset: 0,
+            unrecovered: Ranges::one(
+                0..if member == 1 { lacks(SyncAction::Rebuild { member }) } else { 0 },
+            ),
+            lost: Ranges::none(),
+        };
+        let there = members - missing;
+        let starts = (0..members).map(|member| (member < there).then(|| start(member))).collect();
+        let resync =
+            Ranges::one(0..if lacks(SyncAction::Resync) > 0 { level.sync_bytes() } else { 0 });
+        // With as many missing as it lives through, none can be rebuilt besides.
+        let Ok(array) = ArrayDevice::resume(level, starts, resync) else { continue };
+        let control = array.control();
+        if matches!(work, SyncAction::Replace { .. }) {
+            control.replace(1, NewDevice::whole(memory())).expect("it is in sync");
+        }
+        let reactor = Reactor::virtual_clock();
+        // It was in use, and is not any more.
+        Blocking::open(&array, &reactor)
+            .expect("a channel")
+            .write_slice(0, &[1; 512])
+            .expect("written");
+        let mut runner = control.sync_runner(&reactor).expect("maintenance");
+        runner.set_limits(Limits {
+            least_bytes_per_second: 1 << 20,
+            most_bytes_per_second: 100 << 20,
+            ..Limits::default()
+        });
+        runner.start(work.clone()).expect("it is due");
+        let began = reactor.now();
+        let outcome = finish(&mut runner, &reactor);
+        assert!(matches!(outcome.ending, Ending::Done), "{name} without {missing}: {outcome:?}");
+        let took = reactor.now().since(began).as_secs_f64();
+        let due = outcome.progress.total_bytes as f64 / f64::from(100 << 20);
+        assert!(took < due + 0.02, "{name} without {missing}, {work}: {took} s instead of {due}");
+    }
+}
+
 /// A sync action on an array that is not in use goes at the higher rate from its beginning to its
 /// end, with the flushes of its checkpoints and whatever else it does for itself: a resync and a
 /// rebuild, also with a member missing, a replacement, a check and a repair.
 #[test]
-#[expect(clippy::too_many_lines, reason = "not yet split")]
 fn a_sync_action_does_not_take_its_own_requests_for_use() {
-    const MEMBER: u64 = 8 << 20;
-    fn at_full_pace<L: Level>(name: &str, make: impl Fn() -> L, members: usize, spared: usize) {
-        let memory = || Arc::new(Memory::new(MEMBER)) as Arc<dyn Device>;
-        let works = [
-            SyncAction::Resync,
-            SyncAction::Rebuild { member: 1 },
-            SyncAction::Replace { member: 1 },
-            SyncAction::Check(None),
-            SyncAction::Repair(None),
-        ];
-        for (missing, work) in
-            (0..=spared).flat_map(|missing| works.iter().map(move |work| (missing, work)))
-        {
-            let level = make();
-            let lacks = |what| if *work == what { MEMBER } else { 0 };
-            let start = |member: usize| Start {
-                device: memory(),
-                data_offset: 0,
-                unrecovered: Ranges::one(
-                    0..if member == 1 { lacks(SyncAction::Rebuild { member }) } else { 0 },
-                ),
-                lost: Ranges::none(),
-            };
-            let there = members - missing;
-            let starts =
-                (0..members).map(|member| (member < there).then(|| start(member))).collect();
-            let resync =
-                Ranges::one(0..if lacks(SyncAction::Resync) > 0 { level.sync_bytes() } else { 0 });
-            // With as many missing as it lives through, none can be rebuilt besides.
-            let Ok(array) = ArrayDevice::resume(level, starts, resync) else { continue };
-            let control = array.control();
-            if matches!(work, SyncAction::Replace { .. }) {
-                control.replace(1, NewDevice::whole(memory())).expect("it is in sync");
-            }
-            let reactor = Reactor::virtual_clock();
-            // It was in use, and is not any more.
-            Blocking::open(&array, &reactor)
-                .expect("a channel")
-                .write_slice(0, &[1; 512])
-                .expect("written");
-            let mut runner = control.sync_runner(&reactor).expect("maintenance");
-            runner.set_limits(Limits {
-                least_bytes_per_second: 1 << 20,
-                most_bytes_per_second: 100 << 20,
-                ..Limits::default()
-            });
-            runner.start(work.clone()).expect("it is due");
-            let began = reactor.now();
-            let outcome = finish(&mut runner, &reactor);
-            assert!(
-                matches!(outcome.ending, Ending::Done),
-                "{name} without {missing}: {outcome:?}"
-            );
-            let took = reactor.now().since(began).as_secs_f64();
-            let due = outcome.progress.total_bytes as f64 / f64::from(100 << 20);
-            assert!(
-                took < due + 0.02,
-                "{name} without {missing}, {work}: {took} s instead of {due}"
-            );
-        }
-    }
+    const MEMBER: u64 = PACED_MEMBER_BYTES;
     let chunk = 64 << 10;
     let copies = |name, members| {
         let layout = array::geometry::Raid10Layout::from_name(name).expect("a layout");
