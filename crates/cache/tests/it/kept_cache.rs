@@ -248,7 +248,8 @@ fn a_store_that_is_gone_stops_write_back_and_names_what_is_lost() {
 #[test]
 fn a_store_that_is_gone_with_nothing_dirty_is_done_without() {
     let (store, lower) = (Arc::new(Memory::with(store_info(6))), filled(16 * 4096, 3));
-    let cache = alone(&store, &lower, CacheOptions { mode: CacheMode::WriteThrough, ..BACK }).expect("a cache");
+    let cache = alone(&store, &lower, CacheOptions { mode: CacheMode::WriteThrough, ..BACK })
+        .expect("a cache");
     contents(&cache);
     store.crash(1);
     assert_eq!(contents(&cache), contents(&*lower));
