@@ -203,14 +203,15 @@ impl Scores<'_, '_, '_> {
         (family, question)
     }
 
-    /// The claims of those places against those others, of a family of so many comparisons, and the
-    /// pairs of whom the whole design of a race would say the same.
+    /// The claims of those places against those others, of a family of so many comparisons; `found_again`
+    /// gets the pairs of whom the whole design of a race would say the same.
     fn claims(
         &self,
         asked: &[(usize, usize)],
         comparisons: usize,
         quantiles: &mut Quantiles,
-    ) -> (BTreeMap<(usize, usize), Claim>, BTreeSet<(usize, usize)>) {
+        found_again: &mut BTreeSet<(usize, usize)>,
+    ) -> BTreeMap<(usize, usize), Claim> {
         let Frame { plan, table, members, order, done, .. } = self.frame;
         let pairs: Vec<_> = asked
             .iter()
@@ -221,7 +222,6 @@ impl Scores<'_, '_, '_> {
             pairs.iter().map(|pairs| sample_of(&pairs.differences, in_model)).collect();
         let estimates = claim::estimates(&samples);
         let mut found = BTreeMap::new();
-        let mut found_again = BTreeSet::new();
         for ((asked, pairs), estimate) in asked.iter().zip(&pairs).zip(estimates) {
             let both = [members[asked.0], members[asked.1]];
             let (family, question) = self.question(both, comparisons);
@@ -240,7 +240,7 @@ impl Scores<'_, '_, '_> {
             let claim = claim_of(plan, both, "score", pairs, estimate, family, asked_of, quantiles);
             found.extend(claim.map(|claim| (*asked, claim)));
         }
-        (found, found_again)
+        found
     }
 }
 
@@ -273,10 +273,9 @@ impl Known {
             })
             .collect();
         let mut quantiles = Quantiles::default();
-        let (mut claims, mut again) = scores.claims(&against_base, all, &mut quantiles);
-        let of_rivals = scores.claims(&against_each_other, rivals, &mut quantiles);
-        claims.extend(of_rivals.0);
-        again.extend(of_rivals.1);
+        let mut again = BTreeSet::new();
+        let mut claims = scores.claims(&against_base, all, &mut quantiles, &mut again);
+        claims.extend(scores.claims(&against_each_other, rivals, &mut quantiles, &mut again));
         let found_again = (frame.plan.terms.design == Design::Race).then_some(again);
         Self { base, others, workloads: scores.workloads, claims, found_again }
     }
@@ -642,6 +641,35 @@ fn error_of(
     all_of(pairs.into_iter().map(|both| model_error(frame.plan, both, workloads)))
 }
 
+/// A headline that takes nothing, with how others stand to what might be best.
+fn undecided(
+    frame: &Frame<'_, '_>,
+    choice: &Choice,
+    rival: impl Fn(usize) -> Option<Answer>,
+) -> Headline {
+    let Frame { plan, members, .. } = frame;
+    let of_answer = |wanted: Answer| -> Vec<String> {
+        (0..members.len())
+            .filter(|place| rival(*place) == Some(wanted))
+            .map(|place| plan.configurations[members[place]].id.clone())
+            .collect()
+    };
+    Headline {
+        verdict: choice.verdict.clone(),
+        take: None,
+        tie: None,
+        losses: Vec::new(),
+        cost: None,
+        claim: None,
+        sure: false,
+        in_model: frame.in_model && choice.verdict.is_answer(),
+        ahead_of_all: false,
+        same: of_answer(Answer::Same),
+        open: of_answer(Answer::Open),
+        reservations: Vec::new(),
+    }
+}
+
 /// What the scores come to: what to take, how sure, and what it does not say.
 fn headline(
     frame: &Frame<'_, '_>,
@@ -660,26 +688,7 @@ fn headline(
         members.iter().copied().filter(|member| Some(*member) != *baseline).collect();
     let of_other = |other: &usize| not_compared(id(*other), claim(*other));
     let mut reservations: Vec<Reservation> = others.iter().filter_map(of_other).collect();
-    let of_answer = |wanted: Answer| -> Vec<String> {
-        (0..members.len())
-            .filter(|place| rival(*place) == Some(wanted))
-            .map(|place| id(members[place]))
-            .collect()
-    };
-    let undecided = Headline {
-        verdict: choice.verdict.clone(),
-        take: None,
-        tie: None,
-        losses: Vec::new(),
-        cost: None,
-        claim: None,
-        sure: false,
-        in_model: frame.in_model && choice.verdict.is_answer(),
-        ahead_of_all: false,
-        same: of_answer(Answer::Same),
-        open: of_answer(Answer::Open),
-        reservations: Vec::new(),
-    };
+    let undecided = undecided(frame, choice, rival);
     let Some(take) = choice.take.map(|place| members[place]) else {
         return Headline { reservations, ..undecided };
     };

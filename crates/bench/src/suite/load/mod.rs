@@ -12,9 +12,7 @@ use block::{Device, Error, ErrorKind};
 use reactor::derive_seed;
 use results::Better;
 
-use super::definition::{
-    Kind, Rows, Scope, Setting, Settings, Suite, Target, TargetKind, Value,
-};
+use super::definition::{Kind, Rows, Scope, Setting, Settings, Suite, Target, TargetKind, Value};
 use super::depth::open::{self, OPEN_DEPTH, OpenLoad};
 use super::devtest::{self, Test, Verify};
 use super::folder::{Needs, WorkFolder};
