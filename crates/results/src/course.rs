@@ -30,7 +30,8 @@ use crate::claim::{self, Quantiles, Sample};
 use crate::types::{Budget, Design, Group, Plan, Trial, Workload};
 use crate::voices::{Table, judged_metrics, pair};
 
-pub use crate::step::{LOOKS, Pick, Step, look_after};
+pub use crate::looks::{LOOKS, look_after};
+pub use crate::types::{Pick, Step};
 
 /// Fewest blocks after which a race drops anything.
 pub const RACE_BLOCKS_MIN: u32 = 3;

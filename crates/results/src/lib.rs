@@ -20,12 +20,12 @@ pub mod course;
 pub mod doubt;
 mod grade;
 pub mod history;
+mod looks;
 mod model_error;
 pub mod safety;
 pub mod shape;
 pub mod statistics;
 pub mod steady;
-mod step;
 pub mod types;
 mod voices;
 

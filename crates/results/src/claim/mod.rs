@@ -25,8 +25,8 @@ use serde::Serialize;
 use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 
 use crate::doubt::Silence;
+use crate::looks::look_after;
 use crate::statistics::{self, Interval};
-use crate::step::look_after;
 use crate::types::Better;
 
 /// How often a family of claims may hold a false word, as a fraction.
