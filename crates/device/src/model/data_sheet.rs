@@ -12,10 +12,8 @@
 use serde::Deserialize;
 
 use super::flash_sheet::{self, FlashSheet};
-use super::parameters::{
-    DestageRule, DiskFacts, DiskParameters, Hold, LinkParameters, ModelError, Origin, Parameters,
-    Quantity, refuse,
-};
+use super::parameters::{DestageRule, DiskFacts, DiskParameters, Hold, LinkParameters, Parameters};
+use super::quantity::{ModelError, Origin, Quantity, refuse};
 
 /// What a drive is where drives are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,7 @@
 //! What a modelled SSD is made of, beside what every drive has (`disk.capacity`, overheads, link
 //! rates, buffer, queue).
 
-use super::parameters::{ModelError, Origin, ParameterRow, Quantity, refuse, row};
+use super::quantity::{ModelError, Origin, ParameterRow, Quantity, refuse, row};
 
 /// The flash of an SSD and what looks after it.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,7 +4,8 @@ use serde::Deserialize;
 
 use super::data_sheet::{Interface, capacity_bytes, checked, law, needed, optional, stated};
 use super::flash::FlashParameters;
-use super::parameters::{DestageRule, DiskParameters, ModelError, Origin, Quantity, refuse};
+use super::parameters::{DestageRule, DiskParameters};
+use super::quantity::{ModelError, Origin, Quantity, refuse};
 
 /// Bits in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

@@ -9,7 +9,6 @@
 //! The parameters are listed once, in `parameter_table!`; reading, writing, checking of units and
 //! `model show` follow from that list. A key that is not in it is refused.
 
-use std::fmt;
 use std::path::Path;
 
 use reactor::plain_file::{self, Links};
@@ -18,52 +17,9 @@ use serde::Deserialize;
 use super::catalogue::built_in;
 use super::data_sheet::{self, SheetModel};
 use super::flash::FlashParameters;
+use super::quantity::{Value, check_quantity, refuse, row};
 
-/// Where a value comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Origin {
-    /// Fitted to published or own measurements.
-    Measured,
-    /// Stated by the maker, or by the standard the part follows.
-    Spec,
-    /// Neither measured nor stated: a usual value for drives of its kind.
-    Assumed,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Origin::Measured => "measured",
-            Origin::Spec => "spec",
-            Origin::Assumed => "assumed",
-        })
-    }
-}
-
-/// A value with its unit, its origin and what there is to say about it.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Quantity<T> {
-    /// The number, in `unit`.
-    pub value: T,
-    /// The unit; for every parameter there is just one that is accepted.
-    pub unit: String,
-    /// Where the value comes from.
-    pub origin: Origin,
-    /// Between what it lies as far as is known, in `unit`; none where the value is the only one.
-    pub interval: Option<[T; 2]>,
-    /// How it was found, or why it was assumed.
-    pub note: String,
-}
-
-impl<T: Clone> Quantity<T> {
-    /// The same quantity with another value.
-    #[must_use]
-    pub fn with(&self, value: T) -> Self {
-        Quantity { value, ..self.clone() }
-    }
-}
+pub use super::quantity::{ModelError, Origin, ParameterRow, Quantity};
 
 /// When cached writes go to the media. One operation cannot be interrupted, and reads go before
 /// further ones.
@@ -93,38 +49,6 @@ pub enum Hold {
     Command,
 }
 
-/// How values are written to a model file and shown.
-pub(super) trait Value: Clone {
-    fn text(&self) -> String;
-    /// What is wrong with it, if anything.
-    fn fault(&self) -> Option<&'static str> {
-        None
-    }
-}
-
-impl Value for u64 {
-    fn text(&self) -> String {
-        self.to_string()
-    }
-}
-
-impl Value for f64 {
-    fn text(&self) -> String {
-        format!("{self:?}")
-    }
-    fn fault(&self) -> Option<&'static str> {
-        (!self.is_finite() || *self < 0.0).then_some("must be a number that is not negative")
-    }
-}
-
-impl Value for Vec<[f64; 2]> {
-    fn text(&self) -> String {
-        let knots: Vec<String> =
-            self.iter().map(|[at, rate]| format!("[{at:?}, {rate:?}]")).collect();
-        format!("[{}]", knots.join(", "))
-    }
-}
-
 impl Value for DestageRule {
     fn text(&self) -> String {
         let rule = match self {
@@ -145,35 +69,6 @@ impl Value for Hold {
         format!("\"{hold}\"")
     }
 }
-
-/// One parameter as `raidloom model show` prints it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ParameterRow {
-    /// Table and key, as in the file: `disk.seek_root`.
-    pub name: String,
-    /// The value as it stands in the file.
-    pub value: String,
-    /// Its unit.
-    pub unit: String,
-    /// Where it comes from.
-    pub origin: Origin,
-    /// Between what it lies, as it stands in the file; empty where nothing is said.
-    pub interval: String,
-    /// How it was found, or why it was assumed.
-    pub note: String,
-}
-
-/// A model that cannot be used, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModelError(pub String);
-
-impl fmt::Display for ModelError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ModelError {}
 
 macro_rules! parameter_table {
     (
@@ -345,40 +240,6 @@ pub struct Parameters {
     pub flash: Option<FlashParameters>,
     /// What it hangs on.
     pub link: LinkParameters,
-}
-
-fn check_quantity<T: Value>(
-    name: &str,
-    quantity: &Quantity<T>,
-    unit: &str,
-) -> Result<(), ModelError> {
-    if quantity.unit != unit {
-        return Err(ModelError(format!(
-            "{name} has the unit \"{}\": it must be given in \"{unit}\"",
-            quantity.unit
-        )));
-    }
-    let within = quantity.interval.iter().flatten();
-    for value in std::iter::once(&quantity.value).chain(within) {
-        if let Some(fault) = value.fault() {
-            return Err(ModelError(format!("{name} is {}: it {fault}", value.text())));
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn row<T: Value>(name: &str, quantity: &Quantity<T>) -> ParameterRow {
-    ParameterRow {
-        name: name.to_owned(),
-        value: quantity.value.text(),
-        unit: quantity.unit.clone(),
-        origin: quantity.origin,
-        interval: quantity
-            .interval
-            .as_ref()
-            .map_or_else(String::new, |[low, high]| format!("[{}, {}]", low.text(), high.text())),
-        note: quantity.note.clone(),
-    }
 }
 
 impl LinkParameters {
@@ -584,10 +445,6 @@ fn unknown(name: &str) -> ModelError {
         "no model \"{name}\": {nearest}`raidloom model list` names those that come with the \
         program; or give the path of a model file (./NAME.toml)"
     ))
-}
-
-pub(super) fn refuse(condition: bool, text: &str) -> Result<(), ModelError> {
-    if condition { Err(ModelError(text.to_owned())) } else { Ok(()) }
 }
 
 fn check_sizes_and_rates(disk: &DiskParameters) -> Result<(), ModelError> {

@@ -1,0 +1,150 @@
+//! A value of a model file: with its unit, its origin, and what there is to say about it.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// Fitted to published or own measurements.
+    Measured,
+    /// Stated by the maker, or by the standard the part follows.
+    Spec,
+    /// Neither measured nor stated: a usual value for drives of its kind.
+    Assumed,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Origin::Measured => "measured",
+            Origin::Spec => "spec",
+            Origin::Assumed => "assumed",
+        })
+    }
+}
+
+/// A value with its unit, its origin and what there is to say about it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quantity<T> {
+    /// The number, in `unit`.
+    pub value: T,
+    /// The unit; for every parameter there is just one that is accepted.
+    pub unit: String,
+    /// Where the value comes from.
+    pub origin: Origin,
+    /// Between what it lies as far as is known, in `unit`; none where the value is the only one.
+    pub interval: Option<[T; 2]>,
+    /// How it was found, or why it was assumed.
+    pub note: String,
+}
+
+impl<T: Clone> Quantity<T> {
+    /// The same quantity with another value.
+    #[must_use]
+    pub fn with(&self, value: T) -> Self {
+        Quantity { value, ..self.clone() }
+    }
+}
+
+/// How values are written to a model file and shown.
+pub(super) trait Value: Clone {
+    fn text(&self) -> String;
+    /// What is wrong with it, if anything.
+    fn fault(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+impl Value for u64 {
+    fn text(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for f64 {
+    fn text(&self) -> String {
+        format!("{self:?}")
+    }
+    fn fault(&self) -> Option<&'static str> {
+        (!self.is_finite() || *self < 0.0).then_some("must be a number that is not negative")
+    }
+}
+
+impl Value for Vec<[f64; 2]> {
+    fn text(&self) -> String {
+        let knots: Vec<String> =
+            self.iter().map(|[at, rate]| format!("[{at:?}, {rate:?}]")).collect();
+        format!("[{}]", knots.join(", "))
+    }
+}
+
+/// One parameter as `raidloom model show` prints it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParameterRow {
+    /// Table and key, as in the file: `disk.seek_root`.
+    pub name: String,
+    /// The value as it stands in the file.
+    pub value: String,
+    /// Its unit.
+    pub unit: String,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Between what it lies, as it stands in the file; empty where nothing is said.
+    pub interval: String,
+    /// How it was found, or why it was assumed.
+    pub note: String,
+}
+
+/// A model that cannot be used, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelError(pub String);
+
+impl fmt::Display for ModelError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ModelError {}
+
+pub(super) fn check_quantity<T: Value>(
+    name: &str,
+    quantity: &Quantity<T>,
+    unit: &str,
+) -> Result<(), ModelError> {
+    if quantity.unit != unit {
+        return Err(ModelError(format!(
+            "{name} has the unit \"{}\": it must be given in \"{unit}\"",
+            quantity.unit
+        )));
+    }
+    let within = quantity.interval.iter().flatten();
+    for value in std::iter::once(&quantity.value).chain(within) {
+        if let Some(fault) = value.fault() {
+            return Err(ModelError(format!("{name} is {}: it {fault}", value.text())));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn row<T: Value>(name: &str, quantity: &Quantity<T>) -> ParameterRow {
+    ParameterRow {
+        name: name.to_owned(),
+        value: quantity.value.text(),
+        unit: quantity.unit.clone(),
+        origin: quantity.origin,
+        interval: quantity
+            .interval
+            .as_ref()
+            .map_or_else(String::new, |[low, high]| format!("[{}, {}]", low.text(), high.text())),
+        note: quantity.note.clone(),
+    }
+}
+
+pub(super) fn refuse(condition: bool, text: &str) -> Result<(), ModelError> {
+    if condition { Err(ModelError(text.to_owned())) } else { Ok(()) }
+}
