@@ -11,9 +11,10 @@ use results::types::{Run, Workload};
 use crate::doubts;
 use crate::numbers::{self, Unit};
 use crate::safety;
-use crate::svg::CLASSES;
 use crate::table::{self, Panel};
 
+/// Most lines of one chart that a reader tells apart.
+pub(crate) const SERIES_TOLD_APART: usize = 8;
 const RATE: &str = "throughput_bytes_per_second";
 const OPERATIONS: &str = "io_per_second";
 const LATENCY: &str = "latency_mean_seconds";
@@ -251,7 +252,7 @@ fn curves(run: &Run, analysis: &Analysis, access: &str, points: &[Point<'_>]) ->
     });
     let rated = if has_rate && !is_counted { RATE } else { OPERATIONS };
     let timed = own.iter().any(|(.., cell)| figure(cell, LATENCY).is_some());
-    if depths.len() < 2 || !timed || names.len() > CLASSES.len() {
+    if depths.len() < 2 || !timed || names.len() > SERIES_TOLD_APART {
         return None;
     }
     let called = numbers::workload(access);

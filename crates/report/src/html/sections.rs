@@ -202,10 +202,10 @@ fn legend(names: &[&str], baseline: Option<String>) -> Markup {
     html! {
         ul.legend {
             @if names.len() > 1 || baseline.is_some() {
-                @for (place, name) in names.iter().take(svg::CLASSES.len()).enumerate() {
+                @for (place, name) in names.iter().take(charts::SERIES_TOLD_APART).enumerate() {
                     @if !name.is_empty() { li { span class=(svg::class(place)) {} (name) } }
                 }
-                @if names.len() > svg::CLASSES.len() { li { span.cn {} (say!(THE_OTHERS)) } }
+                @if names.len() > charts::SERIES_TOLD_APART { li { span.cn {} (say!(THE_OTHERS)) } }
             }
             @if let Some(baseline) = baseline { li { span.base {} (baseline) } }
         }

@@ -3,12 +3,12 @@
 use maud::{Markup, html};
 
 use super::frame::{Chart, FromZero, px, sizes};
-use crate::charts::{Lines, Mark};
+use crate::charts::{Lines, Mark, SERIES_TOLD_APART};
 use crate::measure::{self, Face, fitted};
 use crate::numbers;
 
 /// Classes that tell series apart; what is beyond them is soft and has its name in the table.
-pub(crate) const CLASSES: [&str; 8] = ["c0", "c1", "c2", "c3", "c0 d", "c1 d", "c2 d", "c3 d"];
+const CLASSES: [&str; SERIES_TOLD_APART] = ["c0", "c1", "c2", "c3", "c0 d", "c1 d", "c2 d", "c3 d"];
 
 /// Class of a series by its place.
 pub(crate) fn class(place: usize) -> &'static str {

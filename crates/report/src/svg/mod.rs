@@ -19,6 +19,6 @@ pub(crate) use curves::curves;
 pub(crate) use forest::forest;
 pub(crate) use frame::{Chart, Decades, LogScale, px};
 pub(crate) use grades::grades;
-pub(crate) use lines::{CLASSES, class, lines};
+pub(crate) use lines::{class, lines};
 pub(crate) use strip::strip;
 pub(crate) use tails::tails;

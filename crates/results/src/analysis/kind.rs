@@ -203,8 +203,8 @@ impl Scores<'_, '_, '_> {
         (family, question)
     }
 
-    /// The claims of those places against those others, of a family of so many comparisons; `found_again`
-    /// gets the pairs of whom the whole design of a race would say the same.
+    /// The claims of those places against those others, of a family of so many comparisons;
+    /// `found_again` gets the pairs of whom the whole design of a race would say the same.
     fn claims(
         &self,
         asked: &[(usize, usize)],
