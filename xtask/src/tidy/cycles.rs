@@ -26,48 +26,24 @@ const LARGEST: usize = 3;
 const MOST: usize = 6;
 
 /// Circles that may be, each in the order of the alphabet: files that say one thing together.
-const ALLOWED: &[&[&str]] = &[];
+const ALLOWED: &[&[&str]] = &[
+    &["crates/array/src/md/assemble.rs", "crates/array/src/md/usability.rs"],
+    &[
+        "crates/device/src/model/data_sheet.rs",
+        "crates/device/src/model/flash_sheet.rs",
+        "crates/device/src/model/parameters.rs",
+    ],
+    &["crates/results/src/analysis/joint.rs", "crates/results/src/analysis/values.rs"],
+];
 const _: () = assert!(ALLOWED.len() <= MOST);
 
 /// Circles that are not broken yet, in the same order. None is to be added.
 const UNBROKEN: &[&[&str]] = &[
-    &["crates/array/src/md/assemble.rs", "crates/array/src/md/usability.rs"],
     &[
         "crates/array/src/md/layout.rs",
         "crates/array/src/md/reshape.rs",
         "crates/array/src/md/superblock.rs",
         "crates/array/src/md/version0.rs",
-    ],
-    &["crates/bench/src/format/bonnie.rs", "crates/bench/src/format/bonnie_table.rs"],
-    &["crates/bench/src/suite/bonnie/bulk.rs", "crates/bench/src/suite/bonnie/work.rs"],
-    &["crates/bench/src/suite/command/figures.rs", "crates/bench/src/suite/command/known.rs"],
-    &["crates/bench/src/suite/definition.rs", "crates/bench/src/suite/session.rs"],
-    &["crates/device/src/model/disk.rs", "crates/device/src/model/machine.rs"],
-    &["crates/device/src/nbd/greet.rs", "crates/device/src/nbd/tls.rs"],
-    &["crates/pull/src/crash.rs", "crates/pull/src/history.rs"],
-    &["crates/pull/src/database.rs", "crates/pull/src/work.rs"],
-    &["crates/pull/src/format.rs", "crates/pull/src/log.rs"],
-    &[
-        "crates/report/src/card.rs",
-        "crates/report/src/charts.rs",
-        "crates/report/src/decision.rs",
-        "crates/report/src/safety.rs",
-        "crates/report/src/sentences.rs",
-        "crates/report/src/survival.rs",
-        "crates/report/src/svg/lines.rs",
-        "crates/report/src/table.rs",
-    ],
-    &["crates/results/src/analysis/joint.rs", "crates/results/src/analysis/values.rs"],
-    &[
-        "crates/results/src/analysis/mod.rs",
-        "crates/results/src/analysis/verdict.rs",
-        "crates/results/src/bounds.rs",
-        "crates/results/src/caches.rs",
-        "crates/results/src/claim/mod.rs",
-        "crates/results/src/course.rs",
-        "crates/results/src/safety/mod.rs",
-        "crates/results/src/types.rs",
-        "crates/results/src/voices.rs",
     ],
     &[
         "crates/stack/src/build.rs",
