@@ -59,7 +59,10 @@ pub(crate) fn by_default(plan_name: &str) -> PathBuf {
     let slug: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
     let time = facts::now().replace(':', "");
     let name = if slug.is_empty() { time } else { format!("{time}-{}", slug.join("-")) };
-    Path::new(RUNS).join(name)
+    let free = Path::new(RUNS).join(&name);
+    // Of two that begin within a second the second one has a number behind its name.
+    let others = (2..100).map(|number| Path::new(RUNS).join(format!("{name}-{number}")));
+    std::iter::once(free.clone()).chain(others).find(|folder| !folder.exists()).unwrap_or(free)
 }
 
 /// Makes the folder of a run, or takes an empty one.
