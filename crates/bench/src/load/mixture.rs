@@ -52,6 +52,16 @@ impl Sizes {
         &self.parts[..self.count]
     }
 
+    /// Whether some of them are no whole blocks of a device.
+    #[must_use]
+    pub fn are_rounded(&self, block_bytes: u32) -> bool {
+        let is_whole = |part: &Part| {
+            part.least.is_multiple_of(block_bytes)
+                && (part.least == part.most || u64::from(block_bytes) <= SECTOR_BYTES)
+        };
+        !self.parts().iter().all(is_whole)
+    }
+
     /// The smallest and the largest.
     #[must_use]
     pub fn bounds(&self) -> (u32, u32) {
@@ -430,6 +440,22 @@ mod tests {
             "1,2,3,4,5,6,7,8,9",
         ] {
             assert!(Sizes::read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    /// "Sizes rounded" is said where one is, and nowhere else.
+    #[test]
+    fn sizes_of_whole_blocks_are_not_rounded() {
+        for (text, block_bytes, is) in [
+            ("4KiB", 512, false),
+            ("512..64KiB", 512, false),
+            ("4KiB, 64KiB", 4096, false),
+            ("512", 4096, true),
+            ("4KiB * 9, 6KiB", 4096, true),
+            ("4KiB..64KiB", 4096, true),
+        ] {
+            let sizes = Sizes::read(text).unwrap();
+            assert_eq!(sizes.are_rounded(block_bytes), is, "{text} on blocks of {block_bytes}");
         }
     }
 

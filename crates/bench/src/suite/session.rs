@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use block::{Device, Error, ErrorKind, Reactor};
 use tracing::{debug, info};
 
+use super::folder::{Needs, WorkFolder};
 use super::phase::Phase;
 use super::row::{Done, Measured, Result as RowResult, Row};
 use crate::audit::{self, Facts, Fastest, Reading};
@@ -219,6 +220,28 @@ impl<'a> Session<'a> {
     #[must_use]
     pub fn into_rows(self) -> Vec<Row> {
         self.rows
+    }
+
+    /// A file of so many bytes in a fresh folder below this one, as a device past the page cache.
+    /// It is removed with the folder that is returned beside it.
+    ///
+    /// # Errors
+    /// When the size is no whole number of MiB, or there is no room; what the file could not do.
+    pub(super) fn device_in(
+        &self,
+        folder: &Path,
+        suite: &str,
+        size_bytes: u64,
+    ) -> Result<(WorkFolder, Box<dyn Device>), Error> {
+        if size_bytes == 0 || !size_bytes.is_multiple_of(1 << 20) {
+            return Err(Error::new(ErrorKind::Invalid, "size: whole MiB from 1MiB on are needed"));
+        }
+        let needs =
+            Needs { bytes: size_bytes, longest_file_bytes: size_bytes, files: 2, direct: true };
+        let folder = WorkFolder::new(folder, suite, &needs)?;
+        let path = folder.file(&format!("{suite}.dat"), size_bytes)?;
+        let device = self.files.open(&path, true)?;
+        Ok((folder, device))
     }
 
     /// Measures a phase. `work` does it and returns what it did, or `None` when it was stopped.

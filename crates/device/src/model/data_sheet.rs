@@ -141,7 +141,6 @@ impl Interface {
         }
     }
 
-    /// What the host's controller moves for all its ports, and what it is called.
     /// Requests a second that such SSDs state, reads and writes.
     pub(super) fn usual_requests(self) -> [f64; 2] {
         match self {
@@ -173,6 +172,7 @@ impl Interface {
         }
     }
 
+    /// What the host's controller is called, what it moves for all its ports in MB/s, and why.
     fn host(self) -> (&'static str, f64, &'static str) {
         match self {
             Interface::Sata1 | Interface::Sata2 | Interface::Sata3 => {

@@ -11,7 +11,6 @@ use super::open::{self, OPEN_DEPTH, OpenLoad};
 use super::{NAME, curves};
 use crate::load::{Direction, Hooks, Sequential, Uniform};
 use crate::suite::access::{self, Filled, Options, Order, Row as Access, View, Way};
-use crate::suite::folder::{Needs, WorkFolder};
 use crate::suite::rounds::{self, STEADY};
 use crate::suite::{
     Done, Kind, Next, Phase, Rows, Scope, Session, Setting, Settings, Suite, Target, TargetKind,
@@ -255,11 +254,7 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
         Target::Folder(folder) => {
             let size_bytes =
                 if settings.bytes("size") == 0 { 1 << 30 } else { settings.bytes("size") };
-            let needs =
-                Needs { bytes: size_bytes, longest_file_bytes: size_bytes, files: 2, direct: true };
-            let folder = WorkFolder::new(folder, NAME, &needs)?;
-            let path = folder.file("depth.dat", size_bytes)?;
-            let device = session.files.open(&path, true)?;
+            let (_folder, device) = session.device_in(folder, NAME, size_bytes)?;
             measure(&*device, settings, session)
         }
     }

@@ -3,12 +3,11 @@
 
 use std::time::Duration;
 
-use block::{Error, ErrorKind, Traffic};
+use block::{Error, Traffic};
 
 use super::super::definition::{
     Kind as ValueKind, Rows, Scope, Setting, Settings as Values, Suite, Target, TargetKind, Value,
 };
-use super::super::folder::{Needs, WorkFolder};
 use super::super::phase::Phase;
 use super::super::rounds::{self, STEADY};
 use super::super::row::Done;
@@ -165,18 +164,7 @@ fn run(target: Target<'_>, values: &Values, session: &mut Session<'_>) -> Result
     match target {
         Target::Device(device) => measure(device, values, session),
         Target::Folder(folder) => {
-            let size_bytes = values.bytes("size");
-            if size_bytes == 0 || !size_bytes.is_multiple_of(1 << 20) {
-                return Err(Error::new(
-                    ErrorKind::Invalid,
-                    "size: whole MiB from 1MiB on are needed",
-                ));
-            }
-            let needs =
-                Needs { bytes: size_bytes, longest_file_bytes: size_bytes, files: 2, direct: true };
-            let folder = WorkFolder::new(folder, NAME, &needs)?;
-            let path = folder.file("devtest.dat", size_bytes)?;
-            let device = session.files.open(&path, true)?;
+            let (_folder, device) = session.device_in(folder, NAME, values.bytes("size"))?;
             measure(&*device, values, session)
         }
     }

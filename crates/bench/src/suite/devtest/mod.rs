@@ -224,7 +224,7 @@ impl Test {
     }
 
     /// Why it cannot run on a device, if it cannot.
-    fn impossible(&self, info: &Info, settings: &Settings) -> Option<String> {
+    pub(super) fn impossible(&self, info: &Info, settings: &Settings) -> Option<String> {
         if self.writes() && settings.read_only {
             return Some("it writes, and only reading was asked for".to_owned());
         }
@@ -678,9 +678,12 @@ impl Running<'_> {
     }
 
     fn verify(&mut self) -> Verify {
-        if let Kind::Mixed { .. } | Kind::Load(_) = self.test.kind
-            && u64::from(self.info.block_bytes) > SECTOR_BYTES
-        {
+        let are_rounded = match self.test.kind {
+            Kind::Sequential { .. } | Kind::Random { .. } => false,
+            Kind::Mixed { .. } => u64::from(self.info.block_bytes) > SECTOR_BYTES,
+            Kind::Load(mixture) => mixture.sizes.are_rounded(self.info.block_bytes),
+        };
+        if are_rounded {
             self.notes.push(Doubt::SizesRounded { block_bytes: self.info.block_bytes });
         }
         if self.settings.verify == Verify::Off {

@@ -15,7 +15,6 @@ use results::Better;
 use super::definition::{Kind, Rows, Scope, Setting, Settings, Suite, Target, TargetKind, Value};
 use super::depth::open::{self, OPEN_DEPTH, OpenLoad};
 use super::devtest::{self, Test, Verify};
-use super::folder::{Needs, WorkFolder};
 use super::phase::Phase;
 use super::rounds::{self, STEADY};
 use super::session::Session;
@@ -23,7 +22,18 @@ use crate::load::{Mixture, Places, Sizes, Syncs};
 
 /// Name of the suite, and of its only row.
 pub const NAME: &str = "load";
-const MIB: u64 = 1 << 20;
+/// Keys that mean nothing to an open loop, which verifies nothing and keeps no depth.
+const CLOSED: [&str; 9] = [
+    "depth",
+    "think",
+    "flush_every",
+    "fua",
+    "max_operations",
+    "ramp",
+    "steady",
+    "verify",
+    "prepare",
+];
 
 /// `load`.
 pub static SUITE: Suite = Suite {
@@ -221,15 +231,7 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
     match target {
         Target::Device(device) => measure(device, settings, session),
         Target::Folder(folder) => {
-            let size_bytes = settings.bytes("size");
-            if size_bytes == 0 || !size_bytes.is_multiple_of(MIB) {
-                return Err(invalid("size: whole MiB from 1MiB on are needed"));
-            }
-            let needs =
-                Needs { bytes: size_bytes, longest_file_bytes: size_bytes, files: 2, direct: true };
-            let folder = WorkFolder::new(folder, NAME, &needs)?;
-            let path = folder.file("load.dat", size_bytes)?;
-            let device = session.files.open(&path, true)?;
+            let (_folder, device) = session.device_in(folder, NAME, settings.bytes("size"))?;
             measure(&*device, settings, session)
         }
     }
@@ -269,7 +271,13 @@ fn measure(
     let mixture = mixture(settings);
     let used_bytes = used_bytes(device, settings, &mixture)?;
     let phase = phase(settings);
+    let test = Test::new(devtest::Kind::Load(mixture));
     if settings.count("rate") > 0 {
+        // The other one asks this itself.
+        if let Some(reason) = test.impossible(device.info(), &devtest::Settings::default()) {
+            session.skip(&phase, 1, reason);
+            return Ok(());
+        }
         return open_loop(device, settings, &mixture, used_bytes, &phase, session);
     }
     let own = devtest::Settings {
@@ -290,7 +298,6 @@ fn measure(
         think: settings.time("think"),
         ..devtest::Settings::default()
     };
-    let test = Test::new(devtest::Kind::Load(mixture));
     devtest::measure_all(device, &[(test, phase, own.clone())], &own, session)
 }
 
@@ -302,8 +309,7 @@ fn open_loop(
     phase: &Phase,
     session: &mut Session<'_>,
 ) -> Result<(), Error> {
-    let closed = ["flush_every", "fua", "think"];
-    if let Some(name) = closed.iter().find(|name| !is_default(settings, name)) {
+    if let Some(name) = CLOSED.iter().find(|name| !is_default(settings, name, session)) {
         return Err(invalid(format!(
             "{name}: it is for a closed loop, and rate asks for an open one"
         )));
@@ -320,8 +326,8 @@ fn open_loop(
         .map(drop)
 }
 
-fn is_default(settings: &Settings, name: &str) -> bool {
-    let default = SUITE.defaults(block::Clock::Wall);
+fn is_default(settings: &Settings, name: &str, session: &Session<'_>) -> bool {
+    let default = SUITE.defaults(session.reactor.clock());
     let of = |settings: &Settings| {
         settings.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
     };

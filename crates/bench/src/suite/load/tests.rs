@@ -9,10 +9,11 @@ use crate::suite::{Blind, Row, Silent, Ticker};
 
 fn settings(change: &[(&str, Value)]) -> Settings {
     let mut settings = SUITE.defaults(block::Clock::Virtual);
-    for (name, value) in [("time", Value::Time(Duration::from_millis(100)))]
-        .iter()
-        .chain(&[("ramp", Value::Time(Duration::ZERO))])
-        .chain(change)
+    // An open loop has no ramp to be set.
+    let is_open = change.iter().any(|(name, _)| *name == "rate");
+    let ramp = (!is_open).then_some(("ramp", Value::Time(Duration::ZERO)));
+    for (name, value) in
+        [("time", Value::Time(Duration::from_millis(100)))].iter().chain(&ramp).chain(change)
     {
         settings.set(&SUITE, name, value.clone()).expect("a setting of the suite");
     }
@@ -63,7 +64,9 @@ fn an_open_loop_keeps_the_rate_and_is_judged_by_its_latency() {
 /// A key that would be passed over, or has no room, is an error before anything moves.
 #[test]
 fn what_cannot_be_is_refused_with_its_key() {
-    let refused: [(&[(&str, Value)], &str); 5] = [
+    let refused: [(&[(&str, Value)], &str); 7] = [
+        (&[("rate", Value::Count(5)), ("depth", Value::Count(4))], "depth: "),
+        (&[("rate", Value::Count(5)), ("verify", Value::word("full"))], "verify: "),
         (&[("rate", Value::Count(5)), ("fua", Value::Count(5))], "fua: "),
         (&[("rate", Value::Count(5)), ("think", Value::Time(Duration::from_secs(1)))], "think: "),
         (&[("used", Value::Bytes(8 << 20))], "used: the target has 4194304 bytes"),
@@ -101,6 +104,18 @@ fn whatever_is_asked_for_the_row_is_called_load() {
         let phase = &phases[0];
         assert_eq!((&*phase.name, phase.group), (NAME, group));
         assert_eq!((phase.writes, phase.is_deep), (writes, is_deep));
+    }
+}
+
+/// What writes is not begun on what takes no writes, with a depth or a rate.
+#[test]
+fn a_device_that_is_only_read_is_not_written_to() {
+    for rate in [0, 100] {
+        let memory = Memory::new(4 << 20).with(|info| info.read_only = true);
+        let change = [("read", Value::Count(50)), ("rate", Value::Count(rate))];
+        let row = measured(&memory, &change).expect("left out, which is no error");
+        assert!(row.measured().is_none(), "rate {rate}");
+        assert_eq!(memory.log(), [], "rate {rate}");
     }
 }
 
