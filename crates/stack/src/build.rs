@@ -7,7 +7,6 @@
 use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
-use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -31,9 +30,10 @@ use reactor::{Reactor, derive_seed};
 
 use crate::facts::{Leaf, OpenedFile};
 use crate::identity::refuse_members_named_twice;
+use crate::settings::{Settings, refusal};
 use crate::superblocks::{self, Arrays, Mark};
-use crate::table::{self, OptionRow, Problem};
-use crate::{ImageServer, RbdImage, nbd, parse, rbd, size};
+use crate::table;
+use crate::{ImageServer, RbdImage, nbd, parse, size};
 
 /// Runs longer than this go past a cache unless it holds the whole device: a backup or a scan would
 /// flush it.
@@ -438,54 +438,6 @@ struct Builder<'a> {
     seals: Vec<(StoreSeal, Range<usize>)>,
     deadlines: Vec<DeadlineWatch>,
     exports: Vec<Arc<NbdDevice>>,
-}
-
-/// The checked options of one layer or leaf.
-pub(crate) struct Settings<'a> {
-    pub(crate) given: &'a [(String, String)],
-}
-
-impl<'a> Settings<'a> {
-    fn check(
-        of: &str,
-        known: &'static [OptionRow],
-        given: &'a [(String, String)],
-    ) -> Result<Settings<'a>, Error> {
-        for (number, (name, value)) in given.iter().enumerate() {
-            let row = table::option(of, known, name)
-                .map_err(|problem| refusal(&format!("{of}: {name}"), &problem))?;
-            row.takes
-                .check(value)
-                .map_err(|problem| refusal(&format!("{of}: {name}={value}"), &problem))?;
-            if given[..number].iter().any(|(earlier, _)| earlier == name) {
-                return Err(Error::new(ErrorKind::Invalid, format!("{of}: {name} is given twice")));
-            }
-        }
-        Ok(Settings { given })
-    }
-
-    pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
-        self.given.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
-    }
-
-    pub(crate) fn number<T: FromStr>(&self, name: &str) -> Result<Option<T>, Error> {
-        let wrong = |value: &str| {
-            Error::new(
-                ErrorKind::Invalid,
-                format!("{name}={value} is no number of the kind that is needed"),
-            )
-        };
-        self.get(name).map(|value| value.parse().map_err(|_| wrong(value))).transpose()
-    }
-
-    pub(crate) fn is(&self, name: &str, value: &str) -> bool {
-        self.get(name) == Some(value)
-    }
-}
-
-fn refusal(place: &str, problem: &Problem) -> Error {
-    let hint = problem.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
-    Error::new(ErrorKind::Invalid, format!("{place}: expected {}{hint}", problem.expected))
 }
 
 impl Builder<'_> {
@@ -941,10 +893,11 @@ impl Builder<'_> {
                 self.remote(device)
             }
             "rbd" => {
-                let (device, notes) =
-                    rbd::open(leaf, address, settings, self.read_only, self.context.files)?;
-                self.notes.extend(notes);
-                self.remote(device)
+                let mut image = RbdImage::with(address, settings)?;
+                image.read_only |= self.read_only;
+                let server = self.context.files.serve_image(&image)?;
+                self.notes.extend_from_slice(&server.notes);
+                self.remote(server.connect(&image, leaf)?)
             }
             scheme => unreachable!("the leaf {scheme} is in the table"),
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use block::{Device, Error, ErrorKind, Node};
 use device::{NbdAddress, NbdDevice, NbdOptions, NbdTls};
 
-use crate::build::Settings;
+use crate::settings::Settings;
 use crate::size;
 
 /// Connects to the server of a leaf.

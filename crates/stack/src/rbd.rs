@@ -1,27 +1,11 @@
-//! `rbd:POOL/IMAGE`: an image of a Ceph cluster, by way of an NBD server that serves
-//! this process alone. [`OpenFiles::serve_image`] starts it.
-//!
-//! ```text
-//!   rbd:POOL[/NAMESPACE]/IMAGE[@SNAPSHOT]
-//!     │ RbdImage             what of which cluster
-//!   OpenFiles::serve_image   a server of our own
-//!     │ ImageServer          where it listens, and what ends it
-//!   NbdDevice                the leaf
-//! ```
+//! `rbd:POOL[/NAMESPACE]/IMAGE[@SNAPSHOT]`: which image of which Ceph cluster.
 
-use std::any::Any;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use block::{Error, ErrorKind, Node};
-use device::{NbdAddress, NbdDevice, NbdOptions};
-
-use crate::build::{OpenFiles, Settings};
-use crate::size;
-
 /// How long a cluster may take until it has opened an image, where nothing is said.
-const CONNECT_TIME: Duration = Duration::from_secs(30);
+pub(crate) const CONNECT_TIME: Duration = Duration::from_secs(30);
 
 /// An image of a Ceph cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,35 +55,6 @@ impl RbdImage {
             connect_time: CONNECT_TIME,
         })
     }
-
-    /// The image of a leaf, as its options say.
-    ///
-    /// # Errors
-    /// Where it is no leaf of an image, or an option means nothing.
-    pub fn of(leaf: &Node) -> Result<RbdImage, Error> {
-        match leaf {
-            Node::Leaf { scheme, address, options } if scheme == "rbd" => {
-                RbdImage::with(address, &Settings { given: options })
-            }
-            other => Err(Error::new(ErrorKind::Invalid, format!("{other}: no rbd:POOL/IMAGE"))),
-        }
-    }
-
-    fn with(address: &str, settings: &Settings<'_>) -> Result<RbdImage, Error> {
-        let invalid = |text: String| Error::new(ErrorKind::Invalid, text);
-        let image = RbdImage::parse(address)
-            .ok_or_else(|| invalid(format!("rbd:{address}: expected rbd:POOL/IMAGE")))?;
-        let connect_time = settings.get("timeout").map(size::parse_duration).transpose();
-        let connect_time =
-            connect_time.map_err(|error| invalid(error.to_string()).at("rbd: timeout"))?;
-        Ok(RbdImage {
-            conf: settings.get("conf").map(PathBuf::from),
-            id: settings.get("id").map(str::to_owned),
-            read_only: image.read_only || settings.is("read_only", "yes"),
-            connect_time: connect_time.unwrap_or(CONNECT_TIME),
-            ..image
-        })
-    }
 }
 
 /// As in stack text, without options.
@@ -110,42 +65,6 @@ impl fmt::Display for RbdImage {
         f.write_str(&self.image)?;
         self.snapshot.iter().try_for_each(|name| write!(f, "@{name}"))
     }
-}
-
-/// A server that serves one image to this process alone.
-pub struct ImageServer {
-    /// Where it listens: the path means this socket in this process only.
-    pub socket: PathBuf,
-    /// Ends the server when it is dropped.
-    pub server: Box<dyn Any + Send + Sync>,
-    /// What the user should know.
-    pub notes: Vec<String>,
-}
-
-/// Has the image of a leaf served, and connects to it.
-///
-/// # Errors
-/// Where an option means nothing, what [`OpenFiles::serve_image`] says, and those of
-/// [`NbdDevice::connect`].
-pub(crate) fn open(
-    leaf: &Node,
-    address: &str,
-    settings: &Settings<'_>,
-    read_only: bool,
-    files: &dyn OpenFiles,
-) -> Result<(NbdDevice, Vec<String>), Error> {
-    let mut image = RbdImage::with(address, settings)?;
-    image.read_only |= read_only;
-    let ImageServer { socket, server, notes } = files.serve_image(&image)?;
-    let options = NbdOptions {
-        read_only: image.read_only,
-        // The server does not come back: it is this process that would have to start it.
-        reconnect: Duration::ZERO,
-        connections: 1,
-    };
-    let place = NbdAddress::own(socket, image.to_string());
-    let device = NbdDevice::connect(place, None, options, leaf.clone())?;
-    Ok((device.keeping(server), notes))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Features, Level};
+use super::fields::{Features, Level};
 use crate::geometry::{ParityLayout, Raid0Layout, Raid10Layout};
 
 /// A level's layout.

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //!   superblock   which member it is, which array it belongs to, how that is laid out
+//!   fields       the values that its fields have
 //!   version0     the same of old arrays, version 0.90
 //!   layout       what the layout number of a level means
 //!   create       the superblocks of a new array
@@ -22,6 +23,7 @@ mod assemble;
 mod badblocks;
 mod bitmap;
 mod create;
+mod fields;
 mod layout;
 mod ppl;
 mod reshape;
@@ -37,12 +39,11 @@ pub use assemble::{
 pub use badblocks::{BadRange, decode_bad_blocks, encode_bad_blocks};
 pub use bitmap::{Bitmap, BitmapHeader};
 pub use create::{Consistency, NewArray, NewMember, data_offset_sectors};
+pub use fields::{Features, Level, Role, TimeStamp, Version};
 pub use layout::Layout;
 pub use ppl::{PPL_HEADER_BYTES, PplEntry, PplHeader, find_newest_ppl, ppl_signature};
 pub use reshape::{Reshape, Shape};
-pub use superblock::{
-    ChecksumVerdict, Features, Level, PplArea, Role, Superblock, TimeStamp, Version,
-};
+pub use superblock::{ChecksumVerdict, PplArea, Superblock};
 pub use usability::Usability;
 
 /// What is wrong with bytes that should have been one of md's structures.

@@ -8,7 +8,9 @@
 //! md's driver writes the position down before it writes over anything that stands beyond it in the
 //! old shape. So what a superblock says is true, whatever happened after it was written.
 
-use super::{Features, Layout, Level, Superblock};
+use super::fields::{Features, Level};
+use super::layout::Layout;
+use super::superblock::Superblock;
 
 /// How data lie on members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,18 +86,6 @@ impl Reshape {
 }
 
 impl Superblock {
-    /// How many members the array has, those of both shapes where a reshape is under way.
-    #[must_use]
-    pub fn disks_most(&self) -> u64 {
-        let new = i64::from(self.raid_disks);
-        let old = if self.features.contains(Features::RESHAPE_ACTIVE) {
-            new - i64::from(self.delta_disks)
-        } else {
-            new
-        };
-        new.max(old).unsigned_abs()
-    }
-
     /// The reshape that is under way; `None` when there is none.
     ///
     /// # Errors

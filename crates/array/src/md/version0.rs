@@ -13,7 +13,9 @@
 //! 1, and never written: it has no place for what raidloom writes down of a member that is being
 //! rebuilt.
 
-use super::{Complaint, Features, Level, Problem, Role, Superblock, TimeStamp, Version, bytes_at};
+use super::fields::{Features, Level, Role, TimeStamp, Version};
+use super::superblock::Superblock;
+use super::{Complaint, Problem, bytes_at};
 
 const COMPLAINT: Complaint = Complaint("superblock of version 0.90");
 const MAGIC: u32 = 0xa92b_4efc;
@@ -75,9 +77,26 @@ fn folded(sum: u32) -> u32 {
     (once & 0xffff) + (once >> 16)
 }
 
+impl Superblock {
+    /// Reads what stands where the superblock of a version is to be, on a member of this size.
+    ///
+    /// # Errors
+    /// As [`Superblock::decode`].
+    pub fn decode_as(
+        version: Version,
+        bytes: &[u8],
+        member_sectors: u64,
+    ) -> Result<Superblock, Problem> {
+        match version {
+            Version::V0_90 => decode(bytes, member_sectors),
+            Version::V1_0 | Version::V1_1 | Version::V1_2 => Superblock::decode(bytes),
+        }
+    }
+}
+
 /// Reads a superblock of version 0.90 into the fields of version 1. `member_sectors` is the size of
 /// the member, which says where its data end.
-pub(super) fn decode(bytes: &[u8], member_sectors: u64) -> Result<Superblock, Problem> {
+fn decode(bytes: &[u8], member_sectors: u64) -> Result<Superblock, Problem> {
     COMPLAINT.needs_length(bytes, BYTES)?;
     let mut words = Words { bytes: &bytes[..BYTES], is_big_endian: false };
     let magic = words.at(0);

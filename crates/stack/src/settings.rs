@@ -1,0 +1,62 @@
+//! The options of one layer or leaf, held against the table.
+
+use std::str::FromStr;
+
+use block::{Error, ErrorKind};
+
+use crate::table::{self, OptionRow, Problem};
+
+/// The checked options of one layer or leaf.
+pub(crate) struct Settings<'a> {
+    given: &'a [(String, String)],
+}
+
+impl<'a> Settings<'a> {
+    /// Options that the table has for it, each at most once and with a value that it takes.
+    pub(crate) fn check(
+        of: &str,
+        known: &'static [OptionRow],
+        given: &'a [(String, String)],
+    ) -> Result<Settings<'a>, Error> {
+        for (number, (name, value)) in given.iter().enumerate() {
+            let row = table::option(of, known, name)
+                .map_err(|problem| refusal(&format!("{of}: {name}"), &problem))?;
+            row.takes
+                .check(value)
+                .map_err(|problem| refusal(&format!("{of}: {name}={value}"), &problem))?;
+            if given[..number].iter().any(|(earlier, _)| earlier == name) {
+                return Err(Error::new(ErrorKind::Invalid, format!("{of}: {name} is given twice")));
+            }
+        }
+        Ok(Settings { given })
+    }
+
+    /// Options that were checked with the tree that they stand in.
+    pub(crate) fn checked(given: &'a [(String, String)]) -> Settings<'a> {
+        Settings { given }
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
+        self.given.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
+    }
+
+    pub(crate) fn number<T: FromStr>(&self, name: &str) -> Result<Option<T>, Error> {
+        let wrong = |value: &str| {
+            Error::new(
+                ErrorKind::Invalid,
+                format!("{name}={value} is no number of the kind that is needed"),
+            )
+        };
+        self.get(name).map(|value| value.parse().map_err(|_| wrong(value))).transpose()
+    }
+
+    pub(crate) fn is(&self, name: &str, value: &str) -> bool {
+        self.get(name) == Some(value)
+    }
+}
+
+/// What is said where the table has no such thing.
+pub(crate) fn refusal(place: &str, problem: &Problem) -> Error {
+    let hint = problem.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+    Error::new(ErrorKind::Invalid, format!("{place}: expected {}{hint}", problem.expected))
+}
