@@ -14,6 +14,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use super::draft::{Draft, DraftDevice};
 use super::overwrite::{Image, Overwrite, overwrite};
 use super::{MemberSource, SECTOR_BYTES, SUPERBLOCK_BYTES, bitmap_offset, layer_name};
-use host::guard::{Access, Guard};
+use host::guard::{Access, Guard, marked_ranges};
 use host::{Error, facts};
 use stack::{BuildContext, Identity, NoFiles, OpenFiles, Stack, twice_text};
 
@@ -55,6 +56,9 @@ pub struct Create {
     pub create_bytes: Option<u64>,
     /// The user says that the members agree already.
     pub assume_clean: bool,
+    /// Zeroes stand in the array where marks of file systems would be, so that nothing that the
+    /// members held is taken for the array's own.
+    pub blank: bool,
 }
 
 impl Create {
@@ -253,6 +257,11 @@ fn write_superblocks(
         drafts: sources.iter().map(|source| source.path.clone()).zip(drafts.clone()).collect(),
     };
     let created = making.array(&NewShape::of(wanted))?;
+    if wanted.blank {
+        let stack = making.opened(&created.stack)?;
+        erase_marks(&*stack.device)?;
+        stack.end()?;
+    }
     check_stop(stop)?;
     let writes: Vec<Overwrite<'_>> = (sources.iter().zip(&drafts))
         .map(|(source, draft)| Overwrite { source, region: draft.region(), image: draft.image() })
@@ -393,16 +402,21 @@ impl Making {
                 Ok(OpenedMember::Draft(Arc::clone(&self.drafts[&source.path])))
             }
             CreateMember::Array(_) => {
-                let context = BuildContext {
-                    files: self,
-                    seed: 0,
-                    read_only: false,
-                    create_bytes: None,
-                    emulate: false,
-                };
-                Ok(OpenedMember::Array(Box::new(stack::build(&member.node(), &context)?)))
+                Ok(OpenedMember::Array(Box::new(self.opened(&member.node())?)))
             }
         }
+    }
+
+    /// An array, opened on the drafts of its members.
+    fn opened(&self, node: &Node) -> Result<Stack, Error> {
+        let context = BuildContext {
+            files: self,
+            seed: 0,
+            read_only: false,
+            create_bytes: None,
+            emulate: false,
+        };
+        Ok(stack::build(node, &context)?)
     }
 }
 
@@ -449,6 +463,18 @@ fn write_to(device: &dyn Device, image: &Image, reactor: &Reactor) -> Result<(),
     let mut channel = Blocking::open(device, reactor)?;
     image.iter().try_for_each(|(offset, bytes)| channel.write_slice(*offset, bytes))?;
     channel.flush()
+}
+
+/// Writes zeroes, durably, where marks of file systems, arrays and the like stand on a device of
+/// the wall clock, so that it carries nothing known.
+///
+/// # Errors
+/// What could not be written.
+pub fn erase_marks(device: &dyn Device) -> Result<(), block::Error> {
+    let size_bytes = device.info().size_bytes;
+    let zeroes = |range: Range<u64>| (range.start, vec![0; (range.end - range.start) as usize]);
+    let image = marked_ranges(size_bytes).into_iter().map(zeroes).collect();
+    write_to(device, &image, &Reactor::wall()?)
 }
 
 fn uuid(random: &mut Random) -> [u8; 16] {
@@ -546,7 +572,8 @@ impl NewArraySettings {
         })
     }
 
-    /// The same array out of files and disks, for [`create`]; `create_bytes` as there.
+    /// The same array out of files and disks, for [`create`], with nothing of what they held;
+    /// `create_bytes` as there.
     ///
     /// # Errors
     /// What makes no array.
@@ -567,6 +594,7 @@ impl NewArraySettings {
             consistency: self.consistency()?,
             create_bytes,
             assume_clean: false,
+            blank: true,
         })
     }
 

@@ -13,6 +13,7 @@
 //! server that is killed leaves the journal behind, and the next `start` or `stop` undoes what
 //! stands in it.
 
+mod boot;
 mod caches;
 mod client;
 mod control;
@@ -34,6 +35,7 @@ mod upkeep;
 mod usability;
 mod watch;
 
+pub use boot::{Boot, unit_name};
 pub use client::{Client, statuses};
 pub use incremental::{Configured, Readiness, configured};
 pub use launch::{Fresh, Launch, Launched, ServeWith};
@@ -41,7 +43,7 @@ pub use open::{MEMBER_TIME, OpenOptions, Opened, array_with_metadata, new_array_
 pub use process::{serve, serve_until_end};
 pub use protocol::{Answer, Command, GivenConsent, Refusal, Request, ScrubAction, VERSION};
 pub use runtime::{Claim, Entry, Runtime};
-pub use serve::{Server, mount_options};
+pub use serve::{Server, erase, mount_options};
 pub use settings::{
     Attach, ImageSettings, MountSettings, Settings, TlsSettings, configurations, forced,
 };

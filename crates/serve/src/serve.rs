@@ -9,16 +9,16 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use block::{Blocking, Clock, Device, Node, Stripe};
+use block::{Clock, Device, Node, Stripe};
 use cache::CacheHandle;
 use export::RemovalPolicy;
 use export::loop_device::LoopDevice;
-use host::guard::{Consent, Guard};
+use host::guard::{Access, Consent, Guard};
 use host::journal::Journal;
 use host::mount::{self, FileSystem};
 use host::{Error, facts};
 use mdtools::ArrayStatus;
-use reactor::{Bell, Reactor};
+use reactor::Bell;
 use rustix::event::{PollFd, PollFlags};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
@@ -564,7 +564,7 @@ impl Server {
         let mut problems: Vec<String> = Vec::new();
         if self.serves_a_run() && !self.is_read_only() {
             step("wiping what the run has made");
-            let wiped = wipe(&*self.device);
+            let wiped = mdtools::erase_marks(&*self.device);
             problems.extend(wiped.err().map(|error| format!("{name}: {error}")));
         }
         step("ending the upkeep");
@@ -794,28 +794,33 @@ fn processor_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Where marks of file systems are: enough of the start for all that are known, and the end.
-const START_BYTES: u64 = 1 << 20;
-const END_BYTES: u64 = 256 << 10;
-
-/// Zeroes over what a file system has left: one is made only where nothing known is, and what a run
-/// has made is of no use to anybody.
-fn wipe(device: &dyn Device) -> Result<(), Error> {
-    let size_bytes = device.info().size_bytes;
-    let reactor = Reactor::wall()?;
-    let mut device = Blocking::open(device, &reactor)?;
-    let start = START_BYTES.min(size_bytes);
-    for (from, to) in [(0, start), (size_bytes.saturating_sub(END_BYTES).max(start), size_bytes)] {
-        let zeroes = vec![0; usize::try_from(to - from).unwrap_or(0)];
-        if !zeroes.is_empty() {
-            device.write_slice(from, &zeroes)?;
-        }
+/// Erases what a stack and its files and disks carry (arrays, file systems, caches), for a person
+/// has given them up for what is made anew, which is made only where nothing known is. Files that
+/// are not there are made, as the settings say; the guard opens what is there, with the consent
+/// that it has, and lets go of nothing.
+///
+/// # Errors
+/// What the guard refuses, what cannot be opened, or not be written.
+pub fn erase(settings: &Settings, guard: &Guard) -> Result<(), Error> {
+    let options = open_options(settings, guard)?;
+    let node = settings.tree()?;
+    let is_there = |leaf: &&Node| leaf.file_path().is_some_and(|path| path.exists());
+    let leaves: Vec<&Node> = node.leaves().into_iter().filter(is_there).collect();
+    // All are refused or none, before the first byte is written.
+    for path in leaves.iter().filter_map(|leaf| leaf.file_path()) {
+        guard.open(&path, Access::Write)?;
     }
-    Ok(device.flush()?)
+    guard.refuse_stray_consent()?;
+    for node in leaves.into_iter().chain([&node]) {
+        let opened = Opened::open(node, &options)?;
+        mdtools::erase_marks(&*opened.stack.device)?;
+        opened.end()?;
+    }
+    Ok(())
 }
 
-fn make(claim: &Claim, launch: &Launch, guard: &Guard) -> Result<ServerParts, Error> {
-    let Launch { settings, fresh } = launch;
+/// How a stack is opened that is to be served as it is.
+fn open_options<'a>(settings: &Settings, guard: &'a Guard) -> Result<OpenOptions<'a>, Error> {
     let size = settings.size.as_deref().map(stack::size::parse).transpose();
     let size =
         size.map_err(|error| Error::usage(format!("--size: {error}")))?.map(|size| size.bytes);
@@ -835,16 +840,25 @@ fn make(claim: &Claim, launch: &Launch, guard: &Guard) -> Result<ServerParts, Er
     let member_time = member_time
         .map_err(|error| Error::usage(format!("--member-timeout: {error}")))?
         .unwrap_or(MEMBER_TIME);
-    let options = OpenOptions {
+    Ok(OpenOptions {
         files: guard,
-        seed: fresh.as_ref().map_or(0, |fresh| fresh.seed),
+        seed: 0,
         read_only: settings.read_only,
         create_bytes,
         member_time: (!member_time.is_zero()).then_some(member_time),
         upkeep: !settings.no_upkeep,
-        new_array: fresh.as_ref().and_then(|fresh| fresh.new_array.as_ref()),
+        new_array: None,
         reactor: None,
         models: None,
+    })
+}
+
+fn make(claim: &Claim, launch: &Launch, guard: &Guard) -> Result<ServerParts, Error> {
+    let Launch { settings, fresh } = launch;
+    let options = OpenOptions {
+        seed: fresh.as_ref().map_or(0, |fresh| fresh.seed),
+        new_array: fresh.as_ref().and_then(|fresh| fresh.new_array.as_ref()),
+        ..open_options(settings, guard)?
     };
     let Opened { stack, upkeep, marked, .. } = Opened::open(&settings.tree()?, &options)?;
     // A run serves them too: paced in real time, for as long as it measures.
@@ -855,7 +869,7 @@ fn make(claim: &Claim, launch: &Launch, guard: &Guard) -> Result<ServerParts, Er
         ));
     }
     if fresh.is_some() {
-        wipe(&*stack.device)?;
+        mdtools::erase_marks(&*stack.device)?;
     }
     let mut journal = Journal::new(claim.folder());
     let mut notes: Vec<String> = claim.notes.iter().chain(&stack.notes).cloned().collect();

@@ -242,6 +242,18 @@ impl Settings {
         Ok(())
     }
 
+    /// A configuration file that says the same: what is as it is anyway is left out.
+    ///
+    /// # Errors
+    /// A path that is no UTF-8.
+    pub fn configuration_text(&self) -> Result<String, Error> {
+        let failed = |error: toml::ser::Error| Error::usage(format!("a configuration: {error}"));
+        let usual = toml::Table::try_from(Settings::default()).map_err(failed)?;
+        let mut own = toml::Table::try_from(self).map_err(failed)?;
+        own.retain(|key, value| usual.get(key) != Some(value));
+        toml::to_string(&own).map_err(failed)
+    }
+
     /// Arrays with metadata that can be started by force are.
     pub(crate) fn tree(&self) -> Result<Node, Error> {
         let node = stack::parse(&self.stack).map_err(block::Error::from)?;

@@ -129,6 +129,7 @@ pub fn create(members: &[PathBuf], shape: &Shape, consistency: Consistency) -> R
         consistency,
         create_bytes: None,
         assume_clean: true,
+        blank: false,
     };
     mdtools::create(&guard, &wanted, &std::sync::atomic::AtomicBool::new(false))
         .map(|_| ())

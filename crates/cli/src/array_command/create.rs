@@ -199,6 +199,8 @@ fn wanted(output: &Output, arguments: &CreateArguments) -> Result<Create, Failur
             .map(|text| output.size("--size", text))
             .transpose()?,
         assume_clean: arguments.assume_clean,
+        // What the members hold may be an array whose superblocks were lost.
+        blank: false,
     })
 }
 

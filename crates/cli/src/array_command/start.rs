@@ -177,11 +177,7 @@ pub(super) fn start(output: &Output, arguments: &StartArguments) -> Result<(), F
     let runtime = &serve_with.runtime;
     runtime.clean_up().iter().for_each(|note| output.note(note));
     // An array that was made for what cannot be started is of no use.
-    let undo = |_: &host::Error| {
-        for problem in made.iter().flat_map(Guard::undo_made) {
-            output.note(&problem);
-        }
-    };
+    let undo = |_: &host::Error| made.iter().for_each(|guard| undo_made(output, guard));
     if arguments.foreground || arguments.run.is_some() {
         return serve_here(output, runtime, settings, arguments.run.as_deref(), &undo);
     }
@@ -299,29 +295,45 @@ fn from_run(
         create_bytes: size.filter(|_| arguments.create),
         mount: arguments.mount.as_deref().map(absolute).transpose()?,
     };
-    let Alone { settings, create } = lab::alone::alone(configuration, &ground)?;
-    let Some(wanted) = create else {
-        let erase = arguments.erase.first().map(|serial| format!("--erase {serial}"));
-        let signature = arguments.erase_signature.then(|| "--erase-signature".to_owned());
-        return match erase.or(signature) {
-            Some(flag) => Err(Failure::usage(format!(
-                "{flag}: this configuration keeps no superblocks, so nothing is made anew"
-            ))),
-            None => Ok((settings, None)),
-        };
-    };
-    let consent = Consent {
+    let Alone { mut settings, create } = lab::alone::alone(configuration, &ground)?;
+    let guard = Guard::new(Consent {
         erase_serials: arguments.erase.clone(),
         erase_signature: arguments.erase_signature,
         devices: arguments.consent.allow_device.clone(),
         raw: arguments.consent.raw,
         ..Consent::default()
-    };
-    let guard = Guard::new(consent);
-    mdtools::create(&guard, &wanted, &AtomicBool::new(false))?;
+    });
+    match create {
+        Some(wanted) => _ = mdtools::create(&guard, &wanted, &AtomicBool::new(false))?,
+        // Its file system is made anew, of whatever the stack holds.
+        None if settings.mount.is_some() => {
+            settings.create |= arguments.create;
+            settings.size = arguments.size.clone().or(settings.size);
+            serve::erase(&settings, &guard).inspect_err(|_| undo_made(output, &guard))?;
+            settings.create = false;
+            settings.size = None;
+        }
+        None => {
+            let erase = arguments.erase.first().map(|serial| format!("--erase {serial}"));
+            let signature = arguments.erase_signature.then(|| "--erase-signature".to_owned());
+            return match erase.or(signature) {
+                Some(flag) => Err(Failure::usage(format!(
+                    "{flag}: this configuration keeps no superblocks, and no --mount asks for its \
+                    file system, so nothing is made anew"
+                ))),
+                None => Ok((settings, None)),
+            };
+        }
+    }
     // The server opens them itself.
     guard.let_go();
     Ok((settings, Some(guard)))
+}
+
+fn undo_made(output: &Output, guard: &Guard) {
+    for problem in guard.undo_made() {
+        output.note(&problem);
+    }
 }
 
 /// The path from the root on: a server in the background works in no particular folder.

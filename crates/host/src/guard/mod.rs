@@ -36,7 +36,7 @@ use crate::limits;
 use crate::rbd;
 use crate::system::{self, DeviceNumber};
 pub use drives::{Answer, Drive, drives};
-pub use signature::{find as find_signature, find_image, read_up_to};
+pub use signature::{find as find_signature, find_image, marked_ranges, read_up_to};
 
 /// What the user has agreed to in so many words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -760,6 +760,14 @@ fn serial(disk: DeviceNumber) -> Option<String> {
         .or_else(|| system::queue_setting(disk, "device/serial"))
         .or_else(|| system::queue_setting(disk, "serial"));
     serial.filter(|serial| !serial.is_empty())
+}
+
+/// The name of a file or device that means the same after the machine was started again: a block
+/// device's link under `/dev/disk/by-id`, where it has one.
+#[must_use]
+pub fn stable_name(path: &Path) -> PathBuf {
+    let link = system::block_number(path).and_then(by_id_name);
+    link.filter(|_| !path.starts_with("/dev/disk")).unwrap_or_else(|| path.to_owned())
 }
 
 /// The link under `/dev/disk/by-id` that leads to a device; of several the longest, which tells

@@ -49,6 +49,7 @@ impl Members {
             consistency: Consistency::Resync,
             create_bytes: Some(MEMBER_BYTES),
             assume_clean: false,
+            blank: false,
         };
         change(&mut wanted);
         let all = wanted.sources().into_iter().map(|source| source.path.clone()).collect();
@@ -579,6 +580,7 @@ fn what_is_created_can_be_started_with_however_few_members() {
                 consistency: Consistency::Resync,
                 create_bytes: Some(MEMBER_BYTES),
                 assume_clean: false,
+                blank: false,
             };
             let is_created = create(&wanted).is_ok();
             let whole = format!("{level}({})", vec!["ram:1MiB"; count].join(", ")).replacen(
@@ -736,6 +738,7 @@ fn a_raw_stack_over_members_of_a_firmware_raid_asks_as_create_does() {
             consistency: Consistency::Resync,
             create_bytes: None,
             assume_clean: false,
+            blank: false,
         };
         let error = create(&wanted).expect_err("refused").to_string();
         assert!(error.contains(&format!("firmware RAID member ({format})")), "{error}");
@@ -808,6 +811,7 @@ fn a_damaged_superblock_is_not_an_absent_one() {
             consistency: Consistency::Resync,
             create_bytes: None,
             assume_clean: false,
+            blank: false,
         };
         let error = create(&wanted).expect_err("refused").to_string();
         assert!(error.contains("it carries a signature: md array member"), "{error}");
@@ -1091,6 +1095,7 @@ fn an_array_is_not_made_of_one_file_under_two_names() {
             consistency: Consistency::Resync,
             create_bytes: Some(MEMBER_BYTES),
             assume_clean: false,
+            blank: false,
         };
         let error = create(&wanted).expect_err("refused");
         assert!(
@@ -1143,6 +1148,7 @@ fn what_was_made_for_an_array_is_undone_when_it_cannot_be_created() {
         consistency: Consistency::Resync,
         create_bytes: Some(MEMBER_BYTES),
         assume_clean: false,
+        blank: false,
     };
     for (wanted, stopped) in [
         (Create { create_bytes: Some(1 << 60), ..sound.clone() }, false),
@@ -1382,6 +1388,7 @@ fn a_name_that_no_line_can_hold_is_refused() {
             consistency: Consistency::Resync,
             create_bytes: Some(MEMBER_BYTES),
             assume_clean: false,
+            blank: false,
         };
         let error = create(&wanted).expect_err("refused");
         assert!(error.to_string().contains("control character"), "{error}");

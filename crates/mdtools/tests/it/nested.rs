@@ -1,6 +1,7 @@
 //! Arrays whose members are arrays: made in one go, by superblocks at every level.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -41,7 +42,7 @@ impl Files {
             level,
             layout: match level {
                 Level::Raid0 => Layout::Raid0(Some(Raid0Layout::Original)),
-                Level::Raid5 => Layout::Parity(ParityLayout::LeftSymmetric),
+                Level::Raid5 | Level::Raid6 => Layout::Parity(ParityLayout::LeftSymmetric),
                 _ => Layout::Plain,
             },
             chunk_bytes: if level.has_chunks() { 64 << 10 } else { 0 },
@@ -50,6 +51,7 @@ impl Files {
             consistency: Consistency::Resync,
             create_bytes: Some(MEMBER_BYTES),
             assume_clean: false,
+            blank: false,
         }
     }
 
@@ -143,6 +145,49 @@ fn arrays_of_arrays_are_made_and_start_as_they_were_made() {
         drop(guard);
         let (stack, _guard) = start(&created.stack, absent, true);
         assert!(read(&stack, 512, content.len()) == content, "{members:?}, without {absent:?}");
+    }
+}
+
+/// An array that is made blank carries nothing that its members held: files of the array that they
+/// were members of before, with the same layout, are not taken for its own.
+#[test]
+fn a_blank_array_shows_nothing_of_what_its_members_held() {
+    let cases: Vec<(Level, Vec<&str>)> = vec![
+        (Level::Raid0, vec!["@a", "@b", "@c"]),
+        (Level::Raid1, vec!["@a", "@b"]),
+        (Level::Raid5, vec!["@a", "@b", "@c"]),
+        (Level::Raid6, vec!["@a", "@b", "@c", "@d"]),
+        (Level::Raid1, vec!["raid0(@a, @b)", "raid0(@c, @d)"]),
+    ];
+    for (level, members) in cases {
+        for blank in [false, true] {
+            let files = Files::new();
+            let wanted = Create { blank, ..files.wanted(level, &members) };
+            let (stack, guard) = start(&create(&wanted).expect("an array").stack, &[], false);
+            let mut channel = Blocking::open(&*stack.device, &Reactor::wall().expect("a reactor"))
+                .expect("a channel");
+            let last = stack.device.info().size_bytes - 512;
+            let marks: [(u64, usize, &[u8]); 3] =
+                [(0, 0, b"XFSB"), (0x1_0000, 0x40, b"_BHRfS_M"), (last, 0, b"used")];
+            for (offset, within, mark) in marks {
+                let mut sector = [0; 512];
+                sector[within..within + mark.len()].copy_from_slice(mark);
+                channel.write_slice(offset, &sector).expect("written");
+            }
+            drop(channel);
+            stack.end().expect("ended");
+            drop(guard);
+            let consent = Consent { erase_signature: true, ..Consent::default() };
+            let again = mdtools::create(&Guard::new(consent), &wanted, &AtomicBool::new(false));
+            let (stack, _guard) = start(&again.expect("an array").stack, &[], true);
+            let size_bytes = usize::try_from(stack.device.info().size_bytes).expect("small");
+            let content = read(&stack, 0, size_bytes);
+            let mut copy = tempfile::tempfile().expect("a file");
+            copy.write_all(&content).expect("written");
+            let found = host::guard::find_signature(&copy, content.len() as u64).expect("read");
+            assert_eq!(found, (!blank).then_some("XFS"), "{members:?}");
+            assert_eq!(content.ends_with(&[0; 512]), blank, "{members:?}");
+        }
     }
 }
 

@@ -119,6 +119,7 @@ fn images(folder: &Path, level: array::md::Level, count: usize) -> Vec<Vec<u8>> 
         consistency: array::md::Consistency::Bitmap { chunk_bytes: Some(REGION_BYTES as u32) },
         create_bytes: Some(MEMBER_BYTES),
         assume_clean: true,
+        blank: false,
     };
     mdtools::create(
         &Guard::new(Consent::default()),

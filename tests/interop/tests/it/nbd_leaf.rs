@@ -626,6 +626,7 @@ fn mirror(folder: &Path) -> [PathBuf; 2] {
         consistency: array::md::Consistency::Resync,
         create_bytes: Some(16 * MIB as u64),
         assume_clean: true,
+        blank: false,
     };
     mdtools::create(
         &Guard::new(Consent::default()),

@@ -41,6 +41,7 @@ impl Nested {
             consistency: Consistency::Resync,
             create_bytes: Some(8 << 20),
             assume_clean: false,
+            blank: false,
         };
         let guard = Guard::new(Consent::default());
         mdtools::create(&guard, &wanted, &AtomicBool::new(false)).expect("an array").stack

@@ -16,6 +16,8 @@ mod table;
 mod weak;
 
 use std::io;
+use std::iter;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 pub(super) use own::WithoutArray;
@@ -43,6 +45,41 @@ const XFS_LOG_MAGIC: [u8; 4] = [0xfe, 0xed, 0xba, 0xbe];
 const XFS_LOG_BYTES: usize = 256 << 10;
 /// What is read at once: most marks are here.
 const START_BYTES: usize = 0x1_1000;
+
+/// What is erased at the start of a device, in bytes: all marks but a few are there.
+const ERASED_START_BYTES: u64 = 1 << 20;
+/// What is erased at its end: two labels of ZFS, which lie at multiples of their size.
+const ERASED_END_BYTES: u64 = 3 * ZFS_LABEL_BYTES;
+/// What is erased around a mark that stands elsewhere: the block that it begins in and the next.
+const ERASED_BLOCK_BYTES: u64 = 4096;
+
+/// Where on a device of this size [`find`] looks, in bytes: a device that holds zeroes there
+/// carries nothing. The ranges are in order and do not overlap.
+#[must_use]
+pub fn marked_ranges(size_bytes: u64) -> Vec<Range<u64>> {
+    let start = ERASED_START_BYTES.min(size_bytes);
+    let end = size_bytes.saturating_sub(ERASED_END_BYTES).max(start);
+    let sectors_bytes = size_bytes & !0x1ff;
+    let from_start = FROM_START.iter().flat_map(|mark| mark.places).copied();
+    let from_end = FROM_END.iter().flat_map(|mark| mark.places);
+    let from_end = from_end.filter_map(|place| sectors_bytes.checked_sub(*place));
+    let block = |place: u64| {
+        let block = place & !(ERASED_BLOCK_BYTES - 1);
+        block.max(start)..(block + 2 * ERASED_BLOCK_BYTES).min(end)
+    };
+    let mut between: Vec<Range<u64>> = from_start.chain(from_end).map(block).collect();
+    between.retain(|range| range.start < range.end);
+    between.sort_unstable_by_key(|range| range.start);
+    let mut ranges = vec![0..start];
+    for range in between.into_iter().chain(iter::once(end..size_bytes)) {
+        match ranges.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => ranges.push(range),
+        }
+    }
+    ranges.retain(|range| !range.is_empty());
+    ranges
+}
 
 /// Reads as much of `length` bytes at `offset` as there is.
 pub fn read_up_to(file: &impl FileExt, offset: u64, length: usize) -> io::Result<Vec<u8>> {

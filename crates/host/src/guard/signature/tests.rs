@@ -112,6 +112,37 @@ fn every_row_of_the_tables_is_found() {
     }
 }
 
+/// Whatever a device carried, it carries nothing once these ranges are zero.
+#[test]
+fn nothing_is_found_where_the_marked_ranges_are_zero() {
+    let places: Vec<u64> = FROM_START.iter().flat_map(|mark| mark.places).copied().collect();
+    let sizes = [0, 512, 4096, 70_000, 1 << 20, (1 << 20) + 512, 5_000_192, 80 << 20];
+    for size_bytes in sizes.into_iter().chain([(80 << 20) + 131_584]) {
+        let ranges = marked_ranges(size_bytes);
+        let ends: Vec<u64> = ranges.iter().flat_map(|range| [range.start, range.end]).collect();
+        assert!(ends.is_sorted() && ends.iter().all(|end| *end <= size_bytes), "{ranges:?}");
+        let is_in = |offset: u64| ranges.iter().any(|range| range.contains(&offset));
+        for mark in FROM_START.iter().chain(IMAGES) {
+            for offset in mark.places.iter().copied().filter(|offset| *offset < size_bytes) {
+                assert!(is_in(offset), "{} at {offset} of {size_bytes}", mark.name);
+            }
+        }
+        let whole = size_bytes & !(ZFS_LABEL_BYTES - 1);
+        let from_end = FROM_END.iter().flat_map(|mark| mark.places);
+        let at_the_end = from_end.map(|at| (size_bytes & !0x1ff).checked_sub(*at));
+        let special = [
+            whole.checked_sub(2 * ZFS_LABEL_BYTES),
+            size_bytes.checked_sub(8 << 10).map(|offset| offset & !0xfff),
+            (size_bytes & !0xffff).checked_sub(64 << 10),
+            (size_bytes & !0x1ff).checked_sub(4096),
+        ];
+        for offset in at_the_end.chain(special).flatten().filter(|offset| *offset < size_bytes) {
+            assert!(is_in(offset), "{offset} of {size_bytes}: {ranges:?}");
+        }
+    }
+    assert!(places.iter().any(|place| *place > 1 << 20), "a mark beyond the start is among them");
+}
+
 /// What mkfs and its kin make here, which libblkid's `wipefs` knows, is known to the guard.
 #[test]
 fn whatever_programs_make_that_libblkid_knows_is_found() {

@@ -1,0 +1,238 @@
+//! An array that is there again after the machine was started anew: its configuration, and the unit
+//! of the service manager that starts it.
+//!
+//! ```text
+//!   settings ──> /etc/raidloom/NAME.toml ──> raidloom@NAME.service: enabled, and started
+//!                                       └──> without systemd: a server now, and nothing at boot
+//! ```
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use export::tool;
+use host::Error;
+use host::files::write_whole;
+
+use crate::runtime::check_name;
+use crate::settings::{Settings, configurations};
+
+/// The unit that starts the array of a configuration, with the program where `make install` puts
+/// it.
+const UNIT: &str = include_str!("../../../packaging/raidloom@.service");
+const UNIT_FILE: &str = "raidloom@.service";
+/// Where the unit names the program.
+const UNIT_PROGRAM: &str = "/usr/local/bin/raidloom";
+/// Where systemd looks for units, the first of which counts; see systemd.unit(5).
+const UNIT_FOLDERS: [&str; 5] = [
+    "etc/systemd/system",
+    "run/systemd/system",
+    "usr/local/lib/systemd/system",
+    "usr/lib/systemd/system",
+    "lib/systemd/system",
+];
+
+/// Where configurations and units are, and what starts these.
+#[derive(Clone, Debug)]
+pub struct Boot {
+    configurations: PathBuf,
+    root: PathBuf,
+    systemctl: PathBuf,
+    program: PathBuf,
+}
+
+impl Boot {
+    /// Those of this machine; `program` is raidloom's own.
+    #[must_use]
+    pub fn here(program: &Path) -> Boot {
+        Boot {
+            configurations: configurations(),
+            root: PathBuf::from("/"),
+            systemctl: PathBuf::from("systemctl"),
+            program: program.to_owned(),
+        }
+    }
+
+    /// Whether there is a service manager that starts units, and this user may add some:
+    /// sd_booted(3).
+    #[must_use]
+    pub fn has_service_manager(&self) -> bool {
+        self.root.join("run/systemd/system").is_dir() && rustix::process::geteuid().is_root()
+    }
+
+    /// The configuration of an array of this name.
+    ///
+    /// # Errors
+    /// When it is no name, or a configuration has it already.
+    pub fn free_configuration(&self, name: &str) -> Result<PathBuf, Error> {
+        check_name(name)?;
+        let file = self.configurations.join(format!("{name}.toml"));
+        match fs::symlink_metadata(&file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(file),
+            _ => Err(Error::refused(format!(
+                "{}: there is an array of this name; --name names another",
+                file.display()
+            ))),
+        }
+    }
+
+    /// Writes the configuration of an array, by which `array start NAME` starts it.
+    ///
+    /// # Errors
+    /// As [`Boot::free_configuration`], and what the system says.
+    pub fn write_configuration(&self, name: &str, settings: &Settings) -> Result<PathBuf, Error> {
+        let file = self.free_configuration(name)?;
+        let text = settings.configuration_text()?;
+        DirBuilder::new().recursive(true).mode(0o755).create(&self.configurations).map_err(
+            |error| {
+                Error::from_io(format_args!("making {}", self.configurations.display()), &error)
+            },
+        )?;
+        write_whole(&file, text.as_bytes())?;
+        Ok(file)
+    }
+
+    /// Has the service manager start the array of a configuration now, and whenever the machine
+    /// starts. It is ready when this returns.
+    ///
+    /// # Errors
+    /// What the service manager says. Then it is not started at boot.
+    pub fn enable(&self, name: &str) -> Result<(), Error> {
+        let is_there = |folder: &&str| self.root.join(folder).join(UNIT_FILE).exists();
+        if !UNIT_FOLDERS.iter().any(|folder| is_there(&folder)) {
+            let unit = UNIT.replace(UNIT_PROGRAM, &self.program.display().to_string());
+            write_whole(&self.root.join(UNIT_FOLDERS[0]).join(UNIT_FILE), unit.as_bytes())?;
+        }
+        let unit = unit_name(name);
+        self.tell(&["daemon-reload"]).and_then(|()| self.tell(&["enable", "--now", &unit])).map_err(
+            |error| {
+                let undone = self.disable(name).err();
+                let left = undone.map_or(String::new(), |undone| format!("; {undone}"));
+                error.and_then_some(&left).then(format!("`systemctl status {unit}` says more"))
+            },
+        )
+    }
+
+    /// The opposite: it is stopped, and not started any more.
+    ///
+    /// # Errors
+    /// What the service manager says.
+    pub fn disable(&self, name: &str) -> Result<(), Error> {
+        self.tell(&["disable", "--now", &unit_name(name)])
+    }
+
+    fn tell(&self, words: &[&str]) -> Result<(), Error> {
+        let called = || format!("systemctl {}", words.join(" "));
+        let output = tool::command(&self.systemctl)
+            .args(words)
+            .output()
+            .map_err(|error| Error::from_io(format_args!("running `{}`", called()), &error))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = said.lines().next().unwrap_or("it does not say why");
+        Err(Error::failed(format!("`{}` ended with {}: {said}", called(), output.status)))
+    }
+}
+
+/// The unit of an array's name.
+#[must_use]
+pub fn unit_name(name: &str) -> String {
+    format!("raidloom@{name}.service")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::settings::{Attach, MountSettings};
+
+    /// A machine in a folder, whose service manager writes down what it is told and then ends as
+    /// it is told to.
+    fn machine(folder: &Path, enable_ends_with: u8) -> Boot {
+        fs::create_dir_all(folder.join("run/systemd/system")).unwrap();
+        fs::create_dir_all(folder.join("etc/systemd/system")).unwrap();
+        let systemctl = folder.join("systemctl");
+        let script = format!(
+            "#!/bin/sh\necho \"$@\" >>{0}/told\ncase $1 in enable) echo no luck >&2; \
+             exit {enable_ends_with};; esac\n",
+            folder.display()
+        );
+        fs::write(&systemctl, script).unwrap();
+        fs::set_permissions(&systemctl, fs::Permissions::from_mode(0o755)).unwrap();
+        Boot {
+            configurations: folder.join("etc/raidloom"),
+            root: folder.to_owned(),
+            systemctl,
+            program: PathBuf::from("/opt/raidloom"),
+        }
+    }
+
+    fn settings() -> Settings {
+        Settings {
+            stack: "raid1(metadata=1.2, file:/dev/disk/by-id/a, file:/dev/disk/by-id/b)".to_owned(),
+            attach: Attach::Yes,
+            mount: Some(MountSettings {
+                folder: PathBuf::from("/srv/tank"),
+                fs: "ext4".to_owned(),
+                options: None,
+                make_options: None,
+                image: None,
+            }),
+            ..Settings::default()
+        }
+    }
+
+    #[test]
+    fn a_configuration_says_what_differs_and_is_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let boot = machine(folder.path(), 0);
+        let file = boot.write_configuration("tank", &settings()).unwrap();
+        let text = fs::read_to_string(&file).unwrap();
+        assert_eq!(
+            text,
+            "attach = \"yes\"\n\
+             stack = \"raid1(metadata=1.2, file:/dev/disk/by-id/a, file:/dev/disk/by-id/b)\"\n\n\
+             [mount]\nfolder = \"/srv/tank\"\nfs = \"ext4\"\n"
+        );
+        let expected = Settings { name: Some("tank".to_owned()), ..settings() };
+        assert_eq!(Settings::read(&file).unwrap(), expected);
+        let error = boot.write_configuration("tank", &settings()).unwrap_err().to_string();
+        assert!(error.contains("there is an array of this name"), "{error}");
+        assert!(boot.free_configuration("a/b").is_err());
+    }
+
+    #[test]
+    fn a_unit_is_enabled_and_made_where_none_is_installed() {
+        let folder = tempfile::tempdir().unwrap();
+        let boot = machine(folder.path(), 0);
+        assert_eq!(boot.has_service_manager(), rustix::process::geteuid().is_root());
+        boot.enable("tank").unwrap();
+        let unit = fs::read_to_string(folder.path().join("etc/systemd/system").join(UNIT_FILE));
+        let unit = unit.unwrap();
+        assert!(unit.contains("ExecStart=/opt/raidloom array start --foreground %i\n"), "{unit}");
+        assert!(!unit.contains(UNIT_PROGRAM), "{unit}");
+        let told = fs::read_to_string(folder.path().join("told")).unwrap();
+        assert_eq!(told, "daemon-reload\nenable --now raidloom@tank.service\n");
+        // A package's own is left as it is.
+        let other = folder.path().join("other");
+        let boot = machine(&other, 0);
+        fs::create_dir_all(other.join("usr/lib/systemd/system")).unwrap();
+        fs::write(other.join("usr/lib/systemd/system").join(UNIT_FILE), "packaged").unwrap();
+        boot.enable("tank").unwrap();
+        assert!(!other.join("etc/systemd/system").join(UNIT_FILE).exists());
+    }
+
+    #[test]
+    fn what_cannot_be_started_is_not_started_at_boot_either() {
+        let folder = tempfile::tempdir().unwrap();
+        let boot = machine(folder.path(), 5);
+        let error = boot.enable("tank").unwrap_err().to_string();
+        assert!(error.contains("no luck"), "{error}");
+        let told = fs::read_to_string(folder.path().join("told")).unwrap();
+        assert!(told.ends_with("disable --now raidloom@tank.service\n"), "{told}");
+    }
+}
