@@ -139,6 +139,13 @@ impl FileSystem {
         self.kind
     }
 
+    /// What the program that makes one is told of an array's stripes, on a device of so many bytes.
+    #[must_use]
+    pub fn words_on(&self, stripe: Option<Stripe>, size_bytes: u64) -> Vec<String> {
+        const SECTOR_BYTES: u32 = 512;
+        make::words(self.name, "", stripe, (size_bytes, SECTOR_BYTES))
+    }
+
     /// The Debian package with the tools.
     #[must_use]
     pub fn package(&self) -> &'static str {

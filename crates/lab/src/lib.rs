@@ -14,6 +14,7 @@
 pub mod alone;
 pub mod audit;
 mod cell;
+pub mod choose;
 mod estimate;
 pub mod import;
 mod merge;

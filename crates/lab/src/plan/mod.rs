@@ -30,6 +30,7 @@ use results::{Axis, Budget, Clock, Configuration, Design, Ground, Plan, Schedule
 
 use crate::cell::{Cell, names};
 use crate::stacks::{self, Leaf, leaves};
+pub(crate) use document::suggestion;
 use document::{Override, Place, Reader};
 use host::Error;
 pub use matrix::Skipped;

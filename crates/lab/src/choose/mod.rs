@@ -1,0 +1,7 @@
+//! From drives, a kind of work and how many drives may be lost to the layout to take.
+
+mod layout;
+mod work;
+
+pub use layout::{ChosenLayout, Member, Order};
+pub use work::Work;

@@ -1,0 +1,120 @@
+//! What drives are chosen for: a profile of weighted workloads, from a file.
+
+use std::path::Path;
+
+use host::Error;
+use toml::{Table, Value};
+
+/// Name and text of every profile of the source's folder `plans/work`.
+const SHIPPED: [(&str, &str); 5] = [
+    ("files", include_str!("../../../../plans/work/files.toml")),
+    ("vm", include_str!("../../../../plans/work/vm.toml")),
+    ("database", include_str!("../../../../plans/work/database.toml")),
+    ("media", include_str!("../../../../plans/work/media.toml")),
+    ("backup", include_str!("../../../../plans/work/backup.toml")),
+];
+
+/// A kind of work.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Work {
+    /// How it was named: a name of [`Work::names`], or the path of its file.
+    pub name: String,
+    /// What people call it.
+    pub title: String,
+    /// Its workloads, as `[[workload]]` tables of a plan; their suite is `load` where they name
+    /// none.
+    pub workloads: Vec<Table>,
+}
+
+impl Work {
+    /// The names of the profiles that came with the program.
+    #[must_use]
+    pub fn names() -> [&'static str; 5] {
+        SHIPPED.map(|(name, _)| name)
+    }
+
+    /// The profile of a name, or of a file.
+    ///
+    /// # Errors
+    /// A usage error when there is none, or its file makes no sense.
+    pub fn read(name: &str) -> Result<Work, Error> {
+        if let Some((_, text)) = SHIPPED.iter().find(|(known, _)| *known == name) {
+            return Work::parse(name, text);
+        }
+        let path = Path::new(name);
+        if !path.exists() {
+            let near = crate::plan::suggestion(name, Work::names());
+            return Err(Error::usage(format!(
+                "--work {name}: no such kind of work, and no file of that name{near}"
+            )));
+        }
+        let text = host::files::read_named_text(path)
+            .map_err(|error| Error::usage(format!("reading the profile {name}: {error}")))?;
+        Work::parse(name, &text)
+    }
+
+    /// Reads a profile; `origin` is what messages call it.
+    fn parse(origin: &str, text: &str) -> Result<Work, Error> {
+        let wrong = |what: String| Error::usage(format!("{origin}: {what}"));
+        let table: Table = text
+            .parse()
+            .map_err(|error: toml::de::Error| wrong(error.message().replace('\n', ", ")))?;
+        if let Some(key) = table.keys().find(|key| !["title", "workload"].contains(&key.as_str())) {
+            return Err(wrong(format!(
+                "unknown key `{key}`; a profile has title and [[workload]]"
+            )));
+        }
+        let title = match table.get("title") {
+            Some(Value::String(title)) if !title.trim().is_empty() && !title.contains('\n') => {
+                title.trim().to_owned()
+            }
+            _ => return Err(wrong("it has no `title` (what people call the work)".to_owned())),
+        };
+        let workloads: Option<Vec<Table>> = match table.get("workload") {
+            Some(Value::Array(all)) => all.iter().map(|one| one.as_table().cloned()).collect(),
+            _ => None,
+        };
+        match workloads.filter(|all| !all.is_empty()) {
+            Some(workloads) => Ok(Work { name: origin.to_owned(), title, workloads }),
+            None => Err(wrong("it has no [[workload]]: nothing to be fast at".to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_profile_of_the_source_is_shipped() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans/work");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .filter_map(|file| {
+                Some(file.unwrap().file_name().to_str()?.strip_suffix(".toml")?.to_owned())
+            })
+            .collect();
+        files.sort();
+        let mut names = Work::names();
+        names.sort_unstable();
+        assert_eq!(files, names);
+        for name in names {
+            assert!(Work::read(name).unwrap().workloads.len() > 1, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_profile_is_told_in_a_line() {
+        for (text, words) in [
+            ("title = \"x\"", "no [[workload]]"),
+            ("[[workload]]\nread = 1", "no `title`"),
+            ("title = \"x\"\nname = 1", "unknown key `name`"),
+            ("title = ", "x: "),
+        ] {
+            let error = Work::parse("x", text).unwrap_err().to_string();
+            assert!(error.contains(words) && !error.contains('\n'), "{error}");
+        }
+        let error = Work::read("databse").unwrap_err().to_string();
+        assert!(error.ends_with("did you mean `database`?"), "{error}");
+    }
+}
