@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
+use std::thread;
 
 use guest::Kernel;
 use host::Error;
@@ -9,6 +10,7 @@ use reactor::Reactor;
 use results::{Clock, Configuration, Ground};
 use serve::Opened;
 
+use super::ahead::{Ahead, Crew};
 use super::found::Broken;
 use super::members::Members;
 use super::methods::{self, Booted, Work};
@@ -25,11 +27,21 @@ pub(super) struct Execution<'a> {
     booted: Booted,
     /// Configurations that this machine cannot have, by identity, with the reason.
     unfit: BTreeMap<String, String>,
+    /// Threads that modelled trials run on.
+    threads: usize,
+    /// Whether members were made and every configuration was looked at.
+    is_ready: bool,
 }
 
 impl<'a> Execution<'a> {
-    pub(super) fn new(visits: Visits<'a>, resources: Resources<'a>) -> Execution<'a> {
-        Execution { visits, resources, booted: Booted::default(), unfit: BTreeMap::new() }
+    /// Of visits that are made with these resources, modelled trials on so many threads.
+    pub(super) fn new(
+        visits: Visits<'a>,
+        resources: Resources<'a>,
+        threads: usize,
+    ) -> Execution<'a> {
+        let (booted, unfit) = (Booted::default(), BTreeMap::new());
+        Execution { visits, resources, booted, unfit, threads, is_ready: false }
     }
 
     /// Trials that are recorded.
@@ -59,37 +71,97 @@ impl<'a> Execution<'a> {
         members: &Members,
         observer: &mut dyn Observer,
     ) -> Result<Ended, Error> {
-        let mut is_ready = false;
-        for block in 0.. {
-            let turns = self.visits.turns(block, observer)?;
-            if turns.is_empty() {
-                break;
+        let mut block = 0;
+        loop {
+            let known = self.visits.known_turns(block, observer)?;
+            if known.is_empty() {
+                return Ok(Ended::Complete);
             }
-            for position in 0..turns.len() {
-                let visit = self.visits.at(block, &turns, position);
-                if self.visits.missing(&visit, &visit.turn().workloads).is_empty() {
-                    continue;
+            let visits: Vec<Visit<'_>> = (block..)
+                .zip(&known)
+                .flat_map(|(block, turns)| {
+                    (0..turns.len()).map(move |position| (block, turns, position))
+                })
+                .map(|(block, turns, position)| self.visits.at(block, turns, position))
+                .collect();
+            let is_alike = |one: &Visit<'_>, next: &Visit<'_>| {
+                methods::is_on_models(one.cell) == methods::is_on_models(next.cell)
+            };
+            for series in visits.chunk_by(is_alike) {
+                if let Some(ended) = self.run_series(series, members, observer)? {
+                    return Ok(ended);
                 }
-                if self.visits.stops_at_budget(observer)? {
-                    return Ok(Ended::Complete);
-                }
-                if !std::mem::replace(&mut is_ready, true) {
-                    self.make_ready(members, observer)?;
-                }
-                let result = self.visit(&visit, observer);
-                self.visits.note_time()?;
-                match result {
-                    Ok(()) => (),
-                    Err(Broken::Stopped) => return Ok(Ended::Interrupted),
-                    Err(Broken::Failed(error)) => return Err(error.at(&visit.cell.record.stack)),
-                }
+            }
+            block += u32::try_from(known.len()).expect("blocks are counted in 32 bits");
+        }
+    }
+
+    /// Visits that follow each other, all of them on modelled disks or none. Says how the run has
+    /// ended, if it has.
+    fn run_series(
+        &mut self,
+        series: &[Visit<'_>],
+        members: &Members,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<Ended>, Error> {
+        if !series.iter().any(|visit| self.is_missing(visit)) {
+            return Ok(None);
+        }
+        if self.visits.stops_at_budget(observer)? {
+            return Ok(Some(Ended::Complete));
+        }
+        if !std::mem::replace(&mut self.is_ready, true) {
+            self.make_ready(members, observer)?;
+        }
+        if !methods::is_on_models(series[0].cell) {
+            return self.run_visits(series, None, observer);
+        }
+        let (plan, stop) = (self.visits.plan(), self.visits.stop());
+        let units = methods::units(&self.visits, series)?;
+        let crew = Crew::new((plan, units), self.resources.opener, self.threads, stop);
+        let ended =
+            thread::scope(|scope| self.run_visits(series, Some(&mut crew.start(scope)), observer))?;
+        // What is measured next must not share the disk with the last line.
+        self.visits.settle()?;
+        Ok(ended)
+    }
+
+    /// One visit after the other.
+    fn run_visits(
+        &mut self,
+        visits: &[Visit<'_>],
+        mut ahead: Option<&mut Ahead<'_>>,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<Ended>, Error> {
+        for visit in visits {
+            if !self.is_missing(visit) {
+                continue;
+            }
+            if self.visits.stops_at_budget(observer)? {
+                return Ok(Some(Ended::Complete));
+            }
+            let result = self.visit(visit, ahead.as_deref_mut(), observer);
+            self.visits.note_time()?;
+            match result {
+                Ok(()) => (),
+                Err(Broken::Stopped) => return Ok(Some(Ended::Interrupted)),
+                Err(Broken::Failed(error)) => return Err(error.at(&visit.cell.record.stack)),
             }
         }
-        Ok(Ended::Complete)
+        Ok(None)
+    }
+
+    fn is_missing(&self, visit: &Visit<'_>) -> bool {
+        !self.visits.missing(visit, &visit.turn().workloads).is_empty()
     }
 
     /// A configuration's turn in a block.
-    fn visit(&mut self, visit: &Visit<'_>, observer: &mut dyn Observer) -> Result<(), Broken> {
+    fn visit(
+        &mut self,
+        visit: &Visit<'_>,
+        ahead: Option<&mut Ahead<'_>>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Broken> {
         let _kept = match visit.cell.keep_to_processors() {
             Ok(kept) => kept,
             // This machine has not so many.
@@ -104,6 +176,7 @@ impl<'a> Execution<'a> {
             visits: &mut self.visits,
             resources: &mut self.resources,
             booted: &mut self.booted,
+            ahead,
             observer,
         };
         methods::visit(&mut work, visit, unfit)
@@ -119,7 +192,7 @@ impl<'a> Execution<'a> {
         let (cells, stop) = (self.visits.cells(), self.visits.stop());
         // A pull test has drives of its own.
         if cells.iter().any(|cell| cell.record.ground != Ground::Pull) {
-            let (guard, own) = (self.resources.guard, self.resources.own_members());
+            let (guard, own) = (self.resources.opener.guard, self.resources.opener.own_members());
             members.make(guard, &own, &mut self.resources.journal, stop)?;
         }
         let mut left_out: Vec<(&Configuration, String)> = Vec::new();
@@ -170,7 +243,7 @@ impl<'a> Execution<'a> {
         }
         let at = |error: Error| error.at(&record.stack);
         let reactor = (record.clock == Clock::Virtual).then(Reactor::virtual_clock);
-        let opened = self.resources.build(cell, 0, reactor.as_ref());
+        let opened = self.resources.opener.open(cell, 0, reactor.as_ref());
         opened.and_then(Opened::end).map_err(at)?;
         if record.ground == Ground::Device {
             return Ok(None);

@@ -20,6 +20,7 @@
 //! stack once, and each suite prepares its content once before its tests; trials that a resumed run
 //! finds recorded are not repeated.
 
+mod ahead;
 pub(crate) mod attached;
 pub(crate) mod audited;
 mod earlier;
@@ -39,8 +40,10 @@ mod visits;
 mod written;
 
 use std::collections::{BTreeMap, HashMap};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::thread;
 
 use results::course::{self, Course, Step};
 use results::{Clock, Doubt, Fact, Plan, Run, SharedDisk, Trial};
@@ -96,9 +99,17 @@ pub struct RunOptions {
     /// The program that makes power cuts ([`crate::pull::serve_test`]). Without it no
     /// configuration has a grade: the trials that should say it say so.
     pub puller: Option<Program>,
+    /// Threads that modelled trials run on, as many as there are processors without it. They find
+    /// the same with any number.
+    pub threads: Option<NonZero<usize>>,
 }
 
 impl RunOptions {
+    fn threads(&self) -> usize {
+        let all = || thread::available_parallelism().ok();
+        self.threads.or_else(all).map_or(1, NonZero::get)
+    }
+
     /// What configurations are opened with.
     fn resources<'a>(&'a self, folder: &'a Path, guard: &'a Guard) -> Resources<'a> {
         Resources {
@@ -193,7 +204,8 @@ pub fn start(
         let found = (Vec::new(), steps);
         let visits = Visits::new((plan, &cells), &folder, record, found, host.started, stop)
             .of_shard(options.shard);
-        let mut execution = Execution::new(visits, options.resources(&folder, &guard));
+        let mut execution =
+            Execution::new(visits, options.resources(&folder, &guard), options.threads());
         let ended = execution.run(&members, observer);
         recorded = execution.finished();
         ended
@@ -298,7 +310,8 @@ pub fn resume(
         note_in(&folder, &text, observer)?;
         visits.flag_all(Doubt::MachineChanged { changes });
     }
-    let mut execution = Execution::new(visits, options.resources(&folder, &guard));
+    let mut execution =
+        Execution::new(visits, options.resources(&folder, &guard), options.threads());
     let ended = execution.run(&members, observer);
     drop(execution);
     outcome(&folder, ended)

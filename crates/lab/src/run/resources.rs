@@ -21,10 +21,44 @@ use crate::cell::{self, Cell};
 use crate::pull::Program;
 use crate::stacks::map_leaves;
 
-/// What a run opens its configurations with.
-pub(super) struct Resources<'a> {
+/// Opens the stacks of configurations through the guard.
+#[derive(Clone, Copy)]
+pub(super) struct StackOpener<'a> {
+    /// The run's folder.
     pub(super) folder: &'a Path,
     pub(super) guard: &'a Guard,
+}
+
+impl StackOpener<'_> {
+    /// The folder of the run's own members.
+    pub(super) fn own_members(self) -> PathBuf {
+        self.folder.join(MEMBERS)
+    }
+
+    /// A configuration's stack, its files by their paths. What caches have kept in files of the
+    /// run's is gone.
+    fn node(self, cell: &Cell) -> Result<Node, Error> {
+        let own = self.own_members();
+        empty_stores(&cell.stack, &own, self.guard)?;
+        map_leaves(cell.stack.clone(), &|node| Ok(put_in_place(node, &own)))
+    }
+
+    /// The devices of a configuration.
+    /// The reactor is that of a stack on the virtual clock.
+    pub(super) fn open(
+        self,
+        cell: &Cell,
+        seed: u64,
+        reactor: Option<&Reactor>,
+    ) -> Result<Opened, Error> {
+        let node = self.node(cell)?;
+        cell::open(&node, &cell.serving, self.guard, seed, reactor, None)
+    }
+}
+
+/// What a run opens its configurations with.
+pub(super) struct Resources<'a> {
+    pub(super) opener: StackOpener<'a>,
     /// What serves stacks to the kernel; without it there are no file systems.
     pub(super) serve_with: Option<&'a ServeWith>,
     /// What measures inside guests; without it there are none.
@@ -42,8 +76,7 @@ pub(super) struct Resources<'a> {
 impl<'a> Resources<'a> {
     pub(super) fn new(folder: &'a Path, guard: &'a Guard) -> Resources<'a> {
         Resources {
-            folder,
-            guard,
+            opener: StackOpener { folder, guard },
             serve_with: None,
             worker: None,
             puller: None,
@@ -57,37 +90,12 @@ impl<'a> Resources<'a> {
     pub(super) fn undo(&mut self) -> Vec<String> {
         // A server that has died left something, which stands on what is undone here.
         let mut left = match &self.point {
-            Some(_) => attached::end_left_behind(self.serve_with, self.folder),
+            Some(_) => attached::end_left_behind(self.serve_with, self.opener.folder),
             None => Vec::new(),
         };
-        let journal = std::mem::replace(&mut self.journal, Journal::new(self.folder));
+        let journal = std::mem::replace(&mut self.journal, Journal::new(self.opener.folder));
         left.extend(journal.undo());
         left
-    }
-
-    /// The folder of the run's own members.
-    pub(super) fn own_members(&self) -> PathBuf {
-        self.folder.join(MEMBERS)
-    }
-
-    /// A configuration's stack, its files by their paths. What caches have kept in files of the
-    /// run's is gone.
-    fn node(&self, cell: &Cell) -> Result<Node, Error> {
-        let own = self.own_members();
-        empty_stores(&cell.stack, &own, self.guard)?;
-        map_leaves(cell.stack.clone(), &|node| Ok(put_in_place(node, &own)))
-    }
-
-    /// The devices of a configuration, opened through the guard.
-    /// The reactor is that of a stack on the virtual clock.
-    pub(super) fn build(
-        &self,
-        cell: &Cell,
-        seed: u64,
-        reactor: Option<&Reactor>,
-    ) -> Result<Opened, Error> {
-        let node = self.node(cell)?;
-        cell::open(&node, &cell.serving, self.guard, seed, reactor, None)
     }
 
     /// A configuration's file system, mounted.
@@ -95,12 +103,13 @@ impl<'a> Resources<'a> {
         let Some(serve_with) = self.serve_with else {
             return Err(Error::failed("nothing was named that serves a stack to the kernel"));
         };
-        let node = self.node(cell)?;
+        let StackOpener { folder, guard } = self.opener;
+        let node = self.opener.node(cell)?;
         let point = match &self.point {
             Some(point) => point,
-            None => self.point.insert(attached::make_point(self.folder, &mut self.journal)?),
+            None => self.point.insert(attached::make_point(folder, &mut self.journal)?),
         };
-        Attached::new((self.folder, point), self.guard, serve_with, cell, (&node, seed))
+        Attached::new((folder, point), guard, serve_with, cell, (&node, seed))
     }
 
     /// Finds the kernel of guests, and says once whose figures they are.
@@ -113,7 +122,7 @@ impl<'a> Resources<'a> {
             "what is measured in a guest is modelled: Linux {} on modelled disks, in their time",
             kernel.version()
         );
-        folder::add_note(self.folder, &note)?;
+        folder::add_note(self.opener.folder, &note)?;
         let stated = cells.iter().filter_map(|cell| cell.axes.processor.value());
         let stated: BTreeSet<String> = stated.map(ToString::to_string).collect();
         for processor in stated {
@@ -122,7 +131,7 @@ impl<'a> Resources<'a> {
                 guest, and all else that it computes nothing: the rate of what a cache answers is \
                 this assumption"
             );
-            folder::add_note(self.folder, &note)?;
+            folder::add_note(self.opener.folder, &note)?;
         }
         self.kernel = Some(kernel);
         Ok(())
@@ -130,7 +139,7 @@ impl<'a> Resources<'a> {
 
     /// What is to be known of every trial of a visit in real time.
     pub(super) fn notes(&self, cell: &Cell, of_stack: &[String]) -> Vec<Doubt> {
-        let own = format!("{}/", self.own_members().display());
+        let own = format!("{}/", self.opener.own_members().display());
         let note = |text: &String| Doubt::Note { text: text.replace(&own, "") };
         let mut notes: Vec<Doubt> = of_stack.iter().map(note).collect();
         if cell.record.modelled {

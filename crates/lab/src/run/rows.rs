@@ -10,16 +10,17 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use bench::audit::Reading;
 use bench::suite::row::Result as RowResult;
 use bench::suite::{
-    Meter, Observer as SuiteObserver, OpenFile, Phase, Row, Rows, Session, Target, Ticker, Value,
-    runs_programs,
+    Meter, Observer as SuiteObserver, OpenFile, Phase, Row, Rows, Session, Settings, Suite, Target,
+    Ticker, Value, runs_programs,
 };
 use block::{Channel, Device, Error, ErrorKind, Extents, Info, Node, Reactor, Traffic};
-use results::{Clock, Doubt, MemberTraffic};
+use results::{Clock, Doubt, MemberTraffic, Plan};
 use stack::{BuildContext, OpenFiles, Stack};
 
 use super::attached::Attached;
@@ -178,6 +179,132 @@ impl Device for Whole {
     }
 }
 
+/// A suite that is run for a visit, with what the plan says of it.
+pub(super) struct SuiteRun<'a> {
+    cell: &'a Cell,
+    suite: &'static Suite,
+    settings: Settings,
+    /// The rows that are wanted, of a suite whose rows stand alone; all of them without it.
+    only: Option<Vec<String>>,
+    /// Where requests go, and what data say of themselves.
+    seeds: (u64, u64),
+    limit: Duration,
+}
+
+/// How a suite has ended.
+pub(super) struct SuiteEnd {
+    result: Result<(), Error>,
+    /// It had not ended when its time was over.
+    is_over: bool,
+    limit: Duration,
+}
+
+impl<'a> SuiteRun<'a> {
+    /// Of workloads that share a suite, and those of them that have no trial yet in a visit with
+    /// these seeds.
+    ///
+    /// # Errors
+    /// A suite or settings that are not known.
+    pub(super) fn new(
+        plan: &Plan,
+        cell: &'a Cell,
+        (group, missing): (&[usize], &[usize]),
+        seeds: (u64, u64),
+    ) -> Result<SuiteRun<'a>, host::Error> {
+        let workload = &plan.workloads[group[0]];
+        let suite = suite::suite_of(workload)?;
+        let settings = suite::settings(plan, workload, &cell.record)?;
+        // Where later rows need what earlier ones left, all of them are run.
+        let only = (suite.rows == Rows::Alone).then(|| {
+            let row = |workload: &usize| suite::row(&plan.workloads[*workload]).to_owned();
+            missing.iter().map(row).collect()
+        });
+        let limit = limit::limit_of(plan, group, cell);
+        Ok(SuiteRun { cell, suite, settings, only, seeds, limit })
+    }
+
+    /// The same, where the suite's own runs are so many blocks.
+    fn for_blocks(mut self, blocks: u32) -> Result<SuiteRun<'a>, Error> {
+        if blocks > 1 {
+            let runs = Value::Count(u64::from(blocks));
+            let wrong = |text| Error::new(ErrorKind::Invalid, text);
+            self.settings.set(self.suite, suite::RUNS, runs).map_err(wrong)?;
+            self.limit *= blocks;
+        }
+        Ok(self)
+    }
+
+    /// Runs it on what is open, and hands over its rows as they come.
+    pub(super) fn run(
+        &self,
+        opened: &OpenedTarget<'_>,
+        reactor: &Reactor,
+        stop: &AtomicBool,
+        sink: &mut dyn RowSink,
+    ) -> SuiteEnd {
+        let mut meter = CellMeter::new(self.cell, opened, runs_programs(self.suite));
+        let ticker = Ticker::new();
+        let modelled = self.cell.record.clock == Clock::Virtual;
+        let mut reader = RowReader { opened, modelled, before: Vec::new(), sink };
+        let (result, is_over) = limit::within(self.limit, stop, |halt| {
+            let mut session = Session::new(reactor, halt, &ticker, &mut meter, &mut reader);
+            session.files = &Files;
+            session.device_path = self.cell.device_path();
+            session.only.clone_from(&self.only);
+            (session.seed, session.data_seed) = self.seeds;
+            (self.suite.run)(opened.target(), &self.settings, &mut session)
+        });
+        SuiteEnd { result, is_over, limit: self.limit }
+    }
+}
+
+/// What becomes of the rows of a suite.
+pub(super) trait RowSink {
+    /// A row begins.
+    fn begun(&mut self, phase: &str, run: u32) {
+        let _ = (phase, run);
+    }
+
+    /// What came of a row.
+    fn found(&mut self, phase: &str, run: u32, found: Found);
+
+    /// Whether no further row is wanted.
+    fn wants_no_more(&self) -> bool;
+}
+
+/// Makes of each row of a suite what a trial says.
+struct RowReader<'a> {
+    opened: &'a OpenedTarget<'a>,
+    modelled: bool,
+    before: Vec<MemberTraffic>,
+    sink: &'a mut dyn RowSink,
+}
+
+impl SuiteObserver for RowReader<'_> {
+    fn begun(&mut self, phase: &Phase, run: u32) {
+        self.before = self.opened.members();
+        self.sink.begun(&phase.name, run);
+    }
+
+    fn wants_no_more(&self) -> bool {
+        self.sink.wants_no_more()
+    }
+
+    fn finished(&mut self, row: &Row) {
+        let mut found = found_of(row, self.modelled);
+        if matches!(row.result, RowResult::Measured(_)) {
+            found.members = self.opened.members();
+            // Further rows of the same work have none of it.
+            let before = std::mem::replace(&mut self.before, found.members.clone());
+            for (after, before) in found.members.iter_mut().zip(&before) {
+                after.read_bytes -= before.read_bytes.min(after.read_bytes);
+                after.written_bytes -= before.written_bytes.min(after.written_bytes);
+            }
+        }
+        self.sink.found(&row.phase, row.run, found);
+    }
+}
+
 /// Runs one suite in a visit.
 pub(super) fn run(
     visits: &mut Visits<'_>,
@@ -189,72 +316,18 @@ pub(super) fn run(
     observer: &mut dyn Observer,
 ) -> Result<(), Broken> {
     let missing = visits.missing(visit, group);
-    let Some(first) = missing.first() else { return Ok(()) };
-    let workload = &visits.plan().workloads[*first];
-    let its = suite::suite_of(workload)?;
-    let mut settings = suite::settings(visits.plan(), workload, &visit.cell.record)?;
-    let blocks = visits.blocks_in(visit, its, &settings);
-    if blocks > 1 {
-        let runs = Value::Count(u64::from(blocks));
-        let wrong = |text| Error::new(ErrorKind::Invalid, text);
-        settings.set(its, suite::RUNS, runs).map_err(wrong)?;
+    if missing.is_empty() {
+        return Ok(());
     }
-    // Where later rows need what earlier ones left, all of them are run.
-    let only = (its.rows == Rows::Alone).then(|| {
-        let row = |workload: &usize| suite::row(&visits.plan().workloads[*workload]).to_owned();
-        missing.iter().map(row).collect()
-    });
-    let (seed, data_seed) = visits.seeds(visit);
-    let mut meter = CellMeter::new(visit.cell, opened, runs_programs(its));
+    let (plan, seeds) = (visits.plan(), visits.seeds(visit));
+    let suite_run = SuiteRun::new(plan, visit.cell, (group, &missing), seeds)?;
+    let blocks = visits.blocks_in(visit, suite_run.suite, &suite_run.settings);
+    let suite_run = suite_run.for_blocks(blocks)?;
     let stop = visits.stop();
-    let limit = limit::limit_of(visits.plan(), group, visit.cell) * blocks;
-    let ticker = Ticker::new();
     visits.preparing();
-    let mut recorder = Recorder {
-        visits,
-        visit,
-        blocks,
-        group,
-        opened,
-        notes,
-        observer,
-        before: Vec::new(),
-        rows: BTreeMap::new(),
-        prepared: false,
-        broken: None,
-    };
-    let (result, is_over) = limit::within(limit, stop, |halt| {
-        let mut session = Session::new(reactor, halt, &ticker, &mut meter, &mut recorder);
-        session.files = &Files;
-        session.device_path = visit.cell.device_path();
-        session.only = only;
-        (session.seed, session.data_seed) = (seed, data_seed);
-        (its.run)(opened.target(), &settings, &mut session)
-    });
-    let Recorder { visits, observer, rows, broken, .. } = recorder;
-    if let Some(broken) = broken {
-        return Err(broken);
-    }
-    // Rows that a suite runs several times are whole only now.
-    for (workload, found) in rows {
-        visits.trial_found(visit, workload, median(&found), observer)?;
-    }
-    match result {
-        // Whatever it made of that.
-        _ if is_over => visits.skip(visit, group, &limit::over(limit), observer),
-        Err(error) if error.kind() == ErrorKind::NoSpace => {
-            let text =
-                format!("{error}: the target is full; the files of {} are removed", its.name);
-            Err(host::Error::invalid_results(text).because(error).into())
-        }
-        // Nothing else waits for its turn.
-        Err(error) if cannot(&error) && visits.has_nothing_else() => Err(error.into()),
-        Err(error) if cannot(&error) => visits.skip(visit, group, &error.to_string(), observer),
-        Err(error) => Err(error.into()),
-        Ok(()) if stop.load(Ordering::Relaxed) => Err(Broken::Stopped),
-        Ok(()) if visits.is_spent() => Ok(()),
-        Ok(()) => visits.skip(visit, group, "the suite gave no such row", observer),
-    }
+    let mut recorder = Recorder { blocks, notes, ..Recorder::new(visits, visit, group, observer) };
+    let end = suite_run.run(opened, reactor, stop, &mut recorder);
+    recorder.conclude(end)
 }
 
 /// Whether an error says that this cannot be done here, and not that something broke.
@@ -266,16 +339,14 @@ fn cannot(error: &Error) -> bool {
 }
 
 /// Records rows as they come.
-struct Recorder<'a, 'b, 'c> {
+pub(super) struct Recorder<'a, 'b, 'c> {
     visits: &'a mut Visits<'b>,
     visit: &'a Visit<'c>,
     /// How many blocks the suite's own runs are.
     blocks: u32,
     group: &'a [usize],
-    opened: &'a OpenedTarget<'a>,
     notes: &'a [Doubt],
     observer: &'a mut dyn Observer,
-    before: Vec<MemberTraffic>,
     /// Rows that come several times, by workload.
     rows: BTreeMap<usize, Vec<Found>>,
     /// Whether the first row has begun.
@@ -284,7 +355,27 @@ struct Recorder<'a, 'b, 'c> {
     broken: Option<Broken>,
 }
 
-impl<'c> Recorder<'_, '_, 'c> {
+impl<'a, 'b, 'c> Recorder<'a, 'b, 'c> {
+    /// Of the workloads of a visit that share a suite.
+    pub(super) fn new(
+        visits: &'a mut Visits<'b>,
+        visit: &'a Visit<'c>,
+        group: &'a [usize],
+        observer: &'a mut dyn Observer,
+    ) -> Recorder<'a, 'b, 'c> {
+        Recorder {
+            visits,
+            visit,
+            blocks: 1,
+            group,
+            notes: &[],
+            observer,
+            rows: BTreeMap::new(),
+            prepared: false,
+            broken: None,
+        }
+    }
+
     /// The visit that a run of a suite's own stands for.
     fn visit_of(&self, run: u32) -> Visit<'c> {
         let later = if self.blocks > 1 { run.saturating_sub(1) } else { 0 };
@@ -297,16 +388,50 @@ impl<'c> Recorder<'_, '_, 'c> {
             .into_iter()
             .find(|workload| suite::row(&self.visits.plan().workloads[*workload]) == phase)
     }
+
+    /// Records a row that took so much of the run's time.
+    pub(super) fn found_in(&mut self, took: Duration, phase: &str, run: u32, found: Found) {
+        self.visits.has_taken(took);
+        self.found(phase, run, found);
+    }
+
+    /// What is left to be recorded when the suite has ended.
+    pub(super) fn conclude(self, end: SuiteEnd) -> Result<(), Broken> {
+        let Recorder { visits, visit, group, observer, rows, broken, .. } = self;
+        if let Some(broken) = broken {
+            return Err(broken);
+        }
+        // Rows that a suite runs several times are whole only now.
+        for (workload, found) in rows {
+            visits.trial_found(visit, workload, median(&found), observer)?;
+        }
+        let is_stopped = visits.stop().load(Ordering::Relaxed);
+        match end.result {
+            // Whatever it made of that.
+            _ if end.is_over => visits.skip(visit, group, &limit::over(end.limit), observer),
+            Err(error) if error.kind() == ErrorKind::NoSpace => {
+                let name = &visits.plan().workloads[group[0]].suite;
+                let text = format!("{error}: the target is full; the files of {name} are removed");
+                Err(host::Error::invalid_results(text).because(error).into())
+            }
+            // Nothing else waits for its turn.
+            Err(error) if cannot(&error) && visits.has_nothing_else() => Err(error.into()),
+            Err(error) if cannot(&error) => visits.skip(visit, group, &error.to_string(), observer),
+            Err(error) => Err(error.into()),
+            Ok(()) if is_stopped => Err(Broken::Stopped),
+            Ok(()) if visits.is_spent() => Ok(()),
+            Ok(()) => visits.skip(visit, group, "the suite gave no such row", observer),
+        }
+    }
 }
 
-impl SuiteObserver for Recorder<'_, '_, '_> {
-    fn begun(&mut self, phase: &Phase, run: u32) {
-        self.before = self.opened.members();
+impl RowSink for Recorder<'_, '_, '_> {
+    fn begun(&mut self, phase: &str, run: u32) {
         if !std::mem::replace(&mut self.prepared, true) {
             self.visits.prepared(self.visit);
         }
         let visit = self.visit_of(run);
-        if let Some(workload) = self.workload(&visit, &phase.name) {
+        if let Some(workload) = self.workload(&visit, phase) {
             self.visits.tell(&visit, workload, self.observer);
         }
     }
@@ -317,24 +442,12 @@ impl SuiteObserver for Recorder<'_, '_, '_> {
         self.broken.is_some() || is_stopped || self.visits.is_spent()
     }
 
-    fn finished(&mut self, row: &Row) {
-        let visit = self.visit_of(row.run);
-        let Some(workload) = self.workload(&visit, &row.phase).filter(|_| self.broken.is_none())
-        else {
+    fn found(&mut self, phase: &str, run: u32, mut found: Found) {
+        let visit = self.visit_of(run);
+        let Some(workload) = self.workload(&visit, phase).filter(|_| self.broken.is_none()) else {
             return;
         };
-        let modelled = self.visit.cell.record.clock == Clock::Virtual;
-        let mut found = found_of(row, modelled);
         found.flags.splice(..0, self.notes.iter().cloned());
-        if matches!(row.result, RowResult::Measured(_)) {
-            found.members = self.opened.members();
-            // Further rows of the same work have none of it.
-            let before = std::mem::replace(&mut self.before, found.members.clone());
-            for (after, before) in found.members.iter_mut().zip(&before) {
-                after.read_bytes -= before.read_bytes.min(after.read_bytes);
-                after.written_bytes -= before.written_bytes.min(after.written_bytes);
-            }
-        }
         if self.visits.runs_of(&visit, workload) > 1 {
             self.rows.entry(workload).or_default().push(found);
         } else {

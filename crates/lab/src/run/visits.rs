@@ -163,6 +163,28 @@ impl<'a> Visits<'a> {
         Ok(order::turns(self.plan, block, &self.course().visited(block)))
     }
 
+    /// The turns of this block and of those after it, as far as they are known before it is run:
+    /// all of them, where nothing is decided on the way.
+    pub(super) fn known_turns(
+        &mut self,
+        block: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Vec<Turn>>, Error> {
+        let mut known = Vec::new();
+        for block in block.. {
+            let turns = self.turns(block, observer)?;
+            if turns.is_empty() {
+                break;
+            }
+            known.push(turns);
+            let course = self.course();
+            if course.is_race() || course.is_until_decided() {
+                break;
+            }
+        }
+        Ok(known)
+    }
+
     /// The visit at a place among the turns of a block.
     pub(super) fn at<'b>(&self, block: u32, turns: &'b [Turn], position: usize) -> Visit<'b>
     where

@@ -917,6 +917,87 @@ blocks = 2
     assert!(run(43, usize::MAX) != whole, "another seed");
 }
 
+/// Modelled drives with a suite whose rows stand alone and one whose rows are run in order, and
+/// memory, which is measured.
+const MODELLED_AND_MEASURED: &str = r#"schema = 1
+name = "modelled, and memory"
+[members.disks]
+stacks = ["model:maxtor-6y200p0", "model:maxtor-6y200p0"]
+[members.memory]
+stacks = ["ram:1MiB", "ram:1MiB"]
+[matrix]
+members = ["disks"]
+level = ["raid0", "raid1"]
+chunk = ["8KiB", "64KiB"]
+[[add]]
+members = ["disks", "memory"]
+level = "single"
+[baseline]
+level = "single"
+[[workload]]
+suite = "devtest"
+tests = ["sequential read at start 65536", "random write 16384"]
+time_per_test = "10s"
+max_operations = 24
+[[workload]]
+suite = "depth"
+block_min = "64KiB"
+block_max = "64KiB"
+depth_max = 4
+time = "50ms"
+[trials]
+blocks = 4
+"#;
+
+/// Modelled trials of a run with so many threads, which is stopped after so many trials and gone on
+/// with, as lines.
+fn modelled_lines(
+    (plan, overrides, more): (&str, &[&str], Option<More>),
+    threads: usize,
+    stop_after: usize,
+) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plan.toml");
+    fs::write(&path, plan).unwrap();
+    let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+    let resolved = lab::plan::load(&path, &overrides).unwrap();
+    let run = folder.path().join("run");
+    let threads = std::num::NonZero::new(threads);
+    let stop = never();
+    let mut observer = StopAfter { trials: stop_after, stop: &stop };
+    let started = RunOptions { threads, more, ..options(Some(run.clone())) };
+    let mut outcome = lab::start(&resolved, &started, &stop, &mut observer).unwrap();
+    if outcome.ended == Ended::Interrupted {
+        let resumed = RunOptions { threads, ..options(None) };
+        outcome = lab::resume(&run, &resumed, &never(), &mut Silent).unwrap();
+    }
+    assert_eq!(outcome.ended, Ended::Complete);
+    let text = fs::read_to_string(run.join("trials.jsonl")).unwrap();
+    let is_modelled = |line: &&str| line.contains("\"clock\":\"virtual\"");
+    text.lines().filter(is_modelled).map(str::to_owned).collect()
+}
+
+/// "Results byte-equal to one's": the same trials in the same order, whatever ends a run or decides
+/// how it goes on.
+#[test]
+fn modelled_trials_are_byte_equal_with_any_number_of_threads() {
+    let one_row = ["workload.tests=[\"random read 16384\"]"];
+    let budget = ["budget={ written_per_member = \"2MiB\" }"];
+    for (of, least) in [
+        ((MODELLED_AND_MEASURED, &[][..], None), 60),
+        ((MODELLED_AND_MEASURED, &budget[..], None), 3),
+        ((MODELLED_RACE, &["trials.design=race"][..], None), 20),
+        ((MODELLED_RACE, &one_row[..], Some(More::UntilDecided)), 20),
+    ] {
+        let one = modelled_lines(of, 1, usize::MAX);
+        assert!(one.len() >= least, "{of:?}: {} trials", one.len());
+        for (threads, stop_after) in [(64, usize::MAX), (3, 7)] {
+            let several = modelled_lines(of, threads, stop_after);
+            assert!(several == one, "{threads} threads, stopped after {stop_after}");
+        }
+    }
+}
+
 /// Stops after the first trial, and keeps what stood where a member's superblock is.
 struct KeepSuperblock<'a> {
     member: &'a Path,

@@ -18,18 +18,18 @@ pub(super) struct OnDevice {
 }
 
 impl Method for OnDevice {
-    fn open(work: &mut Work<'_, '_>, visit: &Visit<'_>) -> Result<OnDevice, Broken> {
+    fn open(work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<OnDevice, Broken> {
         let reactor = Reactor::wall()?;
         work.visits.rest(&reactor)?;
         let seed = order::visit_seed(work.visits.plan(), &visit.cell.record, visit.block);
-        let stack = work.resources.build(visit.cell, seed, None)?;
+        let stack = work.resources.opener.open(visit.cell, seed, None)?;
         let notes = work.resources.notes(visit.cell, &stack.notes);
         Ok(OnDevice { reactor, stack, notes })
     }
 
     fn run_rows(
         &mut self,
-        work: &mut Work<'_, '_>,
+        work: &mut Work<'_, '_, '_>,
         visit: &Visit<'_>,
         group: &[usize],
     ) -> Result<(), Broken> {
@@ -37,7 +37,7 @@ impl Method for OnDevice {
         work.run_on(&target, &self.notes, &self.reactor, (visit, group))
     }
 
-    fn close(self, _: &mut Work<'_, '_>, _: &Visit<'_>) -> Result<(), Broken> {
+    fn close(self, _: &mut Work<'_, '_, '_>, _: &Visit<'_>) -> Result<(), Broken> {
         // Its ring may hold the members' files.
         drop(self.reactor);
         Ok(self.stack.end()?)

@@ -27,7 +27,7 @@ pub(super) struct OnFileSystem {
 }
 
 impl Method for OnFileSystem {
-    fn open(work: &mut Work<'_, '_>, visit: &Visit<'_>) -> Result<OnFileSystem, Broken> {
+    fn open(work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<OnFileSystem, Broken> {
         let seed = order::visit_seed(work.visits.plan(), &visit.cell.record, visit.block);
         let begun = Instant::now();
         let attached = work.resources.attach(visit.cell, seed)?;
@@ -40,7 +40,7 @@ impl Method for OnFileSystem {
 
     fn run_rows(
         &mut self,
-        work: &mut Work<'_, '_>,
+        work: &mut Work<'_, '_, '_>,
         visit: &Visit<'_>,
         group: &[usize],
     ) -> Result<(), Broken> {
@@ -48,7 +48,7 @@ impl Method for OnFileSystem {
         work.run_on(&target, &self.notes, &self.reactor, (visit, group))
     }
 
-    fn close(self, work: &mut Work<'_, '_>, visit: &Visit<'_>) -> Result<(), Broken> {
+    fn close(self, work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<(), Broken> {
         // Its ring may hold files of the suites.
         drop(self.reactor);
         let ending = Instant::now();

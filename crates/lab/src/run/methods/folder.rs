@@ -18,7 +18,7 @@ pub(super) struct InFolder {
 }
 
 impl Method for InFolder {
-    fn open(work: &mut Work<'_, '_>, visit: &Visit<'_>) -> Result<InFolder, Broken> {
+    fn open(work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<InFolder, Broken> {
         let stack = &visit.cell.stack;
         let folder = stacks::folder_of(stack)
             .ok_or_else(|| Error::failed(format!("{stack}: it is no folder")))?;
@@ -29,7 +29,7 @@ impl Method for InFolder {
 
     fn run_rows(
         &mut self,
-        work: &mut Work<'_, '_>,
+        work: &mut Work<'_, '_, '_>,
         visit: &Visit<'_>,
         group: &[usize],
     ) -> Result<(), Broken> {

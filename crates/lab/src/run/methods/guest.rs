@@ -25,13 +25,13 @@ use crate::run::{limit, rows};
 pub(super) struct InGuest;
 
 impl Method for InGuest {
-    fn open(_: &mut Work<'_, '_>, _: &Visit<'_>) -> Result<InGuest, Broken> {
+    fn open(_: &mut Work<'_, '_, '_>, _: &Visit<'_>) -> Result<InGuest, Broken> {
         Ok(InGuest)
     }
 
     fn run_rows(
         &mut self,
-        work: &mut Work<'_, '_>,
+        work: &mut Work<'_, '_, '_>,
         visit: &Visit<'_>,
         group: &[usize],
     ) -> Result<(), Broken> {
@@ -71,7 +71,7 @@ impl Method for InGuest {
 }
 
 /// Boots the next guests of a block, from those of a visit on, one for each processor.
-fn boot(work: &mut Work<'_, '_>, visit: &Visit<'_>) -> Result<(), Error> {
+fn boot(work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<(), Error> {
     let visits = &*work.visits;
     work.resources.find_kernel(visits.cells())?;
     let (Some(kernel), Some(worker)) = (&work.resources.kernel, work.resources.worker) else {

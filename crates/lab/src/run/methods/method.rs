@@ -6,6 +6,7 @@ use std::time::Duration;
 use reactor::Reactor;
 use results::Doubt;
 
+use crate::run::ahead::Ahead;
 use crate::run::found::Broken;
 use crate::run::in_guest::GuestRows;
 use crate::run::observer::Observer;
@@ -30,15 +31,17 @@ pub(super) enum GuestEnd {
 }
 
 /// What a visit works with.
-pub(in crate::run) struct Work<'a, 'b> {
+pub(in crate::run) struct Work<'a, 'b, 'c> {
     pub(in crate::run) visits: &'a mut Visits<'b>,
     pub(in crate::run) resources: &'a mut Resources<'b>,
     /// What guests found that were booted beside earlier ones.
     pub(in crate::run) booted: &'a mut Booted,
+    /// What is found on modelled disks, where the visit is on such.
+    pub(in crate::run) ahead: Option<&'a mut Ahead<'c>>,
     pub(in crate::run) observer: &'a mut dyn Observer,
 }
 
-impl Work<'_, '_> {
+impl Work<'_, '_, '_> {
     /// Runs what is missing of the rows of one suite on what is open, with what is to be known of
     /// every trial.
     pub(super) fn run_on(
@@ -55,18 +58,18 @@ impl Work<'_, '_> {
 /// A way to measure a configuration.
 pub(super) trait Method: Sized {
     /// Opens what the rows of a visit are run on.
-    fn open(work: &mut Work<'_, '_>, visit: &Visit<'_>) -> Result<Self, Broken>;
+    fn open(work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<Self, Broken>;
 
     /// Runs what is missing of the rows of one suite, and records it.
     fn run_rows(
         &mut self,
-        work: &mut Work<'_, '_>,
+        work: &mut Work<'_, '_, '_>,
         visit: &Visit<'_>,
         group: &[usize],
     ) -> Result<(), Broken>;
 
     /// Takes it away again, where anything stays open between the suites.
-    fn close(self, _: &mut Work<'_, '_>, _: &Visit<'_>) -> Result<(), Broken> {
+    fn close(self, _: &mut Work<'_, '_, '_>, _: &Visit<'_>) -> Result<(), Broken> {
         Ok(())
     }
 }

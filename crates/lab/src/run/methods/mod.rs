@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   ground        clock     method
-//!   device        virtual   OnModels       a fresh stack for each suite, or for each row
+//!   device        virtual   OnModels       a fresh stack for each suite, or for each row, on all processors
 //!   device        wall      OnDevice       the stack, opened once
 //!   file system   wall      OnFileSystem   the same, served and mounted
 //!   folder        wall      InFolder       a folder that is there already
@@ -23,6 +23,7 @@ use results::{Clock, Ground, safety};
 
 use super::found::Broken;
 use super::visits::Visit;
+use crate::cell::Cell;
 use device::OnDevice;
 use file_system::OnFileSystem;
 use folder::InFolder;
@@ -30,11 +31,12 @@ use guest::InGuest;
 use method::Method;
 pub(super) use method::{Booted, Work};
 use models::OnModels;
+pub(super) use models::units;
 use power_cuts::PowerCuts;
 
 /// Measures suites of a visit in one way.
 fn measure<M: Method>(
-    work: &mut Work<'_, '_>,
+    work: &mut Work<'_, '_, '_>,
     visit: &Visit<'_>,
     groups: &[Vec<usize>],
 ) -> Result<(), Broken> {
@@ -48,10 +50,16 @@ fn measure<M: Method>(
     method.close(work, visit)
 }
 
+/// Whether a configuration's trials are worked on ahead of the run, as nothing but modelled disks
+/// has a part in them.
+pub(super) fn is_on_models(cell: &Cell) -> bool {
+    (cell.record.ground, cell.record.clock) == (Ground::Device, Clock::Virtual)
+}
+
 /// Measures what is missing of a visit. `unfit` says why this machine cannot have the
 /// configuration, if it cannot.
 pub(super) fn visit(
-    work: &mut Work<'_, '_>,
+    work: &mut Work<'_, '_, '_>,
     visit: &Visit<'_>,
     unfit: Option<&str>,
 ) -> Result<(), Broken> {
@@ -81,7 +89,7 @@ pub(super) fn visit(
 
 /// Every suite in the folder of the file system, and then what is left of it when the power fails.
 fn visit_file_system(
-    work: &mut Work<'_, '_>,
+    work: &mut Work<'_, '_, '_>,
     visit: &Visit<'_>,
     groups: Vec<Vec<usize>>,
     unfit: Option<&str>,

@@ -1,49 +1,88 @@
 //! Modelled disks: every suite that is run whole, or every row that stands alone, on a fresh stack
-//! and a fresh clock.
+//! and a fresh clock, by threads that work ahead of the run.
 
 use bench::suite::Rows;
-use reactor::Reactor;
+use host::Error;
 
 use super::method::{Method, Work};
 use crate::order;
 use crate::plan::suite;
+use crate::run::ahead::{Unit, UnitEnd};
 use crate::run::found::Broken;
-use crate::run::rows::OpenedTarget;
-use crate::run::visits::Visit;
+use crate::run::rows::{Recorder, RowSink};
+use crate::run::visits::{Visit, Visits};
 
 /// Nothing stays open between the suites.
 pub(super) struct OnModels;
 
 impl Method for OnModels {
-    fn open(_: &mut Work<'_, '_>, _: &Visit<'_>) -> Result<OnModels, Broken> {
+    fn open(_: &mut Work<'_, '_, '_>, _: &Visit<'_>) -> Result<OnModels, Broken> {
         Ok(OnModels)
     }
 
     fn run_rows(
         &mut self,
-        work: &mut Work<'_, '_>,
+        work: &mut Work<'_, '_, '_>,
         visit: &Visit<'_>,
         group: &[usize],
     ) -> Result<(), Broken> {
-        let plan = work.visits.plan();
-        let parts: Vec<Vec<usize>> = match suite::suite_of(&plan.workloads[group[0]])?.rows {
-            Rows::InOrder => vec![group.to_vec()],
-            Rows::Alone => {
-                work.visits.missing(visit, group).into_iter().map(|row| vec![row]).collect()
-            }
-        };
-        for part in parts {
+        for part in parts(work.visits, visit, group)? {
             if work.visits.is_spent() {
                 return Ok(());
             }
-            let workload = &plan.workloads[part[0]].name;
-            let seed = order::trial_seed(plan, &visit.cell.record, workload, visit.block);
-            let reactor = Reactor::virtual_clock();
-            let stack = work.resources.build(visit.cell, seed, Some(&reactor))?;
-            let target = OpenedTarget::Device(&stack);
-            work.run_on(&target, &[], &reactor, (visit, &part))?;
-            stack.end()?;
+            // What is shown as under way is what the run waits for.
+            for workload in work.visits.missing(visit, &part).into_iter().take(1) {
+                work.visits.tell(visit, workload, work.observer);
+            }
+            let ahead = work.ahead.as_mut().expect("modelled trials are worked on ahead");
+            let threads = ahead.threads();
+            let UnitEnd { rows, suite, closed } = ahead.take().ok_or(Broken::Stopped)??;
+            let mut recorder = Recorder::new(work.visits, visit, &part, work.observer);
+            for row in rows {
+                if recorder.wants_no_more() {
+                    break;
+                }
+                recorder.found_in(row.took / threads, &row.phase, row.run, row.found);
+            }
+            recorder.conclude(suite)?;
+            closed?;
         }
         Ok(())
     }
+}
+
+/// The workloads of a suite in a visit that are run together on one stack, in their order: all of
+/// them, where later ones need what earlier ones left. None where nothing is missing.
+fn parts(
+    visits: &Visits<'_>,
+    visit: &Visit<'_>,
+    group: &[usize],
+) -> Result<Vec<Vec<usize>>, Error> {
+    let missing = visits.missing(visit, group);
+    Ok(match suite::suite_of(&visits.plan().workloads[group[0]])?.rows {
+        _ if missing.is_empty() => Vec::new(),
+        Rows::InOrder => vec![group.to_vec()],
+        Rows::Alone => missing.into_iter().map(|row| vec![row]).collect(),
+    })
+}
+
+/// What is missing of visits on modelled disks, in the order in which it is recorded.
+pub(in crate::run) fn units<'a>(
+    visits: &Visits<'a>,
+    of: &[Visit<'a>],
+) -> Result<Vec<Unit<'a>>, Error> {
+    let plan = visits.plan();
+    let mut units = Vec::new();
+    for visit in of {
+        for group in visits.parts(visit) {
+            for part in parts(visits, visit, &group)? {
+                let cell = visit.cell;
+                let workload = &plan.workloads[part[0]].name;
+                let disks_seed = order::trial_seed(plan, &cell.record, workload, visit.block);
+                let (missing, seeds) = (visits.missing(visit, &part), visits.seeds(visit));
+                units.push(Unit { cell, group: part, missing, seeds, disks_seed });
+            }
+        }
+    }
+    Ok(units)
 }

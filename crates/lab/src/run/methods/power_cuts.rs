@@ -12,13 +12,13 @@ use crate::run::{limit, pulled};
 pub(super) struct PowerCuts;
 
 impl Method for PowerCuts {
-    fn open(_: &mut Work<'_, '_>, _: &Visit<'_>) -> Result<PowerCuts, Broken> {
+    fn open(_: &mut Work<'_, '_, '_>, _: &Visit<'_>) -> Result<PowerCuts, Broken> {
         Ok(PowerCuts)
     }
 
     fn run_rows(
         &mut self,
-        work: &mut Work<'_, '_>,
+        work: &mut Work<'_, '_, '_>,
         visit: &Visit<'_>,
         group: &[usize],
     ) -> Result<(), Broken> {
@@ -43,10 +43,15 @@ impl Method for PowerCuts {
 }
 
 /// What one test finds; nothing where the run was asked to stop.
-fn pull(work: &Work<'_, '_>, visit: &Visit<'_>, workload: usize) -> Result<Option<Found>, Error> {
+fn pull(
+    work: &Work<'_, '_, '_>,
+    visit: &Visit<'_>,
+    workload: usize,
+) -> Result<Option<Found>, Error> {
     let plan = work.visits.plan();
     let row = &plan.workloads[workload];
-    let options = pulled::options(plan, row, visit.cell, visit.block, work.resources.folder)?;
+    let options =
+        pulled::options(plan, row, visit.cell, visit.block, work.resources.opener.folder)?;
     let Some(program) = work.resources.puller else {
         return Err(Error::failed("nothing was named that makes power cuts"));
     };
