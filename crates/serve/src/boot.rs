@@ -99,8 +99,8 @@ impl Boot {
     /// # Errors
     /// What the service manager says. Then it is not started at boot.
     pub fn enable(&self, name: &str) -> Result<(), Error> {
-        let is_there = |folder: &&str| self.root.join(folder).join(UNIT_FILE).exists();
-        if !UNIT_FOLDERS.iter().any(|folder| is_there(&folder)) {
+        let is_there = |folder: &str| self.root.join(folder).join(UNIT_FILE).exists();
+        if !UNIT_FOLDERS.iter().any(|folder| is_there(folder)) {
             let unit = UNIT.replace(UNIT_PROGRAM, &self.program.display().to_string());
             write_whole(&self.root.join(UNIT_FOLDERS[0]).join(UNIT_FILE), unit.as_bytes())?;
         }

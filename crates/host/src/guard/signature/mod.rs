@@ -70,7 +70,7 @@ pub fn marked_ranges(size_bytes: u64) -> Vec<Range<u64>> {
     let mut between: Vec<Range<u64>> = from_start.chain(from_end).map(block).collect();
     between.retain(|range| range.start < range.end);
     between.sort_unstable_by_key(|range| range.start);
-    let mut ranges = vec![0..start];
+    let mut ranges: Vec<Range<u64>> = iter::once(0..start).collect();
     for range in between.into_iter().chain(iter::once(end..size_bytes)) {
         match ranges.last_mut() {
             Some(last) if range.start <= last.end => last.end = last.end.max(range.end),

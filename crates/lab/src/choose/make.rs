@@ -1,0 +1,286 @@
+//! A chosen layout, made: the array, its configuration, what starts it, and the file system on it.
+//!
+//! ```text
+//!   check ──> superblocks ──> configuration ──> started; its file system made and mounted
+//!   nothing       <── erased ──  <── removed ──    what fails takes back what was done before it
+//!   written
+//! ```
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use array::md::Consistency;
+use host::guard::{Consent, Guard, stable_name};
+use host::{Error, system};
+use mdtools::{Create, MemberSource};
+use serve::{Attach, Boot, Client, Launch, MountSettings, ServeWith, Settings, Status};
+
+use super::{ChosenLayout, Member};
+
+/// What is to be made, and where.
+pub struct Making<'a> {
+    /// The layout, over drives and files that are there.
+    pub layout: &'a ChosenLayout,
+    /// The array's name, by which it is started too.
+    pub name: String,
+    /// Where its file system is mounted; an absolute path.
+    pub mount: Option<PathBuf>,
+    /// What may be erased.
+    pub consent: Consent,
+    /// Where configurations and units are.
+    pub boot: Boot,
+    /// How servers are started where no service manager does it.
+    pub serve_with: &'a ServeWith,
+}
+
+/// What is being done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MakingStep {
+    /// The superblocks are written.
+    Array,
+    /// The configuration is written.
+    Configuration,
+    /// It is started, and its file system made and mounted.
+    Start,
+}
+
+/// An array that was made.
+#[derive(Clone, Debug)]
+pub struct MadeArray {
+    /// How it fares.
+    pub status: Status,
+    /// The file that says how it is started.
+    pub configuration: PathBuf,
+    /// Whether a service manager starts it with the machine.
+    pub starts_at_boot: bool,
+}
+
+impl Making<'_> {
+    /// Whether everything is there that it takes. Nothing is written.
+    ///
+    /// # Errors
+    /// What is missing or in the way, and what to do.
+    pub fn check(&self) -> Result<(), Error> {
+        self.paths()?;
+        self.boot.free_configuration(&self.name)?;
+        if self.serve_with.runtime.entry(&self.name).is_some_and(|entry| entry.process.is_some()) {
+            return Err(Error::refused(format!(
+                "{}: an array of this name is running; --name names another",
+                self.name
+            )));
+        }
+        let Some(folder) = &self.mount else { return Ok(()) };
+        let Some(kind) = self.layout.file_system else {
+            return Err(Error::usage(format!(
+                "--mount {}: this layout is used as a device; --file-system names what to mount",
+                folder.display()
+            )));
+        };
+        if !rustix::process::geteuid().is_root() {
+            return Err(Error::refused(format!(
+                "--mount {}: only root may mount; without --mount the array is served to you alone",
+                folder.display()
+            )));
+        }
+        kind.check_mountable()?;
+        if system::program(kind.maker()).is_none() {
+            return Err(Error::refused(format!(
+                "{}: there is no {} here, and nothing was changed\n`apt-get install {}` helps",
+                kind.name,
+                kind.maker(),
+                kind.package()
+            )));
+        }
+        check_folder(folder)
+    }
+
+    /// Makes it; `on_step` hears what is being done. What was done is taken back where a step
+    /// fails or `stop` is set, and what cannot be is named.
+    ///
+    /// # Errors
+    /// As [`Making::check`]; what the guard refuses; what a step fails with.
+    pub fn make(
+        &self,
+        stop: &AtomicBool,
+        on_step: &mut dyn FnMut(MakingStep),
+    ) -> Result<MadeArray, Error> {
+        self.check()?;
+        let settings = self.settings()?;
+        on_step(MakingStep::Array);
+        let create = self.create()?;
+        let guard = Guard::new(self.consent.clone());
+        mdtools::create(&guard, &create, stop)?;
+        // Who serves it opens them itself.
+        guard.let_go();
+        drop(guard);
+        self.go_on(&settings, stop, on_step).map_err(|error| {
+            let left = self.destroy(&create).err();
+            let said = match left {
+                None => "; the array that was made is taken back".to_owned(),
+                Some(left) => format!("; the array that was made could not be taken back: {left}"),
+            };
+            error.and_then_some(&said)
+        })
+    }
+
+    fn go_on(
+        &self,
+        settings: &Settings,
+        stop: &AtomicBool,
+        on_step: &mut dyn FnMut(MakingStep),
+    ) -> Result<MadeArray, Error> {
+        check_stop(stop)?;
+        on_step(MakingStep::Configuration);
+        let made_folder = self.mount.as_deref().map(make_folder).transpose()?.unwrap_or(false);
+        let without_folder = |error: Error| match (&self.mount, made_folder) {
+            (Some(folder), true) => match fs::remove_dir(folder) {
+                Ok(()) => error,
+                Err(left) => error.and_then_some(&format!("; {}: {left}", folder.display())),
+            },
+            _ => error,
+        };
+        let configuration =
+            self.boot.write_configuration(&self.name, settings).map_err(without_folder)?;
+        on_step(MakingStep::Start);
+        let started = check_stop(stop).and_then(|()| self.start(settings));
+        let (status, starts_at_boot) = started.map_err(without_folder).map_err(|error| {
+            match fs::remove_file(&configuration) {
+                Ok(()) => error,
+                Err(left) => error.and_then_some(&format!("; {}: {left}", configuration.display())),
+            }
+        })?;
+        Ok(MadeArray { status, configuration, starts_at_boot })
+    }
+
+    /// Starts it, by the service manager where there is one. Its file system is made on the way,
+    /// for the settings name one, and the array is blank.
+    fn start(&self, settings: &Settings) -> Result<(Status, bool), Error> {
+        if !self.boot.has_service_manager() {
+            let settings = Settings { name: Some(self.name.clone()), ..settings.clone() };
+            let launched = self.serve_with.launch(&Launch { settings, fresh: None }, &[])?;
+            return Ok((launched.status.clone(), false));
+        }
+        self.boot.enable(&self.name)?;
+        let status = Client::connect(&self.serve_with.runtime, &self.name)
+            .and_then(|mut client| client.status())
+            .map_err(|error| match self.boot.disable(&self.name) {
+                Ok(()) => error,
+                Err(left) => error.and_then_some(&format!("; {left}")),
+            })?;
+        Ok((status, true))
+    }
+
+    /// The members and spares, by names that stay.
+    fn paths(&self) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Error> {
+        let path = |member: &Member| match member {
+            Member::Path(path) => {
+                let path = std::path::absolute(path)
+                    .map_err(|error| Error::from_io(path.display(), &error))?;
+                Ok(stable_name(&path))
+            }
+            Member::Model(name) => Err(Error::usage(format!(
+                "model:{name} is a modelled disk, and nothing can be made on it; name the drives \
+                that you have"
+            ))),
+            Member::Made(_) => Err(Error::usage(
+                "the files that were tried are gone; name the drives or files that it is made on",
+            )),
+        };
+        let all = |members: &[Member]| members.iter().map(path).collect::<Result<Vec<_>, _>>();
+        Ok((all(&self.layout.members)?, all(&self.layout.spares)?))
+    }
+
+    fn create(&self) -> Result<Create, Error> {
+        let (members, spares) = self.paths()?;
+        let layout = self.layout;
+        let of_level = layout.md_layout();
+        Ok(Create {
+            name: self.name.clone(),
+            level: layout.level,
+            layout: mdtools::layout(layout.level, of_level.as_deref()).map_err(|expected| {
+                Error::usage(format!(
+                    "layout {}: expected {expected}",
+                    of_level.unwrap_or_default()
+                ))
+            })?,
+            chunk_bytes: layout.chunk_bytes.unwrap_or(0),
+            members: members.into_iter().map(|path| Some(path.into())).collect(),
+            spares: spares.into_iter().map(MemberSource::from).collect(),
+            consistency: match layout.losses() {
+                0 => Consistency::Resync,
+                _ => Consistency::Bitmap { chunk_bytes: None },
+            },
+            create_bytes: None,
+            assume_clean: false,
+            blank: true,
+        })
+    }
+
+    fn settings(&self) -> Result<Settings, Error> {
+        let (members, spares) = self.paths()?;
+        let named = |paths: Vec<PathBuf>| paths.into_iter().map(Member::Path).collect::<Vec<_>>();
+        let layout = ChosenLayout {
+            members: [named(members), named(spares)].concat(),
+            spares: Vec::new(),
+            ..self.layout.clone()
+        };
+        let mount = self.mount.clone().zip(self.layout.file_system);
+        let absolute = |path: &PathBuf| {
+            std::path::absolute(path).map_err(|error| Error::from_io(path.display(), &error))
+        };
+        Ok(Settings {
+            // md's superblocks say the shape: a member that is added later changes nothing here.
+            stack: layout.stack(),
+            attach: if self.mount.is_some() { Attach::Yes } else { Attach::No },
+            allow_device: self.consent.devices.iter().map(absolute).collect::<Result<_, _>>()?,
+            mount: mount.map(|(folder, kind)| MountSettings {
+                folder,
+                fs: kind.name.to_owned(),
+                options: None,
+                make_options: None,
+                image: None,
+            }),
+            ..Settings::default()
+        })
+    }
+
+    /// Erases the superblocks that were made.
+    fn destroy(&self, create: &Create) -> Result<(), Error> {
+        let consent = Consent { erase_signature: true, ..self.consent.clone() };
+        let sources: Vec<MemberSource> = create.sources().into_iter().cloned().collect();
+        mdtools::destroy(&Guard::new(consent), &sources).map(|_| ())
+    }
+}
+
+fn check_stop(stop: &AtomicBool) -> Result<(), Error> {
+    match stop.load(Ordering::Relaxed) {
+        true => Err(Error::interrupted("ended on request")),
+        false => Ok(()),
+    }
+}
+
+/// Whether a file system can be mounted on a folder, or the folder be made.
+fn check_folder(folder: &Path) -> Result<(), Error> {
+    let at = |text: &str| Error::refused(format!("--mount {}: {text}", folder.display()));
+    match fs::read_dir(folder).map(|mut names| names.next().is_some()) {
+        Ok(true) => Err(at("there is something in it, which the file system would hide")),
+        Ok(false) if system::mounts().iter().any(|mount| mount.point == folder) => {
+            Err(at("something is mounted there already"))
+        }
+        Ok(false) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(Error::from_io(format_args!("--mount {}", folder.display()), &error)),
+    }
+}
+
+/// Makes a folder that is not there; says whether it did.
+fn make_folder(folder: &Path) -> Result<bool, Error> {
+    if folder.is_dir() {
+        return Ok(false);
+    }
+    let failed = |error| Error::from_io(format_args!("making {}", folder.display()), &error);
+    fs::create_dir_all(folder).map_err(failed)?;
+    Ok(true)
+}
