@@ -70,9 +70,9 @@ install:
 	install -d $(SHARE)/man/man1 $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions \
 		$(SHARE)/fish/vendor_completions.d
 	$(RAIDLOOM) --quiet man --to $(SHARE)/man/man1
-	$(RAIDLOOM) completions bash > $(SHARE)/bash-completion/completions/raidloom
-	$(RAIDLOOM) completions zsh > $(SHARE)/zsh/site-functions/_raidloom
-	$(RAIDLOOM) completions fish > $(SHARE)/fish/vendor_completions.d/raidloom.fish
+	$(RAIDLOOM) --quiet man --completions bash > $(SHARE)/bash-completion/completions/raidloom
+	$(RAIDLOOM) --quiet man --completions zsh > $(SHARE)/zsh/site-functions/_raidloom
+	$(RAIDLOOM) --quiet man --completions fish > $(SHARE)/fish/vendor_completions.d/raidloom.fish
 	install -d $(UNITS)
 	for unit in packaging/*.service packaging/*.timer; do \
 		sed 's|/usr/local/bin/|$(PREFIX)/bin/|' $$unit > $(UNITS)/$${unit##*/} && chmod 644 $(UNITS)/$${unit##*/} || exit 1; \

@@ -57,7 +57,7 @@ done
 cat /run/asked
 "$raidloom" array status --test tank >/run/status && echo "tank $(grep -o '\[U*\]' /run/status)"
 echo "md has: $(sed -n 's/^md[0-9_a-z]* : [a-z]* \(([a-z-]*) \)\{0,1\}//p' /proc/mdstat)"
-echo "servers: $("$raidloom" --json array list | sed -n 's/^    "name": "\(.*\)".*/\1/p')"
+echo "servers: $("$raidloom" --json array status | sed -n 's/^    "name": "\(.*\)".*/\1/p')"
 
 # What md's rule does with a drive, were there no line for it in mdadm.conf, while raidloom has it.
 : >/etc/mdadm/mdadm.conf

@@ -1,4 +1,4 @@
-//! `raidloom drives`: the drives of this machine, and what the guard says of each.
+//! `raidloom check drives`: the drives of this machine, and what the guard says of each.
 
 use host::guard::{self, Answer, Drive};
 

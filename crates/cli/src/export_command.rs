@@ -1,4 +1,4 @@
-//! `raidloom export`: a run as one file, to be sent.
+//! `raidloom report export`: a run as one file, to be sent.
 
 use std::path::PathBuf;
 

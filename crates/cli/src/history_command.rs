@@ -1,4 +1,4 @@
-//! `raidloom history`: one figure over many runs, and where it changed.
+//! `raidloom report history`: one figure over many runs, and where it changed.
 
 use std::path::PathBuf;
 

@@ -21,6 +21,7 @@ mod export_command;
 mod failure;
 mod guest_command;
 mod history_command;
+mod keys;
 mod language;
 mod limits;
 mod merge;
@@ -33,23 +34,26 @@ mod pull_command;
 mod report_command;
 mod run;
 mod signals;
+mod spellings;
 mod ui_command;
 mod watch_command;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
-use arguments::{Arguments, Command};
+use arguments::{Arguments, CheckSubject, Command, ReportVerb, RunVerb};
 use failure::Failure;
 use output::Output;
 
 fn main() -> ExitCode {
     signals::fail_at_file_limit();
     let mut command = Arguments::command();
-    let (arguments, matches) = match parse(&mut command, std::env::args_os()) {
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    let (words, note) = spellings::modern(&typed);
+    let (arguments, matches) = match parse(&mut command, words.iter().cloned()) {
         Ok(parsed) => parsed,
         // Its message quotes what was typed, which a shell may have made from files' names.
         Err(error)
@@ -58,7 +62,7 @@ fn main() -> ExitCode {
             escape::err(&error.render().to_string());
             return ExitCode::from(2);
         }
-        Err(error) => match said_otherwise(&error) {
+        Err(error) => match instead(&error, &words) {
             Some(line) => {
                 escape::err(&format!("raidloom: {line}"));
                 return ExitCode::from(2);
@@ -67,6 +71,7 @@ fn main() -> ExitCode {
         },
     };
     let output = Output::new(&arguments.output);
+    note.iter().for_each(|note| output.note(note));
     if let Err(failure) = contexts::check(&command, &matches) {
         return end(&failure, &output);
     }
@@ -74,35 +79,38 @@ fn main() -> ExitCode {
         return end(&failure, &output);
     }
     let result = match arguments.command {
-        Command::Check => check::check(&output),
-        Command::Drives => drives::drives(&output),
+        Command::Check { subject: None } => check::check(&output),
+        Command::Check { subject: Some(CheckSubject::Drives) } => drives::drives(&output),
+        Command::Check { subject: Some(CheckSubject::Guest) } => guest_command::check(&output),
         Command::Bench(arguments) => bench_command::bench(&output, *arguments),
         Command::Array(verb) => array_command::array(&output, &verb),
-        Command::Cache(verb) => cache_command::cache(&output, &verb),
-        Command::Overlay(verb) => cache_command::overlay(&output, &verb),
-        Command::Plan(verb) => plan::plan(&output, &verb),
-        Command::Run(arguments) => run::run(&output, *arguments),
-        Command::Merge(arguments) => merge::merge(&output, &arguments),
-        Command::Report(arguments) => report_command::report(&output, &arguments),
+        Command::Run(command) => match command.verb {
+            None => run::run(&output, command.arguments),
+            Some(RunVerb::Plan(arguments)) => plan::plan(&output, &arguments),
+            Some(RunVerb::Watch(arguments)) => watch_command::watch(&output, &arguments),
+            Some(RunVerb::Merge(arguments)) => merge::merge(&output, &arguments),
+        },
+        Command::Report(command) => match (command.verb, command.arguments) {
+            (Some(ReportVerb::History(arguments)), _) => history_command::show(&output, &arguments),
+            (Some(ReportVerb::Export(arguments)), _) => export_command::export(&output, &arguments),
+            (None, Some(arguments)) => report_command::report(&output, &arguments),
+            (None, None) => Err(Failure::usage("report RUN: name the run's folder")),
+        },
         Command::Compare(arguments) => compare_command::compare_runs(&output, &arguments),
-        Command::Export(arguments) => export_command::export(&output, &arguments),
-        Command::History(arguments) => history_command::show(&output, &arguments),
-        Command::Watch(arguments) => watch_command::watch(&output, &arguments),
         Command::Ui(arguments) => ui_command::ui(&output, &arguments),
         Command::Guest(verb) => guest_command::guest(&output, &verb),
         Command::Model(verb) => model::model(&output, &verb),
-        Command::Monitor(arguments) => monitor_command::monitor(&output, &arguments),
         Command::Pull(arguments) => pull_command::pull(&output, &arguments),
         Command::PullWorker { disk } => pull_command::worker(disk.as_deref()),
         Command::PullTest { guest } => pull_command::test(guest),
-        Command::Completions { shell } => {
+        Command::Man { completions: Some(shell), .. } => {
             // Into memory first: a closed pipe is an ordinary end and not a panic.
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Arguments::command(), "raidloom", &mut script);
+            clap_complete::generate(shell, &mut whole(), "raidloom", &mut script);
             output.result(&String::from_utf8_lossy(&script))
         }
-        Command::Man { to: None } => manual().and_then(|page| output.result(&page)),
-        Command::Man { to: Some(folder) } => pages(&output, &folder),
+        Command::Man { to: Some(folder), .. } => pages(&output, &folder),
+        Command::Man { .. } => manual().and_then(|page| output.result(&page)),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -126,14 +134,15 @@ fn parse(
     words: impl Iterator<Item = std::ffi::OsString>,
 ) -> Result<(Arguments, ArgMatches), clap::Error> {
     let matches = command.try_get_matches_from_mut(words)?;
-    let arguments = Arguments::from_arg_matches(&matches).map_err(|error| error.format(command))?;
+    let arguments = Arguments::from_arg_matches(&matches)?;
     Ok((arguments, matches))
 }
 
-/// What to say instead of a flag that became a key.
-fn said_otherwise(error: &clap::Error) -> Option<String> {
-    let words = std::env::args_os().filter_map(|word| word.into_string().ok());
-    bench_command::instead_of(error, words)
+/// What to say instead of what is no verb, or of a flag that became a key.
+fn instead(error: &clap::Error, words: &[OsString]) -> Option<String> {
+    let texts = words.iter().filter_map(|word| word.to_str().map(str::to_owned));
+    bench_command::instead_of(error, texts)
+        .or_else(|| spellings::answer(error, &Arguments::command(), words))
 }
 
 /// Whether an argument holds what a terminal would obey.
@@ -142,10 +151,17 @@ fn is_foreign(argument: &OsStr) -> bool {
     escape::line(&text) != text
 }
 
+/// The command with the verbs that the first help leaves out.
+fn whole() -> clap::Command {
+    ["guest", "man"].into_iter().fold(Arguments::command(), |command, verb| {
+        command.mut_subcommand(verb, |verb| verb.hide(false))
+    })
+}
+
 /// The manual page: the command itself, then every verb as a section of its own.
 fn manual() -> Result<String, Failure> {
     let mut page = Vec::new();
-    let mut command = Arguments::command();
+    let mut command = whole();
     command.build();
     let render = |page: &mut Vec<u8>| -> std::io::Result<()> {
         clap_mangen::Man::new(command.clone()).render(page)?;
@@ -159,7 +175,7 @@ fn manual() -> Result<String, Failure> {
 
 /// A manual page for every verb, as files in a folder.
 fn pages(output: &Output, folder: &Path) -> Result<(), Failure> {
-    clap_mangen::generate_to(Arguments::command(), folder).map_err(|error| {
+    clap_mangen::generate_to(whole(), folder).map_err(|error| {
         Failure::from_io(format!("writing manual pages to {}", folder.display()), &error)
     })?;
     output.result(&format!("manual pages written to {}", folder.display()))
@@ -186,4 +202,71 @@ fn verbs(command: &clap::Command, path: &str, page: &mut Vec<u8>) -> std::io::Re
         verbs(verb, &path, page)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The most that there may be. A verb is what does something; options are counted at every verb
+    /// that has them, without those of every verb. Hidden ones are programs talking to each other.
+    const VERBS_MAX: usize = 45;
+    const OPTIONS_MAX: usize = 260;
+
+    fn count(command: &clap::Command, found: &mut Vec<(String, usize)>, path: &str) {
+        for verb in command.get_subcommands() {
+            if verb.is_hide_set() || verb.get_name() == "help" {
+                continue;
+            }
+            let path = format!("{path} {}", verb.get_name());
+            let options = verb.get_arguments().filter(|argument| {
+                !argument.is_positional()
+                    && !argument.is_global_set()
+                    && !argument.is_hide_set()
+                    && argument.get_id() != "help"
+            });
+            if !verb.is_subcommand_required_set() {
+                found.push((path.clone(), options.count()));
+            }
+            count(verb, found, &path);
+        }
+    }
+
+    #[test]
+    fn verbs_and_options_stay_few() {
+        let mut found = Vec::new();
+        count(&whole(), &mut found, "");
+        let options: usize = found.iter().map(|(_, options)| options).sum();
+        println!("{} verbs, {options} options: {found:?}", found.len());
+        assert!(found.len() <= VERBS_MAX, "{} verbs: {found:?}", found.len());
+        assert!(options <= OPTIONS_MAX, "{options} options: {found:?}");
+        // A count that sees nothing holds no bar.
+        assert!(found.len() > 30 && options > 150, "{found:?}");
+    }
+
+    /// The first help has twelve verbs at most, and names what is below them.
+    #[test]
+    fn the_first_help_is_twelve_verbs() {
+        let mut command = Arguments::command();
+        command.build();
+        let shown: Vec<&str> = command
+            .get_subcommands()
+            .filter(|verb| !verb.is_hide_set())
+            .map(clap::Command::get_name)
+            .collect();
+        let all = [
+            "check", "choose", "bench", "run", "report", "compare", "array", "pull", "record",
+            "model", "ui", "help",
+        ];
+        assert!(shown.iter().all(|verb| all.contains(verb)), "{shown:?}");
+        let order: Vec<&str> = all.into_iter().filter(|verb| shown.contains(verb)).collect();
+        assert_eq!(shown, order);
+        let below = command.get_after_long_help().unwrap().to_string();
+        for verb in [
+            "plan", "watch", "merge", "explain", "history", "export", "cache", "overlay",
+            "monitor", "guest", "man",
+        ] {
+            assert!(below.contains(verb), "{verb} is not named: {below}");
+        }
+    }
 }

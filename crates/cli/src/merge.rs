@@ -1,4 +1,4 @@
-//! `raidloom merge`: the shards of a run become the run.
+//! `raidloom run merge`: the shards of a run become the run.
 
 use std::path::PathBuf;
 

@@ -16,17 +16,12 @@ use crate::output::{Output, figure, table};
 /// `model`.
 #[derive(Subcommand, Debug)]
 pub(crate) enum ModelVerb {
-    /// List the disks that come with raidloom
-    #[command(after_long_help = "Examples:\n  raidloom model list")]
-    List,
-    /// Every parameter with unit and origin, and how far the model is from each published figure
-    #[command(
-        after_long_help = "Examples:\n  raidloom model show maxtor-6y200p0\n  raidloom model show \
-            ./my-disk.toml --json"
-    )]
+    /// List the disks, or show one: its parameters with unit and origin, and how far off it is
+    #[command(after_long_help = "Examples:\n  raidloom model show\n  raidloom model show \
+            maxtor-6y200p0\n  raidloom model show ./my-disk.toml --json")]
     Show {
-        /// A name from `model list`, or a path
-        model: String,
+        /// A name, or a path [default: lists the disks that come with raidloom]
+        model: Option<String>,
     },
     /// Fit a model to published figures of a single drive
     #[command(after_long_help = "\
@@ -38,7 +33,7 @@ The model's file goes to standard output; how far it is from each figure goes to
 error. Only sequential and random rows are fitted; mixed rows stay a check.
 models/data/*.facts.toml show what a facts file holds.")]
     Fit {
-        /// A name from `model list`, or the path of a CSV: test,request_bytes,kB_per_s,io_per_s
+        /// A name from `model show`, or the path of a CSV: test,request_bytes,kB_per_s,io_per_s
         figures: String,
 
         /// What is known of the drive without measuring [default: FIGURES with .facts.toml instead
@@ -54,8 +49,8 @@ const _: () = assert!(CASES_MIN == MODEL_CASES_MIN);
 /// Runs one of the verbs.
 pub(crate) fn model(output: &Output, verb: &ModelVerb) -> Result<(), Failure> {
     match verb {
-        ModelVerb::List => list(output),
-        ModelVerb::Show { model } => show(output, model),
+        ModelVerb::Show { model: None } => list(output),
+        ModelVerb::Show { model: Some(model) } => show(output, model),
         ModelVerb::Fit { figures, facts } => fit_model(output, figures, facts.as_deref()),
     }
 }

@@ -29,6 +29,12 @@ pub(crate) struct OutputArguments {
     pub no_color: bool,
 }
 
+/// A flag and its value, or a key that ends with `=` and its value, as they were typed.
+pub(crate) fn said(option: &str, text: &str) -> String {
+    let gap = if option.ends_with('=') { "" } else { " " };
+    format!("{option}{gap}{text}")
+}
+
 /// What the user wants to see.
 pub(crate) struct Output {
     /// One JSON document instead of text.
@@ -89,10 +95,11 @@ impl Output {
         self.result(&escape::json(&text))
     }
 
-    /// The bytes that a flag's size means; a unit that could mean two things is remarked on.
+    /// The bytes that the size of a flag (`--size`) or of a key (`-s tear=`) means; a unit that
+    /// could mean two things is remarked on.
     pub(crate) fn size(&self, flag: &str, text: &str) -> Result<u64, Failure> {
         let size = stack::size::parse(text)
-            .map_err(|error| Failure::usage(format!("{flag} {text}: {error}")))?;
+            .map_err(|error| Failure::usage(format!("{}: {error}", said(flag, text))))?;
         size.note.iter().for_each(|note| self.note(note));
         Ok(size.bytes)
     }

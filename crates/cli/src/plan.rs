@@ -1,8 +1,8 @@
-//! `raidloom plan`: write, check and show plan files. Nothing is opened for writing here.
+//! `raidloom run plan`: plan files are checked and shown. Nothing is opened for writing here.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use lab::plan::{self, Outline, Resolved};
 use results::Plan;
 use serde_json::json;
@@ -11,78 +11,23 @@ use crate::failure::Failure;
 use crate::output::{Output, table};
 use crate::progress::duration;
 
-/// `plan`.
-#[derive(Subcommand, Debug)]
-pub(crate) enum PlanVerb {
-    /// Print a commented plan to start from
-    #[command(after_long_help = "\
-Examples:
-  raidloom plan new > my-plan.toml
-  raidloom plan new stripe-size > my-plan.toml
-  raidloom plan show my-plan.toml -s 'matrix.consistency=[\"resync\", \"bitmap\"]'
-
-Axes of the matrix: members, level, chunk, layout, metadata, consistency, bitmap, member_timeout,
-cache, upkeep, file_system, make_options, mount_options, policy; image, image_size, image_io,
-outer_file_system with its options; place = \"guest\" with array, memory, scheduler, read_ahead,
-max_request, queue_depth, write_cache, disk_size; every setting of the suites, as depth = [1, 4, 32]
-or workload.depth = [1, 4, 32]. docs/plan-files.md says what each means.")]
-    New {
-        /// A name from `plan list`: the text of that plan, to be changed
-        name: Option<String>,
-    },
-    /// List the plans that came with the program, and what each asks
-    #[command(after_long_help = "\
-Examples:
-  raidloom plan list
-  raidloom plan show stripe-size
-  raidloom run stripe-size
-
-They are inside the program; `plan new NAME` prints one.")]
-    List,
-    /// Check a plan and say what is wrong with it
-    #[command(after_long_help = "Examples:\n  raidloom plan check my-plan.toml")]
-    Check(PlanFile),
-    /// Show every configuration, the time it will take and what will be written
-    #[command(
-        after_long_help = "Examples:\n  raidloom plan show my-plan.toml\n  raidloom plan show \
-            my-plan.toml --json"
-    )]
-    Show(PlanFile),
-}
-
-/// A plan and changes to it.
+/// `run plan`: a plan and changes to it.
 #[derive(Args, Debug)]
 pub(crate) struct PlanFile {
-    /// The plan file, or a name from `plan list`
-    pub plan: PathBuf,
+    /// The plan file, or the name of a plan that came with the program [default: lists these]
+    pub plan: Option<PathBuf>,
 
     /// Change one key of the plan (a TOML value; may be repeated)
-    #[arg(short, long = "set", value_name = "KEY=VALUE")]
+    #[arg(short, long = "set", value_name = "KEY=VALUE", requires = "plan")]
     pub set: Vec<String>,
 }
 
-/// Runs one of the verbs.
-pub(crate) fn plan(output: &Output, verb: &PlanVerb) -> Result<(), Failure> {
-    match verb {
-        PlanVerb::New { name } => {
-            let text = name.as_deref().map_or_else(|| Ok(plan::starter()), plan::shipped_text)?;
-            output.result(text)
-        }
-        PlanVerb::List => list(output),
-        PlanVerb::Check(file) => {
-            let resolved = plan::load(&file.plan, &file.set)?;
-            let outline = plan::outline(&resolved.plan)?;
-            plan::room(&resolved.plan, std::path::Path::new("."))?;
-            if output.json {
-                return output.document(&json!({ "ok": true, "outline": outline }));
-            }
-            output.result(&format!("{}: OK. {}", file.plan.display(), sentence(&outline)))
-        }
-        PlanVerb::Show(file) => {
-            let resolved = plan::load(&file.plan, &file.set)?;
-            show(output, &resolved)
-        }
-    }
+/// Checks and shows a plan, or lists those that came with the program.
+pub(crate) fn plan(output: &Output, arguments: &PlanFile) -> Result<(), Failure> {
+    let Some(path) = &arguments.plan else { return list(output) };
+    let resolved = plan::load(path, &arguments.set)?;
+    show(output, &resolved)?;
+    plan::room(&resolved.plan, Path::new("."))
 }
 
 /// The plans that came with the program.
@@ -93,7 +38,11 @@ fn list(output: &Output) -> Result<(), Failure> {
     }
     let rows: Vec<Vec<String>> =
         plans.into_iter().map(|plan| vec![plan.name.to_owned(), plan.question]).collect();
-    output.result(&table(&["plan", "what it asks"], &rows, &[]))
+    let text = table(&["PLAN", "WHAT IT ASKS"], &rows, &[]);
+    output.result(&format!(
+        "{text}\nraidloom run plan NAME says what it comes to, raidloom run NAME runs it, and\n\
+        raidloom run NAME --print-plan > my-plan.toml makes one of your own of it.\n"
+    ))
 }
 
 /// What a plan comes to, in one sentence.

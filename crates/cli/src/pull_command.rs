@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use block::Node;
-use clap::{Args, ValueEnum};
+use clap::{Args, Parser, ValueEnum};
 use export::RemovalPolicy;
 use guest::State;
 use host::limits::promise_memory;
@@ -19,7 +19,8 @@ use pull::{Extent, ScoreCard, Share, Spread, Work};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::output::{Output, about, figure};
+use crate::keys::Keys;
+use crate::output::{Output, about, figure, said};
 use crate::progress::Line;
 use crate::signals;
 
@@ -79,7 +80,7 @@ pub(crate) enum StarterName {
 /// How drives behave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DeviceName {
-    /// A volatile cache (--cache, --cache-age), of which each write is lost with even chances
+    /// A volatile cache (drive_cache, cache_age), of which each write is lost with even chances
     Typical,
     /// Every write that no flush covers is lost with even chances, unit by unit
     Strict,
@@ -213,10 +214,6 @@ pub(crate) struct PullArguments {
     #[arg(long, value_name = "STATE", default_value_t = State::Whole)]
     pub state: State,
 
-    /// Tell Linux in the guest that its disks have no cache, so that it flushes none
-    #[arg(long)]
-    pub unflushed: bool,
-
     /// What works on the file system
     #[arg(long, value_enum, default_value_t = WorkName::Copy)]
     pub work: WorkName,
@@ -224,10 +221,6 @@ pub(crate) struct PullArguments {
     /// Steps of the work: files of a copy, fsyncs [default: 240 copies, 200 of the others]
     #[arg(long, value_name = "N")]
     pub steps: Option<u32>,
-
-    /// Time over which the steps are spread [default: 40s for copies, as fast as it goes else]
-    #[arg(long, value_name = "TIME")]
-    pub spread: Option<String>,
 
     /// Crash states at cuts uniform in time: the user's figure
     #[arg(long, value_name = "N", default_value_t = 300)]
@@ -237,10 +230,6 @@ pub(crate) struct PullArguments {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub hunt: u32,
 
-    /// Recordings over which they are spread
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    pub recordings: u32,
-
     /// How the drives behave
     #[arg(long, value_enum, default_value_t = DeviceName::Typical)]
     pub device: DeviceName,
@@ -249,23 +238,6 @@ pub(crate) struct PullArguments {
     #[arg(long, value_enum, default_value_t = EventName::Power)]
     pub event: EventName,
 
-    /// When the export's writes are durable: performance after a flush, quick each by itself (mount
-    /// with -o sync as well, or they wait in the page cache)
-    #[arg(long, value_name = "POLICY", default_value = "performance")]
-    pub policy: String,
-
-    /// The volatile cache of each typical drive
-    #[arg(long, value_name = "SIZE", default_value = "32MiB")]
-    pub cache: String,
-
-    /// How long a write stays in it at most
-    #[arg(long, value_name = "TIME", default_value = "5s")]
-    pub cache_age: String,
-
-    /// What a drive writes whole or not at all
-    #[arg(long, value_name = "SIZE", default_value = "4KiB")]
-    pub tear: String,
-
     /// A drive that is lost together with the power: none, random, or its number from 0 on
     #[arg(long, value_name = "WHICH", default_value_t = LostMember::None)]
     pub lose_member: LostMember,
@@ -273,11 +245,6 @@ pub(crate) struct PullArguments {
     /// Everything random follows from it
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-
-    /// How long a state may take to be mounted, repaired and read, in real time: what takes longer
-    /// counts as lost
-    #[arg(long, value_name = "TIME", default_value = "60s")]
-    pub state_time: String,
 
     /// Keep what makes states again that broke something, in this folder
     #[arg(long, value_name = "DIR")]
@@ -291,6 +258,55 @@ pub(crate) struct PullArguments {
     /// Make a state again that was kept, and judge it
     #[arg(long, value_name = "FILE", conflicts_with = "target")]
     pub replay: Option<PathBuf>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub keys: Keys<PullKeys>,
+}
+
+/// What few need to say, called as in plans where plans have it.
+#[derive(Parser, Debug)]
+#[command(rename_all = "snake_case", disable_help_flag = true)]
+pub(crate) struct PullKeys {
+    /// The volatile cache of each typical drive
+    #[arg(long, default_value = "32MiB")]
+    pub drive_cache: String,
+
+    /// How long a write stays in it at most
+    #[arg(long, default_value = "5s")]
+    pub cache_age: String,
+
+    /// What a drive writes whole or not at all
+    #[arg(long, default_value = "4KiB")]
+    pub tear: String,
+
+    /// Time over which the steps are spread: 40s for copies, as fast as it goes else
+    #[arg(long)]
+    pub spread: Option<String>,
+
+    /// Recordings over which the pulls are spread
+    #[arg(long, default_value_t = 3)]
+    pub recordings: u32,
+
+    /// When the export's writes are durable: performance after a flush, quick each by itself
+    /// (mount with -o sync as well, or they wait in the page cache)
+    #[arg(long, default_value = "performance")]
+    pub policy: String,
+
+    /// unflushed: Linux in the guest is told that its disks have no cache, so that it flushes none
+    #[arg(long, default_value = "on", value_parser = ["on", "unflushed"])]
+    pub write_cache: String,
+
+    /// How long a state may take to be mounted, repaired and read, in real time: what takes longer
+    /// counts as lost
+    #[arg(long, default_value = "60s")]
+    pub state_time: String,
+}
+
+impl PullKeys {
+    fn is_unflushed(&self) -> bool {
+        self.write_cache == "unflushed"
+    }
 }
 
 /// Carries out what the test asks for, until it ends.
@@ -322,7 +338,7 @@ pub(crate) fn puller() -> Result<Program, Failure> {
 
 /// Runs `pull`.
 pub(crate) fn pull(output: &Output, arguments: &PullArguments) -> Result<(), Failure> {
-    let state_time = time("--state-time", &arguments.state_time)?;
+    let state_time = time("-s state_time=", &arguments.keys.state_time)?;
     let program = Program { state_time, ..program(WORKER)? };
     if let Some(path) = &arguments.replay {
         let kept = kept(path)?;
@@ -359,7 +375,7 @@ pub(crate) fn pull(output: &Output, arguments: &PullArguments) -> Result<(), Fai
 
 fn time(flag: &str, text: &str) -> Result<Duration, Failure> {
     stack::size::parse_duration(text)
-        .map_err(|error| Failure::usage(format!("{flag} {text}: {error}")))
+        .map_err(|error| Failure::usage(format!("{}: {error}", said(flag, text))))
 }
 
 /// Guests with so much memory, or this machine in a namespace of our own: then the program may
@@ -379,8 +395,8 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
     let in_guest = arguments.guest || (!may_mount() && Guests::are_there());
     let found = drives_of(&node, arguments, create, in_guest)?;
     let is_copy = arguments.work == WorkName::Copy;
-    let spread = arguments.spread.as_deref().unwrap_or(if is_copy { "40s" } else { "0s" });
-    let tear = output.size("--tear", &arguments.tear)?;
+    let spread = arguments.keys.spread.as_deref().unwrap_or(if is_copy { "40s" } else { "0s" });
+    let tear = output.size("-s tear=", &arguments.keys.tear)?;
     let tear_bytes = u32::try_from(tear).ok().filter(|tear| tear.is_power_of_two() && *tear >= 512);
     refuse_unfit(arguments, &node, in_guest)?;
     Ok(Options {
@@ -397,7 +413,7 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
             StarterName::Md => Starter::Md,
         },
         state: arguments.state,
-        unflushed: arguments.unflushed,
+        unflushed: arguments.keys.is_unflushed(),
         guest_memory_bytes: in_guest.then(|| guest_memory(output, arguments)).transpose()?,
         new_array: Some(NewArraySettings {
             name: "pull".to_owned(),
@@ -409,17 +425,18 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
         make_options: arguments.make_options.clone(),
         mount_options: arguments.mount_options.clone(),
         removal: arguments
+            .keys
             .policy
             .parse::<RemovalPolicy>()
-            .map_err(|error| Failure::usage(format!("--policy {error}")))?,
+            .map_err(|error| Failure::usage(format!("-s policy={error}")))?,
         work: arguments.work.work(),
         extent: Extent {
             steps: arguments.steps.unwrap_or(if is_copy { 240 } else { 200 }),
-            spread_milliseconds: time("--spread", spread)?.as_millis() as u64,
+            spread_milliseconds: time("-s spread=", spread)?.as_millis() as u64,
         },
         pulls: arguments.pulls,
         hunt: arguments.hunt,
-        recordings: arguments.recordings.clamp(1, arguments.pulls.max(arguments.hunt)),
+        recordings: arguments.keys.recordings.clamp(1, arguments.pulls.max(arguments.hunt)),
         behaviour: arguments.device.behaviour(),
         happening: match arguments.event {
             EventName::Power => Happening::Power,
@@ -427,12 +444,12 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
             EventName::Cable => Happening::Cable,
             EventName::Kill => Happening::Kill,
         },
-        cache_bytes: output.size("--cache", &arguments.cache)?,
-        cache_milliseconds: time("--cache-age", &arguments.cache_age)?.as_millis() as u64,
+        cache_bytes: output.size("-s drive_cache=", &arguments.keys.drive_cache)?,
+        cache_milliseconds: time("-s cache_age=", &arguments.keys.cache_age)?.as_millis() as u64,
         tear_bytes: tear_bytes.ok_or_else(|| {
             Failure::usage(format!(
-                "--tear {}: expected a power of two from 512 on",
-                arguments.tear
+                "-s tear={}: expected a power of two from 512 on",
+                arguments.keys.tear
             ))
         })?,
         lost_member: arguments.lose_member,
@@ -539,9 +556,9 @@ fn refuse_unfit(arguments: &PullArguments, node: &Node, in_guest: bool) -> Resul
             _ if arguments.state != State::Whole => refused(
                 "--state: arrays are brought there in a guest, on drives that take time: --guest",
             ),
-            _ if arguments.unflushed => {
-                refused("--unflushed: it is the Linux of a guest that is told so: --guest")
-            }
+            _ if arguments.keys.is_unflushed() => refused(
+                "-s write_cache=unflushed: it is the Linux of a guest that is told so: --guest",
+            ),
             _ if arguments.device == DeviceName::Model => {
                 refused("--device model: drives are modelled in a guest only: --guest")
             }
@@ -779,7 +796,7 @@ fn document(
         "make_options": options.make_options,
         "mount_options": arguments.mount_options,
         "work": options.work,
-        "policy": arguments.policy,
+        "policy": arguments.keys.policy,
         "device": options.behaviour,
         // What a drive in memory does says nothing of the one that it stands for.
         "is_honest_device": stood_for.is_empty().then(|| options.behaviour.is_honest()),
@@ -812,7 +829,7 @@ fn drives(arguments: &PullArguments, options: &Options) -> String {
         (_, DeviceName::Typical) => format!(
             "typical drives: cache {} and at most {} old, tear unit {}",
             about(options.cache_bytes),
-            arguments.cache_age,
+            arguments.keys.cache_age,
             about(options.tear_bytes.into())
         ),
         (_, DeviceName::Strict) => {
@@ -1001,12 +1018,16 @@ mod tests {
         let suite = &bench::suite::pull::SUITE;
         let command = Arguments::command();
         let pull = command.find_subcommand("pull").unwrap();
-        let flag = |name: &str| pull.get_arguments().find(|one| one.get_id() == name).unwrap();
+        let keys = PullKeys::command();
+        let flag = |name: &str| {
+            let all = || pull.get_arguments().chain(keys.get_arguments());
+            all().find(|one| one.get_id() == name).unwrap()
+        };
         let setting = |name: &str| suite.setting(name).unwrap().default(block::Clock::Wall);
         for (name, of_plans) in [
             ("device", "device"),
             ("event", "event"),
-            ("cache", "drive_cache"),
+            ("drive_cache", "drive_cache"),
             ("cache_age", "cache_age"),
             ("tear", "tear"),
         ] {

@@ -14,7 +14,7 @@ use crate::output::Output;
 /// `report`.
 #[derive(Args, Debug)]
 pub(crate) struct ReportArguments {
-    /// The run's folder, or what `raidloom export` has packed
+    /// The run's folder, or what `raidloom report export` has packed
     pub run: PathBuf,
 
     /// Print all of it: every score, warning and table. Without, the answer in a few lines

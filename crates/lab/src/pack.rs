@@ -186,7 +186,7 @@ pub fn open(path: &Path) -> Result<Opened, Error> {
     let failed = |error: &io::Error| Error::from_io(path.display(), error);
     let strange = |what: &str| {
         Error::usage(format!(
-            "{}: {what}; name the folder of a run, or what `raidloom export` has packed",
+            "{}: {what}; name the folder of a run, or what `raidloom report export` has packed",
             path.display()
         ))
     };

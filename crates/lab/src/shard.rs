@@ -147,7 +147,7 @@ impl Shard {
     /// What is said of the run of one part.
     pub(crate) fn note(self) -> String {
         format!(
-            "shard {self} of a run: it has a part of the trials; `raidloom merge` joins the shards"
+            "shard {self} of a run: it has a part of the trials; `raidloom run merge` joins the shards"
         )
     }
 }

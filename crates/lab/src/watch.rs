@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   raidloom run ── trials.jsonl (locked while it goes on) ──┐
-//!               └── progress.json (every few seconds)  ──────┴──> RunState   raidloom watch, raidloom ui
+//!               └── progress.json (every few seconds)  ──────┴──> RunState   raidloom run watch, raidloom ui
 //!   shards of a run in one folder (whole.rs), and squeue   ────────┘
 //! ```
 

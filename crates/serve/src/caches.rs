@@ -34,7 +34,7 @@ pub(crate) fn resize(
     };
     let Some(cache) = caches.get(number) else {
         let text = format!(
-            "{server}: there is no cache {number}; they are numbered from 0 (`raidloom cache \
+            "{server}: there is no cache {number}; they are numbered from 0 (`raidloom array cache \
             status {server}`)"
         );
         return Err(if caches.is_empty() { none(server) } else { Error::usage(text) });
@@ -53,7 +53,7 @@ fn only_in_memory(server: &str, caches: &[CacheHandle]) -> Result<usize, Error> 
     match (numbers.next(), numbers.next()) {
         (Some(number), None) => Ok(number),
         (Some(_), Some(_)) => Err(Error::usage(format!(
-            "{server}: it has several caches in memory; --cache says which (`raidloom cache status \
+            "{server}: it has several caches in memory; cache=N says which (`raidloom array cache status \
             {server}` numbers them)"
         ))),
         // The only one there is says itself why it cannot.

@@ -42,7 +42,7 @@ impl Client {
             Some(Entry { process: None, .. }) => return Err(has_died(name)),
             None => {
                 return Err(Error::usage(format!(
-                    "{name}: no array of this name is running; `raidloom array list` names those \
+                    "{name}: no array of this name is running; `raidloom array status` names those \
                     that are"
                 )));
             }

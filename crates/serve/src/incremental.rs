@@ -163,7 +163,9 @@ fn waiting_for(guard: &Guard, node: &Node) -> Option<String> {
     // What these are members of is looked at where the text has it.
     let of_files = found.groups.iter().filter(|group| !group.stands_on_arrays());
     let [group] = of_files.collect::<Vec<_>>()[..] else {
-        return Some("its members are of different arrays (array scan shows them)".to_owned());
+        return Some(
+            "its members are of different arrays (array assemble --scan shows them)".to_owned(),
+        );
     };
     match group.absent_slots() {
         Ok(none) if none.is_empty() => None,

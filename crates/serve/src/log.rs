@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   -v, -vv, RAIDLOOM_LOG ──start──> filter ──> lines on standard error (a server's: its log)
-//!   array log NAME FILTER ──set─────^
+//!   array set NAME log=FILTER ───────^
 //! ```
 //!
 //! Off is one comparison with a number in memory at each place that has something to say.

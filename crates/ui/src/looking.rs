@@ -12,8 +12,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use serve::{Runtime, Status};
 
-/// Arrays that run, as `array list --json` has them, and what could not be asked. What servers that
-/// were killed have left behind is left alone.
+/// Arrays that run, as `array status --json` has them, and what could not be asked. What servers
+/// that were killed have left behind is left alone.
 pub(crate) fn arrays() -> Value {
     let (mut statuses, mut problems): (Vec<Status>, Vec<String>) = (Vec::new(), Vec::new());
     match Runtime::find() {
@@ -150,7 +150,7 @@ fn answers(analysis: &Analysis) -> BTreeMap<&'static str, Vec<String>> {
     Language::ALL.into_iter().map(|language| (language.tag(), said(language))).collect()
 }
 
-/// What a plan's text comes to: as `plan show --json` says it. Nothing is opened for writing.
+/// What a plan's text comes to: as `run plan --json` says it. Nothing is opened for writing.
 ///
 /// # Errors
 /// What is wrong with it: one line with line and column.

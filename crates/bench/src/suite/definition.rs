@@ -1,4 +1,4 @@
-//! How a suite is defined: once, as plain data. `bench list`, `bench explain`, `docs/suites.md`
+//! How a suite is defined: once, as plain data. `bench explain`, `docs/suites.md`
 //! and the workloads of plans all come from it.
 //!
 //! ```text

@@ -309,7 +309,7 @@ impl Kept {
             Answer::Changed(why) | Answer::Another(why) if state.dirty_slots() > 0 => {
                 let text = format!(
                     "the cache was made for {name} and has {}, but the device below {why}. \
-                    `raidloom cache salvage STORE DEVICE` shows what \
+                    `raidloom array cache salvage STORE DEVICE` shows what \
                      the cache has and writes it out; believe=sample vouches for the device",
                     state.dirty_text(shape)
                 );

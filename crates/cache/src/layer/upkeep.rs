@@ -119,7 +119,7 @@ impl CacheUpkeep {
         let shared = self.channel.shared();
         if shared.kept.is_some() {
             let text = "the size of a cache on a device is that of the device, which its \
-                superblock names; write it out (raidloom cache flush), \
+                superblock names; write it out (raidloom array cache flush), \
                         stop the array and start it over a new file of the size wanted \
                         (file:PATH?size=SIZE)";
             return Err(Error::new(ErrorKind::Unsupported, text));

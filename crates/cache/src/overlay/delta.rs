@@ -75,7 +75,7 @@ pub(super) fn load(
     };
     if superblock.state == DeltaState::Committing {
         let text = "a commit of the delta was interrupted, and the device below has a part of it; \
-            finish it with `raidloom overlay commit`";
+            finish it with `raidloom array overlay --commit`";
         return Err(Error::new(ErrorKind::Refused, text));
     }
     superblock.check(shape)?;

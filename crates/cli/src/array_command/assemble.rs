@@ -1,4 +1,4 @@
-//! `array assemble` and `array scan`: members that are found, grouped by array, and the stack text
+//! `array assemble`: members that are found, grouped by array, and the stack text
 //! that opens each.
 
 use std::path::PathBuf;
@@ -41,13 +41,6 @@ pub(crate) struct AssembleArguments {
 /// What a refusal that ends a rescue goes on with.
 pub(super) const GUESS: &str =
     "`raidloom array guess` finds out what an array was whose superblocks are lost";
-
-pub(super) fn scan(output: &Output, paths: &[PathBuf]) -> Result<(), Failure> {
-    let found = found(output, paths)?;
-    show(output, &found, Opening::default())?;
-    hint(output, &found, Opening::default());
-    Ok(())
-}
 
 pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result<(), Failure> {
     let found =

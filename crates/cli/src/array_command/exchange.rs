@@ -112,25 +112,6 @@ pub(crate) enum ScrubWord {
     Cancel,
 }
 
-/// `array speed`.
-#[derive(Args, Debug)]
-pub(crate) struct SpeedArguments {
-    /// The name of a running array
-    pub name: String,
-
-    /// In a second, while the array is in use [default: 1000KiB]
-    #[arg(long, value_name = "SIZE")]
-    pub min: Option<String>,
-
-    /// In a second, while the array is idle [default: 200000KiB]
-    #[arg(long, value_name = "SIZE")]
-    pub max: Option<String>,
-
-    /// Which array, where the stack has several
-    #[arg(long, value_name = "ARRAY")]
-    pub array: Option<String>,
-}
-
 /// What is done to one member.
 #[derive(Clone, Copy)]
 pub(super) enum MemberAction {
@@ -205,30 +186,6 @@ pub(super) fn scrub(output: &Output, arguments: &ScrubArguments) -> Result<(), F
         say(output, &format!("{}: {done}", arguments.name))?;
     }
     finish(output, &mut client, arguments.array.as_deref(), arguments.wait)
-}
-
-/// Changes or shows how fast members are brought up to date and compared.
-pub(super) fn speed(output: &Output, arguments: &SpeedArguments) -> Result<(), Failure> {
-    let rate = |flag: &str, text: &Option<String>| {
-        text.as_deref().map(|text| output.size(flag, text)).transpose()
-    };
-    let (least_bytes_per_second, most_bytes_per_second) =
-        (rate("--min", &arguments.min)?, rate("--max", &arguments.max)?);
-    let mut client = Client::connect(&Runtime::find()?, &arguments.name)?;
-    let limits = client.ask(Command::Speed {
-        array: arguments.array.clone(),
-        least_bytes_per_second,
-        most_bytes_per_second,
-    })?;
-    if output.json {
-        return output.document(&limits);
-    }
-    let rate = |key: &str| block::size_text(limits[key].as_u64().unwrap_or(0));
-    let (least, most) = (rate("least_bytes_per_second"), rate("most_bytes_per_second"));
-    output.result(&format!(
-        "{}: {least} of each member a second while it is used, {most} while it is not",
-        arguments.name
-    ))
 }
 
 /// Says what was done, to people.

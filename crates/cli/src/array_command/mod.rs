@@ -10,6 +10,7 @@ mod guess;
 mod incremental;
 mod running;
 mod server_status;
+mod set;
 mod start;
 mod status;
 mod write;
@@ -18,7 +19,9 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
+use crate::cache_command::{self, CacheVerb, OverlayArguments};
 use crate::failure::Failure;
+use crate::monitor_command::{self, MonitorArguments};
 use crate::output::Output;
 
 pub(crate) use start::serve_with;
@@ -40,20 +43,6 @@ image. Nothing is opened for writing.")]
         paths: Vec<PathBuf>,
     },
 
-    /// Find members, group them by array, and say what is missing or stale
-    #[command(after_long_help = "\
-Examples:
-  raidloom array scan
-  raidloom array scan /srv/images
-  raidloom array scan --json disk0.img disk1.img disk2.img
-
-The partitions of a disk's image are looked into. Nothing is opened for writing and nothing is
-started.")]
-    Scan {
-        /// Image files, block devices, or folders of them [default: all block devices]
-        paths: Vec<PathBuf>,
-    },
-
     /// Write the superblocks of a new array, as Linux md reads them
     // The name after a list of members would be one of them.
     #[command(override_usage = "raidloom array create <NAME> --level <LEVEL> [OPTIONS] --member \
@@ -71,21 +60,24 @@ signature needs --erase-signature. Linux assembles the array as it is:
   mdadm --assemble /dev/md/tank DEVICE...")]
     Create(Box<create::CreateArguments>),
 
-    /// Show which array members make up, and the stack text that opens it
+    /// Find members, show which arrays they make up, and the stack text that opens each
     #[command(after_long_help = "\
 Examples:
   raidloom array assemble a.img b.img c.img
+  raidloom array assemble --scan
   raidloom array assemble --scan /srv/images
   raidloom array assemble --read-only --overlay /var/tmp /srv/images/old-nas-*.img
   raidloom array start --name tank \"$(raidloom array assemble --json *.img | jq -r '.[0].stack')\"
 
 With --overlay nothing is ever written to the members: whatever is tried, repairs of a file
-system too, goes to DIR/NAME.delta and is gone with it. Nothing is started here.")]
+system too, goes to DIR/NAME.delta and is gone with it. Nothing is started here. With --scan members
+are found, in the partitions of a disk's image too, and grouped by array.")]
     Assemble(assemble::AssembleArguments),
 
     /// Show an array's state and members, what is missing, and what is being done
     #[command(after_long_help = "\
 Examples:
+  raidloom array status
   raidloom array status tank
   raidloom array status /srv/images
   raidloom array status --test a.img b.img c.img || echo degraded
@@ -139,17 +131,10 @@ Examples:
 
 After a server was killed, this also cleans up what it has left behind.")]
     Stop {
-        /// Names from `array list`
+        /// Names from `array status`
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
     },
-
-    /// List the running arrays, and where they appear
-    #[command(
-        after_long_help = "Examples:\n  raidloom array list\n  raidloom array list --json | jq \
-            '.[].attached'"
-    )]
-    List,
 
     /// Mount an attached array; with --fs a file system is made first where there is none
     #[command(after_long_help = "\
@@ -210,26 +195,26 @@ Examples:
 
 pause, resume and cancel also act on rebuilds and resyncs.")]
     Scrub(exchange::ScrubArguments),
-    /// Set or show how fast a running array is rebuilt and scrubbed
+
+    /// Set or show how fast a running array is rebuilt, what is logged, the size of its cache
     #[command(after_long_help = "\
-The rates count for rebuilds, replacements, resyncs and scrubs, also of what is under way, until the array
-stops. Without flags they are shown.
+Keys, which last until the array stops:
+  sync_speed_min=SIZE  of each member a second while the array is used [1000KiB]; as md's, for
+                       rebuilds, replacements, resyncs and scrubs, also what is under way
+  sync_speed_max=SIZE  the same while it is not used [200000KiB]
+  log=FILTER           off, error, warn, info, debug or trace, or parts with a level each:
+                       request=trace,serve=debug; at trace each request is followed through the
+                       layers: a line has an id, and `for` names the id of the request above it
+  cache_size=SIZE      of a cache in memory: one that grows keeps what it has, one that shrinks
+                       writes out what is dirty in the part that goes
+  cache=N              which cache, by its number in `raidloom array cache status`
 
 Examples:
-  raidloom array speed tank
-  raidloom array speed tank --max 20MiB
-  raidloom array speed tank --min 50MiB --max 500MiB")]
-    Speed(exchange::SpeedArguments),
-    /// Set or show how detailed the log of a running array's server is
-    #[command(after_long_help = "\
-At trace each request is followed through the layers: every line has an id, and `for` names the
-id of the request above that it was made for. Without a filter the present one is shown.
-
-Examples:
-  raidloom array log tank request=trace
-  raidloom array log tank
-  raidloom array log tank warn")]
-    Log(running::LogArguments),
+  raidloom array set tank
+  raidloom array set tank sync_speed_max=20MiB
+  raidloom array set tank log=request=trace
+  raidloom array set tank cache_size=512MiB cache=1")]
+    Set(set::SetArguments),
 
     /// Erase the superblocks of members; everything else on them stays
     #[command(after_long_help = "\
@@ -264,20 +249,49 @@ Examples:
 Holes of the image are not read: the target discards them where that leaves zeroes, and is
 sent zeroes elsewhere. What the target holds behind the end of the image stays as it is.")]
     Write(write::WriteArguments),
+
+    /// Show and flush caches, rescue what is in a store, and simulate caches on a workload
+    #[command(subcommand)]
+    Cache(CacheVerb),
+
+    /// Show what an overlay holds, write it back or throw it away
+    #[command(after_long_help = "\
+Examples:
+  raidloom array overlay delta.img
+  raidloom array overlay --commit 'overlay(file:delta.img, disk.img)'
+  raidloom array overlay --commit 'overlay(file:delta.img, raid5(a.img, b.img, c.img))'
+  raidloom array overlay --discard delta.img
+
+The device below must be unchanged since the delta was made. A commit that was cut off is
+finished by the same command.")]
+    Overlay(OverlayArguments),
+
+    /// Report events of running arrays: members that fail, rebuilds that end, caches in trouble
+    #[command(after_long_help = "\
+Examples:
+  raidloom array monitor
+      one line for each event, for the journal, until Ctrl-C
+  raidloom array monitor --mail root --webhook https://example.org/hook --metrics 127.0.0.1:9763
+  raidloom array monitor --once --state /var/lib/raidloom/monitor.json --run /usr/local/bin/alarm
+      from a timer: what is new since the last time
+
+Events: started (or seen for the first time), stopped, died (an array's server); degraded, unusable,
+failed, online (all of its stack); cache-failing; event (what the server has noted itself: a member that
+failed and why, a rebuild or a scrub that ended and what it found). Each is told once. Of an array
+that was running before the monitor, the present state is told, and nothing that went before.")]
+    Monitor(MonitorArguments),
 }
 
 /// Runs one of the verbs.
 pub(crate) fn array(output: &Output, verb: &ArrayVerb) -> Result<(), Failure> {
     match verb {
         ArrayVerb::Examine { paths } => examine::examine(output, paths),
-        ArrayVerb::Scan { paths } => assemble::scan(output, paths),
         ArrayVerb::Assemble(arguments) => assemble::assemble(output, arguments),
         ArrayVerb::Status(arguments) => status::status(output, arguments),
         ArrayVerb::Start(arguments) => start::start(output, arguments),
         ArrayVerb::Incremental(arguments) => incremental::incremental(output, arguments),
         ArrayVerb::Serve { log } => start::serve(log.as_deref()),
         ArrayVerb::Stop { names } => running::stop(output, names),
-        ArrayVerb::List => running::list(output),
         ArrayVerb::Mount(arguments) => running::mount(output, arguments),
         ArrayVerb::Fail(arguments) => {
             exchange::act(output, arguments, exchange::MemberAction::Fail)
@@ -288,12 +302,14 @@ pub(crate) fn array(output: &Output, verb: &ArrayVerb) -> Result<(), Failure> {
         ArrayVerb::Add(arguments) => exchange::add(output, arguments),
         ArrayVerb::Replace(arguments) => exchange::replace(output, arguments),
         ArrayVerb::Scrub(arguments) => exchange::scrub(output, arguments),
-        ArrayVerb::Speed(arguments) => exchange::speed(output, arguments),
-        ArrayVerb::Log(arguments) => running::log(output, arguments),
+        ArrayVerb::Set(arguments) => set::set(output, arguments),
         ArrayVerb::Umount { name } => running::umount(output, name),
         ArrayVerb::Destroy(arguments) => destroy::destroy(output, arguments),
         ArrayVerb::Create(arguments) => create::create(output, arguments),
         ArrayVerb::Guess(arguments) => guess::guess(output, arguments),
         ArrayVerb::Write(arguments) => write::write(output, arguments),
+        ArrayVerb::Cache(verb) => cache_command::cache(output, verb),
+        ArrayVerb::Overlay(arguments) => cache_command::overlay(output, arguments),
+        ArrayVerb::Monitor(arguments) => monitor_command::monitor(output, arguments),
     }
 }

@@ -1,8 +1,9 @@
-//! `array stop`, `list`, `mount` and `umount`: what is said to servers that run.
+//! `array stop`, `mount`, `umount`, and `status` of all that run: what is said to servers that run.
 
 use std::path::PathBuf;
 
 use clap::Args;
+use mdtools::State;
 use serde_json::{Value, json};
 use serve::{Client, Command, Runtime, Status};
 
@@ -27,17 +28,6 @@ pub(crate) struct MountArguments {
     /// As `mount -o` takes them
     #[arg(short, long, value_name = "OPTIONS")]
     pub options: Option<String>,
-}
-
-/// `array log`.
-#[derive(Args, Debug)]
-pub(crate) struct LogArguments {
-    /// The name of a running array
-    pub name: String,
-
-    /// off, error, warn, info, debug or trace, or parts with a level each:
-    /// request=trace,serve=debug [default: as it is]
-    pub filter: Option<String>,
 }
 
 /// Ends servers in the order in which they are named.
@@ -75,8 +65,9 @@ pub(super) fn stop(output: &Output, names: &[String]) -> Result<(), Failure> {
     if problems.is_empty() { Ok(()) } else { Err(Failure::failed(problems.join("\n"))) }
 }
 
-/// Lists the servers that run, and undoes what dead ones have left behind.
-pub(super) fn list(output: &Output) -> Result<(), Failure> {
+/// Lists the servers that run, and undoes what dead ones have left behind. The worst state of them;
+/// `None` where one does not answer.
+pub(super) fn list(output: &Output) -> Result<Option<State>, Failure> {
     let runtime = Runtime::find()?;
     runtime.clean_up().iter().for_each(|note| output.note(note));
     let (mut statuses, mut failed) = (Vec::new(), Vec::new());
@@ -87,12 +78,14 @@ pub(super) fn list(output: &Output) -> Result<(), Failure> {
         }
     }
     failed.iter().for_each(|text| output.note(text));
+    let worst = || statuses.iter().map(Status::state).max().unwrap_or(State::Online);
+    let worst = failed.is_empty().then(worst);
     if output.json {
-        return output.document(&statuses);
+        return output.document(&statuses).map(|()| worst);
     }
     if statuses.is_empty() {
         output.note("nothing runs");
-        return Ok(());
+        return Ok(worst);
     }
     let row = |status: &Status| {
         let mounts: Vec<String> =
@@ -110,7 +103,8 @@ pub(super) fn list(output: &Output) -> Result<(), Failure> {
         &["NAME", "STATE", "SIZE", "PROCESS", "AT", "MOUNTED"],
         &statuses.iter().map(row).collect::<Vec<_>>(),
         &[2, 3],
-    ))
+    ))?;
+    Ok(worst)
 }
 
 /// Mounts what a server serves.
@@ -141,15 +135,4 @@ pub(super) fn umount(output: &Output, name: &str) -> Result<(), Failure> {
         return output.document(&done);
     }
     output.result(&format!("unmounted {name}"))
-}
-
-/// Says how much a server logs, and changes it.
-pub(super) fn log(output: &Output, arguments: &LogArguments) -> Result<(), Failure> {
-    let mut client = Client::connect(&Runtime::find()?, &arguments.name)?;
-    let done = client.ask(Command::Log { filter: arguments.filter.clone() })?;
-    if output.json {
-        return output.document(&done);
-    }
-    let filter = done["filter"].as_str().unwrap_or_default();
-    output.result(&format!("{}: logs {filter}", arguments.name))
 }

@@ -11,15 +11,16 @@ use serde::Serialize;
 use serve::{Client, Runtime, Status};
 
 use super::assemble::found;
-use super::server_status;
+use super::{running, server_status};
 use crate::failure::Failure;
 use crate::output::Output;
 
 /// `array status`.
 #[derive(Args, Debug)]
 pub(crate) struct StatusArguments {
-    /// The name of a running array, a stack text, or members (also folders of them)
-    #[arg(required = true, value_name = "NAME|STACK|PATH")]
+    /// The name of a running array, a stack text, or members (also folders of them) [default: a
+    /// line for each array that runs, and where it appears]
+    #[arg(value_name = "NAME|STACK|PATH")]
     pub targets: Vec<String>,
 
     /// End with mdadm's exit code: 0 normal, 1 a member has failed, 2 unusable, 4 cannot tell
@@ -63,6 +64,15 @@ impl Shown {
 
 /// Shows the status of what is named by the name of a server, by members' paths or by a stack text.
 pub(super) fn status(output: &Output, arguments: &StatusArguments) -> Result<(), Failure> {
+    let judged = |worst: Option<State>| match worst {
+        _ if !arguments.test => Ok(()),
+        None => Err(Failure::silent(CANNOT_TELL)),
+        Some(State::Online) => Ok(()),
+        Some(worst) => Err(Failure::silent(worst.test_code())),
+    };
+    if arguments.targets.is_empty() {
+        return judged(running::list(output)?);
+    }
     let all = all(output, &arguments.targets)
         .map_err(|failure| if arguments.test { failure.with_code(CANNOT_TELL) } else { failure })?;
     if output.json {
@@ -76,11 +86,7 @@ pub(super) fn status(output: &Output, arguments: &StatusArguments) -> Result<(),
                 .trim_end(),
         )?;
     }
-    let worst = all.iter().map(|shown| shown.state).max().unwrap_or(State::Online);
-    if arguments.test && worst != State::Online {
-        return Err(Failure::silent(worst.test_code()));
-    }
-    Ok(())
+    judged(Some(all.iter().map(|shown| shown.state).max().unwrap_or(State::Online)))
 }
 
 fn all(output: &Output, targets: &[String]) -> Result<Vec<Shown>, Failure> {

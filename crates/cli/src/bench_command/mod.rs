@@ -109,13 +109,10 @@ fn suites() -> impl TypedValueParser<Value = &'static Suite> {
 /// What is asked of suites.
 #[derive(Subcommand, Debug)]
 pub(crate) enum BenchVerb {
-    /// List the suites and what each measures
-    #[command(after_long_help = "Examples:\n  raidloom bench list\n  raidloom bench list --json")]
-    List,
-
-    /// Explain a suite phase by phase, what its keys mean, and how it is called
+    /// List the suites, or explain one phase by phase: what its keys mean, and how it is called
     #[command(after_long_help = "\
 Examples:
+  raidloom bench explain
   raidloom bench explain bonnie
   raidloom bench explain bonnie --json
   raidloom bench explain crystal -s profile=8-nvme --fio /mnt/disk")]
@@ -125,11 +122,11 @@ Examples:
 /// `bench explain`.
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArguments {
-    /// A name from `bench list`
-    pub suite: String,
+    /// Which suite [default: lists them, and what each measures]
+    pub suite: Option<String>,
 
     /// Print the commands with which fio would run crystal's rows on this folder, file or device
-    #[arg(long, value_name = "TARGET")]
+    #[arg(long, value_name = "TARGET", requires = "suite")]
     pub fio: Option<PathBuf>,
 
     /// A key of the suite for these commands (may be repeated)
@@ -140,7 +137,6 @@ pub(crate) struct ExplainArguments {
 /// Runs `bench`.
 pub(crate) fn bench(output: &Output, arguments: BenchArguments) -> Result<(), Failure> {
     match (&arguments.verb, arguments.suite) {
-        (Some(BenchVerb::List), _) => list(output),
         (Some(BenchVerb::Explain(arguments)), _) => explain(output, arguments),
         (None, Some(suite)) => measure(output, suite, arguments),
         (None, None) => import::import(output, &arguments.import, arguments.output.as_ref()),
@@ -219,7 +215,7 @@ fn list(output: &Output) -> Result<(), Failure> {
 
 /// Says phase by phase what a suite does, or how fio would do it.
 fn explain(output: &Output, arguments: &ExplainArguments) -> Result<(), Failure> {
-    let name = &arguments.suite;
+    let Some(name) = &arguments.suite else { return list(output) };
     let Some(suite) = suite::find(name) else {
         let names: Vec<&str> = suite::all().iter().map(|suite| suite.name).collect();
         return Err(Failure::usage(format!(

@@ -1,4 +1,4 @@
-//! `raidloom cache` and `raidloom overlay`: what lies in front of slow devices, and what keeps them
+//! `array cache` and `array overlay`: what lies in front of slow devices, and what keeps them
 //! unchanged.
 
 mod chart;
@@ -7,38 +7,41 @@ mod running;
 mod simulate;
 mod store;
 
-pub(crate) use overlay::{OverlayVerb, overlay};
+pub(crate) use overlay::{OverlayArguments, overlay};
+#[cfg(test)]
+pub(crate) use simulate::MadeWorkload;
 
 use clap::Subcommand;
 
 use crate::consent::UseConsent;
 use crate::failure::Failure;
+use crate::keys;
 use crate::output::Output;
 
-/// `cache`.
+/// `array cache`.
 #[derive(Subcommand, Debug)]
 pub(crate) enum CacheVerb {
     /// What a cache would do for a workload: hits by policy and size, without any I/O
-    #[command(after_long_help = "\
+    #[command(after_long_help = keys::help::<simulate::MadeWorkload>("\
 Examples:
-  raidloom cache simulate run.trace
-  raidloom cache simulate sda.csv --block 16KiB --sizes 256MiB,1GiB,4GiB
-  raidloom cache simulate run.trace --sequential-cutoff 4MiB --policies s3-fifo,lru --svg hits.svg
-  raidloom cache simulate --zipf 1.0 --scan 0.2
+  raidloom array cache simulate run.trace
+  raidloom array cache simulate sda.csv --block 16KiB --sizes 256MiB,1GiB,4GiB
+  raidloom array cache simulate run.trace --sequential-cutoff 4MiB --policies lru --svg hits.svg
+  raidloom array cache simulate -s zipf=1.0 -s scan=0.2
 
 A trace is made by the layer record:
   raidloom bench devtest 'record(file:run.trace, raid0(a.img, b.img))'
 or read as CSV with the columns time,op,offset,length (bytes) or time,op,sector,sectors.
-Reads and writes are alike: both ask for their blocks and bring them in.")]
+Reads and writes are alike: both ask for their blocks and bring them in."))]
     Simulate(Box<simulate::SimulateArguments>),
 
     /// What the caches of a running array hold and have done, or what is in a store that no
     /// array uses now
     #[command(after_long_help = "\
 Examples:
-  raidloom cache status tank
-  raidloom cache status --json tank
-  raidloom cache status /ssd/cache.img
+  raidloom array cache status tank
+  raidloom array cache status --json tank
+  raidloom array cache status /ssd/cache.img
 
 A name that an array runs under is that array; ./NAME is a file.")]
     Status {
@@ -48,34 +51,13 @@ A name that an array runs under is that array; ./NAME is a file.")]
         cache: String,
     },
 
-    /// Give a cache in memory another size while it is used
-    #[command(after_long_help = "\
-Examples:
-  raidloom cache resize tank 8GiB
-  raidloom cache resize tank 512MiB --cache 1
-
-One that grows keeps what it has. One that shrinks writes out what is dirty in the part that goes.
-The size lasts until the array is stopped; what it starts with the next time stands in its stack
-text. A cache on a file or device has the size of that.")]
-    Resize {
-        /// An array that runs
-        name: String,
-
-        /// The new size
-        size: String,
-
-        /// Which cache, by its number in `raidloom cache status`, where several are in memory
-        #[arg(long, value_name = "N")]
-        cache: Option<usize>,
-    },
-
     /// Show the dirty blocks of a store, also of one that is refused, or write them to a file or
     /// the device
     #[command(after_long_help = "\
 Examples:
-  raidloom cache salvage /ssd/cache.img disk.img
-  raidloom cache salvage /ssd/cache.img --file blocks.img
-  raidloom cache salvage /ssd/cache.img disk.img --write
+  raidloom array cache salvage /ssd/cache.img disk.img
+  raidloom array cache salvage /ssd/cache.img --file blocks.img
+  raidloom array cache salvage /ssd/cache.img disk.img --write
 
 Without --write or --file nothing is written: it says what the store has and how the device has
 changed since. The store stays as it is; remove it when nothing in it is wanted any more.
@@ -85,8 +67,8 @@ What cannot be read is left out and named, and the exit code is 1 then.")]
     /// Write out what is dirty in a cache, so that the device below is complete without it
     #[command(after_long_help = "\
 Examples:
-  raidloom cache flush tank
-  raidloom cache flush 'cache(mode=write-back, file:/ssd/cache.img, disk.img)'
+  raidloom array cache flush tank
+  raidloom array cache flush 'cache(mode=write-back, file:/ssd/cache.img, disk.img)'
 
 The cache stays warm. If it is cut off, the same command goes on.")]
     Flush {
@@ -101,12 +83,11 @@ The cache stays warm. If it is cut off, the same command goes on.")]
     },
 }
 
-/// Runs one of the verbs of `cache`.
+/// Runs one of the verbs of `array cache`.
 pub(crate) fn cache(output: &Output, verb: &CacheVerb) -> Result<(), Failure> {
     match verb {
         CacheVerb::Simulate(arguments) => simulate::simulate(output, arguments),
         CacheVerb::Status { cache } => store::status(output, cache),
-        CacheVerb::Resize { name, size, cache } => running::resize(output, name, size, *cache),
         CacheVerb::Salvage(arguments) => store::salvage(output, arguments),
         CacheVerb::Flush { cache, consent } => store::flush(output, cache, consent),
     }

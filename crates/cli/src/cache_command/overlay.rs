@@ -1,10 +1,10 @@
-//! `raidloom overlay`: looks at deltas, writes them back or throws them away.
+//! `raidloom array overlay`: looks at deltas, writes them back or throws them away.
 
 use std::sync::Arc;
 
 use block::{Device, Node, SECTOR_BYTES, size_text};
 use cache::{DeltaState, Facts};
-use clap::Subcommand;
+use clap::Args;
 use host::guard::{Consent, Guard};
 use serde_json::json;
 use stack::{BuildContext, Stack};
@@ -13,57 +13,39 @@ use crate::consent::UseConsent;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// `overlay`.
-#[derive(Subcommand, Debug)]
-pub(crate) enum OverlayVerb {
-    /// What a delta holds
-    #[command(after_long_help = "\
-Examples:
-  raidloom overlay show delta.img
-  raidloom overlay show --json delta.img")]
-    Show {
-        /// The delta: a file, or the stack text of what it lies on
-        delta: String,
-    },
+/// `array overlay`.
+#[derive(Args, Debug)]
+pub(crate) struct OverlayArguments {
+    /// The delta: a file, or the stack text of what it lies on; with --commit the overlay as it is
+    /// used: overlay(DELTA, DEVICE)
+    #[arg(value_name = "DELTA|OVERLAY")]
+    pub overlay: String,
 
     /// Write what is in the delta to the device below, and empty the delta
-    #[command(after_long_help = "\
-Examples:
-  raidloom overlay commit 'overlay(file:delta.img, disk.img)'
-  raidloom overlay commit 'overlay(file:delta.img, raid5(a.img, b.img, c.img))'
-
-The device below must be unchanged since the delta was made. A commit that was cut off is
-finished by the same command.")]
-    Commit {
-        /// The overlay as it is used: overlay(DELTA, DEVICE)
-        overlay: String,
-
-        #[command(flatten)]
-        #[allow(missing_docs)]
-        consent: UseConsent,
-    },
+    #[arg(long)]
+    pub commit: bool,
 
     /// Throw away what is in the delta; the device below is as it was
-    #[command(after_long_help = "Examples:\n  raidloom overlay discard delta.img")]
-    Discard {
-        /// The delta: a file, or the stack text of what it lies on
-        delta: String,
-    },
+    #[arg(long, conflicts_with = "commit")]
+    pub discard: bool,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub consent: UseConsent,
 }
 
-/// Runs one of the verbs.
-pub(crate) fn overlay(output: &Output, verb: &OverlayVerb) -> Result<(), Failure> {
-    match verb {
-        OverlayVerb::Show { delta } => show(output, delta),
-        OverlayVerb::Commit { overlay, consent } => {
-            commit(output, overlay, &Guard::new(consent.clone().into()))
-        }
-        OverlayVerb::Discard { delta } => {
-            let guard = Guard::new(Consent { in_place: true, ..Consent::default() });
-            let device = open(output, &parse(delta)?, &guard, false)?;
-            done(output, "discarded", cache::discard(device)?)
-        }
+/// Shows what a delta holds, or does with it what is asked for.
+pub(crate) fn overlay(output: &Output, arguments: &OverlayArguments) -> Result<(), Failure> {
+    let text = &arguments.overlay;
+    if arguments.commit {
+        return commit(output, text, &Guard::new(arguments.consent.clone().into()));
     }
+    if arguments.discard {
+        let guard = Guard::new(Consent { in_place: true, ..Consent::default() });
+        let device = open(output, &parse(text)?, &guard, false)?;
+        return done(output, "discarded", cache::discard(device)?);
+    }
+    show(output, text)
 }
 
 pub(super) fn parse(text: &str) -> Result<Node, Failure> {

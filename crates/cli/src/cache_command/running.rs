@@ -1,4 +1,4 @@
-//! Caches of arrays that run: `raidloom cache status`, `flush` and `resize` with an array's name.
+//! Caches of arrays that run: `raidloom array cache status` and `flush` with an array's name.
 
 use block::size_text;
 use escape::{Lines, add};
@@ -88,24 +88,5 @@ pub(super) fn unknown(text: &str) -> Failure {
     Failure::usage(format!(
         "{text}: no array of this name runs; name one, or the cache as it is used: \
         'cache(mode=write-back, STORE, DEVICE)'"
-    ))
-}
-
-/// Gives a cache of an array that runs another size.
-pub(super) fn resize(
-    output: &Output,
-    name: &str,
-    size: &str,
-    cache: Option<usize>,
-) -> Result<(), Failure> {
-    let size_bytes = output.size("SIZE", size)?;
-    let answer = Client::connect(&Runtime::find()?, name)?
-        .ask(Command::ResizeCache { cache, size_bytes })?;
-    if output.json {
-        return output.document(&answer);
-    }
-    output.result(&format!(
-        "resized to {}",
-        size_text(answer["size_bytes"].as_u64().unwrap_or(size_bytes))
     ))
 }

@@ -1,4 +1,4 @@
-//! `raidloom cache simulate`: a trace, or a made workload, through every policy at every size.
+//! `array cache simulate`: a trace, or a made workload, through every policy at every size.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -7,20 +7,21 @@ use std::path::{Path, PathBuf};
 use block::{SECTOR_BYTES, size_text};
 use cache::simulate::{self, Access, AccessKind, Options, Outcome, ZipfOptions};
 use cache::{AdmissionOptions, PolicyKind};
-use clap::Args;
+use clap::{Args, Parser};
 use device::{RecordedOp, TraceReader};
 use host::limits::promise_memory;
 use serde_json::json;
 
 use super::chart;
 use crate::failure::Failure;
+use crate::keys::Keys;
 use crate::output::{Output, about, table};
 
-/// `cache simulate`.
+/// `array cache simulate`.
 #[derive(Args, Debug)]
 pub(crate) struct SimulateArguments {
     /// A trace or a CSV file
-    #[arg(required_unless_present = "zipf", conflicts_with = "zipf")]
+    #[arg(required_unless_present = "set", conflicts_with = "set")]
     pub trace: Option<PathBuf>,
 
     /// Sizes of the cache: bytes, or parts of all that is asked for
@@ -49,48 +50,40 @@ pub(crate) struct SimulateArguments {
     #[arg(long, value_name = "PATH")]
     pub svg: Option<PathBuf>,
 
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub made: Keys<MadeWorkload>,
+}
+
+/// A workload that is made instead of a trace.
+#[derive(Parser, Debug)]
+#[command(rename_all = "snake_case", disable_help_flag = true)]
+pub(crate) struct MadeWorkload {
     /// Instead of a trace: blocks asked for by Zipf's law with this exponent
-    #[arg(long, value_name = "ALPHA", help_heading = "Made workload")]
+    #[arg(long)]
     pub zipf: Option<f64>,
 
     /// Which part of the accesses are sequential scans over other blocks: 0 to 1
-    #[arg(
-        long,
-        default_value_t = 0.0,
-        value_name = "PART",
-        requires = "zipf",
-        conflicts_with = "trace",
-        help_heading = "Made workload"
-    )]
+    #[arg(long, default_value_t = 0.0)]
     pub scan: f64,
 
     /// How many blocks a scan reads
-    #[arg(long, default_value_t = 10_000, value_name = "N", requires = "scan",
-        conflicts_with = "trace",
-        value_parser = clap::value_parser!(u64).range(1..=1 << 30), help_heading = "Made workload")]
+    #[arg(long, default_value_t = 10_000,
+        value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
     pub scan_blocks: u64,
 
     /// How many different blocks, without those of scans
-    #[arg(long, default_value_t = 100_000, value_name = "N", requires = "zipf",
-        conflicts_with = "trace",
-        value_parser = clap::value_parser!(u64).range(1..=1 << 26), help_heading = "Made workload")]
+    #[arg(long, default_value_t = 100_000,
+        value_parser = clap::value_parser!(u64).range(1..=1 << 26))]
     pub blocks: u64,
 
     /// How many accesses
-    #[arg(long, default_value_t = 1_000_000, value_name = "N", requires = "zipf",
-        conflicts_with = "trace",
-        value_parser = clap::value_parser!(u64).range(1..=1 << 28), help_heading = "Made workload")]
+    #[arg(long, default_value_t = 1_000_000,
+        value_parser = clap::value_parser!(u64).range(1..=1 << 28))]
     pub accesses: u64,
 
     /// Equal seeds give equal workloads
-    #[arg(
-        long,
-        default_value_t = 1,
-        value_name = "N",
-        requires = "zipf",
-        conflicts_with = "trace",
-        help_heading = "Made workload"
-    )]
+    #[arg(long, default_value_t = 1)]
     pub seed: u64,
 }
 
@@ -107,10 +100,12 @@ pub(super) fn simulate(output: &Output, arguments: &SimulateArguments) -> Result
         );
         return Err(Failure::usage(text));
     }
-    let (name, accesses) = match (&arguments.trace, arguments.zipf) {
+    let (name, accesses) = match (&arguments.trace, arguments.made.zipf) {
         (Some(path), _) => (path.display().to_string(), read(output, path)?),
-        (None, Some(alpha)) => (made_name(alpha, arguments), made(alpha, arguments, block_bytes)?),
-        (None, None) => return Err(Failure::usage("name a trace, or --zipf ALPHA")),
+        (None, Some(alpha)) => {
+            (made_name(alpha, &arguments.made), made(alpha, &arguments.made, block_bytes)?)
+        }
+        (None, None) => return Err(Failure::usage("a workload is made with -s zipf=1.0")),
     };
     let footprint = simulate::footprint(&accesses, block_bytes);
     if footprint == 0 {
@@ -180,7 +175,7 @@ fn read(output: &Output, path: &Path) -> Result<Vec<Access>, Failure> {
     Ok(accesses)
 }
 
-fn made_name(alpha: f64, arguments: &SimulateArguments) -> String {
+fn made_name(alpha: f64, arguments: &MadeWorkload) -> String {
     let scan = if arguments.scan > 0.0 {
         format!(" with {:.0} % scans", 100.0 * arguments.scan)
     } else {
@@ -189,23 +184,19 @@ fn made_name(alpha: f64, arguments: &SimulateArguments) -> String {
     format!("Zipf {alpha}{scan}, seed {}", arguments.seed)
 }
 
-fn made(
-    alpha: f64,
-    arguments: &SimulateArguments,
-    block_bytes: u64,
-) -> Result<Vec<Access>, Failure> {
+fn made(alpha: f64, arguments: &MadeWorkload, block_bytes: u64) -> Result<Vec<Access>, Failure> {
     if !(0.0..=5.0).contains(&alpha) {
         return Err(Failure::usage(format!(
-            "--zipf {alpha}: a number from 0 (even) to 5; real workloads have 0.6 to 1.2"
+            "-s zipf={alpha}: a number from 0 (even) to 5; real workloads have 0.6 to 1.2"
         )));
     }
     if !(0.0..=1.0).contains(&arguments.scan) {
-        return Err(Failure::usage(format!("--scan {}: a number from 0 to 1", arguments.scan)));
+        return Err(Failure::usage(format!("-s scan={}: a number from 0 to 1", arguments.scan)));
     }
-    let SimulateArguments { blocks, accesses, scan, scan_blocks, seed, .. } = *arguments;
+    let MadeWorkload { blocks, accesses, scan, scan_blocks, seed, .. } = *arguments;
     // A sum of chances for each block.
     let bytes = accesses * size_of::<Access>() as u64 + blocks * size_of::<f64>() as u64;
-    promise_memory("--accesses and --blocks", bytes)?;
+    promise_memory("-s accesses and blocks", bytes)?;
     Ok(simulate::zipf(&ZipfOptions {
         alpha,
         blocks,

@@ -1,4 +1,4 @@
-//! `raidloom cache status` and `raidloom cache flush` of stores of caches that are not in use.
+//! `raidloom array cache status` and `flush` of stores of caches that are not in use.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::consent::UseConsent;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// `cache salvage`.
+/// `array cache salvage`.
 #[derive(Args, Debug)]
 pub(crate) struct SalvageArguments {
     /// The store: a file, or the stack text of what it lies on; it is only read

@@ -10,6 +10,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
 use crate::failure::Failure;
+use crate::keys;
 
 /// What was typed for one verb.
 struct Given<'a> {
@@ -44,6 +45,11 @@ impl<'a> Given<'a> {
         self.matches.try_get_raw(id).ok().flatten()?.next()?.to_str()
     }
 
+    /// Whether a key was typed, as `-s KEY=VALUE`.
+    fn has_key(&self, key: &str) -> bool {
+        keys::typed(self.matches).any(|typed| typed == key)
+    }
+
     fn is_any(&self, id: &str, values: &[&str]) -> bool {
         self.text(id).is_some_and(|text| values.contains(&text))
     }
@@ -55,15 +61,32 @@ enum Options {
     Named(&'static [&'static str]),
     /// All of its own but these.
     AllBut(&'static [&'static str]),
+    /// These keys, said as `-s KEY=VALUE`.
+    Keys(&'static [&'static str]),
 }
 
 impl Options {
-    fn have(&self, argument: &clap::Arg) -> bool {
-        let id = argument.get_id().as_str();
-        match self {
-            Options::Named(ids) => ids.contains(&id),
-            Options::AllBut(ids) => !ids.contains(&id) && !argument.is_global_set(),
+    /// Which of them was typed, as it is said.
+    fn typed(&self, given: &Given<'_>) -> Option<String> {
+        let is_one = |argument: &clap::Arg| {
+            let id = argument.get_id().as_str();
+            match self {
+                Options::Named(ids) => ids.contains(&id),
+                Options::AllBut(ids) => !ids.contains(&id) && !argument.is_global_set(),
+                Options::Keys(_) => false,
+            }
+        };
+        if let Options::Keys(keys) = self {
+            return keys.iter().find(|key| given.has_key(key)).map(|key| format!("-s {key}"));
         }
+        let option = given
+            .command
+            .get_arguments()
+            .find(|argument| is_one(argument) && given.has(argument.get_id().as_str()))?;
+        Some(option.get_long().map_or_else(
+            || option.get_short().map_or(String::new(), |letter| format!("-{letter}")),
+            |long| format!("--{long}"),
+        ))
     }
 }
 
@@ -98,7 +121,7 @@ const REPORTS_IN_WORDS: &[&str] = &["html", "md", "card", "badge", "summary"];
 
 static RULES: &[Rule] = &[
     Rule {
-        verbs: &["completions", "man", "plan new", "array serve", "guest work"],
+        verbs: &["man", "array serve", "guest work"],
         options: Options::Named(&["json"]),
         mean: |_| false,
         why: "what this prints has one form only",
@@ -140,13 +163,13 @@ static RULES: &[Rule] = &[
         why: "what is paused does not end",
     },
     Rule {
-        verbs: &["cache salvage"],
+        verbs: &["array cache salvage"],
         options: Options::Named(&["allow_device", "raw"]),
         mean: |given| given.has("write"),
         why: "without --write the device is only read",
     },
     Rule {
-        verbs: &["cache flush"],
+        verbs: &["array cache flush"],
         options: Options::Named(&["allow_device", "raw"]),
         mean: |given| {
             let is_name = |cache: &str| matches!(stack::parse(cache), Ok(Node::Leaf { .. }));
@@ -176,26 +199,26 @@ static RULES: &[Rule] = &[
         why: "what programs read is the same in every language",
     },
     Rule {
-        verbs: &["history"],
+        verbs: &["report history"],
         options: Options::Named(&["svg"]),
         mean: |given| !given.has("json"),
         why: "--json prints the figures in a form of its own; leave one of them out",
     },
     Rule {
-        verbs: &["monitor"],
+        verbs: &["array monitor"],
         options: Options::Named(&["every"]),
         mean: |given| !given.has("once"),
         why: "with --once the arrays are asked once",
     },
     Rule {
         verbs: &["pull"],
-        options: Options::AllBut(&["replay", "state_time", "target"]),
+        options: Options::AllBut(&["replay", "set", "target"]),
         mean: |given| !given.has("replay"),
         why: "a state that was kept is made again as it was",
     },
     Rule {
         verbs: &["pull"],
-        options: Options::Named(&["cache", "cache_age"]),
+        options: Options::Keys(&["drive_cache", "cache_age"]),
         mean: |given| {
             given.is_any("device", &["typical"]) && given.is_any("event", &["power", "yank"])
         },
@@ -203,9 +226,59 @@ static RULES: &[Rule] = &[
     },
     Rule {
         verbs: &["pull"],
-        options: Options::Named(&["tear"]),
+        options: Options::Keys(&["tear"]),
         mean: |given| !given.is_any("device", &["model"]),
         why: "a modelled drive has a unit of its own",
+    },
+    Rule {
+        verbs: &["pull"],
+        options: Options::Keys(&[
+            "drive_cache",
+            "cache_age",
+            "tear",
+            "spread",
+            "recordings",
+            "policy",
+            "write_cache",
+        ]),
+        mean: |given| !given.has("replay"),
+        why: "a state that was kept is made again as it was",
+    },
+    Rule {
+        verbs: &["array cache simulate"],
+        options: Options::Keys(&["scan_blocks"]),
+        mean: |given| given.has_key("scan"),
+        why: "how long scans are: -s scan=0.2 says how many accesses are scans",
+    },
+    Rule {
+        verbs: &["array cache simulate"],
+        options: Options::Keys(&["scan", "blocks", "accesses", "seed"]),
+        mean: |given| given.has_key("zipf"),
+        why: "it is for a workload that is made: -s zipf=1.0",
+    },
+    Rule {
+        verbs: &["array overlay"],
+        options: Options::Named(&["allow_device", "raw"]),
+        mean: |given| given.has("commit"),
+        why: "without --commit nothing but the delta is opened for writing",
+    },
+    Rule {
+        verbs: &["guest run"],
+        options: Options::Keys(&["image"]),
+        mean: |given| given.has("fs"),
+        why: "a file system is made in it: --fs says which",
+    },
+    Rule {
+        verbs: &["guest run"],
+        options: Options::Keys(&[
+            "image_size",
+            "image_io",
+            "outer_file_system",
+            "outer_make_options",
+            "outer_mount_options",
+        ]),
+        mean: |given| given.has_key("image"),
+        why: "it is an image's: -s image=raw",
     },
     Rule {
         verbs: &["guest run"],
@@ -225,17 +298,9 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> Result<(), Failu
         given.verb.strip_prefix(*verb).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
     };
     for rule in RULES.iter().filter(|rule| rule.verbs.iter().any(here)) {
-        let stray = given
-            .command
-            .get_arguments()
-            .find(|argument| rule.options.have(argument) && given.has(argument.get_id().as_str()));
-        if let Some(option) = stray
+        if let Some(name) = rule.options.typed(&given)
             && !(rule.mean)(&given)
         {
-            let name = option.get_long().map_or_else(
-                || option.get_short().map_or(String::new(), |letter| format!("-{letter}")),
-                |long| format!("--{long}"),
-            );
             return Err(Failure::usage(format!("{name}: {}", rule.why)));
         }
     }

@@ -5,6 +5,9 @@ use clap::{Arg, CommandFactory};
 
 use super::*;
 use crate::arguments::Arguments;
+use crate::cache_command::MadeWorkload;
+use crate::guest_command::GuestKeys;
+use crate::pull_command::PullKeys;
 
 /// Which options of a verb mean something in a context.
 enum Mean {
@@ -36,31 +39,24 @@ const BEGINS: &[&str] = &["set", "output", "shard", "until", "budget", "on", "pa
     "shards"];
 /// With these a run's array is made anew.
 const FROM: &[&str] = &["member", "store", "mount", "erase", "erase_signature"];
-/// What makes a workload for a simulation.
-const MADE: &[&str] = &["scan", "scan_blocks", "blocks", "accesses", "seed", "zipf"];
 
 /// Verb, the rest of the line, and what means something there. A verb with one context has a line;
 /// every verb has one.
 #[rustfmt::skip]
 const CONTEXTS: &[(&str, &str, Mean)] = &[
     ("check", "", All),
-    ("drives", "", All),
     ("bench", "--import x", Only(&[&["output"]])),
-    ("bench list", "", All),
+    ("bench explain", "", Only(&[&[]])),
     ("bench explain", "crystal", AllBut(&[&["set"]])),
     ("bench explain", "crystal --fio dir", All),
     ("bench", "bonnie dir", AllBut(&[&["import"]])),
     ("bench", "devtest model:x --guest", AllBut(&[CONSENTS, &["import", "read_only"]])),
     ("bench", "crystal file.img --read-only", AllBut(&[CONSENTS, &["import", "guest"]])),
     ("bench", "hdparm file.img", AllBut(&[CONSENTS, &["import"]])),
-    ("plan new", "", All),
-    ("plan list", "", All),
-    ("plan check", "p.toml", All),
-    ("plan show", "p.toml", All),
     ("array examine", "a", All),
-    ("array scan", "a", All),
     ("array create", "t --level 5 --member a b c", All),
     ("array assemble", "a", All),
+    ("array status", "", All),
     ("array status", "a", All),
     ("array start", "ram:1MiB", AllBut(&[FROM])),
     ("array start", "x --read-only", AllBut(&[FROM, &["create", "size"]])),
@@ -69,7 +65,6 @@ const CONTEXTS: &[(&str, &str, Mean)] = &[
     ("array incremental", "a", All),
     ("array serve", "", All),
     ("array stop", "t", All),
-    ("array list", "", All),
     ("array mount", "t dir", All),
     ("array umount", "t", All),
     ("array fail", "t 1", All),
@@ -78,25 +73,24 @@ const CONTEXTS: &[(&str, &str, Mean)] = &[
     ("array replace", "t 1 a", All),
     ("array scrub", "t", All),
     ("array scrub", "t pause", AllBut(&[&["wait"]])),
-    ("array speed", "t", All),
-    ("array log", "t", All),
+    ("array set", "t", All),
     ("array destroy", "a", All),
     ("array guess", "a b", All),
     ("array write", "a b", All),
-    ("cache simulate", "run.trace", AllBut(&[MADE])),
-    ("cache simulate", "--zipf 1", AllBut(&[&["scan_blocks"]])),
-    ("cache simulate", "--zipf 1 --scan 0.2", All),
-    ("cache status", "t", All),
-    ("cache resize", "t 1MiB", All),
-    ("cache salvage", "store", AllBut(&[&["write", "allow_device", "raw"]])),
-    ("cache salvage", "store disk --write", AllBut(&[&["file"]])),
-    ("cache flush", "tank", AllBut(&[&["allow_device", "raw"]])),
-    ("cache flush", "cache(a,b)", All),
-    ("overlay show", "d", All),
-    ("overlay commit", "o", All),
-    ("overlay discard", "d", All),
+    ("array cache simulate", "run.trace", AllBut(&[&["set"]])),
+    ("array cache simulate", "-s zipf=1", All),
+    ("array cache simulate", "-s zipf=1 -s scan=0.2", All),
+    ("array cache status", "t", All),
+    ("array cache salvage", "store", AllBut(&[&["write", "allow_device", "raw"]])),
+    ("array cache salvage", "store disk --write", AllBut(&[&["file"]])),
+    ("array cache flush", "tank", AllBut(&[&["allow_device", "raw"]])),
+    ("array cache flush", "cache(a,b)", All),
+    ("array overlay", "d", AllBut(&[&["allow_device", "raw"]])),
+    ("array overlay", "d --discard", AllBut(&[&["commit", "allow_device", "raw"]])),
+    ("array overlay", "o --commit", AllBut(&[&["discard"]])),
     // Whether `--more` names a finished run is seen when it is looked at.
-    ("run", "p.toml", Only(&[BEGINS, CONSENTS, &["more", "fail_if"]])),
+    ("run", "p.toml", Only(&[BEGINS, CONSENTS, &["more", "fail_if", "print_plan"]])),
+    ("run", "p.toml --print-plan", Only(&[&[]])),
     ("run", "--command c", Only(&[LINE, BEGINS, CONSENTS, &["print_plan", "fail_if"]])),
     ("run", "--command c --print-plan", Only(&[LINE])),
     ("run", "--resume RUN", Only(&[&["budget", "allow_change", "on", "fail_if", "erase",
@@ -110,39 +104,37 @@ const CONTEXTS: &[(&str, &str, Mean)] = &[
         "erase_signature", "allow_device", "set", "output"]])),
     ("run", "--until decided RUN", Only(&[&["budget", "allow_change", "fail_if", "erase",
         "erase_signature", "allow_device", "set", "output"]])),
-    ("watch", "RUN", All),
-    ("merge", "a b --output c", All),
+    ("run plan", "", Only(&[&[]])),
+    ("run plan", "p.toml", All),
+    ("run watch", "RUN", All),
+    ("run merge", "a b --output c", All),
     ("report", "RUN", All),
     ("report", "RUN --json", Only(&[])),
     ("report", "RUN --csv -", AllBut(&[&["full"]])),
     ("compare", "a b", All),
-    ("history", "dir", All),
-    ("history", "dir --json", AllBut(&[&["svg"]])),
-    ("export", "RUN", AllBut(&[&["hide"]])),
-    ("monitor", "", AllBut(&[&["once"]])),
-    ("monitor", "--once --state f", AllBut(&[&["every", "metrics"]])),
+    ("report history", "dir", All),
+    ("report history", "dir --json", AllBut(&[&["svg"]])),
+    ("report export", "RUN", AllBut(&[&["hide"]])),
+    ("array monitor", "", AllBut(&[&["once"]])),
+    ("array monitor", "--once --state f", AllBut(&[&["every", "metrics"]])),
     ("ui", "", All),
     ("pull", "ram:1MiB", AllBut(&[&["replay"]])),
-    ("pull", "ram:1MiB --event kill", AllBut(&[&["replay", "cache", "cache_age"]])),
-    ("pull", "ram:1MiB --device strict", AllBut(&[&["replay", "cache", "cache_age"]])),
-    ("pull", "ram:1MiB --device model", AllBut(&[&["replay", "cache", "cache_age", "tear"]])),
-    ("pull", "--replay f", Only(&[&["state_time"]])),
+    ("pull", "--replay f", Only(&[&["set"]])),
     ("pull-worker", "", All),
     ("pull-test", "", All),
-    ("model list", "", All),
+    ("model show", "", All),
     ("model show", "m", All),
     ("model fit", "m", All),
     ("guest build", "", All),
-    ("guest check", "", All),
     ("guest run", "--stack model:x true", AllBut(&[&["cut_loses", "then", "images"]])),
     ("guest run", "--cut-at 1s --fs ext4 true", AllBut(&[&["cut_at_request"]])),
     ("guest work", "t", All),
-    ("completions", "bash", All),
     ("man", "", All),
+    ("man", "--to d", AllBut(&[&["completions"]])),
 ];
 
 /// What has one form alone and cannot be JSON.
-const NO_JSON: &[&str] = &["array serve", "guest work", "plan new", "completions", "man"];
+const NO_JSON: &[&str] = &["array serve", "guest work", "man"];
 
 /// Words that go with an option that asks for another one.
 const WITH: &[(&str, &str, &str)] = &[
@@ -150,39 +142,34 @@ const WITH: &[(&str, &str, &str)] = &[
     ("array start", "tls_key", "--tls-cert c"),
     ("array start", "tls_clients", "--tls-cert c --tls-key k"),
     ("array start", "size", "--create"),
-    ("cache simulate", "scan_blocks", "--scan 0.2"),
-    ("cache salvage", "write", "disk"),
+    ("array cache salvage", "write", "disk"),
     ("run", "partition", "--on slurm"),
     ("run", "nodes", "--on slurm"),
     ("run", "shards", "--on slurm"),
     ("report", "badge_of", "--badge b"),
     ("report", "lang", "--md -"),
-    ("export", "hide", "--anonymous"),
-    ("monitor", "once", "--state f"),
+    ("report export", "hide", "--anonymous"),
+    ("array monitor", "once", "--state f"),
     ("bench", "mount_options", "--fs ext4"),
     ("guest run", "make_options", "--fs ext4"),
     ("guest run", "mount_options", "--fs ext4"),
-    ("guest run", "image", "--fs ext4"),
-    ("guest run", "image_size", "--fs ext4 --image raw"),
-    ("guest run", "image_io", "--fs ext4 --image raw"),
-    ("guest run", "outer_fs", "--fs ext4 --image raw"),
-    ("guest run", "outer_make_options", "--fs ext4 --image raw"),
-    ("guest run", "outer_mount_options", "--fs ext4 --image raw"),
 ];
 
-/// A value that an option takes.
-fn sample(argument: &Arg) -> String {
+/// A value that an option of a verb takes.
+fn sample(verb: &str, argument: &Arg) -> String {
     let known = argument.get_possible_values();
     if let Some(last) = known.last() {
         return last.get_name().to_owned();
     }
     match argument.get_id().as_str() {
+        "set" if verb == "pull" => "state_time=5s",
+        "set" if verb == "guest run" => "queue_depth=2",
+        "set" if verb == "array cache simulate" => "zipf=0.5",
         "shard" => "1/2",
         "metrics" => "127.0.0.1:0",
         "lose_member" => "random",
         "state" => "degraded",
-        "seed" | "margin" | "cache" => "2",
-        "zipf" | "scan" => "0.5",
+        "seed" | "margin" => "2",
         _ => match argument.get_value_names().and_then(|names| names.first()).map(|name| &**name) {
             Some("N" | "BLOCKS" | "K" | "MIB") => "2",
             _ => "x",
@@ -192,7 +179,7 @@ fn sample(argument: &Arg) -> String {
 }
 
 /// The option as it is typed; `None` for what stands in its place without a name.
-fn typed(argument: &Arg) -> Option<Vec<String>> {
+fn typed(verb: &str, argument: &Arg) -> Option<Vec<String>> {
     let name = match (argument.get_long(), argument.get_short()) {
         (Some(long), _) => format!("--{long}"),
         (None, Some(letter)) => format!("-{letter}"),
@@ -201,7 +188,7 @@ fn typed(argument: &Arg) -> Option<Vec<String>> {
     if !argument.get_action().takes_values() {
         return Some(vec![name]);
     }
-    let value = sample(argument);
+    let value = sample(verb, argument);
     Some(match argument.is_require_equals_set() {
         true => vec![format!("{name}={value}")],
         false => vec![name, value],
@@ -229,8 +216,8 @@ fn verbs(command: &Command, path: &str, found: &mut Vec<(String, Vec<Arg>)>) {
         let own = |argument: &&Arg| {
             !argument.is_global_set() && !["help", "version"].contains(&argument.get_id().as_str())
         };
-        let is_group = verb.has_subcommands();
-        if !is_group || path == "bench" {
+        let does_something = !verb.has_subcommands() || verb.get_positionals().next().is_some();
+        if does_something {
             found.push((path.clone(), verb.get_arguments().filter(own).cloned().collect()));
         }
         verbs(verb, &path, found);
@@ -258,7 +245,7 @@ fn an_option_means_something_or_is_refused() {
             let tail: Vec<String> = words(rest).collect();
             for option in &options {
                 let id = option.get_id().as_str();
-                let Some(typed) = typed(option) else { continue };
+                let Some(typed) = typed(&verb, option) else { continue };
                 // What is there already, and what it is told twice.
                 if tail.iter().any(|word| typed[0].starts_with(word.as_str())) {
                     continue;
@@ -337,6 +324,18 @@ fn rules_are_about_verbs_and_options_that_there_are() {
                 .collect();
             assert!(!below.is_empty(), "{verb}");
         }
+        if let Options::Keys(keys) = &rule.options {
+            let known = match rule.verbs {
+                ["pull"] => PullKeys::command(),
+                ["guest run"] => GuestKeys::command(),
+                ["array cache simulate"] => MadeWorkload::command(),
+                other => panic!("{other:?} has no keys"),
+            };
+            for key in *keys {
+                let is_there = known.get_arguments().any(|one| one.get_long() == Some(key));
+                assert!(is_there, "{:?}: {key}", rule.verbs);
+            }
+        }
         let Options::Named(ids) = &rule.options else { continue };
         for id in ids.iter().filter(|id| **id != "json") {
             let is_there = all.iter().any(|(name, options)| {
@@ -345,5 +344,33 @@ fn rules_are_about_verbs_and_options_that_there_are() {
             });
             assert!(is_there, "{:?}: {id}", rule.verbs);
         }
+    }
+}
+
+/// Keys that mean nothing in a context are refused as options are.
+#[test]
+fn a_key_means_something_or_is_refused() {
+    let line = |text: &str| refusal(&words(text).collect::<Vec<_>>());
+    for (text, key) in [
+        ("pull ram:1MiB --event kill", "cache_age=5s"),
+        ("pull ram:1MiB --device strict", "drive_cache=1MiB"),
+        ("pull ram:1MiB --device model", "tear=512"),
+        ("pull --replay f", "recordings=2"),
+        ("array cache simulate -s zipf=1", "scan_blocks=2"),
+        ("array cache simulate", "seed=2"),
+        ("guest run --stack model:x", "image=raw"),
+        ("guest run --stack model:x --fs ext4", "image_size=1GiB"),
+    ] {
+        let work = if text.starts_with("guest") { "true" } else { "" };
+        let why = line(&format!("{text} -s {key} {work}")).unwrap_or_default();
+        let name = key.split('=').next().unwrap();
+        assert!(why.starts_with(&format!("-s {name}: ")), "{text} -s {key}: {why}");
+    }
+    for text in [
+        "pull ram:1MiB -s cache_age=5s -s tear=512 -s drive_cache=1MiB",
+        "array cache simulate -s zipf=1 -s scan=0.2 -s scan_blocks=2",
+        "guest run --stack model:x --fs ext4 -s image=raw -s image_size=1GiB true",
+    ] {
+        assert_eq!(line(text), None, "{text}");
     }
 }

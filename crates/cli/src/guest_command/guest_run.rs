@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use block::{Device, Error, ErrorKind, Node, Reactor, Time, Traffic};
-use clap::Args;
+use clap::{Args, Parser};
 use export::image::{Image, ImageKind};
 use guest::setup::SETUP_FAILED;
 use guest::{Boot, Cut, Drive, Format, Kernel, Outcome, Processor, Setup, State};
@@ -21,6 +21,7 @@ use stack::{Member, Models, OpenFiles};
 
 use super::{ended, go_on};
 use crate::failure::Failure;
+use crate::keys::Keys;
 use crate::output::{Output, about, seconds};
 
 /// A guest's memory where nothing is said.
@@ -63,39 +64,6 @@ pub(crate) struct GuestArguments {
     #[arg(long, help_heading = "Guest", value_name = "OPTIONS", requires = "fs")]
     pub mount_options: Option<String>,
 
-    /// Make the file system in an image, a file of an outer file system on the disk: raw, vhd
-    #[arg(long, help_heading = "Guest", value_name = "KIND", value_parser = ImageKind::NAMES,
-        requires = "fs")]
-    pub image: Option<String>,
-
-    /// The size of the disk in the image
-    #[arg(long, help_heading = "Guest", value_name = "SIZE", requires = "image")]
-    pub image_size: Option<String>,
-
-    /// Whether what goes to the image passes the outer file system's page cache by: buffered,
-    /// direct [default: buffered]
-    #[arg(long, help_heading = "Guest", value_name = "WAY", requires = "image",
-        value_parser = ["buffered", "direct"])]
-    pub image_io: Option<String>,
-
-    /// The file system that the image is a file of
-    #[arg(long, help_heading = "Guest", value_name = "NAME", requires = "image")]
-    pub outer_fs: Option<String>,
-
-    /// For the program that makes the outer file system
-    #[arg(
-        long,
-        help_heading = "Guest",
-        value_name = "OPTIONS",
-        requires = "image",
-        allow_hyphen_values = true
-    )]
-    pub outer_make_options: Option<String>,
-
-    /// For mount -o of the outer file system
-    #[arg(long, help_heading = "Guest", value_name = "OPTIONS", requires = "image")]
-    pub outer_mount_options: Option<String>,
-
     /// Join the disks with the guest's own md: 'raid5 chunk=64KiB'
     #[arg(long, help_heading = "Guest", value_name = "ARRAY")]
     pub md: Option<String>,
@@ -106,33 +74,63 @@ pub(crate) struct GuestArguments {
         hide_default_value = true, value_parser = State::NAMES)]
     pub state: String,
 
-    /// Scheduler of the disks: none, mq-deadline, kyber, bfq [default: the kernel's choice]
-    #[arg(long, help_heading = "Guest", value_name = "NAME")]
-    pub scheduler: Option<String>,
-
-    /// Read-ahead [default: the kernel's choice, 128KiB]
-    #[arg(long, help_heading = "Guest", value_name = "SIZE")]
-    pub read_ahead: Option<String>,
-
-    /// The longest request that a disk is given [default: the kernel's choice, 1280KiB]
-    #[arg(long, help_heading = "Guest", value_name = "SIZE")]
-    pub max_request: Option<String>,
-
-    /// The most requests that a disk is given at a time; 1 is a disk without queueing [default:
-    /// 256]
-    #[arg(long, help_heading = "Guest", value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=256))]
-    pub queue_depth: Option<u32>,
-
-    /// Whether writes may stay in a disk's cache until they are flushed
-    #[arg(long, help_heading = "Guest", value_name = "true|false", default_value_t = true,
-        num_args = 0..=1, require_equals = true,
-        default_missing_value = "true", action = clap::ArgAction::Set)]
-    pub write_cache: bool,
-
     /// How long a guest may take in real time; one that takes longer is ended
     #[arg(long, help_heading = "Guest", value_name = "TIME", default_value = "2h")]
     pub real_time_limit: String,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub keys: Keys<GuestKeys>,
+}
+
+/// What few need to say, called as in plans.
+#[derive(Parser, Debug)]
+#[command(rename_all = "snake_case", disable_help_flag = true)]
+pub(crate) struct GuestKeys {
+    /// Scheduler of the disks: none, mq-deadline, kyber, bfq; else the kernel's choice
+    #[arg(long)]
+    pub scheduler: Option<String>,
+
+    /// Read-ahead; else the kernel's choice, 128KiB
+    #[arg(long)]
+    pub read_ahead: Option<String>,
+
+    /// The longest request that a disk is given; else the kernel's choice, 1280KiB
+    #[arg(long)]
+    pub max_request: Option<String>,
+
+    /// The most requests that a disk is given at a time; 1 is a disk without queueing; else 256
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub queue_depth: Option<u32>,
+
+    /// Whether writes may stay in a disk's cache until they are flushed: on, off, or unflushed
+    /// (there is one, and Linux is not told of it)
+    #[arg(long, default_value = "on", value_parser = ["on", "off", "unflushed"])]
+    pub write_cache: String,
+
+    /// Make the file system in an image, a file of an outer file system on the disk: raw, vhd
+    #[arg(long, value_parser = ImageKind::NAMES)]
+    pub image: Option<String>,
+
+    /// The size of the disk in the image
+    #[arg(long)]
+    pub image_size: Option<String>,
+
+    /// Whether what goes to the image passes the outer file system's page cache by
+    #[arg(long, default_value = "buffered", value_parser = ["buffered", "direct"])]
+    pub image_io: String,
+
+    /// The file system that the image is a file of
+    #[arg(long)]
+    pub outer_file_system: Option<String>,
+
+    /// For the program that makes the outer file system
+    #[arg(long, allow_hyphen_values = true)]
+    pub outer_make_options: Option<String>,
+
+    /// For mount -o of the outer file system
+    #[arg(long)]
+    pub outer_mount_options: Option<String>,
 }
 
 impl GuestArguments {
@@ -156,23 +154,27 @@ impl GuestArguments {
             )?),
             None => None,
         };
-        let image_bytes = Self::size(output, "--image-size", &self.image_size)?;
-        let image = match (&self.image, image_bytes, &self.outer_fs) {
+        let image_bytes = Self::size(output, "-s image_size=", &self.keys.image_size)?;
+        let image = match (&self.keys.image, image_bytes, &self.keys.outer_file_system) {
             (Some(kind), Some(size_bytes), Some(outer)) => {
                 Some(self.image(kind, size_bytes, outer)?)
             }
             (None, ..) => None,
-            _ => return Err(Failure::usage("--image needs --image-size and --outer-fs")),
+            _ => {
+                return Err(Failure::usage(
+                    "-s image=KIND needs -s image_size=SIZE and -s outer_file_system=NAME",
+                ));
+            }
         };
         Ok(Setup {
             disks: self.stack.len(),
             md: self.md.clone(),
             state: self.state.parse().map_err(Failure::usage)?,
             is_there,
-            scheduler: self.scheduler.clone(),
-            read_ahead_bytes: Self::size(output, "--read-ahead", &self.read_ahead)?,
-            request_max_bytes: Self::size(output, "--max-request", &self.max_request)?,
-            unflushed: false,
+            scheduler: self.keys.scheduler.clone(),
+            read_ahead_bytes: Self::size(output, "-s read_ahead=", &self.keys.read_ahead)?,
+            request_max_bytes: Self::size(output, "-s max_request=", &self.keys.max_request)?,
+            unflushed: self.keys.write_cache == "unflushed",
             format,
             image,
         })
@@ -183,13 +185,13 @@ impl GuestArguments {
         let image = Image {
             kind: kind.parse().map_err(Failure::usage)?,
             size_bytes,
-            direct: self.image_io.as_deref() == Some("direct"),
+            direct: self.keys.image_io == "direct",
         };
-        image.check().map_err(|error| Failure::usage(format!("--image-size: {error}")))?;
+        image.check().map_err(|error| Failure::usage(format!("-s image_size: {error}")))?;
         let format = guest_format(
             &FileSystem::named(outer)?,
-            self.outer_make_options.as_deref(),
-            self.outer_mount_options.clone(),
+            self.keys.outer_make_options.as_deref(),
+            self.keys.outer_mount_options.clone(),
         )?;
         Ok((image, format))
     }
@@ -330,7 +332,7 @@ impl<'a> GuestRun<'a> {
     ) -> Result<GuestRun<'a>, Failure> {
         if arguments.stack.is_empty() {
             return Err(Failure::usage(
-                "a guest needs a disk: --stack 'model:maxtor-6y200p0'; `raidloom model list` names \
+                "a guest needs a disk: --stack 'model:maxtor-6y200p0'; `raidloom model show` names \
                 models",
             ));
         }
@@ -343,7 +345,7 @@ impl<'a> GuestRun<'a> {
         let stacks = arguments.open_disks(size_bytes, setup.state, conditions)?;
         let disks = stacks.iter().map(|stack| Drive {
             device: Arc::clone(&stack.device) as Arc<dyn Device>,
-            write_cache: arguments.write_cache,
+            write_cache: arguments.keys.write_cache != "off",
         });
         let kernel = Kernel::find()?;
         let boot = Boot {
@@ -351,7 +353,7 @@ impl<'a> GuestRun<'a> {
             memory_bytes,
             seed: arguments.seed,
             disks: disks.collect(),
-            queue_depth: arguments.queue_depth,
+            queue_depth: arguments.keys.queue_depth,
             job: &job,
             parameters: "",
             processor: Processor::Same,
@@ -434,8 +436,8 @@ impl<'a> GuestRun<'a> {
         json!({
             "drives": drives, "label": self.label(), "kernel": self.version,
             "seed": self.arguments.seed, "memory_bytes": self.memory_bytes,
-            "file_system": self.arguments.fs, "image": self.arguments.image,
-            "outer_file_system": self.arguments.outer_fs,
+            "file_system": self.arguments.fs, "image": self.arguments.keys.image,
+            "outer_file_system": self.arguments.keys.outer_file_system,
             "md": self.arguments.md, "state": self.arguments.state,
             "work_seconds": self.work_seconds(), "disks": disks,
             "modelled_seconds": self.outcome.time.nanoseconds() as f64 / 1e9,

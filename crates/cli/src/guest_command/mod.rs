@@ -1,4 +1,5 @@
-//! `raidloom guest`: the kernel of guests, built once, whether it boots, and work in one.
+//! `raidloom guest`: the kernel of guests, built once, whether it boots (`check guest`), and work
+//! in one.
 
 mod cut;
 mod guest_run;
@@ -17,9 +18,11 @@ use host::mount::FILE_SYSTEMS;
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::keys;
 use crate::output::{Output, seconds, table};
 use crate::progress::{Line, duration};
 use crate::signals;
+pub(crate) use guest_run::GuestKeys;
 
 /// What measures inside the guests of a run: this program.
 pub(crate) fn worker() -> Result<lab::Worker, Failure> {
@@ -51,15 +54,8 @@ $XDG_CACHE_HOME/raidloom/guest or ~/.cache/raidloom/guest. No root is needed. A 
         again: bool,
     },
 
-    /// Boot a guest, and say what it can do
-    #[command(after_long_help = "\
-Examples:
-  raidloom guest check
-  raidloom guest check --json | jq .file_systems")]
-    Check,
-
     /// Run a command in a guest, on modelled disks, in modelled time
-    #[command(after_long_help = "\
+    #[command(after_long_help = keys::help::<GuestKeys>("\
 Examples:
   raidloom guest run --stack model:maxtor-6y200p0 --disk-size 4GiB --fs ext4 -- cp -r /usr/include .
   raidloom guest run --stack model:maxtor-6y200p0 --disk-size 8GiB --fs ext3 --memory 256MiB -- \\
@@ -72,7 +68,7 @@ Examples:
 
 Programs of this machine run as they are; its files can be read and not be written. The same
 seed gives the same figures to the nanosecond. Computing takes no time there. What the command
-prints goes to standard output, what the disks did to standard error.")]
+prints goes to standard output, what the disks did to standard error."))]
     Run(Box<run::RunArguments>),
 
     /// The part of a run that is inside a guest: reads its task, and writes a line for each row
@@ -88,7 +84,6 @@ pub(crate) fn guest(output: &Output, verb: &GuestVerb) -> Result<(), Failure> {
     let stop = signals::stop_flag()?;
     match verb {
         GuestVerb::Build { source, again } => build(output, source.as_ref(), *again, &stop),
-        GuestVerb::Check => check(output, &stop),
         GuestVerb::Run(arguments) => run::run(output, arguments, &stop),
         GuestVerb::Work { target } => {
             let mut lines = Vec::new();
@@ -152,7 +147,9 @@ sleep 1000
 echo "slept $(($(date +%s) - before))"
 "#;
 
-fn check(output: &Output, stop: &AtomicBool) -> Result<(), Failure> {
+/// Boots a guest, and says what it can do.
+pub(crate) fn check(output: &Output) -> Result<(), Failure> {
+    let stop = &signals::stop_flag()?;
     let kernel = Kernel::find()?;
     let makers: Vec<&str> = FILE_SYSTEMS.iter().map(host::mount::FileSystem::maker).collect();
     let job = format!("MAKERS='{}'\n{QUESTIONS}", makers.join(" "));

@@ -1,4 +1,4 @@
-//! `raidloom monitor`: tells of what happens to running arrays, once each.
+//! `raidloom array monitor`: tells of what happens to running arrays, once each.
 //!
 //! ```text
 //!   servers ──status──> notices: what is new since the last look ──> standard output (journal),

@@ -142,7 +142,7 @@ pub(super) fn since(
         if !known.has_died {
             tell(
                 Kind::Died,
-                "its server has died; `raidloom array list` cleans up, and it can be started again",
+                "its server has died; `raidloom array status` cleans up, and it can be started again",
             );
         }
         seen.servers.insert(name.clone(), Server { has_died: true, ..known.clone() });

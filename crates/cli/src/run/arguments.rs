@@ -11,9 +11,9 @@ use crate::consent::Consent;
 /// `run`.
 #[derive(Args, Debug)]
 pub(crate) struct RunArguments {
-    /// The plan file, or a name from `plan list`; with --more or --until also the folder of a
+    /// The plan file, or a name from `run plan`; with --more or --until also the folder of a
     /// finished run
-    #[arg(required_unless_present_any = ["resume", "command"], conflicts_with = "resume")]
+    #[arg(conflicts_with = "resume")]
     pub plan: Option<PathBuf>,
 
     #[command(flatten)]
@@ -28,7 +28,7 @@ pub(crate) struct RunArguments {
     #[arg(short, long, value_name = "DIR", conflicts_with = "resume")]
     pub output: Option<PathBuf>,
 
-    /// Measure one part of so many, such as 2/8, here; `raidloom merge` joins the parts
+    /// Measure one part of so many, such as 2/8, here; `raidloom run merge` joins the parts
     #[arg(long, value_name = "I/N", conflicts_with_all = ["resume", "more", "until"])]
     pub shard: Option<Shard>,
 
@@ -54,6 +54,11 @@ pub(crate) struct RunArguments {
     /// 'throughput < -5%' (may be repeated); with 5 where such a change could not be seen
     #[arg(long, value_name = "LIMIT", conflicts_with_all = ["shard", "on"])]
     pub fail_if: Vec<String>,
+
+    /// Print the plan as text, and run nothing: PLAN's, that of one line, or one to start from
+    #[arg(long, conflicts_with_all = ["resume", "more", "set", "output", "shard", "until", "budget",
+        "fail_if", "allow_change", "erase", "erase_signature", "allow_device"])]
+    pub print_plan: bool,
 
     /// Go on although the machine has changed since the run began
     #[arg(long)]
@@ -160,11 +165,6 @@ pub(crate) struct LineArguments {
     /// Folder in which they are made [default: the run's own]
     #[arg(long, value_name = "DIR", requires = "command", help_heading = LINE)]
     pub member_dir: Option<PathBuf>,
-
-    /// Print the plan that this comes to, and run nothing
-    #[arg(long, requires = "command", help_heading = LINE, conflicts_with_all = ["set", "output",
-        "shard", "until", "budget", "fail_if", "erase", "erase_signature", "allow_device"])]
-    pub print_plan: bool,
 }
 
 impl LineArguments {

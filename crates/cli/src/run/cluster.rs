@@ -57,8 +57,8 @@ fn submitted(output: &Output, folder: &Path, job: &Job, tasks: usize) -> Result<
         format!("{tasks} of {} shards", job.shards)
     };
     output.result(&format!(
-        "job {number}: {what} of a run of {} trials\n  to follow it: raidloom watch {shown}\n  to \
-        stop it: scancel {number}\n  at its end: raidloom merge {shown} -o DIR",
+        "job {number}: {what} of a run of {} trials\n  to follow it: raidloom run watch {shown}\n  to \
+        stop it: scancel {number}\n  at its end: raidloom run merge {shown} -o DIR",
         job.trials
     ))
 }

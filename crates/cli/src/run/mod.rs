@@ -24,10 +24,18 @@ use progress::RunProgress;
 
 /// Executes or resumes a run.
 pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failure> {
+    let has_subject =
+        arguments.plan.is_some() || arguments.resume.is_some() || arguments.line.command.is_some();
+    if !has_subject && !arguments.print_plan {
+        return Err(Failure::usage(
+            "name a plan (`raidloom run plan` lists those that came with the program), a run with \
+            --resume, or a command of your own with --command",
+        ));
+    }
     if let Some(Scheduler::Slurm) = arguments.cluster.on {
         return cluster::submit(output, &arguments);
     }
-    if arguments.line.print_plan {
+    if arguments.print_plan {
         return print_plan(output, &arguments);
     }
     let limits = Limits::parse(&arguments.fail_if)?;
@@ -81,8 +89,7 @@ fn subject(arguments: &RunArguments) -> Result<Subject, Failure> {
             refuse_to_go_on(arguments, path)?;
             plan(lab::plan::load(path, &arguments.settings())?)
         }
-        (None, None) if arguments.line.command.is_some() => plan(of_line(arguments)?.1),
-        (None, None) => Err(Failure::usage("name a plan file, or a run with --resume")),
+        (None, None) => plan(of_line(arguments)?.1),
     }
 }
 
@@ -107,9 +114,14 @@ fn of_line(arguments: &RunArguments) -> Result<(String, Resolved), Failure> {
     Ok((text, resolved))
 }
 
-/// Prints the plan of one line, which has to be right.
+/// Prints a plan to be changed: that of one line, which has to be right, one that is named, or one
+/// to start from.
 fn print_plan(output: &Output, arguments: &RunArguments) -> Result<(), Failure> {
-    let (text, _) = of_line(arguments)?;
+    let text = match &arguments.plan {
+        Some(plan) => lab::plan::read(plan)?.1,
+        None if arguments.line.command.is_some() => of_line(arguments)?.0,
+        None => lab::plan::starter().to_owned(),
+    };
     output.result(text.trim_end())
 }
 

@@ -78,7 +78,7 @@ pub(super) fn part(output: &Output, shard: Shard, outcome: &Outcome) -> Result<(
         }));
     }
     output.result(&format!(
-        "shard {shard}: {trials} trials in {folder}; when all are there: raidloom merge {folder} … -o \
+        "shard {shard}: {trials} trials in {folder}; when all are there: raidloom run merge {folder} … -o \
         DIR"
     ))
 }

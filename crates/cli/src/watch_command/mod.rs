@@ -1,4 +1,4 @@
-//! `raidloom watch`: how a run stands, from another terminal.
+//! `raidloom run watch`: how a run stands, from another terminal.
 
 mod screen;
 
@@ -79,7 +79,11 @@ fn ending(state: &RunState) -> String {
     let folder = state.folder.display();
     match state.stage {
         Stage::Finished if !state.shards.is_empty() => {
-            format!("{}: finished, {}; raidloom merge {folder} -o DIR", state.name, trials(state))
+            format!(
+                "{}: finished, {}; raidloom run merge {folder} -o DIR",
+                state.name,
+                trials(state)
+            )
         }
         Stage::Interrupted if !state.shards.is_empty() => {
             let on = if state.job.is_some() {
@@ -307,7 +311,7 @@ mod tests {
         state.stage = Stage::Interrupted;
         assert!(ending(&state).ends_with("raidloom run --on slurm --resume runs/one"));
         state.stage = Stage::Finished;
-        assert!(ending(&state).ends_with("raidloom merge runs/one -o DIR"));
+        assert!(ending(&state).ends_with("raidloom run merge runs/one -o DIR"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `raidloom export`: a run as one file, read as its folder is, and without names where asked for.
+//! `report export`: a run as one file, read as its folder is, and without names where asked for.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::fs;
@@ -51,9 +51,9 @@ fn what_was_packed_is_read_as_its_folder_is() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     run(folder);
-    let said = ok(folder, &["export", "run"]);
+    let said = ok(folder, &["report", "export", "run"]);
     assert!(said.starts_with("packed run as run.run.tar.gz ("), "{said}");
-    ok(folder, &["export", "run", "-o", "again.run.tar.gz"]);
+    ok(folder, &["report", "export", "run", "-o", "again.run.tar.gz"]);
     let bytes = |name: &str| fs::read(folder.join(name)).unwrap();
     assert_eq!(bytes("run.run.tar.gz"), bytes("again.run.tar.gz"), "the same run, the same bytes");
     let report = |run: &str| ok(folder, &["report", run, "--csv", "-"]);
@@ -65,7 +65,7 @@ fn what_was_packed_is_read_as_its_folder_is() {
     let error = String::from_utf8(refused.stderr).unwrap();
     assert!(refused.status.code() == Some(2) && error.contains("is no text"), "{error}");
     ok(folder, &["compare", "run", "run.run.tar.gz"]);
-    let history = ok(folder, &["history", ".", "--json"]);
+    let history = ok(folder, &["report", "history", ".", "--json"]);
     let document: serde_json::Value = serde_json::from_str(&history).unwrap();
     let points = document["series"][0]["points"].as_array().unwrap().len();
     assert_eq!(points, 3, "the folder and both files: {document}");
@@ -84,7 +84,7 @@ fn an_anonymous_one_has_no_names_in_it() {
     run(folder);
     let file = "for-the-list.run.tar.gz";
     let hide = ["--anonymous", "--hide", "bag-end.example"];
-    ok(folder, &[&["export", "run", "-o", file], &hide[..]].concat());
+    ok(folder, &[&["report", "export", "run", "-o", file], &hide[..]].concat());
     let mut tar = Command::new("tar");
     let listed = tar.args(["xOf", file]).current_dir(folder).output().unwrap();
     let inside = String::from_utf8(listed.stdout).unwrap();
@@ -114,15 +114,15 @@ fn what_cannot_be_packed_or_read_is_said_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     run(folder);
-    ok(folder, &["export", "run"]);
+    ok(folder, &["report", "export", "run"]);
     fs::write(folder.join("noise.run.tar.gz"), "no archive").unwrap();
     let whole = fs::read(folder.join("run.run.tar.gz")).unwrap();
     fs::write(folder.join("half.run.tar.gz"), &whole[..whole.len() / 2]).unwrap();
     fs::create_dir(folder.join("empty")).unwrap();
     for (arguments, said) in [
-        (&["export", "run"][..], "it is there already; choose another name with -o"),
-        (&["export", "empty"], "empty"),
-        (&["export", "run", "--hide", "x"], "--anonymous"),
+        (&["report", "export", "run"][..], "it is there already; choose another name with -o"),
+        (&["report", "export", "empty"], "empty"),
+        (&["report", "export", "run", "--hide", "x"], "--anonymous"),
         (&["report", "noise.run.tar.gz"], "it is no packed run"),
         (&["report", "half.run.tar.gz"], "not all of it"),
     ] {

@@ -114,11 +114,11 @@ fn names_of_files_do_not_steer_the_terminal() {
         &["bench", "hdparm", HOSTILE],
         &["bench", "hdparm", &image],
         &["bench", "--import", HOSTILE],
-        &["plan", "check", HOSTILE],
+        &["run", "plan", HOSTILE],
         &["report", HOSTILE],
         &["compare", HOSTILE, HOSTILE],
         &["model", "show", HOSTILE],
-        &["cache", "status", HOSTILE],
+        &["array", "cache", "status", HOSTILE],
         // A shell takes a file of this name for a flag.
         &["array", "examine", &format!("--{HOSTILE}")],
         &[HOSTILE],
@@ -138,7 +138,7 @@ fn names_in_plans_do_not_steer_the_terminal() {
     let hostile: String = HOSTILE.chars().map(written).collect();
     // A name with a control character is refused; what turns the direction of writing is shown.
     let turned: String = HOSTILE.chars().filter(|one| !one.is_control()).map(written).collect();
-    let starter = said(folder, &["plan", "new"].map(OsStr::new));
+    let starter = said(folder, &["run", "--print-plan"].map(OsStr::new));
     let named = |name: &str| -> String {
         let line = |line: &str| match line.starts_with("name = ") {
             true => format!("name = \"{name}\"\n"),
@@ -147,17 +147,17 @@ fn names_in_plans_do_not_steer_the_terminal() {
         starter.lines().map(line).collect()
     };
     fs::write(folder.join("plan.toml"), named(&hostile)).unwrap();
-    let refused = assert_harmless(folder, &["plan", "show", "plan.toml"]);
+    let refused = assert_harmless(folder, &["run", "plan", "plan.toml"]);
     assert!(refused.contains("a plan's name is one line"), "{refused}");
     fs::write(folder.join("plan.toml"), named(&turned)).unwrap();
-    let shown = assert_harmless(folder, &["plan", "show", "plan.toml"]);
+    let shown = assert_harmless(folder, &["run", "plan", "plan.toml"]);
     assert!(shown.contains("\\u{202e}"), "{shown}");
-    assert_harmless(folder, &["plan", "show", "--json", "plan.toml"]);
+    assert_harmless(folder, &["run", "plan", "--json", "plan.toml"]);
     // A value that is none is quoted in the message.
     for line in
         [format!("\"{hostile}\" = 1\n"), format!("schema = \"{hostile}\"\n"), HOSTILE.to_owned()]
     {
         fs::write(folder.join("wrong.toml"), line).unwrap();
-        assert_harmless(folder, &["plan", "check", "wrong.toml"]);
+        assert_harmless(folder, &["run", "plan", "wrong.toml"]);
     }
 }

@@ -334,9 +334,9 @@ fn a_file_system_lies_in_an_image_in_another_one() {
         assert!((7 << 19..8 << 20).contains(&written), "{trial}");
     }
 
-    let (image, size) = (["--image", "vhd", "--image-size", "64MiB"], (64 << 20) + 512);
+    let (image, size) = (["-s", "image=vhd", "-s", "image_size=64MiB"], (64 << 20) + 512);
     let guest = ["guest", "run", "--stack", "model:st340015a", "--disk-size", "256MiB"];
-    let inner = ["--memory", "64MiB", "--fs", "vfat", "--outer-fs", "ext4"];
+    let inner = ["--memory", "64MiB", "--fs", "vfat", "-s", "outer_file_system=ext4"];
     let cut = ["--cut-at", "60s", "--images", &at("cut"), "--then", "cat kept"];
     let work = "echo promised >kept; sync; sleep 100";
     let arguments = [&guest[..], &image, &inner, &cut, &["--", work]].concat();
@@ -354,8 +354,8 @@ fn a_file_system_lies_in_an_image_in_another_one() {
     assert!(bytes[..64 << 20].windows(9).any(|window| window == b"promised\n"));
 
     // What does not fit is one line, from the guest where only it can know.
-    let small = ["--memory", "64MiB", "--fs", "vfat", "--image", "raw", "--image-size", "255MiB"];
-    let arguments = [&guest[..], &small, &["--outer-fs", "ext4", "--", "true"]].concat();
+    let small = ["--memory", "64MiB", "--fs", "vfat", "-s", "image=raw", "-s", "image_size=255MiB"];
+    let arguments = [&guest[..], &small, &["-s", "outer_file_system=ext4", "--", "true"]].concat();
     let (code, _, errors) = raidloom(&arguments);
     assert_eq!(code, Some(1), "{errors}");
     let last = errors.lines().last().unwrap();
@@ -381,8 +381,8 @@ fn what_a_guest_cannot_do_is_said_in_one_line() {
         (&["guest", "run", "--stack", "ram:1MiB", "--md", "raid9", "true"], "`raid9` is no level"),
         (&["guest", "run", "--stack", "file:a.img", "true"], "name model: leaves"),
         (
-            &["guest", "run", "--stack", "ram:1MiB", "--fs", "vfat", "--image", "raw", "true"],
-            "--image needs --image-size and --outer-fs",
+            &["guest", "run", "--stack", "ram:1MiB", "--fs", "vfat", "-s", "image=raw", "true"],
+            "-s image=KIND needs -s image_size=SIZE and -s outer_file_system=NAME",
         ),
         (
             &[
@@ -392,15 +392,15 @@ fn what_a_guest_cannot_do_is_said_in_one_line() {
                 "ram:1MiB",
                 "--fs",
                 "vfat",
-                "--image",
-                "vhd",
-                "--image-size",
-                "1000",
-                "--outer-fs",
-                "ext2",
+                "-s",
+                "image=vhd",
+                "-s",
+                "image_size=1000",
+                "-s",
+                "outer_file_system=ext2",
                 "true",
             ],
-            "--image-size: an image of 1000: expected a multiple of 4096 bytes",
+            "-s image_size: an image of 1000: expected a multiple of 4096 bytes",
         ),
     ];
     for (arguments, expected) in cases {

@@ -1,4 +1,4 @@
-//! `raidloom history`: one figure over many runs, and where it changed.
+//! `raidloom report history`: one figure over many runs, and where it changed.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::fs;
@@ -58,7 +58,7 @@ fn a_change_over_many_runs_is_marked_where_it_was_planted() {
         copied(&folder.join("first"), &to, day, factor);
     }
     let document: Value =
-        serde_json::from_str(&ok(folder, &["history", "runs", "--json"])).unwrap();
+        serde_json::from_str(&ok(folder, &["report", "history", "runs", "--json"])).unwrap();
     let series = document["series"].as_array().unwrap();
     assert_eq!(series.len(), 2, "{document}");
     for one in series {
@@ -66,22 +66,23 @@ fn a_change_over_many_runs_is_marked_where_it_was_planted() {
         assert_eq!(one["change"]["from"], 8, "{one}");
         assert!((one["change"]["ratio"].as_f64().unwrap() - 0.9).abs() < 0.01, "{one}");
     }
-    let table = ok(folder, &["history", "runs", "--metric", "throughput", "--only", "64KiB"]);
+    let table =
+        ok(folder, &["report", "history", "runs", "--metric", "throughput", "--only", "64KiB"]);
     assert_eq!(table.lines().count(), 2, "{table}");
     assert!(table.contains("% from 2026-10-09-nightly on"), "{table}");
     // What did not change has no mark.
-    let calm = ok(folder, &["history", "runs", "--metric", "io_per_second"]);
+    let calm = ok(folder, &["report", "history", "runs", "--metric", "io_per_second"]);
     assert_eq!(calm.matches("none that is sure").count(), 2, "{calm}");
-    let few = ok(folder, &["history", "first"]);
+    let few = ok(folder, &["report", "history", "first"]);
     assert!(few.contains("too few runs to tell: 8 are needed") && few.contains(" MB/s"), "{few}");
 
-    ok(folder, &["history", "runs", "--svg", "history.svg"]);
+    ok(folder, &["report", "history", "runs", "--svg", "history.svg"]);
     let picture = fs::read_to_string(folder.join("history.svg")).unwrap();
     assert_eq!(picture.matches("<circle").count(), 24);
     assert_eq!(picture.matches("class=\"change\"").count(), 2);
     for (arguments, said) in [
-        (vec!["history", "nowhere"], "no run in it"),
-        (vec!["history", "runs", "--metric", "zebras"], "metrics are: "),
+        (vec!["report", "history", "nowhere"], "no run in it"),
+        (vec!["report", "history", "runs", "--metric", "zebras"], "metrics are: "),
     ] {
         let output = raidloom(folder, &arguments);
         let error = String::from_utf8(output.stderr).unwrap();
@@ -116,7 +117,7 @@ fn runs_that_compare_refuses_are_series_of_their_own() {
     let [before, after] = ["runs/2026-10-08-nightly", "runs/2026-10-09-nightly"];
     let refused = raidloom(folder, &["compare", before, after]);
     assert_eq!(refused.status.code(), Some(2), "compare refuses what history keeps apart");
-    let output = raidloom(folder, &["history", "runs", "--json"]);
+    let output = raidloom(folder, &["report", "history", "runs", "--json"]);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("member file system (") && said.contains("--allow machine"), "{said}");
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -128,7 +129,7 @@ fn runs_that_compare_refuses_are_series_of_their_own() {
     assert_eq!(series[0]["differing"], json!([]), "the latest runs come first");
     assert_eq!(series[1]["differing"][0]["name"], "member file system");
     // Asked for by name they are one, and the jump is seen.
-    let joined = ok(folder, &["history", "runs", "--json", "--allow", "machine"]);
+    let joined = ok(folder, &["report", "history", "runs", "--json", "--allow", "machine"]);
     let joined: Value = serde_json::from_str(&joined).unwrap();
     assert_eq!(joined["series"][0]["points"].as_array().unwrap().len(), 16);
     assert_eq!(joined["series"][0]["change"]["from"], 8);

@@ -58,18 +58,18 @@ fn what_make_installs_works_and_is_taken_away_again() {
             .unwrap()
     };
     let plans: Value =
-        serde_json::from_slice(&installed(&["plan", "list", "--json"]).stdout).unwrap();
+        serde_json::from_slice(&installed(&["run", "plan", "--json"]).stdout).unwrap();
     assert!(plans.as_array().unwrap().iter().any(|plan| plan["name"] == "stripe-size"), "{plans}");
     for name in ["stripe-size", "plans/stripe-size.toml"] {
-        let shown = installed(&["plan", "show", name]);
+        let shown = installed(&["run", "plan", name]);
         assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
     }
     // What it prints of a plan is a plan.
-    let text = installed(&["plan", "new", "chunk-and-depth"]).stdout;
+    let text = installed(&["run", "--print-plan", "chunk-and-depth"]).stdout;
     fs::write(there.path().join("own.toml"), text).unwrap();
-    let checked = installed(&["plan", "check", "own.toml"]);
+    let checked = installed(&["run", "plan", "own.toml"]);
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
-    let unknown = installed(&["plan", "check", "stripesize"]);
+    let unknown = installed(&["run", "plan", "stripesize"]);
     let said = String::from_utf8(unknown.stderr).unwrap();
     assert!(said.contains("did you mean `stripe-size`?"), "{said}");
 
@@ -182,7 +182,7 @@ impl Arrays {
     }
 
     fn running(&self) -> Vec<Value> {
-        serde_json::from_str(&self.ok(&["array", "list", "--json"])).unwrap()
+        serde_json::from_str(&self.ok(&["array", "status", "--json"])).unwrap()
     }
 
     fn create(&self, name: &str, level: &str, members: &[&str]) {

@@ -30,8 +30,8 @@ fn no_verb_is_killed_by_a_number() {
         let guest = ["guest", "run", "--memory", size, "--stack", "model:maxtor-6y200p0", "true"];
         let lines: [&[&str]; 11] = [
             &guest,
-            &["plan", "check", "plan.toml"],
-            &["plan", "show", "plan.toml"],
+            &["run", "plan", "plan.toml"],
+            &["run", "plan", "plan.toml"],
             &["run", "plan.toml", "-o", "run"],
             &["bench", "devtest", &ram],
             &["bench", "crystal", &cache],
@@ -39,7 +39,7 @@ fn no_verb_is_killed_by_a_number() {
             &["bench", "depth", &written_back],
             &["array", "start", &ram],
             &["array", "start", "--foreground", &cache],
-            &["cache", "flush", &written_back],
+            &["array", "cache", "flush", &written_back],
         ];
         for arguments in lines {
             let output = raidloom(folder, arguments);

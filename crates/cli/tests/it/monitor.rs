@@ -1,4 +1,4 @@
-//! `raidloom monitor` as it tells others: a mail through the machine's `sendmail`, for which a
+//! `array monitor` as it tells others: a mail through the machine's `sendmail`, for which a
 //! script stands in, and a webhook through curl, to a listener on this machine.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -97,6 +97,7 @@ fn a_member_that_fails_is_mailed_and_sent_once() {
     let (url, sent) = listener(&["204 No Content", "200 OK", "200 OK", "200 OK", "200 OK"]);
     let state = place.path("seen.json");
     let tell = [
+        "array",
         "monitor",
         "--once",
         "--state",
@@ -154,6 +155,7 @@ fn a_notice_that_does_not_arrive_is_said_and_the_others_go_on() {
     let (url, sent) = listener(&["500 Internal Server Error"]);
     let state = place.path("seen.json");
     let [_, said] = place.ok(&[
+        "array",
         "monitor",
         "--once",
         "--state",

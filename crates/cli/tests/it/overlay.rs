@@ -1,4 +1,4 @@
-//! `raidloom overlay` and `raidloom cache salvage` on files: what was written is shown, thrown away
+//! `array overlay` and `array cache salvage` on files: what was written is shown, thrown away
 //! and written back.
 
 use std::fs::{self, File};
@@ -38,7 +38,7 @@ fn a_delta_is_shown_thrown_away_and_written_back() {
         image,
         "the device below was written"
     );
-    let shown = json(folder, &["overlay", "show", "delta.img"]);
+    let shown = json(folder, &["array", "overlay", "delta.img"]);
     let changed = shown["changed_bytes"].as_u64().expect("a number");
     assert_eq!(
         (shown["state"].as_str(), shown["device_bytes"].as_u64()),
@@ -46,13 +46,17 @@ fn a_delta_is_shown_thrown_away_and_written_back() {
     );
     assert!(changed > 0 && changed <= SIZE);
 
-    assert_eq!(json(folder, &["overlay", "discard", "delta.img"])["bytes"].as_u64(), Some(changed));
-    assert_eq!(json(folder, &["overlay", "show", "delta.img"])["changed_bytes"], 0);
+    assert_eq!(
+        json(folder, &["array", "overlay", "--discard", "delta.img"])["bytes"].as_u64(),
+        Some(changed)
+    );
+    assert_eq!(json(folder, &["array", "overlay", "delta.img"])["changed_bytes"], 0);
     assert_eq!(fs::read(folder.join("disk.img")).expect("an image"), image);
 
     write();
-    let committed =
-        json(folder, &["overlay", "commit", overlay])["bytes"].as_u64().expect("a number");
+    let committed = json(folder, &["array", "overlay", "--commit", overlay])["bytes"]
+        .as_u64()
+        .expect("a number");
     let after = fs::read(folder.join("disk.img")).expect("an image");
     let differing =
         after.chunks(512).zip(image.chunks(512)).filter(|(after, before)| after != before).count()
@@ -65,7 +69,7 @@ fn a_delta_is_shown_thrown_away_and_written_back() {
     let disk = File::options().write(true).open(folder.join("disk.img")).expect("an image");
     disk.write_all_at(&[0xff; 4096], 0).expect("a write");
     let before = fs::read(folder.join("disk.img")).expect("an image");
-    let (code, _, stderr) = raidloom(folder, &["overlay", "commit", overlay]);
+    let (code, _, stderr) = raidloom(folder, &["array", "overlay", "--commit", overlay]);
     assert!(code == 4 && stderr.contains("was written to in the meantime"), "{code}: {stderr}");
     assert_eq!(fs::read(folder.join("disk.img")).expect("an image"), before);
 }
@@ -91,12 +95,12 @@ fn dirty_blocks_come_out_of_a_store_whose_device_was_written_to() {
         disk.write_all_at(&[0xff; 512], at).expect("somebody writes below");
         expected[at as usize..][..512].fill(0xff);
     }
-    let (code, _, stderr) = raidloom(folder, &["cache", "flush", cache]);
+    let (code, _, stderr) = raidloom(folder, &["array", "cache", "flush", cache]);
     assert!(code == 4 && stderr.contains("cache salvage"), "{code}: {stderr}");
     assert!(read("disk.img") == expected, "what is refused is not written");
 
     let store = read("store.img");
-    let seen = json(folder, &["cache", "salvage", "store.img", "disk.img"]);
+    let seen = json(folder, &["array", "cache", "salvage", "store.img", "disk.img"]);
     assert_eq!(
         (&seen["dirty_bytes"], &seen["ranges"][0]),
         (&serde_json::json!(5 * 4096), &serde_json::json!([0, 5 * 4096]))
@@ -104,14 +108,14 @@ fn dirty_blocks_come_out_of_a_store_whose_device_was_written_to() {
     assert!(seen["device_now"].as_str().is_some_and(|now| now.contains("written")), "{seen}");
     assert!(read("disk.img") == expected, "it is only shown");
 
-    json(folder, &["cache", "salvage", "store.img", "--file", "blocks.img"]);
+    json(folder, &["array", "cache", "salvage", "store.img", "--file", "blocks.img"]);
     let blocks = read("blocks.img");
     assert!(
         blocks[..dirty.len()] == dirty
             && blocks[dirty.len()..].iter().all(|&byte| byte == 0)
             && blocks.len() == expected.len()
     );
-    json(folder, &["cache", "salvage", "store.img", "disk.img", "--write"]);
+    json(folder, &["array", "cache", "salvage", "store.img", "disk.img", "--write"]);
     expected[..dirty.len()].copy_from_slice(&dirty);
     assert!(read("disk.img") == expected, "they are over what was there, and nothing else is");
     assert!(read("store.img") == store, "the store is only read");
@@ -124,7 +128,7 @@ fn dirty_blocks_come_out_of_a_store_whose_device_was_written_to() {
         .write_all_at(&[0; 512], 1 << 20)
         .expect("a page is lost");
     let (code, _, stderr) =
-        raidloom(folder, &["cache", "salvage", "store.img", "--file", "more.img"]);
+        raidloom(folder, &["array", "cache", "salvage", "store.img", "--file", "more.img"]);
     assert!(code == 1 && stderr.contains("page 0 of the map"), "{code}: {stderr}");
     assert!(!folder.join("more.img").exists());
 }

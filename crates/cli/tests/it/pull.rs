@@ -65,7 +65,7 @@ fn what_fsync_promised_is_there_and_without_barriers_it_is_not() {
     }
     let folder = tempfile::tempdir().unwrap();
     let pull = |more: &[&str]| {
-        let plain = ["pull", "ram:32MiB", "--work", "fsync", "--steps", "40", "--recordings", "1"];
+        let plain = ["pull", "ram:32MiB", "--work", "fsync", "--steps", "40", "-s", "recordings=1"];
         let all = [&plain[..], &["--json"], more].concat();
         json(&command(folder.path(), &all).output().unwrap())
     };
@@ -112,7 +112,7 @@ fn in_a_guest_the_same_is_found_every_time() {
     let folder = tempfile::tempdir().unwrap();
     let pull = |more: &[&str]| {
         let plain = ["pull", "--guest", "ram:32MiB", "--work", "fsync", "--steps", "40"];
-        let few = ["--recordings", "1", "--pulls", "8", "--memory", "128MiB", "--json"];
+        let few = ["-s", "recordings=1", "--pulls", "8", "--memory", "128MiB", "--json"];
         json(&command(folder.path(), &[&plain[..], &few, more].concat()).output().unwrap())
     };
     let sound = pull(&["--hunt", "8"]);
@@ -151,7 +151,7 @@ fn a_drive_that_dies_with_the_power_shows_the_write_hole() {
     let folder = tempfile::tempdir().unwrap();
     let stack = "raid5(metadata=1.2, chunk=64KiB, ram:24MiB, ram:24MiB, ram:24MiB)";
     let plain = ["pull", "--guest", stack, "--consistency", "resync", "--work", "fsync"];
-    let few = ["--steps", "30", "--recordings", "1", "--pulls", "12", "--memory", "128MiB"];
+    let few = ["--steps", "30", "-s", "recordings=1", "--pulls", "12", "--memory", "128MiB"];
     let all = [&plain[..], &few, &["--lose-member", "random", "--json"]].concat();
     let found = json(&command(folder.path(), &all).output().unwrap());
     // Dirty and degraded, the array starts by force only.
@@ -170,7 +170,7 @@ fn the_guests_own_md_is_pulled_too() {
     let card = |more: &[&str]| {
         let stack = "raid5(metadata=1.2, chunk=64KiB, ram:24MiB, ram:24MiB, ram:24MiB)";
         let plain = ["pull", "--guest", "--array", "md", stack, "--work", "fsync", "--json"];
-        let few = ["--steps", "30", "--recordings", "1", "--pulls", "8", "--memory", "128MiB"];
+        let few = ["--steps", "30", "-s", "recordings=1", "--pulls", "8", "--memory", "128MiB"];
         let all = [&plain[..], &few, more].concat();
         let found = json(&command(folder.path(), &all).output().unwrap());
         assert_eq!(found["outcome"]["figure"]["unsteady"], 0, "{found}");
@@ -241,7 +241,7 @@ fn hundreds_of_states_with_real_file_systems_lose_nothing_that_was_promised() {
     let each = states.div_ceil(runs as u64);
     let (pulls, hunt) = ((each - each / 2).to_string(), (each / 2).to_string());
     // Some states for each recording: those of one are alike.
-    let recordings = each.div_ceil(100).to_string();
+    let recordings = format!("recordings={}", each.div_ceil(100));
     let folder = tempfile::tempdir().unwrap();
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -251,7 +251,7 @@ fn hundreds_of_states_with_real_file_systems_lose_nothing_that_was_promised() {
                     cases.get(next.fetch_add(1, Ordering::Relaxed))
                 {
                     let plain = ["pull", "--guest", "--steps", "30", "--json"];
-                    let sample = ["--pulls", &pulls, "--hunt", &hunt, "--recordings", &recordings];
+                    let sample = ["--pulls", &pulls, "--hunt", &hunt, "-s", &recordings];
                     let seed = ["--memory", "96MiB", "--seed", &seed];
                     let found = starters.iter().map(|starter| {
                         let own = [*stack, "--start-with", starter];
@@ -296,7 +296,7 @@ fn a_kernel_that_stops_is_booted_again_and_counted() {
     }
     let folder = tempfile::tempdir().unwrap();
     let plain = ["pull", "--guest", "ram:32MiB", "--work", "fsync", "--steps", "40", "--json"];
-    let few = ["--recordings", "1", "--pulls", "3", "--memory", "96MiB", "--device", "lying"];
+    let few = ["-s", "recordings=1", "--pulls", "3", "--memory", "96MiB", "--device", "lying"];
     // Without a journal all that a lying drive loses is an error in the file system.
     let stops = ["--make-options", "-O ^has_journal", "--mount-options", "errors=panic"];
     let all = [&plain[..], &few, &stops, &["--keep-failing", "kept"]].concat();
@@ -514,7 +514,7 @@ fn nothing_is_left_of_one_that_was_killed() {
     }
     for with_group in [false, true] {
         let folder = tempfile::tempdir().unwrap();
-        let arguments = ["pull", "ram:32MiB", "--spread", "60s", "--steps", "60", "--pulls", "1"];
+        let arguments = ["pull", "ram:32MiB", "-s", "spread=60s", "--steps", "60", "--pulls", "1"];
         let mut command = command(folder.path(), &arguments);
         let mut child = command.process_group(0).stderr(Stdio::null()).spawn().unwrap();
         let pid = child.id();

@@ -123,7 +123,7 @@ fn what_writes_a_report_writes_all_of_it_or_nothing() {
         ("ulimit -f 32; exec \"$RAIDLOOM\" report run --html old.html", "old.html"),
         ("ulimit -f 32; exec \"$RAIDLOOM\" report run --html new.html", "new.html"),
         ("ulimit -f 32; exec \"$RAIDLOOM\" run --resume run", "report.html"),
-        ("ulimit -f 1; exec \"$RAIDLOOM\" cache simulate --zipf 1 --svg new.svg", "new.svg"),
+        ("ulimit -f 1; exec \"$RAIDLOOM\" array cache simulate -s zipf=1 --svg new.svg", "new.svg"),
     ] {
         let output = run(script);
         let said = String::from_utf8_lossy(&output.stderr);

@@ -121,7 +121,7 @@ impl Drop for Bench {
             }
         }
         // The next command undoes what the killed have left.
-        let _ = self.run(&["array", "list"]);
+        let _ = self.run(&["array", "status"]);
     }
 }
 
@@ -251,7 +251,7 @@ fn an_array_over_nbd_starts_when_its_lost_host_is_back() {
         std::thread::yield_now();
     }
     bench.kill("net");
-    bench.ok(&["array", "list"]);
+    bench.ok(&["array", "status"]);
     serve(2);
     let before = fs::read(bench.path("c.img")).unwrap();
     start();
@@ -289,7 +289,7 @@ fn a_stack_without_arrays_has_failed_once_what_it_stands_on_is_gone() {
         bench.ok(&far);
         bench.ok(&["array", "start", "--attach=file", "--name", "near", &stack]);
         let seen = format!("seen{number}");
-        let monitor = ["monitor", "--once", "--state", &seen];
+        let monitor = ["array", "monitor", "--once", "--state", &seen];
         bench.ok(&monitor);
         assert_eq!(bench.status("near")["state"], "online", "{stack}");
         bench.kill("far");
@@ -312,13 +312,13 @@ fn a_stack_without_arrays_has_failed_once_what_it_stands_on_is_gone() {
             said.contains(&format!("state: {state}")) && said.contains("  lost: nbd"),
             "{said}"
         );
-        assert!(bench.ok(&["array", "list"]).contains(state), "{stack}");
+        assert!(bench.ok(&["array", "status"]).contains(state), "{stack}");
         let told = bench.ok(&monitor);
         assert!(told.contains(&format!("near: {state}: ")), "{told}");
         assert!(told.contains("near: event: near: nbd"), "{told}");
         let stopped = bench.run(&["array", "stop", "near"]);
         assert_eq!(stopped.status.success(), works, "{stack}");
-        bench.ok(&["array", "list"]);
+        bench.ok(&["array", "status"]);
     }
 }
 
@@ -385,7 +385,7 @@ fn an_array_of_arrays_is_made_and_started_by_what_is_printed() {
         assert_eq!((said(0, "member_of"), said(2, "member_of")), (json!("wide"), Value::Null));
         assert_eq!((said(2, "state"), said(2, "level")), (json!("online"), json!("raid0")));
     }
-    let found = bench.ok(&["array", "scan", "."]);
+    let found = bench.ok(&["array", "assemble", "--scan", "."]);
     assert!(found.contains(" stack: raid0(metadata=1.2, raid1(metadata=1.2, "), "{found}");
     // Without one of each mirror it goes on; without both of one there is nothing.
     bench.ok(&["array", "assemble", "a.img", "d.img"]);
@@ -466,7 +466,7 @@ fn members_and_names_have_one_server() {
         said.contains(&format!("first: it is running already, as process {process}")),
         "{said}"
     );
-    assert_eq!(bench.ok(&["array", "list"]).lines().count(), 2);
+    assert_eq!(bench.ok(&["array", "status"]).lines().count(), 2);
     bench.ok(&["array", "stop", "first"]);
     assert!(bench.is_clean());
 }
@@ -644,14 +644,14 @@ fn members_are_failed_rebuilt_replaced_and_come_back() {
     let bytes = pattern(8 << 20, 3);
     write(&device, &bytes);
 
-    let paced = bench.ok(&["array", "speed", "t", "--min", "500MiB", "--max", "1GiB"]);
+    let paced = bench.ok(&["array", "set", "t", "sync_speed_min=500MiB", "sync_speed_max=1GiB"]);
     assert_eq!(paced, "t: 500MiB of each member a second while it is used, 1GiB while it is not\n");
     assert!(
         bench
-            .fails(2, &["array", "speed", "t", "--max", "1MiB"])
+            .fails(2, &["array", "set", "t", "sync_speed_max=1MiB"])
             .contains("at least 500MiB and at most 1MiB a second")
     );
-    assert_eq!(bench.ok(&["array", "speed", "t"]), paced);
+    assert!(bench.ok(&["array", "set", "t"]).starts_with(&paced));
 
     bench.ok(&["array", "fail", "t", "b.img"]);
     let scrubbed = bench.ok(&["array", "scrub", "t", "--wait"]);
@@ -815,7 +815,7 @@ fn a_server_that_is_killed_while_it_is_told_to_stop_is_cleaned_up_after() {
             assert!(bench.is_clean());
         }
     }
-    bench.ok(&["array", "list"]);
+    bench.ok(&["array", "status"]);
     assert!(bench.is_clean());
 }
 
@@ -914,24 +914,30 @@ fn caches_are_written_out_on_request_and_closed_with_their_server() {
     write(&bench.device("kept"), &bytes);
     let below = bench.path("d.img");
     assert!(!holds(&below, &bytes), "durable in the store is enough");
-    assert_eq!(bench.ok(&["cache", "flush", "kept"]), "written out 4MiB\n");
+    assert_eq!(bench.ok(&["array", "cache", "flush", "kept"]), "written out 4MiB\n");
     assert!(holds(&below, &bytes));
     write(&bench.device("kept"), &pattern(1 << 20, 4));
     bench.ok(&["array", "stop", "kept"]);
 
     let contents: Value =
-        serde_json::from_str(&bench.ok(&["cache", "status", "--json", "c.img"])).unwrap();
+        serde_json::from_str(&bench.ok(&["array", "cache", "status", "--json", "c.img"])).unwrap();
     assert_eq!(
         (&contents["state"], &contents["dirty_bytes"]),
         (&"closed".into(), &(1 << 20).into()),
         "{contents}"
     );
-    bench.ok(&["cache", "flush", text]);
+    bench.ok(&["array", "cache", "flush", text]);
     assert!(holds(&below, &[pattern(1 << 20, 4), bytes[1 << 20..].to_vec()].concat()));
 
     bench.ok(&["array", "start", "--name", "plain", "ram:1MiB"]);
-    assert!(bench.fails(2, &["cache", "flush", "plain"]).contains("there is no cache in it"));
-    assert!(bench.fails(2, &["cache", "flush", "nobody"]).contains("no array of this name runs"));
+    assert!(
+        bench.fails(2, &["array", "cache", "flush", "plain"]).contains("there is no cache in it")
+    );
+    assert!(
+        bench
+            .fails(2, &["array", "cache", "flush", "nobody"])
+            .contains("no array of this name runs")
+    );
 }
 
 /// Without a session there is no `XDG_RUNTIME_DIR`: `su`, cron, a service, a container.
@@ -967,7 +973,7 @@ fn an_ordinary_user_without_a_session_runs_arrays() {
     assert!(started.status.success(), "{}", said(&started));
     let own = temporary.path().join(format!("raidloom-{NOBODY}"));
     let data = fs::symlink_metadata(&own).unwrap();
-    let listed = run(&["array", "list"]);
+    let listed = run(&["array", "status"]);
     let stopped = run(&["array", "stop", "tank"]);
     assert!(String::from_utf8_lossy(&listed.stdout).contains("tank"), "{}", said(&listed));
     assert!(stopped.status.success(), "{}", said(&stopped));
@@ -980,7 +986,7 @@ fn an_ordinary_user_without_a_session_runs_arrays() {
     std::os::unix::fs::symlink(temporary.path(), &own).unwrap();
     for arguments in [
         &["array", "start", "--name", "tank", "ram:1MiB"][..],
-        &["array", "list"],
+        &["array", "status"],
         &["array", "stop", "tank"],
     ] {
         let refused = run(arguments);
@@ -1035,9 +1041,12 @@ fn an_image_is_served_written_and_guessed_at_as_its_own_bytes_only_when_that_is_
             &["array", "guess", "disk.img", "fixed.vhd"],
             "fixed.vhd: it is a VHD image of fixed size, ",
         ),
-        (&["overlay", "commit", "overlay(delta.img, a.qcow2)"], "a.qcow2: it is a qcow2 image, "),
         (
-            &["cache", "flush", "cache(mode=write-back, store.img, dynamic.vhd)"],
+            &["array", "overlay", "--commit", "overlay(delta.img, a.qcow2)"],
+            "a.qcow2: it is a qcow2 image, ",
+        ),
+        (
+            &["array", "cache", "flush", "cache(mode=write-back, store.img, dynamic.vhd)"],
             "dynamic.vhd: it is a VHD image, ",
         ),
     ] {
@@ -1323,7 +1332,7 @@ fn the_only_copy_of_something_is_not_thrown_away_by_a_stop() {
     let save = said.split('`').nth(1).unwrap();
     assert!(Command::new("sh").arg("-c").arg(save).status().unwrap().success(), "{save}");
     bench.kill("two");
-    bench.ok(&["array", "list"]);
+    bench.ok(&["array", "status"]);
     fs::rename(bench.path("b.img.saved"), bench.path("b.img")).unwrap();
     bench.ok(&["array", "start", "--attach=file", "--name", "two", stack]);
     assert!(holds(&disk, &bytes), "nothing was lost");
@@ -1416,12 +1425,12 @@ fn an_array_without_its_members_has_failed_wherever_it_is_told_of() {
         assert!(shown.contains("state: FAILED, running"), "level {level}: {shown}");
         assert!(shown.contains("action: bring back the members that are gone"), "{shown}");
         assert_eq!(bench.run(&["array", "status", "--test", "gone"]).status.code(), Some(2));
-        assert!(bench.ok(&["array", "list"]).contains(" failed "), "level {level}");
+        assert!(bench.ok(&["array", "status"]).contains(" failed "), "level {level}");
         let state = format!("seen-{level}.json");
-        let told = bench.ok(&["monitor", "--once", "--state", &state]);
+        let told = bench.ok(&["array", "monitor", "--once", "--state", &state]);
         assert!(told.contains("gone: failed: too many members are missing"), "{told}");
         bench.kill("gone");
-        bench.ok(&["array", "list"]);
+        bench.ok(&["array", "status"]);
     }
 }
 
@@ -1433,7 +1442,7 @@ fn a_rebuild_that_was_cancelled_is_not_said_to_be_under_way() {
     bench.ok(&[&create[..], &["a.img", "b.img"]].concat());
     let stack = "raid1(metadata=1.2, a.img, b.img)";
     bench.ok(&["array", "start", "--attach=file", "--name", "m", stack]);
-    bench.ok(&["array", "speed", "m", "--min", "1MiB", "--max", "1MiB"]);
+    bench.ok(&["array", "set", "m", "sync_speed_min=1MiB", "sync_speed_max=1MiB"]);
     bench.ok(&["array", "fail", "m", "1"]);
     bench.ok(&["array", "remove", "m", "1"]);
     bench.ok(&["array", "add", "m", "b.img"]);
@@ -1445,7 +1454,7 @@ fn a_rebuild_that_was_cancelled_is_not_said_to_be_under_way() {
         shown.contains("action: go on with the rebuild of member 1: raidloom array scrub m resume")
     );
     assert!(shown.contains("member1   PARTIAL"), "{shown}");
-    bench.ok(&["array", "speed", "m", "--min", "1GiB", "--max", "1GiB"]);
+    bench.ok(&["array", "set", "m", "sync_speed_min=1GiB", "sync_speed_max=1GiB"]);
     bench.ok(&["array", "scrub", "m", "resume"]);
     bench.status_that_says("m", &["[UU]"]);
     bench.ok(&["array", "stop", "m"]);
@@ -1479,7 +1488,7 @@ fn what_happens_to_an_array_is_told_once_and_its_figures_are_served() {
     let line = "echo \"$RAIDLOOM_ARRAY|$RAIDLOOM_EVENT|$RAIDLOOM_TEXT\"";
     fs::write(&alarm, format!("#!/bin/sh\n{line} >>{}\n", bench.path("told").display())).unwrap();
     fs::set_permissions(&alarm, fs::Permissions::from_mode(0o755)).unwrap();
-    let once = ["monitor", "--once", "--state", "seen.json", "--run", "./alarm"];
+    let once = ["array", "monitor", "--once", "--state", "seen.json", "--run", "./alarm"];
     assert!(bench.ok(&once).starts_with("t: started: it runs as process "));
     assert_eq!(bench.ok(&once), "");
     bench.ok(&["array", "fail", "t", "b.img"]);
@@ -1490,7 +1499,8 @@ fn what_happens_to_an_array_is_told_once_and_its_figures_are_served() {
     let told = fs::read_to_string(bench.path("told")).unwrap();
     assert!(told.contains("t|degraded|it goes on without"), "{told}");
 
-    let mut command = bench.command(&["monitor", "--metrics", "127.0.0.1:0", "--every", "1h"]);
+    let mut command =
+        bench.command(&["array", "monitor", "--metrics", "127.0.0.1:0", "--every", "1h"]);
     let mut monitor = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut note = String::new();
     BufReader::new(monitor.stderr.take().unwrap()).read_line(&mut note).unwrap();
@@ -1520,12 +1530,15 @@ fn what_happens_to_an_array_is_told_once_and_its_figures_are_served() {
     let died = bench.ok(&once);
     assert!(died.starts_with("t: died: "), "{died}");
     for (wrong, why) in [
-        (&["monitor", "--every", "10"][..], "--every: `10` has no unit"),
-        (&["monitor", "--once"], "--state"),
-        (&["monitor", "--metrics", "0.0.0.0:9763"], "this machine alone"),
-        (&["monitor", "--webhook", "ftp://x"], "it does not begin with http:// or https://"),
-        (&["monitor", "--mail", "nobody"], "it is no address"),
-        (&["monitor", "--run", "none"], "there is no such file"),
+        (&["array", "monitor", "--every", "10"][..], "--every: `10` has no unit"),
+        (&["array", "monitor", "--once"], "--state"),
+        (&["array", "monitor", "--metrics", "0.0.0.0:9763"], "this machine alone"),
+        (
+            &["array", "monitor", "--webhook", "ftp://x"],
+            "it does not begin with http:// or https://",
+        ),
+        (&["array", "monitor", "--mail", "nobody"], "it is no address"),
+        (&["array", "monitor", "--run", "none"], "there is no such file"),
     ] {
         let said = bench.fails(2, wrong);
         assert!(said.contains(why), "{wrong:?}: {said}");

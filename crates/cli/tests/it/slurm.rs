@@ -174,7 +174,7 @@ impl Cluster {
     }
 
     fn watch(&self) -> Value {
-        let said = self.raidloom(&["watch", "--json", "sweep"]);
+        let said = self.raidloom(&["run", "watch", "--json", "sweep"]);
         serde_json::from_slice(&said.stdout)
             .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&said.stderr)))
     }
@@ -299,11 +299,11 @@ fn an_array_job_that_lost_a_node_in_the_middle_is_the_run_of_one_machine_to_the_
     scontrol(&cluster, &["update", &format!("jobid={job}_{number}"), "starttime=now"]);
 
     // It shows the whole, with a line for each change, and ends when all has ended.
-    let watched = cluster.raidloom(&["watch", "sweep"]);
+    let watched = cluster.raidloom(&["run", "watch", "sweep"]);
     let watched = String::from_utf8(watched.stdout).unwrap();
     assert!(watched.contains(&format!("job {job}, {SHARDS} shards: ")), "{watched}");
     let end =
-        format!("cells: finished, {TRIALS} of {TRIALS} trials; raidloom merge sweep -o DIR\n");
+        format!("cells: finished, {TRIALS} of {TRIALS} trials; raidloom run merge sweep -o DIR\n");
     assert!(watched.ends_with(&end), "{watched}{}", cluster.log("slurmctld.out"));
     let log = fs::read_to_string(cluster.path(&format!("sweep/log/{number}.txt"))).unwrap();
     assert!(log.contains("trials there already"), "it went on: {log}");
@@ -315,7 +315,7 @@ fn an_array_job_that_lost_a_node_in_the_middle_is_the_run_of_one_machine_to_the_
     let end = "every shard is finished, under way or in the queue";
     assert!(nothing_left.ends_with(end), "{nothing_left}");
 
-    json(&cluster.raidloom(&["--json", "merge", "sweep", "--output", "joined"]));
+    json(&cluster.raidloom(&["--json", "run", "merge", "sweep", "--output", "joined"]));
     json(&cluster.raidloom(&["--json", "run", "plan.toml", "--output", "alone"]));
     for name in ["trials.jsonl", "plan.toml", "plan.resolved.json"] {
         let of = |run: &str| fs::read(cluster.path(run).join(name)).unwrap();
@@ -347,6 +347,6 @@ fn what_is_left_of_a_job_is_submitted_again() {
     let again = json(&again);
     assert_eq!((&again["submitted"], &again["shards"]), (&2.into(), &4.into()));
     assert_ne!(again["job"], submitted["job"]);
-    cluster.raidloom(&["watch", "sweep"]);
+    cluster.raidloom(&["run", "watch", "sweep"]);
     assert_eq!(cluster.watch()["stage"], "finished");
 }

@@ -442,7 +442,7 @@ fn unknown(name: &str) -> ModelError {
         .filter(|known| alike(known) > 2)
         .map_or_else(String::new, |known| format!("did you mean {known}? "));
     ModelError(format!(
-        "no model \"{name}\": {nearest}`raidloom model list` names those that come with the \
+        "no model \"{name}\": {nearest}`raidloom model show` names those that come with the \
         program; or give the path of a model file (./NAME.toml)"
     ))
 }

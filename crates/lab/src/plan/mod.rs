@@ -36,7 +36,7 @@ use host::Error;
 pub use matrix::Skipped;
 pub use one_cell::{OneCell, axes as configuration_keys, folder, is_key, suite_with};
 pub use one_line::OneLine;
-pub use shipped::{Shipped, shipped, shipped_text};
+pub use shipped::{Shipped, shipped};
 pub use suite::{row, setting_value, settings as suite_settings, suite_of};
 
 /// How much of what was typed the name of a plan that is made of it has, in letters.

@@ -373,7 +373,7 @@ fn refuse_several(change: &Override) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::usage(format!(
-        "{}: one value is measured here; several are a plan (raidloom plan new)",
+        "{}: one value is measured here; several are a plan (raidloom run --print-plan)",
         change.said
     )))
 }

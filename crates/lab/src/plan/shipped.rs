@@ -27,7 +27,7 @@ const SHIPPED: [(&str, &str); 13] = [
 /// A plan that came with the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Shipped {
-    /// What `raidloom run` and `raidloom plan` take.
+    /// What `raidloom run` and `raidloom run plan` take.
     pub name: &'static str,
     /// Its first comment: the question that it asks.
     pub question: String,
@@ -37,19 +37,6 @@ pub struct Shipped {
 #[must_use]
 pub fn shipped() -> Vec<Shipped> {
     SHIPPED.iter().map(|(name, text)| Shipped { name, question: question(text) }).collect()
-}
-
-/// The text of a plan that came with the program.
-///
-/// # Errors
-/// A usage error when none is called so: with the nearest name.
-pub fn shipped_text(name: &str) -> Result<&'static str, Error> {
-    text_of(name).ok_or_else(|| {
-        Error::usage(format!(
-            "no plan called `{name}` came with this program{}",
-            document::suggestion(name, names())
-        ))
-    })
 }
 
 /// What messages call the plan that is meant, and its text: that of a file, or else of the plan
@@ -135,8 +122,6 @@ mod tests {
         }
         let error = read(Path::new("stripesize")).unwrap_err().to_string();
         assert!(error.ends_with("did you mean `stripe-size`?"), "{error}");
-        let error = shipped_text("chunk-and-dept").unwrap_err().to_string();
-        assert!(error.ends_with("did you mean `chunk-and-depth`?"), "{error}");
     }
 
     /// A file that is there is what is meant.

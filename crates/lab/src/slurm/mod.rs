@@ -74,7 +74,7 @@ pub fn submit(wanted: &Wanted<'_>) -> Result<(PathBuf, Job), Error> {
         .map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
     if let Some(job) = read(&folder)? {
         return Err(Error::usage(format!(
-            "{} is that of job {}; look at it (raidloom watch {0}), go on with it (raidloom run \
+            "{} is that of job {}; look at it (raidloom run watch {0}), go on with it (raidloom run \
             --on slurm --resume {0}) or choose another folder",
             folder.display(),
             job.jobs.join(", ")

@@ -220,7 +220,7 @@ fn a_shard_that_was_stopped_goes_on_and_is_not_joined_before() {
     assert!(place.file("whole", "trials.jsonl") == place.file("joined", "trials.jsonl"));
 }
 
-/// "`raidloom watch` follows the whole": shards in one folder are looked at as the run that they
+/// "`run watch` follows the whole": shards in one folder are looked at as the run that they
 /// will be, and joined by that folder's name.
 #[test]
 fn shards_in_one_folder_are_looked_at_and_joined_as_one() {

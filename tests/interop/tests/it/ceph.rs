@@ -350,7 +350,7 @@ fn a_plan_says_what_each_survives(ceph: &Ceph) {
     // An image that is not there is found before anything is measured.
     let wrong = fs::read_to_string(folder.join("plan.toml")).expect("the plan");
     fs::write(folder.join("wrong.toml"), wrong.replace("/plan\"", "/none\"")).expect("a plan");
-    let output = raidloom(&["plan", "check", "wrong.toml"]);
+    let output = raidloom(&["run", "plan", "wrong.toml"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && said.contains("the pool pool has no image none"), "{said}");
     until_gone(ceph);

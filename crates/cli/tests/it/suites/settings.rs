@@ -145,7 +145,7 @@ fn a_suite_on_a_target_is_a_run() {
     let trials = |run: &Path| std::fs::read(run.join("trials.jsonl")).expect("trials");
     assert_eq!(trials(&run), trials(&again));
     assert!(printed(&["report", &texts(&run)]).contains("random read 512"));
-    assert!(printed(&["history", &texts(place.path())]).contains("random read 512"));
+    assert!(printed(&["report", "history", &texts(place.path())]).contains("random read 512"));
     let card = texts(&place.path().join("card.svg"));
     printed(&["report", &texts(&run), "--card", &card]);
     let compared = raidloom().args(["compare"]).args([&run, &again]).output().expect("it runs");

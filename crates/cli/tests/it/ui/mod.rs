@@ -259,7 +259,7 @@ fn nothing_is_changed_without_leave() {
     }
     assert_eq!(page.get("/api/about").1["allow_changes"], false);
     assert_eq!(names(place.0.path()), before);
-    assert_eq!(place.ok(&["array", "list", "--json"]).trim(), "[]");
+    assert_eq!(place.ok(&["array", "status", "--json"]).trim(), "[]");
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -310,7 +310,7 @@ fn what_is_shown_is_what_the_verbs_say() {
         serde_json::from_str(&place.ok(&[arguments, &["--json"]].concat())).unwrap()
     };
     let told = page.event("arrays", |told| told["arrays"][0].is_object());
-    let mut listed = document(&["array", "list"]);
+    let mut listed = document(&["array", "status"]);
     // It goes on.
     listed[0]["processor_seconds"] = told["arrays"][0]["processor_seconds"].clone();
     assert_eq!(told["arrays"], listed);
@@ -319,7 +319,7 @@ fn what_is_shown_is_what_the_verbs_say() {
         let drives = list.as_array().unwrap();
         drives.iter().map(|drive| format!("{} {}", drive["path"], drive["answer"])).collect()
     };
-    assert_eq!(drives(&page.get("/api/drives").1), drives(&document(&["drives"])));
+    assert_eq!(drives(&page.get("/api/drives").1), drives(&document(&["check", "drives"])));
 
     let told = page.event("runs", |told| told["runs"][0].is_object());
     let run = &told["runs"][0];
@@ -340,7 +340,7 @@ fn what_is_shown_is_what_the_verbs_say() {
     let plan = fs::read_to_string(place.path("plan.toml")).unwrap();
     let (status, checked) = page.post("/api/plan", &json!({ "text": plan }).to_string());
     assert!(status == 200, "{checked}");
-    assert_eq!(checked, document(&["plan", "show", "plan.toml"]));
+    assert_eq!(checked, document(&["run", "plan", "plan.toml"]));
 }
 
 /// `watch` and the page say of a finished run what its report says first, in both languages.
@@ -359,7 +359,8 @@ fn a_finished_run_says_what_its_report_says() {
         let answers = report::Language::ALL
             .map(|language| report::in_language(language, || report::answer(&analysis)));
         for (locale, answer) in ["C.UTF-8", "ja_JP.UTF-8"].iter().zip(&answers) {
-            let watched = place.command(&["watch", &name]).env("LC_ALL", locale).output().unwrap();
+            let watched =
+                place.command(&["run", "watch", &name]).env("LC_ALL", locale).output().unwrap();
             let watched = String::from_utf8(watched.stdout).unwrap();
             let lines: Vec<&str> = watched.lines().skip(1).collect();
             assert_eq!(&lines, answer, "{noise:?}, seed {seed}: {watched}");
@@ -507,7 +508,7 @@ fn click_plan(browser: &mut Browser, place: &Place, page: &Page) {
     browser.fill("#plan-save [name=name]", "from-the-page");
     browser.click("#plan-save button");
     browser.until("/Saved as/.test(document.querySelector('#said').textContent)");
-    let said = place.ok(&["plan", "check", "from-the-page.toml"]);
+    let said = place.ok(&["run", "plan", "from-the-page.toml"]);
     assert!(said.contains("6 configurations"), "{said}");
 
     // The same is run from here, by two words of consent less than a drive would take.
@@ -593,7 +594,7 @@ fn the_page_is_clicked_through() {
     browser.click("#arrays .head button");
     browser.click("#arrays .head button");
     browser.until("/None runs/.test(document.querySelector('#arrays-list').textContent)");
-    assert_eq!(place.ok(&["array", "list", "--json"]).trim(), "[]");
+    assert_eq!(place.ok(&["array", "status", "--json"]).trim(), "[]");
     assert_eq!(browser.complaints(), Vec::<String>::new());
 
     // The report is a page of its own, and cannot ask this one anything.

@@ -67,8 +67,8 @@ fn names_of_folders_say_nothing_of_what_is_measured() {
 #[test]
 fn what_a_cell_reads_of_its_record_it_writes_back() {
     for known in shipped() {
-        let text = shipped_text(known.name).unwrap();
-        let plan = resolve(known.name, text, &[]).unwrap().plan;
+        let (_, text) = read(Path::new(known.name)).unwrap();
+        let plan = resolve(known.name, &text, &[]).unwrap().plan;
         for (cell, record) in Cell::all(&plan).unwrap().iter().zip(&plan.configurations) {
             assert_eq!(cell.axes.texts(), record.settings, "{}", known.name);
             assert_eq!(cell.stack.to_string(), record.stack, "{}", known.name);

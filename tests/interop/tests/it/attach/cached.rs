@@ -36,7 +36,7 @@ impl Drive<'_> {
     }
 
     fn cache(&self) -> serde_json::Value {
-        self.room.json(["cache", "status", "cached"])[0].clone()
+        self.room.json(["array", "cache", "status", "cached"])[0].clone()
     }
 }
 
@@ -117,7 +117,7 @@ fn use_over(store: &str, file_system_name: &str) {
     fio(&point, file_system.direct, seed + 1, &["--filename=second", "--verify_only=1"]);
     room.unmount(&running);
     drive.check(&running);
-    room.must(["cache", "flush", "cached"]);
+    room.must(["array", "cache", "flush", "cached"]);
     assert_eq!(drive.cache()["dirty_bytes"].as_u64(), Some(0), "{test}");
     room.stop(&running);
 
@@ -146,7 +146,7 @@ fn resized_meanwhile(drive: &Drive<'_>, work: impl FnOnce()) {
             let mut resized = 0;
             while !ended.load(Ordering::Acquire) || resized < 4 {
                 let size = format!("{}MiB", sizes.next().expect("there is always one more"));
-                drive.room.must(["cache", "resize", "cached", &size]);
+                drive.room.must(["array", "set", "cached", &format!("cache_size={size}")]);
                 resized += 1;
             }
             println!("resized {resized} times");

@@ -259,6 +259,6 @@ impl Drop for Room {
             let _ = run("kill", ["-KILL", &process.to_string()]);
         }
         // Undoes what a dead server has left behind.
-        let _ = self.raidloom(["array", "list"]);
+        let _ = self.raidloom(["array", "status"]);
     }
 }
