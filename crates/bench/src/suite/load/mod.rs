@@ -175,6 +175,9 @@ pub static SUITE: Suite = Suite {
     run,
 };
 
+/// The longest request, in bytes, of a load that is told in requests a second.
+const SMALL_BYTES_MAX: u32 = 64 << 10;
+
 /// What a load asks for. Texts were checked when they were set.
 fn mixture(settings: &Settings) -> Mixture {
     let count = |name| u32::try_from(settings.count(name)).expect("the kind says at most 4096");
@@ -191,7 +194,11 @@ fn mixture(settings: &Settings) -> Mixture {
 fn phase(settings: &Settings) -> Phase {
     let mixture = mixture(settings);
     let rate = settings.count("rate");
+    // Small accesses at places are counted, and the bytes of large ones and of streams.
+    let is_small =
+        mixture.sequential_percent < 50 && mixture.sizes.bounds().1 <= SMALL_BYTES_MAX;
     let (metric, better) = match rate {
+        0 if is_small => ("io_per_second", Better::Higher),
         0 => ("throughput_bytes_per_second", Better::Higher),
         _ => ("latency_p99_seconds", Better::Lower),
     };

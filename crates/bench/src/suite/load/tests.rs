@@ -61,6 +61,16 @@ fn an_open_loop_keeps_the_rate_and_is_judged_by_its_latency() {
     assert_eq!((&*phase.metric, phase.better), ("latency_p99_seconds", Better::Lower));
 }
 
+#[test]
+fn small_accesses_at_places_are_counted_and_others_are_weighed() {
+    let metric = |change: &[(&str, Value)]| (SUITE.phases)(&settings(change))[0].metric.clone();
+    assert_eq!(metric(&[]), "io_per_second");
+    assert_eq!(metric(&[("sizes", Value::word("512..64KiB"))]), "io_per_second");
+    let weighed = "throughput_bytes_per_second";
+    assert_eq!(metric(&[("sizes", Value::word("4KiB * 9, 128KiB"))]), weighed);
+    assert_eq!(metric(&[("sequential", Value::Count(50))]), weighed);
+}
+
 /// A key that would be passed over, or has no room, is an error before anything moves.
 #[test]
 fn what_cannot_be_is_refused_with_its_key() {
