@@ -9,7 +9,7 @@ UNITS := $(DESTDIR)$(PREFIX)/lib/systemd/system
 RULES := $(DESTDIR)$(PREFIX)/lib/udev/rules.d
 MUSL := $(shell uname -m)-unknown-linux-musl
 
-.PHONY: help build demo static reproducible test test-all bench install uninstall deb clean
+.PHONY: help build demo static release reproducible test test-all bench install uninstall deb clean
 
 # What is built to be used does not tell where its sources and cargo's folder lie: built anywhere else, it is the same to the byte.
 CARGO_HOME ?= $(HOME)/.cargo
@@ -24,6 +24,7 @@ help:
 	@echo "make bench    speed against fio and against itself; writes docs/benchmarks.md"
 	@echo "make build    build raidloom: $(RAIDLOOM)"
 	@echo "make static   the same as one file that needs no library: target/$(MUSL)/release/raidloom"
+	@echo "make release  what a release page carries, in target/page: that file, the package, what they were built of, checksums"
 	@echo "make reproducible  build program and package twice, in two folders, and compare them byte by byte"
 	@echo "make install  put what was built, its manual pages, completions, systemd units and udev rule under $(PREFIX) (PREFIX=, DESTDIR=)"
 	@echo "make uninstall  take all of it away again"
@@ -45,6 +46,17 @@ demo:
 static:
 	@tools/need static
 	cargo build --release --locked --package raidloom --target $(MUSL)
+
+# What a release page carries: a program for any Linux, a Debian package, what both were built of (CycloneDX), and checksums of all three.
+VERSION = $(shell sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
+RELEASE := target/page
+release: static deb
+	@tools/need release
+	rm -rf $(RELEASE) && install -d $(RELEASE)
+	strip -o $(RELEASE)/raidloom-$(VERSION)-$(MUSL) target/$(MUSL)/release/raidloom
+	cp target/debian/raidloom_$(VERSION)-*.deb $(RELEASE)
+	packaging/bill-of-materials $(MUSL) > $(RELEASE)/raidloom-$(VERSION).cdx.json
+	cd $(RELEASE) && sha256sum raidloom* > SHA256SUMS && cat SHA256SUMS
 
 reproducible:
 	@tools/need install

@@ -54,11 +54,13 @@ impl Boot {
         }
     }
 
-    /// Whether there is a service manager that starts units, and this user may add some:
-    /// sd_booted(3).
+    /// Whether there is a service manager that starts units (sd_booted(3)), this user may add
+    /// some, and configurations are where the units look for them.
     #[must_use]
     pub fn has_service_manager(&self) -> bool {
-        self.root.join("run/systemd/system").is_dir() && rustix::process::geteuid().is_root()
+        self.root.join("run/systemd/system").is_dir()
+            && rustix::process::geteuid().is_root()
+            && self.configurations == self.root.join("etc/raidloom")
     }
 
     /// The configuration of an array of this name.
@@ -210,6 +212,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let boot = machine(folder.path(), 0);
         assert_eq!(boot.has_service_manager(), rustix::process::geteuid().is_root());
+        let elsewhere = Boot { configurations: folder.path().to_owned(), ..boot.clone() };
+        assert!(!elsewhere.has_service_manager(), "a unit would not find them");
         boot.enable("tank").unwrap();
         let unit = fs::read_to_string(folder.path().join("etc/systemd/system").join(UNIT_FILE));
         let unit = unit.unwrap();
