@@ -53,6 +53,10 @@ fn main() -> ExitCode {
     let mut command = Arguments::command();
     let typed: Vec<OsString> = std::env::args_os().collect();
     let (words, note) = spellings::modern(&typed);
+    if let Some(line) = spellings::misplaced(&command, &words) {
+        escape::err(&format!("raidloom: {line}"));
+        return ExitCode::from(2);
+    }
     let (arguments, matches) = match parse(&mut command, words.iter().cloned()) {
         Ok(parsed) => parsed,
         // Its message quotes what was typed, which a shell may have made from files' names.
@@ -78,29 +82,37 @@ fn main() -> ExitCode {
     if let Err(failure) = serve::log::start(arguments.verbose) {
         return end(&failure, &output);
     }
-    let result = match arguments.command {
-        Command::Check { subject: None } => check::check(&output),
-        Command::Check { subject: Some(CheckSubject::Drives) } => drives::drives(&output),
-        Command::Check { subject: Some(CheckSubject::Guest) } => guest_command::check(&output),
-        Command::Bench(arguments) => bench_command::bench(&output, *arguments),
-        Command::Array(verb) => array_command::array(&output, &verb),
+    match carry_out(&output, arguments.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => end(&failure, &output),
+    }
+}
+
+/// Runs the verb that was named.
+fn carry_out(output: &Output, command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Check { subject: None } => check::check(output),
+        Command::Check { subject: Some(CheckSubject::Drives) } => drives::drives(output),
+        Command::Check { subject: Some(CheckSubject::Guest) } => guest_command::check(output),
+        Command::Bench(arguments) => bench_command::bench(output, *arguments),
+        Command::Array(verb) => array_command::array(output, &verb),
         Command::Run(command) => match command.verb {
-            None => run::run(&output, command.arguments),
-            Some(RunVerb::Plan(arguments)) => plan::plan(&output, &arguments),
-            Some(RunVerb::Watch(arguments)) => watch_command::watch(&output, &arguments),
-            Some(RunVerb::Merge(arguments)) => merge::merge(&output, &arguments),
+            None => run::run(output, command.arguments),
+            Some(RunVerb::Plan(arguments)) => plan::plan(output, &arguments),
+            Some(RunVerb::Watch(arguments)) => watch_command::watch(output, &arguments),
+            Some(RunVerb::Merge(arguments)) => merge::merge(output, &arguments),
         },
         Command::Report(command) => match (command.verb, command.arguments) {
-            (Some(ReportVerb::History(arguments)), _) => history_command::show(&output, &arguments),
-            (Some(ReportVerb::Export(arguments)), _) => export_command::export(&output, &arguments),
-            (None, Some(arguments)) => report_command::report(&output, &arguments),
+            (Some(ReportVerb::History(arguments)), _) => history_command::show(output, &arguments),
+            (Some(ReportVerb::Export(arguments)), _) => export_command::export(output, &arguments),
+            (None, Some(arguments)) => report_command::report(output, &arguments),
             (None, None) => Err(Failure::usage("report RUN: name the run's folder")),
         },
-        Command::Compare(arguments) => compare_command::compare_runs(&output, &arguments),
-        Command::Ui(arguments) => ui_command::ui(&output, &arguments),
-        Command::Guest(verb) => guest_command::guest(&output, &verb),
-        Command::Model(verb) => model::model(&output, &verb),
-        Command::Pull(arguments) => pull_command::pull(&output, &arguments),
+        Command::Compare(arguments) => compare_command::compare_runs(output, &arguments),
+        Command::Ui(arguments) => ui_command::ui(output, &arguments),
+        Command::Guest(verb) => guest_command::guest(output, &verb),
+        Command::Model(verb) => model::model(output, &verb),
+        Command::Pull(arguments) => pull_command::pull(output, &arguments),
         Command::PullWorker { disk } => pull_command::worker(disk.as_deref()),
         Command::PullTest { guest } => pull_command::test(guest),
         Command::Man { completions: Some(shell), .. } => {
@@ -109,12 +121,8 @@ fn main() -> ExitCode {
             clap_complete::generate(shell, &mut whole(), "raidloom", &mut script);
             output.result(&String::from_utf8_lossy(&script))
         }
-        Command::Man { to: Some(folder), .. } => pages(&output, &folder),
+        Command::Man { to: Some(folder), .. } => pages(output, &folder),
         Command::Man { .. } => manual().and_then(|page| output.result(&page)),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => end(&failure, &output),
     }
 }
 

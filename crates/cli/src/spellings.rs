@@ -303,6 +303,26 @@ pub(crate) fn answer(error: &Error, root: &Command, words: &[OsString]) -> Optio
     Some(format!("there is no verb `{}`; {instead}", escape::line(&said)))
 }
 
+/// One line for a verb below `run` that was typed below `report`, or the other way round, which
+/// would be taken for the name of a plan or of a run.
+pub(crate) fn misplaced(root: &Command, words: &[OsString]) -> Option<String> {
+    let mut plain = plain(words, 1);
+    let (first, second) = (plain.next()?, plain.next()?);
+    let (above, word) = (words[first].to_str()?, words[second].to_str()?);
+    let other = match above {
+        "run" => "report",
+        "report" => "run",
+        _ => return None,
+    };
+    root.find_subcommand(other)?.find_subcommand(word)?;
+    if word == "help" || Path::new(word).exists() {
+        return None;
+    }
+    let rest: Vec<String> = words[second + 1..].iter().map(|word| shown(word)).collect();
+    let line = [&[format!("raidloom {other} {word}")], &rest[..]].concat().join(" ");
+    Some(format!("there is no verb `{above} {word}`; try: {line}"))
+}
+
 /// What to type instead of a word that is no verb, with what else was typed.
 fn instead(root: &Command, above: &[&str], word: &str, rest: &[String]) -> Option<String> {
     if let Some((_, text)) = ELSEWHERE.iter().find(|(known, _)| *known == word) {
@@ -501,6 +521,17 @@ mod tests {
             let words = line(typed);
             let error = Arguments::command().try_get_matches_from(&words).unwrap_err();
             assert_eq!(answer(&error, &Arguments::command(), &words), None, "{typed}");
+        }
+    }
+
+    #[test]
+    fn a_verb_below_the_wrong_one_is_found() {
+        let said = |text: &str| misplaced(&Arguments::command(), &line(text));
+        let said_of = |text: &str| said(text).unwrap_or_default();
+        assert!(said_of("run history dir").ends_with("; try: raidloom report history dir"));
+        assert!(said_of("report watch x").ends_with("; try: raidloom run watch x"));
+        for text in ["run plan", "run stripe-size", "report history", "report help", "run src"] {
+            assert_eq!(said(text), None, "{text}");
         }
     }
 
