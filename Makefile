@@ -18,7 +18,7 @@ build demo static bench: export RUSTFLAGS += $(addprefix --remap-path-prefix=,$(
 build demo static bench: export CFLAGS += $(addprefix -ffile-prefix-map=,$(REMAPPED))
 
 help:
-	@echo "make demo     build raidloom; which chunk size, on modelled disks; what parity costs, on files (2 minutes)"
+	@echo "make demo     build raidloom; which layout for four disks, modelled; what parity costs, on files (2 minutes)"
 	@echo "make test     the checks that a change needs, in minutes: format, rules, licences, lints, tests without kernels and browsers"
 	@echo "make test-all what CI makes besides: documentation, all other tests, Miri; with CI=true fuzzing, package, static program"
 	@echo "make bench    speed against fio and against itself; writes docs/benchmarks.md"
@@ -35,11 +35,11 @@ build:
 	@tools/need install
 	cargo build --release --locked --package raidloom
 
-# The second plan is measured here: on a busy machine it may have no answer, which is exit code 5 and no failure of the demo.
+# The first answer is modelled, the second measured here: on a busy machine it may have no answer, which is exit code 5 and no failure of the demo.
 demo:
 	@tools/need demo
 	cargo build --release --locked --package raidloom
-	cargo run --release --locked --quiet --package raidloom -- run plans/chunk-and-depth.toml
+	cargo run --release --locked --quiet --package raidloom -- choose 4 x wd-red-plus-8tb --work files --survive 1
 	cargo run --release --locked --quiet --package raidloom -- run plans/small-writes.toml || [ $$? = 5 ]
 
 # Linked with musl, for any Linux with io_uring on this kind of processor.

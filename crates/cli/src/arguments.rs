@@ -7,6 +7,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use crate::array_command::ArrayVerb;
 use crate::bench_command::BenchArguments;
+use crate::choose_command::{ChooseArguments, EXAMPLES as EXAMPLES_OF_CHOOSE};
 use crate::compare_command::CompareArguments;
 use crate::export_command::ExportArguments;
 use crate::guest_command::GuestVerb;
@@ -84,6 +85,10 @@ names the consent. Nothing is opened for writing.")]
         /// that installs it]
         subject: Option<CheckSubject>,
     },
+
+    /// Choose a layout for drives and work: three questions, one answer
+    #[command(after_long_help = EXAMPLES_OF_CHOOSE)]
+    Choose(Box<ChooseArguments>),
 
     /// Measure one target with a suite, or read what other tools measured
     #[command(

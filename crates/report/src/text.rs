@@ -223,7 +223,7 @@ impl Out {
     }
 
     /// A paragraph, indented, broken at spaces.
-    fn wrapped(&mut self, indent: usize, paragraph: &str) {
+    pub(crate) fn wrapped(&mut self, indent: usize, paragraph: &str) {
         self.broken(indent, paragraph).iter().for_each(|line| self.line(line));
     }
 

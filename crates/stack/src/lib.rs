@@ -12,6 +12,7 @@
 //! help all read it.
 
 mod build;
+mod catalogue;
 mod facts;
 mod identity;
 mod image_server;
@@ -28,6 +29,7 @@ pub mod table;
 pub use build::{
     BuildContext, InnerLayers, Member, Models, NoFiles, OpenFiles, Stack, build, parse_and_build,
 };
+pub use catalogue::{DriveFacts, drive_facts, nearest_model};
 pub use device::DeadlineWatch;
 pub use device::model::errors::{Order, PredictionError, Work};
 pub use device::model::{MediaNote, ModelDevice, PowerCut, Survival};

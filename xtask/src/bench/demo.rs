@@ -48,7 +48,7 @@ pub(crate) fn measure(bench: &Bench) -> Result<Section, String> {
         row("modelled", "MB at most at once", modelled.iter().map(megabytes).collect(), 300.0),
     ];
     let how = format!(
-        "`raidloom run {FILES}` and `raidloom run {MODELLED}`, as `make demo` does it. Memory is \
+        "`raidloom run {FILES}` and `raidloom run {MODELLED}`. Memory is \
         the largest resident set the kernel saw."
     );
     let measured =

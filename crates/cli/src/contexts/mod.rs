@@ -133,6 +133,18 @@ static RULES: &[Rule] = &[
         why: "a plan is printed as TOML",
     },
     Rule {
+        verbs: &["choose"],
+        options: Options::Named(&["json"]),
+        mean: |given| !given.has("print_plan"),
+        why: "a plan is printed as TOML",
+    },
+    Rule {
+        verbs: &["choose"],
+        options: Options::Named(CONSENT),
+        mean: |given| given.has("measure"),
+        why: "nothing is erased without --measure",
+    },
+    Rule {
         verbs: &["run"],
         options: Options::Named(&["allow_change"]),
         mean: |given| given.has("resume") || given.has("more") || given.has("until"),

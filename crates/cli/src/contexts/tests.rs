@@ -45,6 +45,10 @@ const FROM: &[&str] = &["member", "store", "mount", "erase", "erase_signature"];
 #[rustfmt::skip]
 const CONTEXTS: &[(&str, &str, Mean)] = &[
     ("check", "", All),
+    ("choose", "a b", AllBut(&[CONSENTS, &["from"]])),
+    ("choose", "a b --measure", AllBut(&[&["from"]])),
+    ("choose", "a b --print-plan", AllBut(&[CONSENTS, &["from", "output"]])),
+    ("choose", "--from RUN", Only(&[])),
     ("bench", "--import x", Only(&[&["output"]])),
     ("bench explain", "", Only(&[&[]])),
     ("bench explain", "crystal", AllBut(&[&["set"]])),

@@ -1,6 +1,7 @@
 //! The tests that use this package from outside, in one program: one to build and link.
 
 mod apart;
+mod choose;
 mod examine;
 mod export;
 mod extending;

@@ -95,6 +95,15 @@ pub fn drives() -> Vec<Drive> {
     drives.into_iter().zip(answers).map(with_answer).collect()
 }
 
+/// What the kernel knows of a block device, by whatever name; none of what is no whole drive. The
+/// guard is not asked.
+#[must_use]
+pub fn look_at(path: &Path) -> Option<Drive> {
+    let path = fs::canonicalize(path).ok()?;
+    let name = path.strip_prefix("/dev").ok()?.to_str()?.replace('/', "!");
+    drive(&name)
+}
+
 fn silent() -> String {
     format!("it does not answer: a look at it has not ended in {} s", LOOK_TIME.as_secs())
 }

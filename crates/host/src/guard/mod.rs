@@ -35,7 +35,7 @@ use tracing::debug;
 use crate::limits;
 use crate::rbd;
 use crate::system::{self, DeviceNumber};
-pub use drives::{Answer, Drive, drives};
+pub use drives::{Answer, Drive, drives, look_at};
 pub use signature::{find as find_signature, find_image, marked_ranges, read_up_to};
 
 /// What the user has agreed to in so many words.

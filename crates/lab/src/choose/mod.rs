@@ -1,9 +1,57 @@
-//! From drives, a kind of work and how many drives may be lost to the layout to take.
+//! From drives, a kind of work and how many drives may die to the layout to take.
+//!
+//! ```text
+//!   words ──> Drives ─┐
+//!   --work ──> Work ──┼─> Question ──> candidates (and what was removed, by which condition)
+//!   --survive, … ─────┘       │            └──> plan text, which is run as any other
+//!                             └── answer(run) ──> results::choice::Choice, and the ChosenLayout
+//! ```
 
+mod answer;
+mod candidates;
+mod drives;
 mod layout;
 mod make;
+mod plan_text;
+mod question;
 mod work;
 
+use std::path::Path;
+
+use host::Error;
+
+use crate::run::{json, read_file};
+
+pub use drives::{Drive, Drives};
 pub use layout::{ChosenLayout, Member, Order};
 pub use make::{MadeArray, Making, MakingStep};
+pub use question::Question;
 pub use work::Work;
+
+/// The file of a run's folder that has its question.
+const FILE: &str = "choose.json";
+
+/// Writes the question into the folder of its run.
+///
+/// # Errors
+/// What the file system answers.
+pub fn keep(question: &Question, folder: &Path) -> Result<(), Error> {
+    host::files::write_whole(&folder.join(FILE), &json(question))
+}
+
+/// The question of a run.
+///
+/// # Errors
+/// A usage error when the run answers none.
+pub fn kept(folder: &Path) -> Result<Question, Error> {
+    let path = folder.join(FILE);
+    if !path.exists() {
+        return Err(Error::usage(format!(
+            "{}: it is no run of `raidloom choose`, which keeps its question in {FILE}",
+            folder.display()
+        )));
+    }
+    let bytes = read_file(folder, FILE).map_err(|error| Error::from_io(path.display(), &error))?;
+    serde_json::from_slice(&bytes)
+        .map_err(|error| Error::usage(format!("{}: {error}", path.display())))
+}

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use host::Error;
+use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 /// Name and text of every profile of the source's folder `plans/work`.
@@ -15,7 +16,7 @@ const SHIPPED: [(&str, &str); 5] = [
 ];
 
 /// A kind of work.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Work {
     /// How it was named: a name of [`Work::names`], or the path of its file.
     pub name: String,

@@ -1,6 +1,7 @@
 //! The tests that use this package from outside, in one program: one to build and link.
 
 mod cells;
+mod choose;
 mod faults_are_found;
 mod marks;
 mod run;

@@ -608,4 +608,55 @@ catalogue! {
     NOT_KNOWN_TEXT: "Not known: {open}", "不明な点: {open}";
     TEXT_SCORES_NOTE: "Ratio to the baseline: geometric mean of all workloads of a kind, and of all of them; above 1 is faster. * may be best, = same, ~ within the model's error, ? noise",
         "基準に対する比: 種類ごとと全体の幾何平均で、1 を超えると速いことを示します。* 最良の可能性、= 同等、~ モデル誤差の範囲内、? ノイズ";
+
+    // What to take (`raidloom choose`).
+    CHOICE_FOR: "for {work} on {drives}", "用途: {work}、ドライブ: {drives}";
+    CHOICE_AGAINST: "against {name}", "対 {name}";
+    CHOICE_AND_SPARES: "{scheme} + {count} spare", "{scheme} + 予備 {count}";
+    CHOICE_CHUNK: ", chunk {size}", "、チャンク {size}";
+    CHOICE_SPACE: "{usable} of {all}", "容量 {usable}(合計 {all})";
+    CHOICE_SURVIVES_NONE: "survives no drive: one that dies takes all data with it", "1 台の故障で全データを失う";
+    CHOICE_SURVIVES_ONE: "survives any 1 drive", "どの 1 台の故障にも耐える";
+    CHOICE_SURVIVES_PAIRS: "survives any 1 drive, and {count} of {of} pairs", "どの 1 台の故障にも、2 台では {of} 組中 {count} 組に耐える";
+    CHOICE_SURVIVES_ANY: "survives any {count} drives", "どの {count} 台の故障にも耐える";
+    CHOICE_STAND_INS: "modelled, the drives themselves were not run", "モデル(ドライブ自体は未測定)";
+    CHOICE_ON_FILES: "measured on files of one folder", "1 つのフォルダー内のファイルで測定";
+    CHOICE_AS_MODEL: "{count} x {title} (run as {model})", "{count} x {title}({model} として計算)";
+    CHOICE_SAME_SPACE: "same space", "容量は同じ";
+    CHOICE_MORE_SPACE: "{size} more space", "容量は {size} 多い";
+    CHOICE_LESS_SPACE: "{size} less space", "容量は {size} 少ない";
+    CHOICE_AS_FAST: "as fast", "同じ速さ";
+    CHOICE_NOT_TOLD_APART: "not told apart ({ratio})", "差を判定できない({ratio})";
+    CHOICE_SURELY: "surely {ratio}", "確実に {ratio}";
+    CHOICE_EXTREMES: " ({each})", "({each})";
+    CHOICE_SAME_CHUNKS: "{from} to {to} are the same for this work", "{from} から {to} まではこの用途では同じ";
+    CHOICE_CHUNK_LABEL: "chunk", "チャンク";
+    CHOICE_DEGRADED: "this work runs at {ratio} of its speed", "この用途の速さは {ratio} になる";
+    CHOICE_DEGRADED_LABEL: "a drive missing", "1 台欠けると";
+    CHOICE_REBUILD: "{time} at full speed (modelled); meanwhile data are lost in 1 of {chance}, taking {rate} % of drives a year", "最高速度で {time}(モデル)。その間にデータを失うのは {chance} 回に 1 回(年間故障率 {rate} % と仮定)";
+    CHOICE_REBUILD_LABEL: "rebuild", "再構築";
+    CHOICE_POWER_CUTS: "nothing acknowledged lost in {cuts} cuts (at most {percent} %)", "完了を通知した書き込みの消失は {cuts} 回中なし(最大 {percent} %)";
+    CHOICE_POWER_LABEL: "power cut, ext4", "電源断(ext4)";
+    CHOICE_UNEVEN_LABEL: "sizes", "サイズ";
+    CHOICE_LEFT_OUT: "{count} of {size} left out: every drive would count as that small", "{size} の {count} 台は使わない(全ドライブがその大きさになるため)";
+    CHOICE_SMALLEST_COUNTS: "{size} of each drive are used: the smallest counts", "各ドライブのうち {size} だけを使う(最小のドライブに合わせる)";
+    CHOICE_HOW_SURE: "how sure", "確かさ";
+    CHOICE_MODEL_ERROR: "such models were off by up to {factor} times ({cases} published cases): smaller differences only measuring tells", "この種のモデルの誤差は最大 {factor} 倍(公表された {cases} 例)。それより小さな差は測定しないと分からない";
+    CHOICE_MODEL_NEAREST: "models of the nearest published arrays were off by up to {factor} times: smaller differences only measuring tells", "最も近い公表アレイでのモデルの誤差は最大 {factor} 倍。それより小さな差は測定しないと分からない";
+    CHOICE_MODEL_UNKNOWN: "no such model was held against a published figure", "この種のモデルを公表値と比べた例はない";
+    CHOICE_NOT_KNOWN: "not known", "不明な点";
+    CHOICE_OPEN_OWN: "these drives themselves (--measure runs all on them and erases them)", "ドライブ自体の速さ(--measure で測定、全データを消去)";
+    CHOICE_OPEN_MODELLED: "drives of your own (name them, --measure)", "手持ちのドライブの速さ(指定し --measure で測定)";
+    CHOICE_OPEN_FILES: "drives that are apart: files of one folder share theirs", "別々のドライブでの速さ(1 つのフォルダーのファイルは同じドライブにある)";
+    CHOICE_OPEN_REBUILD: "a rebuild beside this work", "この用途と並行した再構築";
+    CHOICE_OPEN_FILE_SYSTEM: "what {name} adds", "{name} の影響";
+    CHOICE_OPEN_POWER: "power cuts (`raidloom pull`)", "電源断の影響(`raidloom pull`)";
+    CHOICE_OPEN_FLASH: "writes once the SSDs' fast cache is full", "SSD の高速キャッシュが満杯になった後の書き込み";
+    BETWEEN_OPEN: "; ", "、";
+    CHOICE_MINUTES: "{time} min", "{time} 分";
+    CHOICE_HOURS: "{time} h", "{time} 時間";
+    CHOICE_OPEN_WRITES: "writes of drives with shingles, which are not modelled", "瓦記録ドライブの書き込み(モデル化していない)";
+    CHOICE_NOTHING_OPEN: "nothing that was asked", "質問の範囲では特になし";
+    CHOICE_OR: "or", "または";
+    CHOICE_DO: "do it", "作成";
 }

@@ -195,8 +195,7 @@ fn phase(settings: &Settings) -> Phase {
     let mixture = mixture(settings);
     let rate = settings.count("rate");
     // Small accesses at places are counted, and the bytes of large ones and of streams.
-    let is_small =
-        mixture.sequential_percent < 50 && mixture.sizes.bounds().1 <= SMALL_BYTES_MAX;
+    let is_small = mixture.sequential_percent < 50 && mixture.sizes.bounds().1 <= SMALL_BYTES_MAX;
     let (metric, better) = match rate {
         0 if is_small => ("io_per_second", Better::Higher),
         0 => ("throughput_bytes_per_second", Better::Higher),

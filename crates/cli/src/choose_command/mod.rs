@@ -1,0 +1,207 @@
+//! `raidloom choose`: drives, work and how many drives may die; the layout to take.
+
+mod questions;
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use host::guard::{self, Answer};
+use lab::choose::{self, Drives, Question, Work};
+use lab::{Ended, Outcome};
+use results::Run;
+use results::choice::Choice;
+use serde_json::json;
+
+use crate::consent::Consent;
+use crate::failure::Failure;
+use crate::language::language;
+use crate::output::Output;
+use crate::run;
+
+/// `choose`.
+#[derive(Args, Debug)]
+pub(crate) struct ChooseArguments {
+    /// The drives: `4 x NAME` of `model show`, drives and files that are there, or a folder in
+    /// which files are made to try it
+    #[arg(value_name = "DRIVE", conflicts_with = "from")]
+    pub drives: Vec<String>,
+
+    /// What they are for: files, vm, database, media, backup, or a profile of your own (a file)
+    #[arg(long, value_name = "WORK", conflicts_with = "from")]
+    pub work: Option<String>,
+
+    /// How many drives may die at once: 0, 1 or 2
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=2),
+        conflicts_with = "from")]
+    pub survive: Option<u32>,
+
+    /// The least that it must offer, such as 10TB
+    #[arg(long, value_name = "SIZE", conflicts_with = "from")]
+    pub capacity: Option<String>,
+
+    /// What 99 of 100 requests must stay below, such as 20ms
+    #[arg(long, value_name = "TIME", conflicts_with = "from")]
+    pub p99: Option<String>,
+
+    /// The file system that is to be on it
+    #[arg(long, value_name = "NAME", conflicts_with = "from")]
+    pub file_system: Option<String>,
+
+    /// Run it on the drives themselves, which erases them, and not on models of them
+    #[arg(long, conflicts_with = "from")]
+    pub measure: bool,
+
+    /// Print the plan that this comes to, and run nothing
+    #[arg(long, conflicts_with_all = ["from", "output"])]
+    pub print_plan: bool,
+
+    /// Answer again from a run of this verb
+    #[arg(long, value_name = "RUN")]
+    pub from: Option<PathBuf>,
+
+    /// The run's folder [default: raidloom-runs/TIME-NAME]
+    #[arg(short, long, value_name = "DIR", conflicts_with = "from")]
+    pub output: Option<PathBuf>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub consent: Consent,
+}
+
+/// What its help shows.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  raidloom choose
+      asks what there is, what it is for and how many drives may die
+  raidloom choose 4 x wd-red-plus-8tb --work files --survive 1
+      four drives that you may buy, modelled: no disk and no root are needed
+  raidloom choose /dev/disk/by-id/ata-A /dev/disk/by-id/ata-B --work vm --survive 1
+      drives that are there, by the models nearest to them; nothing is written
+  raidloom choose 4 x . --work database --survive 2
+      files that are made here and removed, measured
+  raidloom choose 6 x samsung-870-evo-1tb --work vm --survive 1 --capacity 3TB --print-plan > mine.toml
+  raidloom choose --from raidloom-runs/2026-11-26T091500Z-choose-files --json | jq .pick
+
+Of layouts that are as fast within 3 % the one with the most space is taken. All that is compared,
+with every figure, is in the run's report.";
+
+/// Answers.
+pub(crate) fn choose(output: &Output, arguments: ChooseArguments) -> Result<(), Failure> {
+    if let Some(folder) = &arguments.from {
+        return again(output, folder);
+    }
+    let question = question(output, &arguments)?;
+    let (text, resolved) = question.plan()?;
+    if arguments.print_plan {
+        return output.result(text.trim_end());
+    }
+    let outline = lab::plan::outline(&resolved.plan)?;
+    output.progress(&format!("{}: {}", resolved.plan.name, crate::plan::sentence(&outline)));
+    let outcome =
+        run::one_cell(output, &resolved, arguments.output.clone(), arguments.consent, None)?;
+    choose::keep(&question, &outcome.folder)?;
+    if outcome.ended == Ended::Interrupted {
+        let folder = outcome.folder.display();
+        return Err(Failure::interrupted(format!(
+            "interrupted after {} trials; nothing measured is lost. To go on:\n  raidloom run \
+            --resume {folder} && raidloom choose --from {folder}",
+            outcome.run.trials.len(),
+        )));
+    }
+    let Outcome { folder, run, .. } = outcome;
+    tell(output, &question, folder, run)
+}
+
+/// The answer of a run that is there.
+fn again(output: &Output, folder: &Path) -> Result<(), Failure> {
+    let question = choose::kept(folder)?;
+    let run = lab::read(folder)?;
+    tell(output, &question, folder.to_owned(), run)
+}
+
+/// Prints the answer, and writes the report of its run.
+fn tell(output: &Output, question: &Question, folder: PathBuf, run: Run) -> Result<(), Failure> {
+    let answer = question.answer(&run);
+    let report = run::Report::of(folder, run)?;
+    let (choice, _) = answer.inspect_err(|_| {
+        output.note(&format!("report: {}", report.page.display()));
+    })?;
+    if output.json {
+        return output.document(&json!({
+            "run": report.folder, "report": report.page, "choice": choice
+        }));
+    }
+    print(output, &choice)?;
+    output.result(&format!("  {}", report.page.display()))
+}
+
+fn print(output: &Output, choice: &Choice) -> Result<(), Failure> {
+    let style = ::report::Style { color: output.color(), width: output.width().min(80) };
+    output.painted(::report::in_language(language(None), || ::report::choice_text(choice, style)))
+}
+
+/// What is asked: by options, and at a terminal by questions for what they leave open.
+fn question(output: &Output, arguments: &ChooseArguments) -> Result<Question, Failure> {
+    let is_open =
+        arguments.drives.is_empty() || arguments.work.is_none() || arguments.survive.is_none();
+    if is_open && !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        return Err(missing(arguments));
+    }
+    let mut asked = questions::Questions::new(output)?;
+    let words = match arguments.drives.is_empty() {
+        true => asked.drives()?,
+        false => arguments.drives.clone(),
+    };
+    let drives = Drives::read(&words, arguments.measure)?;
+    if arguments.measure && drives.are_modelled() {
+        return Err(Failure::usage(
+            "--measure is for drives and files that are there, and these are models",
+        ));
+    }
+    let work = match &arguments.work {
+        Some(name) => Work::read(name)?,
+        None => asked.work()?,
+    };
+    let survive = match arguments.survive {
+        Some(survive) => survive,
+        None => asked.survive(drives.all.len())?,
+    };
+    drop(asked);
+    if let Some(name) = &arguments.file_system {
+        host::mount::FileSystem::named(name)?;
+    }
+    let capacity_bytes =
+        arguments.capacity.as_ref().map(|text| output.size("--capacity", text)).transpose()?;
+    Ok(Question {
+        drives,
+        work,
+        survive,
+        capacity_bytes,
+        p99: arguments.p99.clone(),
+        file_system: arguments.file_system.clone(),
+    })
+}
+
+/// Says in a line what is to be said where nobody can be asked.
+fn missing(arguments: &ChooseArguments) -> Failure {
+    let drives = match arguments.drives.is_empty() {
+        true => "4 x wd-red-plus-8tb".to_owned(),
+        false => arguments.drives.join(" "),
+    };
+    let work = arguments.work.as_deref().unwrap_or("files");
+    let survive = arguments.survive.unwrap_or(1);
+    Failure::usage(format!(
+        "nobody is here to be asked: give drives, --work and --survive, as in raidloom choose \
+        {drives} --work {work} --survive {survive}"
+    ))
+}
+
+/// The drives of this machine that may be chosen with, and why not the others, a line each.
+pub(crate) fn own_drives() -> (Vec<guard::Drive>, Vec<String>) {
+    let (able, others): (Vec<_>, Vec<_>) =
+        guard::drives().into_iter().partition(|drive| drive.answer == Answer::WithConsent);
+    let why = others.iter().map(|drive| format!("{}: {}", drive.path.display(), drive.reason));
+    let why = why.collect();
+    (able, why)
+}

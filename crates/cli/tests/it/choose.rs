@@ -1,0 +1,129 @@
+//! `raidloom choose`: answers without a terminal, what it refuses, and the questions.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// Work of a moment.
+const PROFILE: &str = r#"title = "a moment's work"
+[[workload]]
+name = "reads"
+time = "200ms"
+ramp = "0s"
+[[workload]]
+name = "writes"
+read = 0
+time = "200ms"
+ramp = "0s"
+"#;
+
+fn raidloom(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_raidloom"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("LC_ALL", "C.UTF-8")
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+#[test]
+fn the_plan_that_is_printed_is_the_one_that_is_run_and_an_answer_is_given_again() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("own.toml"), PROFILE).unwrap();
+    let asked = "choose 4 x wd-red-plus-8tb --work own.toml --survive 1";
+    let run = |more: &str| raidloom(folder.path(), &words(&format!("{asked} {more}")));
+    let plan = run("--print-plan");
+    assert!(plan.status.success(), "{}", text(&plan.stderr));
+    let answer = run("-o one");
+    assert!(answer.status.success(), "{}", text(&answer.stderr));
+    let said = text(&answer.stdout);
+    assert!(said.starts_with("RAID "), "{said}");
+    assert!(said.lines().count() <= 20, "{said}");
+    assert!(said.contains("for a moment's work on 4 x WD Red Plus 8 TB"), "{said}");
+    assert!(said.contains("raidloom array create tank --level"), "{said}");
+    assert!(said.contains("mdadm --create"), "{said}");
+    let ran = fs::read_to_string(folder.path().join("one/plan.toml")).unwrap();
+    assert_eq!(text(&plan.stdout).trim_end(), ran.trim_end());
+    assert!(folder.path().join("one/report.html").exists());
+
+    let again = raidloom(folder.path(), &words("choose --from one"));
+    // The report's place is said as it was named.
+    let without_last =
+        |text: &str| text.lines().rev().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(without_last(&text(&again.stdout)), without_last(&said));
+    let json = raidloom(folder.path(), &words("choose --from one --json"));
+    let document: Value = serde_json::from_slice(&json.stdout).unwrap();
+    let choice = &document["choice"];
+    for key in ["pick", "rivals", "degraded", "rebuild", "model_error", "removed", "command"] {
+        assert!(choice.get(key).is_some(), "{key}: {choice}");
+    }
+    assert_eq!((&choice["survive"], &choice["figures"]), (&1.into(), &"modelled".into()));
+    assert!(choice["pick"]["survives"].as_u64() >= Some(1));
+
+    // What is printed runs as any plan, and comes to the same figures.
+    fs::write(folder.path().join("mine.toml"), &plan.stdout).unwrap();
+    let mine = raidloom(folder.path(), &words("run mine.toml -o mine"));
+    assert_eq!(mine.status.code(), Some(0), "{}", text(&mine.stderr));
+    let scores = |run: &str| {
+        let report = raidloom(folder.path(), &["report", run, "--csv", "-"]);
+        text(&report.stdout)
+    };
+    assert_eq!(scores("mine"), scores("one"));
+    let other = raidloom(folder.path(), &words("choose --from mine"));
+    assert_eq!(other.status.code(), Some(2));
+    assert!(text(&other.stderr).contains("no run of `raidloom choose`"), "{}", text(&other.stderr));
+}
+
+#[test]
+fn stripes_say_what_they_lose_and_three_drives_survive_two_as_a_mirror() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("own.toml"), PROFILE).unwrap();
+    let three = "choose 3 x wd-red-plus-8tb --work own.toml --survive 2 -o three";
+    let output = raidloom(folder.path(), &words(three));
+    assert!(text(&output.stdout).starts_with("RAID 1, 3 x 8 TB\n"), "{}", text(&output.stdout));
+    let none = "choose 2 x wd-red-plus-8tb --work own.toml --survive 0 -o none";
+    let said = text(&raidloom(folder.path(), &words(none)).stdout);
+    assert_eq!(
+        said.starts_with("RAID 0"),
+        said.lines().nth(1).unwrap().contains("survives no drive")
+    );
+    // A drive that is half as large again as nothing is left out.
+    let uneven =
+        "choose 2 x wd-ultrastar-hc310-4tb crucial-mx500-500gb --work own.toml --survive 1";
+    let said = text(&raidloom(folder.path(), &words(uneven)).stdout);
+    assert!(said.contains("1 of 500 GB left out"), "{said}");
+}
+
+#[test]
+fn what_cannot_be_chosen_is_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    for (line, said) in [
+        ("choose", "give drives, --work and --survive, as in raidloom choose 4 x"),
+        ("choose 4 x wd-red-plus-8tb", "4 x wd-red-plus-8tb --work files --survive 1"),
+        ("choose 2 x wd-red-plus-8tb --work vm --survive 2", "they survive 1 drive at most"),
+        ("choose 4 x wd-red-plus-8tb --work vm --survive 3", "0..=2"),
+        ("choose 4 x wd-red-plus-8tb --work vms --survive 1", "did you mean `vm`?"),
+        ("choose 4 x wd-red-plus-8tb --work vm --survive 1 --measure", "these are models"),
+        ("choose 4 x wd-red-plus-8tb --work vm --survive 1 --erase X", "without --measure"),
+        ("choose 4 x wd-red-plus-8tb --work vm --survive 1 --capacity 99TB", "--capacity 99.0 TB"),
+        ("choose 4 x wd-red-plus-8tb --work vm --survive 1 --file-system ext5", "no such file"),
+    ] {
+        let output = raidloom(folder.path(), &words(line));
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {error}");
+        assert!(error.contains(said), "{line}: {error}");
+        assert!(output.stdout.is_empty(), "{line}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left");
+}

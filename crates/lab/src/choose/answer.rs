@@ -1,0 +1,335 @@
+//! From a run to its answer: what to take, what stands beside it, what is not known.
+//!
+//! ```text
+//!   run ── analyse ──> scores against one drive ──> the fastest, and all that are as fast within the margin
+//!                                                        │ more space, more drives that may die, the simpler, md's chunk
+//!                                                      pick
+//!   run with the pick as baseline ── analyse ──> claims ─┴──> rivals, chunks that are the same
+//! ```
+
+use host::Error;
+use results::analysis::{Analysis, Comparison, KindResult, Reservation, analyse};
+use results::choice::{
+    Choice, Condition, Contrast, Figures, PowerCuts, Rebuild, Removed, Rival, Scheme, WorkloadRatio,
+};
+use results::claim::Claim;
+use results::safety::at_most_percent;
+use results::{Configuration, ModelError, Run};
+
+use super::candidates::Shape;
+use super::layout::{ChosenLayout, Member};
+use super::plan_text::{degraded_name, set_name};
+use super::question::Question;
+
+/// What is as fast as the fastest, within this share, is as good: half of that is chance.
+const AS_FAST: f64 = 0.03;
+/// The best of so many other schemes are told.
+const RIVALS_MAX: usize = 3;
+/// Taken as the share of drives that die in a year: what fleets of hard disks have reported for
+/// years lies between 1 and 2 %.
+const ANNUAL_FAILURE_RATE: f64 = 0.015;
+const YEAR_SECONDS: f64 = 365.25 * 86_400.0;
+
+/// A configuration of the run that may be taken.
+struct Entry<'a> {
+    shape: Shape,
+    chunk_bytes: Option<u64>,
+    configuration: &'a Configuration,
+    score: f64,
+}
+
+impl Question {
+    fn figures(&self) -> Figures {
+        let has_own = self.drives.all.iter().any(|one| matches!(one.member, Member::Path(_)));
+        match (self.drives.are_modelled(), self.drives.are_made()) {
+            (true, _) if has_own => Figures::StandIns,
+            (true, _) => Figures::Modelled,
+            (false, true) => Figures::Files,
+            (false, false) => Figures::Measured,
+        }
+    }
+
+    /// What a run of its plan comes to: the answer, and the layout to make.
+    ///
+    /// # Errors
+    /// When nothing can be compared, or nothing meets what was asked: which condition removed what.
+    pub fn answer(&self, run: &Run) -> Result<(Choice, ChosenLayout), Error> {
+        let candidates = self.candidates()?;
+        let analysis = analyse(run);
+        let overall = of_all_work(&analysis)?.1;
+        let mut removed = candidates.removed.clone();
+        let mut entries = Vec::new();
+        for shape in &candidates.kept {
+            for chunk_bytes in shape.chunks() {
+                let Some(configuration) = self.configuration(run, *shape, chunk_bytes) else {
+                    continue;
+                };
+                let Some(score) = overall.score(&configuration.id) else { continue };
+                if is_ruled_out(overall, &configuration.id) {
+                    let layout = self.facts(*shape, chunk_bytes);
+                    removed.push(Removed { layout, by: Condition::Latency });
+                    continue;
+                }
+                let score = score.ratio;
+                entries.push(Entry { shape: *shape, chunk_bytes, configuration, score });
+            }
+        }
+        let Some(pick) = self.pick(&entries) else {
+            return Err(match &self.p99 {
+                Some(time) if removed.iter().any(|one| one.by == Condition::Latency) => {
+                    Error::usage(format!(
+                        "no layout is left: --p99 {time} removes all {} that were run",
+                        entries.len()
+                            + removed.iter().filter(|one| one.by == Condition::Latency).count()
+                    ))
+                }
+                _ => Error::usage("no layout has figures to compare: its report says why"),
+            });
+        };
+        let beside = analyse(&against(run, &pick.configuration.id));
+        let (comparison, versus) = of_all_work(&beside)?;
+        let error = self.drives.are_modelled().then(|| model_error(pick.configuration)).flatten();
+        let layout = self.layout(pick.shape, pick.chunk_bytes);
+        let facts = self.facts(pick.shape, pick.chunk_bytes);
+        let rivals = self.rivals(&entries, pick, comparison, versus, error);
+        let choice = Choice {
+            drives: self.drive_groups(),
+            work: self.work.title.clone(),
+            survive: self.survive,
+            figures: self.figures(),
+            configuration: pick.configuration.id.clone(),
+            file_system: self.file_system.clone(),
+            same_chunks: same_chunks(&entries, pick),
+            rivals,
+            degraded: self.degraded(run, overall, pick.shape),
+            rebuild: self.rebuild(pick.shape, &facts),
+            power_cuts: power_cuts(pick.shape.scheme, self.file_system.as_deref()),
+            has_flash: self.drives.any_of_flash(),
+            writes_are_modelled: self.drives.writes_are_modelled(),
+            model_error: error,
+            removed,
+            command: layout.create_command("tank"),
+            md_commands: layout.md_commands(facts.usable_bytes),
+            pick: facts,
+        };
+        Ok((choice, layout))
+    }
+
+    /// The configuration of a shape and chunk in the run.
+    fn configuration<'a>(
+        &self,
+        run: &'a Run,
+        shape: Shape,
+        chunk_bytes: Option<u64>,
+    ) -> Option<&'a Configuration> {
+        let layout = self.layout(shape, chunk_bytes);
+        let wanted = [
+            ("members", Some(set_name(self, shape))),
+            ("level", Some(layout.level_name().to_owned())),
+            ("layout", layout.md_layout()),
+            ("chunk", chunk_bytes.map(block::size_text)),
+        ];
+        run.plan.configurations.iter().find(|one| {
+            wanted.iter().all(|(axis, value)| one.settings.get(*axis) == value.as_ref())
+        })
+    }
+
+    /// The fastest; of those as fast the one with the most space, then the one that survives the
+    /// most, then the simplest, with md's own chunk.
+    fn pick<'e, 'a>(&self, entries: &'e [Entry<'a>]) -> Option<&'e Entry<'a>> {
+        let best = entries.iter().map(|entry| entry.score).fold(0.0, f64::max);
+        let as_fast = entries.iter().filter(|entry| entry.score * (1.0 + AS_FAST) >= best);
+        as_fast.max_by_key(|entry| {
+            let facts = self.facts(entry.shape, entry.chunk_bytes);
+            (
+                facts.usable_bytes,
+                facts.survives,
+                std::cmp::Reverse(entry.shape.scheme),
+                entry.chunk_bytes == Some(mdtools::CHUNK_BYTES),
+                std::cmp::Reverse(entry.chunk_bytes),
+            )
+        })
+    }
+
+    /// The best of each other shape, fastest first.
+    fn rivals(
+        &self,
+        entries: &[Entry<'_>],
+        pick: &Entry<'_>,
+        comparison: &Comparison,
+        versus: &KindResult,
+        error: Option<ModelError>,
+    ) -> Vec<Rival> {
+        let own = self.facts(pick.shape, None);
+        let mut best: Vec<&Entry<'_>> = Vec::new();
+        for entry in entries.iter().filter(|entry| entry.shape != pick.shape) {
+            match best.iter_mut().find(|known| known.shape == entry.shape) {
+                Some(known) if known.score >= entry.score => (),
+                Some(known) => *known = entry,
+                None => best.push(entry),
+            }
+        }
+        best.sort_by(|one, other| other.score.total_cmp(&one.score));
+        let rival = |entry: &&Entry<'_>| {
+            let id = &entry.configuration.id;
+            let claim = versus.score(id)?.versus_baseline.as_ref()?;
+            let layout = self.facts(entry.shape, entry.chunk_bytes);
+            Some(Rival {
+                ratio: claim.gain(),
+                interval: claim.gain_interval().map(Into::into),
+                contrast: contrast(claim, error),
+                extremes: extremes(comparison, id),
+                more_bytes: difference(layout.usable_bytes, own.usable_bytes),
+                layout,
+            })
+        };
+        best.iter().filter_map(rival).take(RIVALS_MAX).collect()
+    }
+
+    /// How fast it is with a drive missing, beside the same whole; both of md's chunk.
+    fn degraded(&self, run: &Run, overall: &KindResult, shape: Shape) -> Option<f64> {
+        let chunk_bytes = shape.chunks()[0].map(|_| mdtools::CHUNK_BYTES);
+        let whole = self.configuration(run, shape, chunk_bytes)?;
+        let name = degraded_name(self, shape);
+        let has_name = |one: &&Configuration| one.settings.get("members") == Some(&name);
+        let degraded = run.plan.configurations.iter().find(has_name)?;
+        Some(overall.score(&degraded.id)?.ratio / overall.score(&whole.id)?.ratio)
+    }
+
+    fn rebuild(&self, shape: Shape, facts: &results::choice::Layout) -> Option<Rebuild> {
+        if shape.losses() == 0 {
+            return None;
+        }
+        let seconds = self.drives.all[..shape.members]
+            .iter()
+            .map(|drive| stack::drive_facts(drive.model.as_deref()?).ok()?.whole_seconds)
+            .collect::<Option<Vec<f64>>>()?;
+        let idle_seconds = seconds.into_iter().fold(0.0, f64::max);
+        // One drive fails meanwhile with this chance.
+        let one = ANNUAL_FAILURE_RATE * idle_seconds / YEAR_SECONDS;
+        let count = shape.members as f64;
+        let loss_chance = match shape.losses() {
+            // Of a drive that died, so many others are in a pair with it that it does not survive.
+            1 => 2.0 * (facts.pairs.of - facts.pairs.count) as f64 / count * one,
+            _ => (count - 1.0) * (count - 2.0) / 2.0 * one.powi(2),
+        };
+        Some(Rebuild { idle_seconds, loss_chance, annual_failure_rate: ANNUAL_FAILURE_RATE })
+    }
+}
+
+/// What the only comparison of the run says of all work.
+fn of_all_work(analysis: &Analysis) -> Result<(&Comparison, &KindResult), Error> {
+    let comparison = analysis.comparisons.first();
+    comparison
+        .and_then(|comparison| Some((comparison, comparison.overall()?)))
+        .ok_or_else(|| Error::usage("the run has no figures to choose by"))
+}
+
+fn is_ruled_out(overall: &KindResult, id: &str) -> bool {
+    overall.headline.reservations.iter().any(
+        |one| matches!(one, Reservation::RuledOut { configuration, .. } if configuration == id),
+    )
+}
+
+/// The run with another baseline for all: claims are about it then.
+fn against(run: &Run, baseline: &str) -> Run {
+    let mut run = run.clone();
+    for configuration in &mut run.plan.configurations {
+        baseline.clone_into(&mut configuration.baseline);
+    }
+    run
+}
+
+fn difference(one: u64, other: u64) -> i64 {
+    let gain = i64::try_from(one.abs_diff(other)).unwrap_or(i64::MAX);
+    if one >= other { gain } else { -gain }
+}
+
+/// How far models of this layout were off in any of the work.
+fn model_error(configuration: &Configuration) -> Option<ModelError> {
+    let errors = configuration.model_errors.as_ref()?;
+    errors.workloads.values().copied().reduce(ModelError::and)
+}
+
+fn contrast(claim: &Claim, error: Option<ModelError>) -> Contrast {
+    let found = Contrast::of(claim.answer);
+    let reach = error.map_or(1.0, |known| 1.0 + known.error);
+    let ratio = claim.gain();
+    match found {
+        Contrast::Slower | Contrast::Faster if ratio < reach && 1.0 / ratio < reach => {
+            Contrast::WithinModel
+        }
+        found => found,
+    }
+}
+
+/// The workload where a configuration is furthest behind its baseline, and that where it does best,
+/// if there are several.
+fn extremes(comparison: &Comparison, id: &str) -> Vec<WorkloadRatio> {
+    let own = comparison.cells.iter().filter(|cell| cell.configuration == id);
+    let mut ratios: Vec<WorkloadRatio> = own
+        .filter_map(|cell| {
+            let claim = cell.metrics.first()?.versus_baseline.as_ref()?;
+            let name = cell.workload.split_once(": ").map_or(&*cell.workload, |(name, _)| name);
+            Some(WorkloadRatio {
+                workload: name.to_owned(),
+                ratio: claim.gain(),
+                interval: claim.gain_interval().map(Into::into),
+            })
+        })
+        .collect();
+    ratios.sort_by(|one, other| one.ratio.total_cmp(&other.ratio));
+    if ratios.len() > 2 {
+        ratios.drain(1..ratios.len() - 1);
+    }
+    ratios
+}
+
+/// The chunks around the pick's that are as fast.
+fn same_chunks(entries: &[Entry<'_>], pick: &Entry<'_>) -> Option<[u64; 2]> {
+    let mut row: Vec<(u64, f64)> = entries
+        .iter()
+        .filter(|entry| entry.shape == pick.shape)
+        .filter_map(|entry| Some((entry.chunk_bytes?, entry.score)))
+        .collect();
+    row.sort_by_key(|(chunk, _)| *chunk);
+    let place = row.iter().position(|(chunk, _)| Some(*chunk) == pick.chunk_bytes)?;
+    let is_same = |(_, score): &&(u64, f64)| (score / pick.score).ln().abs() <= AS_FAST.ln_1p();
+    let below = row[..place].iter().rev().take_while(is_same).count();
+    let above = row[place + 1..].iter().take_while(is_same).count();
+    (below + above > 0).then(|| [row[place - below].0, row[place + above].0])
+}
+
+/// What the study of power cuts found (docs/studies.md, "What a power cut leaves"): its layouts are
+/// ext4 on RAID 1, 5 and 6. Of each 878 cuts at least were behind promises, and none lost any.
+fn power_cuts(scheme: Scheme, file_system: Option<&str>) -> Option<PowerCuts> {
+    let was_cut = matches!(scheme, Scheme::Mirror | Scheme::Parity | Scheme::DoubleParity);
+    (was_cut && file_system.is_none_or(|name| name == "ext4")).then(|| PowerCuts {
+        cuts: STUDY_CUTS,
+        lost: 0,
+        at_most_percent: at_most_percent(0, STUDY_CUTS),
+    })
+}
+
+const STUDY_CUTS: u64 = 878;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_power_cuts_is_what_the_study_found() {
+        let studies = include_str!("../../../../docs/studies.md");
+        assert!(studies.contains(&format!(
+            "With barriers on nothing that was acknowledged was lost, in {STUDY_CUTS} to"
+        )));
+        for layout in ["RAID 1 of four", "RAID 5 of four, resync", "RAID 6 of four"] {
+            let row = studies.lines().find(|line| line.starts_with(&format!("| ext4 on {layout}")));
+            assert!(row.unwrap().contains("| 0 of "), "{layout}");
+        }
+        assert!(power_cuts(Scheme::NearCopies, None).is_none());
+        assert!(power_cuts(Scheme::Parity, Some("xfs")).is_none());
+        let known = power_cuts(Scheme::Parity, None).unwrap();
+        assert!((known.at_most_percent - 0.34).abs() < 0.01);
+    }
+}

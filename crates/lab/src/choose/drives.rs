@@ -1,0 +1,285 @@
+//! What there is to choose with: modelled drives, drives of this machine, files to try it.
+//!
+//! ```text
+//!   4 x wd-red-plus-8tb        a number of a model: a name of `model show`, or a path of a model
+//!   /dev/disk/by-id/ata-…      a drive, or a file that is there
+//!   4 x .                      a folder: files that the run makes in it, and removes
+//! ```
+
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use host::Error;
+use serde::{Deserialize, Serialize};
+
+use super::layout::Member;
+use crate::stacks;
+
+/// The size of a file that stands for a drive, in bytes.
+const MADE_BYTES: u64 = 32 << 20;
+/// How many files there are in a folder that no number stands before.
+const MADE_COUNT: usize = 4;
+/// More drives than this are a slip.
+const DRIVES_MAX: usize = 24;
+
+/// A drive to choose with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Drive {
+    /// What it is.
+    pub member: Member,
+    /// Its size in bytes.
+    pub size_bytes: u64,
+    /// Maker and product, or its path.
+    pub title: String,
+    /// The model that is run; none where the drive itself is.
+    pub model: Option<String>,
+}
+
+/// All of them, the largest first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Drives {
+    /// The drives, the largest first.
+    pub all: Vec<Drive>,
+    /// The folder in which files are made that stand for drives.
+    pub folder: Option<PathBuf>,
+}
+
+/// A word of the command line and how often it counts.
+struct Counted<'a> {
+    count: Option<usize>,
+    word: &'a str,
+}
+
+/// Reads `4 x NAME`, `NAME`, and several of either.
+fn counted(words: &[String]) -> Result<Vec<Counted<'_>>, Error> {
+    let mut all = Vec::new();
+    let mut rest = words.iter().map(String::as_str).peekable();
+    while let Some(word) = rest.next() {
+        let is_times = rest.peek() == Some(&"x");
+        let glued = word.strip_suffix('x').and_then(|number| number.parse::<usize>().ok());
+        let count = match (word.parse::<usize>(), is_times) {
+            (Ok(count), true) => {
+                rest.next();
+                Some(count)
+            }
+            _ => glued,
+        };
+        let Some(count) = count else {
+            all.push(Counted { count: None, word });
+            continue;
+        };
+        let Some(word) = rest.next() else {
+            return Err(Error::usage(format!("{count} x: name the drives, as in 4 x {EXAMPLE}")));
+        };
+        if count == 0 {
+            return Err(Error::usage(format!("0 x {word}: that is no drive")));
+        }
+        all.push(Counted { count: Some(count), word });
+    }
+    Ok(all)
+}
+
+/// What examples name.
+const EXAMPLE: &str = "wd-red-plus-8tb";
+
+impl Drives {
+    /// What the words of the command line name. Drives that are there are measured, or run by
+    /// models that stand for them.
+    ///
+    /// # Errors
+    /// What is no drive, and what cannot be chosen with.
+    pub fn read(words: &[String], measure: bool) -> Result<Drives, Error> {
+        let mut drives = Drives { all: Vec::new(), folder: None };
+        for Counted { count, word } in counted(words)? {
+            let path = Path::new(word);
+            if path.is_dir() {
+                drives.make_in(path, count.unwrap_or(MADE_COUNT))?;
+            } else if path.exists() && !word.ends_with(".toml") {
+                if count.is_some_and(|count| count > 1) {
+                    return Err(Error::usage(format!(
+                        "{word}: there is one of it; name each drive once"
+                    )));
+                }
+                drives.all.push(own(path, measure)?);
+            } else {
+                let drive = modelled(word)?;
+                drives.all.extend(std::iter::repeat_n(drive, count.unwrap_or(1)));
+            }
+            if drives.all.len() > DRIVES_MAX {
+                return Err(Error::usage(format!(
+                    "{} drives: at most {DRIVES_MAX} are chosen with",
+                    drives.all.len()
+                )));
+            }
+        }
+        drives.check()?;
+        drives.all.sort_by_key(|drive| std::cmp::Reverse(drive.size_bytes));
+        Ok(drives)
+    }
+
+    fn make_in(&mut self, folder: &Path, count: usize) -> Result<(), Error> {
+        if self.folder.is_some() {
+            return Err(Error::usage(format!("{}: one folder is enough", folder.display())));
+        }
+        let folder = std::path::absolute(folder)
+            .map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
+        self.all.extend((0..count).map(|number| Drive {
+            member: Member::Made(number),
+            size_bytes: MADE_BYTES,
+            title: format!("file in {}", folder.display()),
+            model: None,
+        }));
+        self.folder = Some(folder);
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let is_made = |drive: &&Drive| matches!(drive.member, Member::Made(_));
+        let made = self.all.iter().filter(is_made).count();
+        if made > 0 && made < self.all.len() {
+            return Err(Error::usage("files to try it are chosen with by themselves"));
+        }
+        let runs_model = |drive: &Drive| drive.model.is_some();
+        let models = self.all.iter().filter(|drive| runs_model(drive)).count();
+        if models > 0 && models < self.all.len() {
+            return Err(Error::usage(
+                "drives that are measured and modelled ones are on clocks of their own, and not \
+                compared: leave out --measure, or the models",
+            ));
+        }
+        let mut paths: Vec<&PathBuf> = Vec::new();
+        for drive in &self.all {
+            if let Member::Path(path) = &drive.member {
+                paths.push(path);
+            }
+        }
+        if let Some((earlier, later)) =
+            stack::Identity::same_twice(paths.iter().map(|path| path.as_path()))
+        {
+            return Err(Error::usage(stack::twice_text(earlier, later)));
+        }
+        match self.all.len() {
+            0 => Err(Error::usage(format!("name the drives, as in 4 x {EXAMPLE}"))),
+            1 => Err(Error::usage(format!(
+                "one drive is no array: name two or more, as in 4 x {EXAMPLE}"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether models are run.
+    #[must_use]
+    pub fn are_modelled(&self) -> bool {
+        self.all.iter().all(|drive| drive.model.is_some())
+    }
+
+    /// Whether the files are made by the run.
+    #[must_use]
+    pub fn are_made(&self) -> bool {
+        self.folder.is_some()
+    }
+
+    /// Whether any of the modelled ones turns.
+    pub(super) fn any_rotates(&self) -> bool {
+        self.facts().any(|facts| facts.rotates)
+    }
+
+    /// Whether any of the modelled ones does not.
+    pub(super) fn any_of_flash(&self) -> bool {
+        self.facts().any(|facts| !facts.rotates)
+    }
+
+    /// Whether the models of all that are modelled say how they write.
+    pub(super) fn writes_are_modelled(&self) -> bool {
+        self.facts().all(|facts| facts.writes_are_modelled)
+    }
+
+    fn facts(&self) -> impl Iterator<Item = stack::DriveFacts> {
+        self.all.iter().filter_map(|drive| stack::drive_facts(drive.model.as_deref()?).ok())
+    }
+}
+
+/// A modelled drive.
+fn modelled(word: &str) -> Result<Drive, Error> {
+    let name = word.strip_prefix("model:").unwrap_or(word);
+    let bare = name.split('?').next().unwrap_or(name);
+    let facts = stack::drive_facts(bare).map_err(|error| {
+        Error::usage(match word.starts_with('/') || word.starts_with('.') {
+            true => format!("{word}: there is no file, drive or folder of this name"),
+            false => error,
+        })
+    })?;
+    let member = Member::Model(name.to_owned());
+    let size_bytes = stacks::dry(&member.node(), None)?.size_bytes;
+    Ok(Drive { member, size_bytes, title: facts.title, model: Some(name.to_owned()) })
+}
+
+/// A drive or file of this machine.
+fn own(path: &Path, measure: bool) -> Result<Drive, Error> {
+    let wrong = |error: &std::io::Error| Error::from_io(path.display(), error);
+    let metadata = fs::metadata(path).map_err(|error| wrong(&error))?;
+    let is_device = metadata.file_type().is_block_device();
+    if !is_device && !metadata.is_file() {
+        return Err(Error::usage(format!("{}: it is no drive, file or folder", path.display())));
+    }
+    let absolute = std::path::absolute(path).map_err(|error| wrong(&error))?;
+    let member = Member::Path(absolute);
+    let known = is_device.then(|| host::guard::look_at(path)).flatten();
+    let size_bytes = match &known {
+        Some(drive) => drive.size_bytes,
+        None => stacks::dry(&member.node(), None)?.size_bytes,
+    };
+    let own_name = known.as_ref().and_then(|drive| drive.model.clone());
+    let title = own_name.clone().unwrap_or_else(|| path.display().to_string());
+    let model = (is_device && !measure)
+        .then(|| {
+            let rotates = known.as_ref().is_some_and(|drive| drive.rotational);
+            let is_nvme = known.as_ref().is_some_and(|drive| drive.name.starts_with("nvme"));
+            stack::nearest_model(own_name.as_deref(), rotates, is_nvme, size_bytes)
+        })
+        .flatten();
+    Ok(Drive { member, size_bytes, title, model })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_number_and_a_name_are_so_many_drives() {
+        let drives = Drives::read(&words("2 x wd-red-plus-8tb 1x seagate-ironwolf-12tb"), false);
+        let drives = drives.unwrap();
+        let titles: Vec<&str> = drives.all.iter().map(|drive| drive.title.as_str()).collect();
+        assert_eq!(titles.len(), 3);
+        assert!(titles[0].contains("IronWolf"), "the largest comes first: {titles:?}");
+        assert!(drives.are_modelled() && drives.any_rotates());
+        for (text, said) in [
+            ("", "name the drives"),
+            ("1 x wd-red-plus-8tb", "one drive is no array"),
+            ("4 x", "name the drives"),
+            ("0 x wd-red-plus-8tb", "no drive"),
+            ("4 x wd-red-plus-9tb", "wd-red-plus-8tb"),
+            ("99 x wd-red-plus-8tb", "at most 24"),
+            ("2 x /nowhere/at-all", "no file, drive or folder"),
+        ] {
+            let error = Drives::read(&words(text), false).unwrap_err().to_string();
+            assert!(error.contains(said) && !error.contains('\n'), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_folder_is_files_that_are_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().display().to_string();
+        let drives = Drives::read(std::slice::from_ref(&path), false).unwrap();
+        assert_eq!(drives.all.len(), 4);
+        assert!(drives.are_made() && !drives.are_modelled());
+        let mixed = ["2".into(), "x".into(), path, "wd-red-plus-8tb".into()];
+        assert!(Drives::read(&mixed, false).unwrap_err().to_string().contains("by themselves"));
+    }
+}

@@ -1,0 +1,223 @@
+//! The plan that answers a question: what `--print-plan` prints and what is run, word for word.
+
+use std::fmt::Write as _;
+
+use host::Error;
+use toml::Value;
+
+use super::candidates::{Candidates, Shape};
+use super::layout::Member;
+use super::question::Question;
+use crate::plan::Resolved;
+use results::choice::Scheme;
+
+/// The set of members of one shape over fewer drives than there are, or all of them.
+pub(super) fn set_name(question: &Question, shape: Shape) -> String {
+    match shape.members == question.drives.all.len() {
+        true => ALL.to_owned(),
+        false => format!("{ALL}-{}", shape.members),
+    }
+}
+
+/// The set of all drives.
+const ALL: &str = "drives";
+
+/// The set that is one shape with a drive missing.
+pub(super) fn degraded_name(question: &Question, shape: Shape) -> String {
+    let layout = question.layout(shape, Some(mdtools::CHUNK_BYTES));
+    let order = layout.md_layout().map_or_else(String::new, |order| format!("-{order}"));
+    format!("{}{order}-of-{}-degraded", layout.level_name(), shape.members)
+}
+
+fn quoted(text: &str) -> String {
+    Value::String(text.to_owned()).to_string()
+}
+
+fn list(texts: impl Iterator<Item = String>) -> String {
+    let quoted: Vec<String> = texts.map(|text| quoted(&text)).collect();
+    format!("[{}]", quoted.join(", "))
+}
+
+impl Question {
+    /// `4 x Seagate IronWolf 12 TB`, and what else there is.
+    #[must_use]
+    pub fn drives_text(&self) -> String {
+        let groups = self.drive_groups();
+        // What is in brackets is for those who look a drive up.
+        let short = |title: &str| title.split(" (").next().unwrap_or(title).to_owned();
+        let texts = groups.iter().map(|group| format!("{} x {}", group.count, short(&group.title)));
+        texts.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Resolves the plan that answers it.
+    ///
+    /// # Errors
+    /// When no layout is left, or a profile says what no plan takes.
+    pub fn plan(&self) -> Result<(String, Resolved), Error> {
+        let text = self.plan_text(&self.candidates()?);
+        let resolved =
+            crate::plan::resolve("the plan", &text, &[]).map_err(
+                |error| match super::Work::names().contains(&self.work.name.as_str()) {
+                    true => error,
+                    false => Error::usage(format!("with the profile {}: {error}", self.work.name)),
+                },
+            )?;
+        Ok((text, resolved))
+    }
+
+    fn plan_text(&self, candidates: &Candidates) -> String {
+        let question = format!("Which layout for {} on {}?", self.work.title, self.drives_text());
+        let mut text = format!(
+            "# {question}\n# Made by `raidloom choose`; `raidloom run` on it measures the same.\n\
+            schema = 1\nname = {}\nquestion = {}\n",
+            quoted(&format!("choose {}", self.work.title)),
+            quoted(&question)
+        );
+        let mut must = Vec::new();
+        if self.survive > 0 {
+            let plural = if self.survive == 1 { "" } else { "s" };
+            must.push(format!("survives {} member{plural}", self.survive));
+        }
+        must.extend(self.p99.iter().map(|time| format!("p99 < {time}")));
+        if !must.is_empty() {
+            let _ = writeln!(text, "must = {}", list(must.into_iter()));
+        }
+        self.put_members(&mut text, candidates);
+        self.put_configurations(&mut text, candidates);
+        self.put_workloads(&mut text);
+        let blocks = if self.drives.are_modelled() { BLOCKS_MODELLED } else { BLOCKS_MEASURED };
+        let _ =
+            write!(text, "\n[trials]\nblocks = {blocks}\nseed = 42\n\n[report]\nmargin = \"3%\"\n");
+        text
+    }
+
+    /// The sets of members: all drives, fewer where a shape leaves some out, and shapes with a
+    /// drive missing.
+    fn put_members(&self, text: &mut String, candidates: &Candidates) {
+        let all = self.drives.all.len();
+        let mut counts: Vec<usize> = candidates.kept.iter().map(|shape| shape.members).collect();
+        counts.push(all);
+        counts.sort_unstable_by(|one, other| other.cmp(one));
+        counts.dedup();
+        for count in counts {
+            let name = match count == all {
+                true => ALL.to_owned(),
+                false => format!("{ALL}-{count}"),
+            };
+            let _ = writeln!(text, "\n[members.{name}]\n{}", self.members(count));
+        }
+        for shape in self.degradable(candidates) {
+            let mut layout = self.layout(shape, shape.chunks()[0].map(|_| mdtools::CHUNK_BYTES));
+            for (place, member) in layout.members.iter_mut().enumerate() {
+                if let Some(model) = &self.drives.all[place].model {
+                    *member = Member::Model(model.clone());
+                }
+            }
+            let _ = writeln!(
+                text,
+                "\n# A drive is missing: what is left of the speed.\n[members.{}]\nstacks = {}",
+                degraded_name(self, shape),
+                list(std::iter::once(layout.degraded().to_string()))
+            );
+        }
+    }
+
+    /// The shapes that are run with a drive missing as well.
+    pub(super) fn degradable(&self, candidates: &Candidates) -> Vec<Shape> {
+        let is_run = self.drives.are_modelled() && self.survive > 0;
+        let all = candidates.kept.iter().copied();
+        all.filter(|shape| is_run && shape.losses() > 0 && shape.spares == 0).collect()
+    }
+
+    fn members(&self, count: usize) -> String {
+        let drives = &self.drives.all[..count];
+        if let Some(folder) = &self.drives.folder {
+            let size = drives.first().map_or(0, |drive| drive.size_bytes);
+            return format!(
+                "files = {{ count = {count}, size = {}, dir = {} }}",
+                quoted(&block::size_text(size)),
+                quoted(&folder.to_string_lossy())
+            );
+        }
+        if self.drives.are_modelled() {
+            return format!(
+                "models = {}",
+                list(drives.iter().filter_map(|drive| drive.model.clone()))
+            );
+        }
+        let path = |member: &Member| match member {
+            Member::Path(path) => Some(path.to_string_lossy().into_owned()),
+            Member::Model(_) | Member::Made(_) => None,
+        };
+        format!("devices = {}", list(drives.iter().filter_map(|drive| path(&drive.member))))
+    }
+
+    /// One drive, which all others are compared with, and every shape.
+    fn put_configurations(&self, text: &mut String, candidates: &Candidates) {
+        let _ = write!(
+            text,
+            "\n# One of the drives, which the others are compared with.\n[[add]]\nmembers = \"{ALL}\"\n\
+            level = \"single\"\n[baseline]\nmembers = \"{ALL}\"\nlevel = \"single\"\n"
+        );
+        for shape in &candidates.kept {
+            let layout = self.layout(*shape, None);
+            let _ = write!(
+                text,
+                "\n[[add]]\nmembers = {}\nlevel = \"{}\"\n",
+                quoted(&set_name(self, *shape)),
+                layout.level_name()
+            );
+            if let Some(order) = layout.md_layout() {
+                let _ = writeln!(text, "layout = \"{order}\"");
+            }
+            let chunks = shape.chunks().into_iter().flatten().map(block::size_text);
+            if shape.scheme != Scheme::Mirror {
+                let _ = writeln!(text, "chunk = {}", list(chunks));
+            }
+        }
+        for shape in self.degradable(candidates) {
+            let _ = write!(
+                text,
+                "\n[[add]]\nmembers = {}\nlevel = \"single\"\n",
+                quoted(&degraded_name(self, shape))
+            );
+        }
+    }
+
+    /// The work, as long as the medium needs to be past its caches.
+    fn put_workloads(&self, text: &mut String) {
+        let time: &[(&str, Value)] = &if !self.drives.are_modelled() {
+            match self.drives.are_made() {
+                true => vec![("time", Value::String("200ms".to_owned()))],
+                false => vec![("time", Value::String("5s".to_owned()))],
+            }
+        } else if self.drives.any_rotates() {
+            vec![
+                ("time", Value::String("10s".to_owned())),
+                ("ramp", Value::String("5s".to_owned())),
+                ("verify", Value::String("off".to_owned())),
+            ]
+        } else {
+            vec![
+                ("time", Value::String("60ms".to_owned())),
+                ("ramp", Value::String("30ms".to_owned())),
+                ("verify", Value::String("off".to_owned())),
+            ]
+        };
+        for workload in &self.work.workloads {
+            let mut workload = workload.clone();
+            let suite = workload.entry("suite").or_insert_with(|| Value::String("load".to_owned()));
+            if suite.as_str() == Some("load") {
+                for (key, value) in time {
+                    workload.entry(*key).or_insert_with(|| value.clone());
+                }
+            }
+            let _ = write!(text, "\n[[workload]]\n{workload}");
+        }
+    }
+}
+
+/// In the model the same trials come out the same; two blocks are two draws of the random places.
+const BLOCKS_MODELLED: u32 = 2;
+/// The fewest that leave a claim some power.
+const BLOCKS_MEASURED: u32 = 4;

@@ -1,0 +1,58 @@
+//! What is asked: with what, for what, and what must hold.
+
+use host::mount::FileSystem;
+use results::choice::DriveGroup;
+use serde::{Deserialize, Serialize};
+
+use super::drives::Drives;
+use super::layout::Member;
+use super::work::Work;
+
+/// A question to choose by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// What there is to choose with.
+    pub drives: Drives,
+    /// What it is for.
+    pub work: Work,
+    /// How many drives may die at once: 0, 1 or 2.
+    pub survive: u32,
+    /// Least bytes that it must offer.
+    pub capacity_bytes: Option<u64>,
+    /// What 99 of 100 requests must stay below: a time, `20ms`.
+    pub p99: Option<String>,
+    /// The file system that is to be on it, by name.
+    pub file_system: Option<String>,
+}
+
+impl Question {
+    /// The file system that is to be on it.
+    pub(super) fn file_system(&self) -> Option<FileSystem> {
+        FileSystem::named(self.file_system.as_deref()?).ok()
+    }
+
+    /// Drives that are alike, counted.
+    #[must_use]
+    pub fn drive_groups(&self) -> Vec<DriveGroup> {
+        let mut groups: Vec<DriveGroup> = Vec::new();
+        for drive in &self.drives.all {
+            let is_own = matches!(drive.member, Member::Path(_));
+            let stand_in = drive.model.clone().filter(|_| is_own);
+            let is_same = |group: &&mut DriveGroup| {
+                group.title == drive.title
+                    && group.size_bytes == drive.size_bytes
+                    && group.stand_in == stand_in
+            };
+            match groups.iter_mut().find(is_same) {
+                Some(group) => group.count += 1,
+                None => groups.push(DriveGroup {
+                    count: 1,
+                    title: drive.title.clone(),
+                    size_bytes: drive.size_bytes,
+                    stand_in,
+                }),
+            }
+        }
+        groups
+    }
+}

@@ -1,0 +1,91 @@
+//! What `choose` picks, held against a run of all candidates at other places and for longer.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
+
+use std::sync::atomic::AtomicBool;
+
+use lab::choose::{Drives, Question, Work};
+use lab::plan::Resolved;
+use lab::{RunOptions, Silent};
+use reactor::Random;
+use results::{Run, analyse};
+
+/// Kinds of drives whose models take little time.
+const MODELS: [&str; 4] =
+    ["wd-red-plus-8tb", "seagate-ironwolf-12tb", "samsung-870-evo-1tb", "intel-d3-s4610-480gb"];
+
+fn one_of<'a>(random: &mut Random, all: &[&'a str]) -> &'a str {
+    all[random.u64(0..all.len() as u64) as usize]
+}
+
+/// Random drives, random work and a random number of drives that may die.
+fn question(seed: u64) -> Question {
+    let mut random = Random::with_seed(seed);
+    let count = 2 + random.u64(0..4);
+    let model = one_of(&mut random, &MODELS);
+    let is_slow = model.starts_with("wd") || model.starts_with("seagate");
+    let (time, ramp) = if is_slow { ("3s", "1s") } else { ("30ms", "10ms") };
+    let workload = |random: &mut Random, number: u64| {
+        let text = format!(
+            "name = \"work {number}\"\nsizes = \"{}\"\nread = {}\nsequential = {}\nstreams = {}\n\
+            depth = {}\nweight = {}\ntime = \"{time}\"\nramp = \"{ramp}\"\n",
+            one_of(random, &["4KiB", "8KiB", "64KiB", "256KiB", "4KiB * 3, 64KiB * 1"]),
+            random.u64(0..11) * 10,
+            one_of(random, &["0", "0", "100"]),
+            1 + random.u64(0..4),
+            one_of(random, &["1", "4", "16"]),
+            1 + random.u64(0..3),
+        );
+        text.parse().unwrap()
+    };
+    let workloads = (0..1 + random.u64(0..2)).map(|number| workload(&mut random, number)).collect();
+    let words = [count.to_string(), "x".to_owned(), model.to_owned()];
+    Question {
+        drives: Drives::read(&words, false).unwrap(),
+        work: Work { name: "seeded".to_owned(), title: "seeded work".to_owned(), workloads },
+        survive: u32::try_from(random.u64(0..2 + u64::from(count > 2))).unwrap(),
+        capacity_bytes: None,
+        p99: None,
+        file_system: None,
+    }
+}
+
+fn run(resolved: &Resolved) -> Run {
+    let folder = tempfile::tempdir().unwrap();
+    let options = RunOptions { output: Some(folder.path().join("run")), ..RunOptions::default() };
+    lab::start(resolved, &options, &AtomicBool::new(false), &mut Silent).unwrap().run
+}
+
+/// Of how many seeds the pick is how far behind the best that is allowed, in a run of all
+/// candidates with other places, twice as long.
+fn behind(seed: u64) -> f64 {
+    let question = question(seed);
+    let (text, resolved) = question.plan().unwrap();
+    let (choice, layout) = question.answer(&run(&resolved)).unwrap();
+    assert!(layout.losses() >= question.survive, "seed {seed}");
+    assert_eq!(choice.pick.survives, layout.losses(), "seed {seed}");
+    let time = if text.contains("time = \"3s\"") { "6s" } else { "60ms" };
+    let settings = [format!("trials.seed={}", seed + 1000), format!("workload.time={time}")];
+    let all = run(&lab::plan::resolve("all of it", &text, &settings).unwrap());
+    let analysis = analyse(&all);
+    let scores = &analysis.comparisons[0].overall().unwrap().scores;
+    let is_allowed = |id: &str| {
+        let known = all.plan.configurations.iter().find(|one| one.id == id).unwrap();
+        known.settings["level"] != "single"
+            && known.survives.as_ref().map_or(0, results::Survival::losses) >= question.survive
+    };
+    let allowed = scores.iter().filter(|score| is_allowed(&score.configuration));
+    let best = allowed.map(|score| score.ratio).fold(0.0, f64::max);
+    let own = scores.iter().find(|score| score.configuration == choice.configuration).unwrap();
+    1.0 - own.ratio / best
+}
+
+/// Two seeds; with `RAIDLOOM_TEST_EVERYTHING` twenty.
+#[test]
+fn the_pick_is_within_five_per_cent_of_the_best() {
+    let count = if std::env::var_os("RAIDLOOM_TEST_EVERYTHING").is_some() { 20 } else { 2 };
+    let behind: Vec<(u64, f64)> = (0..count).map(|seed| (seed, behind(seed))).collect();
+    println!("seed, and how far its pick is behind the best: {behind:.3?}");
+    let far: Vec<&(u64, f64)> = behind.iter().filter(|(_, behind)| *behind > 0.05).collect();
+    assert!(far.is_empty(), "{far:?}");
+}

@@ -1,0 +1,322 @@
+//! The answer of `raidloom choose` in at most twenty lines: what to take, what stands beside it,
+//! what is not known, and what makes it.
+
+use escape::{Paint, Painted, padded, width};
+use results::choice::{Bounds, Choice, Condition, Contrast, Figures, Layout, Rival, Scheme};
+use results::statistics::Interval;
+
+use crate::numbers;
+use crate::text::{Out, Style};
+use crate::words::say;
+
+/// Columns of the word at the head of a line.
+const LABEL: usize = 21;
+/// The fewest columns that sentences are broken into.
+const WIDTH_MIN: usize = 80;
+
+/// The most lines of an answer; the place of its report comes after it.
+const LINES_MAX: usize = 19;
+
+/// The answer as text, lines ended by `\n`. Commands stand on lines of their own, unbroken.
+#[must_use]
+pub fn choice_text(choice: &Choice, style: Style) -> Painted {
+    let style = Style { width: style.width.max(WIDTH_MIN), ..style };
+    let all = choice.rivals.len();
+    // What is least worth is left out first: in what the last rivals differ, then these themselves.
+    let fewer = (0..=all).rev().map(|detailed| (all, detailed));
+    let fewest = (0..all).rev().map(|shown| (shown, 0));
+    let text = |(shown, detailed)| answer(choice, style, shown, detailed);
+    let mut texts = fewer.chain(fewest).map(text);
+    let fits = |text: &Painted| text.lines().count() <= LINES_MAX;
+    let first = texts.next();
+    match first {
+        Some(text) if !fits(&text) => texts.find(fits).unwrap_or(text),
+        Some(text) => text,
+        None => Painted::new(),
+    }
+}
+
+/// The answer with so many rivals, of which the first are told in detail.
+fn answer(choice: &Choice, style: Style, shown: usize, detailed: usize) -> Painted {
+    let mut out = Out::new(style);
+    let pick = &choice.pick;
+    let head = format!("{}{}", name_with_drives(choice, pick), file_system(choice));
+    out.line(style.paint(Paint::Bold, &head));
+    let offer = join(&[space(choice, pick), survival(pick), figures(choice)]);
+    out.wrapped(2, &offer);
+    out.wrapped(2, &say!(CHOICE_FOR, work = choice.work, drives = drives(choice)));
+    for (number, rival) in choice.rivals.iter().take(shown).enumerate() {
+        let label = say!(CHOICE_AGAINST, name = name(&rival.layout));
+        row(&mut out, &label, &against(pick, rival, number < detailed));
+    }
+    for (label, text) in rows(choice) {
+        row(&mut out, &label, &text);
+    }
+    command(&mut out, &say!(CHOICE_DO), &choice.command);
+    command(&mut out, &say!(CHOICE_OR), &choice.md_commands.join(" && "));
+    out.text
+}
+
+/// A command to be copied, in one piece.
+fn command(out: &mut Out, label: &str, text: &str) {
+    let label = padded(&format!("  {label}"), LABEL);
+    out.line(Painted::from(&*format!("{label}{}", escape::line(text))));
+}
+
+fn row(out: &mut Out, label: &str, text: &str) {
+    let label = format!("  {label}");
+    let is_long = width(&label) >= LABEL;
+    if is_long {
+        out.line(Painted::from(&*label));
+    }
+    for (number, line) in out.broken(LABEL, text).into_iter().enumerate() {
+        match number {
+            0 if !is_long => {
+                let first = format!("{}{}", padded(&label, LABEL), line.trim_start());
+                out.line(Painted::from(&*first));
+            }
+            _ => out.line(Painted::from(&*line)),
+        }
+    }
+}
+
+fn join(parts: &[String]) -> String {
+    parts.join(&say!(BETWEEN_TIES))
+}
+
+/// `RAID 10`, as it is called.
+pub(crate) fn name(layout: &Layout) -> String {
+    let scheme = match layout.scheme {
+        Scheme::Stripe => "RAID 0",
+        Scheme::Mirror => "RAID 1",
+        Scheme::NearCopies if layout.copies > 2 => "RAID 10 n3",
+        Scheme::NearCopies => "RAID 10",
+        Scheme::FarCopies => "RAID 10 f2",
+        Scheme::Parity => "RAID 5",
+        Scheme::DoubleParity => "RAID 6",
+    };
+    match layout.spares {
+        0 => scheme.to_owned(),
+        spares => say!(CHOICE_AND_SPARES, scheme = scheme, count = spares),
+    }
+}
+
+/// `RAID 10, 4 x 12 TB, chunk 512 KiB`.
+fn name_with_drives(choice: &Choice, layout: &Layout) -> String {
+    let mut text = format!(
+        "{}, {} x {}",
+        name(layout),
+        layout.drives,
+        size(sizes(choice).get(layout.drives - 1).copied().unwrap_or_default())
+    );
+    if let Some(chunk) = layout.chunk_bytes {
+        text += &say!(CHOICE_CHUNK, size = kibibytes(chunk));
+    }
+    text
+}
+
+fn file_system(choice: &Choice) -> String {
+    choice.file_system.as_ref().map_or_else(String::new, |name| format!(", {name}"))
+}
+
+/// Sizes of the drives, the largest first.
+fn sizes(choice: &Choice) -> Vec<u64> {
+    let of_group = |group: &results::choice::DriveGroup| vec![group.size_bytes; group.count];
+    choice.drives.iter().flat_map(of_group).collect()
+}
+
+fn size(bytes: u64) -> String {
+    numbers::size(bytes).replace('\u{202f}', " ").replace(".0 ", " ")
+}
+
+fn kibibytes(bytes: u64) -> String {
+    match bytes {
+        bytes if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+        bytes => format!("{} KiB", bytes >> 10),
+    }
+}
+
+fn space(choice: &Choice, layout: &Layout) -> String {
+    let all: u64 = sizes(choice).iter().sum();
+    say!(CHOICE_SPACE, usable = size(layout.usable_bytes), all = size(all))
+}
+
+fn survival(layout: &Layout) -> String {
+    match (layout.survives, layout.pairs.count) {
+        (0, _) => say!(CHOICE_SURVIVES_NONE),
+        (1, 0) => say!(CHOICE_SURVIVES_ONE),
+        (1, pairs) => say!(CHOICE_SURVIVES_PAIRS, count = pairs, of = layout.pairs.of),
+        (count, _) => say!(CHOICE_SURVIVES_ANY, count = count),
+    }
+}
+
+fn figures(choice: &Choice) -> String {
+    match choice.figures {
+        Figures::Modelled => say!(MODELLED),
+        Figures::StandIns => say!(CHOICE_STAND_INS),
+        Figures::Files => say!(CHOICE_ON_FILES),
+        Figures::Measured => say!(MEASURED),
+    }
+}
+
+fn drives(choice: &Choice) -> String {
+    let texts = choice.drives.iter().map(|group| {
+        // What is in brackets is for those who look it up.
+        let title = group.title.split(" (").next().unwrap_or(&group.title);
+        match &group.stand_in {
+            Some(model) => say!(CHOICE_AS_MODEL, count = group.count, title = title, model = model),
+            None => format!("{} x {title}", group.count),
+        }
+    });
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+fn interval(bounds: Option<Bounds>) -> Option<Interval> {
+    bounds.map(|bounds| Interval { low: bounds.low, high: bounds.high })
+}
+
+fn times(ratio: f64, bounds: Option<Bounds>) -> String {
+    match interval(bounds) {
+        Some(bounds) => numbers::ratio_whole(ratio, Some(bounds)),
+        None if ratio < 0.095 => format!("{ratio:.2}×"),
+        None => format!("{ratio:.1}×"),
+    }
+}
+
+/// What another scheme has more or less of.
+fn against(pick: &Layout, rival: &Rival, is_detailed: bool) -> String {
+    let more = size(rival.more_bytes.unsigned_abs());
+    let mut parts = vec![match rival.more_bytes {
+        0 => say!(CHOICE_SAME_SPACE),
+        1.. => say!(CHOICE_MORE_SPACE, size = more),
+        _ => say!(CHOICE_LESS_SPACE, size = more),
+    }];
+    let is_other = rival.layout.survives != pick.survives;
+    parts.extend(is_other.then(|| survival(&rival.layout)));
+    let speed = times(rival.ratio, rival.interval);
+    let mut work = match rival.contrast {
+        Contrast::Same => say!(CHOICE_AS_FAST),
+        Contrast::NotToldApart => say!(CHOICE_NOT_TOLD_APART, ratio = speed),
+        Contrast::WithinModel => speed,
+        Contrast::Faster | Contrast::Slower => say!(CHOICE_SURELY, ratio = speed),
+    };
+    if is_detailed && rival.contrast != Contrast::Same {
+        let each = rival
+            .extremes
+            .iter()
+            .map(|one| format!("{} {}", one.workload, times(one.ratio, one.interval)));
+        let each = each.collect::<Vec<_>>().join(", ");
+        if rival.extremes.len() > 1 {
+            work += &say!(CHOICE_EXTREMES, each = each);
+        }
+    }
+    parts.push(work);
+    join(&parts)
+}
+
+/// The lines below the rivals: a word and what is said of it.
+fn rows(choice: &Choice) -> Vec<(String, String)> {
+    let mut rows = Vec::new();
+    if let Some([from, to]) = choice.same_chunks {
+        let text = say!(CHOICE_SAME_CHUNKS, from = kibibytes(from), to = kibibytes(to));
+        rows.push((say!(CHOICE_CHUNK_LABEL), text));
+    }
+    if let Some(ratio) = choice.degraded {
+        let text = say!(CHOICE_DEGRADED, ratio = times(ratio, None));
+        rows.push((say!(CHOICE_DEGRADED_LABEL), text));
+    }
+    if let Some(rebuild) = choice.rebuild {
+        let text = say!(
+            CHOICE_REBUILD,
+            time = hours(rebuild.idle_seconds),
+            chance = one_in(rebuild.loss_chance),
+            rate = format!("{:.1}", 100.0 * rebuild.annual_failure_rate)
+        );
+        rows.push((say!(CHOICE_REBUILD_LABEL), text));
+    }
+    if let Some(cuts) = choice.power_cuts {
+        let text = say!(
+            CHOICE_POWER_CUTS,
+            cuts = cuts.cuts,
+            percent = format!("{:.2}", cuts.at_most_percent)
+        );
+        rows.push((say!(CHOICE_POWER_LABEL), text));
+    }
+    rows.extend(uneven(choice).map(|text| (say!(CHOICE_UNEVEN_LABEL), text)));
+    let sure = match choice.model_error {
+        Some(known) if known.cases == 0 => {
+            say!(CHOICE_MODEL_NEAREST, factor = format!("{:.1}", 1.0 + known.error))
+        }
+        Some(known) => say!(
+            CHOICE_MODEL_ERROR,
+            factor = format!("{:.1}", 1.0 + known.error),
+            cases = known.cases
+        ),
+        None if choice.figures.are_modelled() => say!(CHOICE_MODEL_UNKNOWN),
+        None => String::new(),
+    };
+    if !sure.is_empty() {
+        rows.push((say!(CHOICE_HOW_SURE), sure));
+    }
+    rows.push((say!(CHOICE_NOT_KNOWN), not_known(choice)));
+    rows
+}
+
+/// What is said of drives of different sizes.
+fn uneven(choice: &Choice) -> Option<String> {
+    let sizes = sizes(choice);
+    let used = sizes.get(choice.pick.drives - 1)?;
+    let is_left_out = choice.pick.drives + choice.pick.spares < sizes.len()
+        && choice.removed.iter().any(|one| matches!(one.by, Condition::SmallDrive { .. }));
+    if is_left_out {
+        let left = sizes.len() - choice.pick.drives - choice.pick.spares;
+        let smallest = size(*sizes.last()?);
+        return Some(say!(CHOICE_LEFT_OUT, count = left, size = smallest));
+    }
+    let is_cut = sizes.first() != Some(used);
+    is_cut.then(|| say!(CHOICE_SMALLEST_COUNTS, size = size(*used)))
+}
+
+fn not_known(choice: &Choice) -> String {
+    let mut parts = Vec::new();
+    match choice.figures {
+        Figures::StandIns => parts.push(say!(CHOICE_OPEN_OWN)),
+        Figures::Modelled => parts.push(say!(CHOICE_OPEN_MODELLED)),
+        Figures::Files => parts.push(say!(CHOICE_OPEN_FILES)),
+        Figures::Measured => (),
+    }
+    if choice.pick.survives > 0 {
+        parts.push(say!(CHOICE_OPEN_REBUILD));
+    }
+    if let Some(name) = choice.file_system.as_ref() {
+        parts.push(say!(CHOICE_OPEN_FILE_SYSTEM, name = name));
+    }
+    if !choice.writes_are_modelled {
+        parts.push(say!(CHOICE_OPEN_WRITES));
+    }
+    if choice.has_flash {
+        parts.push(say!(CHOICE_OPEN_FLASH));
+    }
+    if choice.power_cuts.is_none() && choice.pick.survives > 0 {
+        parts.push(say!(CHOICE_OPEN_POWER));
+    }
+    match parts.is_empty() {
+        true => say!(CHOICE_NOTHING_OPEN),
+        false => parts.join(&say!(BETWEEN_OPEN)),
+    }
+}
+
+/// `15 h`, `40 min`.
+fn hours(seconds: f64) -> String {
+    match seconds {
+        ..5_400.0 => say!(CHOICE_MINUTES, time = format!("{:.0}", (seconds / 60.0).max(1.0))),
+        _ => say!(CHOICE_HOURS, time = format!("{:.0}", seconds / 3600.0)),
+    }
+}
+
+/// One in so many, with two digits.
+fn one_in(chance: f64) -> String {
+    let count = 1.0 / chance.max(1e-12);
+    let step = 10_f64.powf(count.log10().floor() - 1.0).max(1.0);
+    numbers::grouped(((count / step).round() * step) as u64)
+}

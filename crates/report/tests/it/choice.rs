@@ -1,0 +1,130 @@
+//! The answer of `choose`: at most twenty lines of eighty columns, in every language.
+
+use report::{Language, Style, choice_text, in_language};
+use results::ModelError;
+use results::choice::{
+    Choice, Condition, Contrast, DriveGroup, Figures, Layout, PowerCuts, Rebuild, Removed, Rival,
+    Scheme, Share, WorkloadRatio,
+};
+
+const TERABYTE: u64 = 1_000_000_000_000;
+
+fn layout(scheme: Scheme, usable: u64, survives: u32, pairs: usize) -> Layout {
+    Layout {
+        scheme,
+        copies: if matches!(scheme, Scheme::NearCopies | Scheme::FarCopies) { 2 } else { 1 },
+        drives: 4,
+        spares: 0,
+        chunk_bytes: Some(512 << 10),
+        usable_bytes: usable * TERABYTE,
+        survives,
+        pairs: Share { count: pairs, of: 6 },
+    }
+}
+
+fn rival(layout: Layout, ratio: f64, more: i64, contrast: Contrast) -> Rival {
+    let one = |workload: &str, ratio| WorkloadRatio {
+        workload: workload.to_owned(),
+        ratio,
+        interval: None,
+    };
+    Rival {
+        layout,
+        ratio,
+        interval: None,
+        contrast,
+        extremes: vec![one("small accesses", ratio * 0.6), one("reading images", ratio * 1.5)],
+        more_bytes: more * 1_000_000_000_000,
+    }
+}
+
+/// An answer that has all there is to say.
+fn choice() -> Choice {
+    Choice {
+        drives: vec![DriveGroup {
+            count: 4,
+            title: "Example NAS 8 TB (EX8000, 5400 rpm), NAS".to_owned(),
+            size_bytes: 8 * TERABYTE,
+            stand_in: None,
+        }],
+        work: "virtual machines".to_owned(),
+        survive: 1,
+        figures: Figures::Modelled,
+        pick: layout(Scheme::NearCopies, 16, 1, 4),
+        configuration: "0123456789ab".to_owned(),
+        file_system: Some("ext4".to_owned()),
+        same_chunks: Some([64 << 10, 1 << 20]),
+        rivals: vec![
+            rival(layout(Scheme::FarCopies, 16, 1, 2), 0.98, 0, Contrast::Same),
+            rival(layout(Scheme::DoubleParity, 16, 2, 6), 0.62, 0, Contrast::WithinModel),
+            rival(layout(Scheme::Parity, 24, 1, 0), 0.31, 8, Contrast::Slower),
+        ],
+        degraded: Some(0.74),
+        rebuild: Some(Rebuild {
+            idle_seconds: 50_400.0,
+            loss_chance: 1.0 / 42_000.0,
+            annual_failure_rate: 0.015,
+        }),
+        power_cuts: Some(PowerCuts { cuts: 878, lost: 0, at_most_percent: 0.34 }),
+        has_flash: false,
+        writes_are_modelled: true,
+        model_error: Some(ModelError { error: 1.606, cases: 0 }),
+        removed: vec![Removed {
+            layout: layout(Scheme::Stripe, 32, 0, 0),
+            by: Condition::Survives { losses: 0 },
+        }],
+        command: "raidloom array create tank --level 10".to_owned(),
+        md_commands: vec!["mdadm --create /dev/md/raidloom".to_owned(), "mkfs.ext4".to_owned()],
+    }
+}
+
+fn text(choice: &Choice, language: Language) -> String {
+    let style = Style { color: false, width: 80 };
+    in_language(language, || choice_text(choice, style).to_string())
+}
+
+#[test]
+fn an_answer_is_nineteen_lines_of_eighty_columns_at_most() {
+    let mut stripe = choice();
+    stripe.pick = layout(Scheme::Stripe, 32, 0, 0);
+    stripe.figures = Figures::StandIns;
+    stripe.drives[0].stand_in = Some("example-nas-8tb".to_owned());
+    let mut uneven = choice();
+    uneven.drives.push(DriveGroup {
+        count: 1,
+        title: "Small".to_owned(),
+        size_bytes: TERABYTE / 2,
+        stand_in: None,
+    });
+    uneven.removed[0].by = Condition::SmallDrive { usable_bytes: TERABYTE };
+    uneven.has_flash = true;
+    uneven.writes_are_modelled = false;
+    for language in Language::ALL {
+        for choice in [choice(), stripe.clone(), uneven.clone()] {
+            let text = text(&choice, language);
+            assert!(text.lines().count() <= 19, "{} lines:\n{text}", text.lines().count());
+            for line in text.lines() {
+                assert!(escape::width(line) <= 80, "{line}\n{text}");
+            }
+        }
+    }
+    // Whatever is left out for room, this is not.
+    assert!(text(&stripe, Language::English).contains("survives no drive: one that dies takes"));
+    assert!(text(&uneven, Language::English).contains("1 of 500 GB left out"));
+}
+
+#[test]
+fn what_is_sure_is_said_and_what_is_the_same_is_one_line() {
+    let text = text(&choice(), Language::English);
+    let line = |start: &str| {
+        let found = text.lines().find(|line| line.trim_start().starts_with(start));
+        found.unwrap_or_else(|| panic!("{start}:\n{text}")).trim_start().to_owned()
+    };
+    assert_eq!(text.lines().next(), Some("RAID 10, 4 x 8 TB, chunk 512 KiB, ext4"));
+    assert_eq!(line("16 TB"), "16 TB of 32 TB; survives any 1 drive, and 4 of 6 pairs; modelled");
+    assert_eq!(line("against RAID 10 f2"), "against RAID 10 f2 same space; as fast");
+    assert!(line("against RAID 6").contains("same space; survives any 2 drives; 0.6×"));
+    assert!(line("against RAID 5").contains("8 TB more space; surely 0.3×"));
+    assert_eq!(line("do it"), "do it              raidloom array create tank --level 10");
+    assert_eq!(line("or "), "or                 mdadm --create /dev/md/raidloom && mkfs.ext4");
+}

@@ -1,0 +1,263 @@
+//! What `raidloom choose` answers: the layout to take, what else there is, and what is not known.
+//! Values only: `lab` makes them, `report` puts them into words.
+
+use serde::{Deserialize, Serialize};
+
+use crate::claim::Answer;
+use crate::statistics::Interval;
+use crate::types::ModelError;
+
+/// Where the figures come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Figures {
+    /// Of modelled drives.
+    Modelled,
+    /// Of models that stand for drives that are there, and were not measured.
+    StandIns,
+    /// Measured on files, which may lie on one disk.
+    Files,
+    /// Measured on the drives.
+    Measured,
+}
+
+impl Figures {
+    /// Whether they are a model's.
+    #[must_use]
+    pub fn are_modelled(self) -> bool {
+        matches!(self, Self::Modelled | Self::StandIns)
+    }
+}
+
+/// Drives that are alike.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DriveGroup {
+    /// How many.
+    pub count: usize,
+    /// Maker and product, or what else is known of it.
+    pub title: String,
+    /// Bytes of each.
+    pub size_bytes: u64,
+    /// The model that was measured in its place; none where that is what it is, or none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stand_in: Option<String>,
+}
+
+/// How redundancy is had, as people call it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scheme {
+    /// RAID 0: none.
+    Stripe,
+    /// RAID 1: every drive holds everything.
+    Mirror,
+    /// RAID 10, copies beside each other (md's `near`).
+    NearCopies,
+    /// RAID 10, copies in the second half of the next drive (md's `far`).
+    FarCopies,
+    /// RAID 5.
+    Parity,
+    /// RAID 6.
+    DoubleParity,
+}
+
+/// A layout and what it offers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layout {
+    /// How redundancy is had.
+    pub scheme: Scheme,
+    /// Copies of everything; 1 where there are none.
+    pub copies: u32,
+    /// Drives that hold data.
+    pub drives: usize,
+    /// Drives that stand by.
+    pub spares: usize,
+    /// Bytes on one drive before the next has its turn; none of a mirror.
+    pub chunk_bytes: Option<u64>,
+    /// Bytes that it offers, before superblocks and file system.
+    pub usable_bytes: u64,
+    /// How many drives may die, whichever they are.
+    pub survives: u32,
+    /// Of how many pairs of its drives it survives the loss.
+    pub pairs: Share,
+}
+
+/// So many of so many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// So many.
+    pub count: usize,
+    /// Of so many.
+    pub of: usize,
+}
+
+/// One kind of access, compared with the pick's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadRatio {
+    /// The workload's name in the profile.
+    pub workload: String,
+    /// Times as fast as the pick.
+    pub ratio: f64,
+    /// Where that may lie; none for figures in the model alone.
+    pub interval: Option<Bounds>,
+}
+
+/// From where to where.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl From<Interval> for Bounds {
+    fn from(interval: Interval) -> Self {
+        Self { low: interval.low, high: interval.high }
+    }
+}
+
+/// What the claim about two layouts comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Contrast {
+    /// It is surely faster than the pick.
+    Faster,
+    /// It is surely slower.
+    Slower,
+    /// They differ by less than matters.
+    Same,
+    /// They could not be told apart.
+    NotToldApart,
+    /// It is slower in the model, by less than such models were off.
+    WithinModel,
+}
+
+impl Contrast {
+    /// Of a claim about the other one against the pick.
+    #[must_use]
+    pub fn of(answer: Answer) -> Self {
+        match answer {
+            Answer::Ahead => Self::Faster,
+            Answer::Behind => Self::Slower,
+            Answer::Same => Self::Same,
+            Answer::Open => Self::NotToldApart,
+        }
+    }
+}
+
+/// The best of another scheme beside the pick.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rival {
+    /// What it is.
+    pub layout: Layout,
+    /// Times as fast as the pick, for all of the work.
+    pub ratio: f64,
+    /// Where that may lie; none for figures in the model alone.
+    pub interval: Option<Bounds>,
+    /// What that comes to.
+    pub contrast: Contrast,
+    /// The workload in which it is furthest behind the pick, and that in which it does best.
+    pub extremes: Vec<WorkloadRatio>,
+    /// Its usable bytes less the pick's.
+    pub more_bytes: i64,
+}
+
+/// How long a drive that died takes to be filled anew.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rebuild {
+    /// At the speed of the drive, with no other work: what its model comes to.
+    pub idle_seconds: f64,
+    /// The chance that meanwhile so many more drives die that data are lost.
+    pub loss_chance: f64,
+    /// What that takes as the share of drives that die in a year.
+    pub annual_failure_rate: f64,
+}
+
+/// What pulled plugs left of such a layout.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PowerCuts {
+    /// Cuts behind promises.
+    pub cuts: u64,
+    /// Of these, cuts that lost something acknowledged.
+    pub lost: u64,
+    /// At most so many in a hundred do, at 95 %.
+    pub at_most_percent: f64,
+}
+
+/// Why a layout was not a candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "condition", rename_all = "snake_case")]
+pub enum Condition {
+    /// It survives fewer drives than was asked.
+    Survives {
+        /// So many.
+        losses: u32,
+    },
+    /// It offers less than was asked.
+    Capacity {
+        /// So many bytes.
+        usable_bytes: u64,
+    },
+    /// Three copies and more are proposed only where nothing else survives two drives.
+    ManyCopies,
+    /// A smaller drive in it costs more than it brings: fewer drives offer twice as much.
+    SmallDrive {
+        /// It offers so many bytes.
+        usable_bytes: u64,
+    },
+    /// A measured figure is above what was asked.
+    Latency,
+}
+
+/// A layout that was not taken into account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Removed {
+    /// Which.
+    pub layout: Layout,
+    /// Why.
+    #[serde(flatten)]
+    pub by: Condition,
+}
+
+/// What is to be taken, and all that is said beside it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    /// What there was to choose with.
+    pub drives: Vec<DriveGroup>,
+    /// The work, as people call it.
+    pub work: String,
+    /// How many drives may die at once, as was asked.
+    pub survive: u32,
+    /// Where the figures come from.
+    pub figures: Figures,
+    /// What to take.
+    pub pick: Layout,
+    /// Its configuration in the run.
+    pub configuration: String,
+    /// The file system that is to be on it, which was not measured.
+    pub file_system: Option<String>,
+    /// Between which chunks there is no difference for this work; none where one is better, or
+    /// none were compared.
+    pub same_chunks: Option<[u64; 2]>,
+    /// The best of other schemes, fastest first.
+    pub rivals: Vec<Rival>,
+    /// Times as fast with a drive missing; none where that was not run.
+    pub degraded: Option<f64>,
+    /// None where the speed of the drives is not known, or nothing is redundant.
+    pub rebuild: Option<Rebuild>,
+    /// None where no such layout was cut.
+    pub power_cuts: Option<PowerCuts>,
+    /// Whether any of the drives is of flash, as far as models say.
+    pub has_flash: bool,
+    /// Whether models say how all of the drives write: of shingled ones they do not.
+    pub writes_are_modelled: bool,
+    /// How far such models were off; none for measured figures.
+    pub model_error: Option<ModelError>,
+    /// What was not taken into account.
+    pub removed: Vec<Removed>,
+    /// What raidloom makes it with.
+    pub command: String,
+    /// What md makes it with.
+    pub md_commands: Vec<String>,
+}
