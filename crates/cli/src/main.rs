@@ -27,6 +27,7 @@ mod language;
 mod limits;
 mod merge;
 mod model;
+mod model_fit;
 mod monitor_command;
 mod output;
 mod plan;

@@ -7,10 +7,12 @@ use device::model::Parameters;
 use device::model::data_sheet::{Group, SheetModel};
 use device::model::errors::{CASES_MIN, ErrorTable};
 use device::model::fit::{self, ErrorRow};
+use device::model::probe::Samples;
 use results::analysis::MODEL_CASES_MIN;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
+use crate::model_fit;
 use crate::output::{Output, figure, table};
 
 /// `model`.
@@ -23,18 +25,38 @@ pub(crate) enum ModelVerb {
         /// A name, or a path [default: lists the disks that come with raidloom]
         model: Option<String>,
     },
-    /// Fit a model to published figures of a single drive
+    /// Fit a model to published figures of a single drive, or to a drive itself
     #[command(after_long_help = "\
 Examples:
   raidloom model fit maxtor-6y200p0
   raidloom model fit figures.csv --facts drive.facts.toml > my-disk.toml
+  raidloom model fit --device /dev/sdb > my-disk.toml
+  raidloom model fit sdb.samples.csv
 
 The model's file goes to standard output; how far it is from each figure goes to standard
 error. Only sequential and random rows are fitted; mixed rows stay a check.
-models/data/*.facts.toml show what a facts file holds.")]
+models/data/*.facts.toml show what a facts file holds.
+
+A device is only read. Every sample is kept in a CSV, from which the fit can be repeated; what
+reads do not tell is assumed, and said. A drive that does something that the model does not have
+is called unexplained.")]
     Fit {
-        /// A name from `model show`, or the path of a CSV: test,request_bytes,kB_per_s,io_per_s
-        figures: String,
+        /// A name from `model show`, or the path of a CSV: test,request_bytes,kB_per_s,io_per_s,
+        /// or the samples of a device
+        #[arg(required_unless_present = "device")]
+        figures: Option<String>,
+
+        /// Measure this hard disk by reads, for some minutes; a stack of one disk
+        #[arg(long, value_name = "PATH", conflicts_with_all = ["figures", "facts"])]
+        device: Option<String>,
+
+        /// How long it is measured at most
+        #[arg(long, value_name = "TIME", default_value = "10min", requires = "device")]
+        time: String,
+
+        /// Where the samples go [default: NAME.samples.csv]
+        #[arg(long, value_name = "FILE", requires = "device")]
+        samples: Option<PathBuf>,
 
         /// What is known of the drive without measuring [default: FIGURES with .facts.toml instead
         /// of .csv]
@@ -51,7 +73,12 @@ pub(crate) fn model(output: &Output, verb: &ModelVerb) -> Result<(), Failure> {
     match verb {
         ModelVerb::Show { model: None } => list(output),
         ModelVerb::Show { model: Some(model) } => show(output, model),
-        ModelVerb::Fit { figures, facts } => fit_model(output, figures, facts.as_deref()),
+        ModelVerb::Fit { device: Some(device), time, samples, .. } => {
+            model_fit::fit_device(output, device, time, samples.as_deref())
+        }
+        ModelVerb::Fit { figures, facts, .. } => {
+            fit_model(output, figures.as_deref().unwrap_or_default(), facts.as_deref())
+        }
     }
 }
 
@@ -301,6 +328,13 @@ fn figures_and_facts(figures: &str, facts: Option<&Path>) -> Result<(String, Str
 }
 
 fn fit_model(output: &Output, figures: &str, facts: Option<&Path>) -> Result<(), Failure> {
+    if fit::built_in_data(figures).is_none()
+        && facts.is_none()
+        && let Ok(text) = host::files::read_named_text(Path::new(figures))
+        && Samples::is_one(&text)
+    {
+        return model_fit::fit_samples(output, Path::new(figures), &text);
+    }
     let (csv, facts) = figures_and_facts(figures, facts)?;
     let report = fit::fit_csv(&csv, &facts)
         .map_err(|error| Failure::usage(format!("{figures}: {error}")))?;

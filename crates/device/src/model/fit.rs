@@ -569,7 +569,7 @@ fn bonnie_operations(bonnie: &BonnieFacts) -> (f64, f64) {
 // ---- the stages
 // -------------------------------------------------------------------------------------------------
 
-fn measured<T>(value: T, unit: &str, note: String) -> Quantity<T> {
+pub(super) fn measured<T>(value: T, unit: &str, note: String) -> Quantity<T> {
     Quantity { value, unit: unit.to_owned(), origin: Origin::Measured, interval: None, note }
 }
 
@@ -597,7 +597,7 @@ fn needed<'a, T>(
 }
 
 /// To so many places after the point: what stands in the file is what was fitted with.
-fn rounded(value: f64, places: i32) -> f64 {
+pub(super) fn rounded(value: f64, places: i32) -> f64 {
     let scale = 10f64.powi(places);
     (value * scale).round() / scale
 }

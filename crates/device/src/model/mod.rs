@@ -42,6 +42,7 @@ mod machine;
 mod notes;
 pub mod parameters;
 mod platters;
+pub mod probe;
 mod quantity;
 pub mod random;
 pub mod replay;

@@ -397,14 +397,21 @@ impl Parameters {
     /// The text of the model's file.
     #[must_use]
     pub fn to_toml(&self) -> String {
-        let mut text = format!(
+        self.to_toml_under(&format!(
             "# Written by `raidloom model fit {name}`; a test fits it again and compares every \
             byte. Do not edit:\n\
-             # change models/data/{name}.facts.toml or the measurements beside it.\n\
-             name = {}\ntitle = {}\n\n[disk]\n",
+             # change models/data/{name}.facts.toml or the measurements beside it.\n",
+            name = self.name,
+        ))
+    }
+
+    /// The text of the model's file, under a heading of comments.
+    #[must_use]
+    pub fn to_toml_under(&self, heading: &str) -> String {
+        let mut text = format!(
+            "{heading}name = {}\ntitle = {}\n\n[disk]\n",
             quoted(&self.name),
             quoted(&self.title),
-            name = self.name,
         );
         let mut table = "disk";
         let rows = self.rows();

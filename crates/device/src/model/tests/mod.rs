@@ -10,6 +10,7 @@ mod data_sheets;
 mod device;
 mod lazy;
 mod prediction;
+mod probe;
 mod recorded;
 mod ssd;
 mod tree_cache;

@@ -1,0 +1,205 @@
+//! `raidloom model fit --device`: a model of a hard disk from its own answers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use block::{Blocking, Device, Node, Reactor};
+use device::model::probe::{self, MeasureError, NotFound, Samples, Solution, Unsolved, Why};
+use host::guard::{Consent, Guard};
+use host::system::{DeviceNumber, block_number, sys_folder, whole_disk};
+use serde_json::{Value, json};
+use stack::BuildContext;
+
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Time of the noise probe, and the share of others' requests from which a device is in use.
+const NOISE_TIME: Duration = Duration::from_secs(2);
+const NOISE_MAX: f64 = 0.05;
+
+/// Measures a device by reads, keeps the samples, and fits a model to them.
+pub(crate) fn fit_device(
+    output: &Output,
+    device: &str,
+    time: &str,
+    samples: Option<&Path>,
+) -> Result<(), Failure> {
+    let limit = stack::size::parse_duration(time)
+        .map_err(|error| Failure::usage(format!("--time {time}: {error}")))?;
+    let node = stack::parse(device).map_err(block::Error::from)?;
+    let name = name_of(&node);
+    let kept = samples.map_or_else(|| PathBuf::from(format!("{name}.samples.csv")), Path::to_owned);
+    if kept.exists() {
+        return Err(Failure::usage(format!(
+            "{}: it is there already; name another file with --samples",
+            kept.display()
+        )));
+    }
+    let guard = Guard::new(Consent::default());
+    let context = BuildContext {
+        files: &guard,
+        seed: 0,
+        read_only: true,
+        create_bytes: None,
+        emulate: false,
+    };
+    let stack = stack::build(&node, &context)?;
+    let is_modelled = matches!(&node, Node::Leaf { scheme, .. } if scheme == "model");
+    let reactor = if is_modelled { Reactor::virtual_clock() } else { Reactor::wall()? };
+    if let Some(path) = node.file_path() {
+        refuse_in_use(&*stack.device, &reactor, &path)?;
+    }
+    output.progress(&format!("measuring {device} by reads alone, for at most {time}"));
+    let measured = probe::measure(&*stack.device, &reactor, limit);
+    let measured = measured.map_err(|error| match error {
+        MeasureError::Failed(error) => Failure::from(error).at(device),
+        other => Failure::failed(format!("{device}: {other}")).because(other),
+    })?;
+    host::files::write_named(&kept, measured.to_csv().as_bytes())?;
+    output.progress(&format!(
+        "{} samples are in {file}; `raidloom model fit {file}` repeats the fit",
+        measured.all.len(),
+        file = kept.display(),
+    ));
+    show(output, &measured, &name)
+}
+
+/// Fits a model to samples that were kept.
+pub(crate) fn fit_samples(output: &Output, path: &Path, text: &str) -> Result<(), Failure> {
+    let samples = Samples::parse(text)
+        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    let stem = path.file_name().unwrap_or_default().to_string_lossy();
+    show(output, &samples, stem.split('.').next().unwrap_or("disk"))
+}
+
+/// What the model of a device is called.
+fn name_of(node: &Node) -> String {
+    let address = match node {
+        Node::Leaf { address, .. } => address.as_str(),
+        _ => "",
+    };
+    let last = Path::new(address).file_stem().unwrap_or_default().to_string_lossy();
+    let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
+    let name: String = last.chars().map(plain).collect();
+    if name.is_empty() { "disk".to_owned() } else { name }
+}
+
+/// Requests that the system has sent to a disk so far.
+fn requests(disk: DeviceNumber) -> Option<u64> {
+    let text = fs::read_to_string(sys_folder(disk)?.join("stat")).ok()?;
+    let fields: Vec<u64> = text.split_whitespace().filter_map(|one| one.parse().ok()).collect();
+    Some(fields.first()? + fields.get(4)?)
+}
+
+/// Refuses a block device of whose requests too many are others', while this reads from it too.
+fn refuse_in_use(device: &dyn Device, reactor: &Reactor, path: &Path) -> Result<(), Failure> {
+    let Some(disk) = block_number(path).map(whole_disk) else { return Ok(()) };
+    let Some(before) = requests(disk) else { return Ok(()) };
+    let mut channel = Blocking::open(device, reactor)?;
+    let mut buffer = vec![0; 4096];
+    let places = (device.info().size_bytes / 4096).max(1);
+    let (end, mut own) = (reactor.now() + NOISE_TIME, 0);
+    while reactor.now() < end {
+        // All over the disk, so that none comes from its buffer.
+        let place = own * 7919 * 104_729 % places;
+        channel.read_slice(place * 4096, &mut buffer)?;
+        own += 1;
+    }
+    let all = requests(disk).unwrap_or(before).saturating_sub(before);
+    let share = all.saturating_sub(own) as f64 / all.max(1) as f64;
+    if share > NOISE_MAX {
+        return Err(Failure::refused(format!(
+            "{}: it is in use: {:.0} % of the requests of {NOISE_TIME:?} were others'; at most \
+            {:.0} % may be",
+            path.display(),
+            share * 100.0,
+            NOISE_MAX * 100.0
+        )));
+    }
+    Ok(())
+}
+
+/// Why a parameter is assumed.
+fn reason(why: Why) -> &'static str {
+    match why {
+        Why::Writes => "only writes show it, and nothing was written",
+        Why::OneDrive => "it takes several drives",
+        Why::Time => "the time was over",
+        Why::TooShort => "it is shorter than what a command takes anyway",
+    }
+}
+
+fn show(output: &Output, samples: &Samples, name: &str) -> Result<(), Failure> {
+    let solution = match probe::solve(samples, name, name) {
+        Ok(solution) => solution,
+        Err(Unsolved::NotTurning { overhead_us, link_rate }) => {
+            return Err(Failure::failed(format!(
+                "it does not rotate: a flash drive, a virtual disk or a file; a cached read takes \
+                {overhead_us:.0} us and {:.0} MB/s. Nothing else of it can be found out by reads",
+                link_rate / 1e6
+            )));
+        }
+        Err(Unsolved::Lacking(probe)) => {
+            return Err(Failure::failed(format!(
+                "there are too few samples of the probe `{}` for a model: give it more --time",
+                probe.name()
+            )));
+        }
+    };
+    let toml = solution
+        .parameters
+        .to_toml_under("# Written by `raidloom model fit` from a device's own answers to reads.\n");
+    if output.json {
+        return output.document(&document(&solution, &toml));
+    }
+    output.progress(&remarks(&solution));
+    output.result(&toml)
+}
+
+/// What could not be found out, and whether the model explains the drive.
+fn remarks(solution: &Solution) -> String {
+    let mut text = String::from("assumed, for it could not be found out:\n");
+    for NotFound { parameter, why } in &solution.not_found {
+        text += &format!("  {parameter}: {}\n", reason(*why));
+    }
+    text += &match &solution.check {
+        None => "not checked: the time was over".to_owned(),
+        Some(check) => {
+            let percent = |share: f64| share * 100.0;
+            format!(
+                "{}: of {} random reads that nothing was fitted to the mean time is off by {:+.1} \
+                %, the distribution by {:.1} %; the seek curve lies {:.1} % from its points",
+                if check.is_unexplained() { "UNEXPLAINED" } else { "explained" },
+                check.reads,
+                percent(check.mean_error),
+                percent(check.distribution_error),
+                percent(check.seek_error)
+            )
+        }
+    };
+    if solution.check.is_some_and(|check| check.is_unexplained()) {
+        text += "\nthe drive does something that the model does not have: take none of its figures \
+            for this drive's";
+    }
+    text
+}
+
+fn document(solution: &Solution, toml: &str) -> Value {
+    let not_found: Vec<Value> = solution
+        .not_found
+        .iter()
+        .map(|one| json!({ "parameter": one.parameter, "why": reason(one.why) }))
+        .collect();
+    let check = solution.check.map(|check| {
+        json!({
+            "reads": check.reads,
+            "mean_error": check.mean_error,
+            "distribution_error": check.distribution_error,
+            "seek_error": check.seek_error,
+            "unexplained": check.is_unexplained(),
+        })
+    });
+    json!({ "name": solution.parameters.name, "toml": toml, "not_found": not_found,
+        "check": check })
+}

@@ -1,0 +1,375 @@
+//! The probes.
+
+use std::fmt;
+use std::time::Duration;
+
+use block::{BufMut, Channel, Completion, Device, Error, Op, Reactor, Request, Time};
+
+use super::super::random::Random;
+use super::solve::{self, QUEUE_MAX, Turning};
+use super::{Probe, Sample, Samples};
+
+const SECTOR: u64 = 512;
+const MIB: u64 = 1 << 20;
+/// A read that takes longer is given up: the device hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Steps of the halving, after as many angles.
+const ANGLES: u64 = 16;
+const HALVINGS: u32 = 9;
+/// A device that is smaller has no places far enough apart.
+const SIZE_MIN: u64 = 256 << 20;
+
+/// Why a device could not be measured.
+#[derive(Debug)]
+pub enum MeasureError {
+    /// It failed a read, or the clock did.
+    Failed(Error),
+    /// It gave no answer to a read at this place.
+    Hangs {
+        /// In bytes.
+        offset: u64,
+    },
+    /// It is smaller than [`SIZE_MIN`].
+    Small,
+}
+
+impl fmt::Display for MeasureError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MeasureError::Failed(error) => write!(formatter, "{error}"),
+            MeasureError::Hangs { offset } => write!(
+                formatter,
+                "a read at byte {offset} had no answer for {} s: the drive hangs, or is asleep",
+                PATIENCE.as_secs()
+            ),
+            MeasureError::Small => {
+                write!(formatter, "it is too small for a fit: at least {} MiB", SIZE_MIN / MIB)
+            }
+        }
+    }
+}
+
+impl std::error::Error for MeasureError {}
+
+impl From<Error> for MeasureError {
+    fn from(error: Error) -> MeasureError {
+        MeasureError::Failed(error)
+    }
+}
+
+/// Measures a device by reads alone, for no longer than `limit` and what is under way then: later
+/// probes are left out.
+///
+/// # Errors
+/// What the device failed with, or where it hangs.
+pub fn measure(
+    device: &dyn Device,
+    reactor: &Reactor,
+    limit: Duration,
+) -> Result<Samples, MeasureError> {
+    let size_bytes = device.info().size_bytes;
+    if size_bytes < SIZE_MIN {
+        return Err(MeasureError::Small);
+    }
+    let mut prober = Prober {
+        channel: device.open(QUEUE_MAX, reactor)?,
+        reactor,
+        end: reactor.now() + limit,
+        block: device.info().block_bytes.into(),
+        samples: Samples { size_bytes, all: Vec::new() },
+        random: Random::new(1),
+        done: Vec::new(),
+    };
+    prober.cached()?;
+    prober.rates()?;
+    prober.turn()?;
+    if let Some(turning) = solve::turning(&prober.samples) {
+        prober.seeks(&turning)?;
+        prober.holds(&turning)?;
+        prober.ahead()?;
+        prober.queue(&turning)?;
+    }
+    prober.check()?;
+    Ok(prober.samples)
+}
+
+struct Prober<'a> {
+    channel: Box<dyn Channel>,
+    reactor: &'a Reactor,
+    /// When no further probe begins.
+    end: Time,
+    block: u64,
+    samples: Samples,
+    random: Random,
+    done: Vec<Completion>,
+}
+
+impl Prober<'_> {
+    fn is_over(&self) -> bool {
+        self.reactor.now() >= self.end
+    }
+
+    /// Somewhere among the first bytes, in whole blocks.
+    fn place(&mut self, below: u64) -> u64 {
+        self.random.below(below / self.block) * self.block
+    }
+
+    /// A place at a share of the device.
+    fn at(&self, share: f64) -> u64 {
+        let last = self.samples.size_bytes - 16 * MIB;
+        (last as f64 * share) as u64 / self.block * self.block
+    }
+
+    /// Lets time pass.
+    fn rest(&self, pause: u64) -> Result<(), MeasureError> {
+        let end = self.reactor.now() + Duration::from_nanos(pause);
+        while self.reactor.now() < end {
+            self.reactor
+                .wait(Some(end))
+                .map_err(|error| Error::from_io("waiting for the next read", error))?;
+        }
+        Ok(())
+    }
+
+    /// Reads at these places at once; how long each took.
+    fn read_all(
+        &mut self,
+        (probe, series): (Probe, u32),
+        offsets: &[u64],
+        bytes: u64,
+        pause: u64,
+    ) -> Result<(), MeasureError> {
+        self.rest(pause)?;
+        let first = self.samples.all.len();
+        for (tag, &offset) in offsets.iter().enumerate() {
+            let begun = self.reactor.now().nanoseconds();
+            let sample = Sample { probe, series, offset, bytes, pause, begun, ended: 0 };
+            self.samples.all.push(sample);
+            let into: BufMut = self.reactor.allocate(bytes as usize);
+            self.channel.submit(Request::new(tag as u64, Op::Read { offset, into }));
+        }
+        let late = self.reactor.now() + PATIENCE;
+        let mut left = offsets.len();
+        while left > 0 {
+            self.channel.poll(&mut self.done);
+            let now = self.reactor.now();
+            for completion in self.done.drain(..) {
+                completion.result?;
+                self.samples.all[first + completion.tag as usize].ended = now.nanoseconds();
+                left -= 1;
+            }
+            if left > 0 && now >= late {
+                return Err(MeasureError::Hangs { offset: offsets[0] });
+            }
+            if left > 0 {
+                self.reactor
+                    .wait(Some(late))
+                    .map_err(|error| Error::from_io("waiting for a read", error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads once; how long it took, in nanoseconds.
+    fn read(
+        &mut self,
+        probe: Probe,
+        series: u32,
+        offset: u64,
+        bytes: u64,
+        pause: u64,
+    ) -> Result<f64, MeasureError> {
+        self.read_all((probe, series), &[offset], bytes, pause)?;
+        Ok(self.samples.all.last().map_or(0.0, Sample::took))
+    }
+
+    fn approach(&mut self, offset: u64, pause: u64) -> Result<(), MeasureError> {
+        self.read(Probe::Approach, 0, offset, self.block, pause).map(|_| ())
+    }
+
+    fn cached(&mut self) -> Result<(), MeasureError> {
+        let at = self.at(0.3);
+        let mut bytes = self.block;
+        let mut series = 0;
+        while bytes <= MIB && !self.is_over() {
+            self.approach(at + 8 * MIB, 0)?;
+            self.read(Probe::Approach, series, at, bytes, 0)?;
+            // Read-ahead ends meanwhile.
+            self.rest(100_000_000)?;
+            for _ in 0..24 {
+                self.read(Probe::Cached, series, at, bytes, 0)?;
+            }
+            bytes *= 2;
+            series += 1;
+        }
+        Ok(())
+    }
+
+    fn rates(&mut self) -> Result<(), MeasureError> {
+        for series in 0..32 {
+            if self.is_over() {
+                break;
+            }
+            let at = self.at(f64::from(series) / 31.0);
+            for index in 0..8 {
+                self.read(Probe::Rate, series, at + index * MIB, MIB, 0)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn turn(&mut self) -> Result<(), MeasureError> {
+        let at = self.at(0.01);
+        let far = self.at(0.2);
+        for _ in 0..250 {
+            if self.is_over() {
+                break;
+            }
+            let other = far + self.place(64 * MIB);
+            self.approach(other, 0)?;
+            self.read(Probe::Turn, 0, at, self.block, 0)?;
+        }
+        Ok(())
+    }
+
+    /// The least time of a sector near `to` after one at `from` and a pause, over all angles.
+    fn least(
+        &mut self,
+        (probe, series): (Probe, u32),
+        (from, to): (u64, u64),
+        track: u64,
+        pause: u64,
+    ) -> Result<f64, MeasureError> {
+        let took = |prober: &mut Self, along: u64| -> Result<f64, MeasureError> {
+            prober.approach(from, 0)?;
+            let offset = (to + along) / prober.block * prober.block;
+            prober.read(probe, series, offset, prober.block, pause)
+        };
+        let mut best = (0, f64::INFINITY);
+        for angle in 0..ANGLES {
+            let time = took(self, track * angle / ANGLES)?;
+            if time < best.1 {
+                best = (angle, time);
+            }
+        }
+        // The fall lies between this angle and the one before it.
+        let mut high = track * (best.0 + ANGLES) / ANGLES;
+        let mut low = high - track / ANGLES;
+        let mut least = best.1;
+        for _ in 0..HALVINGS {
+            let middle = low.midpoint(high);
+            let time = took(self, middle)?;
+            if time <= least {
+                (high, least) = (middle, time);
+            } else {
+                low = middle;
+            }
+        }
+        Ok(least)
+    }
+
+    fn seeks(&mut self, turning: &Turning) -> Result<(), MeasureError> {
+        let from = self.at(0.0);
+        let pause = (turning.period * 2.5) as u64;
+        for series in 0..24 {
+            if self.is_over() {
+                break;
+            }
+            let share = 0.001 * 990.0_f64.powf(f64::from(series) / 23.0);
+            let to = self.at(share);
+            let track = turning.track_bytes(to as f64);
+            self.least((Probe::Seek, series), (from, to), track, pause)?;
+        }
+        Ok(())
+    }
+
+    fn holds(&mut self, turning: &Turning) -> Result<(), MeasureError> {
+        let (from, to) = (self.at(0.0), self.at(0.1));
+        let track = turning.track_bytes(to as f64);
+        let mut pauses: Vec<u64> =
+            (0..24).map(|step| (turning.period * 2.0 * f64::from(step) / 23.0) as u64).collect();
+        let mut series = 0;
+        let mut found = Vec::new();
+        // The end of what holds nothing is halved after that.
+        for round in 0..12 {
+            for pause in std::mem::take(&mut pauses) {
+                if self.is_over() {
+                    return Ok(());
+                }
+                let least = self.least((Probe::Hold, series), (from, to), track, pause)?;
+                found.push((pause, least));
+                series += 1;
+            }
+            let Some((free, held)) = solve::hold_begins(&found, turning.period) else { break };
+            if round < 11 && held - free > 2_000 {
+                pauses.push(free.midpoint(held));
+            } else {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn ahead(&mut self) -> Result<(), MeasureError> {
+        let Some(hit) = solve::hit_within(&self.samples) else { return Ok(()) };
+        let (mut low, mut high) = (0, 64 * MIB);
+        let mut series = 0;
+        while high - low > self.block && !self.is_over() {
+            let middle = (low + (high - low) / 2) / self.block * self.block;
+            if middle == low {
+                break;
+            }
+            let from = self.at(0.05 + 0.02 * f64::from(series));
+            self.approach(self.at(0.9), 0)?;
+            self.approach(from, 0)?;
+            let offset = from + middle;
+            let took = self.read(Probe::Ahead, series, offset, self.block, 2_000_000_000)?;
+            if took < hit {
+                low = middle;
+            } else {
+                high = middle;
+            }
+            series += 1;
+        }
+        Ok(())
+    }
+
+    fn queue(&mut self, turning: &Turning) -> Result<(), MeasureError> {
+        for far_count in 1..QUEUE_MAX - 1 {
+            if self.is_over() {
+                break;
+            }
+            // The nearest comes last; at one of the angles it is the next to come round.
+            for angle in 0..8 {
+                let opener = self.at(0.02);
+                self.approach(self.at(0.95), 0)?;
+                let track = turning.track_bytes(opener as f64);
+                let near = opener + track * 20 + track * angle / 8;
+                let mut offsets = vec![opener];
+                for _ in 0..far_count {
+                    let share = 0.6 + 0.35 * self.random.fraction();
+                    offsets.push(self.at(share) + self.place(MIB));
+                }
+                offsets.push(near / self.block * self.block);
+                self.read_all((Probe::Queue, far_count), &offsets, self.block, 0)?;
+            }
+            if solve::sees(&self.samples, far_count) == Some(false) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&mut self) -> Result<(), MeasureError> {
+        let size = self.samples.size_bytes - MIB;
+        for _ in 0..1600 {
+            if self.is_over() {
+                break;
+            }
+            let bytes = (SECTOR << self.random.below(8)).max(self.block);
+            let offset = self.place(size);
+            self.read(Probe::Check, 0, offset, bytes, 0)?;
+        }
+        Ok(())
+    }
+}
