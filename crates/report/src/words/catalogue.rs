@@ -626,7 +626,7 @@ catalogue! {
     CHOICE_MORE_SPACE: "{size} more space", "容量は {size} 多い";
     CHOICE_LESS_SPACE: "{size} less space", "容量は {size} 少ない";
     CHOICE_AS_FAST: "as fast", "同じ速さ";
-    CHOICE_NOT_TOLD_APART: "not told apart ({ratio})", "差を判定できない({ratio})";
+    CHOICE_NOT_TOLD_APART: "not told apart: {ratio}", "差を判定できない: {ratio}";
     CHOICE_SURELY: "surely {ratio}", "確実に {ratio}";
     CHOICE_EXTREMES: " ({each})", "({each})";
     CHOICE_SAME_CHUNKS: "{from} to {to} are the same for this work", "{from} から {to} まではこの用途では同じ";
