@@ -23,12 +23,10 @@ fn question(seed: u64) -> Question {
     let mut random = Random::with_seed(seed);
     let count = 2 + random.u64(0..4);
     let model = one_of(&mut random, &MODELS);
-    let is_slow = model.starts_with("wd") || model.starts_with("seagate");
-    let (time, ramp) = if is_slow { ("3s", "1s") } else { ("30ms", "10ms") };
     let workload = |random: &mut Random, number: u64| {
         let text = format!(
             "name = \"work {number}\"\nsizes = \"{}\"\nread = {}\nsequential = {}\nstreams = {}\n\
-            depth = {}\nweight = {}\ntime = \"{time}\"\nramp = \"{ramp}\"\n",
+            depth = {}\nweight = {}\n",
             one_of(random, &["4KiB", "8KiB", "64KiB", "256KiB", "4KiB * 3, 64KiB * 1"]),
             random.u64(0..11) * 10,
             one_of(random, &["0", "0", "100"]),
@@ -64,7 +62,7 @@ fn behind(seed: u64) -> f64 {
     let (choice, layout) = question.answer(&run(&resolved)).unwrap();
     assert!(layout.losses() >= question.survive, "seed {seed}");
     assert_eq!(choice.pick.survives, layout.losses(), "seed {seed}");
-    let time = if text.contains("time = \"3s\"") { "6s" } else { "60ms" };
+    let time = if text.contains("time = \"10s\"") { "20s" } else { "120ms" };
     let settings = [format!("trials.seed={}", seed + 1000), format!("workload.time={time}")];
     let all = run(&lab::plan::resolve("all of it", &text, &settings).unwrap());
     let analysis = analyse(&all);
@@ -80,7 +78,8 @@ fn behind(seed: u64) -> f64 {
     1.0 - own.ratio / best
 }
 
-/// Two seeds; with `RAIDLOOM_TEST_EVERYTHING` twenty.
+/// Two seeds; with `RAIDLOOM_TEST_EVERYTHING` twenty. The runs are as long as `choose` makes them: of
+/// 3 s in place of 10, disks with their caches not yet full, one pick of twenty was 13 % behind.
 #[test]
 fn the_pick_is_within_five_per_cent_of_the_best() {
     let count = if std::env::var_os("RAIDLOOM_TEST_EVERYTHING").is_some() { 20 } else { 2 };
