@@ -96,7 +96,7 @@ fn carry_out(output: &Output, command: Command) -> Result<(), Failure> {
         Command::Check { subject: None } => check::check(output),
         Command::Check { subject: Some(CheckSubject::Drives) } => drives::drives(output),
         Command::Check { subject: Some(CheckSubject::Guest) } => guest_command::check(output),
-        Command::Choose(arguments) => choose_command::choose(output, *arguments),
+        Command::Choose(arguments) => choose_command::choose(output, &arguments),
         Command::Bench(arguments) => bench_command::bench(output, *arguments),
         Command::Array(verb) => array_command::array(output, &verb),
         Command::Run(command) => match command.verb {

@@ -51,11 +51,17 @@ is called unexplained.")]
         device: Option<String>,
 
         /// How long it is measured at most
-        #[arg(long, value_name = "TIME", default_value = "10min", requires = "device")]
+        #[arg(
+            long,
+            value_name = "TIME",
+            default_value = "10min",
+            requires = "device",
+            conflicts_with = "figures"
+        )]
         time: String,
 
         /// Where the samples go [default: NAME.samples.csv]
-        #[arg(long, value_name = "FILE", requires = "device")]
+        #[arg(long, value_name = "FILE", requires = "device", conflicts_with = "figures")]
         samples: Option<PathBuf>,
 
         /// What is known of the drive without measuring [default: FIGURES with .facts.toml instead

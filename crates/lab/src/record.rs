@@ -73,8 +73,10 @@ pub(crate) struct Record {
     path: PathBuf,
     /// Bytes of the lines that are on stable storage.
     whole_bytes: u64,
-    /// The sync under way, and the bytes of its line.
+    /// The sync under way, and the bytes of its lines.
     under_way: Option<(JoinHandle<io::Result<()>>, u64)>,
+    /// Bytes of lines that were written since it began.
+    waiting_bytes: u64,
 }
 
 impl Record {
@@ -93,7 +95,13 @@ impl Record {
         if length > 0 {
             return Err(Error::usage(format!("{} holds trials already", path.display())));
         }
-        Ok(Record { file, path: path.to_owned(), whole_bytes: 0, under_way: None })
+        Ok(Record {
+            file,
+            path: path.to_owned(),
+            whole_bytes: 0,
+            under_way: None,
+            waiting_bytes: 0,
+        })
     }
 
     /// Opens a record to go on with it: takes its lock, reads what is there, and cuts a torn last
@@ -119,32 +127,58 @@ impl Record {
             file.set_len(lines.whole_bytes).and_then(|()| file.sync_data()).map_err(failed)?;
         }
         Ok((
-            Record { file, path: path.to_owned(), whole_bytes: lines.whole_bytes, under_way: None },
+            Record {
+                file,
+                path: path.to_owned(),
+                whole_bytes: lines.whole_bytes,
+                under_way: None,
+                waiting_bytes: 0,
+            },
             lines,
         ))
     }
 
-    /// Appends one trial in one write and starts to sync it; [`Record::settle`] waits for that.
-    /// When the write fails (a full disk), the half line is taken back, so that what is there stays
-    /// whole.
+    /// Appends one trial in one write and starts to sync it, or lets it be synced with those that
+    /// follow when the sync under way has ended; [`Record::settle`] waits for all. When the write
+    /// fails (a full disk), the half line is taken back, so that what is there stays whole.
     ///
     /// Only a modelled trial may run meanwhile: it takes no notice of what the machine does.
     pub(crate) fn append(&mut self, trial: &Trial) -> Result<(), Error> {
-        self.settle()?;
+        if self.under_way.as_ref().is_some_and(|(sync, _)| sync.is_finished()) {
+            self.end_sync()?;
+        }
         let mut line = serde_json::to_vec(trial).expect("a trial is plain data");
         line.push(b'\n');
         let written = self.file.write(&line).and_then(|count| {
             // When not all of it fits, asking for the rest gives the reason.
-            self.file.write_all(&line[count..])?;
-            self.file.try_clone()
+            self.file.write_all(&line[count..])
         });
-        let file = written.map_err(|error| self.take_back(&error))?;
-        self.under_way = Some((thread::spawn(move || file.sync_data()), line.len() as u64));
+        written.map_err(|error| self.take_back(&error))?;
+        self.waiting_bytes += line.len() as u64;
+        if self.under_way.is_none() {
+            self.begin_sync()?;
+        }
         Ok(())
     }
 
     /// Waits until every line is on stable storage.
     pub(crate) fn settle(&mut self) -> Result<(), Error> {
+        self.end_sync()?;
+        if self.waiting_bytes > 0 {
+            self.begin_sync()?;
+            self.end_sync()?;
+        }
+        Ok(())
+    }
+
+    fn begin_sync(&mut self) -> Result<(), Error> {
+        let file = self.file.try_clone().map_err(|error| self.take_back(&error))?;
+        let bytes = std::mem::take(&mut self.waiting_bytes);
+        self.under_way = Some((thread::spawn(move || file.sync_data()), bytes));
+        Ok(())
+    }
+
+    fn end_sync(&mut self) -> Result<(), Error> {
         let Some((sync, bytes)) = self.under_way.take() else { return Ok(()) };
         let synced = sync
             .join()
@@ -155,6 +189,13 @@ impl Record {
     }
 
     fn take_back(&mut self, error: &io::Error) -> Error {
+        // A sync under way may still end well: what it covers is kept.
+        if let Some((sync, bytes)) = self.under_way.take()
+            && matches!(sync.join(), Ok(Ok(())))
+        {
+            self.whole_bytes += bytes;
+        }
+        self.waiting_bytes = 0;
         // Should this fail too, the torn line is dropped when the run is resumed.
         let _ = self.file.set_len(self.whole_bytes).and_then(|()| self.file.sync_data());
         Error::from_io(self.path.display(), error)
@@ -298,6 +339,7 @@ mod tests {
             path: "/dev/full".into(),
             whole_bytes: 0,
             under_way: None,
+            waiting_bytes: 0,
         };
         let error = record.append(&trial(0)).unwrap_err().to_string();
         assert!(error.contains("No space left"), "{error}");

@@ -197,7 +197,7 @@ fn against(pick: &Layout, rival: &Rival, is_detailed: bool) -> String {
     let mut work = match rival.contrast {
         Contrast::Same => say!(CHOICE_AS_FAST),
         Contrast::NotToldApart => say!(CHOICE_NOT_TOLD_APART, ratio = speed),
-        Contrast::WithinModel => speed,
+        Contrast::Indicated => speed,
         Contrast::Faster | Contrast::Slower => say!(CHOICE_SURELY, ratio = speed),
     };
     if is_detailed && rival.contrast != Contrast::Same {
@@ -253,11 +253,9 @@ fn rows(choice: &Choice) -> Vec<(String, String)> {
             cases = known.cases
         ),
         None if choice.figures.are_modelled() => say!(CHOICE_MODEL_UNKNOWN),
-        None => String::new(),
+        None => say!(CHOICE_SAME_TRIALS),
     };
-    if !sure.is_empty() {
-        rows.push((say!(CHOICE_HOW_SURE), sure));
-    }
+    rows.push((say!(CHOICE_HOW_SURE), sure));
     rows.push((say!(CHOICE_NOT_KNOWN), not_known(choice)));
     rows
 }

@@ -129,8 +129,9 @@ pub enum Contrast {
     Same,
     /// They could not be told apart.
     NotToldApart,
-    /// It is slower in the model, by less than such models were off.
-    WithinModel,
+    /// It is slower by these figures: in the model by less than such models were off, or by the
+    /// very trials that the pick was made by.
+    Indicated,
 }
 
 impl Contrast {

@@ -24,7 +24,8 @@ use crate::failure::Failure;
 use crate::monitor_command::{self, MonitorArguments};
 use crate::output::Output;
 
-pub(crate) use start::serve_with;
+pub(crate) use server_status::text as server_text;
+pub(crate) use start::{absolute, serve_with};
 
 /// `array`.
 #[derive(Subcommand, Debug)]

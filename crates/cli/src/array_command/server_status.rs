@@ -42,7 +42,7 @@ pub(super) fn summary(status: &Status) -> String {
 }
 
 /// All there is to say, in the layout of an array's status.
-pub(super) fn text(status: &Status) -> Lines {
+pub(crate) fn text(status: &Status) -> Lines {
     let mut text = Lines::new();
     add!(
         text,

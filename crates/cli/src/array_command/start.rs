@@ -337,7 +337,7 @@ fn undo_made(output: &Output, guard: &Guard) {
 }
 
 /// The path from the root on: a server in the background works in no particular folder.
-pub(super) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path)
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }

@@ -19,8 +19,8 @@ use block::Clock;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Subcommand};
-use lab::Ended;
 use lab::plan::OneCell;
+use lab::{Ended, RunOptions};
 use serde_json::json;
 
 use crate::consent::Consent;
@@ -169,7 +169,8 @@ fn measure(
     let memory = cell.memory.as_ref().filter(|_| !guest);
     let memory = memory.map(|text| output.size("--memory", text)).transpose()?;
     let folder = arguments.output;
-    let outcome = run::one_cell(output, &cell.resolve()?, folder, arguments.consent, memory)?;
+    let options = RunOptions { memory_bytes: memory, ..run::options(folder, arguments.consent)? };
+    let outcome = run::one_cell(output, &cell.resolve()?, &options)?;
     let ended = outcome.ended;
     let report = run::Report::of(outcome.folder, outcome.run)?;
     let rows = rows::Rows::of(&report.run)?;

@@ -1,14 +1,14 @@
 //! `raidloom choose`: drives, work and how many drives may die; the layout to take.
 
+mod make;
 mod questions;
 
-use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use host::guard::{self, Answer};
-use lab::choose::{self, Drives, Question, Work};
-use lab::{Ended, Outcome};
+use lab::choose::{self, Drives, Member, Question, Work};
+use lab::{Ended, Outcome, RunOptions};
 use results::Run;
 use results::choice::Choice;
 use serde_json::json;
@@ -66,6 +66,10 @@ pub(crate) struct ChooseArguments {
 
     #[command(flatten)]
     #[allow(missing_docs)]
+    pub make: make::MakeArguments,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
     pub consent: Consent,
 }
 
@@ -81,26 +85,34 @@ Examples:
   raidloom choose 4 x . --work database --survive 2
       files that are made here and removed, measured
   raidloom choose 6 x samsung-870-evo-1tb --work vm --survive 1 --capacity 3TB --print-plan > mine.toml
-  raidloom choose --from raidloom-runs/2026-11-26T091500Z-choose-files --json | jq .pick
+  raidloom choose --from raidloom-runs/2026-11-26T091500Z-choose-files --json | jq .choice.pick
+  raidloom choose --from raidloom-runs/2026-11-26T091500Z-choose-files --do --mount /srv/tank
+      makes it, after one question: array, file system, and what starts it with the machine
 
 Of layouts that are as fast within 3 % the one with the most space is taken. All that is compared,
 with every figure, is in the run's report.";
 
 /// Answers.
-pub(crate) fn choose(output: &Output, arguments: ChooseArguments) -> Result<(), Failure> {
+pub(crate) fn choose(output: &Output, arguments: &ChooseArguments) -> Result<(), Failure> {
     if let Some(folder) = &arguments.from {
-        return again(output, folder);
+        let question = choose::kept(folder)?;
+        let run = lab::read(folder)?;
+        return tell(output, &question, folder.clone(), run, arguments);
     }
-    let question = question(output, &arguments)?;
+    let question = question(output, arguments)?;
     let (text, resolved) = question.plan()?;
     if arguments.print_plan {
         return output.result(text.trim_end());
     }
     let outline = lab::plan::outline(&resolved.plan)?;
     output.progress(&format!("{}: {}", resolved.plan.name, crate::plan::sentence(&outline)));
-    let outcome =
-        run::one_cell(output, &resolved, arguments.output.clone(), arguments.consent, None)?;
-    choose::keep(&question, &outcome.folder)?;
+    // What is made is consented to for itself, where nothing was measured.
+    let consent = if arguments.measure { arguments.consent.clone() } else { Consent::default() };
+    let options = RunOptions {
+        beside: Some(choose::file(&question)),
+        ..run::options(arguments.output.clone(), consent)?
+    };
+    let outcome = run::one_cell(output, &resolved, &options)?;
     if outcome.ended == Ended::Interrupted {
         let folder = outcome.folder.display();
         return Err(Failure::interrupted(format!(
@@ -110,30 +122,48 @@ pub(crate) fn choose(output: &Output, arguments: ChooseArguments) -> Result<(), 
         )));
     }
     let Outcome { folder, run, .. } = outcome;
-    tell(output, &question, folder, run)
+    tell(output, &question, folder, run, arguments)
 }
 
-/// The answer of a run that is there.
-fn again(output: &Output, folder: &Path) -> Result<(), Failure> {
-    let question = choose::kept(folder)?;
-    let run = lab::read(folder)?;
-    tell(output, &question, folder.to_owned(), run)
-}
-
-/// Prints the answer, and writes the report of its run.
-fn tell(output: &Output, question: &Question, folder: PathBuf, run: Run) -> Result<(), Failure> {
+/// Prints the answer, writes the report of its run, and makes what was chosen where that is asked.
+fn tell(
+    output: &Output,
+    question: &Question,
+    folder: PathBuf,
+    run: Run,
+    arguments: &ChooseArguments,
+) -> Result<(), Failure> {
     let answer = question.answer(&run);
     let report = run::Report::of(folder, run)?;
-    let (choice, _) = answer.inspect_err(|_| {
+    let (mut choice, layout) = answer.inspect_err(|_| {
         output.note(&format!("report: {}", report.page.display()));
     })?;
-    if output.json {
-        return output.document(&json!({
-            "run": report.folder, "report": report.page, "choice": choice
-        }));
+    if layout.members.iter().all(|member| matches!(member, Member::Path(_))) {
+        choice.command = make::command(&report.folder, &layout);
     }
-    print(output, &choice)?;
-    output.result(&format!("  {}", report.page.display()))
+    let is_made = arguments.make.make.is_some();
+    match output.json {
+        true if is_made => (),
+        true => {
+            return output.document(&json!({
+                "run": report.folder, "report": report.page, "choice": choice
+            }));
+        }
+        false => {
+            print(output, &choice)?;
+            output.result(&format!("  {}", report.page.display()))?;
+        }
+    }
+    match is_made {
+        true => make::make(
+            output,
+            &layout,
+            choice.pick.usable_bytes,
+            &arguments.make,
+            &arguments.consent,
+        ),
+        false => Ok(()),
+    }
 }
 
 fn print(output: &Output, choice: &Choice) -> Result<(), Failure> {
@@ -145,7 +175,7 @@ fn print(output: &Output, choice: &Choice) -> Result<(), Failure> {
 fn question(output: &Output, arguments: &ChooseArguments) -> Result<Question, Failure> {
     let is_open =
         arguments.drives.is_empty() || arguments.work.is_none() || arguments.survive.is_none();
-    if is_open && !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+    if is_open && !questions::Questions::can_be_asked() {
         return Err(missing(arguments));
     }
     let mut asked = questions::Questions::new(output)?;

@@ -1,7 +1,7 @@
 //! The questions of `choose` at a terminal. Ctrl-C at any of them ends it with 130: nothing was
 //! written yet.
 
-use std::io::BufRead;
+use std::io::{BufRead, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -31,6 +31,11 @@ impl<'a> Questions<'a> {
         Ok(Questions { output, interrupt })
     }
 
+    /// Whether somebody is there who can be asked.
+    pub(super) fn can_be_asked() -> bool {
+        std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+    }
+
     /// One of several, until it is one: its place.
     fn one_of(&self, question: &str, answers: &[String]) -> Result<usize, Failure> {
         escape::err(question);
@@ -46,7 +51,8 @@ impl<'a> Questions<'a> {
         }
     }
 
-    fn line(&self) -> Result<String, Failure> {
+    /// What is typed in a line.
+    pub(super) fn line(&self) -> Result<String, Failure> {
         let mut line = String::new();
         let read = std::io::stdin().lock().read_line(&mut line);
         match read {

@@ -141,8 +141,8 @@ static RULES: &[Rule] = &[
     Rule {
         verbs: &["choose"],
         options: Options::Named(CONSENT),
-        mean: |given| given.has("measure"),
-        why: "nothing is erased without --measure",
+        mean: |given| given.has("measure") || given.has("make"),
+        why: "nothing is erased without --measure or --do",
     },
     Rule {
         verbs: &["run"],

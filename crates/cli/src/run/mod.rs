@@ -143,7 +143,7 @@ fn finish(output: &Output, outcome: Outcome, limits: &Limits<'_>) -> Result<(), 
 }
 
 /// What a run is started with here.
-fn options(folder: Option<PathBuf>, consent: Consent) -> Result<RunOptions, Failure> {
+pub(crate) fn options(folder: Option<PathBuf>, consent: Consent) -> Result<RunOptions, Failure> {
     Ok(RunOptions {
         output: folder,
         consent: consent.into(),
@@ -158,15 +158,12 @@ fn options(folder: Option<PathBuf>, consent: Consent) -> Result<RunOptions, Fail
 pub(crate) fn one_cell(
     output: &Output,
     resolved: &Resolved,
-    folder: Option<PathBuf>,
-    consent: Consent,
-    memory_bytes: Option<u64>,
+    options: &RunOptions,
 ) -> Result<Outcome, Failure> {
     let stop = signals::stop_flag()?;
     let mut progress = RunProgress::new(output);
     progress.waits = true;
-    let options = RunOptions { memory_bytes, ..options(folder, consent)? };
-    let outcome = lab::start(resolved, &options, &stop, &mut progress);
+    let outcome = lab::start(resolved, options, &stop, &mut progress);
     progress.line.clear();
     outcome
 }

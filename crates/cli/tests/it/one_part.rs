@@ -277,6 +277,8 @@ fn started(configuration: &Configuration, work: Work, place: &Place) -> Seen {
     let mut wanted = alone.create.take().unwrap();
     // Files full of zeroes agree.
     wanted.assume_clean = true;
+    // As a cell's: what it holds is erased once it is open.
+    wanted.blank = false;
     let guard = Guard::new(Consent::default());
     mdtools::create(&guard, &wanted, &std::sync::atomic::AtomicBool::new(false)).unwrap();
     guard.let_go();

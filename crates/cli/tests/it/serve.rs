@@ -471,8 +471,8 @@ fn members_and_names_have_one_server() {
     assert!(bench.is_clean());
 }
 
-/// "the command that the report prints, `array start --from RUN … --mount`, failed in 10 of 11 tries
-/// on the very drives that the run had measured, since the last trial left its file system there":
+/// "the command that the report prints, `array start --from RUN … --mount`, failed in 10 of 11
+/// tries on the very drives that the run had measured, since the last trial left its file system":
 /// whatever a layout has left is erased under the consent for it, and never mounted as one's own.
 #[test]
 fn what_a_run_measured_starts_with_a_file_system_of_its_own() {
@@ -1543,4 +1543,67 @@ fn what_happens_to_an_array_is_told_once_and_its_figures_are_served() {
         let said = bench.fails(2, wrong);
         assert!(said.contains(why), "{wrong:?}: {said}");
     }
+}
+/// "`--do` creates the array, makes the file system with the geometry it needs, mounts it where
+/// asked, …; every step undone or named if a later one fails."
+#[test]
+fn what_was_chosen_is_made_and_found_again_by_its_name() {
+    let Some(bench) = bench() else { return };
+    let drives = ["a.img", "b.img", "c.img", "d.img"];
+    drives.iter().for_each(|name| bench.image(name, 160));
+    let mut words = vec!["choose"];
+    words.extend(drives);
+    words.extend(["--work", "files", "--survive", "1", "--file-system", "ext4", "-o", "chosen"]);
+    bench.ok(&words);
+    let make = ["choose", "--from", "chosen", "--do", "--name", "tank", "--mount", "mnt"];
+    // Nothing is made where something is in the way.
+    fs::create_dir(bench.path("mnt")).unwrap();
+    fs::write(bench.path("mnt/file"), "precious").unwrap();
+    let said = bench.fails(4, &make);
+    assert!(said.contains("there is something in it"), "{said}");
+    assert_eq!(fs::read(bench.path("a.img")).unwrap(), vec![0; 160 << 20]);
+    fs::remove_file(bench.path("mnt/file")).unwrap();
+    // It is there, by its name, with a file system that knows its stripes.
+    let said = bench.ok(&make);
+    assert!(said.contains("server: tank"), "{said}");
+    assert!(said.contains("`raidloom array start tank` does"), "{said}");
+    fs::write(bench.path("mnt/file"), "precious").unwrap();
+    bench.ok(&["array", "umount", "tank"]);
+    bench.ok(&["array", "stop", "tank"]);
+    bench.ok(&["array", "start", "tank"]);
+    assert_eq!(fs::read_to_string(bench.path("mnt/file")).unwrap(), "precious");
+    let said = bench.fails(4, &make);
+    assert!(said.contains("there is an array of this name"), "{said}");
+    bench.ok(&["array", "umount", "tank"]);
+    bench.ok(&["array", "stop", "tank"]);
+    // A second one on the same drives takes the consent for what they hold.
+    let mut again = make.to_vec();
+    again[5] = "other";
+    let said = bench.fails(4, &again);
+    assert!(said.contains("--erase-signature"), "{said}");
+    again.push("--erase-signature");
+    bench.ok(&again);
+    assert!(!bench.path("mnt/file").exists(), "it is made anew");
+    bench.ok(&["array", "umount", "other"]);
+    bench.ok(&["array", "stop", "other"]);
+    assert!(bench.is_clean());
+}
+
+/// A start that fails takes the array and its configuration back.
+#[test]
+fn what_cannot_be_started_is_taken_back() {
+    let Some(bench) = bench() else { return };
+    let drives = ["a.img", "b.img", "c.img"];
+    drives.iter().for_each(|name| bench.image(name, 64));
+    let mut words = vec!["choose"];
+    words.extend(drives);
+    words.extend(["--work", "files", "--survive", "1", "--file-system", "xfs", "-o", "chosen"]);
+    bench.ok(&words);
+    // XFS takes 300 MiB at least.
+    let said = bench.fails(1, &["choose", "--from", "chosen", "--do", "--mount", "mnt"]);
+    assert!(said.contains("the array that was made is taken back"), "{said}");
+    assert!(!bench.path("tank.toml").exists() && !bench.path("mnt").exists(), "{said}");
+    let said = bench.fails(1, &["array", "examine", "a.img"]);
+    assert!(said.contains("no md superblock"), "{said}");
+    assert!(bench.is_clean());
 }

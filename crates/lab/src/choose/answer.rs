@@ -8,7 +8,7 @@
 //! ```
 
 use host::Error;
-use results::analysis::{Analysis, Comparison, KindResult, Reservation, analyse};
+use results::analysis::{Analysis, Comparison, KindResult, MODEL_CASES_MIN, Reservation, analyse};
 use results::choice::{
     Choice, Condition, Contrast, Figures, PowerCuts, Rebuild, Removed, Rival, Scheme, WorkloadRatio,
 };
@@ -177,7 +177,7 @@ impl Question {
             Some(Rival {
                 ratio: claim.gain(),
                 interval: claim.gain_interval().map(Into::into),
-                contrast: contrast(claim, error),
+                contrast: contrast(claim, self.figures(), error),
                 extremes: extremes(comparison, id),
                 more_bytes: difference(layout.usable_bytes, own.usable_bytes),
                 layout,
@@ -251,14 +251,18 @@ fn model_error(configuration: &Configuration) -> Option<ModelError> {
     errors.workloads.values().copied().reduce(ModelError::and)
 }
 
-fn contrast(claim: &Claim, error: Option<ModelError>) -> Contrast {
+/// What is said of a rival. A model's difference is more than how far such models were off, or it
+/// is not sure. Measured, claims are of one pair each, and the pick was made among all: the best of
+/// several looks better in its own trials than it is.
+fn contrast(claim: &Claim, figures: Figures, error: Option<ModelError>) -> Contrast {
     let found = Contrast::of(claim.answer);
-    let reach = error.map_or(1.0, |known| 1.0 + known.error);
-    let ratio = claim.gain();
+    let known = error.filter(|known| figures.are_modelled() && known.cases >= MODEL_CASES_MIN);
+    let is_sure = known.is_some_and(|known| {
+        let (ratio, reach) = (claim.gain(), 1.0 + known.error);
+        ratio.max(1.0 / ratio) >= reach
+    });
     match found {
-        Contrast::Slower | Contrast::Faster if ratio < reach && 1.0 / ratio < reach => {
-            Contrast::WithinModel
-        }
+        Contrast::Slower | Contrast::Faster if !is_sure => Contrast::Indicated,
         found => found,
     }
 }

@@ -232,13 +232,21 @@ fn own(path: &Path, measure: bool) -> Result<Drive, Error> {
     };
     let own_name = known.as_ref().and_then(|drive| drive.model.clone());
     let title = own_name.clone().unwrap_or_else(|| path.display().to_string());
-    let model = (is_device && !measure)
-        .then(|| {
+    // Nothing that is there is written to unless it is to be measured: a model stands for it.
+    let model = match measure {
+        true => None,
+        false => {
             let rotates = known.as_ref().is_some_and(|drive| drive.rotational);
             let is_nvme = known.as_ref().is_some_and(|drive| drive.name.starts_with("nvme"));
-            stack::nearest_model(own_name.as_deref(), rotates, is_nvme, size_bytes)
-        })
-        .flatten();
+            let nearest = stack::nearest_model(own_name.as_deref(), rotates, is_nvme, size_bytes);
+            Some(nearest.ok_or_else(|| {
+                Error::usage(format!(
+                    "{}: no model stands for it; --measure runs on it, and erases it",
+                    path.display()
+                ))
+            })?)
+        }
+    };
     Ok(Drive { member, size_bytes, title, model })
 }
 
@@ -270,6 +278,20 @@ mod tests {
             let error = Drives::read(&words(text), false).unwrap_err().to_string();
             assert!(error.contains(said) && !error.contains('\n'), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn what_is_there_is_not_written_to_unless_it_is_measured() {
+        let folder = tempfile::tempdir().unwrap();
+        let named: Vec<String> = ["a", "b"]
+            .map(|name| {
+                let path = folder.path().join(name);
+                fs::write(&path, vec![7; 1 << 20]).unwrap();
+                path.display().to_string()
+            })
+            .into();
+        assert!(Drives::read(&named, false).unwrap().are_modelled());
+        assert!(Drives::read(&named, true).unwrap().all.iter().all(|drive| drive.model.is_none()));
     }
 
     #[test]

@@ -31,12 +31,10 @@ pub use work::Work;
 /// The file of a run's folder that has its question.
 const FILE: &str = "choose.json";
 
-/// Writes the question into the folder of its run.
-///
-/// # Errors
-/// What the file system answers.
-pub fn keep(question: &Question, folder: &Path) -> Result<(), Error> {
-    host::files::write_whole(&folder.join(FILE), &json(question))
+/// The file by which the folder of a run keeps its question: name and content.
+#[must_use]
+pub fn file(question: &Question) -> (&'static str, Vec<u8>) {
+    (FILE, json(question))
 }
 
 /// The question of a run.

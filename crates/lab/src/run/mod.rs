@@ -40,13 +40,14 @@ mod visits;
 mod written;
 
 use std::collections::{BTreeMap, HashMap};
+use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use results::course::{self, Course, Step};
-use results::{Clock, Doubt, Fact, Plan, Run, SharedDisk, Trial};
+use results::{Clock, Doubt, Fact, Host, Plan, Run, SharedDisk, Trial};
 
 use crate::cell::Cell;
 use crate::plan::{Resolved, terms};
@@ -99,6 +100,9 @@ pub struct RunOptions {
     /// The program that makes power cuts ([`crate::pull::serve_test`]). Without it no
     /// configuration has a grade: the trials that should say it say so.
     pub puller: Option<Program>,
+    /// A file that is put into its folder before its first trial: its name and content. Not for
+    /// resuming: it is there.
+    pub beside: Option<(&'static str, Vec<u8>)>,
     /// Threads that modelled trials run on, as many as there are processors without it. They find
     /// the same with any number.
     pub threads: Option<NonZero<usize>>,
@@ -132,6 +136,35 @@ pub struct Outcome {
     pub shard: Option<Shard>,
     /// What was measured, as it is in the folder.
     pub run: Run,
+}
+
+/// What this machine is, for a run in `folder`.
+fn host(
+    options: &RunOptions,
+    members: &Members,
+    cells: &[Cell],
+    folder: &Path,
+) -> Result<Host, Error> {
+    let own = folder.join(MEMBERS);
+    let mut host = facts::facts(&members.storage(&own));
+    host.facts.extend(options.memory_bytes.map(|bytes| Fact {
+        name: "memory limit".to_owned(),
+        value: crate::stacks::size_text(bytes),
+        must_match: true,
+    }));
+    host.one_disk = Members::on_one_disk(cells, &own)?;
+    host.shared_disks = Members::shared_disks(cells, &own)?;
+    Ok(host)
+}
+
+fn tell_shared(host: &Host, observer: &mut dyn Observer) {
+    for SharedDisk { sets, disk } in &host.shared_disks {
+        observer.note(&format!(
+            "the members of {} lie on the same disk, {disk}: what tells them apart is not their \
+            disks",
+            sets.join(" and ")
+        ));
+    }
 }
 
 /// Starts a run. `stop` ends it at the next chance in a state that can be resumed.
@@ -173,22 +206,8 @@ pub fn start(
         for note in folder::undo_siblings(&folder, options.serve_with.as_ref()) {
             observer.note(&note);
         }
-        let own = folder.join(MEMBERS);
-        let mut host = facts::facts(&members.storage(&own));
-        host.facts.extend(options.memory_bytes.map(|bytes| Fact {
-            name: "memory limit".to_owned(),
-            value: crate::stacks::size_text(bytes),
-            must_match: true,
-        }));
-        host.one_disk = Members::on_one_disk(&cells, &own)?;
-        host.shared_disks = Members::shared_disks(&cells, &own)?;
-        for SharedDisk { sets, disk } in &host.shared_disks {
-            observer.note(&format!(
-                "the members of {} lie on the same disk, {disk}: what tells them apart is not their \
-                disks",
-                sets.join(" and ")
-            ));
-        }
+        let host = host(options, &members, &cells, &folder)?;
+        tell_shared(&host, observer);
         folder::write_whole(&folder, HOST, &folder::json(&host))?;
         let steps = match options.more {
             Some(More::UntilDecided) => until_decided(plan, &[])?,
@@ -199,6 +218,9 @@ pub fn start(
         }
         if let Some(shard) = options.shard {
             folder::write_whole(&folder, SHARD, &folder::json(&Part::here(shard)))?;
+        }
+        if let Some((name, bytes)) = &options.beside {
+            folder::write_whole(&folder, name, bytes)?;
         }
         folder::write_plan(&folder, resolved.text.as_bytes(), plan)?;
         let found = (Vec::new(), steps);
@@ -211,6 +233,9 @@ pub fn start(
         ended
     })();
     if result.is_err() && recorded == 0 {
+        if let Some((name, _)) = &options.beside {
+            _ = fs::remove_file(folder.join(name));
+        }
         folder::forget(&folder, was_there);
         return result.map(|_| unreachable!("it is an error"));
     }

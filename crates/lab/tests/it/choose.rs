@@ -78,8 +78,8 @@ fn behind(seed: u64) -> f64 {
     1.0 - own.ratio / best
 }
 
-/// Two seeds; with `RAIDLOOM_TEST_EVERYTHING` twenty. The runs are as long as `choose` makes them: of
-/// 3 s in place of 10, disks with their caches not yet full, one pick of twenty was 13 % behind.
+/// Two seeds; with `RAIDLOOM_TEST_EVERYTHING` twenty. The runs are as long as `choose` makes them:
+/// of 3 s in place of 10, disks with their caches not yet full, one pick of twenty was 13 % behind.
 #[test]
 fn the_pick_is_within_five_per_cent_of_the_best() {
     let count = if std::env::var_os("RAIDLOOM_TEST_EVERYTHING").is_some() { 20 } else { 2 };

@@ -56,7 +56,7 @@ fn choice() -> Choice {
         same_chunks: Some([64 << 10, 1 << 20]),
         rivals: vec![
             rival(layout(Scheme::FarCopies, 16, 1, 2), 0.98, 0, Contrast::Same),
-            rival(layout(Scheme::DoubleParity, 16, 2, 6), 0.62, 0, Contrast::WithinModel),
+            rival(layout(Scheme::DoubleParity, 16, 2, 6), 0.62, 0, Contrast::Indicated),
             rival(layout(Scheme::Parity, 24, 1, 0), 0.31, 8, Contrast::Slower),
         ],
         degraded: Some(0.74),

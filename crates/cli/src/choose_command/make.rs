@@ -1,0 +1,206 @@
+//! `choose --do`: the layout that was chosen, made.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use host::guard::{self, Drive};
+use host::mount;
+use host::system;
+use lab::choose::{ChosenLayout, MadeArray, Making, MakingStep, Member};
+use serde_json::json;
+use serve::{Boot, unit_name};
+
+use super::questions::Questions;
+use crate::array_command;
+use crate::consent::Consent;
+use crate::failure::Failure;
+use crate::output::{Output, about};
+use crate::signals;
+
+/// What the array is called where nothing is said.
+const NAME: &str = "tank";
+
+/// Whose array it is to be.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MakeWith {
+    /// raidloom's, served by its own program
+    Raidloom,
+    /// The kernel's: its commands are printed
+    Mdadm,
+}
+
+/// How the layout is made.
+#[derive(Args, Debug)]
+pub(crate) struct MakeArguments {
+    /// Make it on these drives, which erases them: the array, its file system, and what starts it
+    /// with the machine; =mdadm prints the commands that make the same with the kernel's md
+    #[arg(long = "do", value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true,
+        default_missing_value = "raidloom", conflicts_with = "print_plan")]
+    pub make: Option<MakeWith>,
+
+    /// With --do: the array's name [default: tank]
+    #[arg(long, requires = "make", conflicts_with = "print_plan")]
+    pub name: Option<String>,
+
+    /// With --do: where its file system is mounted, now and whenever the machine has started
+    #[arg(long, value_name = "FOLDER", requires = "make", conflicts_with = "print_plan")]
+    pub mount: Option<PathBuf>,
+}
+
+/// Makes it, after a question where nothing was consented to.
+pub(super) fn make(
+    output: &Output,
+    layout: &ChosenLayout,
+    usable_bytes: u64,
+    arguments: &MakeArguments,
+    consent: &Consent,
+) -> Result<(), Failure> {
+    let name = arguments.name.clone().unwrap_or_else(|| NAME.to_owned());
+    let mount = arguments.mount.as_deref().map(array_command::absolute).transpose()?;
+    if arguments.make == Some(MakeWith::Mdadm) {
+        let commands = md_commands(layout, usable_bytes, mount.as_deref());
+        return match output.json {
+            true => output.document(&json!({ "commands": commands })),
+            false => output.result(&commands.join("\n")),
+        };
+    }
+    let serve_with = array_command::serve_with()?;
+    let mut making = Making {
+        layout,
+        name,
+        mount,
+        consent: consent.clone().into(),
+        boot: Boot::here(&serve_with.program),
+        serve_with: &serve_with,
+    };
+    making.check()?;
+    if making.consent == host::guard::Consent::default() && !output.json {
+        making.consent = ask(output, &making)?;
+    }
+    let stop = signals::stop_flag()?;
+    let made = making.make(&stop, &mut |step| output.progress(step_text(step)))?;
+    tell(output, &making.name, &made)
+}
+
+/// The command that makes the layout of a run's answer.
+pub(super) fn command(folder: &Path, layout: &ChosenLayout) -> String {
+    let run = escape::shell(&folder.to_string_lossy());
+    let mount = layout.file_system.map_or("", |_| " --mount FOLDER");
+    format!("raidloom choose --from {run} --do{mount}")
+}
+
+fn step_text(step: MakingStep) -> &'static str {
+    match step {
+        MakingStep::Array => "writing superblocks",
+        MakingStep::Configuration => "writing the configuration",
+        MakingStep::Start => "starting it",
+    }
+}
+
+fn tell(output: &Output, name: &str, made: &MadeArray) -> Result<(), Failure> {
+    if output.json {
+        return output.document(&json!({
+            "name": name,
+            "configuration": made.configuration,
+            "starts_at_boot": made.starts_at_boot,
+            "status": made.status,
+        }));
+    }
+    let start = match made.starts_at_boot {
+        true => format!("starts with the machine: {}", unit_name(name)),
+        false => format!(
+            "nothing starts it with the machine, for there is no systemd here that may: \
+             `raidloom array start {}` does",
+            escape::shell(name)
+        ),
+    };
+    let text = array_command::server_text(&made.status).into_text();
+    output.result(&format!("{text}configuration: {}\n{start}", made.configuration.display()))
+}
+
+/// Asks once, with what is on each drive; what was said yes to is the consent for it.
+fn ask(output: &Output, making: &Making<'_>) -> Result<host::guard::Consent, Failure> {
+    if !Questions::can_be_asked() {
+        // The guard names what is to be consented to, one drive after the other.
+        return Ok(making.consent.clone());
+    }
+    let layout = making.layout;
+    let drives = guard::drives();
+    let members = layout.members.iter().chain(&layout.spares);
+    let paths: Vec<&Path> = members
+        .filter_map(|member| match member {
+            Member::Path(path) => Some(path.as_path()),
+            Member::Model(_) | Member::Made(_) => None,
+        })
+        .collect();
+    let drive_of = |path: &Path| {
+        let number = system::block_number(path)?;
+        drives.iter().find(|drive| system::block_number(&drive.path) == Some(number))
+    };
+    let mut text = format!("This makes {} and erases", array_text(making));
+    for path in &paths {
+        let _ = write!(text, "\n  {}", line(path, drive_of(path))?);
+    }
+    escape::err(&text);
+    escape::err("Type yes to go on; anything else leaves everything as it is.");
+    if Questions::new(output)?.line()? != "yes" {
+        return Err(Failure::interrupted("nothing was changed"));
+    }
+    let mut consent = host::guard::Consent { erase_signature: true, ..Default::default() };
+    for path in paths {
+        match drive_of(path) {
+            Some(Drive { serial: Some(serial), .. }) => consent.erase_serials.push(serial.clone()),
+            Some(_) => consent.devices.push(path.to_owned()),
+            // A file.
+            None => (),
+        }
+    }
+    Ok(consent)
+}
+
+fn array_text(making: &Making<'_>) -> String {
+    let layout = making.layout;
+    let mut text =
+        format!("{}, a {} of {} drives", making.name, layout.level_name(), layout.members.len());
+    if let Some(kind) = layout.file_system {
+        let _ = write!(text, " with {}", kind.name);
+    }
+    if let Some(folder) = &making.mount {
+        let _ = write!(text, " at {}", folder.display());
+    }
+    text
+}
+
+/// A drive, and what is on it.
+fn line(path: &Path, drive: Option<&Drive>) -> Result<String, Failure> {
+    let holds = mount::holds(path)?.map_or_else(String::new, |what| format!("; it holds {what}"));
+    Ok(match drive {
+        Some(drive) => format!(
+            "{} ({}{}{}){holds}",
+            path.display(),
+            about(drive.size_bytes),
+            drive.model.as_ref().map_or_else(String::new, |model| format!(", {model}")),
+            drive.serial.as_ref().map_or_else(String::new, |serial| format!(", serial {serial}")),
+        ),
+        None => format!("{}{holds}", path.display()),
+    })
+}
+
+/// What makes, mounts and starts the same with the kernel's md, on Debian and its kin.
+fn md_commands(layout: &ChosenLayout, usable_bytes: u64, mount: Option<&Path>) -> Vec<String> {
+    let mut commands = layout.md_commands(usable_bytes);
+    commands.push("mdadm --detail --scan /dev/md/raidloom >> /etc/mdadm/mdadm.conf".to_owned());
+    commands.push("update-initramfs -u".to_owned());
+    if let (Some(kind), Some(folder)) = (layout.file_system, mount) {
+        let folder = escape::shell(&folder.to_string_lossy());
+        commands.push(format!("mkdir -p {folder}"));
+        commands.push(format!(
+            "echo \"UUID=$(blkid -s UUID -o value /dev/md/raidloom) {folder} {} defaults,nofail 0 2\" \
+             >> /etc/fstab",
+            kind.kind()
+        ));
+        commands.push(format!("mount {folder}"));
+    }
+    commands
+}
