@@ -29,7 +29,7 @@ pub enum MeasureError {
         /// In bytes.
         offset: u64,
     },
-    /// It is smaller than [`SIZE_MIN`].
+    /// It is smaller than 256 MiB, the least for a fit.
     Small,
 }
 
