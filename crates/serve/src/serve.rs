@@ -35,7 +35,7 @@ use crate::log;
 use crate::open::{self, MEMBER_TIME, OpenOptions, Opened};
 use crate::protocol::Command;
 use crate::runtime::{self, Claim, SOCKET};
-use crate::settings::{ImageSettings, Settings};
+use crate::settings::{ImageSettings, Settings, check_point};
 use crate::status::{Attached, CacheReport, MemberStatus, Status};
 use crate::upkeep::Upkeep;
 use crate::usability::{MissingPart, Usability};
@@ -629,9 +629,7 @@ impl Server {
                 only root may make them";
             return Err(Error::failed(format!("{}: {text}", self.name)));
         };
-        if !point.is_absolute() || !point.is_dir() {
-            return Err(Error::usage(format!("{}: it is no folder to mount on", point.display())));
-        }
+        check_point(point)?;
         let image = self.settings.mount.as_ref().and_then(|wanted| wanted.image.as_ref());
         // A file of another file system lies on no stripes that this one could align to.
         let (device, stripe) = match image {

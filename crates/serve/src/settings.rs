@@ -8,6 +8,7 @@ use block::Node;
 use export::RemovalPolicy;
 use export::image::Image;
 use host::Error;
+use host::mount::FileSystem;
 use serde::{Deserialize, Serialize};
 use stack::table::Takes;
 
@@ -42,6 +43,33 @@ pub struct MountSettings {
     /// It lies in an image, which is a file of another file system on the array.
     #[serde(default)]
     pub image: Option<ImageSettings>,
+}
+
+impl MountSettings {
+    /// Whether such a file system can be mounted there: asked before anything is given up for it.
+    ///
+    /// # Errors
+    /// What is missing here or in the way, and what to do.
+    pub fn check(&self) -> Result<(), Error> {
+        let kind = FileSystem::named(&self.fs)?;
+        kind.check_mountable()?;
+        kind.check_options(self.options.as_deref())?;
+        if let Some(image) = &self.image {
+            FileSystem::named(&image.outer_fs)?.check_mountable()?;
+        }
+        check_point(&self.folder)
+    }
+}
+
+/// Whether something can be mounted on a path.
+///
+/// # Errors
+/// A usage error when it is no folder.
+pub(crate) fn check_point(point: &Path) -> Result<(), Error> {
+    match point.is_absolute() && point.is_dir() {
+        true => Ok(()),
+        false => Err(Error::usage(format!("{}: it is no folder to mount on", point.display()))),
+    }
 }
 
 /// An image that carries the file system that is mounted, and the outer one that it is a file of.

@@ -23,7 +23,7 @@ use export::nbd;
 use host::Ending;
 use host::guard::{Consent, Guard};
 use lab::alone::{Alone, Ground};
-use serve::{Attach, Launch, Runtime, ServeWith, Server, Settings, TlsSettings};
+use serve::{Attach, Launch, MountSettings, Runtime, ServeWith, Server, Settings, TlsSettings};
 
 use super::server_status;
 use crate::consent::UseConsent;
@@ -296,6 +296,8 @@ fn from_run(
         mount: arguments.mount.as_deref().map(absolute).transpose()?,
     };
     let Alone { mut settings, create } = lab::alone::alone(configuration, &ground)?;
+    // What is there is given up only for what can be mounted then.
+    settings.mount.as_ref().map_or(Ok(()), MountSettings::check)?;
     let guard = Guard::new(Consent {
         erase_serials: arguments.erase.clone(),
         erase_signature: arguments.erase_signature,

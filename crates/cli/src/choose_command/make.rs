@@ -110,8 +110,8 @@ fn tell(output: &Output, name: &str, made: &MadeArray) -> Result<(), Failure> {
     let start = match made.starts_at_boot {
         true => format!("starts with the machine: {}", unit_name(name)),
         false => format!(
-            "nothing starts it with the machine, for there is no systemd here that may: \
-             `raidloom array start {}` does",
+            "nothing starts it with the machine (there is no systemd here, or only root may \
+             use it): `raidloom array start {}` does",
             escape::shell(name)
         ),
     };

@@ -471,15 +471,8 @@ fn members_and_names_have_one_server() {
     assert!(bench.is_clean());
 }
 
-/// "the command that the report prints, `array start --from RUN … --mount`, failed in 10 of 11
-/// tries on the very drives that the run had measured, since the last trial left its file system":
-/// whatever a layout has left is erased under the consent for it, and never mounted as one's own.
-#[test]
-fn what_a_run_measured_starts_with_a_file_system_of_its_own() {
-    let Some(bench) = bench() else { return };
-    fs::write(
-        bench.path("plan.toml"),
-        r#"schema = 1
+/// A run whose trials leave file systems of three kinds on what they were measured on.
+const LEFTOVERS: &str = r#"schema = 1
 name = "leftovers"
 [members.disks]
 files = { count = 3, size = "160MiB" }
@@ -498,9 +491,15 @@ suite = "copy"
 bytes = "1MiB"
 [trials]
 blocks = 1
-"#,
-    )
-    .unwrap();
+"#;
+
+/// "the command that the report prints, `array start --from RUN … --mount`, failed in 10 of 11
+/// tries on the very drives that the run had measured, since the last trial left its file system":
+/// whatever a layout has left is erased under the consent for it, and never mounted as one's own.
+#[test]
+fn what_a_run_measured_starts_with_a_file_system_of_its_own() {
+    let Some(bench) = bench() else { return };
+    fs::write(bench.path("plan.toml"), LEFTOVERS).unwrap();
     bench.ok(&["run", "plan.toml", "-o", "measured"]);
     let point = bench.path("mnt");
     fs::create_dir(&point).unwrap();
@@ -539,6 +538,17 @@ blocks = 1
         bench.ok(&["array", "umount", "tank"]);
         bench.ok(&["array", "stop", "tank"]);
         is_used = true;
+    }
+    // What cannot be mounted is found out before anything is given up for it.
+    let before = fs::read(bench.path("a.img")).unwrap();
+    for cell in ["level=single,file_system=ext4", "level=raid1,file_system=ext4"] {
+        let count = if cell.starts_with("level=single") { 1 } else { 3 };
+        let mut words = vec!["array", "start", "--from", "measured", cell, "--name", "tank"];
+        words.extend(["--attach", "--mount", "nowhere", "--erase-signature", "--member"]);
+        words.extend(&members[..count]);
+        let said = bench.fails(2, &words);
+        assert!(said.contains("it is no folder to mount on"), "{said}");
+        assert!(fs::read(bench.path("a.img")).unwrap() == before, "{cell}");
     }
     assert!(bench.is_clean());
 }

@@ -641,8 +641,8 @@ catalogue! {
     CHOICE_LEFT_OUT: "{count} of {size} left out: every drive would count as that small", "{size} の {count} 台は使わない(全ドライブがその大きさになるため)";
     CHOICE_SMALLEST_COUNTS: "{size} of each drive are used: the smallest counts", "各ドライブのうち {size} だけを使う(最小のドライブに合わせる)";
     CHOICE_HOW_SURE: "how sure", "確かさ";
-    CHOICE_MODEL_ERROR: "such models were off by up to {factor} times ({cases} published cases): smaller differences only measuring tells", "この種のモデルの誤差は最大 {factor} 倍(公表された {cases} 例)。それより小さな差は測定しないと分からない";
-    CHOICE_MODEL_NEAREST: "models of the nearest published arrays were off by up to {factor} times: smaller differences only measuring tells", "最も近い公表アレイでのモデルの誤差は最大 {factor} 倍。それより小さな差は測定しないと分からない";
+    CHOICE_MODEL_ERROR: "95 % of such models were off by {factor} times at most ({cases} published cases): smaller differences only measuring tells", "この種のモデルの 95 % は誤差が {factor} 倍以内(公表された {cases} 例)。それより小さな差は測定しないと分からない";
+    CHOICE_MODEL_NEAREST: "95 % of models of the nearest published arrays were off by {factor} times at most: smaller differences only measuring tells", "最も近い公表アレイのモデルの 95 % は誤差が {factor} 倍以内。それより小さな差は測定しないと分からない";
     CHOICE_SAME_TRIALS: "picked by the trials that it is compared by, which flatters it: measured again, others may come nearer", "選択と比較に同じ測定を使うため、選んだ構成がやや有利に見える。再測定では差が縮むことがある";
     CHOICE_MODEL_UNKNOWN: "no such model was held against a published figure", "この種のモデルを公表値と比べた例はない";
     CHOICE_NOT_KNOWN: "not known", "不明な点";
