@@ -101,7 +101,7 @@ uninstall:
 deb:
 	@tools/need deb
 	@cargo deb --version >/dev/null 2>&1 || { echo "missing: cargo-deb: cargo install --locked cargo-deb"; exit 1; }
-	$(MAKE) --no-print-directory build
+	[ "$(RAIDLOOM)" != target/release/raidloom ] || $(MAKE) --no-print-directory build
 	rm -rf target/package
 	$(MAKE) --silent install DESTDIR=target/package PREFIX=/usr
 	cargo deb --no-build --locked --package raidloom
