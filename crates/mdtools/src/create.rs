@@ -197,6 +197,20 @@ pub struct Created {
 /// # Errors
 /// What is wrong with the settings, a member that was refused, or one that could not be written.
 pub fn create(guard: &Guard, wanted: &Create, stop: &AtomicBool) -> Result<Created, Error> {
+    create_announced(guard, wanted, stop, &mut |_| Ok(()))
+}
+
+/// As [`create`]; `announce` hears of the array when all is checked, before the first superblock is
+/// written.
+///
+/// # Errors
+/// As [`create`], and what `announce` fails with: then none was written.
+pub fn create_announced(
+    guard: &Guard,
+    wanted: &Create,
+    stop: &AtomicBool,
+    announce: &mut dyn FnMut(&Created) -> Result<(), Error>,
+) -> Result<Created, Error> {
     let sources = wanted.sources();
     if let Some((earlier, later)) =
         Identity::same_twice(sources.iter().map(|source| source.path.as_path()))
@@ -222,7 +236,9 @@ pub fn create(guard: &Guard, wanted: &Create, stop: &AtomicBool) -> Result<Creat
         // A signal may have ended the call.
         made.or_else(|error| check_stop(stop).and(Err(error.into())))
     });
-    made.and_then(|()| write_superblocks(guard, wanted, &sources, in_sync, stop)).map_err(|error| {
+    let written =
+        made.and_then(|()| write_superblocks(guard, wanted, &sources, in_sync, stop, announce));
+    written.map_err(|error| {
         let left: String = guard.undo_made().iter().map(|problem| format!("; {problem}")).collect();
         error.and_then_some(&left)
     })
@@ -242,6 +258,7 @@ fn write_superblocks(
     sources: &[&MemberSource],
     in_sync: bool,
     stop: &AtomicBool,
+    announce: &mut dyn FnMut(&Created) -> Result<(), Error>,
 ) -> Result<Created, Error> {
     let draft = |source: &&MemberSource| {
         let region = source.region(guard.open(&source.path, Access::Write)?)?;
@@ -263,6 +280,7 @@ fn write_superblocks(
         stack.end()?;
     }
     check_stop(stop)?;
+    announce(&created)?;
     let writes: Vec<Overwrite<'_>> = (sources.iter().zip(&drafts))
         .map(|(source, draft)| Overwrite { source, region: draft.region(), image: draft.image() })
         .collect();

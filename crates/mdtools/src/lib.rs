@@ -31,8 +31,8 @@ use array::md::Level;
 
 pub use assemble::{Group, GroupMember, Opening, slices};
 pub use create::{
-    CHUNK_BYTES, Create, CreateMember, Created, InnerArray, NewArraySettings, create, erase_marks,
-    layout, level,
+    CHUNK_BYTES, Create, CreateMember, Created, InnerArray, NewArraySettings, create,
+    create_announced, erase_marks, layout, level,
 };
 pub use destroy::{Erased, destroy};
 use examine::bitmap_offset;

@@ -178,7 +178,8 @@ fn interval(bounds: Option<Bounds>) -> Option<Interval> {
 fn times(ratio: f64, bounds: Option<Bounds>) -> String {
     match interval(bounds) {
         Some(bounds) => numbers::ratio_whole(ratio, Some(bounds)),
-        None if ratio < 0.095 => format!("{ratio:.2}×"),
+        // What is not as fast does not read as if it were.
+        None if ratio < 0.095 || (0.95..1.05).contains(&ratio) => format!("{ratio:.2}×"),
         None => format!("{ratio:.1}×"),
     }
 }

@@ -4,16 +4,19 @@
 //! ```text
 //!   settings ──> /etc/raidloom/NAME.toml ──> raidloom@NAME.service: enabled, and started
 //!                                       └──> without systemd: a server now, and nothing at boot
+//!   identity ──> mdadm.conf, and its copy in the initramfs: md does not take the drives first
 //! ```
 
-use std::fs::{self, DirBuilder};
-use std::io;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use array::md::uuid_text;
 use export::tool;
 use host::Error;
-use host::files::write_whole;
+use host::files::{write_named, write_whole};
+use host::system;
 
 use crate::runtime::check_name;
 use crate::settings::{Settings, configurations};
@@ -33,13 +36,36 @@ const UNIT_FOLDERS: [&str; 5] = [
     "lib/systemd/system",
 ];
 
+/// The rule of udev by which md assembles an array when its drives have come; mdadm brings it.
+const MD_RULE: &str = "64-md-raid-assembly.rules";
+/// Where udev looks for rules; see udev(7).
+const RULE_FOLDERS: [&str; 5] = [
+    "etc/udev/rules.d",
+    "run/udev/rules.d",
+    "usr/local/lib/udev/rules.d",
+    "usr/lib/udev/rules.d",
+    "lib/udev/rules.d",
+];
+/// md's configuration: Debian's place, and that of others; see mdadm.conf(5).
+const MD_CONFIGURATIONS: [&str; 2] = ["etc/mdadm/mdadm.conf", "etc/mdadm.conf"];
+
 /// Where configurations and units are, and what starts these.
 #[derive(Clone, Debug)]
 pub struct Boot {
     configurations: PathBuf,
     root: PathBuf,
     systemctl: PathBuf,
+    /// Copies md's configuration, among others, to where the kernel starts from.
+    update_initramfs: Option<PathBuf>,
     program: PathBuf,
+}
+
+/// Lines of md's configuration by which it leaves an array to raidloom.
+#[derive(Clone, Debug)]
+pub struct MdException {
+    /// The configuration.
+    pub file: PathBuf,
+    lines: String,
 }
 
 impl Boot {
@@ -50,6 +76,7 @@ impl Boot {
             configurations: configurations(),
             root: PathBuf::from("/"),
             systemctl: PathBuf::from("systemctl"),
+            update_initramfs: system::program("update-initramfs"),
             program: program.to_owned(),
         }
     }
@@ -107,16 +134,69 @@ impl Boot {
             write_whole(&self.root.join(UNIT_FOLDERS[0]).join(UNIT_FILE), unit.as_bytes())?;
         }
         let unit = unit_name(name);
-        self.tell(&["daemon-reload"]).and_then(|()| self.tell(&["enable", "--now", &unit])).map_err(
-            |error| {
+        self.tell(&["daemon-reload"])
+            .and_then(|()| self.tell(&["enable", "--quiet", "--now", &unit]))
+            .map_err(|error| {
                 let undone = self.disable(name).err();
                 let left = undone.map_or(String::new(), |undone| format!("; {undone}"));
                 error.and_then_some(&left).then(format!("`systemctl status {unit}` says more"))
-            },
-        )
+            })
     }
 
-    /// The opposite: it is stopped, and not started any more.
+    /// Whether md assembles an array by itself when its drives have come or their superblocks were
+    /// written.
+    #[must_use]
+    pub fn md_assembles(&self) -> bool {
+        RULE_FOLDERS.iter().any(|folder| self.root.join(folder).join(MD_RULE).exists())
+    }
+
+    /// Tells md, in its own configuration, to leave the array of this identity alone. It holds from
+    /// now on, and while the machine starts once [`Boot::renew_initramfs`] was called.
+    ///
+    /// # Errors
+    /// When the configuration cannot be written.
+    pub fn except_from_md(&self, name: &str, set_uuid: &[u8; 16]) -> Result<MdException, Error> {
+        let [debian, other] = MD_CONFIGURATIONS.map(|file| self.root.join(file));
+        let is_debian = debian.parent().is_some_and(Path::is_dir);
+        let file = if is_debian || !other.exists() { debian } else { other };
+        let failed = |error| Error::from_io(file.display(), &error);
+        let before = match fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(failed(error)),
+        };
+        let begin = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
+        let lines = format!(
+            "{begin}# {name}: raidloom serves it, from {}.\nARRAY <ignore> UUID={}\n",
+            self.configurations.join(format!("{name}.toml")).display(),
+            uuid_text(set_uuid)
+        );
+        let mut end = OpenOptions::new().append(true).create(true).open(&file).map_err(failed)?;
+        end.write_all(lines.as_bytes()).and_then(|()| end.sync_all()).map_err(failed)?;
+        Ok(MdException { file, lines })
+    }
+
+    /// Takes the lines away again.
+    ///
+    /// # Errors
+    /// When the configuration cannot be read or written.
+    pub fn remove_md_exception(&self, exception: &MdException) -> Result<(), Error> {
+        let file = &exception.file;
+        let text =
+            fs::read_to_string(file).map_err(|error| Error::from_io(file.display(), &error))?;
+        write_named(file, text.replacen(&exception.lines, "", 1).as_bytes())
+    }
+
+    /// Has the copy of md's configuration that the machine starts from made anew, where there is a
+    /// program for it.
+    ///
+    /// # Errors
+    /// What that program says.
+    pub fn renew_initramfs(&self) -> Result<(), Error> {
+        self.update_initramfs.as_ref().map_or(Ok(()), |program| run(program, &["-u"]))
+    }
+
+    /// The opposite of [`Boot::enable`]: it is stopped, and not started any more.
     ///
     /// # Errors
     /// What the service manager says.
@@ -125,18 +205,26 @@ impl Boot {
     }
 
     fn tell(&self, words: &[&str]) -> Result<(), Error> {
-        let called = || format!("systemctl {}", words.join(" "));
-        let output = tool::command(&self.systemctl)
-            .args(words)
-            .output()
-            .map_err(|error| Error::from_io(format_args!("running `{}`", called()), &error))?;
-        if output.status.success() {
-            return Ok(());
-        }
-        let said = String::from_utf8_lossy(&output.stderr);
-        let said = said.lines().next().unwrap_or("it does not say why");
-        Err(Error::failed(format!("`{}` ended with {}: {said}", called(), output.status)))
+        run(&self.systemctl, words)
     }
+}
+
+/// Runs a program of the system's to its end.
+fn run(program: &Path, words: &[&str]) -> Result<(), Error> {
+    let called = || {
+        let name = program.file_name().unwrap_or(program.as_os_str());
+        format!("{} {}", name.to_string_lossy(), words.join(" "))
+    };
+    let output = tool::command(program)
+        .args(words)
+        .output()
+        .map_err(|error| Error::from_io(format_args!("running `{}`", called()), &error))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.lines().next().unwrap_or("it does not say why");
+    Err(Error::failed(format!("`{}` ended with {}: {said}", called(), output.status)))
 }
 
 /// The unit of an array's name.
@@ -169,6 +257,7 @@ mod tests {
             configurations: folder.join("etc/raidloom"),
             root: folder.to_owned(),
             systemctl,
+            update_initramfs: None,
             program: PathBuf::from("/opt/raidloom"),
         }
     }
@@ -220,7 +309,7 @@ mod tests {
         assert!(unit.contains("ExecStart=/opt/raidloom array start --foreground %i\n"), "{unit}");
         assert!(!unit.contains(UNIT_PROGRAM), "{unit}");
         let told = fs::read_to_string(folder.path().join("told")).unwrap();
-        assert_eq!(told, "daemon-reload\nenable --now raidloom@tank.service\n");
+        assert_eq!(told, "daemon-reload\nenable --quiet --now raidloom@tank.service\n");
         // A package's own is left as it is.
         let other = folder.path().join("other");
         let boot = machine(&other, 0);
@@ -228,6 +317,35 @@ mod tests {
         fs::write(other.join("usr/lib/systemd/system").join(UNIT_FILE), "packaged").unwrap();
         boot.enable("tank").unwrap();
         assert!(!other.join("etc/systemd/system").join(UNIT_FILE).exists());
+    }
+
+    #[test]
+    fn md_is_told_to_leave_an_array_alone_and_hears_no_more_of_one_that_was_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let boot = machine(folder.path(), 0);
+        assert!(!boot.md_assembles());
+        fs::create_dir_all(folder.path().join("lib/udev/rules.d")).unwrap();
+        fs::write(folder.path().join("lib/udev/rules.d").join(MD_RULE), "").unwrap();
+        assert!(boot.md_assembles());
+
+        let file = folder.path().join("etc/mdadm.conf");
+        fs::write(&file, "HOMEHOST <system>").unwrap();
+        let exception = boot.except_from_md("tank", &[0xab; 16]).unwrap();
+        let text = fs::read_to_string(&file).unwrap();
+        let (above, line) = text.trim_end().rsplit_once('\n').unwrap();
+        assert_eq!(line, "ARRAY <ignore> UUID=abababab:abababab:abababab:abababab");
+        assert!(above.starts_with("HOMEHOST <system>\n# tank: "), "{text}");
+        boot.remove_md_exception(&exception).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "HOMEHOST <system>");
+
+        // Debian's folder counts before the other place.
+        fs::create_dir_all(folder.path().join("etc/mdadm")).unwrap();
+        let exception = boot.except_from_md("tank", &[1; 16]).unwrap();
+        assert_eq!(exception.file, folder.path().join("etc/mdadm/mdadm.conf"));
+        boot.renew_initramfs().unwrap();
+        let renewing = Boot { update_initramfs: Some(boot.systemctl.clone()), ..boot };
+        renewing.renew_initramfs().unwrap();
+        assert_eq!(fs::read_to_string(folder.path().join("told")).unwrap(), "-u\n");
     }
 
     #[test]

@@ -35,7 +35,7 @@ mod upkeep;
 mod usability;
 mod watch;
 
-pub use boot::{Boot, unit_name};
+pub use boot::{Boot, MdException, unit_name};
 pub use client::{Client, statuses};
 pub use incremental::{Configured, Readiness, configured};
 pub use launch::{Fresh, Launch, Launched, ServeWith};

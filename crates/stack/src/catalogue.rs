@@ -10,6 +10,8 @@ pub struct DriveFacts {
     pub title: String,
     /// Whether its medium turns.
     pub rotates: bool,
+    /// Its size in bytes.
+    pub size_bytes: u64,
     /// Whether the model says how it writes.
     pub writes_are_modelled: bool,
     /// How long its whole medium takes to be written from end to end at full speed, in seconds;
@@ -27,6 +29,7 @@ pub fn drive_facts(model: &str) -> Result<DriveFacts, String> {
     let writes_are_modelled = parameters.sheet.is_none_or(|sheet| sheet.not_modelled.is_none());
     Ok(DriveFacts {
         rotates: parameters.rotates(),
+        size_bytes: Geometry::new(&parameters).capacity(),
         whole_seconds: whole_seconds(&parameters).filter(|_| writes_are_modelled),
         writes_are_modelled,
         title: parameters.title,

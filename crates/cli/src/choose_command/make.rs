@@ -59,7 +59,7 @@ pub(super) fn make(
     let name = arguments.name.clone().unwrap_or_else(|| NAME.to_owned());
     let mount = arguments.mount.as_deref().map(array_command::absolute).transpose()?;
     if arguments.make == Some(MakeWith::Mdadm) {
-        let commands = md_commands(layout, usable_bytes, mount.as_deref());
+        let commands = md_commands(layout, usable_bytes, &name, mount.as_deref());
         return match output.json {
             true => output.document(&json!({ "commands": commands })),
             false => output.result(&commands.join("\n")),
@@ -94,6 +94,7 @@ fn step_text(step: MakingStep) -> &'static str {
     match step {
         MakingStep::Array => "writing superblocks",
         MakingStep::Configuration => "writing the configuration",
+        MakingStep::Initramfs => "running update-initramfs, so that md leaves it alone at boot",
         MakingStep::Start => "starting it",
     }
 }
@@ -104,6 +105,7 @@ fn tell(output: &Output, name: &str, made: &MadeArray) -> Result<(), Failure> {
             "name": name,
             "configuration": made.configuration,
             "starts_at_boot": made.starts_at_boot,
+            "md_configuration": made.md_configuration,
             "status": made.status,
         }));
     }
@@ -116,7 +118,11 @@ fn tell(output: &Output, name: &str, made: &MadeArray) -> Result<(), Failure> {
         ),
     };
     let text = array_command::server_text(&made.status).into_text();
-    output.result(&format!("{text}configuration: {}\n{start}", made.configuration.display()))
+    let mut text = format!("{text}configuration: {}\n{start}", made.configuration.display());
+    if let Some(file) = &made.md_configuration {
+        let _ = write!(text, "\nmd leaves it alone: a line in {} says so", file.display());
+    }
+    output.result(&text)
 }
 
 /// Asks once, with what is on each drive; what was said yes to is the consent for it.
@@ -188,15 +194,21 @@ fn line(path: &Path, drive: Option<&Drive>) -> Result<String, Failure> {
 }
 
 /// What makes, mounts and starts the same with the kernel's md, on Debian and its kin.
-fn md_commands(layout: &ChosenLayout, usable_bytes: u64, mount: Option<&Path>) -> Vec<String> {
-    let mut commands = layout.md_commands(usable_bytes);
-    commands.push("mdadm --detail --scan /dev/md/raidloom >> /etc/mdadm/mdadm.conf".to_owned());
+fn md_commands(
+    layout: &ChosenLayout,
+    usable_bytes: u64,
+    name: &str,
+    mount: Option<&Path>,
+) -> Vec<String> {
+    let device = format!("/dev/md/{}", escape::shell(name));
+    let mut commands = layout.md_commands(usable_bytes, &device, false);
+    commands.push(format!("mdadm --detail --brief {device} >> /etc/mdadm/mdadm.conf"));
     commands.push("update-initramfs -u".to_owned());
     if let (Some(kind), Some(folder)) = (layout.file_system, mount) {
         let folder = escape::shell(&folder.to_string_lossy());
         commands.push(format!("mkdir -p {folder}"));
         commands.push(format!(
-            "echo \"UUID=$(blkid -s UUID -o value /dev/md/raidloom) {folder} {} defaults,nofail 0 2\" \
+            "echo \"UUID=$(blkid -s UUID -o value {device}) {folder} {} defaults,nofail 0 2\" \
              >> /etc/fstab",
             kind.kind()
         ));

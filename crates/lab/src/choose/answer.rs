@@ -21,6 +21,8 @@ use super::layout::{ChosenLayout, Member};
 use super::plan_text::{degraded_name, set_name};
 use super::question::Question;
 
+/// What the kernel's array is called in an answer's commands, as `choose --do` calls it.
+const MD_DEVICE: &str = "/dev/md/tank";
 /// What is as fast as the fastest, within this share, is as good: half of that is chance.
 const AS_FAST: f64 = 0.03;
 /// The best of so many other schemes are told.
@@ -109,7 +111,7 @@ impl Question {
             model_error: error,
             removed,
             command: layout.create_command("tank"),
-            md_commands: layout.md_commands(facts.usable_bytes),
+            md_commands: layout.md_commands(facts.usable_bytes, MD_DEVICE, true),
             pick: facts,
         };
         Ok((choice, layout))
@@ -200,9 +202,15 @@ impl Question {
         if shape.losses() == 0 {
             return None;
         }
-        let seconds = self.drives.all[..shape.members]
+        let members = &self.drives.all[..shape.members];
+        // Of larger ones no more is used; and a model that stands for a drive has a size of its own.
+        let used_bytes = members.iter().map(|drive| drive.size_bytes).min()?;
+        let seconds = members
             .iter()
-            .map(|drive| stack::drive_facts(drive.model.as_deref()?).ok()?.whole_seconds)
+            .map(|drive| {
+                let facts = drive.facts()?;
+                Some(facts.whole_seconds? * (used_bytes as f64 / facts.size_bytes as f64))
+            })
             .collect::<Option<Vec<f64>>>()?;
         let idle_seconds = seconds.into_iter().fold(0.0, f64::max);
         // One drive fails meanwhile with this chance.

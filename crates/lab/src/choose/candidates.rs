@@ -207,9 +207,9 @@ impl Question {
             let least = self.capacity_bytes.unwrap_or_default();
             parts.push(format!(
                 "--capacity {} removes what survives {}, which offers {} at most",
-                terabytes(least),
+                decimal_size(least),
                 drives(self.survive),
-                terabytes(most)
+                decimal_size(most)
             ));
         } else if let Some(most) = few.max() {
             parts.push(format!(
@@ -230,7 +230,7 @@ fn drives(count: u32) -> String {
 }
 
 /// Bytes as drives are sold: `8.0 TB`, `500 GB`.
-fn terabytes(bytes: u64) -> String {
+pub(super) fn decimal_size(bytes: u64) -> String {
     match bytes {
         0..1_000_000_000 => format!("{:.0} MB", bytes as f64 / 1e6),
         1_000_000_000..1_000_000_000_000 => format!("{:.0} GB", bytes as f64 / 1e9),
@@ -338,6 +338,16 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn many_kinds_of_drives_still_make_a_title() {
+        let kinds = "wd-red-plus-8tb seagate-ironwolf-12tb toshiba-n300-16tb wd-red-pro-22tb \
+            toshiba-mg10-22tb seagate-exos-x24-24tb wd-ultrastar-hc590-26tb wd-ultrastar-hc310-4tb";
+        let question = question(kinds, 1);
+        assert_eq!(question.drives_text(), "8 drives of 8 kinds");
+        let (text, _) = question.plan().unwrap();
+        assert!(text.starts_with("# Which layout for virtual machines on 8 drives"), "{text}");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use host::Error;
 use serde::{Deserialize, Serialize};
 
+use super::candidates::decimal_size;
 use super::layout::Member;
 use crate::stacks;
 
@@ -30,10 +31,18 @@ pub struct Drive {
     pub member: Member,
     /// Its size in bytes.
     pub size_bytes: u64,
-    /// Maker and product, or its path.
+    /// Maker and product, or what kind of thing it is and its size.
     pub title: String,
     /// The model that is run; none where the drive itself is.
     pub model: Option<String>,
+}
+
+impl Drive {
+    /// What is known of the model that is run; none where the drive itself is.
+    pub(super) fn facts(&self) -> Option<stack::DriveFacts> {
+        // Options behind the name change a drive and not what it is.
+        stack::drive_facts(self.model.as_deref()?.split('?').next()?).ok()
+    }
 }
 
 /// All of them, the largest first.
@@ -196,7 +205,7 @@ impl Drives {
     }
 
     fn facts(&self) -> impl Iterator<Item = stack::DriveFacts> {
-        self.all.iter().filter_map(|drive| stack::drive_facts(drive.model.as_deref()?).ok())
+        self.all.iter().filter_map(Drive::facts)
     }
 }
 
@@ -231,7 +240,11 @@ fn own(path: &Path, measure: bool) -> Result<Drive, Error> {
         None => stacks::dry(&member.node(), None)?.size_bytes,
     };
     let own_name = known.as_ref().and_then(|drive| drive.model.clone());
-    let title = own_name.clone().unwrap_or_else(|| path.display().to_string());
+    // A path says where it is and not what: drives without a product's name are alike by their size.
+    let title = own_name.clone().unwrap_or_else(|| {
+        let kind = if is_device { "drive" } else { "file" };
+        format!("{kind} of {}", decimal_size(size_bytes))
+    });
     // Nothing that is there is written to unless it is to be measured: a model stands for it.
     let model = match measure {
         true => None,
@@ -290,7 +303,9 @@ mod tests {
                 path.display().to_string()
             })
             .into();
-        assert!(Drives::read(&named, false).unwrap().are_modelled());
+        let drives = Drives::read(&named, false).unwrap();
+        assert!(drives.are_modelled());
+        assert!(drives.all.iter().all(|drive| drive.title == "file of 1 MB"), "{:?}", drives.all);
         assert!(Drives::read(&named, true).unwrap().all.iter().all(|drive| drive.model.is_none()));
     }
 

@@ -61,9 +61,6 @@ pub struct ChosenLayout {
     pub file_system: Option<FileSystem>,
 }
 
-/// The device on which md's own commands make the array.
-const MD_DEVICE: &str = "/dev/md/raidloom";
-
 impl ChosenLayout {
     /// How many drives may be lost, whichever they are.
     #[must_use]
@@ -175,14 +172,22 @@ impl ChosenLayout {
         words.join(" ")
     }
 
-    /// The shell commands by which the kernel's md makes the same, and the file system on it.
+    /// The shell commands by which the kernel's md makes the same as `device`, and the file system
+    /// on it. Where nobody is there to answer what programs ask of drives that hold something, what
+    /// they hold is erased first.
     #[must_use]
-    pub fn md_commands(&self, usable_bytes: u64) -> Vec<String> {
+    pub fn md_commands(&self, usable_bytes: u64, device: &str, is_attended: bool) -> Vec<String> {
         let (members, spares) = self.names();
+        let mut commands = Vec::new();
         let mut words = vec![
-            format!("mdadm --create {MD_DEVICE} --metadata=1.2 --level={}", self.level.raw()),
+            format!("mdadm --create {device} --metadata=1.2 --level={}", self.level.raw()),
             format!("--raid-devices={}", members.len()),
         ];
+        if !is_attended {
+            let all: Vec<String> = members.iter().chain(&spares).cloned().collect();
+            commands.push(format!("wipefs --all {}", all.join(" ")));
+            words.push("--run".to_owned());
+        }
         if !spares.is_empty() {
             words.push(format!("--spare-devices={}", spares.len()));
         }
@@ -193,11 +198,14 @@ impl ChosenLayout {
             words.push("--bitmap=internal".to_owned());
         }
         words.extend(members.into_iter().chain(spares));
-        let mut commands = vec![words.join(" ")];
+        commands.push(words.join(" "));
         if let Some(file_system) = self.file_system {
+            if !is_attended {
+                commands.push(format!("wipefs --all {device}"));
+            }
             let mut make = vec![file_system.maker().to_owned()];
             make.extend(file_system.words_on(self.stripe(), usable_bytes));
-            make.push(MD_DEVICE.to_owned());
+            make.push(device.to_owned());
             commands.push(make.join(" "));
         }
         commands
@@ -234,11 +242,11 @@ mod tests {
             --member /d/0 /d/1 /d/2 /d/3"
         );
         assert_eq!(
-            ten.md_commands(8 << 40),
+            ten.md_commands(8 << 40, "/dev/md/tank", true),
             [
-                "mdadm --create /dev/md/raidloom --metadata=1.2 --level=10 --raid-devices=4 \
+                "mdadm --create /dev/md/tank --metadata=1.2 --level=10 --raid-devices=4 \
                 --chunk=512K --layout=n2 --bitmap=internal /d/0 /d/1 /d/2 /d/3",
-                "mkfs.ext4 -b 4096 -E stride=128,stripe_width=256 /dev/md/raidloom"
+                "mkfs.ext4 -b 4096 -E stride=128,stripe_width=256 /dev/md/tank"
             ]
         );
         let mut mirror = layout(Level::Raid1, None, 2, 2);
@@ -248,7 +256,7 @@ mod tests {
             "raidloom array create 'a b' --level 1 --bitmap internal --member /d/0 /d/1 --spare \
             DRIVE2"
         );
-        assert_eq!(mirror.md_commands(1 << 40)[1], "mkfs.ext4 /dev/md/raidloom");
+        assert_eq!(mirror.md_commands(1 << 40, "/dev/md/tank", true)[1], "mkfs.ext4 /dev/md/tank");
         assert_eq!(
             layout(Level::Raid5, None, 1, 3).degraded().to_string(),
             "raid5(chunk=512KiB, file:/d/0, file:/d/1, missing)"

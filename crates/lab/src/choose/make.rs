@@ -1,13 +1,14 @@
 //! A chosen layout, made: the array, its configuration, what starts it, and the file system on it.
 //!
 //! ```text
-//!   check ──> superblocks ──> configuration ──> started; its file system made and mounted
-//!   nothing       <── erased ──  <── removed ──    what fails takes back what was done before it
+//!   check ──> md is told ──> superblocks ──> configuration ──> started; its file system made and mounted
+//!   nothing  <── removed ──  <── erased ──    <── removed ──    what fails takes back what was done before it
 //!   written
 //! ```
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,7 +16,9 @@ use array::md::Consistency;
 use host::guard::{Consent, Guard, stable_name};
 use host::{Error, system};
 use mdtools::{Create, MemberSource};
-use serve::{Attach, Boot, Client, Launch, MountSettings, ServeWith, Settings, Status};
+use serve::{
+    Attach, Boot, Client, Launch, MdException, MountSettings, ServeWith, Settings, Status,
+};
 
 use super::{ChosenLayout, Member};
 
@@ -42,6 +45,8 @@ pub enum MakingStep {
     Array,
     /// The configuration is written.
     Configuration,
+    /// What the machine starts from hears that md leaves it alone.
+    Initramfs,
     /// It is started, and its file system made and mounted.
     Start,
 }
@@ -55,6 +60,8 @@ pub struct MadeArray {
     pub configuration: PathBuf,
     /// Whether a service manager starts it with the machine.
     pub starts_at_boot: bool,
+    /// md's own configuration, where it had to be told to leave the array alone.
+    pub md_configuration: Option<PathBuf>,
 }
 
 impl Making<'_> {
@@ -110,24 +117,56 @@ impl Making<'_> {
         let settings = self.settings()?;
         on_step(MakingStep::Array);
         let create = self.create()?;
+        let mut exception = None;
+        let made = self.write_superblocks(&create, stop, &mut exception).and_then(|()| {
+            self.go_on(&settings, exception.as_ref(), stop, on_step).map_err(|error| {
+                let said = match self.destroy(&create).err() {
+                    None => "; the array that was made is taken back".to_owned(),
+                    Some(left) => {
+                        format!("; the array that was made could not be taken back: {left}")
+                    }
+                };
+                error.and_then_some(&said)
+            })
+        });
+        made.map_err(|error| {
+            let left = exception.and_then(|one| self.boot.remove_md_exception(&one).err());
+            match left {
+                Some(left) => error.and_then_some(&format!("; {left}")),
+                None => error,
+            }
+        })
+    }
+
+    /// md, where it assembles whatever array has come, takes the drives in the moment in which
+    /// their superblocks are there, unless it was told before.
+    fn write_superblocks(
+        &self,
+        create: &Create,
+        stop: &AtomicBool,
+        exception: &mut Option<MdException>,
+    ) -> Result<(), Error> {
+        let on_devices = create.sources().iter().any(|source| {
+            fs::metadata(&source.path).is_ok_and(|data| data.file_type().is_block_device())
+        });
         let guard = Guard::new(self.consent.clone());
-        mdtools::create(&guard, &create, stop)?;
+        mdtools::create_announced(&guard, create, stop, &mut |created| {
+            if let (true, Some(first)) = (on_devices, created.superblocks.first())
+                && self.boot.md_assembles()
+            {
+                *exception = Some(self.boot.except_from_md(&self.name, &first.set_uuid)?);
+            }
+            Ok(())
+        })?;
         // Who serves it opens them itself.
         guard.let_go();
-        drop(guard);
-        self.go_on(&settings, stop, on_step).map_err(|error| {
-            let left = self.destroy(&create).err();
-            let said = match left {
-                None => "; the array that was made is taken back".to_owned(),
-                Some(left) => format!("; the array that was made could not be taken back: {left}"),
-            };
-            error.and_then_some(&said)
-        })
+        Ok(())
     }
 
     fn go_on(
         &self,
         settings: &Settings,
+        exception: Option<&MdException>,
         stop: &AtomicBool,
         on_step: &mut dyn FnMut(MakingStep),
     ) -> Result<MadeArray, Error> {
@@ -143,15 +182,25 @@ impl Making<'_> {
         };
         let configuration =
             self.boot.write_configuration(&self.name, settings).map_err(without_folder)?;
-        on_step(MakingStep::Start);
-        let started = check_stop(stop).and_then(|()| self.start(settings));
+        let renewed = match exception {
+            Some(_) => {
+                on_step(MakingStep::Initramfs);
+                self.boot.renew_initramfs()
+            }
+            None => Ok(()),
+        };
+        let started = renewed.and_then(|()| check_stop(stop)).and_then(|()| {
+            on_step(MakingStep::Start);
+            self.start(settings)
+        });
         let (status, starts_at_boot) = started.map_err(without_folder).map_err(|error| {
             match fs::remove_file(&configuration) {
                 Ok(()) => error,
                 Err(left) => error.and_then_some(&format!("; {}: {left}", configuration.display())),
             }
         })?;
-        Ok(MadeArray { status, configuration, starts_at_boot })
+        let md_configuration = exception.map(|one| one.file.clone());
+        Ok(MadeArray { status, configuration, starts_at_boot, md_configuration })
     }
 
     /// Starts it, by the service manager where there is one. Its file system is made on the way,

@@ -38,6 +38,9 @@ fn list(texts: impl Iterator<Item = String>) -> String {
     format!("[{}]", quoted.join(", "))
 }
 
+/// Characters that drives may take of a plan's title.
+const DRIVES_TEXT_MAX: usize = 100;
+
 impl Question {
     /// `4 x Seagate IronWolf 12 TB`, and what else there is.
     #[must_use]
@@ -46,7 +49,11 @@ impl Question {
         // What is in brackets is for those who look a drive up.
         let short = |title: &str| title.split(" (").next().unwrap_or(title).to_owned();
         let texts = groups.iter().map(|group| format!("{} x {}", group.count, short(&group.title)));
-        texts.collect::<Vec<_>>().join(", ")
+        let text = texts.collect::<Vec<_>>().join(", ");
+        match text.chars().count() > DRIVES_TEXT_MAX {
+            true => format!("{} drives of {} kinds", self.drives.all.len(), groups.len()),
+            false => text,
+        }
     }
 
     /// Resolves the plan that answers it.

@@ -27,6 +27,9 @@ pub struct Work {
     pub workloads: Vec<Table>,
 }
 
+/// Characters of a title: it is part of the question of a plan.
+const TITLE_MAX: usize = 80;
+
 impl Work {
     /// The names of the profiles that came with the program.
     #[must_use]
@@ -67,6 +70,11 @@ impl Work {
         }
         let title = match table.get("title") {
             Some(Value::String(title)) if !title.trim().is_empty() && !title.contains('\n') => {
+                if title.trim().chars().count() > TITLE_MAX {
+                    return Err(wrong(format!(
+                        "its `title` is longer than {TITLE_MAX} characters"
+                    )));
+                }
                 title.trim().to_owned()
             }
             _ => return Err(wrong("it has no `title` (what people call the work)".to_owned())),
@@ -109,6 +117,7 @@ mod tests {
         for (text, words) in [
             ("title = \"x\"", "no [[workload]]"),
             ("[[workload]]\nread = 1", "no `title`"),
+            (&format!("title = \"{}\"", "x".repeat(81)), "longer than 80"),
             ("title = \"x\"\nname = 1", "unknown key `name`"),
             ("title = ", "x: "),
         ] {
