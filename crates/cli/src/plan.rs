@@ -163,7 +163,10 @@ fn written(outline: &Outline) -> String {
             };
             vec![
                 format!("  {}", written.path),
-                stack::size::text(written.size_bytes),
+                match written.size_bytes {
+                    0 => String::new(),
+                    bytes => stack::size::text(bytes),
+                },
                 stack::size::text(written.prepared_bytes),
                 what.to_owned(),
             ]

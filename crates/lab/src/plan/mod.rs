@@ -337,9 +337,10 @@ fn axes(configurations: &[Configuration]) -> Vec<Axis> {
 /// A file or device that a run writes to.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Written {
-    /// Its path; `{members}` stands for a folder of the run's own.
+    /// Its path; `{members}` stands for a folder of the run's own, and `…` for what suites make in a
+    /// folder that is there.
     pub path: String,
-    /// Its size in bytes.
+    /// Its size in bytes; 0 for what is made in a folder.
     pub size_bytes: u64,
     /// Whether the run makes it, and removes it at its end.
     pub made: bool,
@@ -399,7 +400,9 @@ pub fn outline(plan: &Plan) -> Result<Outline, Error> {
                 Leaf::Existing { path, size_bytes, read_only: false } => {
                     (path.display().to_string(), *size_bytes, false)
                 }
-                Leaf::Existing { .. } | Leaf::Folder(_) | Leaf::Kept(_) | Leaf::Other => continue,
+                // Suites work in a folder of their own in it.
+                Leaf::Folder(folder) => (folder.join("…").display().to_string(), 0, true),
+                Leaf::Existing { .. } | Leaf::Kept(_) | Leaf::Other => continue,
             };
             match written.iter_mut().find(|seen| seen.path == path) {
                 Some(seen) => {
