@@ -5,6 +5,7 @@ mod choose;
 mod examine;
 mod export;
 mod extending;
+mod first_minutes;
 mod foreign;
 mod guest;
 mod help_examples;
