@@ -2,13 +2,16 @@
 //! makes no sense.
 #![no_main]
 
-use device::TraceReader;
+use std::io::Cursor;
+
 use libfuzzer_sys::fuzz_target;
 use raidloom_fuzz::within;
+use trace::{ReadOptions, Reader};
 
 fuzz_target!(|data: &[u8]| {
     within(data, 8, || {
-        let Ok(mut reader) = TraceReader::new(data) else { return };
+        let input = Cursor::new(data.to_vec());
+        let Ok(mut reader) = Reader::new(input, &ReadOptions::default()) else { return };
         let (mut records, mut errors) = (0, 0);
         for record in reader.by_ref() {
             match record {

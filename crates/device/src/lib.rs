@@ -9,7 +9,7 @@
 //! | `nbd://HOST/EXPORT`, `nbd+unix:///EXPORT?socket=PATH` | [`NbdDevice`] | an export of an NBD server |
 //! | `model:NAME` | [`model`] | a disk that is computed, with the times of a real one |
 //! | `fault(…, DEVICE)` | [`FaultDevice`] | a layer: errors, delays, a write cache that a crash empties, by seed |
-//! | `record(file:TRACE, DEVICE)` | [`RecordDevice`] | writes down every request; [`TraceReader`] reads it again |
+//! | `record(file:TRACE, DEVICE)` | [`RecordDevice`] | writes down every request; [`trace`] reads it again |
 //! | none | [`DeadlineDevice`] | a bound on how long an answer may take, put on the members of arrays that are served |
 //!
 //! `ram` and `null` answer while a request is submitted, and any device answers so what it refuses.
@@ -34,4 +34,4 @@ pub use file::{Direct, FileDevice, FileOptions, Identity};
 pub use nbd::{NbdAddress, NbdDevice, NbdOptions, NbdTls};
 pub use null::NullDevice;
 pub use ram::RamDevice;
-pub use record::{Record, RecordDevice, RecordedOp, TraceReader};
+pub use record::RecordDevice;

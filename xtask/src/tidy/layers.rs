@@ -19,7 +19,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("escape", &[]),
     ("block", &["reactor"]),
     ("nbd-wire", &[]),
-    ("device", &["block", "nbd-wire", "reactor"]),
+    ("trace", &["block"]),
+    ("device", &["block", "nbd-wire", "reactor", "trace"]),
     ("array", &["block", "reactor"]),
     ("cache", &["block", "reactor"]),
     ("stack", &["array", "block", "cache", "device", "reactor"]),
@@ -48,21 +49,23 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "array", "bench", "block", "cache", "confine", "device", "escape", "export", "guest",
             "host", "lab", "mdtools", "pull", "reactor", "report", "results", "serve", "stack",
-            "ui",
+            "trace", "ui",
         ],
     ),
     ("testkit", &["block", "reactor", "results"]),
     ("xtask", &[]),
     ("probe", &["array", "bench", "block", "cache", "export", "reactor", "stack", "testkit"]),
-    ("fuzz", &["array", "block", "device", "export", "reactor", "stack", "testkit"]),
+    ("fuzz", &["array", "block", "export", "reactor", "stack", "testkit", "trace"]),
     ("interop", &["array", "block", "export", "host", "mdtools", "stack", "testkit"]),
 ];
 
 /// Crates that tests may use on top of their row.
 const FOR_TESTS: &[&str] = &["testkit"];
 
-/// A crate whose tests use more than its row: the pull test is held against what it is there for.
-const FOR_TESTS_OF: &[(&str, &[&str])] = &[("pull", &["array", "cache"])];
+/// A crate whose tests use more than its row: the pull test is held against what it is there for,
+/// and a stack's recording is read.
+const FOR_TESTS_OF: &[(&str, &[&str])] =
+    &[("pull", &["array", "cache"]), ("stack", &["trace"]), ("trace", &["reactor"])];
 
 /// An executor belongs to `export` and to the page in the browser alone.
 const ASYNC_RUNTIMES: &[&str] =

@@ -1,16 +1,14 @@
 //! `array cache simulate`: a trace, or a made workload, through every policy at every size.
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use block::{SECTOR_BYTES, size_text};
 use cache::simulate::{self, Access, AccessKind, Options, Outcome, ZipfOptions};
 use cache::{AdmissionOptions, PolicyKind};
 use clap::{Args, Parser};
-use device::{RecordedOp, TraceReader};
 use host::limits::promise_memory;
 use serde_json::json;
+use trace::RecordedOp;
 
 use super::chart;
 use crate::failure::Failure;
@@ -150,13 +148,11 @@ pub(super) fn simulate(output: &Output, arguments: &SimulateArguments) -> Result
 }
 
 fn read(output: &Output, path: &Path) -> Result<Vec<Access>, Failure> {
-    let fail = |error: String| Failure::usage(format!("{}: {error}", path.display()));
-    let file = File::open(path).map_err(|error| fail(error.to_string()))?;
-    let mut reader = TraceReader::new(BufReader::with_capacity(1 << 20, file))
-        .map_err(|error| fail(error.to_string()))?;
+    let fail = |error: block::Error| Failure::usage(error.to_string());
+    let mut reader = trace::open(path).map_err(fail)?;
     let mut accesses = Vec::new();
     for record in &mut reader {
-        let record = record.map_err(|error| fail(error.to_string()))?;
+        let record = record.map_err(|error| fail(error.at(path.display())))?;
         let kind = match record.op {
             RecordedOp::Read => AccessKind::Read,
             RecordedOp::Write | RecordedOp::WriteZeroes => AccessKind::Write,

@@ -10,18 +10,19 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
+use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use array::md::{Superblock, TimeStamp};
 use block::{Blocking, Device, Node, size_text};
-use device::{Record, RecordedOp, TraceReader};
 use host::guard::{Consent, Guard};
 use lab::alone::{Ground, alone};
 use reactor::{Random, Reactor};
 use results::Configuration;
 use serve::{Runtime, Server};
+use trace::{ReadOptions, Reader, Record, RecordedOp};
 
 const MEMBERS: usize = 4;
 const REQUESTS: usize = 12;
@@ -141,7 +142,8 @@ impl Place {
         let begun = Instant::now();
         loop {
             let bytes = fs::read(self.trace(number)).unwrap();
-            let mut trace = TraceReader::new(&bytes[..]).unwrap();
+            let mut trace =
+                Reader::new(Cursor::new(bytes.clone()), &ReadOptions::default()).unwrap();
             let records: Vec<Record> = trace.by_ref().filter_map(Result::ok).collect();
             if trace.is_complete() && !bytes.is_empty() {
                 return records;

@@ -1,15 +1,16 @@
 //! The recorder: it changes nothing, and what it wrote is what was asked.
 
 use std::fs::File;
-use std::io::{BufReader, Seek, SeekFrom};
+use std::io::{Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use block::{Buf, BufMut, Channel, Device, ErrorKind, Op, Reactor, Request};
 use device::model::{Links, ModelDevice, ModelOptions};
-use device::{RamDevice, Record, RecordDevice, RecordedOp, TraceReader};
+use device::{RamDevice, RecordDevice};
 use testkit::conformance;
+use trace::{ReadOptions, Reader, Record, RecordedOp};
 
 fn ram() -> Arc<dyn Device> {
     Arc::new(RamDevice::new(96 << 10, 512).expect("a device"))
@@ -28,7 +29,7 @@ fn recorder(below: Arc<dyn Device>) -> (RecordDevice, File) {
 
 fn records(mut file: File) -> (Vec<Record>, bool) {
     file.seek(SeekFrom::Start(0)).expect("it is a file");
-    let mut reader = TraceReader::new(BufReader::new(file)).expect("a trace");
+    let mut reader = Reader::new(file, &ReadOptions::default()).expect("a trace");
     let records = reader.by_ref().map(|record| record.expect("no damage")).collect();
     (records, reader.is_complete())
 }
@@ -75,10 +76,12 @@ fn what_was_asked_is_in_the_trace() {
 
     let record = |ms: u64, op, fua, offset, length| Record {
         time_nanoseconds: ms * 1_000_000,
+        latency_nanoseconds: Some(0),
         op,
         fua,
         offset,
         length,
+        stream: if ms < 3 { 1 } else { 2 },
     };
     let expected = vec![
         record(0, RecordedOp::Read, false, 4096, 1024),
@@ -112,11 +115,34 @@ fn modelled_disks_can_be_recorded() {
     drop((device, channel));
     let (records, complete) = records(file);
     assert!(complete && records.len() == 40);
+    for pair in records.windows(2) {
+        let completed =
+            pair[0].latency_nanoseconds.map(|latency| pair[0].time_nanoseconds + latency);
+        assert_eq!(completed, Some(pair[1].time_nanoseconds), "one after the other");
+    }
     let gaps: Vec<u64> = records
         .windows(2)
         .map(|pair| pair[1].time_nanoseconds - pair[0].time_nanoseconds)
         .collect();
     assert!(gaps.iter().all(|&gap| gap > 100_000), "a disk of 2004 takes its time: {gaps:?}");
+}
+
+#[test]
+fn what_never_completed_is_in_the_trace_without_a_time() {
+    let (device, file) = recorder(ram());
+    let reactor = Reactor::virtual_clock();
+    let mut first = device.open(1, &reactor).expect("a channel");
+    // Its completion is never asked for.
+    first.submit(Request::new(1, Op::Read { offset: 8192, into: BufMut::zeroed(4096) }));
+    let mut second = device.open(1, &reactor).expect("a channel");
+    run(&mut *second, Op::Read { offset: 4096, into: BufMut::zeroed(4096) });
+    drop((device, first, second));
+    let (records, complete) = records(file);
+    let told: Vec<_> = records
+        .iter()
+        .map(|record| (record.offset, record.stream, record.latency_nanoseconds))
+        .collect();
+    assert_eq!((told, complete), (vec![(8192, 1, None), (4096, 2, Some(0))], true));
 }
 
 #[test]

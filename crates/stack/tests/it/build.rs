@@ -384,9 +384,7 @@ fn a_trace_is_written_beside_the_stack_on_either_clock() {
             .read_slice(8192, &mut [0; 4096])
             .expect("a read");
         drop(stack);
-        let reader =
-            device::TraceReader::new(std::io::BufReader::new(File::open(&trace).expect("a file")))
-                .expect("a trace");
+        let reader = trace::open(&trace).expect("a trace");
         let read: Vec<_> = reader
             .map(|record| record.expect("a record"))
             .map(|record| (record.offset, record.length))

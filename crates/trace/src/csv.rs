@@ -1,15 +1,10 @@
 //! Requests as lines of text, as blkparse and others can write them; described in
 //! `docs/formats/trace.md`.
 
-use std::io::{BufRead, Read};
-use std::str;
+use block::SECTOR_BYTES;
 
-use block::{Error, ErrorKind, SECTOR_BYTES};
-
-use super::{Record, RecordedOp};
-
-/// No line of requests is longer. What is, was not written by a program that lists requests.
-const LINE_BYTES: usize = 4096;
+use crate::source::{Contents, Devices, Lines};
+use crate::{Record, RecordedOp};
 
 /// Where each column stands, and the unit of the last two.
 struct Columns {
@@ -18,13 +13,17 @@ struct Columns {
     offset: usize,
     length: usize,
     unit_bytes: u64,
+    latency: Option<usize>,
+    stream: Option<usize>,
 }
 
-pub(super) struct CsvReader<R> {
-    input: R,
+/// Without a line that names them.
+const PLAIN: Columns =
+    Columns { time: 0, op: 1, offset: 2, length: 3, unit_bytes: 1, latency: None, stream: None };
+
+#[derive(Default)]
+pub(crate) struct Csv {
     columns: Option<Columns>,
-    line_number: u64,
-    line: Vec<u8>,
 }
 
 /// The columns that a line names; `None` when it is no such line.
@@ -32,7 +31,16 @@ fn columns(line: &str) -> Option<Columns> {
     let find =
         |name: &str| line.split(',').position(|other| other.trim().eq_ignore_ascii_case(name));
     let (time, op) = (find("time")?, find("op")?);
-    let columns = |offset, length, unit_bytes| Columns { time, op, offset, length, unit_bytes };
+    let (latency, stream) = (find("latency"), find("stream"));
+    let columns = |offset, length, unit_bytes| Columns {
+        time,
+        op,
+        offset,
+        length,
+        unit_bytes,
+        latency,
+        stream,
+    };
     let bytes =
         find("offset").zip(find("length")).map(|(offset, length)| columns(offset, length, 1));
     bytes.or_else(|| {
@@ -42,8 +50,9 @@ fn columns(line: &str) -> Option<Columns> {
     })
 }
 
-/// Operation and FUA; `None` for what moves nothing.
-fn operation(text: &str) -> Option<Option<(RecordedOp, bool)>> {
+/// Operation and FUA, by name or as blktrace writes them; none within for what moves nothing, none
+/// for what is no operation.
+pub(crate) fn operation(text: &str) -> Option<Option<(RecordedOp, bool)>> {
     let named = match text.to_lowercase().as_str() {
         "read" => Some(RecordedOp::Read),
         "write" => Some(RecordedOp::Write),
@@ -70,59 +79,52 @@ fn operation(text: &str) -> Option<Option<(RecordedOp, bool)>> {
     Some(Some((op, fua)))
 }
 
-impl<R: BufRead> CsvReader<R> {
-    pub(super) fn new(input: R) -> CsvReader<R> {
-        CsvReader { input, columns: None, line_number: 0, line: Vec::new() }
+/// A decimal number of seconds in nanoseconds, exactly: times since 1970 have more digits than a
+/// floating-point number.
+pub(crate) fn nanoseconds(seconds: &str) -> Option<u64> {
+    let (whole, part) = seconds.split_once('.').unwrap_or((seconds, ""));
+    let is_plain =
+        !whole.is_empty() && whole.bytes().chain(part.bytes()).all(|digit| digit.is_ascii_digit());
+    if !is_plain {
+        let seconds: f64 = seconds.parse().ok()?;
+        return (seconds.is_finite() && seconds >= 0.0).then_some((seconds * 1e9) as u64);
+    }
+    let digits = part.bytes().chain(std::iter::repeat(b'0')).take(9);
+    let part = digits.fold(0, |all, digit| all * 10 + u64::from(digit - b'0'));
+    whole.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(part)
+}
+
+impl Lines for Csv {
+    const CONTENTS: Contents =
+        Contents { times: true, completions: false, streams: false, flushes: true, discards: true };
+
+    fn parse(&mut self, line: &str, _: &mut Devices) -> Result<Option<(Record, u32)>, String> {
+        if line.is_empty() || line.starts_with('#') {
+            return Ok(None);
+        }
+        let columns = match &self.columns {
+            Some(columns) => columns,
+            None => {
+                let named = columns(line);
+                let is_head = named.is_some();
+                let columns = self.columns.insert(named.unwrap_or(PLAIN));
+                if is_head {
+                    return Ok(None);
+                }
+                columns
+            }
+        };
+        Ok(record(line, columns)?.map(|record| (record, 0)))
     }
 
-    pub(super) fn next_record(&mut self) -> Result<Option<Record>, Error> {
-        loop {
-            self.line.clear();
-            self.line_number += 1;
-            let fail = |error| Error::from_io("reading the trace", error);
-            if self
-                .input
-                .by_ref()
-                .take(LINE_BYTES as u64 + 1)
-                .read_until(b'\n', &mut self.line)
-                .map_err(fail)?
-                == 0
-            {
-                return Ok(None);
-            }
-            let wrong = |problem: String| {
-                Error::new(ErrorKind::Invalid, format!("line {}: {problem}", self.line_number))
-            };
-            if self.line.len() > LINE_BYTES {
-                return Err(wrong(format!(
-                    "longer than {LINE_BYTES} bytes; this is neither a trace nor lines of requests"
-                )));
-            }
-            let line = str::from_utf8(&self.line).map_err(|_| {
-                wrong("no text; this is neither a trace nor lines of requests".to_owned())
-            })?;
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            let columns = match &self.columns {
-                Some(columns) => columns,
-                None => {
-                    let named = columns(line);
-                    let is_head = named.is_some();
-                    let plain = Columns { time: 0, op: 1, offset: 2, length: 3, unit_bytes: 1 };
-                    let columns = self.columns.insert(named.unwrap_or(plain));
-                    if is_head {
-                        continue;
-                    }
-                    columns
-                }
-            };
-            match record(line, columns) {
-                Ok(Some(record)) => return Ok(Some(record)),
-                Ok(None) => (),
-                Err(problem) => return Err(wrong(problem)),
-            }
+    fn contents(&self) -> Contents {
+        let has = |column: fn(&Columns) -> Option<usize>| {
+            self.columns.as_ref().and_then(column).is_some()
+        };
+        Contents {
+            completions: has(|columns| columns.latency),
+            streams: has(|columns| columns.stream),
+            ..Csv::CONTENTS
         }
     }
 }
@@ -139,13 +141,25 @@ fn record(line: &str, columns: &Columns) -> Result<Option<Record>, String> {
         )
     })?;
     let Some((op, fua)) = op else { return Ok(None) };
-    let time_text = cell(columns.time, "time")?;
-    let seconds =
-        time_text.parse().ok().filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0);
-    let seconds = seconds.ok_or_else(|| format!("`{time_text}` is no time in seconds"))?;
-    let time_nanoseconds = (seconds * 1e9) as u64;
+    let seconds = |at: usize| {
+        let text = cell(at, "time")?;
+        nanoseconds(text).ok_or_else(|| format!("`{text}` is no time in seconds"))
+    };
+    let time_nanoseconds = seconds(columns.time)?;
+    // Where it is not known the cell is empty.
+    let told = |column: Option<usize>| {
+        column.filter(|at| line.split(',').nth(*at).is_some_and(|cell| !cell.trim().is_empty()))
+    };
+    let latency_nanoseconds = told(columns.latency).map(seconds).transpose()?;
+    let mut stream = 0;
+    if let Some(at) = told(columns.stream) {
+        let text = cell(at, "stream")?;
+        stream = text.parse().map_err(|_| format!("`{text}` is no stream"))?;
+    }
+    let mut record =
+        Record { time_nanoseconds, latency_nanoseconds, op, fua, offset: 0, length: 0, stream };
     if op == RecordedOp::Flush {
-        return Ok(Some(Record { time_nanoseconds, op, fua, offset: 0, length: 0 }));
+        return Ok(Some(record));
     }
     let number = |at: usize, name: &str| {
         let text = cell(at, name)?;
@@ -153,31 +167,30 @@ fn record(line: &str, columns: &Columns) -> Result<Option<Record>, String> {
             text.parse().ok().and_then(|number: u64| number.checked_mul(columns.unit_bytes));
         bytes.ok_or_else(|| format!("`{text}` is no {name}"))
     };
-    let (offset, length) = (number(columns.offset, "offset")?, number(columns.length, "length")?);
-    if offset.checked_add(length).is_none() {
-        return Err("it reaches past 2^64 bytes".to_owned());
-    }
+    (record.offset, record.length) =
+        (number(columns.offset, "offset")?, number(columns.length, "length")?);
     // A write of nothing is how blktrace shows a flush that waits for data.
-    Ok((length > 0).then_some(Record { time_nanoseconds, op, fua, offset, length }))
+    let is_blktrace_flush = record.length == 0 && op_text.starts_with('F');
+    Ok((!is_blktrace_flush).then_some(record))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::{self, BufReader};
+    use std::io::{self, Cursor};
 
     use super::*;
+    use crate::input::LINE_BYTES;
+    use crate::{ReadOptions, Reader};
 
     fn read(text: impl AsRef<[u8]>) -> Result<Vec<Record>, String> {
-        let mut reader = CsvReader::new(text.as_ref());
-        let mut records = Vec::new();
-        while let Some(record) = reader.next_record().map_err(|error| error.to_string())? {
-            records.push(record);
-        }
-        Ok(records)
+        let options = ReadOptions { strict: true, ..ReadOptions::default() };
+        let reader = Reader::new(Cursor::new(text.as_ref().to_vec()), &options);
+        reader.expect("a file").collect::<Result<_, _>>().map_err(|error| error.to_string())
     }
 
     fn record(time_nanoseconds: u64, op: RecordedOp, offset: u64, length: u64) -> Record {
-        Record { time_nanoseconds, op, fua: false, offset, length }
+        let (latency_nanoseconds, fua, stream) = (None, false, 0);
+        Record { time_nanoseconds, latency_nanoseconds, op, fua, offset, length, stream }
     }
 
     #[test]
@@ -211,7 +224,7 @@ mod tests {
             assert_eq!(operation(text), Some(expected), "{text}");
         }
         assert_eq!(operation("seek"), None);
-        assert_eq!(read("0,F,0,0\n1,W,0,0\n"), Ok(vec![record(0, RecordedOp::Flush, 0, 0)]));
+        assert_eq!(read("0,F,0,0\n1,FW,0,0\n"), Ok(vec![record(0, RecordedOp::Flush, 0, 0)]));
     }
 
     #[test]
@@ -237,9 +250,21 @@ mod tests {
         assert_eq!(read(&longest), Ok(vec![record(0, RecordedOp::Read, 0, 512)]));
         let error = read(format!(" {longest}")).expect_err("one byte more");
         assert!(error.starts_with("line 1: longer than 4096 bytes"), "{error}");
-        let mut endless = CsvReader::new(BufReader::new(io::repeat(b',')));
-        assert!(endless.next_record().is_err() && endless.line.capacity() <= 4 * LINE_BYTES);
+        let endless = Reader::new(io::repeat(b','), &ReadOptions::default()).expect("a file");
+        assert_eq!(endless.filter(Result::is_err).count(), 1);
         let error = read(b"0,read,0,512\n\xff\xfe,read").expect_err("no text");
         assert!(error.starts_with("line 2: no text"), "{error}");
+    }
+
+    #[test]
+    fn latencies_and_streams_are_read_where_columns_are_called_so() {
+        let text = "time,op,offset,length,latency,stream\n1792000000.000000001,read,0,512,0.5,7\n\
+            1792000000.000000002,write,512,512,,\n";
+        let told = Record {
+            latency_nanoseconds: Some(500_000_000),
+            stream: 7,
+            ..record(0, RecordedOp::Read, 0, 512)
+        };
+        assert_eq!(read(text), Ok(vec![told, record(1, RecordedOp::Write, 512, 512)]));
     }
 }

@@ -3,18 +3,15 @@
 //!
 //! ```text
 //!   requests --> time, operation, offset, length --> TRACE (appended, 64 KiB at a time)
-//!      |
-//!      +-------> below, as they are
+//!      |                                     ^
+//!      +-------> below, as they are          +-- latency, when they have completed
 //! ```
 //!
 //! The trace is written past the reactor: it must not take part in what it records, and has to work
-//! on either clock. Its format, and the CSV that is read besides, are in `docs/formats/trace.md`.
+//! on either clock. Each channel is a stream of its own.
 
-mod csv;
-mod format;
-
+use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -23,41 +20,11 @@ use block::{
     Request, Traced,
 };
 
-use csv::CsvReader;
-use format::{Decoder, Encoder};
+use trace::{Contents, Header, Pairing, Record, RecordedOp, Ticket, Writer};
 
-/// Bytes that are kept back before they are written.
-const BUFFER_BYTES: usize = 64 << 10;
-
-/// What a recorded request asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecordedOp {
-    /// A read.
-    Read,
-    /// A write.
-    Write,
-    /// A write of zeroes.
-    WriteZeroes,
-    /// A discard.
-    Discard,
-    /// A flush.
-    Flush,
-}
-
-/// One request of a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// When it was submitted, in nanoseconds since the trace began.
-    pub time_nanoseconds: u64,
-    /// What it asked for.
-    pub op: RecordedOp,
-    /// Whether it was to be durable when it completes.
-    pub fua: bool,
-    /// Where, in bytes; 0 for a flush.
-    pub offset: u64,
-    /// How much, in bytes; 0 for a flush.
-    pub length: u64,
-}
+/// What a stack sees of its requests: all of it.
+const CONTENTS: Contents =
+    Contents { times: true, completions: true, streams: true, flushes: true, discards: true };
 
 /// A device that writes down what passes.
 pub struct RecordDevice {
@@ -77,9 +44,11 @@ impl Shared {
 }
 
 struct Trace {
-    file: File,
-    encoder: Encoder,
+    writer: Writer<File>,
+    pairing: Pairing,
     last_time: u64,
+    /// How many channels were opened.
+    channels: u32,
     /// Once a write has failed nothing more is written: a trace with a gap would be worse than one
     /// that ends.
     failure: Option<Error>,
@@ -98,8 +67,19 @@ impl RecordDevice {
                 format!("record: {} holds something already; name a new file", path.display());
             return Err(Error::new(ErrorKind::Refused, text));
         }
-        let encoder = Encoder::new(below.info().block_bytes, below.info().size_bytes);
-        let trace = Mutex::new(Trace { file, encoder, last_time: 0, failure: None });
+        let header = Header {
+            block_bytes: below.info().block_bytes,
+            size_bytes: below.info().size_bytes,
+            contents: CONTENTS,
+            anonymous: false,
+        };
+        let trace = Mutex::new(Trace {
+            writer: Writer::new(file, &header),
+            pairing: Pairing::default(),
+            last_time: 0,
+            channels: 0,
+            failure: None,
+        });
         Ok(RecordDevice { shared: Arc::new(Shared { below, path: path.to_owned(), trace }) })
     }
 
@@ -112,28 +92,36 @@ impl RecordDevice {
 }
 
 impl Trace {
-    fn write(&mut self) {
-        if self.failure.is_none()
-            && let Err(error) = self.file.write_all(&self.encoder.bytes)
-        {
-            self.failure = Some(Error::from_io("writing the trace", error));
+    fn write(&mut self, record: &Record) {
+        if self.failure.is_none() {
+            self.failure = self.writer.write(record).err();
         }
-        self.encoder.bytes.clear();
     }
 
-    fn record(&mut self, record: Record) {
+    fn submit(&mut self, record: Record) -> Ticket {
         self.last_time = record.time_nanoseconds;
-        self.encoder.record(&record);
-        if self.encoder.bytes.len() >= BUFFER_BYTES {
-            self.write();
+        self.pairing.submit(record)
+    }
+
+    fn end(&mut self, ticket: Ticket, latency_nanoseconds: Option<u64>) {
+        self.pairing.end(ticket, latency_nanoseconds);
+    }
+
+    fn write_ended(&mut self) {
+        while let Some(record) = self.pairing.next_ended() {
+            self.write(&record);
         }
     }
 }
 
 impl Drop for Trace {
     fn drop(&mut self) {
-        self.encoder.end();
-        self.write();
+        while let Some(record) = self.pairing.next_left() {
+            self.write(&record);
+        }
+        if self.failure.is_none() {
+            self.failure = self.writer.finish(0).err();
+        }
     }
 }
 
@@ -149,13 +137,17 @@ impl Device for RecordDevice {
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         let below = self.shared.below.open(depth, reactor)?;
-        let opened_at = (reactor.now().nanoseconds(), self.shared.trace().last_time);
+        let mut trace = self.shared.trace();
+        trace.channels += 1;
         let channel = RecordChannel {
             below,
             shared: Arc::clone(&self.shared),
             reactor: reactor.clone(),
-            opened_at,
+            opened_at: (reactor.now().nanoseconds(), trace.last_time),
+            stream: trace.channels,
+            under_way: HashMap::new(),
         };
+        drop(trace);
         Ok(Box::new(Traced::new(channel, &self.describe())))
     }
 
@@ -174,6 +166,9 @@ struct RecordChannel {
     reactor: Reactor,
     /// The same moment on the reactor's clock and in the trace.
     opened_at: (u64, u64),
+    stream: u32,
+    /// What was written down and has not completed, by tag, and when it was submitted.
+    under_way: HashMap<u64, (Ticket, u64)>,
 }
 
 impl Channel for RecordChannel {
@@ -188,16 +183,38 @@ impl Channel for RecordChannel {
         // What the device refuses moves nothing and belongs in no trace.
         if self.shared.below.info().check(&request.op).is_ok() {
             let (offset, length) = request.op.range().unwrap_or_default();
-            let time = self.opened_at.1 + (self.reactor.now().nanoseconds() - self.opened_at.0);
+            let now = self.reactor.now().nanoseconds();
+            let time = self.opened_at.1 + (now - self.opened_at.0);
             let mut trace = self.shared.trace();
             let time_nanoseconds = time.max(trace.last_time);
-            trace.record(Record { time_nanoseconds, op, fua, offset, length });
+            let ticket = trace.submit(Record {
+                time_nanoseconds,
+                latency_nanoseconds: None,
+                op,
+                fua,
+                offset,
+                length,
+                stream: self.stream,
+            });
+            self.under_way.insert(request.tag, (ticket, now));
         }
         self.below.submit(request);
     }
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
+        let first = done.len();
         self.below.poll(done);
+        if done.len() == first {
+            return;
+        }
+        let now = self.reactor.now().nanoseconds();
+        let mut trace = self.shared.trace();
+        for completion in &done[first..] {
+            if let Some((ticket, submitted)) = self.under_way.remove(&completion.tag) {
+                trace.end(ticket, Some(now - submitted));
+            }
+        }
+        trace.write_ended();
     }
 
     fn in_flight(&self) -> u32 {
@@ -205,55 +222,12 @@ impl Channel for RecordChannel {
     }
 }
 
-/// The records of a trace or a CSV file, whichever it is.
-pub struct TraceReader<R> {
-    source: Source<R>,
-    ended: bool,
-}
-
-enum Source<R> {
-    Trace(Decoder<R>),
-    Csv(CsvReader<R>),
-}
-
-impl<R: BufRead> TraceReader<R> {
-    /// Looks at the beginning.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Refused`] for another version, and what the system says.
-    pub fn new(mut input: R) -> Result<TraceReader<R>, Error> {
-        let beginning =
-            input.fill_buf().map_err(|error| Error::from_io("reading the trace", error))?;
-        let source = if beginning.starts_with(format::MAGIC) {
-            Source::Trace(Decoder::new(input)?)
-        } else {
-            Source::Csv(CsvReader::new(input))
-        };
-        Ok(TraceReader { source, ended: false })
-    }
-
-    /// Once all records were read: whether the trace has its end, or was cut off.
-    #[must_use]
-    pub fn is_complete(&self) -> bool {
-        match &self.source {
-            Source::Trace(decoder) => decoder.is_complete(),
-            Source::Csv(_) => true,
+impl Drop for RecordChannel {
+    fn drop(&mut self) {
+        let mut trace = self.shared.trace();
+        for (ticket, _) in self.under_way.values() {
+            trace.end(*ticket, None);
         }
-    }
-}
-
-impl<R: BufRead> Iterator for TraceReader<R> {
-    type Item = Result<Record, Error>;
-
-    fn next(&mut self) -> Option<Result<Record, Error>> {
-        if self.ended {
-            return None;
-        }
-        let next = match &mut self.source {
-            Source::Trace(decoder) => decoder.next_record(),
-            Source::Csv(reader) => reader.next_record(),
-        };
-        self.ended = !matches!(next, Ok(Some(_)));
-        next.transpose()
+        trace.write_ended();
     }
 }

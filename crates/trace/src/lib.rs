@@ -1,0 +1,59 @@
+//! Requests that were recorded, one by one: what they are, how they are kept in files, and how
+//! files of other programs are read.
+//!
+//! ```text
+//!   record(…) layer ──> Pairing ──> Writer ──> run.trace ──┐
+//!   CSV and other programs' formats ───────────────────────┴──> Reader ──> Record, Record, …
+//! ```
+//!
+//! Records come in order of submission. `docs/formats/trace.md` draws the format and describes the
+//! others.
+
+mod csv;
+mod format;
+mod input;
+mod pairing;
+mod problem;
+mod reader;
+mod source;
+
+pub use format::{Header, Writer};
+pub use pairing::{Pairing, Ticket};
+pub use problem::{Place, Problem, ProblemKind, Problems};
+pub use reader::{Format, ReadOptions, Reader, open, open_with};
+pub use source::Contents;
+
+/// What a recorded request asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RecordedOp {
+    /// A read.
+    Read,
+    /// A write.
+    Write,
+    /// A write of zeroes.
+    WriteZeroes,
+    /// A discard.
+    Discard,
+    /// A flush.
+    Flush,
+}
+
+/// One request of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// When it was submitted, in nanoseconds since the recording began.
+    pub time_nanoseconds: u64,
+    /// From submission to completion, in nanoseconds; none where the source does not say, or it
+    /// never completed.
+    pub latency_nanoseconds: Option<u64>,
+    /// What it asked for.
+    pub op: RecordedOp,
+    /// Whether it was to be durable when it completes.
+    pub fua: bool,
+    /// Where, in bytes; 0 for a flush.
+    pub offset: u64,
+    /// How much, in bytes; 0 for a flush.
+    pub length: u64,
+    /// Who asked, where it is known: a number for each process, thread or channel; 0 is not known.
+    pub stream: u32,
+}
