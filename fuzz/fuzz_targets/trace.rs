@@ -1,5 +1,5 @@
-//! Traces and CSV of requests, from any bytes: read one by one to the end or to the first that
-//! makes no sense.
+//! Traces of every format, from any bytes: read one by one to the end or to the first that makes no
+//! sense.
 #![no_main]
 
 use std::io::Cursor;
@@ -9,7 +9,7 @@ use raidloom_fuzz::within;
 use trace::{ReadOptions, Reader};
 
 fuzz_target!(|data: &[u8]| {
-    within(data, 8, || {
+    within(data, 16, || {
         let input = Cursor::new(data.to_vec());
         let Ok(mut reader) = Reader::new(input, &ReadOptions::default()) else { return };
         let (mut records, mut errors) = (0, 0);

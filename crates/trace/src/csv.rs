@@ -1,7 +1,9 @@
 //! Requests as lines of text, as blkparse and others can write them; described in
 //! `docs/formats/trace.md`.
 
-use block::SECTOR_BYTES;
+use std::io::Write;
+
+use block::{Error, SECTOR_BYTES};
 
 use crate::source::{Contents, Devices, Lines};
 use crate::{Record, RecordedOp};
@@ -13,13 +15,24 @@ struct Columns {
     offset: usize,
     length: usize,
     unit_bytes: u64,
+    fua: Option<usize>,
     latency: Option<usize>,
     stream: Option<usize>,
 }
 
 /// Without a line that names them.
-const PLAIN: Columns =
-    Columns { time: 0, op: 1, offset: 2, length: 3, unit_bytes: 1, latency: None, stream: None };
+const PLAIN: Columns = Columns {
+    time: 0,
+    op: 1,
+    offset: 2,
+    length: 3,
+    unit_bytes: 1,
+    fua: None,
+    latency: None,
+    stream: None,
+};
+
+const NANOSECONDS: u64 = 1_000_000_000;
 
 #[derive(Default)]
 pub(crate) struct Csv {
@@ -31,13 +44,14 @@ fn columns(line: &str) -> Option<Columns> {
     let find =
         |name: &str| line.split(',').position(|other| other.trim().eq_ignore_ascii_case(name));
     let (time, op) = (find("time")?, find("op")?);
-    let (latency, stream) = (find("latency"), find("stream"));
+    let (fua, latency, stream) = (find("fua"), find("latency"), find("stream"));
     let columns = |offset, length, unit_bytes| Columns {
         time,
         op,
         offset,
         length,
         unit_bytes,
+        fua,
         latency,
         stream,
     };
@@ -91,7 +105,7 @@ pub(crate) fn nanoseconds(seconds: &str) -> Option<u64> {
     }
     let digits = part.bytes().chain(std::iter::repeat(b'0')).take(9);
     let part = digits.fold(0, |all, digit| all * 10 + u64::from(digit - b'0'));
-    whole.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(part)
+    whole.parse::<u64>().ok()?.checked_mul(NANOSECONDS)?.checked_add(part)
 }
 
 impl Lines for Csv {
@@ -151,6 +165,8 @@ fn record(line: &str, columns: &Columns) -> Result<Option<Record>, String> {
         column.filter(|at| line.split(',').nth(*at).is_some_and(|cell| !cell.trim().is_empty()))
     };
     let latency_nanoseconds = told(columns.latency).map(seconds).transpose()?;
+    let fua = fua
+        || told(columns.fua).is_some_and(|at| line.split(',').nth(at).map(str::trim) == Some("1"));
     let mut stream = 0;
     if let Some(at) = told(columns.stream) {
         let text = cell(at, "stream")?;
@@ -172,6 +188,52 @@ fn record(line: &str, columns: &Columns) -> Result<Option<Record>, String> {
     // A write of nothing is how blktrace shows a flush that waits for data.
     let is_blktrace_flush = record.length == 0 && op_text.starts_with('F');
     Ok((!is_blktrace_flush).then_some(record))
+}
+
+/// Writes lines that are read again with nothing lost.
+pub struct CsvWriter<W: Write>(W);
+
+impl<W: Write> CsvWriter<W> {
+    /// With the line that names the columns.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn new(mut output: W) -> Result<CsvWriter<W>, Error> {
+        writeln!(output, "time,op,fua,offset,length,latency,stream").map_err(failed)?;
+        Ok(CsvWriter(output))
+    }
+
+    /// Writes one request.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write(&mut self, record: &Record) -> Result<(), Error> {
+        let op = match record.op {
+            RecordedOp::Read => "read",
+            RecordedOp::Write => "write",
+            RecordedOp::WriteZeroes => "zeroes",
+            RecordedOp::Discard => "discard",
+            RecordedOp::Flush => "flush",
+        };
+        let seconds = |time: u64| format!("{}.{:09}", time / NANOSECONDS, time % NANOSECONDS);
+        let (time, fua) = (seconds(record.time_nanoseconds), u8::from(record.fua));
+        let latency = record.latency_nanoseconds.map_or(String::new(), seconds);
+        let stream = if record.stream == 0 { String::new() } else { record.stream.to_string() };
+        let Record { offset, length, .. } = record;
+        writeln!(self.0, "{time},{op},{fua},{offset},{length},{latency},{stream}").map_err(failed)
+    }
+
+    /// Writes what was kept back.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        self.0.flush().map_err(failed)
+    }
+}
+
+fn failed(error: std::io::Error) -> Error {
+    Error::from_io("writing the CSV", error)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Records as bytes; drawn in `docs/formats/trace.md`.
 
-use std::io::Write;
+use std::io::{Seek, SeekFrom, Write};
 
 use block::{Error, ErrorKind};
 
@@ -14,6 +14,8 @@ const VERSION: u32 = 2;
 const VERSION_1: u32 = 1;
 /// Of version 1; version 2 has eight bytes behind them.
 const HEADER_BYTES: usize = 32;
+/// Where the size of the device stands.
+const SIZE_OFFSET: u64 = 24;
 
 const OP_MASK: u8 = 0b111;
 const FUA: u8 = 1 << 3;
@@ -162,7 +164,25 @@ impl<W: Write> Writer<W> {
         self.bytes.push(0);
         self.varint(self.count);
         self.varint(lost);
-        self.put()
+        self.put()?;
+        self.output.flush().map_err(|error| Error::from_io("writing the trace", error))
+    }
+
+    /// The same where the size of the device was not known in the beginning.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn finish_sized(&mut self, lost: u64, size_bytes: u64) -> Result<(), Error>
+    where
+        W: Seek,
+    {
+        self.finish(lost)?;
+        let output = &mut self.output;
+        output
+            .seek(SeekFrom::Start(SIZE_OFFSET))
+            .and_then(|_| output.write_all(&size_bytes.to_le_bytes()))
+            .and_then(|()| output.flush())
+            .map_err(|error| Error::from_io("writing the trace", error))
     }
 
     /// How many records were written.

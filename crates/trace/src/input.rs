@@ -15,6 +15,8 @@ pub(crate) struct Input {
     buffer: Vec<u8>,
     at: usize,
     end: usize,
+    /// A packed file ended in the middle.
+    pub(crate) cut_off: bool,
     /// Lines that were given out.
     pub(crate) lines: u64,
 }
@@ -30,7 +32,14 @@ pub(crate) enum Line<'a> {
 
 impl Input {
     pub(crate) fn new(inner: impl Read + Send + 'static) -> Input {
-        Input { inner: Box::new(inner), buffer: Vec::new(), at: 0, end: 0, lines: 0 }
+        Input {
+            inner: Box::new(inner),
+            buffer: Vec::new(),
+            at: 0,
+            end: 0,
+            cut_off: false,
+            lines: 0,
+        }
     }
 
     /// Reads until `count` bytes are there, or the file ends; at most a chunk.
@@ -52,7 +61,10 @@ impl Input {
                 Ok(read) => self.end += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
                 // What a decompressor says of a file that was cut off.
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    self.cut_off = true;
+                    break;
+                }
                 Err(error) => return Err(Error::from_io("reading the trace", error)),
             }
         }
@@ -85,6 +97,20 @@ impl Input {
             self.at += count;
         }
         Ok(is_all)
+    }
+
+    /// Goes past so many bytes; whether they were there.
+    pub(crate) fn skip(&mut self, mut count: u64) -> Result<bool, Error> {
+        while count > 0 {
+            let there = self.fill(1)?.len() as u64;
+            if there == 0 {
+                return Ok(false);
+            }
+            let now = there.min(count);
+            self.at += now as usize;
+            count -= now;
+        }
+        Ok(true)
     }
 
     /// The next line, without its end and blanks around it; `None` at the end of the file.

@@ -9,19 +9,38 @@
 //! Records come in order of submission. `docs/formats/trace.md` draws the format and describes the
 //! others.
 
+mod blkparse;
+pub mod blktrace;
 mod csv;
+mod follow;
 mod format;
 mod input;
+mod iolog;
+mod log_writes;
 mod pairing;
 mod problem;
+mod profile;
+mod published;
 mod reader;
 mod source;
+mod touched;
+mod transform;
+mod unpack;
 
+pub use csv::CsvWriter;
+pub use follow::{Event, EventKind, Follower};
 pub use format::{Header, Writer};
+pub use iolog::IologWriter;
+pub use log_writes::{LogEntry, log_entry, log_super};
 pub use pairing::{Pairing, Ticket};
 pub use problem::{Place, Problem, ProblemKind, Problems};
+pub use profile::{
+    Burstiness, Footprint, LatencyProfile, OPERATIONS, OperationProfile, Part, Profile, Profiler,
+    Window, WorkingSet,
+};
 pub use reader::{Format, ReadOptions, Reader, open, open_with};
 pub use source::Contents;
+pub use transform::{Anonymous, Fold, in_blocks};
 
 /// What a recorded request asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -14,8 +14,13 @@ use crate::Record;
 const WAITING_MAX: usize = 1 << 16;
 
 /// A request that was submitted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(u64);
+
+impl Ticket {
+    pub(crate) const FIRST: Ticket = Ticket(0);
+    pub(crate) const LAST: Ticket = Ticket(u64::MAX);
+}
 
 /// Requests that have not completed, and those that were submitted after them.
 #[derive(Debug, Default)]

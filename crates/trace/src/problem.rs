@@ -41,6 +41,23 @@ pub enum ProblemKind {
     CutOff,
 }
 
+impl ProblemKind {
+    /// Its name in documents.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            ProblemKind::Unreadable => "unreadable",
+            ProblemKind::Empty => "empty",
+            ProblemKind::PastEnd => "past-end",
+            ProblemKind::Unordered => "unordered",
+            ProblemKind::ClockSetBack => "clock-set-back",
+            ProblemKind::Unpaired => "unpaired",
+            ProblemKind::Lost => "lost",
+            ProblemKind::CutOff => "cut-off",
+        }
+    }
+}
+
 impl fmt::Display for ProblemKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

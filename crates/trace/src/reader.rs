@@ -2,15 +2,20 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use block::{Error, ErrorKind};
 
+use crate::blkparse::{self, Blkparse};
+use crate::blktrace::{self, Blktrace};
 use crate::csv::Csv;
 use crate::format::{self, Decoder};
 use crate::input::Input;
+use crate::iolog::{self, Iolog};
+use crate::log_writes::{self, LogWrites};
+use crate::published::{Alibaba, DiskSim, Msr, Spc};
 use crate::source::{Contents, Devices, LineSource, Source, Step, wrong};
-use crate::{ProblemKind, Problems, Record, RecordedOp};
+use crate::{ProblemKind, Problems, Record, RecordedOp, unpack};
 
 /// What a format is looked for in.
 const LOOK_BYTES: usize = 16 << 10;
@@ -18,6 +23,8 @@ const LOOK_BYTES: usize = 16 << 10;
 const SET_BACK_NANOSECONDS: i128 = 1_000_000_000;
 /// How many requests are looked at for the list of devices, once there are two.
 const LISTED_REQUESTS: u32 = 1_000_000;
+/// Files of processors that are looked for.
+const PROCESSORS_MAX: u32 = 4096;
 /// A format that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -25,6 +32,44 @@ pub enum Format {
     Raidloom,
     /// Lines with commas, the first of which names the columns.
     Csv,
+    /// The binary format of Linux's block tracing.
+    Blktrace,
+    /// What `blkparse` prints of it.
+    Blkparse,
+    /// fio's log of what it did, versions 2 and 3.
+    FioIolog,
+    /// The log of dm-log-writes.
+    DmLogWrites,
+    /// As Microsoft Research Cambridge published traces.
+    Msr,
+    /// As the Storage Performance Council did.
+    Spc,
+    /// As Alibaba did.
+    Alibaba,
+    /// What DiskSim reads.
+    DiskSim,
+}
+
+impl Format {
+    /// All of them, with their names.
+    pub const ALL: [(Format, &str); 10] = [
+        (Format::Raidloom, "raidloom"),
+        (Format::Csv, "csv"),
+        (Format::Blktrace, "blktrace"),
+        (Format::Blkparse, "blkparse"),
+        (Format::FioIolog, "fio"),
+        (Format::DmLogWrites, "dm-log-writes"),
+        (Format::Msr, "msr"),
+        (Format::Spc, "spc"),
+        (Format::Alibaba, "alibaba"),
+        (Format::DiskSim, "disksim"),
+    ];
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Format::ALL.iter().find(|(format, _)| *format == self).map_or("", |(_, name)| name)
+    }
 }
 
 /// How a trace is to be read.
@@ -69,10 +114,31 @@ pub fn open(path: &Path) -> Result<Reader, Error> {
 /// # Errors
 /// As [`open`].
 pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Reader, Error> {
-    let named = |error: Error| error.at(path.display());
-    let file =
-        File::open(path).map_err(|error| Error::from_io(path.display().to_string(), error))?;
-    Reader::new(file, options).map_err(named)
+    let paths = parts(path);
+    let mut inputs = Vec::new();
+    for path in &paths {
+        let named = |error: Error| error.at(path.display());
+        let file =
+            File::open(path).map_err(|error| Error::from_io(path.display().to_string(), error))?;
+        inputs.push(unpack::unpack(file).map_err(named)?);
+    }
+    let first = inputs.remove(0);
+    let others = inputs.into_iter().map(Input::new).collect();
+    Reader::of_parts(first, others, options).map_err(|error| error.at(path.display()))
+}
+
+/// The files of a trace: blktrace keeps one for each processor, `NAME.blktrace.0` and so on, and
+/// any of them, or `NAME` itself, stands for all.
+fn parts(path: &Path) -> Vec<PathBuf> {
+    let text = path.as_os_str().to_string_lossy();
+    let before = match text.rsplit_once(".blktrace.") {
+        Some((before, number)) if number.parse::<u32>().is_ok() => before,
+        _ if path.exists() => return vec![path.to_owned()],
+        _ => &text,
+    };
+    let part = |number: u32| PathBuf::from(format!("{before}.blktrace.{number}"));
+    let found: Vec<PathBuf> = (0..PROCESSORS_MAX).map(part).filter(|path| path.exists()).collect();
+    if found.is_empty() { vec![path.to_owned()] } else { found }
 }
 
 impl Reader {
@@ -81,6 +147,14 @@ impl Reader {
     /// # Errors
     /// As [`open`].
     pub fn new(input: impl Read + Send + 'static, options: &ReadOptions) -> Result<Reader, Error> {
+        Reader::of_parts(input, Vec::new(), options)
+    }
+
+    fn of_parts(
+        input: impl Read + Send + 'static,
+        others: Vec<Input>,
+        options: &ReadOptions,
+    ) -> Result<Reader, Error> {
         let mut input = Input::new(input);
         let format = match options.format {
             Some(format) => format,
@@ -89,6 +163,14 @@ impl Reader {
         let source: Box<dyn Source> = match format {
             Format::Raidloom => Box::new(Decoder::new(&mut input)?),
             Format::Csv => Box::new(LineSource(Csv::default())),
+            Format::Blktrace => Box::new(Blktrace::new(others)),
+            Format::Blkparse => Box::new(LineSource(Blkparse::default())),
+            Format::FioIolog => Box::new(LineSource(Iolog::default())),
+            Format::DmLogWrites => Box::new(LogWrites::new(&mut input)?),
+            Format::Msr => Box::new(LineSource(Msr)),
+            Format::Spc => Box::new(LineSource(Spc)),
+            Format::Alibaba => Box::new(LineSource(Alibaba)),
+            Format::DiskSim => Box::new(LineSource(DiskSim)),
         };
         Ok(Reader {
             input,
@@ -166,7 +248,13 @@ impl Reader {
                     self.problem(kind, count, text.as_deref())?;
                     continue;
                 }
-                Step::End => return Ok(None),
+                Step::End => {
+                    let cut_off = std::mem::take(&mut self.input.cut_off);
+                    if cut_off && self.problems.count(ProblemKind::CutOff) == 0 {
+                        self.problem(ProblemKind::CutOff, 1, None)?;
+                    }
+                    return Ok(None);
+                }
             };
             if let Some(named) = &self.options.device {
                 if self.devices.names.get(device as usize).is_none_or(|name| name != named) {
@@ -201,12 +289,10 @@ impl Reader {
                 break;
             }
         }
-        let names = &self.devices.names;
-        let shown = names.iter().take(16).map(String::as_str).collect::<Vec<_>>().join(", ");
-        let more = if names.len() > 16 { ", …" } else { "" };
         let text = format!(
-            "the trace is of {} devices ({shown}{more}); say which one counts: --device NAME",
-            names.len()
+            "the trace is of {} devices ({}); say which one counts: --device NAME",
+            self.devices.names.len(),
+            self.devices.list()
         );
         Error::new(ErrorKind::Refused, text)
     }
@@ -217,7 +303,7 @@ impl Reader {
         // Our own traces begin where the recording began, which may be before the first request.
         let begin = match self.format {
             Format::Raidloom => 0,
-            Format::Csv => self.first.map_or(0, |(time, _)| time),
+            _ => self.first.map_or(0, |(time, _)| time),
         };
         let since = |record: &Record, shift: i128| {
             i128::from(record.time_nanoseconds) - i128::from(begin) + shift
@@ -260,7 +346,7 @@ impl Iterator for Reader {
             && self.first.is_none()
             && let Some(named) = &self.options.device
         {
-            let names = self.devices.names.join(", ");
+            let names = self.devices.list();
             let text = format!("there is no device {named} in the trace, only: {names}");
             return Some(Err(Error::new(ErrorKind::NotFound, text)));
         }
@@ -268,7 +354,31 @@ impl Iterator for Reader {
     }
 }
 
+/// Whether a line is one of a format.
+type LineLook = fn(&str) -> bool;
+
 /// The format of a file that begins so.
 fn looks_like(beginning: &[u8]) -> Format {
-    if beginning.starts_with(format::MAGIC) { Format::Raidloom } else { Format::Csv }
+    let binary = [
+        (Format::Raidloom, beginning.starts_with(format::MAGIC)),
+        (Format::Blktrace, blktrace::begins(beginning)),
+        (Format::DmLogWrites, log_writes::begins(beginning)),
+    ];
+    if let Some((format, _)) = binary.iter().find(|(_, begins)| *begins) {
+        return *format;
+    }
+    // The first line that says something; one that is longer than any is cut off here.
+    let mut lines =
+        beginning.split(|byte| *byte == b'\n').filter_map(|line| str::from_utf8(line).ok());
+    let first = lines.find(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    let first = first.map_or("", str::trim);
+    let text: [(Format, LineLook); 6] = [
+        (Format::FioIolog, iolog::begins),
+        (Format::Blkparse, blkparse::begins),
+        (Format::Msr, Msr::begins),
+        (Format::Spc, Spc::begins),
+        (Format::Alibaba, Alibaba::begins),
+        (Format::DiskSim, DiskSim::begins),
+    ];
+    text.iter().find(|(_, begins)| begins(first)).map_or(Format::Csv, |(format, _)| *format)
 }

@@ -41,10 +41,38 @@ pub(crate) trait Source: Send {
     }
 }
 
+/// More devices than this are not told apart.
+const DEVICES_MAX: usize = 1 << 16;
+/// How many of them a message names.
+const DEVICES_SHOWN: usize = 16;
+
 /// Names of devices, by number.
 #[derive(Default)]
 pub(crate) struct Devices {
     pub(crate) names: Vec<String>,
+    last: usize,
+}
+
+impl Devices {
+    pub(crate) fn number(&mut self, name: &str) -> u32 {
+        if self.names.get(self.last).is_none_or(|last| last != name) {
+            let known = self.names.iter().position(|known| known == name);
+            self.last = known.unwrap_or_else(|| {
+                if self.names.len() < DEVICES_MAX {
+                    self.names.push(name.to_owned());
+                }
+                self.names.len() - 1
+            });
+        }
+        self.last as u32
+    }
+
+    /// The names, as many as a line takes.
+    pub(crate) fn list(&self) -> String {
+        let shown: Vec<&str> = self.names.iter().take(DEVICES_SHOWN).map(String::as_str).collect();
+        let more = if self.names.len() > DEVICES_SHOWN { ", …" } else { "" };
+        format!("{}{more}", shown.join(", "))
+    }
 }
 
 /// What reads one line of text.
@@ -58,6 +86,18 @@ pub(crate) trait Lines: Send {
     fn contents(&self) -> Contents {
         Self::CONTENTS
     }
+    /// A request that earlier lines told of, once later ones told of its end.
+    fn ready(&mut self) -> Option<(Record, u32)> {
+        None
+    }
+    /// The same when there are no later ones.
+    fn left(&mut self) -> Option<(Record, u32)> {
+        None
+    }
+    /// How many completions had no submission since this was asked last.
+    fn unpaired(&mut self) -> u64 {
+        0
+    }
 }
 
 /// A format of lines.
@@ -66,7 +106,13 @@ pub(crate) struct LineSource<L>(pub(crate) L);
 impl<L: Lines> Source for LineSource<L> {
     fn step(&mut self, input: &mut Input, devices: &mut Devices) -> Result<Step, Error> {
         loop {
-            let Some(line) = input.line()? else { return Ok(Step::End) };
+            if let Some((record, device)) = self.0.ready() {
+                return Ok(Step::Request(record, device));
+            }
+            let Some(line) = input.line()? else {
+                let left = self.0.left();
+                return Ok(left.map_or(Step::End, |(record, device)| Step::Request(record, device)));
+            };
             let (text, is_last) = match line {
                 Line::Text(text) => (text, false),
                 Line::Last(text) => (text, true),
@@ -84,7 +130,10 @@ impl<L: Lines> Source for LineSource<L> {
             };
             match self.0.parse(text, devices) {
                 Ok(Some((record, device))) => return Ok(Step::Request(record, device)),
-                Ok(None) => (),
+                Ok(None) => match self.0.unpaired() {
+                    0 => (),
+                    count => return Ok(Step::Problem(ProblemKind::Unpaired, count, None)),
+                },
                 Err(problem) if is_last => {
                     return Ok(Step::Problem(ProblemKind::CutOff, 1, Some(problem)));
                 }

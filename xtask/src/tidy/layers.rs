@@ -24,7 +24,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("array", &["block", "reactor"]),
     ("cache", &["block", "reactor"]),
     ("stack", &["array", "block", "cache", "device", "reactor"]),
-    ("pull", &["block", "reactor", "results"]),
+    ("pull", &["block", "reactor", "results", "trace"]),
     ("export", &["block", "nbd-wire", "reactor"]),
     ("guest", &["block", "confine", "escape", "export", "reactor"]),
     ("results", &[]),

@@ -1,0 +1,136 @@
+//! What `blkparse` prints when it is told nothing about the format: one event a line, a summary at
+//! the end.
+//!
+//! ```text
+//!   8,0    3       12     0.000123456   697  Q  WS 223490 + 8 [kjournald]
+//! ```
+
+use block::SECTOR_BYTES;
+
+use crate::csv::{nanoseconds, operation};
+use crate::follow::{Event, EventKind, Follower};
+use crate::source::{Contents, Devices, Lines};
+use crate::{Record, RecordedOp, blktrace};
+
+/// How lines of the summary begin.
+const SUMMARY: [&str; 13] = [
+    "CPU",
+    "Total",
+    "Throughput",
+    "Events",
+    "Skips",
+    "Reads",
+    "Read ",
+    "Write",
+    "PC ",
+    "IO ",
+    "Timer",
+    "Input",
+    "Merge",
+];
+
+#[derive(Default)]
+pub(crate) struct Blkparse {
+    follower: Follower,
+}
+
+/// Whether a file begins as the format does.
+pub(crate) fn begins(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let is_number = |word: Option<&str>| word.is_some_and(|word| word.parse::<u64>().is_ok());
+    is_device(words.next().unwrap_or_default())
+        && is_number(words.next())
+        && is_number(words.next())
+        && words.next().is_some_and(|time| time.contains('.') && nanoseconds(time).is_some())
+}
+
+fn is_device(word: &str) -> bool {
+    let numbers = word.split_once(',');
+    numbers
+        .is_some_and(|(major, minor)| major.parse::<u32>().is_ok() && minor.parse::<u32>().is_ok())
+}
+
+fn event(line: &str, devices: &mut Devices) -> Result<Option<Event>, String> {
+    if line.is_empty() {
+        return Ok(None);
+    }
+    let mut words = line.split_whitespace();
+    let mut word = |name: &str| words.next().ok_or_else(|| format!("no {name}; see blkparse(1)"));
+    let device = word("device")?;
+    if !is_device(device) {
+        return match SUMMARY.iter().any(|begin| line.starts_with(begin)) {
+            true => Ok(None),
+            false => Err(format!("`{device}` is no device's numbers")),
+        };
+    }
+    let device = devices.number(device);
+    word("processor")?;
+    word("sequence")?;
+    let time = word("time")?;
+    let time_nanoseconds =
+        nanoseconds(time).ok_or_else(|| format!("`{time}` is no time in seconds"))?;
+    let pid = word("process")?;
+    let stream = pid.parse().map_err(|_| format!("`{pid}` is no process"))?;
+    let kind = match word("action")? {
+        "Q" => EventKind::Queued,
+        "D" => EventKind::Issued,
+        "C" => EventKind::Completed,
+        _ => return Ok(None),
+    };
+    let letters = word("RWBS")?;
+    let op = operation(letters).ok_or_else(|| format!("`{letters}` is no RWBS"))?;
+    let Some((op, fua)) = op else { return Ok(None) };
+    let sector = words.next().and_then(|sector| sector.parse::<u64>().ok());
+    let length = match (words.next(), words.next()) {
+        (Some("+"), Some(sectors)) => {
+            sectors.parse::<u64>().map_err(|_| format!("`{sectors}` is no number of sectors"))?
+        }
+        // A flush has no range; what is passed through has bytes in brackets and is no request.
+        _ if letters.starts_with('F') => 0,
+        _ => return Ok(None),
+    };
+    let bytes = |sectors: u64| {
+        let bytes = sectors.checked_mul(SECTOR_BYTES);
+        bytes.ok_or_else(|| format!("`{sectors}` sectors are more than 2^64 bytes"))
+    };
+    let (offset, length) = (bytes(sector.unwrap_or(0))?, bytes(length)?);
+    let is_flush = op == RecordedOp::Flush || (letters.starts_with('F') && length == 0);
+    Ok(Some(Event {
+        time_nanoseconds,
+        kind,
+        op: if is_flush { RecordedOp::Flush } else { op },
+        flush_first: letters.starts_with('F') && !is_flush,
+        fua,
+        offset: if is_flush { 0 } else { offset.min(u64::MAX - length) },
+        length,
+        stream,
+        device,
+    }))
+}
+
+impl Lines for Blkparse {
+    const CONTENTS: Contents = blktrace::CONTENTS;
+
+    fn parse(
+        &mut self,
+        line: &str,
+        devices: &mut Devices,
+    ) -> Result<Option<(Record, u32)>, String> {
+        if let Some(event) = event(line, devices)? {
+            self.follower.take(&event);
+        }
+        Ok(None)
+    }
+
+    fn ready(&mut self) -> Option<(Record, u32)> {
+        self.follower.next_ended()
+    }
+
+    fn left(&mut self) -> Option<(Record, u32)> {
+        self.follower.next_left()
+    }
+
+    fn unpaired(&mut self) -> u64 {
+        self.follower.take_unpaired()
+    }
+}

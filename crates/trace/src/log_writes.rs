@@ -1,0 +1,188 @@
+//! The log of one drive as Linux's dm-log-writes writes it, for `replay-log`, xfstests and others.
+//!
+//! ```text
+//!   super     magic 0x6a736677736872, version 1, count of entries, bytes of a sector  64 64 64 32 bits
+//!   entry     sector, count of sectors, flags, length of the mark's text              64 bits each
+//!   data      of a write; a mark's text stands in its entry's own sector
+//! ```
+//!
+//! All of it little-endian, in whole sectors of the size that the super names; `sector` and `count`
+//! of an entry are in the same. Reads are not in it, nor is the time.
+
+use block::{Error, ErrorKind, SECTOR_BYTES};
+
+use crate::input::Input;
+use crate::source::{Contents, Devices, Source, Step};
+use crate::{Place, ProblemKind, Record, RecordedOp};
+
+const MAGIC: u64 = 0x006a_7366_7773_6872;
+const VERSION: u64 = 1;
+const FLUSH: u64 = 1;
+const FUA: u64 = 2;
+const DISCARD: u64 = 4;
+const MARK: u64 = 8;
+/// A mark's text stands behind the numbers of its entry, and ends with a zero.
+const TEXT_BYTES_MAX: usize = SECTOR_BYTES as usize - 33;
+const SECTOR_BYTES_MAX: u64 = 64 << 10;
+
+/// One entry of such a log, without its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogEntry<'a> {
+    /// A write, whose data follow, or a flush or discard, without. In bytes.
+    Request {
+        /// What it asks for.
+        op: RecordedOp,
+        /// Whether it is to be durable.
+        fua: bool,
+        /// Where.
+        offset: u64,
+        /// How much.
+        length: u64,
+    },
+    /// A mark with its text.
+    Mark(&'a [u8]),
+}
+
+type Sector = [u8; SECTOR_BYTES as usize];
+
+fn numbers(numbers: [u64; 4]) -> Sector {
+    let mut sector = [0; SECTOR_BYTES as usize];
+    for (at, number) in numbers.into_iter().enumerate() {
+        sector[8 * at..8 * at + 8].copy_from_slice(&number.to_le_bytes());
+    }
+    sector
+}
+
+/// The first sector of a log.
+#[must_use]
+pub fn log_super(entries: u64) -> Sector {
+    numbers([MAGIC, VERSION, entries, SECTOR_BYTES])
+}
+
+/// The sector of an entry.
+#[must_use]
+pub fn log_entry(entry: &LogEntry<'_>) -> Sector {
+    match entry {
+        LogEntry::Mark(text) => {
+            let text = &text[..text.len().min(TEXT_BYTES_MAX)];
+            let mut sector = numbers([0, 0, MARK, text.len() as u64]);
+            sector[32..32 + text.len()].copy_from_slice(text);
+            sector
+        }
+        LogEntry::Request { op, fua, offset, length } => {
+            let flags = match op {
+                RecordedOp::Flush => FLUSH,
+                RecordedOp::Discard => DISCARD,
+                RecordedOp::Read | RecordedOp::Write | RecordedOp::WriteZeroes => 0,
+            };
+            let flags = flags | if *fua { FUA } else { 0 };
+            numbers([offset / SECTOR_BYTES, length / SECTOR_BYTES, flags, 0])
+        }
+    }
+}
+
+/// Whether a file begins as the format does.
+pub(crate) fn begins(beginning: &[u8]) -> bool {
+    beginning.first_chunk::<8>().is_some_and(|magic| u64::from_le_bytes(*magic) == MAGIC)
+}
+
+pub(crate) struct LogWrites {
+    sector_bytes: u64,
+    entries: u64,
+    count: u64,
+    /// The write of an entry that flushes first.
+    held: Option<Record>,
+    ended: bool,
+}
+
+fn number(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|byte| bytes[8 * at + byte]))
+}
+
+impl LogWrites {
+    pub(crate) fn new(input: &mut Input) -> Result<LogWrites, Error> {
+        let corrupt = |text: String| Error::new(ErrorKind::Corrupt, text);
+        let mut beginning = [0; 32];
+        if !input.exact(&mut beginning)? {
+            return Err(corrupt("the log of dm-log-writes ends in its first sector".to_owned()));
+        }
+        let [version, entries] = [1, 2].map(|at| number(&beginning, at));
+        let sector_bytes = number(&beginning, 3) & u64::from(u32::MAX);
+        if version != VERSION {
+            let text = format!("a log of dm-log-writes of version {version}; 1 is known");
+            return Err(Error::new(ErrorKind::Refused, text));
+        }
+        if !sector_bytes.is_power_of_two() || !(512..=SECTOR_BYTES_MAX).contains(&sector_bytes) {
+            return Err(corrupt(format!("the log's sectors have {sector_bytes} bytes")));
+        }
+        let ended = !input.skip(sector_bytes - beginning.len() as u64)? && entries == 0;
+        Ok(LogWrites { sector_bytes, entries, count: 0, held: None, ended })
+    }
+
+    fn entry(&mut self, input: &mut Input) -> Result<Option<Step>, Error> {
+        let cut_off = || Ok(Some(Step::Problem(ProblemKind::CutOff, 1, None)));
+        let mut beginning = [0; 32];
+        let is_there = input.exact(&mut beginning)? && input.skip(self.sector_bytes - 32)?;
+        if !is_there {
+            self.ended = true;
+            return cut_off();
+        }
+        self.count += 1;
+        let [sector, sectors, flags] = [0, 1, 2].map(|at| number(&beginning, at));
+        if flags & MARK != 0 {
+            return Ok(None);
+        }
+        let bytes = |sectors: u64| sectors.checked_mul(self.sector_bytes);
+        let (Some(offset), Some(length)) = (bytes(sector), bytes(sectors)) else {
+            self.ended = true;
+            let text = format!("the log is damaged at its entry {}", self.count);
+            return Err(Error::new(ErrorKind::Corrupt, text));
+        };
+        let record = Record {
+            time_nanoseconds: 0,
+            latency_nanoseconds: None,
+            op: RecordedOp::Flush,
+            fua: false,
+            offset: 0,
+            length: 0,
+            stream: 0,
+        };
+        let op = if flags & DISCARD == 0 { RecordedOp::Write } else { RecordedOp::Discard };
+        let request = Record { op, fua: flags & FUA != 0, offset, length, ..record };
+        if op == RecordedOp::Write && !input.skip(length)? {
+            self.ended = true;
+            return cut_off();
+        }
+        if flags & FLUSH == 0 {
+            return Ok(Some(Step::Request(request, 0)));
+        }
+        self.held = (length > 0).then_some(request);
+        Ok(Some(Step::Request(record, 0)))
+    }
+}
+
+impl Source for LogWrites {
+    fn step(&mut self, input: &mut Input, _: &mut Devices) -> Result<Step, Error> {
+        if let Some(record) = self.held.take() {
+            return Ok(Step::Request(record, 0));
+        }
+        while !self.ended && self.count < self.entries {
+            if let Some(step) = self.entry(input)? {
+                return Ok(step);
+            }
+        }
+        Ok(Step::End)
+    }
+
+    fn place(&self, _: &Input) -> Place {
+        Place::Record(self.count)
+    }
+
+    fn contents(&self) -> Contents {
+        Contents { flushes: true, discards: true, ..Contents::default() }
+    }
+
+    fn geometry(&self) -> (Option<u64>, u32) {
+        (None, self.sector_bytes as u32)
+    }
+}

@@ -1,0 +1,209 @@
+//! Formats in which traces were published: of Microsoft Research Cambridge, the Storage Performance
+//! Council, Alibaba's block storage, and what DiskSim reads.
+//!
+//! ```text
+//!   MSR       128166372003061629,hm,1,Read,383496192,32768,413   ticks of 100 ns, host, disk, …, ticks
+//!   SPC       0,303567,3584,w,0.026214                           unit, sector, bytes, …, seconds
+//!   Alibaba   419,W,8792731648,16384,1577808144360767            device, …, offset, bytes, microseconds
+//!   DiskSim   26.214 0 303567 7 1                                ms, device, sector, sectors, flags
+//! ```
+
+use block::SECTOR_BYTES;
+
+use crate::csv::nanoseconds;
+use crate::source::{Contents, Devices, Lines};
+use crate::{Record, RecordedOp};
+
+/// A tick of Windows' clock, in nanoseconds.
+const TICK_NANOSECONDS: u64 = 100;
+/// Alibaba's clock counts from 1970: this is 2001.
+const ALIBABA_MICROSECONDS_MIN: u64 = 1_000_000_000_000_000;
+/// DiskSim's flag for a read; without it a request writes.
+const DISKSIM_READ: u64 = 1;
+
+const TIMES: Contents =
+    Contents { times: true, completions: false, streams: false, flushes: false, discards: false };
+
+pub(crate) struct Msr;
+pub(crate) struct Spc;
+pub(crate) struct Alibaba;
+pub(crate) struct DiskSim;
+
+fn operation(text: &str) -> Result<RecordedOp, String> {
+    match text {
+        "Read" | "read" | "R" | "r" => Ok(RecordedOp::Read),
+        "Write" | "write" | "W" | "w" => Ok(RecordedOp::Write),
+        _ => Err(format!("`{text}` neither reads nor writes")),
+    }
+}
+
+fn number(text: &str, what: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("`{text}` is no {what}"))
+}
+
+/// A number of units, in what it is made of.
+fn times(text: &str, what: &str, unit: u64) -> Result<u64, String> {
+    let number = number(text, what)?;
+    number.checked_mul(unit).ok_or_else(|| format!("`{text}` is too large for a {what}"))
+}
+
+/// The cells of a line, if it has exactly so many.
+fn cells<const COUNT: usize>(line: &str) -> Option<[&str; COUNT]> {
+    let mut cells = [""; COUNT];
+    let mut found = line.split(',').map(str::trim);
+    for cell in &mut cells {
+        *cell = found.next()?;
+    }
+    found.next().is_none().then_some(cells)
+}
+
+fn record(time_nanoseconds: u64, op: RecordedOp, offset: u64, length: u64) -> Record {
+    let (latency_nanoseconds, fua, stream) = (None, false, 0);
+    Record { time_nanoseconds, latency_nanoseconds, op, fua, offset, length, stream }
+}
+
+/// What a line is when it holds nothing or names the columns.
+fn is_head(line: &str, first: &str) -> bool {
+    line.is_empty() || line.to_ascii_lowercase().starts_with(first)
+}
+
+impl Msr {
+    pub(crate) fn begins(line: &str) -> bool {
+        Msr.parse(line, &mut Devices::default()).is_ok()
+    }
+}
+
+impl Lines for Msr {
+    const CONTENTS: Contents = Contents { completions: true, ..TIMES };
+
+    fn parse(
+        &mut self,
+        line: &str,
+        devices: &mut Devices,
+    ) -> Result<Option<(Record, u32)>, String> {
+        let form = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
+        if is_head(line, "timestamp,hostname") {
+            return Ok(None);
+        }
+        let [time, host, disk, op, offset, length, latency] =
+            cells(line).ok_or_else(|| format!("a line is {form}"))?;
+        number(disk, "disk's number")?;
+        let latency = times(latency, "response time", TICK_NANOSECONDS)?;
+        let record = Record {
+            latency_nanoseconds: Some(latency),
+            ..record(
+                times(time, "time", TICK_NANOSECONDS)?,
+                operation(op)?,
+                number(offset, "offset")?,
+                number(length, "size")?,
+            )
+        };
+        Ok(Some((record, devices.number(&format!("{host}_{disk}")))))
+    }
+}
+
+impl Spc {
+    pub(crate) fn begins(line: &str) -> bool {
+        Spc.parse(line, &mut Devices::default()).is_ok()
+    }
+}
+
+impl Lines for Spc {
+    const CONTENTS: Contents = TIMES;
+
+    fn parse(
+        &mut self,
+        line: &str,
+        devices: &mut Devices,
+    ) -> Result<Option<(Record, u32)>, String> {
+        if is_head(line, "asu,") {
+            return Ok(None);
+        }
+        // Further fields are optional.
+        let mut found = line.split(',').map(str::trim);
+        let mut cell = || found.next().ok_or("a line is ASU,LBA,Size,Opcode,Timestamp");
+        let [unit, sector, length, op, time] = [cell()?, cell()?, cell()?, cell()?, cell()?];
+        number(unit, "unit (ASU)")?;
+        let seconds = nanoseconds(time).ok_or_else(|| format!("`{time}` is no time in seconds"))?;
+        let record = record(
+            seconds,
+            operation(op)?,
+            times(sector, "sector", SECTOR_BYTES)?,
+            number(length, "size")?,
+        );
+        Ok(Some((record, devices.number(unit))))
+    }
+}
+
+impl Alibaba {
+    pub(crate) fn begins(line: &str) -> bool {
+        Alibaba.parse(line, &mut Devices::default()).is_ok()
+            && cells::<5>(line).is_none_or(|[.., time]| {
+                time.parse().is_ok_and(|time: u64| time >= ALIBABA_MICROSECONDS_MIN)
+            })
+    }
+}
+
+impl Lines for Alibaba {
+    const CONTENTS: Contents = TIMES;
+
+    fn parse(
+        &mut self,
+        line: &str,
+        devices: &mut Devices,
+    ) -> Result<Option<(Record, u32)>, String> {
+        if is_head(line, "device_id,") {
+            return Ok(None);
+        }
+        let [device, op, offset, length, time] =
+            cells(line).ok_or("a line is device_id,opcode,offset,length,timestamp")?;
+        number(device, "device")?;
+        let record = record(
+            times(time, "time", 1000)?,
+            operation(op)?,
+            number(offset, "offset")?,
+            number(length, "length")?,
+        );
+        Ok(Some((record, devices.number(device))))
+    }
+}
+
+impl DiskSim {
+    pub(crate) fn begins(line: &str) -> bool {
+        !line.is_empty() && DiskSim.parse(line, &mut Devices::default()).is_ok()
+    }
+}
+
+impl Lines for DiskSim {
+    const CONTENTS: Contents = TIMES;
+
+    fn parse(
+        &mut self,
+        line: &str,
+        devices: &mut Devices,
+    ) -> Result<Option<(Record, u32)>, String> {
+        if line.is_empty() {
+            return Ok(None);
+        }
+        let mut words = line.split_whitespace();
+        let mut word = || words.next().ok_or("a line is milliseconds device block blocks flags");
+        let [time, device, sector, sectors, flags] = [word()?, word()?, word()?, word()?, word()?];
+        if words.next().is_some() {
+            return Err("a line is milliseconds device block blocks flags".to_owned());
+        }
+        let milliseconds: Option<f64> = time.parse().ok();
+        let milliseconds = milliseconds.filter(|time| time.is_finite() && *time >= 0.0);
+        let milliseconds = milliseconds.ok_or_else(|| format!("`{time}` is no time in ms"))?;
+        number(device, "device")?;
+        let flags = u64::from_str_radix(flags.trim_start_matches("0x"), 16)
+            .map_err(|_| format!("`{flags}` are no flags"))?;
+        let op = if flags & DISKSIM_READ != 0 { RecordedOp::Read } else { RecordedOp::Write };
+        let record = record(
+            (milliseconds * 1e6).round() as u64,
+            op,
+            times(sector, "block", SECTOR_BYTES)?,
+            times(sectors, "number of blocks", SECTOR_BYTES)?,
+        );
+        Ok(Some((record, devices.number(device))))
+    }
+}
