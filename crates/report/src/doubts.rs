@@ -1,8 +1,9 @@
 //! What is doubtful about trials, in words.
 
 use results::Doubt;
-use results::doubt::{Silence, UnverifiedReason};
+use results::doubt::{AddressFit, ReplayedOperation, Silence, UnverifiedReason, worst_windows};
 
+use crate::numbers::time;
 use crate::words::say;
 
 /// A share as a percentage that a person can use; one of less than half a per cent is not nothing.
@@ -75,8 +76,68 @@ fn parts(doubt: &Doubt) -> (String, Option<String>) {
         Doubt::MachineChanged { changes } => (say!(MACHINE_CHANGED), Some(changes.join("; "))),
         Doubt::PacedModel => (say!(PACED_MODEL), Some(say!(PACED_MODEL_IS))),
         Doubt::CacheNotEmptied { reason } => (say!(CACHE_NOT_EMPTIED), Some(reason.clone())),
+        Doubt::ReplayBehind { requests, of, longest_seconds } => {
+            let late = say!(
+                REPLAY_WAS_LATE,
+                requests = requests,
+                of = of,
+                longest = latency(*longest_seconds),
+            );
+            (say!(REPLAY_BEHIND), Some(late))
+        }
         other => (of_suite(other), None),
     }
+}
+
+/// How long an answer took: `740 us`, `31.4 ms`, `2.1 s`.
+fn latency(seconds: f64) -> String {
+    match seconds {
+        ..0.001 => format!("{:.0} us", 1e6 * seconds),
+        ..0.1 => format!("{:.1} ms", 1e3 * seconds),
+        _ => time(seconds),
+    }
+}
+
+/// The windows of a replay that a sentence names.
+const WINDOWS_NAMED: usize = 3;
+
+/// What a replay says of what it did.
+fn of_replay(doubt: &Doubt) -> Option<String> {
+    Some(match doubt {
+        Doubt::RecordingDamaged { skipped, lost, is_cut_off: true } => {
+            say!(RECORDING_CUT_OFF, skipped = skipped, lost = lost)
+        }
+        Doubt::RecordingDamaged { skipped, lost, is_cut_off: false } => {
+            say!(RECORDING_DAMAGED, skipped = skipped, lost = lost)
+        }
+        Doubt::AddressesFitted { fit, .. } => match fit {
+            AddressFit::Narrowed => say!(ADDRESSES_NARROWED),
+            AddressFit::Widened => say!(ADDRESSES_WIDENED),
+            AddressFit::Folded => say!(ADDRESSES_FOLDED),
+        },
+        Doubt::ReplayedWithout { operation, requests } => match operation {
+            ReplayedOperation::DurableWrite => say!(WITHOUT_FUA, requests = requests),
+            ReplayedOperation::Zeroes => say!(WITHOUT_ZEROES, requests = requests),
+            ReplayedOperation::Discard => say!(WITHOUT_DISCARDS, requests = requests),
+        },
+        Doubt::ReplayedWaits { share } => {
+            say!(REPLAYED_WAITS, share = format!("{:.1}", 100.0 * share))
+        }
+        Doubt::ReplayedWindows { windows } => {
+            let named = |window: &results::doubt::ReplayWindow| {
+                say!(
+                    REPLAY_WINDOW,
+                    begin = format!("{:.3}", window.seconds[0]),
+                    end = format!("{:.3}", window.seconds[1]),
+                    p99 = latency(window.p99_seconds),
+                )
+            };
+            let worst: Vec<String> =
+                worst_windows(windows, WINDOWS_NAMED).iter().map(named).collect();
+            say!(REPLAY_WORST_WINDOWS, windows = worst.join(", "))
+        }
+        _ => return None,
+    })
 }
 
 /// What the audit found: with its figure where that is known.
@@ -147,7 +208,7 @@ fn of_suite(doubt: &Doubt) -> String {
         Doubt::TransactionsFailed { count } => say!(TRANSACTIONS_FAILED, count = count),
         Doubt::Note { text } => text.clone(),
         // All others have a name and a detail.
-        other => other.code().to_owned(),
+        other => of_replay(other).unwrap_or_else(|| other.code().to_owned()),
     }
 }
 

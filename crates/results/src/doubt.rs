@@ -108,6 +108,50 @@ pub enum Doubt {
         /// Requests that were never submitted.
         requests: u64,
     },
+    /// A replay did not keep to the times of its recording: what it measured is another work.
+    ReplayBehind {
+        /// Requests that were submitted late.
+        requests: u64,
+        /// All that were submitted.
+        of: u64,
+        /// How late the latest was, in seconds.
+        longest_seconds: f64,
+    },
+    /// A recording is not whole.
+    RecordingDamaged {
+        /// Entries that could not be read, and were skipped.
+        skipped: u64,
+        /// Requests that whoever recorded could not keep up with.
+        lost: u64,
+        /// Whether it ends in the middle.
+        is_cut_off: bool,
+    },
+    /// A recording's addresses are not where they were: its device and the target differ in size.
+    AddressesFitted {
+        /// What was done.
+        fit: AddressFit,
+        /// Bytes between the first and the last that the recording touches, and on the target.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        span_bytes: Option<[u64; 2]>,
+    },
+    /// Requests of a recording that the target does not know were left out, or sent without what it
+    /// does not know.
+    ReplayedWithout {
+        /// What it does not know.
+        operation: ReplayedOperation,
+        /// How many.
+        requests: u64,
+    },
+    /// How a recording's requests waited for each other where it was replayed with its own waits.
+    ReplayedWaits {
+        /// Of all requests, those that waited for another one's answer.
+        share: f64,
+    },
+    /// How long the requests of each part of a recording took.
+    ReplayedWindows {
+        /// The parts, in their order; none of those without a request.
+        windows: Vec<ReplayWindow>,
+    },
     /// Latencies are as seen from outside the processor's scheduler: being woken late counts.
     WakingCounts,
     /// One owner kept the requests outstanding that threads were to keep.
@@ -152,6 +196,55 @@ pub enum Doubt {
     },
 }
 
+/// What was done with the addresses of a recording that the target has no room for, or more than it
+/// needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AddressFit {
+    /// The space that it never touches was made narrower, by one factor.
+    Narrowed,
+    /// The space that it never touches was made wider, by one factor.
+    Widened,
+    /// What it touches does not fit either: addresses begin anew at the target's end.
+    Folded,
+}
+
+/// What a target may not know of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReplayedOperation {
+    /// Writes that are durable when they are answered: they were sent as other writes.
+    DurableWrite,
+    /// Writes of zeroes without data: they were left out.
+    Zeroes,
+    /// Blocks given back: they were left out.
+    Discard,
+}
+
+/// A part of a recording: a share of its time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReplayWindow {
+    /// When it begins and ends in the recording, in seconds.
+    pub seconds: [f64; 2],
+    /// Requests that were submitted in it.
+    pub requests: u64,
+    /// Half of them were answered within this many seconds.
+    pub p50_seconds: f64,
+    /// 99 of 100 were.
+    pub p99_seconds: f64,
+    /// All were.
+    pub max_seconds: f64,
+}
+
+/// The windows in which 99 of 100 requests took longest, the worst first: so many at most.
+#[must_use]
+pub fn worst_windows(windows: &[ReplayWindow], most: usize) -> Vec<ReplayWindow> {
+    let mut worst = windows.to_vec();
+    worst.sort_by(|one, other| other.p99_seconds.total_cmp(&one.p99_seconds));
+    worst.truncate(most);
+    worst
+}
+
 /// Why data were not verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -193,7 +286,9 @@ impl Doubt {
             | Self::NeverWritten { .. }
             | Self::CompressedOrStillDirty { .. }
             | Self::Impossible { .. } => Bearing::NotTheMedium,
-            Self::NotSteady | Self::NotModelledTime { .. } => Bearing::NoVote,
+            Self::NotSteady | Self::NotModelledTime { .. } | Self::ReplayBehind { .. } => {
+                Bearing::NoVote
+            }
             Self::Stolen { .. } | Self::OtherWork { .. } => Bearing::Busy,
             _ => Bearing::Note,
         }
@@ -221,6 +316,12 @@ impl Doubt {
             Self::SizesRounded { .. } => "sizes-rounded",
             Self::EndedEarly { .. } => "ended-early",
             Self::RateNotReached { .. } => "rate-not-reached",
+            Self::ReplayBehind { .. } => "replay-behind",
+            Self::RecordingDamaged { .. } => "recording-damaged",
+            Self::AddressesFitted { .. } => "addresses-fitted",
+            Self::ReplayedWithout { .. } => "replayed-without",
+            Self::ReplayedWaits { .. } => "replayed-waits",
+            Self::ReplayedWindows { .. } => "replayed-windows",
             Self::WakingCounts => "waking-counts",
             Self::OneOwner { .. } => "one-owner",
             Self::RequestsLimited { .. } => "requests-limited",

@@ -28,7 +28,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("export", &["block", "nbd-wire", "reactor"]),
     ("guest", &["block", "confine", "escape", "export", "reactor"]),
     ("results", &[]),
-    ("bench", &["block", "confine", "escape", "reactor", "results"]),
+    ("bench", &["block", "confine", "escape", "reactor", "results", "trace"]),
     ("host", &["array", "block", "confine", "export", "reactor", "results", "stack"]),
     ("mdtools", &["array", "block", "escape", "host", "reactor", "stack"]),
     (

@@ -74,7 +74,7 @@ pub struct Access {
 }
 
 impl Access {
-    fn overlaps(&self, other: &Access) -> bool {
+    pub(crate) fn overlaps(&self, other: &Access) -> bool {
         self.offset < other.offset + u64::from(other.length)
             && other.offset < self.offset + u64::from(self.length)
     }
@@ -400,7 +400,7 @@ pub struct Side {
 
 impl Side {
     /// Both together.
-    fn merged(&self, other: &Side) -> Side {
+    pub(crate) fn merged(&self, other: &Side) -> Side {
         Side {
             operations: self.operations + other.operations,
             bytes: self.bytes + other.bytes,
@@ -408,7 +408,7 @@ impl Side {
         }
     }
 
-    fn new(used: bool) -> Side {
+    pub(crate) fn new(used: bool) -> Side {
         Side {
             operations: 0,
             bytes: 0,
@@ -417,9 +417,9 @@ impl Side {
     }
 
     #[inline]
-    fn record(&mut self, length: u32, nanoseconds: u64) {
+    pub(crate) fn record(&mut self, length: impl Into<u64>, nanoseconds: u64) {
         self.operations += 1;
-        self.bytes += u64::from(length);
+        self.bytes += length.into();
         self.latency.record(nanoseconds);
     }
 
@@ -736,7 +736,7 @@ impl Slot {
 }
 
 /// Fills a buffer whose data are not checked: random, and different for every slot.
-fn prepare(buffer: &mut BufMut, slot: u64) {
+pub(crate) fn prepare(buffer: &mut BufMut, slot: u64) {
     // They belong nowhere, so that no later check takes them for data that name their place.
     const NOWHERE: u64 = 1 << 63;
     for slice in buffer.slices_mut() {
@@ -1105,8 +1105,16 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
     }
 }
 
+/// Shows content what a read brought.
+///
+/// # Errors
+/// What is wrong with it.
 #[inline]
-fn check<C: Content>(content: &mut C, access: &Access, buffer: &BufMut) -> Result<(), Error> {
+pub(crate) fn check<C: Content>(
+    content: &mut C,
+    access: &Access,
+    buffer: &BufMut,
+) -> Result<(), Error> {
     match buffer.as_slice() {
         Some(bytes) => content.check(access, bytes),
         None => {

@@ -297,6 +297,8 @@ pub enum Kind {
     Lines,
     /// Lines of text, or the path of a file that holds them.
     File,
+    /// The path of a file that is read when the suite runs.
+    Path,
 }
 
 /// The value of a setting.
@@ -363,7 +365,7 @@ impl Kind {
             (Kind::Word(words), Value::Text(text)) if words.iter().any(|word| word == text) => {
                 Ok(())
             }
-            (Kind::Text | Kind::Lines | Kind::File, Value::Text(_)) => Ok(()),
+            (Kind::Text | Kind::Lines | Kind::File | Kind::Path, Value::Text(_)) => Ok(()),
             _ => Err(format!("`{value}`: expected {self}")),
         }
     }
@@ -393,6 +395,11 @@ impl Kind {
             Kind::Limit => Value::Limit(Some(number()?)),
             Kind::Switch => Value::Switch(text.parse().map_err(|_| expected())?),
             Kind::Word(_) | Kind::Text | Kind::Lines => Value::from(text.to_owned()),
+            // Wherever a run is resumed, it is the same file.
+            Kind::Path => match std::path::absolute(text) {
+                Ok(path) if !text.is_empty() => Value::from(path.to_string_lossy().into_owned()),
+                _ => return Err(expected()),
+            },
             Kind::File if text.contains('\n') => Value::from(text.to_owned()),
             Kind::File => {
                 let read = std::fs::read_to_string(text);
@@ -418,6 +425,7 @@ impl fmt::Display for Kind {
             Kind::Text => f.write_str("a text"),
             Kind::Lines => f.write_str("lines of text"),
             Kind::File => f.write_str("the path of a file, or what would be in it"),
+            Kind::Path => f.write_str("the path of a file"),
         }
     }
 }

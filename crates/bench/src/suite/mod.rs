@@ -28,6 +28,7 @@ pub mod load;
 pub mod phase;
 mod program;
 pub mod pull;
+pub mod replay;
 mod rounds;
 pub mod row;
 pub mod session;
@@ -49,6 +50,7 @@ pub fn all() -> Vec<&'static Suite> {
         &hdparm::SUITE,
         &depth::SUITE,
         &load::SUITE,
+        &replay::SUITE,
         &command::SUITE,
         &fio::SUITE,
         &pull::SUITE,
@@ -65,7 +67,8 @@ pub fn runs_programs(suite: &Suite) -> bool {
 /// costs its own processor can be stated ([`crate::processor`]).
 #[must_use]
 pub fn loads_devices(suite: &Suite) -> bool {
-    [devtest::NAME, crystal::NAME, hdparm::NAME, depth::NAME, load::NAME].contains(&suite.name)
+    [devtest::NAME, crystal::NAME, hdparm::NAME, depth::NAME, load::NAME, replay::NAME]
+        .contains(&suite.name)
 }
 
 /// A suite by its name.

@@ -79,6 +79,17 @@ In a plan each kind of work is a [[workload]] with a name and a weight. Everythi
 target is overwritten unless --read-only is given.",
     ),
     (
+        "replay",
+        "\
+  raidloom bench replay 'raid0(model:maxtor-6y200p0, model:maxtor-6y200p0)' -s file=evening.rec
+  raidloom bench replay /mnt/disk -s file=evening.rec -s mode=open -s speed=2
+  raidloom bench replay --read-only /dev/disk/by-id/ata-EXAMPLE -s file=evening.rec -s operations=reads
+  raidloom bench replay --size 4GiB test.img -s file=evening.rec -s share=10 -s fit=scale
+
+What the recording writes is written, over what is there, with contents of the program's own.
+closed keeps what waited for what, open the recorded times, fast only the order.",
+    ),
+    (
         "command",
         "\
   raidloom bench command /mnt/disk -s run='cp -r /usr/share/doc .' --runs 6

@@ -457,8 +457,10 @@ fn texts_by_clock(item: Option<&Item>, setting: &Setting) -> Result<[Option<Stri
             _ => item.scalar()?,
         };
         let value = setting_value(setting.kind, &text).map_err(|text| item.error(text))?;
-        // What a file holds belongs to the plan, and its name says nothing.
-        Ok(if setting.kind == Kind::File { value.to_string() } else { text })
+        // What a file holds belongs to the plan, and its name says nothing; of a file that is too
+        // large for that, where it is.
+        let is_of_file = matches!(setting.kind, Kind::File | Kind::Path);
+        Ok(if is_of_file { value.to_string() } else { text })
     };
     let [wall, modelled] = items.map(|item| item.map(text).transpose());
     Ok([wall?, modelled?])

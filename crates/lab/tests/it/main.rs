@@ -4,6 +4,7 @@ mod cells;
 mod choose;
 mod faults_are_found;
 mod marks;
+mod replay;
 mod run;
 mod shards;
 mod studies;

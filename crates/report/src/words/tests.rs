@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use results::doubt::UnverifiedReason;
+use results::doubt::{AddressFit, ReplayWindow, ReplayedOperation, UnverifiedReason};
 use results::types::{Group, Run};
 use results::{Doubt, analyse};
 
@@ -59,6 +59,16 @@ fn doubts() -> Vec<Doubt> {
         UnverifiedReason::UnknownContent,
         UnverifiedReason::PartlyPrepared,
     ];
+    let window = ReplayWindow {
+        seconds: [0.5, 1.0],
+        requests: 9,
+        p50_seconds: 0.001,
+        p99_seconds: 0.25,
+        max_seconds: 0.5,
+    };
+    let fits = [AddressFit::Narrowed, AddressFit::Widened, AddressFit::Folded];
+    let without =
+        [ReplayedOperation::DurableWrite, ReplayedOperation::Zeroes, ReplayedOperation::Discard];
     let mut doubts = vec![
         Doubt::ReadFromCache { share: None },
         Doubt::NeverWritten { share: None },
@@ -76,6 +86,11 @@ fn doubts() -> Vec<Doubt> {
         Doubt::SizesRounded { block_bytes: 4096 },
         Doubt::EndedEarly { requests: 1 },
         Doubt::RateNotReached { requests: 1 },
+        Doubt::ReplayBehind { requests: 3, of: 7, longest_seconds: 0.0314 },
+        Doubt::RecordingDamaged { skipped: 1, lost: 2, is_cut_off: false },
+        Doubt::RecordingDamaged { skipped: 1, lost: 2, is_cut_off: true },
+        Doubt::ReplayedWaits { share: 0.5 },
+        Doubt::ReplayedWindows { windows: vec![window] },
         Doubt::WakingCounts,
         Doubt::OneOwner { outstanding: 512, threads: 16 },
         Doubt::RequestsLimited { bytes: 4096 },
@@ -90,6 +105,8 @@ fn doubts() -> Vec<Doubt> {
         Doubt::TransactionsFailed { count: 1 },
     ];
     doubts.extend(because.map(|because| Doubt::Unverified { because }));
+    doubts.extend(fits.map(|fit| Doubt::AddressesFitted { fit, span_bytes: None }));
+    doubts.extend(without.map(|operation| Doubt::ReplayedWithout { operation, requests: 2 }));
     doubts
 }
 

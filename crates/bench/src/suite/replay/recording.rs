@@ -1,0 +1,156 @@
+//! The recording that a replay is of, read once for all configurations that it is replayed on.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::SystemTime;
+
+use block::{Error, ErrorKind};
+use results::Doubt;
+use trace::{ProblemKind, Problems, Record, RecordedOp};
+
+use super::waits::Waits;
+
+/// Which part of a file is replayed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Selection {
+    /// The file.
+    pub(super) path: PathBuf,
+    /// How many of 100 requests, from the first on.
+    pub(super) percent: u64,
+    /// So many at most.
+    pub(super) requests_max: Option<u64>,
+    /// Only those that change nothing.
+    pub(super) reads_only: bool,
+}
+
+/// What is replayed.
+#[derive(Debug)]
+pub(super) struct Recording {
+    /// Requests in the order of their submission.
+    pub(super) records: Vec<Record>,
+    /// Size of the device that they were recorded on, where it is known.
+    pub(super) recorded_bytes: Option<u64>,
+    /// What of the file could not be replayed; none where it is whole.
+    pub(super) damage: Option<Doubt>,
+    /// Whether it says when requests were submitted.
+    pub(super) has_times: bool,
+    waits: OnceLock<Result<Waits, String>>,
+}
+
+impl Recording {
+    /// What waited for what.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    pub(super) fn waits(&self) -> Result<&Waits, String> {
+        self.waits.get_or_init(|| Waits::of(&self.records)).as_ref().map_err(Clone::clone)
+    }
+
+    /// From the first submission to the last, in nanoseconds.
+    pub(super) fn span(&self) -> u64 {
+        self.records.last().map_or(0, |last| last.time_nanoseconds)
+    }
+}
+
+/// What was read last, and what of.
+struct Kept {
+    selection: Selection,
+    /// Length and time of the file.
+    version: (u64, Option<SystemTime>),
+    recording: Arc<Recording>,
+}
+
+/// So many requests are kept for the next configuration, in all recordings together.
+const KEPT_REQUESTS_MAX: usize = 20_000_000;
+/// A request of a closed replay is numbered in 32 bits.
+const REQUESTS_MAX: usize = u32::MAX as usize - 1;
+
+/// The most recent last.
+static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+
+/// Reads the selected part of a file, or has it already.
+///
+/// # Errors
+/// What the file could not do, or what is wrong with it; [`ErrorKind::Invalid`] when nothing is
+/// left to be replayed.
+pub(super) fn read(selection: &Selection) -> Result<Arc<Recording>, Error> {
+    let at = |error: std::io::Error| {
+        Error::from_io(format!("the recording {}", selection.path.display()), error)
+    };
+    let found = std::fs::metadata(&selection.path).map_err(at)?;
+    let version = (found.len(), found.modified().ok());
+    // Others wait: they want the same, mostly.
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_same = |kept: &Kept| kept.selection == *selection && kept.version == version;
+    if let Some(known) = kept.iter().find(|kept| is_same(kept)) {
+        return Ok(Arc::clone(&known.recording));
+    }
+    let recording = Arc::new(load(selection)?);
+    kept.push(Kept { selection: selection.clone(), version, recording: Arc::clone(&recording) });
+    let sum = |kept: &[Kept]| kept.iter().map(|one| one.recording.records.len()).sum::<usize>();
+    while kept.len() > 1 && sum(&kept) > KEPT_REQUESTS_MAX {
+        kept.remove(0);
+    }
+    Ok(recording)
+}
+
+/// Reads a recording to its end, or so many requests of it.
+fn read_whole(path: &Path, most: Option<u64>) -> Result<Recording, Error> {
+    let mut reader = trace::open(path)?;
+    let mut records = Vec::new();
+    while most.is_none_or(|most| (records.len() as u64) < most) {
+        let Some(record) = reader.next() else { break };
+        let record = record.map_err(|error| error.at(path.display()))?;
+        if record.op == RecordedOp::Flush || record.length > 0 {
+            records.push(record);
+        }
+        if records.len() > REQUESTS_MAX {
+            let text = format!("{}: more than {REQUESTS_MAX} requests", path.display());
+            return Err(Error::new(ErrorKind::Invalid, text));
+        }
+    }
+    Ok(Recording {
+        records,
+        recorded_bytes: reader.size_bytes(),
+        damage: damage(reader.problems()),
+        has_times: reader.contents().times,
+        waits: OnceLock::new(),
+    })
+}
+
+fn damage(problems: &Problems) -> Option<Doubt> {
+    use ProblemKind::{CutOff, Empty, Lost, PastEnd, Unpaired, Unreadable};
+    let count = |kind| problems.count(kind);
+    let skipped = [Unreadable, Empty, PastEnd, Unpaired].map(count).iter().sum();
+    let (lost, is_cut_off) = (count(Lost), count(CutOff) > 0);
+    let is_whole = skipped == 0 && lost == 0 && !is_cut_off;
+    (!is_whole).then_some(Doubt::RecordingDamaged { skipped, lost, is_cut_off })
+}
+
+fn load(selection: &Selection) -> Result<Recording, Error> {
+    // A share of all is known only once all are counted.
+    let most = selection.requests_max.filter(|_| selection.percent == 100);
+    let mut recording = read_whole(&selection.path, most)?;
+    let records = &mut recording.records;
+    let invalid = |text: &str| {
+        Error::new(ErrorKind::Invalid, format!("{}: {text}", selection.path.display()))
+    };
+    if records.is_empty() {
+        return Err(invalid("there is no request in it"));
+    }
+    let part = (records.len() as u64).saturating_mul(selection.percent).div_ceil(100);
+    let count = selection.requests_max.map_or(part, |most| most.min(part));
+    records.truncate(usize::try_from(count).unwrap_or(usize::MAX).max(1));
+    if selection.reads_only {
+        records.retain(|record| record.op == RecordedOp::Read);
+        if records.is_empty() {
+            return Err(invalid(
+                "there is no read in it, and operations = \"reads\" asks for them",
+            ));
+        }
+    }
+    let first = records.first().map_or(0, |record| record.time_nanoseconds);
+    records.iter_mut().for_each(|record| record.time_nanoseconds -= first);
+    records.shrink_to_fit();
+    Ok(recording)
+}
