@@ -82,6 +82,12 @@ pub(super) struct Replayed {
     pub(super) stopped: bool,
 }
 
+impl Replayed {
+    fn answered(&self) -> u64 {
+        self.read.operations + self.write.operations + self.other.operations
+    }
+}
+
 /// A request that is submitted later than this is late: longer than it takes to wake up.
 pub(super) const LATE: Duration = Duration::from_millis(1);
 /// How often the caller is asked, at least.
@@ -155,7 +161,8 @@ struct Engine<'a, 'k> {
     error: Option<Error>,
 }
 
-/// Replays a recording on a device.
+/// Replays a recording on a device. Now and then `ask` is told how many requests were answered, and
+/// says whether the caller wants an end.
 ///
 /// # Errors
 /// The first request that failed or brought wrong data, with its number in the recording; that a
@@ -164,7 +171,7 @@ pub(super) fn run(
     device: &dyn Device,
     reactor: &Reactor,
     replay: Replay<'_>,
-    stopped: &dyn Fn() -> bool,
+    ask: &dyn Fn(u64) -> bool,
 ) -> Result<Replayed, Error> {
     let Replay { records, fit, pace, speed, depth, known } = replay;
     let channel = device.open(depth, reactor)?;
@@ -215,18 +222,18 @@ pub(super) fn run(
         },
         error: None,
     };
-    engine.run(depth, stopped)
+    engine.run(depth, ask)
 }
 
 impl Engine<'_, '_> {
-    fn run(mut self, depth: u32, stopped: &dyn Fn() -> bool) -> Result<Replayed, Error> {
+    fn run(mut self, depth: u32, ask: &dyn Fn(u64) -> bool) -> Result<Replayed, Error> {
         let mut done: Vec<Completion> = Vec::new();
-        let mut ask = self.begin + ASK;
+        let mut next_ask = self.begin + ASK;
         loop {
             let mut now = self.reactor.now();
-            if now >= ask {
-                ask = now + ASK;
-                self.found.stopped |= stopped();
+            if now >= next_ask {
+                next_ask = now + ASK;
+                self.found.stopped |= ask(self.found.answered());
             }
             let is_issuing = self.error.is_none() && !self.found.stopped;
             let mut next = None;
@@ -244,7 +251,7 @@ impl Engine<'_, '_> {
                     break;
                 }
                 let moment = next.filter(|_| is_issuing && self.in_flight() < depth);
-                self.wait(moment.map(|(due, _)| due.min(ask)))?;
+                self.wait(moment.map(|(due, _)| due.min(next_ask)))?;
                 continue;
             }
             let now = self.reactor.now();
@@ -260,8 +267,7 @@ impl Engine<'_, '_> {
             return Err(error);
         }
         let (found, all) = (&self.found, self.records.len() as u64);
-        let answered = found.read.operations + found.write.operations + found.other.operations;
-        let done = answered + found.without_zeroes + found.without_discards;
+        let done = found.answered() + found.without_zeroes + found.without_discards;
         if !found.stopped && done != all {
             let text = format!("{} of {all} requests were never let go", all - done);
             return Err(Error::new(ErrorKind::Other, text));

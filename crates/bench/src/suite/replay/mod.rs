@@ -11,6 +11,7 @@ mod fit;
 mod recording;
 mod waits;
 
+use std::cell::Cell;
 use std::path::Path;
 use std::time::Duration;
 
@@ -54,6 +55,12 @@ pub static SUITE: Suite = Suite {
     targets: &[TargetKind::Device, TargetKind::Folder],
     settings: &[
         Setting::new("file", Kind::Path, Value::word(""), "The recording.").checked(check_file),
+        Setting::new(
+            "device",
+            Kind::Text,
+            Value::word(""),
+            "The one device whose requests are replayed, by its name in a recording of several.",
+        ),
         Setting::new(
             "mode",
             Kind::Word(&["closed", "open", "fast"]),
@@ -152,8 +159,13 @@ pub struct Look {
 /// What the file could not do, or what is wrong with it; [`ErrorKind::Invalid`] when there is
 /// nothing to replay.
 pub fn look_at(path: &Path) -> Result<Look, Error> {
-    let whole =
-        Selection { path: path.to_owned(), percent: 100, requests_max: None, reads_only: false };
+    let whole = Selection {
+        path: path.to_owned(),
+        device: None,
+        percent: 100,
+        requests_max: None,
+        reads_only: false,
+    };
     let recording = recording::read(&whole)?;
     let records = &recording.records;
     let ranges = records.iter().filter(|record| record.length > 0);
@@ -219,6 +231,7 @@ fn measure(
     let (phase, info) = (phase(settings), device.info());
     let recording = recording::read(&Selection {
         path: settings.text("file").into(),
+        device: Some(settings.text("device").to_owned()).filter(|name| !name.is_empty()),
         percent: settings.count("share"),
         requests_max: settings.limit("requests"),
         reads_only: settings.text("operations") == "reads",
@@ -339,7 +352,13 @@ impl One<'_> {
             depth,
             known: known.map(|(known, every_byte)| (known, *every_byte)),
         };
-        let found = engine::run(self.device, session.reactor, replay, &|| session.stopped())?;
+        session.ticker.plan_operations(self.recording.records.len() as u64);
+        let told = Cell::new(0);
+        let ask = |answered: u64| {
+            session.ticker.add(answered - told.replace(answered));
+            session.stopped()
+        };
+        let found = engine::run(self.device, session.reactor, replay, &ask)?;
         if found.stopped {
             return Ok(None);
         }

@@ -1,12 +1,12 @@
 //! The recording that a replay is of, read once for all configurations that it is replayed on.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use block::{Error, ErrorKind};
 use results::Doubt;
-use trace::{ProblemKind, Problems, Record, RecordedOp};
+use trace::{ProblemKind, Problems, ReadOptions, Record, RecordedOp};
 
 use super::waits::Waits;
 
@@ -15,6 +15,8 @@ use super::waits::Waits;
 pub(super) struct Selection {
     /// The file.
     pub(super) path: PathBuf,
+    /// The one device of it that counts, where it is of several.
+    pub(super) device: Option<String>,
     /// How many of 100 requests, from the first on.
     pub(super) percent: u64,
     /// So many at most.
@@ -95,8 +97,10 @@ pub(super) fn read(selection: &Selection) -> Result<Arc<Recording>, Error> {
 }
 
 /// Reads a recording to its end, or so many requests of it.
-fn read_whole(path: &Path, most: Option<u64>) -> Result<Recording, Error> {
-    let mut reader = trace::open(path)?;
+fn read_whole(selection: &Selection, most: Option<u64>) -> Result<Recording, Error> {
+    let path = &selection.path;
+    let options = ReadOptions { device: selection.device.clone(), ..ReadOptions::default() };
+    let mut reader = trace::open_with(path, &options)?;
     let mut records = Vec::new();
     while most.is_none_or(|most| (records.len() as u64) < most) {
         let Some(record) = reader.next() else { break };
@@ -130,7 +134,7 @@ fn damage(problems: &Problems) -> Option<Doubt> {
 fn load(selection: &Selection) -> Result<Recording, Error> {
     // A share of all is known only once all are counted.
     let most = selection.requests_max.filter(|_| selection.percent == 100);
-    let mut recording = read_whole(&selection.path, most)?;
+    let mut recording = read_whole(selection, most)?;
     let records = &mut recording.records;
     let invalid = |text: &str| {
         Error::new(ErrorKind::Invalid, format!("{}: {text}", selection.path.display()))

@@ -150,7 +150,7 @@ fn replayed(
     let info = device.info();
     let fit = Fit::new(records, None, (info.size_bytes, info.block_bytes), Rule::Keep).unwrap();
     let replay = Replay { records, fit: &fit, pace, speed: 1, depth, known: None };
-    engine::run(device, &Reactor::virtual_clock(), replay, &|| false)
+    engine::run(device, &Reactor::virtual_clock(), replay, &|_| false)
 }
 
 /// The requests of each stream in the order of their answers.
@@ -580,7 +580,7 @@ fn a_recording_that_is_not_whole_is_replayed_and_said_to_be() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.csv");
     let text =
-        "time,op,offset,length,latency\n0,read,0,512,0.1\n1,leap,0,512,0.1\n2,read,0,512,0.1\n";
+        "time,op,offset,length,latency\n0,read,0,512,0.1\n1,read,0,0,0.1\n2,read,0,512,0.1\n";
     std::fs::write(&path, text).unwrap();
     let (row, _) = suite(&Memory::new(1 << 20), &path, &[]).expect("it runs");
     let done = &row.measured().unwrap().done;
