@@ -151,7 +151,16 @@ fn survival(layout: &Layout) -> String {
 }
 
 fn figures(choice: &Choice) -> String {
-    match choice.figures {
+    match (choice.figures, choice.recorded_requests) {
+        (figures, Some(requests)) if figures.are_modelled() => {
+            say!(CHOICE_FROM_RECORDING, requests = numbers::grouped(requests))
+        }
+        (figures, _) => figures_text(figures),
+    }
+}
+
+fn figures_text(figures: Figures) -> String {
+    match figures {
         Figures::Modelled => say!(MODELLED),
         Figures::StandIns => say!(CHOICE_STAND_INS),
         Figures::Files => say!(CHOICE_ON_FILES),

@@ -209,6 +209,11 @@ pub enum Condition {
     },
     /// A measured figure is above what was asked.
     Latency,
+    /// It was far behind when a part of a recording was replayed, and was not run with all of it.
+    Slower {
+        /// So many of 100 requests.
+        percent: u64,
+    },
 }
 
 /// A layout that was not taken into account.
@@ -228,6 +233,9 @@ pub struct Choice {
     pub drives: Vec<DriveGroup>,
     /// The work, as people call it.
     pub work: String,
+    /// How many requests a recording has that is the work; none where the work is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded_requests: Option<u64>,
     /// How many drives may die at once, as was asked.
     pub survive: u32,
     /// Where the figures come from.

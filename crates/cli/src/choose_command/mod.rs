@@ -4,6 +4,7 @@ mod make;
 mod questions;
 
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 use clap::Args;
 use host::guard::{self, Answer};
@@ -18,6 +19,7 @@ use crate::failure::Failure;
 use crate::language::language;
 use crate::output::Output;
 use crate::run;
+use crate::signals;
 
 /// `choose`.
 #[derive(Args, Debug)]
@@ -27,7 +29,8 @@ pub(crate) struct ChooseArguments {
     #[arg(value_name = "DRIVE", conflicts_with = "from")]
     pub drives: Vec<String>,
 
-    /// What they are for: files, vm, database, media, backup, or a profile of your own (a file)
+    /// What they are for: files, vm, database, media, backup, a profile of your own (a .toml
+    /// file), or a recording
     #[arg(long, value_name = "WORK", conflicts_with = "from")]
     pub work: Option<String>,
 
@@ -85,6 +88,8 @@ Examples:
   raidloom choose 4 x . --work database --survive 2
       files that are made here and removed, measured
   raidloom choose 6 x samsung-870-evo-1tb --work vm --survive 1 --capacity 3TB --print-plan > mine.toml
+  raidloom choose 4 x wd-red-plus-8tb --work evening.rec --survive 1 --p99 30ms
+      your own work: a recording of it, replayed on every layout
   raidloom choose --from raidloom-runs/2026-11-26T091500Z-choose-files --json | jq .choice.pick
   raidloom choose --from raidloom-runs/2026-11-26T091500Z-choose-files --do --mount /srv/tank
       makes it, after one question: array, file system, and what starts it with the machine
@@ -99,7 +104,10 @@ pub(crate) fn choose(output: &Output, arguments: &ChooseArguments) -> Result<(),
         let run = lab::read(folder)?;
         return tell(output, &question, folder.clone(), run, arguments);
     }
-    let question = question(output, arguments)?;
+    let mut question = question(output, arguments)?;
+    if !arguments.print_plan {
+        race(output, &mut question)?;
+    }
     let (text, resolved) = question.plan()?;
     if arguments.print_plan {
         return output.result(text.trim_end());
@@ -123,6 +131,21 @@ pub(crate) fn choose(output: &Output, arguments: &ChooseArguments) -> Result<(),
     }
     let Outcome { folder, run, .. } = outcome;
     tell(output, &question, folder, run, arguments)
+}
+
+/// Replays parts of a recording, and leaves out what is far behind.
+fn race(output: &Output, question: &mut Question) -> Result<(), Failure> {
+    if question.work.recording.is_none() {
+        return Ok(());
+    }
+    output.progress(&format!("{}: parts of it first", question.work.title));
+    let stop = signals::stop_flag()?;
+    let raced = question.race(&stop);
+    if stop.load(Ordering::Relaxed) {
+        return Err(Failure::interrupted("interrupted; nothing was written"));
+    }
+    raced?;
+    Ok(())
 }
 
 /// Prints the answer, writes the report of its run, and makes what was chosen where that is asked.
@@ -210,6 +233,7 @@ fn question(output: &Output, arguments: &ChooseArguments) -> Result<Question, Fa
         capacity_bytes,
         p99: arguments.p99.clone(),
         file_system: arguments.file_system.clone(),
+        raced: Vec::new(),
     })
 }
 

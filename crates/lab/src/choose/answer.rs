@@ -60,9 +60,10 @@ impl Question {
         let analysis = analyse(run);
         let overall = of_all_work(&analysis)?.1;
         let mut removed = candidates.removed.clone();
+        removed.extend(self.raced.iter().cloned());
         let mut entries = Vec::new();
         for shape in &candidates.kept {
-            for chunk_bytes in shape.chunks() {
+            for chunk_bytes in self.chunks(*shape) {
                 let Some(configuration) = self.configuration(run, *shape, chunk_bytes) else {
                     continue;
                 };
@@ -97,6 +98,7 @@ impl Question {
         let choice = Choice {
             drives: self.drive_groups(),
             work: self.work.title.clone(),
+            recorded_requests: self.work.recording.as_ref().map(|recording| recording.requests),
             survive: self.survive,
             figures: self.figures(),
             configuration: pick.configuration.id.clone(),
@@ -118,7 +120,7 @@ impl Question {
     }
 
     /// The configuration of a shape and chunk in the run.
-    fn configuration<'a>(
+    pub(super) fn configuration<'a>(
         &self,
         run: &'a Run,
         shape: Shape,
@@ -226,7 +228,7 @@ impl Question {
 }
 
 /// What the only comparison of the run says of all work.
-fn of_all_work(analysis: &Analysis) -> Result<(&Comparison, &KindResult), Error> {
+pub(super) fn of_all_work(analysis: &Analysis) -> Result<(&Comparison, &KindResult), Error> {
     let comparison = analysis.comparisons.first();
     comparison
         .and_then(|comparison| Some((comparison, comparison.overall()?)))

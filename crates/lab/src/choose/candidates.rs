@@ -139,6 +139,24 @@ impl Question {
         }
     }
 
+    /// The chunks of a shape that are run: those that no race has left behind.
+    pub(super) fn chunks(&self, shape: Shape) -> Vec<Option<u64>> {
+        let mut chunks = shape.chunks();
+        if !self.raced.is_empty() {
+            chunks.retain(|chunk| {
+                let layout = self.facts(shape, *chunk);
+                self.raced.iter().all(|removed| removed.layout != layout)
+            });
+        }
+        chunks
+    }
+
+    /// What a layout has to offer: what was asked, and what a recording touches.
+    fn least_bytes(&self) -> Option<u64> {
+        let touched = self.work.recording.as_ref().map(|recording| recording.touched_bytes);
+        self.capacity_bytes.max(touched)
+    }
+
     fn usable(&self, shape: Shape) -> u64 {
         shape.usable(self.drives.all[shape.members - 1].size_bytes)
     }
@@ -158,12 +176,13 @@ impl Question {
         let mut found = Candidates {
             kept: counts.flat_map(Shape::all).filter(has_spares).collect(),
             removed: Vec::new(),
+            is_whole: false,
         };
         let survive = self.survive;
         found.remove(self, |shape| {
             (shape.losses() < survive).then_some(Condition::Survives { losses: shape.losses() })
         });
-        if let Some(least) = self.capacity_bytes {
+        if let Some(least) = self.least_bytes() {
             found.remove(self, |shape| {
                 let usable_bytes = self.usable(shape);
                 (usable_bytes < least).then_some(Condition::Capacity { usable_bytes })
@@ -204,9 +223,13 @@ impl Question {
         let count = self.drives.all.len();
         let mut parts = Vec::new();
         if let Some(most) = small.max() {
-            let least = self.capacity_bytes.unwrap_or_default();
+            let least = self.least_bytes().unwrap_or_default();
+            let condition = match self.capacity_bytes == Some(least) {
+                true => "--capacity",
+                false => "a recording that touches",
+            };
             parts.push(format!(
-                "--capacity {} removes what survives {}, which offers {} at most",
+                "{condition} {} removes what survives {}, which offers {} at most",
                 decimal_size(least),
                 drives(self.survive),
                 decimal_size(most)
@@ -243,6 +266,8 @@ pub(super) fn decimal_size(bytes: u64) -> String {
 pub(super) struct Candidates {
     pub(super) kept: Vec<Shape>,
     pub(super) removed: Vec<Removed>,
+    /// Whether they are run with all of their drives alone, and not with one missing as well.
+    pub(super) is_whole: bool,
 }
 
 impl Candidates {
@@ -303,6 +328,7 @@ mod tests {
             capacity_bytes: None,
             p99: None,
             file_system: None,
+            raced: Vec::new(),
         }
     }
 

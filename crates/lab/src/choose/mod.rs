@@ -3,7 +3,8 @@
 //! ```text
 //!   words ──> Drives ─┐
 //!   --work ──> Work ──┼─> Question ──> candidates (and what was removed, by which condition)
-//!   --survive, … ─────┘       │            └──> plan text, which is run as any other
+//!   --survive, … ─────┘       │            ├──> of a recording: a race over parts of it
+//!                             │            └──> plan text, which is run as any other
 //!                             └── answer(run) ──> results::choice::Choice, and the ChosenLayout
 //! ```
 
@@ -14,6 +15,7 @@ mod layout;
 mod make;
 mod plan_text;
 mod question;
+mod race;
 mod work;
 
 use std::path::Path;
@@ -26,7 +28,7 @@ pub use drives::{Drive, Drives};
 pub use layout::{ChosenLayout, Member, Order};
 pub use make::{MadeArray, Making, MakingStep};
 pub use question::Question;
-pub use work::Work;
+pub use work::{RecordedWork, Work};
 
 /// The file of a run's folder that has its question.
 const FILE: &str = "choose.json";

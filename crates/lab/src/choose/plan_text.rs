@@ -61,7 +61,16 @@ impl Question {
     /// # Errors
     /// When no layout is left, or a profile says what no plan takes.
     pub fn plan(&self) -> Result<(String, Resolved), Error> {
-        let text = self.plan_text(&self.candidates()?);
+        self.plan_of(&self.candidates()?, None)
+    }
+
+    /// The plan over these candidates, with so many of 100 requests of a recording.
+    pub(super) fn plan_of(
+        &self,
+        candidates: &Candidates,
+        percent: Option<u64>,
+    ) -> Result<(String, Resolved), Error> {
+        let text = self.plan_text(candidates, percent);
         let resolved =
             crate::plan::resolve("the plan", &text, &[]).map_err(
                 |error| match super::Work::names().contains(&self.work.name.as_str()) {
@@ -72,7 +81,7 @@ impl Question {
         Ok((text, resolved))
     }
 
-    fn plan_text(&self, candidates: &Candidates) -> String {
+    fn plan_text(&self, candidates: &Candidates, percent: Option<u64>) -> String {
         let question = format!("Which layout for {} on {}?", self.work.title, self.drives_text());
         let mut text = format!(
             "# {question}\n# Made by `raidloom choose`; `raidloom run` on it measures the same.\n\
@@ -91,8 +100,12 @@ impl Question {
         }
         self.put_members(&mut text, candidates);
         self.put_configurations(&mut text, candidates);
-        self.put_workloads(&mut text);
-        let blocks = if self.drives.are_modelled() { BLOCKS_MODELLED } else { BLOCKS_MEASURED };
+        self.put_workloads(&mut text, percent);
+        let blocks = match self.drives.are_modelled() {
+            true if self.work.recording.is_some() => BLOCKS_REPLAYED,
+            true => BLOCKS_MODELLED,
+            false => BLOCKS_MEASURED,
+        };
         let _ =
             write!(text, "\n[trials]\nblocks = {blocks}\nseed = 42\n\n[report]\nmargin = \"3%\"\n");
         text
@@ -131,7 +144,7 @@ impl Question {
 
     /// The shapes that are run with a drive missing as well.
     pub(super) fn degradable(&self, candidates: &Candidates) -> Vec<Shape> {
-        let is_run = self.drives.are_modelled() && self.survive > 0;
+        let is_run = self.drives.are_modelled() && self.survive > 0 && !candidates.is_whole;
         let all = candidates.kept.iter().copied();
         all.filter(|shape| is_run && shape.losses() > 0 && shape.spares == 0).collect()
     }
@@ -177,7 +190,7 @@ impl Question {
             if let Some(order) = layout.md_layout() {
                 let _ = writeln!(text, "layout = \"{order}\"");
             }
-            let chunks = shape.chunks().into_iter().flatten().map(block::size_text);
+            let chunks = self.chunks(*shape).into_iter().flatten().map(block::size_text);
             if shape.scheme != Scheme::Mirror {
                 let _ = writeln!(text, "chunk = {}", list(chunks));
             }
@@ -192,7 +205,7 @@ impl Question {
     }
 
     /// The work, as long as the medium needs to be past its caches.
-    fn put_workloads(&self, text: &mut String) {
+    fn put_workloads(&self, text: &mut String, percent: Option<u64>) {
         let time: &[(&str, Value)] = &if !self.drives.are_modelled() {
             match self.drives.are_made() {
                 true => vec![("time", Value::String("200ms".to_owned()))],
@@ -219,6 +232,9 @@ impl Question {
                     workload.entry(*key).or_insert_with(|| value.clone());
                 }
             }
+            if let Some(percent) = percent {
+                workload.insert("share".to_owned(), Value::Integer(percent.cast_signed()));
+            }
             let _ = write!(text, "\n[[workload]]\n{workload}");
         }
     }
@@ -226,5 +242,7 @@ impl Question {
 
 /// In the model the same trials come out the same; two blocks are two draws of the random places.
 const BLOCKS_MODELLED: u32 = 2;
+/// The same requests again say nothing new.
+const BLOCKS_REPLAYED: u32 = 1;
 /// The fewest that leave a claim some power.
 const BLOCKS_MEASURED: u32 = 4;

@@ -1,7 +1,7 @@
 //! What is asked: with what, for what, and what must hold.
 
 use host::mount::FileSystem;
-use results::choice::DriveGroup;
+use results::choice::{DriveGroup, Removed};
 use serde::{Deserialize, Serialize};
 
 use super::drives::Drives;
@@ -23,6 +23,9 @@ pub struct Question {
     pub p99: Option<String>,
     /// The file system that is to be on it, by name.
     pub file_system: Option<String>,
+    /// What a part of a recording has shown to be far behind ([`Question::race`]).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub raced: Vec<Removed>,
 }
 
 impl Question {

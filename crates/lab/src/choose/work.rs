@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use bench::suite::replay;
 use host::Error;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -18,13 +19,26 @@ const SHIPPED: [(&str, &str); 5] = [
 /// A kind of work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Work {
-    /// How it was named: a name of [`Work::names`], or the path of its file.
+    /// How it was named: a name of [`Work::names`], or the path of its file: a profile, or a
+    /// recording.
     pub name: String,
     /// What people call it.
     pub title: String,
     /// Its workloads, as `[[workload]]` tables of a plan; their suite is `load` where they name
     /// none.
     pub workloads: Vec<Table>,
+    /// The recording that is the work, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recording: Option<RecordedWork>,
+}
+
+/// What is known of a recording before it is replayed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedWork {
+    /// Its requests.
+    pub requests: u64,
+    /// Bytes that it touches: what offers less has no room for it.
+    pub touched_bytes: u64,
 }
 
 /// Characters of a title: it is part of the question of a plan.
@@ -52,9 +66,52 @@ impl Work {
                 "--work {name}: no such kind of work, and no file of that name{near}"
             )));
         }
+        let is_profile = path.extension().is_some_and(|extension| extension == "toml");
+        let recorded = (!is_profile).then(|| Work::recorded(name, path));
+        if let Some(Ok(work)) = recorded {
+            return Ok(work);
+        }
         let text = host::files::read_named_text(path)
-            .map_err(|error| Error::usage(format!("reading the profile {name}: {error}")))?;
-        Work::parse(name, &text)
+            .map_err(|error| Error::usage(format!("reading the profile {name}: {error}")));
+        match (recorded, text) {
+            // What is no text of this form was meant to be a recording.
+            (Some(no_recording), text) if text.as_ref().map_or(true, |text| !is_toml(text)) => {
+                no_recording
+            }
+            (_, text) => Work::parse(name, &text?),
+        }
+    }
+
+    /// The work that a recording is.
+    fn recorded(name: &str, path: &Path) -> Result<Work, Error> {
+        let wrong = |text: String| Error::usage(format!("--work {name}: {text}"));
+        let found = replay::look_at(path).map_err(|error| {
+            wrong(format!("neither a profile (title, [[workload]]) nor a recording: {error}"))
+        })?;
+        let path = std::path::absolute(path).map_err(|error| wrong(error.to_string()))?;
+        // Without answers nobody knows what waited for what.
+        let mode = match (found.has_times, found.has_answers) {
+            (true, true) => "closed",
+            (true, false) => "open",
+            (false, _) => "fast",
+        };
+        let workload = [
+            ("suite", replay::NAME.to_owned()),
+            ("file", path.to_string_lossy().into_owned()),
+            ("mode", mode.to_owned()),
+            ("fit", "fold".to_owned()),
+        ];
+        let workload = workload.map(|(key, value)| (key.to_owned(), Value::String(value)));
+        let title = path.file_name().unwrap_or_default().to_string_lossy();
+        let title = escape::line(&title).into_owned();
+        let recording =
+            RecordedWork { requests: found.requests, touched_bytes: found.touched_bytes };
+        Ok(Work {
+            name: name.to_owned(),
+            title,
+            workloads: vec![workload.into_iter().collect()],
+            recording: Some(recording),
+        })
     }
 
     /// Reads a profile; `origin` is what messages call it.
@@ -84,10 +141,16 @@ impl Work {
             _ => None,
         };
         match workloads.filter(|all| !all.is_empty()) {
-            Some(workloads) => Ok(Work { name: origin.to_owned(), title, workloads }),
+            Some(workloads) => {
+                Ok(Work { name: origin.to_owned(), title, workloads, recording: None })
+            }
             None => Err(wrong("it has no [[workload]]: nothing to be fast at".to_owned())),
         }
     }
+}
+
+fn is_toml(text: &str) -> bool {
+    text.parse::<Table>().is_ok()
 }
 
 #[cfg(test)]
@@ -124,6 +187,20 @@ mod tests {
             let error = Work::parse("x", text).unwrap_err().to_string();
             assert!(error.contains(words) && !error.contains('\n'), "{error}");
         }
+        let folder = tempfile::tempdir().unwrap();
+        let read = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            Work::read(&path.to_string_lossy()).map_err(|error| error.to_string())
+        };
+        let profile = "title = \"x\"\n[[workload]]\nread = 1\n";
+        assert_eq!(read("mine", profile).unwrap().recording, None);
+        let lines = "time,op,offset,length\n0,read,0,4096\n1,write,8192,4096\n";
+        let work = read("evening.csv", lines).unwrap();
+        assert_eq!(work.recording, Some(RecordedWork { requests: 2, touched_bytes: 8192 }));
+        assert_eq!(work.workloads[0]["mode"].as_str(), Some("open"), "no answers are known");
+        let error = read("nothing", "\u{1}\u{2}").unwrap_err();
+        assert!(error.contains("neither a profile") && !error.contains('\n'), "{error}");
         let error = Work::read("databse").unwrap_err().to_string();
         assert!(error.ends_with("did you mean `database`?"), "{error}");
     }

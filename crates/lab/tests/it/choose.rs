@@ -8,6 +8,7 @@ use lab::choose::{Drives, Question, Work};
 use lab::plan::Resolved;
 use lab::{RunOptions, Silent};
 use reactor::Random;
+use results::choice::Condition;
 use results::{Run, analyse};
 
 /// Kinds of drives whose models take little time.
@@ -40,11 +41,17 @@ fn question(seed: u64) -> Question {
     let words = [count.to_string(), "x".to_owned(), model.to_owned()];
     Question {
         drives: Drives::read(&words, false).unwrap(),
-        work: Work { name: "seeded".to_owned(), title: "seeded work".to_owned(), workloads },
+        work: Work {
+            name: "seeded".to_owned(),
+            title: "seeded work".to_owned(),
+            workloads,
+            recording: None,
+        },
         survive: u32::try_from(random.u64(0..2 + u64::from(count > 2))).unwrap(),
         capacity_bytes: None,
         p99: None,
         file_system: None,
+        raced: Vec::new(),
     }
 }
 
@@ -87,4 +94,48 @@ fn the_pick_is_within_five_per_cent_of_the_best() {
     println!("seed, and how far its pick is behind the best: {behind:.3?}");
     let far: Vec<&(u64, f64)> = behind.iter().filter(|(_, behind)| *behind > 0.05).collect();
     assert!(far.is_empty(), "{far:?}");
+}
+
+/// A recording as the work: parts of it leave out what is far behind, and the best of each scheme
+/// stays for the answer, which the run of all of it gives.
+#[test]
+fn a_recording_is_chosen_by() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("evening.rec");
+    // Those, and a flush before and behind them.
+    crate::replay::record_mixed(&file, 10_500);
+    let work = Work::read(&file.to_string_lossy()).unwrap();
+    let recording = work.recording.clone().unwrap();
+    assert_eq!((recording.requests, &*work.title), (10_502, "evening.rec"));
+    assert!(recording.touched_bytes < 10_500 * (64 << 10));
+    let words = ["4", "x", "samsung-870-evo-1tb"].map(str::to_owned);
+    let mut question = Question {
+        drives: Drives::read(&words, false).unwrap(),
+        work,
+        survive: 1,
+        capacity_bytes: None,
+        p99: Some("1s".to_owned()),
+        file_system: None,
+        raced: Vec::new(),
+    };
+    let (all, _) = question.plan().unwrap();
+    question.race(&AtomicBool::new(false)).unwrap();
+    let slower = Condition::Slower { percent: 10 };
+    assert!(question.raced.iter().all(|removed| removed.by == slower), "{:?}", question.raced);
+    let (text, resolved) = question.plan().unwrap();
+    assert!(text.contains("suite = \"replay\"") && text.contains("mode = \"closed\""), "{text}");
+    assert_eq!(text == all, question.raced.is_empty());
+    let (choice, layout) = question.answer(&run(&resolved)).unwrap();
+    assert!(layout.losses() >= 1);
+    assert_eq!(choice.recorded_requests, Some(10_502));
+    assert!(!choice.rivals.is_empty() && choice.degraded.is_some(), "{choice:?}");
+
+    // What was left out is behind what is chosen, with all of the recording too.
+    let whole = Question { raced: Vec::new(), ..question.clone() };
+    let (without_race, _) = whole.answer(&run(&whole.plan().unwrap().1)).unwrap();
+    assert_eq!(without_race.pick, choice.pick);
+
+    let strict = Question { p99: Some("1us".to_owned()), ..question.clone() };
+    let error = strict.answer(&run(&strict.plan().unwrap().1)).unwrap_err().to_string();
+    assert!(error.contains("--p99 1us removes all"), "{error}");
 }

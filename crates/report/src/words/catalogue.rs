@@ -632,6 +632,7 @@ catalogue! {
     CHOICE_SURVIVES_ONE: "survives any 1 drive", "どの 1 台の故障にも耐える";
     CHOICE_SURVIVES_PAIRS: "survives any 1 drive, and {count} of {of} pairs", "どの 1 台の故障にも、2 台では {of} 組中 {count} 組に耐える";
     CHOICE_SURVIVES_ANY: "survives any {count} drives", "どの {count} 台の故障にも耐える";
+    CHOICE_FROM_RECORDING: "modelled from your recording of {requests} requests", "記録した {requests} 要求からのモデル予測";
     CHOICE_STAND_INS: "modelled, the drives themselves were not run", "モデル(ドライブ自体は未測定)";
     CHOICE_ON_FILES: "measured on files of one folder", "1 つのフォルダー内のファイルで測定";
     CHOICE_AS_MODEL: "{count} x {title} (run as {model})", "{count} x {title}({model} として計算)";

@@ -48,6 +48,7 @@ fn choice() -> Choice {
             stand_in: None,
         }],
         work: "virtual machines".to_owned(),
+        recorded_requests: None,
         survive: 1,
         figures: Figures::Modelled,
         pick: layout(Scheme::NearCopies, 16, 1, 4),
