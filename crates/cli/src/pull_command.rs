@@ -11,8 +11,8 @@ use host::limits::promise_memory;
 use host::mount::FileSystem;
 use lab::pull::{
     Behaviour, DEFAULT_MODEL, DriveLeaf, Ground, Guests, Happening, Leaves, LostMember, Options,
-    Outcome, Program, Replayed, STATE_TIME, Sample, Starter, enter, kept, leaves, may_mount,
-    replay, run, serve_test, serve_worker, serve_worker_in_guest,
+    Outcome, OwnProgram, Program, Replayed, STATE_TIME, Sample, Starter, WorkSource, enter, kept,
+    leaves, may_mount, replay, run, serve_test, serve_worker, serve_worker_in_guest,
 };
 use mdtools::NewArraySettings;
 use pull::{Extent, ScoreCard, Share, Spread, Work};
@@ -122,6 +122,8 @@ pub(crate) enum EventName {
     Kill,
 }
 
+/// `$STEPS` of a program of the user's own where nothing is said.
+const OWN_STEPS: u32 = 200;
 /// The verb of what mounts and works.
 const WORKER: &str = "pull-worker";
 /// The guest's memory where nothing is said.
@@ -218,7 +220,23 @@ pub(crate) struct PullArguments {
     #[arg(long, value_enum, default_value_t = WorkName::Copy)]
     pub work: WorkName,
 
-    /// Steps of the work: files of a copy, fsyncs [default: 240 copies, 200 of the others]
+    /// A program of your own in the place of a built-in work, as sh reads it: it begins in a folder
+    /// of the file system, and each line that it writes to the file named in $MARKS is a promise
+    /// (each line that it prints, where it writes none there)
+    #[arg(long, value_name = "COMMAND", requires = "check", conflicts_with = "work")]
+    pub work_command: Option<String>,
+
+    /// What looks at that folder after a cut: the promises before it stand in the file named in
+    /// $PROMISED, and it answers with lines `lost KEY`, `wrong KEY`, `torn KEY`, or an exit code
+    #[arg(long, value_name = "COMMAND", requires = "work_command")]
+    pub check: Option<String>,
+
+    /// What sets that folder up before anything is promised
+    #[arg(long, value_name = "COMMAND", requires = "work_command")]
+    pub setup: Option<String>,
+
+    /// Steps of the work: files of a copy, fsyncs, $STEPS of a program of your own [default: 240
+    /// copies, 200 of the others]
     #[arg(long, value_name = "N")]
     pub steps: Option<u32>,
 
@@ -394,7 +412,7 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
         arguments.create.as_deref().map(|text| output.size("--create", text)).transpose()?;
     let in_guest = arguments.guest || (!may_mount() && Guests::are_there());
     let found = drives_of(&node, arguments, create, in_guest)?;
-    let is_copy = arguments.work == WorkName::Copy;
+    let is_copy = arguments.work == WorkName::Copy && arguments.work_command.is_none();
     let spread = arguments.keys.spread.as_deref().unwrap_or(if is_copy { "40s" } else { "0s" });
     let tear = output.size("-s tear=", &arguments.keys.tear)?;
     let tear_bytes = u32::try_from(tear).ok().filter(|tear| tear.is_power_of_two() && *tear >= 512);
@@ -429,7 +447,7 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
             .policy
             .parse::<RemovalPolicy>()
             .map_err(|error| Failure::usage(format!("-s policy={error}")))?,
-        work: arguments.work.work(),
+        work: work_source(arguments)?,
         extent: Extent {
             steps: arguments.steps.unwrap_or(if is_copy { 240 } else { 200 }),
             spread_milliseconds: time("-s spread=", spread)?.as_millis() as u64,
@@ -457,6 +475,37 @@ fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failur
         keep_failing: arguments.keep_failing.clone(),
         log_writes: arguments.log_writes.clone(),
     })
+}
+
+/// What works: a built-in work, or a program of the user's own.
+fn work_source(arguments: &PullArguments) -> Result<WorkSource, Failure> {
+    let (Some(work_command), Some(check)) = (&arguments.work_command, &arguments.check) else {
+        return Ok(WorkSource::BuiltIn(arguments.work.work()));
+    };
+    for (flag, text) in [
+        ("--work-command", Some(work_command)),
+        ("--check", Some(check)),
+        ("--setup", arguments.setup.as_ref()),
+    ] {
+        let Some(text) = text else { continue };
+        let Some(word) = text.split_whitespace().next() else {
+            return Err(Failure::usage(format!("{flag}: name a program")));
+        };
+        // It begins in another folder.
+        if !word.starts_with('/') && word.contains('/') && Path::new(word).exists() {
+            let whole = std::path::absolute(word).unwrap_or_else(|_| word.into());
+            return Err(Failure::usage(format!(
+                "{flag} {word}: it begins in a folder of the stack: name it by its whole path, {}",
+                whole.display()
+            )));
+        }
+    }
+    Ok(WorkSource::Program(OwnProgram {
+        setup: arguments.setup.clone(),
+        work_command: work_command.clone(),
+        check: check.clone(),
+        steps: arguments.steps.unwrap_or(OWN_STEPS),
+    }))
 }
 
 /// The drives under a stack, of files' sizes and models.
@@ -729,18 +778,11 @@ fn show(
     let of_md = if options.md.is_some() { " of md" } else { "" };
     let mut text = simulated.as_ref().map_or(String::new(), |simulated| format!("{simulated}\n"));
     text += &format!(
-        "{} on {}{of_md}{}, {} {} in {:.1} s of {} recordings\n",
+        "{} on {}{of_md}{}, {} in {:.1} s of {} recordings\n",
         options.file_system.name,
         arguments.target.as_deref().unwrap_or_default(),
         mounted.map(|mounted| format!(", mounted with {mounted}")).unwrap_or_default(),
-        options.extent.steps * options.recordings,
-        match options.work {
-            Work::Copy => "files copied",
-            Work::Fsync => "steps with fsync",
-            Work::Rename => "renames",
-            Work::Append => "blocks appended",
-            Work::Database | Work::DatabaseExtra | Work::DatabaseWal => "transactions of SQLite",
-        },
+        done(options),
         outcome.recorded_seconds,
         options.recordings,
     );
@@ -770,7 +812,9 @@ fn show(
         ("the hunt: hot cuts, hostile losses", &outcome.hunt),
     ] {
         if let Some(sample) = sample {
-            text += &format!("\n{}\n", card(name, sample, guest.is_some(), simulated.as_deref()));
+            let is_own = options.own_program().is_some();
+            let card = card(name, sample, (guest.is_some(), is_own), simulated.as_deref());
+            text += &format!("\n{card}\n");
         }
     }
     if let (Some(first), Some(folder)) = (outcome.kept.first(), &options.keep_failing) {
@@ -779,6 +823,22 @@ fn show(
         text += &format!("  raidloom pull --replay {}\n", first.display());
     }
     output.result(&text)
+}
+
+/// What was done while it was recorded.
+fn done(options: &Options) -> String {
+    let steps = options.extent.steps * options.recordings;
+    let of = match &options.work {
+        WorkSource::Program(_) => return "a program of one's own".to_owned(),
+        WorkSource::BuiltIn(Work::Copy) => "files copied",
+        WorkSource::BuiltIn(Work::Fsync) => "steps with fsync",
+        WorkSource::BuiltIn(Work::Rename) => "renames",
+        WorkSource::BuiltIn(Work::Append) => "blocks appended",
+        WorkSource::BuiltIn(Work::Database | Work::DatabaseExtra | Work::DatabaseWal) => {
+            "transactions of SQLite"
+        }
+    };
+    format!("{steps} {of}")
 }
 
 /// What `--json` prints.
@@ -865,7 +925,13 @@ fn simulated(stood_for: &[String]) -> Option<String> {
     Some(format!("simulated: nothing is known of {names} {itself}"))
 }
 
-fn card(name: &str, sample: &Sample, in_guest: bool, simulated: Option<&str>) -> String {
+/// A sample as a table. Nothing but promises is known of a program of the user's own.
+fn card(
+    name: &str,
+    sample: &Sample,
+    (in_guest, is_own): (bool, bool),
+    simulated: Option<&str>,
+) -> String {
     let ScoreCard { pulls, .. } = sample.card;
     let card = &sample.card;
     let mut rows: Vec<(&str, String)> = vec![
@@ -878,29 +944,45 @@ fn card(name: &str, sample: &Sample, in_guest: bool, simulated: Option<&str>) ->
     }
     rows.push(("acknowledged work lost", shown(&card.promise_broken)));
     if card.promise_broken.count > 0 {
-        rows.push((
-            "  promises broken",
-            format!("{}, {}", card.promises_broken, about(card.promised_bytes_lost)),
-        ));
+        let bytes = match is_own {
+            true => String::new(),
+            false => format!(", {}", about(card.promised_bytes_lost)),
+        };
+        rows.push(("  promises broken", format!("{}{bytes}", card.promises_broken)));
         rows.push(("  seconds of it", spread(&card.promised_seconds_lost)));
     }
-    rows.push(("seconds of copies lost", spread(&card.closed_seconds_lost)));
-    rows.push(("files of copies lost", spread(&card.closed_files_lost)));
-    rows.push(("bytes of copies lost", sizes(&card.closed_bytes_lost)));
-    rows.push(("renames without fsync torn", shown(&card.rename_torn)));
-    rows.push(("old data exposed", shown(&card.exposed)));
-    if card.exposed_files > 0 {
-        rows.push(("  in files", card.exposed_files.to_string()));
+    if !is_own {
+        rows.extend(unpromised(card));
     }
-    rows.push(("blocks torn, as permitted", card.torn_blocks.to_string()));
     let recovery = if in_guest { "recovery, modelled seconds" } else { "recovery, seconds" };
     rows.push((recovery, spread(&card.recovery_seconds)));
+    if sample.unjudged > 0 {
+        let why: Vec<String> = sample.unjudged_why.iter().map(ToString::to_string).collect();
+        let text = format!("{}, not counted ({})", sample.unjudged, why.join("; "));
+        rows.push(("the check gave no verdict", text));
+    }
     if sample.unsteady > 0 {
         rows.push(("not shown twice, not counted", sample.unsteady.to_string()));
     }
     let rows = rows.into_iter().map(|(label, value)| format!("  {label:<30}{value}\n"));
     let simulated = simulated.map_or(String::new(), |simulated| format!(" ({simulated})"));
     format!("{name}, {pulls} pulls\n{}{}{simulated}", rows.collect::<String>(), card.headline())
+}
+
+/// What nobody promises, which only built-in works look at.
+fn unpromised(card: &ScoreCard) -> Vec<(&'static str, String)> {
+    let mut rows = vec![
+        ("seconds of copies lost", spread(&card.closed_seconds_lost)),
+        ("files of copies lost", spread(&card.closed_files_lost)),
+        ("bytes of copies lost", sizes(&card.closed_bytes_lost)),
+        ("renames without fsync torn", shown(&card.rename_torn)),
+        ("old data exposed", shown(&card.exposed)),
+    ];
+    if card.exposed_files > 0 {
+        rows.push(("  in files", card.exposed_files.to_string()));
+    }
+    rows.push(("blocks torn, as permitted", card.torn_blocks.to_string()));
+    rows
 }
 
 fn shown(share: &Share) -> String {
@@ -953,6 +1035,14 @@ fn show_replayed(output: &Output, replayed: &Replayed) -> Result<(), Failure> {
                 wrong.rule,
                 wrong.since_nanoseconds as f64 / 1e9
             );
+        }
+        for wrong in &found.keys {
+            let key = wrong.key.as_ref().map_or(String::new(), |key| format!(" {key}"));
+            let since = match wrong.since_nanoseconds {
+                Some(time) => format!("promised at {:.3} s", time as f64 / 1e9),
+                None => "never promised".to_owned(),
+            };
+            text += &format!("{}{key}: {since}\n", wrong.verdict);
         }
         text += &format!(
             "{} files looked at, {} with old data, {} closed ones lost\n",

@@ -37,6 +37,7 @@ mod log_writes;
 mod media;
 mod oracle;
 mod policy;
+mod program;
 mod recorder;
 mod score;
 mod work;
@@ -49,6 +50,9 @@ pub use log_writes::write_log_writes;
 pub use media::{Arrived, Media, Written};
 pub use oracle::{Expected, Findings, Rule, Wrong, expected, judge, nothing_left};
 pub use policy::{Policy, Tear};
+pub use program::{
+    Promise, Statement, Stream, Unjudged, Verdict, WrongKey, promises, verdict, wrong_keys,
+};
 pub use recorder::{Advertised, Recorder};
 pub use score::{Judgement, ScoreCard, Share, Spread, score};
 pub use work::{Extent, Mark, WORKS, Work, prepare, work};

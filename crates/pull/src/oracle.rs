@@ -1,7 +1,7 @@
 //! What had been promised at a cut, and what is there of it: only what was acknowledged by whom is
 //! held against the file system, and everything else is counted apart.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::content::{BLOCK_BYTES, Class, Found, SECRET, identify};
 use crate::database;
+use crate::program::{Promise, Verdict, WrongKey};
 use crate::work::{Mark, Work, name};
 
 /// What a file has to hold.
@@ -141,6 +142,9 @@ pub struct Wrong {
 pub struct Findings {
     /// Promises that were broken.
     pub broken: Vec<Wrong>,
+    /// What the check of a program of the user's own has found: promises of its that were broken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<WrongKey>,
     /// Files that were closed and never synced, and are not whole.
     pub lost: Vec<Wrong>,
     /// Renames without fsync that have left neither the old nor the new file.
@@ -154,6 +158,42 @@ pub struct Findings {
     /// Those of them of which something was promised.
     #[serde(default)]
     pub promises: u32,
+}
+
+impl Findings {
+    /// What a check has found of what a program had promised.
+    #[must_use]
+    pub fn of_check(promised: &[Promise], keys: Vec<WrongKey>) -> Findings {
+        let lines: BTreeSet<&str> = promised.iter().map(|promise| &*promise.line).collect();
+        let promises = lines.len() as u32;
+        Findings { keys, files: promises, promises, ..Findings::default() }
+    }
+
+    /// The same where nothing can be read any more.
+    #[must_use]
+    pub fn of_nothing(promised: &[Promise]) -> Findings {
+        let newest: BTreeMap<&str, u64> =
+            promised.iter().map(|promise| (&*promise.line, promise.since_nanoseconds)).collect();
+        let lost = |(line, since): (&str, u64)| WrongKey {
+            key: Some(line.to_owned()),
+            verdict: Verdict::Lost,
+            since_nanoseconds: Some(since),
+        };
+        Findings::of_check(promised, newest.into_iter().map(lost).collect())
+    }
+
+    /// How many promises are broken.
+    #[must_use]
+    pub fn broken_count(&self) -> u64 {
+        (self.broken.len() + self.keys.len()) as u64
+    }
+
+    /// When the oldest of them was made, in nanoseconds of the recording.
+    #[must_use]
+    pub fn oldest_broken(&self) -> Option<u64> {
+        let files = self.broken.iter().map(|wrong| wrong.since_nanoseconds);
+        files.chain(self.keys.iter().filter_map(|wrong| wrong.since_nanoseconds)).min()
+    }
 }
 
 /// Reads everything and compares.

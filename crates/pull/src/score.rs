@@ -5,6 +5,7 @@ use results::safety::{Grade, Tally, at_most_percent};
 use serde::{Deserialize, Serialize};
 
 use crate::oracle::Findings;
+use crate::program::Unjudged;
 
 /// What became of one state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +18,10 @@ pub struct Judgement {
     pub check_failed: Option<bool>,
     /// What was found, where it could be mounted.
     pub findings: Option<Findings>,
+    /// Why the check of a program of the user's own has given no verdict: then nothing is known of
+    /// what was promised, and the state is no pull.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unjudged: Option<Unjudged>,
     /// What it took to have the files again: start, mount, and repair where one was due.
     pub recovery_milliseconds: u64,
 }
@@ -128,10 +133,9 @@ pub fn score(states: &[(u64, Judgement)]) -> ScoreCard {
     };
     let broken = || findings().flat_map(|(_, found)| &found.broken);
     let has_check = states.iter().any(|(_, judgement)| judgement.check_failed.is_some());
-    let promised_seconds =
-        findings().filter(|(_, found)| !found.broken.is_empty()).map(|(cut, found)| {
-            since(cut, found.broken.iter().map(|wrong| wrong.since_nanoseconds).min())
-        });
+    let promised_seconds = findings()
+        .filter(|(_, found)| found.broken_count() > 0)
+        .map(|(cut, found)| since(cut, found.oldest_broken()));
     let closed_seconds = findings().map(|(cut, found)| {
         since(cut, found.lost.iter().map(|wrong| wrong.since_nanoseconds).min())
     });
@@ -147,8 +151,8 @@ pub fn score(states: &[(u64, Judgement)]) -> ScoreCard {
         check_failed: has_check.then(|| count(&|one| one.check_failed == Some(true))),
         promising: found(&|found| found.promises > 0).count,
         promises: findings().map(|(_, found)| u64::from(found.promises)).sum(),
-        promise_broken: found(&|found| !found.broken.is_empty()),
-        promises_broken: broken().count() as u64,
+        promise_broken: found(&|found| found.broken_count() > 0),
+        promises_broken: findings().map(|(_, found)| found.broken_count()).sum(),
         promised_bytes_lost: broken().map(|wrong| wrong.bytes).sum(),
         promised_seconds_lost: spread(promised_seconds.collect()),
         closed_late: closed_seconds.clone().filter(|seconds| *seconds > 1.0).count() as u64,
@@ -218,6 +222,7 @@ mod tests {
     use super::*;
     use crate::content::Class;
     use crate::oracle::{Rule, Wrong};
+    use crate::program::{Verdict, WrongKey};
 
     fn state(change: impl Fn(&mut Judgement, &mut Findings)) -> (u64, Judgement) {
         let (mut judgement, mut findings) = (Judgement::default(), Findings::default());
@@ -251,6 +256,16 @@ mod tests {
         assert_eq!((broken.promise_broken.count, broken.promises_broken), (1, 1));
         assert_eq!(broken.promised_seconds_lost.max, 3.0);
         assert!(broken.headline().starts_with("grade D: acknowledged work lost in 1 of 2 pulls"));
+        let key = |found: &mut Findings| {
+            found.keys.push(WrongKey {
+                key: Some("7".to_owned()),
+                verdict: Verdict::Lost,
+                since_nanoseconds: Some(1_000_000_000),
+            });
+        };
+        let broken = of(&|_, found| key(found));
+        assert_eq!((broken.grade, broken.promises_broken), (Grade::D, 1), "a check's verdict");
+        assert_eq!(broken.promised_seconds_lost.max, 4.0);
         assert_eq!(of(&|one, _| one.lost_for_good = Some("all".to_owned())).grade, Grade::E);
         let repaired = of(&|one, _| one.unmountable = Some("why".to_owned()));
         assert_eq!((repaired.repaired.count, repaired.lost_for_good.count), (1, 0));

@@ -18,6 +18,9 @@ pub const ROW: &str = "pull ";
 /// The kind of work that is spread over a time of its own.
 const COPY: &str = "copy";
 
+/// The row of a program of one's own.
+pub const OWN: &str = "command";
+
 /// Each kind of work, with what its row says.
 const WORKS: [(&str, &str); 7] = [
     (
@@ -113,7 +116,29 @@ pub static SUITE: Suite = Suite {
             "steps",
             Kind::Count(1, 100_000),
             Value::Count(200),
-            "Steps of each other row.",
+            "Steps of each other row; `$STEPS` to a program of one's own.",
+        ),
+        Setting::new(
+            "work_command",
+            Kind::Text,
+            Value::word(""),
+            "A program of one's own as a row more, `pull command`, as sh reads it: it begins in a \
+            folder of the file system, and each line that it writes to the file named in $MARKS is \
+            a promise (each line that it prints, where it writes none there).",
+        ),
+        Setting::new(
+            "check",
+            Kind::Text,
+            Value::word(""),
+            "What looks at that folder after a cut: the promises before it stand in the file named \
+            in $PROMISED, and it answers with lines `lost KEY`, `wrong KEY` and `torn KEY`, or with \
+            an exit code that is not 0.",
+        ),
+        Setting::new(
+            "setup",
+            Kind::Text,
+            Value::word(""),
+            "What sets that folder up before anything is promised.",
         ),
         Setting::new(
             "drive_size",
@@ -163,7 +188,15 @@ pub static SUITE: Suite = Suite {
         ),
     ],
     rows: Rows::Alone,
-    phases: |_| WORKS.into_iter().map(|(work, what)| phase(work, what)).collect(),
+    phases: |settings| {
+        let own = !settings.text("work_command").trim().is_empty();
+        let own = own.then_some((
+            OWN,
+            "The program of `work_command`: whether what it had promised is there, as `check` finds \
+            it.",
+        ));
+        WORKS.into_iter().chain(own).map(|(work, what)| phase(work, what)).collect()
+    },
     prepared_bytes: |_, _| 0,
     run,
 };

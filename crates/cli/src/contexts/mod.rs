@@ -257,6 +257,12 @@ static RULES: &[Rule] = &[
         why: "a state that was kept is made again as it was",
     },
     Rule {
+        verbs: &["pull"],
+        options: Options::Keys(&["spread"]),
+        mean: |given| !given.has("work_command"),
+        why: "a program of your own takes the time that it takes",
+    },
+    Rule {
         verbs: &["array cache simulate"],
         options: Options::Keys(&["scan_blocks"]),
         mean: |given| given.has_key("scan"),

@@ -17,6 +17,7 @@ mod monitor;
 mod one_part;
 mod overlay;
 mod pull;
+mod pull_program;
 mod run_folder;
 mod serve;
 mod slurm;

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use export::RemovalPolicy;
 use host::mount::FileSystem;
-use lab::pull::{Behaviour, Ground, Happening, LostMember, Options, Program, Starter};
+use lab::pull::{Behaviour, Ground, Happening, LostMember, Options, Program, Starter, WorkSource};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
@@ -35,13 +35,13 @@ fn may_mount() -> bool {
     false
 }
 
-fn command(folder: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_raidloom"));
     command.args(arguments).current_dir(folder).stdin(Stdio::null());
     command
 }
 
-fn json(output: &Output) -> Value {
+pub(crate) fn json(output: &Output) -> Value {
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{error}"))
@@ -92,7 +92,7 @@ fn what_fsync_promised_is_there_and_without_barriers_it_is_not() {
     assert_eq!(replayed["is_same_judgement"], true, "{replayed}");
 }
 
-fn has_guest() -> bool {
+pub(crate) fn has_guest() -> bool {
     match guest::Kernel::find() {
         Ok(_) => true,
         Err(error) => {
@@ -348,7 +348,7 @@ fn a_guest_that_hangs_is_given_up_and_the_state_is_lost() {
         make_options: None,
         mount_options: None,
         removal: RemovalPolicy::Performance,
-        work: pull::Work::Fsync,
+        work: WorkSource::BuiltIn(pull::Work::Fsync),
         extent: pull::Extent { steps: 5, spread_milliseconds: 0 },
         pulls: 1,
         hunt: 0,

@@ -87,7 +87,7 @@ impl Ground {
                 let write_cache = !options.removal.writes_durably();
                 Ok(Stage {
                     worker: guests.start(
-                        program,
+                        (program, options.own_program()),
                         disks.iter().cloned(),
                         write_cache,
                         seed,

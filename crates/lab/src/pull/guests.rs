@@ -12,6 +12,7 @@ use guest::{Boot, Drive, Kernel, Outcome, Processor, Setup};
 use host::Error;
 
 use super::options::Options;
+use super::program::OwnProgram;
 use super::talk::TalkDevice;
 use super::worker::{Life, Program, Worker};
 
@@ -77,7 +78,7 @@ impl Guests {
     /// from.
     pub(super) fn start(
         &self,
-        program: &Program,
+        (program, own): (&Program, Option<&OwnProgram>),
         disks: impl Iterator<Item = Arc<dyn Device>>,
         write_cache: bool,
         seed: u64,
@@ -89,7 +90,15 @@ impl Guests {
         words.extend(program.arguments.iter().map(|word| escape::shell(word)));
         let mut disks: Vec<Drive> = disks.map(|device| Drive { device, write_cache }).collect();
         let talk = guest::setup::disk_name(disks.len());
-        let job = format!("exec {} /dev/{talk}", words.join(" "));
+        let mut job = format!("exec {} /dev/{talk}", words.join(" "));
+        if let Some(own) = own {
+            // The worker goes before every other program, so that what one has said is in the log
+            // before it goes on. A guest that root has started reads what its job names by a path.
+            let texts = own.setup.iter().chain([&own.work_command, &own.check]);
+            let texts: Vec<String> = texts.map(|text| escape::shell(text)).collect();
+            let first = job.trim_start_matches("exec ");
+            job = format!(": {}\nexec chrt --reset-on-fork --fifo 1 {first}", texts.join(" "));
+        }
         let talk = Arc::new(TalkDevice::new(to_host, tasks));
         disks.push(Drive { device: talk, write_cache: false });
         let (kernel, memory_bytes) = (self.kernel.clone(), self.memory_bytes);

@@ -17,6 +17,7 @@ use serve::{OpenOptions, Opened};
 use stack::{MediaNote, ModelDevice, Models};
 
 use super::drives::{self, Drives};
+use super::program::OwnProgram;
 
 /// How the drives behave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -153,6 +154,16 @@ pub enum Starter {
     Md,
 }
 
+/// What works on the file system.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum WorkSource {
+    /// A built-in work.
+    BuiltIn(Work),
+    /// A program of the user's own.
+    Program(OwnProgram),
+}
+
 /// What is tested, and how.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Options {
@@ -197,7 +208,7 @@ pub struct Options {
     #[serde(with = "super::text::removal")]
     pub removal: RemovalPolicy,
     /// What works on it.
-    pub work: Work,
+    pub work: WorkSource,
     /// How much.
     pub extent: Extent,
     /// States of the user's figure.
@@ -228,6 +239,15 @@ pub struct Options {
 }
 
 impl Options {
+    /// The program of the user's own that works, if one does.
+    #[must_use]
+    pub fn own_program(&self) -> Option<&OwnProgram> {
+        match &self.work {
+            WorkSource::BuiltIn(_) => None,
+            WorkSource::Program(own) => Some(own),
+        }
+    }
+
     pub(super) fn advertised(&self) -> Advertised {
         Advertised {
             volatile_cache: self.behaviour != Behaviour::WriteThrough,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use pull::{Cut, Judgement, Mark, ScoreCard, score};
+use pull::{Cut, Judgement, Mark, ScoreCard, Unjudged, promises, score};
 use serde::{Deserialize, Serialize};
 
 use super::recording::Recording;
@@ -14,6 +14,12 @@ pub struct Sample {
     pub card: ScoreCard,
     /// States whose second try came out otherwise; none of what they showed is counted.
     pub unsteady: u64,
+    /// States of which the check of a program of the user's own gave no verdict; they are no pulls.
+    #[serde(default)]
+    pub unjudged: u64,
+    /// Why not, each reason once.
+    #[serde(default)]
+    pub unjudged_why: Vec<Unjudged>,
 }
 
 /// What came out.
@@ -44,12 +50,22 @@ pub struct Outcome {
 pub(super) struct Samples {
     pub(super) states: Vec<(u64, Judgement)>,
     pub(super) unsteady: u64,
+    pub(super) unjudged: u64,
+    pub(super) unjudged_why: Vec<Unjudged>,
 }
 
 impl Samples {
+    pub(super) fn add_unjudged(&mut self, why: Unjudged) {
+        self.unjudged += 1;
+        if !self.unjudged_why.contains(&why) {
+            self.unjudged_why.push(why);
+        }
+    }
+
     pub(super) fn ended(self) -> Option<Sample> {
-        let Samples { states, unsteady } = self;
-        (!states.is_empty()).then(|| Sample { card: score(&states), unsteady })
+        let Samples { states, unsteady, unjudged, unjudged_why } = self;
+        let card = (!states.is_empty()).then(|| score(&states))?;
+        Some(Sample { card, unsteady, unjudged, unjudged_why })
     }
 }
 
@@ -69,5 +85,6 @@ impl Outcome {
         let is_promise = |mark: &Mark| matches!(mark, Mark::Synced { .. } | Mark::Removed { .. });
         self.promises +=
             recording.marks.iter().filter(|(.., mark)| is_promise(mark)).count() as u64;
+        self.promises += promises(&recording.statements, u32::MAX).len() as u64;
     }
 }

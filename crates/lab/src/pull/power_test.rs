@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use host::Error;
 use host::mount::check_mount_options;
-use pull::{hot_cuts, uniform_cuts};
+use pull::{Unjudged, hot_cuts, uniform_cuts};
 use reactor::derive_seed;
 
 use super::ground::Ground;
@@ -72,7 +72,18 @@ pub fn run(
         states.end_worker();
     }
     outcome.interrupted = stop.load(Ordering::Relaxed);
+    if let Some((count, why)) = never_judged(&samples).filter(|_| !outcome.interrupted) {
+        return Err(Error::failed(format!(
+            "--check gave no verdict on any of {count} states: {why}"
+        )));
+    }
     let [figure, hunt] = samples;
     (outcome.figure, outcome.hunt) = (figure.ended(), hunt.ended());
     Ok(outcome)
+}
+
+/// How many states of a sample there are of which none was judged, and why.
+fn never_judged(samples: &[Samples]) -> Option<(u64, Unjudged)> {
+    let none = samples.iter().find(|sample| sample.states.is_empty() && sample.unjudged > 0)?;
+    Some((none.unjudged, *none.unjudged_why.first()?))
 }

@@ -5,21 +5,24 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use host::Error;
-use pull::{Log, Mark, Media, Recorder};
+use pull::{Log, Mark, Media, Recorder, Statement, Unjudged, promises};
 use reactor::derive_seed;
 
 use super::ground::{Ground, Stage};
 use super::guests::Guests;
-use super::options::{Behaviour, Options, RecordedDrives};
-use super::worker::{Program, Task, Worker};
+use super::options::{Behaviour, Options, RecordedDrives, WorkSource};
+use super::program::{Checked, OwnProgram};
+use super::worker::{Entry, Program, Task, Worker};
 
 /// A recording of a work on a file system.
 pub(super) struct Recording {
     pub(super) log: Arc<Log>,
     /// Of the work, by the numbers of events.
     pub(super) between: (u32, u32),
-    /// Event, time and mark.
+    /// Event, time and mark of a built-in work.
     pub(super) marks: Vec<(u32, u64, Mark)>,
+    /// The same of what a program of the user's own has said.
+    pub(super) statements: Vec<(u32, u64, Statement)>,
 }
 
 /// Serves the stack over fresh drives, makes the file system, works on it, and records all of it.
@@ -53,22 +56,24 @@ pub(super) fn record(
         Some(time) => recorder.mark_at(text, time),
         None => recorder.mark(text),
     };
-    let mut mark = |mark: &Mark, time: Option<u64>| {
-        let text = serde_json::to_vec(mark).expect("a mark is plain data");
-        at(&text, time)
+    let mut said = Vec::new();
+    let mut mark = |entry: &Entry, time: Option<u64>| {
+        let text = serde_json::to_vec(entry).expect("a mark is plain data");
+        let event = at(&text, time);
+        if let Entry::Statement(statement) = entry {
+            said.push((event, 0, statement.clone()));
+        }
+        event
     };
-    let prepared = worker.carry_out_marking(
-        &Task::Prepare { point: point.clone(), work: options.work, run },
-        &mut mark,
-    )?;
-    let begin = at(BEGIN, prepared);
     let seed = derive_seed(options.seed, "work", number);
-    let (work, extent) = (options.work, options.extent);
-    let worked = worker.carry_out_marking(
-        &Task::Work { point: point.clone(), work, run, seed, extent },
-        &mut mark,
-    )?;
+    let [prepare, work] = tasks(options, point, (run, seed));
+    let prepared = worker.carry_out_marking(&prepare, &mut mark)?;
+    let begin = at(BEGIN, prepared);
+    let worked = worker.carry_out_marking(&work, &mut mark)?;
     let end = at(END, worked);
+    if let WorkSource::Program(own) = &options.work {
+        try_check(worker, point, own, &said)?;
+    }
     worker.carry_out(&Task::Unmount { point: point.clone() })?;
     let Stage { worker, _held: held, .. } = stage;
     worker.end();
@@ -79,7 +84,55 @@ pub(super) fn record(
         }
     }
     let log = Arc::new(recorder.finish()?);
-    Ok(Recording { marks: marks(&log)?, log, between: (begin + 1, end) })
+    Recording::of(log, (begin + 1, end))
+}
+
+/// What the worker does before the recording counts, and what it does while it counts.
+fn tasks(options: &Options, point: &Path, (run, seed): (u64, u64)) -> [Task; 2] {
+    let point = || point.to_owned();
+    match &options.work {
+        WorkSource::BuiltIn(work) => {
+            let (work, extent) = (*work, options.extent);
+            let works = Task::Work { point: point(), work, run, seed, extent };
+            [Task::Prepare { point: point(), work, run }, works]
+        }
+        WorkSource::Program(own) => [
+            Task::SetUp { point: point(), own: own.clone() },
+            Task::WorkOwn { point: point(), own: own.clone() },
+        ],
+    }
+}
+
+/// Whether the check of the user's has nothing to say of a file system that has lost nothing: else
+/// its verdicts on others would say nothing.
+fn try_check(
+    worker: &mut Worker,
+    point: &Path,
+    own: &OwnProgram,
+    said: &[(u32, u64, Statement)],
+) -> Result<(), Error> {
+    let check = own.check.clone();
+    let promised = promises(said, u32::MAX);
+    let text = match worker.try_check(&Task::Check { point: point.to_owned(), check, promised })? {
+        Checked::Verdict(wrong) => match &wrong[..] {
+            [] => return Ok(()),
+            [first, rest @ ..] => {
+                let more = match rest.len() {
+                    0 => String::new(),
+                    count => format!(" and {count} more"),
+                };
+                let key = first.key.as_ref().map_or(String::new(), |key| format!(" {key}"));
+                format!("it says `{}{key}`{more}", first.verdict)
+            }
+        },
+        Checked::Unjudged(Unjudged::Hangs) => {
+            "it did not end in time (-s state_time=60s)".to_owned()
+        }
+        Checked::Unjudged(why) => why.to_string(),
+    };
+    Err(Error::failed(format!(
+        "--check fails on the file system before any power cut, where nothing is lost: {text}"
+    )))
 }
 
 /// Makes the file system on a disk and mounts it.
@@ -111,18 +164,22 @@ fn make_and_mount(
 const BEGIN: &[u8] = b"begin";
 const END: &[u8] = b"end";
 
-/// The marks of the work in a log.
-pub(super) fn marks(log: &Log) -> Result<Vec<(u32, u64, Mark)>, Error> {
-    let all = log.marks()?.into_iter();
-    let is_ours = |text: &[u8]| text != BEGIN && text != END && !Media::is_mark(text);
-    let ours = all.filter(|(.., text)| is_ours(text));
-    ours.map(|(event, time, text)| {
-        let mark = serde_json::from_slice(&text).map_err(|error| {
-            Error::failed(format!("a mark of the pull log: {error}")).because(error)
-        })?;
-        Ok((event, time, mark))
-    })
-    .collect()
+impl Recording {
+    /// A log with what stands in it between the requests.
+    pub(super) fn of(log: Arc<Log>, between: (u32, u32)) -> Result<Recording, Error> {
+        let (mut marks, mut statements) = (Vec::new(), Vec::new());
+        let is_ours = |text: &[u8]| text != BEGIN && text != END && !Media::is_mark(text);
+        for (event, time, text) in log.marks()?.into_iter().filter(|(.., text)| is_ours(text)) {
+            let entry = serde_json::from_slice(&text).map_err(|error| {
+                Error::failed(format!("a mark of the pull log: {error}")).because(error)
+            })?;
+            match entry {
+                Entry::Mark(mark) => marks.push((event, time, mark)),
+                Entry::Statement(said) => statements.push((event, time, said)),
+            }
+        }
+        Ok(Recording { log, between, marks, statements })
+    }
 }
 
 pub(super) fn write_log_writes(log: &Log, path: &std::path::Path) -> Result<(), Error> {

@@ -11,8 +11,8 @@ use guest::setup::{STOP_ARRAY, assemble_array};
 use host::Error;
 use host::mount::FileSystem;
 use pull::{
-    Crash, Cut, Expected, Extent, Findings, History, Judgement, Log, Mark, Policy, Role, expected,
-    nothing_left,
+    Crash, Cut, Extent, Findings, History, Judgement, Log, Mark, Policy, Role, Unjudged, expected,
+    nothing_left, promises,
 };
 use reactor::{Random, derive_seed};
 use serde::{Deserialize, Serialize};
@@ -22,11 +22,11 @@ use stack::Models;
 use super::drives;
 use super::ground::{Ground, clock, md_on_host};
 use super::guests::Guests;
-use super::options::{Behaviour, Happening, LostMember, Options, Starter};
+use super::options::{Behaviour, Happening, LostMember, Options, Starter, WorkSource};
 use super::outcome::Samples;
-use super::recording::{Recording, marks};
+use super::recording::Recording;
 use super::slot::Slot;
-use super::worker::{Array, Program, State, Waited, Worker};
+use super::worker::{Array, Program, Promised, State, Waited, Worker};
 
 /// Where the chance of guests that judge comes from: the same for every state, so that one that is
 /// made again is judged as before.
@@ -56,7 +56,7 @@ pub struct Failing {
     /// The run in the content.
     pub run: u64,
     /// What worked.
-    pub work: pull::Work,
+    pub work: WorkSource,
     /// How the drives behaved.
     pub behaviour: Behaviour,
     /// Which drive was lost with the power; by the seed, where it is a random one.
@@ -165,6 +165,11 @@ impl<'a> States<'a> {
             let seed = derive_seed(random.u64(..), label, index);
             let made = Made { cut, policy, seed, unit };
             let judgement = self.judge(&mut history, made)?;
+            if let Some(why) = judgement.unjudged {
+                sample.add_unjudged(why);
+                kept.extend(self.keep(&history, made, &judgement)?);
+                continue;
+            }
             if is_bad(&judgement) {
                 // Only what the same seed shows twice counts.
                 let again = self.judge(&mut history, made)?;
@@ -212,6 +217,9 @@ impl<'a> States<'a> {
             Waited::Judged(judgement) => judgement,
             Waited::Hangs => lost("mounting or reading it does not end".to_owned()),
             Waited::Stopped(why) => lost(format!("the kernel that mounted it stopped: {why}")),
+            Waited::CheckHangs => {
+                Judgement { unjudged: Some(Unjudged::Hangs), ..Judgement::default() }
+            }
         };
         judgement.unmountable = refused.or(judgement.unmountable);
         self.with_promises(&mut judgement, made.cut);
@@ -225,17 +233,28 @@ impl<'a> States<'a> {
     }
 
     /// What had been promised before a cut, as it should be.
-    fn expected(&self, cut: Cut) -> Vec<Expected> {
-        let before = self.recording.marks.iter().filter(|(event, ..)| *event < cut.events);
-        let marks: Vec<(u64, Mark)> = before.map(|&(_, time, mark)| (time, mark)).collect();
-        expected(self.options.work, &marks)
+    fn promised(&self, cut: Cut) -> Promised {
+        match &self.options.work {
+            WorkSource::BuiltIn(work) => {
+                let before = self.recording.marks.iter().filter(|(event, ..)| *event < cut.events);
+                let marks: Vec<(u64, Mark)> = before.map(|&(_, time, mark)| (time, mark)).collect();
+                Promised::Files { run: self.run, expected: expected(*work, &marks) }
+            }
+            WorkSource::Program(own) => Promised::Program {
+                check: own.check.clone(),
+                promises: promises(&self.recording.statements, cut.events),
+            },
+        }
     }
 
     /// What is lost for good has broken every promise made before its cut, so that nothing looks
     /// better for breaking worse.
     fn with_promises(&self, judgement: &mut Judgement, cut: Cut) {
         if judgement.lost_for_good.is_some() && judgement.findings.is_none() {
-            judgement.findings = Some(nothing_left(&self.expected(cut)));
+            judgement.findings = Some(match self.promised(cut) {
+                Promised::Files { expected, .. } => nothing_left(&expected),
+                Promised::Program { promises, .. } => Findings::of_nothing(&promises),
+            });
         }
     }
 
@@ -333,8 +352,7 @@ impl<'a> States<'a> {
             point,
             file_system: self.options.file_system.name.to_owned(),
             options: self.options.mount_options.clone(),
-            run: self.run,
-            expected: self.expected(cut),
+            promised: self.promised(cut),
         };
         let waited = self.worker()?.judge(state)?;
         // What serves it goes first: then whoever waits for it gets an error.
@@ -352,7 +370,8 @@ impl<'a> States<'a> {
             (None, Ground::Guest(guests)) => {
                 let disk = |slot: &Slot| Arc::new(slot.clone()) as Arc<dyn Device>;
                 let disks = self.slots.iter().map(disk);
-                guests.start(self.program, disks, true, JUDGE_SEED, self.stop)?
+                let program = (self.program, self.options.own_program());
+                guests.start(program, disks, true, JUDGE_SEED, self.stop)?
             }
             (None, Ground::Host(_)) => self.program.start(self.stop)?,
         };
@@ -388,7 +407,7 @@ impl<'a> States<'a> {
             unit_bytes: made.unit,
             checksum: crash.checksum(),
             run: self.run,
-            work: self.options.work,
+            work: self.options.work.clone(),
             behaviour: self.options.behaviour,
             lost_member: self.options.lost_member,
             md: self.options.md.clone(),
@@ -417,7 +436,7 @@ fn lost(why: String) -> Judgement {
 /// Whether there is something that has to be shown twice.
 fn is_bad(judgement: &Judgement) -> bool {
     let is_bad = |found: &Findings| {
-        !found.broken.is_empty() || !found.torn_renames.is_empty() || found.exposed > 0
+        found.broken_count() > 0 || !found.torn_renames.is_empty() || found.exposed > 0
     };
     judgement.unmountable.is_some()
         || judgement.check_failed == Some(true)
@@ -503,7 +522,7 @@ fn check(failing: &Failing, log: &Log) -> Result<(), String> {
 pub fn replay(kept: &Kept, ground: &Ground, program: &Program) -> Result<Replayed, Error> {
     let Kept { failing, log, policy, options } = kept;
     let policy = *policy;
-    let recording = Recording { marks: marks(log)?, log: Arc::clone(log), between: (0, 0) };
+    let recording = Recording::of(Arc::clone(log), (0, 0))?;
     let cut = Cut { events: failing.cut_events, time_nanoseconds: failing.cut_nanoseconds };
     let unit = failing.unit_bytes;
     let made = Made { cut, policy, seed: failing.seed, unit };
@@ -549,7 +568,7 @@ fn options_of(failing: &Failing) -> Result<Options, Error> {
         make_options: None,
         mount_options: failing.mount_options.clone(),
         removal: RemovalPolicy::default(),
-        work: failing.work,
+        work: failing.work.clone(),
         extent: Extent { steps: 0, spread_milliseconds: 0 },
         pulls: 0,
         hunt: 0,

@@ -24,8 +24,12 @@ use confine::Confinement;
 use export::tool;
 use host::Error;
 use host::mount::{FileSystem, unmount_patiently};
-use pull::{Expected, Extent, Judgement, Mark, Work, judge};
+use pull::{
+    Expected, Extent, Findings, Judgement, Mark, Promise, Statement, Unjudged, Work, judge,
+};
 use serde::{Deserialize, Serialize};
+
+use super::program::{self, Checked, OwnProgram};
 
 /// How long a state may take to be mounted, repaired and read where nothing else is said.
 pub const STATE_TIME: Duration = Duration::from_secs(60);
@@ -66,6 +70,22 @@ pub(super) enum Task {
         seed: u64,
         extent: Extent,
     },
+    /// Sets the folder of a program of the user's own up.
+    SetUp {
+        point: PathBuf,
+        own: OwnProgram,
+    },
+    /// Runs it.
+    WorkOwn {
+        point: PathBuf,
+        own: OwnProgram,
+    },
+    /// Runs its check where nothing has crashed.
+    Check {
+        point: PathBuf,
+        check: String,
+        promised: Vec<Promise>,
+    },
     Unmount {
         point: PathBuf,
     },
@@ -85,8 +105,26 @@ pub(super) struct State {
     pub(super) point: PathBuf,
     pub(super) file_system: String,
     pub(super) options: Option<String>,
-    pub(super) run: u64,
-    pub(super) expected: Vec<Expected>,
+    pub(super) promised: Promised,
+}
+
+/// What had been promised before a cut.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Promised {
+    /// Files of a built-in work, with the run in their content.
+    Files { run: u64, expected: Vec<Expected> },
+    /// What a program of the user's own has said, and what looks at it.
+    Program { check: String, promises: Vec<Promise> },
+}
+
+/// What stands in a log between the requests.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Entry {
+    /// Of a built-in work.
+    Mark(Mark),
+    /// Of a program of the user's own.
+    Statement(Statement),
 }
 
 /// Commands of the shell for an array of md.
@@ -104,8 +142,11 @@ pub(super) struct Array {
 #[derive(Debug, Serialize, Deserialize)]
 enum Said {
     /// To be written down; it waits for an empty line.
-    Mark(Mark),
+    Entry(Entry),
     Done,
+    /// All is mounted, and the check of the user's begins.
+    Checking,
+    Checked(Checked),
     Judged(Box<Judgement>),
     Failed(String),
 }
@@ -208,6 +249,8 @@ pub(super) enum Waited {
     Judged(Judgement),
     /// It has not answered in time.
     Hangs,
+    /// The check of the user's has not ended in time.
+    CheckHangs,
     /// The kernel on which it worked has stopped.
     Stopped(String),
 }
@@ -267,16 +310,17 @@ impl Worker {
     pub(super) fn carry_out_marking(
         &mut self,
         task: &Task,
-        mark: &mut dyn FnMut(&Mark, Option<u64>) -> u32,
+        mark: &mut dyn FnMut(&Entry, Option<u64>) -> u32,
     ) -> Result<Option<u64>, Error> {
         self.send_task(task)?;
         loop {
             match self.hear(TASK_TIME)? {
-                Ok((Said::Mark(text), time)) => {
-                    mark(&text, time);
+                Ok((Said::Entry(entry), time)) => {
+                    mark(&entry, time);
                     self.life.send("\n")?;
                 }
-                Ok((Said::Done | Said::Judged(_), time)) => return Ok(time),
+                Ok((Said::Done | Said::Judged(_) | Said::Checked(_), time)) => return Ok(time),
+                Ok((Said::Checking, _)) => (),
                 Ok((Said::Failed(text), _)) => return Err(Error::failed(text)),
                 Err(NoAnswer::Interrupted) => return Err(interrupted()),
                 Err(NoAnswer::Late) => {
@@ -295,16 +339,35 @@ impl Worker {
 
     pub(super) fn judge(&mut self, state: State) -> Result<Waited, Error> {
         self.send_task(&Task::Judge(Box::new(state)))?;
-        match self.hear(self.state_time)? {
+        let mut said = self.hear(self.state_time)?;
+        let is_checking = matches!(said, Ok((Said::Checking, _)));
+        if is_checking {
+            said = self.hear(self.state_time)?;
+        }
+        match said {
             Ok((Said::Judged(judgement), _)) => Ok(Waited::Judged(*judgement)),
             Ok((Said::Failed(text), _)) => Err(Error::failed(text)),
-            Ok((Said::Mark(_) | Said::Done, _)) => Err(Error::failed("the worker makes no sense")),
+            Ok(_) => Err(Error::failed("the worker makes no sense")),
             Err(NoAnswer::Interrupted) => Err(interrupted()),
+            Err(NoAnswer::Late) if is_checking => Ok(Waited::CheckHangs),
             Err(NoAnswer::Late) => Ok(Waited::Hangs),
             Err(NoAnswer::Ended) => match self.life.last_words() {
                 Some(why) => Ok(Waited::Stopped(why)),
                 None => Err(Error::failed("what judges states has ended early")),
             },
+        }
+    }
+
+    /// Runs a check where nothing has crashed: what it has to say of that.
+    pub(super) fn try_check(&mut self, task: &Task) -> Result<Checked, Error> {
+        self.send_task(task)?;
+        match self.hear(self.state_time)? {
+            Ok((Said::Checked(checked), _)) => Ok(checked),
+            Ok((Said::Failed(text), _)) => Err(Error::failed(text)),
+            Ok(_) => Err(Error::failed("the worker makes no sense")),
+            Err(NoAnswer::Interrupted) => Err(interrupted()),
+            Err(NoAnswer::Late) => Ok(Checked::Unjudged(Unjudged::Hangs)),
+            Err(NoAnswer::Ended) => Err(Error::failed("what runs the check has ended early")),
         }
     }
 
@@ -347,8 +410,12 @@ fn say(output: &mut Output<'_>, said: &Said) -> io::Result<()> {
 }
 
 fn carry_out(task: Task, input: &mut dyn BufRead, output: &mut Output<'_>) -> Result<Said, Error> {
-    let mut tell = |mark: Mark| -> io::Result<()> {
-        say(output, &Said::Mark(mark))?;
+    if let Task::Judge(state) = &task {
+        let checking = &mut || say(output, &Said::Checking);
+        return judge_state(state, checking).map(|found| Said::Judged(Box::new(found)));
+    }
+    let mut tell = |entry: Entry| -> io::Result<()> {
+        say(output, &Said::Entry(entry))?;
         match input.read_line(&mut String::new())? {
             0 => Err(io::Error::other("the test has ended")),
             _ => Ok(()),
@@ -368,16 +435,23 @@ fn carry_out(task: Task, input: &mut dyn BufRead, output: &mut Output<'_>) -> Re
             FileSystem::named(&file_system)?.mount(&device, &point, Some(&options))?;
         }
         Task::Prepare { point, work, run } => {
-            pull::prepare(work, &point, run, &mut tell).map_err(|error| failed(&point, &error))?;
-        }
-        Task::Work { point, work, run, seed, extent } => {
-            pull::work(work, &point, (run, seed), extent, &mut tell)
+            pull::prepare(work, &point, run, &mut |mark| tell(Entry::Mark(mark)))
                 .map_err(|error| failed(&point, &error))?;
         }
-        Task::Unmount { point } => unmount_patiently(&point)?,
-        Task::Judge(state) => {
-            return judge_state(&state).map(|found| Said::Judged(Box::new(found)));
+        Task::Work { point, work, run, seed, extent } => {
+            let tell = &mut |mark| tell(Entry::Mark(mark));
+            pull::work(work, &point, (run, seed), extent, tell)
+                .map_err(|error| failed(&point, &error))?;
         }
+        Task::SetUp { point, own } => program::set_up(&point, &own)?,
+        Task::WorkOwn { point, own } => {
+            program::work(&point, &own, &mut |said| tell(Entry::Statement(said)))?;
+        }
+        Task::Check { point, check, promised } => {
+            return program::check(&point, &check, &promised).map(Said::Checked);
+        }
+        Task::Unmount { point } => unmount_patiently(&point)?,
+        Task::Judge(_) => unreachable!("it was judged above"),
     }
     Ok(Said::Done)
 }
@@ -450,9 +524,12 @@ fn shell(command: &str) -> Result<(), Error> {
     Err(Error::failed(line.unwrap_or(command).to_owned()))
 }
 
-fn judge_state(state: &State) -> Result<Judgement, Error> {
+/// Says that the check of the user's begins.
+type Checking<'a> = dyn FnMut() -> io::Result<()> + 'a;
+
+fn judge_state(state: &State, checking: &mut Checking<'_>) -> Result<Judgement, Error> {
     let begun = Instant::now();
-    let Some(array) = &state.array else { return judge_device(state, begun) };
+    let Some(array) = &state.array else { return judge_device(state, begun, checking) };
     let refused = shell(&array.start).err().map(|error| format!("md does not start: {error}"));
     if let Some(why) = &refused {
         // What was put together without being started holds its disks.
@@ -463,13 +540,17 @@ fn judge_state(state: &State) -> Result<Judgement, Error> {
             return Ok(Judgement { unmountable: refused, lost_for_good, ..Judgement::default() });
         }
     }
-    let mut judgement = judge_device(state, begun)?;
+    let mut judgement = judge_device(state, begun, checking)?;
     shell(&array.stop)?;
     judgement.unmountable = refused.or(judgement.unmountable);
     Ok(judgement)
 }
 
-fn judge_device(state: &State, begun: Instant) -> Result<Judgement, Error> {
+fn judge_device(
+    state: &State,
+    begun: Instant,
+    checking: &mut Checking<'_>,
+) -> Result<Judgement, Error> {
     let file_system = FileSystem::named(&state.file_system)?;
     let tools = tools(file_system.name);
     let options = mount_options(state.options.as_deref(), !state.is_device);
@@ -503,12 +584,37 @@ fn judge_device(state: &State, begun: Instant) -> Result<Judgement, Error> {
         judgement.lost_for_good = Some(error.to_string());
         return Ok(judgement);
     }
-    judgement.findings = Some(judge(&state.point, state.run, &state.expected));
+    look(state, &mut judgement, checking)?;
     unmount_patiently(&state.point)?;
     if let Some(tools) = tools.filter(|tools| !tools.first && judgement.unmountable.is_none()) {
         judgement.check_failed = passes(tools.check, state, 0..=0).map(|passes| !passes);
     }
     Ok(judgement)
+}
+
+/// Holds what is mounted against what was promised.
+fn look(
+    state: &State,
+    judgement: &mut Judgement,
+    checking: &mut Checking<'_>,
+) -> Result<(), Error> {
+    judgement.findings = match &state.promised {
+        Promised::Files { run, expected } => Some(judge(&state.point, *run, expected)),
+        Promised::Program { promises, .. } if !program::is_there(&state.point) => {
+            Some(Findings::of_nothing(promises))
+        }
+        Promised::Program { check, promises } => {
+            checking().map_err(|error| Error::from_io("the worker", &error))?;
+            match program::check(&state.point, check, promises)? {
+                Checked::Verdict(wrong) => Some(Findings::of_check(promises, wrong)),
+                Checked::Unjudged(why) => {
+                    judgement.unjudged = Some(why);
+                    None
+                }
+            }
+        }
+    };
+    Ok(())
 }
 
 #[cfg(test)]
@@ -550,8 +656,7 @@ mod tests {
             point: PathBuf::from("/none"),
             file_system: "ext4".to_owned(),
             options: None,
-            run: 1,
-            expected: Vec::new(),
+            promised: Promised::Files { run: 1, expected: Vec::new() },
         }
     }
 

@@ -15,7 +15,10 @@ use super::found::Found;
 use crate::cell::Cell;
 use crate::cell::values::WriteCache;
 use crate::plan::suite;
-use crate::pull::{Behaviour, DriveLeaf, Happening, Leaves, Options, Outcome, Starter, leaves};
+use crate::pull::{
+    Behaviour, DriveLeaf, Happening, Leaves, Options, Outcome, OwnProgram, Starter, WorkSource,
+    leaves,
+};
 use crate::{order, stacks};
 
 /// What drives are multiples of.
@@ -43,8 +46,11 @@ pub(super) fn options(
         return Err(Error::usage("a pull test needs a file system"));
     };
     let name = row.strip_prefix(rows::ROW).unwrap_or(row);
-    let Some((_, work)) = WORKS.into_iter().find(|(known, _)| *known == name) else {
-        return Err(Error::usage(format!("no work is called `{name}`")));
+    let built_in = WORKS.into_iter().find(|(known, _)| *known == name);
+    let work = match built_in {
+        Some((_, work)) => WorkSource::BuiltIn(work),
+        None if name == rows::OWN => WorkSource::Program(own_program(&settings)?),
+        None => return Err(Error::usage(format!("no work is called `{name}`"))),
     };
     let is_in_guest = configuration.is_in_guest();
     let behaviour = behaviour(&settings)?;
@@ -112,6 +118,22 @@ fn drives(cell: &Cell, settings: &Settings) -> Result<Leaves, Error> {
     leaves(&cell.stack, &mut drive)
 }
 
+/// The program of the row that is one's own.
+fn own_program(settings: &Settings) -> Result<OwnProgram, Error> {
+    let text = |name: &str| settings.text(name).to_owned();
+    if text("check").trim().is_empty() {
+        return Err(Error::usage(
+            "work_command without check: name what looks at its folder after a cut",
+        ));
+    }
+    Ok(OwnProgram {
+        setup: Some(text("setup")).filter(|setup| !setup.trim().is_empty()),
+        work_command: text("work_command"),
+        check: text("check"),
+        steps: u32::try_from(settings.count("steps")).unwrap_or(u32::MAX),
+    })
+}
+
 /// How much of its work a row does.
 fn extent(settings: &Settings, row: &str) -> Extent {
     let (steps, spread) = rows::extent(settings, row);
@@ -160,6 +182,7 @@ pub(super) fn found(options: &Options, outcome: &Outcome) -> Found {
         ("recorded_flushes_count", outcome.flushes as f64),
         ("recorded_written_bytes", outcome.written_bytes as f64),
         ("recorded_promises_count", outcome.promises as f64),
+        ("unjudged_count", sample.unjudged as f64),
     ]
     .map(|(name, figure)| (name.to_owned(), figure))
     .into();
