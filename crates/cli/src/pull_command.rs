@@ -10,9 +10,10 @@ use guest::State;
 use host::limits::promise_memory;
 use host::mount::FileSystem;
 use lab::pull::{
-    Behaviour, DEFAULT_MODEL, DriveLeaf, Ground, Guests, Happening, Leaves, LostMember, Options,
-    Outcome, OwnProgram, Program, Replayed, STATE_TIME, Sample, Starter, WorkSource, enter, kept,
-    leaves, may_mount, replay, run, serve_test, serve_worker, serve_worker_in_guest,
+    Behaviour, Covering, DEFAULT_MODEL, DriveLeaf, Ground, Guests, Happening, Leaves, LostMember,
+    LostWrite, Options, Outcome, OwnProgram, Program, ReplayOptions, Replayed, STATE_TIME, Sample,
+    SmallestLoss, Starter, WorkSource, check_images, enter, image_name, kept, leaves, may_mount,
+    replay, run, serve_test, serve_worker, serve_worker_in_guest,
 };
 use mdtools::NewArraySettings;
 use pull::{Extent, ScoreCard, Share, Spread, Work};
@@ -277,6 +278,11 @@ pub(crate) struct PullArguments {
     #[arg(long, value_name = "FILE", conflicts_with = "target")]
     pub replay: Option<PathBuf>,
 
+    /// With --replay: write what each drive holds after the cut into this folder, which must be new
+    /// or empty: drive0.img, …
+    #[arg(long, value_name = "FOLDER", requires = "replay", conflicts_with = "target")]
+    pub images: Option<PathBuf>,
+
     #[command(flatten)]
     #[allow(missing_docs)]
     pub keys: Keys<PullKeys>,
@@ -319,6 +325,10 @@ pub(crate) struct PullKeys {
     /// counts as lost
     #[arg(long, default_value = "60s")]
     pub state_time: String,
+
+    /// With --replay: whether the lost writes are reduced to those whose loss alone breaks the same
+    #[arg(long, default_value = "on", value_parser = ["on", "off"])]
+    pub smallest_loss: String,
 }
 
 impl PullKeys {
@@ -360,9 +370,16 @@ pub(crate) fn pull(output: &Output, arguments: &PullArguments) -> Result<(), Fai
     let program = Program { state_time, ..program(WORKER)? };
     if let Some(path) = &arguments.replay {
         let kept = kept(path)?;
+        if let Some(folder) = &arguments.images {
+            check_images(folder)?;
+        }
         let ground = ground(kept.failing.guest_memory_bytes)?;
-        let replayed = replay(&kept, &ground, &program)?;
-        return show_replayed(output, &replayed);
+        let with = ReplayOptions {
+            images: arguments.images.as_deref(),
+            smallest_loss: arguments.keys.smallest_loss == "on",
+        };
+        let replayed = replay(&kept, &ground, &program, with)?;
+        return show_replayed(output, &replayed, arguments.images.as_deref());
     }
     let options = options(output, arguments)?;
     if let Some(path) = &options.log_writes
@@ -1009,11 +1026,15 @@ fn spread_in(spread: &Spread, most: &str, shown: impl Fn(f64) -> String) -> Stri
     format!("median {}, p95 {}, {most} {}", shown(median), shown(p95), shown(max))
 }
 
-fn show_replayed(output: &Output, replayed: &Replayed) -> Result<(), Failure> {
+fn show_replayed(
+    output: &Output,
+    replayed: &Replayed,
+    images: Option<&Path>,
+) -> Result<(), Failure> {
     if output.json {
         return output.document(replayed);
     }
-    let Replayed { is_same_state, is_same_judgement, judgement } = replayed;
+    let Replayed { is_same_state, is_same_judgement, judgement, .. } = replayed;
     let mut text = format!(
         "{}; {}\n",
         if *is_same_state { "the same state, bit for bit" } else { "ANOTHER STATE" },
@@ -1024,6 +1045,9 @@ fn show_replayed(output: &Output, replayed: &Replayed) -> Result<(), Failure> {
     }
     if judgement.check_failed == Some(true) {
         text += "a check finds errors\n";
+    }
+    if let Some(why) = judgement.unjudged {
+        text += &format!("the check gave no verdict: {why}\n");
     }
     if let Some(found) = &judgement.findings {
         for wrong in found.broken.iter().chain(&found.torn_renames) {
@@ -1039,19 +1063,101 @@ fn show_replayed(output: &Output, replayed: &Replayed) -> Result<(), Failure> {
         for wrong in &found.keys {
             let key = wrong.key.as_ref().map_or(String::new(), |key| format!(" {key}"));
             let since = match wrong.since_nanoseconds {
-                Some(time) => format!("promised at {:.3} s", time as f64 / 1e9),
+                Some(time) => format!("promised at {:.6} s", time as f64 / 1e9),
                 None => "never promised".to_owned(),
             };
             text += &format!("{}{key}: {since}\n", wrong.verdict);
         }
-        text += &format!(
-            "{} files looked at, {} with old data, {} closed ones lost\n",
-            found.files,
-            found.exposed,
-            found.lost.len()
-        );
+        text += &match replayed.is_own_check {
+            true => format!("{} promises looked at\n", found.promises),
+            false => format!(
+                "{} files looked at, {} with old data, {} closed ones lost\n",
+                found.files,
+                found.exposed,
+                found.lost.len()
+            ),
+        };
+    }
+    text += &replayed.smallest_loss.as_ref().map_or(String::new(), smallest_loss);
+    if let (Some(folder), Some(stack)) = (images, &replayed.images) {
+        text += &format!("\nwritten to {}; mount it:\n  ", folder.display());
+        text += &match stack::parse(stack) {
+            Ok(Node::Leaf { .. }) => format!(
+                "mount -t {} -o loop {} FOLDER\n",
+                replayed.file_system,
+                folder.join(image_name(0)).display()
+            ),
+            _ => format!(
+                "raidloom array start --attach --name pulled '{stack}' && raidloom array mount \
+                pulled FOLDER\n"
+            ),
+        };
     }
     output.result(&text)
+}
+
+/// What alone breaks the same.
+fn smallest_loss(found: &SmallestLoss) -> String {
+    let all = match (&found.writes[..], found.is_minimal) {
+        ([], _) => {
+            "it is broken where nothing of them is lost, too: what was promised had not come to \
+            the drives"
+                .to_owned()
+        }
+        (writes, true) => format!("the loss of {} alone breaks the same", writes.len()),
+        (writes, false) => {
+            format!("the loss of {} breaks the same, and perhaps fewer", writes.len())
+        }
+    };
+    let mut text = format!(
+        "\nthe smallest loss, of {} writes that were lost: {all} ({} states judged)\n",
+        found.lost, found.judged
+    );
+    found.writes.iter().for_each(|write| text += &lost_write(write));
+    if let Some(late) = &found.late {
+        text += "what was missing came too late:\n";
+        text += &lost_write(late);
+    }
+    text
+}
+
+/// A write, whose it is, and what should have made it durable.
+fn lost_write(write: &LostWrite) -> String {
+    let seconds = |nanoseconds: u64| format!("{:.6} s", nanoseconds as f64 / 1e9);
+    let completed = match write.completed_nanoseconds {
+        Some(time) => format!(", answered at {}", seconds(time)),
+        None => String::new(),
+    };
+    let owners: Vec<String> = write.owners.iter().map(ToString::to_string).collect();
+    let owners = if owners.is_empty() { String::new() } else { format!(": {}", owners.join("; ")) };
+    let flush = match write.flush {
+        Covering::Never { last_nanoseconds: None } => {
+            "no flush of its drive before the cut".to_owned()
+        }
+        Covering::Never { last_nanoseconds: Some(time) } => {
+            format!("no flush of its drive after that: the last one came at {}", seconds(time))
+        }
+        Covering::Unanswered { arrived_nanoseconds } => format!(
+            "the flush that covers it came at {}, and was not answered before the cut",
+            seconds(arrived_nanoseconds)
+        ),
+        Covering::Ignored { answered_nanoseconds } => format!(
+            "the flush that covers it was answered at {}, and the drive has not carried it out",
+            seconds(answered_nanoseconds)
+        ),
+        Covering::UnderWay => "it was not answered before the cut".to_owned(),
+        Covering::AfterCut => {
+            "it came after the cut, and the promise has not waited for it".to_owned()
+        }
+    };
+    format!(
+        "  drive {}, sector {}, {} (request {}, at {}{completed}){owners}\n    {flush}\n",
+        write.member,
+        write.sector,
+        about(write.bytes),
+        write.request,
+        seconds(write.arrived_nanoseconds)
+    )
 }
 
 #[cfg(test)]

@@ -185,6 +185,61 @@ impl History {
     /// What reading the log says; [`ErrorKind::Invalid`] for [`Policy::Media`] where the log knows
     /// nothing of media.
     pub fn crash(&self, now: Cut, policy: Policy, seed: u64) -> Result<Crash, Error> {
+        self.crash_restoring(now, policy, seed, &BTreeSet::new())
+    }
+
+    /// The same where these requests are there as well, as far as nothing newer is.
+    ///
+    /// # Errors
+    /// As [`History::crash`].
+    pub fn crash_restoring(
+        &self,
+        now: Cut,
+        policy: Policy,
+        seed: u64,
+        restored: &BTreeSet<u32>,
+    ) -> Result<Crash, Error> {
+        let drives = self.choose(now, policy, seed, &mut |drive, chosen| {
+            let restoring = |offset: u64, candidates: &[(u32, bool)]| {
+                let own = chosen(offset, candidates).and_then(|one| place(candidates, one));
+                let newest = candidates.iter().rposition(|(request, _)| restored.contains(request));
+                own.max(newest).map(|place| candidates[place].0)
+            };
+            let known = &self.log.drives()[usize::from(drive.number)];
+            let overlay = drive.settle(self, &restoring)?;
+            Ok(CrashDrive::new(known, Arc::clone(&drive.durable), overlay))
+        })?;
+        Ok(Crash::new(drives))
+    }
+
+    /// The requests that a crash loses, whole or in part, in the order of their arrival: there is
+    /// something older in the place of some of what they wrote.
+    ///
+    /// # Errors
+    /// As [`History::crash`].
+    pub fn lost(&self, now: Cut, policy: Policy, seed: u64) -> Result<Vec<u32>, Error> {
+        let lost = self.choose(now, policy, seed, &mut |drive, chosen| {
+            let mut lost = BTreeSet::new();
+            for (&grain, found) in &drive.pending {
+                let candidates = drive.candidates(self, found);
+                let own = chosen(grain * self.grain_bytes, &candidates);
+                let newer = own.and_then(|one| place(&candidates, one)).map_or(0, |own| own + 1);
+                lost.extend(candidates[newer..].iter().map(|(request, _)| *request));
+            }
+            Ok(lost)
+        })?;
+        let all: BTreeSet<u32> = lost.into_iter().flatten().collect();
+        Ok(all.into_iter().collect())
+    }
+
+    /// Gives each drive to `take`, with what chooses what is there of it.
+    fn choose<T>(
+        &self,
+        now: Cut,
+        policy: Policy,
+        seed: u64,
+        take: &mut dyn FnMut(&DriveHistory, &Chooser<'_>) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
         let volatile: Vec<Volatile> = (self.volatile_requests().into_iter())
             .map(|number| {
                 let request = &self.log.requests()[number as usize];
@@ -208,25 +263,20 @@ impl History {
             let number = offset ^ (u64::from(request) << 40);
             policy != Policy::KeepAll && reactor::derive_seed(seed, "swap", number) & 1 == 1
         };
-        let drives = self.drives.iter().map(|drive| {
-            let overlay = match policy {
-                Policy::Media => {
-                    let media = self.media(drive.number)?;
-                    let on_media = |offset, candidates: &[(u32, bool)]| {
-                        drive.on_media(self, media, now, offset, candidates)
-                    };
-                    drive.settle(self, &on_media)?
-                }
-                _ => drive.settle(self, &|offset, candidates| {
-                    chosen(candidates, &|request| keeps(request, offset), &|request| {
-                        swaps(request, offset)
-                    })
-                })?,
-            };
-            let known = &self.log.drives()[usize::from(drive.number)];
-            Ok(CrashDrive::new(known, Arc::clone(&drive.durable), overlay))
+        let drives = self.drives.iter().map(|drive| match policy {
+            Policy::Media => {
+                let media = self.media(drive.number)?;
+                take(drive, &|offset, candidates| {
+                    drive.on_media(self, media, now, offset, candidates)
+                })
+            }
+            _ => take(drive, &|offset, candidates| {
+                chosen(candidates, &|request| keeps(request, offset), &|request| {
+                    swaps(request, offset)
+                })
+            }),
         });
-        Ok(Crash::new(drives.collect::<Result<_, Error>>()?))
+        drives.collect()
     }
 }
 
@@ -301,6 +351,14 @@ impl DriveHistory {
         Some(candidates[place].0)
     }
 
+    /// What may be found in a grain, in order.
+    fn candidates(&self, history: &History, found: &[(u32, bool)]) -> Vec<(u32, bool)> {
+        let mut candidates = found.to_vec();
+        candidates
+            .sort_unstable_by_key(|(request, _)| order(&history.log, history.events, *request));
+        candidates
+    }
+
     /// The pages that differ from the durable ones.
     fn settle(&self, history: &History, choose: &Chooser<'_>) -> Result<Image, Error> {
         let (log, grain_bytes) = (&history.log, history.grain_bytes);
@@ -308,8 +366,7 @@ impl DriveHistory {
         let mut overlay = Image::default();
         for (&grain, found) in &self.pending {
             let offset = grain * grain_bytes;
-            let mut candidates = found.clone();
-            candidates.sort_unstable_by_key(|(request, _)| order(log, history.events, *request));
+            let candidates = self.candidates(history, found);
             let Some(request) = choose(offset, &candidates) else { continue };
             let start = (offset % PAGE_BYTES as u64) as usize;
             let number = offset / PAGE_BYTES as u64;
@@ -323,6 +380,11 @@ impl DriveHistory {
         }
         Ok(overlay)
     }
+}
+
+/// Where a request stands among candidates.
+fn place(candidates: &[(u32, bool)], request: u32) -> Option<usize> {
+    candidates.iter().position(|(one, _)| *one == request)
 }
 
 /// The newest of a grain's candidates, which are in order, that is kept.

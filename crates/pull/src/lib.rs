@@ -40,6 +40,7 @@ mod policy;
 mod program;
 mod recorder;
 mod score;
+mod smallest;
 mod work;
 
 pub use crash::Crash;
@@ -54,5 +55,6 @@ pub use program::{
     Promise, Statement, Stream, Unjudged, Verdict, WrongKey, promises, verdict, wrong_keys,
 };
 pub use recorder::{Advertised, Recorder};
-pub use score::{Judgement, ScoreCard, Share, Spread, score};
+pub use score::{Damage, Judgement, ScoreCard, Share, Spread, score};
+pub use smallest::{Smallest, smallest};
 pub use work::{Extent, Mark, WORKS, Work, prepare, work};

@@ -26,6 +26,41 @@ pub struct Judgement {
     pub recovery_milliseconds: u64,
 }
 
+/// What a state shows that it should not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Damage {
+    /// A check finds errors.
+    CheckFailed,
+    /// It could not be mounted as it was.
+    Unmountable,
+    /// A rename without fsync has left neither file.
+    RenameTorn,
+    /// Something of the past came to light.
+    Exposed,
+    /// A promise is broken.
+    Broken,
+    /// Nothing can be read any more.
+    LostForGood,
+}
+
+impl Judgement {
+    /// The worst of what the state shows; nothing where it is as it should be.
+    #[must_use]
+    pub fn worst(&self) -> Option<Damage> {
+        let found = |is: fn(&Findings) -> bool| self.findings.as_ref().is_some_and(is);
+        [
+            (self.lost_for_good.is_some(), Damage::LostForGood),
+            (found(|found| found.broken_count() > 0), Damage::Broken),
+            (found(|found| found.exposed > 0), Damage::Exposed),
+            (found(|found| !found.torn_renames.is_empty()), Damage::RenameTorn),
+            (self.unmountable.is_some(), Damage::Unmountable),
+            (self.check_failed == Some(true), Damage::CheckFailed),
+        ]
+        .into_iter()
+        .find_map(|(is_so, damage)| is_so.then_some(damage))
+    }
+}
+
 /// Some states out of all, and how many it may be at most.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Share {

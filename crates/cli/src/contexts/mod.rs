@@ -224,7 +224,7 @@ static RULES: &[Rule] = &[
     },
     Rule {
         verbs: &["pull"],
-        options: Options::AllBut(&["replay", "set", "target"]),
+        options: Options::AllBut(&["replay", "set", "target", "images"]),
         mean: |given| !given.has("replay"),
         why: "a state that was kept is made again as it was",
     },
@@ -261,6 +261,12 @@ static RULES: &[Rule] = &[
         options: Options::Keys(&["spread"]),
         mean: |given| !given.has("work_command"),
         why: "a program of your own takes the time that it takes",
+    },
+    Rule {
+        verbs: &["pull"],
+        options: Options::Keys(&["smallest_loss"]),
+        mean: |given| given.has("replay"),
+        why: "it is for a state that was kept: --replay FILE",
     },
     Rule {
         verbs: &["array cache simulate"],

@@ -4,15 +4,13 @@
 //!   first guest ── cut ──> what was in the drives' caches is lost ──> images ──> second guest
 //! ```
 
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use block::{Blocking, Device, Extents, Reactor, Time};
+use block::{Device, Time};
 use clap::{Args, ValueEnum};
 use guest::Cut;
+use lab::pull::check_images;
 use serde_json::{Value, json};
 use stack::{Models, PowerCut, Survival};
 
@@ -61,13 +59,8 @@ impl CutArguments {
     /// # Errors
     /// A time that is none; a folder for images that is not empty.
     pub(super) fn cut(&self) -> Result<Option<Cut>, Failure> {
-        if let Some(folder) = &self.images
-            && std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
-        {
-            return Err(Failure::usage(format!(
-                "--images {}: the folder is not empty; name a new one",
-                folder.display()
-            )));
+        if let Some(folder) = &self.images {
+            check_images(folder)?;
         }
         if let Some(text) = &self.cut_at {
             let time = stack::size::parse_duration(text)
@@ -179,63 +172,22 @@ fn document_of(first: &GuestRun<'_>, lost: &[PowerCut]) -> Value {
     json!({"nanoseconds": time, "requests": requests(first), "drives": drives})
 }
 
-/// Writes what each drive holds into a file of its own, sparse, which must not be there yet. Where
-/// that fails, as on a full disk, the files and folders that were made are gone again.
+/// Writes what each drive holds into a file of its own.
 fn write_images(models: &Models, folder: &Path) -> Result<(), Failure> {
-    let new_folders: Vec<&Path> = folder
-        .ancestors()
-        .take_while(|above| !above.as_os_str().is_empty() && !above.exists())
-        .collect();
-    let mut files = Vec::new();
-    let written = std::fs::create_dir_all(folder)
-        .map_err(|error| Failure::from_io(folder.display(), &error))
-        .and_then(|()| make_images(models, folder, &mut files));
-    written.map_err(|error| {
-        let removed = files.iter().map(|path| (path.as_path(), std::fs::remove_file(path)));
-        let folders = new_folders.iter().map(|path| (*path, std::fs::remove_dir(path)));
-        let is_left = |(path, removed): (&Path, io::Result<()>)| match removed {
-            Err(problem) if problem.kind() != io::ErrorKind::NotFound => {
-                Some(format!("; could not remove {}: {problem}", path.display()))
-            }
-            _ => None,
-        };
-        error.and_then_some(&removed.chain(folders).filter_map(is_left).collect::<String>())
-    })
-}
-
-/// The files; those that were made stand in `made`.
-fn make_images(models: &Models, folder: &Path, made: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    for (number, disk) in models.disks().iter().enumerate() {
-        let Some(data) = disk.data() else { continue };
-        let path = folder.join(format!("drive{number}.img"));
-        let failed = |error: io::Error| Failure::from_io(path.display(), &error);
-        let file = File::create_new(&path).map_err(failed)?;
-        made.push(path.clone());
-        let size = data.info().size_bytes;
-        file.set_len(size).map_err(failed)?;
-        let mut channel = Blocking::open(data, &Reactor::virtual_clock())?;
-        let (mut offset, mut bytes) = (0, vec![0; 1 << 20]);
-        while offset < size {
-            let mut found = Extents::new();
-            data.extents(offset, size - offset, &mut found);
-            for extent in found.runs() {
-                let end = offset + extent.length;
-                while offset < end && !extent.is_hole {
-                    let count = (end - offset).min(bytes.len() as u64);
-                    let part = &mut bytes[..count as usize];
-                    channel.read_slice(offset, part)?;
-                    file.write_all_at(part, offset).map_err(failed)?;
-                    offset += count;
-                }
-                offset = end;
-            }
+    let disks = models.disks();
+    let mut drives: Vec<(usize, &dyn Device)> = Vec::new();
+    for (number, disk) in disks.iter().enumerate() {
+        if let Some(data) = disk.data() {
+            drives.push((number, data));
         }
     }
-    Ok(())
+    lab::pull::write_images(&drives, folder)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     fn said(words: &[&str]) -> CutArguments {

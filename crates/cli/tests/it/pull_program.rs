@@ -78,6 +78,52 @@ fn a_program_that_promises_too_much_is_found() {
     }
 }
 
+/// Of the lost writes the one or few whose loss alone breaks the same: where they lie, whose they
+/// are, and which flush should have covered them; and the drives as files.
+#[test]
+fn a_kept_state_says_its_smallest_loss_and_is_in_the_hand() {
+    if !has_guest() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let five = "raid5(metadata=1.2, chunk=64KiB, ram:24MiB, ram:24MiB, ram:24MiB)";
+    let no_folder = RIGHT.replace("sync .;", "");
+    for (name, stack, work, more, kind) in [
+        ("barrier", "ram:32MiB", RIGHT, ["--mount-options", "barrier=0"], "never"),
+        ("lying", "ram:32MiB", RIGHT, ["--device", "lying"], "ignored"),
+        ("array", five, RIGHT, ["--mount-options", "barrier=0"], "never"),
+        ("folder", "ram:32MiB", &no_folder, ["--fs", "ext4"], "after_cut"),
+    ] {
+        let plain = ["pull", "--guest", stack, "--memory", "96MiB", "--steps", "30", "--json"];
+        let own = ["--work-command", work, "--check", CHECK, "-s", "recordings=1"];
+        let few = ["--pulls", "6", "--keep-failing", name];
+        let all = [&plain[..], &own, &few, &more].concat();
+        let broken = json(&command(folder.path(), &all).output().unwrap());
+        let kept = broken["outcome"]["kept"][0].as_str().unwrap();
+        let images = format!("{name}-images");
+        let replay = ["pull", "--json", "--replay", kept, "--images", &images];
+        let replayed = json(&command(folder.path(), &replay).output().unwrap());
+        let found = &replayed["smallest_loss"];
+        assert_eq!(found["is_minimal"], true, "{name}: {found}");
+        let mut writes = found["writes"].as_array().unwrap().clone();
+        if name == "folder" {
+            assert!(writes.is_empty(), "nothing that was sent is at fault: {found}");
+            writes.push(found["late"].clone());
+        }
+        assert!((1..=3).contains(&writes.len()), "{name}: {found}");
+        for write in &writes {
+            assert_eq!(write["flush"]["kind"], kind, "{name}: {write}");
+            assert!(write["sector"].is_u64() && write["request"].is_u64(), "{write}");
+        }
+        let owners = || writes.iter().flat_map(|write| write["owners"].as_array().unwrap());
+        assert!(owners().count() > 0, "{name}: {found}");
+        let image = folder.path().join(&images).join("drive0.img");
+        assert!(image.metadata().unwrap().len() >= 24 << 20);
+        let again = command(folder.path(), &replay).output().unwrap();
+        assert_eq!(again.status.code(), Some(2), "the folder holds something");
+    }
+}
+
 /// A check that dies or hangs says nothing of a state: those are counted apart, by their reasons.
 #[test]
 fn what_a_check_does_not_judge_is_counted_apart() {

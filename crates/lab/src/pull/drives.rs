@@ -8,6 +8,7 @@ use block::{Device, Error as BlockError, ErrorKind, Node, size_text};
 use host::Error;
 use stack::Models;
 
+use super::images::image_name;
 use super::timed::Timed;
 
 /// How the addresses of our drives begin in a stack.
@@ -183,6 +184,28 @@ pub(super) fn without(node: &Node, number: usize) -> Option<Node> {
             Some(Node::Layer { name: name.clone(), options: options.clone(), children })
         }
         other => Some(other.clone()),
+    }
+}
+
+/// The stack over images of its drives, those that are gone missing where it can do without them.
+pub(super) fn on_images(stack: &Node, folder: &Path, gone: &[usize]) -> Node {
+    let left = gone.iter().try_fold(stack.clone(), |left, number| without(&left, *number));
+    named(left.as_ref().unwrap_or(stack), folder)
+}
+
+fn named(node: &Node, folder: &Path) -> Node {
+    match node {
+        Node::Missing => Node::Missing,
+        Node::Leaf { address, .. } => {
+            let number = address.strip_prefix(ADDRESS).and_then(|number| number.parse().ok());
+            let path = number.map(|number| folder.join(image_name(number)));
+            path.map_or(node.clone(), |path| Node::leaf("file", path.display().to_string()))
+        }
+        Node::Layer { name, options, children } => Node::Layer {
+            name: name.clone(),
+            options: options.clone(),
+            children: children.iter().map(|child| named(child, folder)).collect(),
+        },
     }
 }
 

@@ -1,28 +1,33 @@
 //! States of a recording: made, started from, mounted, judged, and kept when they broke something.
 
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use block::{Device, Node};
-use export::RemovalPolicy;
+use block::{Blocking, Device, Node, Reactor};
+use confine::Confinement;
 use export::fuse::{FuseFile, FuseOptions};
+use export::tool;
 use guest::setup::{STOP_ARRAY, assemble_array};
 use host::Error;
-use host::mount::FileSystem;
 use pull::{
-    Crash, Cut, Extent, Findings, History, Judgement, Log, Mark, Policy, Role, Unjudged, expected,
+    Crash, Cut, Findings, History, Judgement, Log, LoggedRequest, Mark, Policy, Unjudged, expected,
     nothing_left, promises,
 };
 use reactor::{Random, derive_seed};
 use serde::{Deserialize, Serialize};
 use serve::Opened;
 use stack::Models;
+use tempfile::NamedTempFile;
 
 use super::drives;
 use super::ground::{Ground, clock, md_on_host};
 use super::guests::Guests;
-use super::options::{Behaviour, Happening, LostMember, Options, Starter, WorkSource};
+use super::images::write_image;
+use super::options::{Behaviour, LostMember, Options, Starter, WorkSource};
 use super::outcome::Samples;
 use super::recording::Recording;
 use super::slot::Slot;
@@ -103,7 +108,7 @@ pub(super) struct States<'a> {
     /// The state that lies in them: the guest lets go of it when there is another.
     in_slots: Option<Served>,
     /// The run in the content.
-    run: u64,
+    pub(super) run: u64,
 }
 
 /// A state as disks that a kernel can be given.
@@ -119,11 +124,11 @@ struct Served {
 
 /// What a state is made of.
 #[derive(Clone, Copy)]
-struct Made {
-    cut: Cut,
-    policy: Policy,
-    seed: u64,
-    unit: u32,
+pub(super) struct Made {
+    pub(super) cut: Cut,
+    pub(super) policy: Policy,
+    pub(super) seed: u64,
+    pub(super) unit: u32,
 }
 
 impl<'a> States<'a> {
@@ -170,7 +175,7 @@ impl<'a> States<'a> {
                 kept.extend(self.keep(&history, made, &judgement)?);
                 continue;
             }
-            if is_bad(&judgement) {
+            if judgement.worst().is_some() {
                 // Only what the same seed shows twice counts.
                 let again = self.judge(&mut history, made)?;
                 if what(&again) != what(&judgement) {
@@ -197,11 +202,16 @@ impl<'a> States<'a> {
         self.in_slots = None;
     }
 
-    fn judge(&mut self, history: &mut History, made: Made) -> Result<Judgement, Error> {
+    pub(super) fn judge(&mut self, history: &mut History, made: Made) -> Result<Judgement, Error> {
         history.advance(made.cut)?;
         let crash = history.crash(made.cut, made.policy, made.seed)?;
+        self.judge_crash(&crash, made)
+    }
+
+    /// Judges what a cut has left by what had been promised then.
+    pub(super) fn judge_crash(&mut self, crash: &Crash, made: Made) -> Result<Judgement, Error> {
         let begun = clock();
-        let (served, mut refused) = self.start(&crash, made.seed)?;
+        let (served, mut refused) = self.start(crash, made.seed)?;
         let mut started_milliseconds = (clock() - begun) / 1_000_000;
         let Some(served) = served else {
             let mut judgement = lost(refused.unwrap_or_default());
@@ -247,6 +257,68 @@ impl<'a> States<'a> {
         }
     }
 
+    /// What was recorded.
+    pub(super) fn log(&self) -> &Arc<Log> {
+        &self.recording.log
+    }
+
+    /// The file system as an image that tools of ext read, its journal replayed.
+    pub(super) fn ext_image(&self, crash: &Crash) -> Result<Option<NamedTempFile>, Error> {
+        if !["ext2", "ext3", "ext4"].contains(&self.options.file_system.name) {
+            return Ok(None);
+        }
+        let Some(image) = self.device_image(&self.options.stack, crash.drives())? else {
+            return Ok(None);
+        };
+        replay_journal(image.path());
+        Ok(Some(image))
+    }
+
+    /// What the device of a stack over these drives holds; nothing where it does not start.
+    fn device_image(
+        &self,
+        stack: &Node,
+        drives: Vec<Arc<dyn Device>>,
+    ) -> Result<Option<NamedTempFile>, Error> {
+        let image =
+            NamedTempFile::new().map_err(|error| Error::from_io("an image to look at", &error))?;
+        let reactor = Reactor::virtual_clock();
+        let Ok(opened) = self.options.open(stack, drives, false, Some(&reactor)) else {
+            return Ok(None);
+        };
+        write_image(&*opened.device, image.as_file(), image.path())?;
+        Ok(Some(image))
+    }
+
+    /// Where on the device of the stack the begin of a request lies that a drive was sent, where
+    /// all of this crash is there: where something else is read once it is something else. Nothing
+    /// of what is an array's own, such as parity.
+    pub(super) fn on_device(
+        &self,
+        crash: &dyn Fn() -> Result<Crash, Error>,
+        request: &LoggedRequest,
+    ) -> Result<Option<u64>, Error> {
+        // Of mirrors any may be read: there is the one alone.
+        let others = match &self.options.stack {
+            Node::Leaf { .. } => return Ok(Some(request.offset)),
+            Node::Layer { name, children, .. } if name == "raid1" => 0..children.len(),
+            _ => 0..0,
+        };
+        let others = others.filter(|number| *number != usize::from(request.drive));
+        let stack = others
+            .into_iter()
+            .try_fold(self.options.stack.clone(), |stack, number| drives::without(&stack, number));
+        let Some(stack) = stack else { return Ok(None) };
+        let Some(as_it_is) = self.device_image(&stack, crash()?.drives())? else {
+            return Ok(None);
+        };
+        let changed = crash()?.drives();
+        invert_sector(&*changed[usize::from(request.drive)], request.offset)?;
+        let Some(changed) = self.device_image(&stack, changed)? else { return Ok(None) };
+        first_difference(as_it_is.as_file(), changed.as_file())
+            .map_err(|error| Error::from_io("images to compare", &error))
+    }
+
     /// What is lost for good has broken every promise made before its cut, so that nothing looks
     /// better for breaking worse.
     fn with_promises(&self, judgement: &mut Judgement, cut: Cut) {
@@ -270,7 +342,7 @@ impl<'a> States<'a> {
 
     /// The drives that are gone: one that was lost with the power, and one that the array lacked
     /// before.
-    fn gone(&self, seed: u64) -> Vec<usize> {
+    pub(super) fn gone(&self, seed: u64) -> Vec<usize> {
         let Options { drive_bytes, lost_member, state, .. } = self.options;
         let count = drive_bytes.len();
         let mut gone: Vec<usize> = lost_member.of(count, seed).into_iter().collect();
@@ -433,154 +505,43 @@ fn lost(why: String) -> Judgement {
     Judgement { unmountable: Some(why.clone()), lost_for_good: Some(why), ..Judgement::default() }
 }
 
-/// Whether there is something that has to be shown twice.
-fn is_bad(judgement: &Judgement) -> bool {
-    let is_bad = |found: &Findings| {
-        found.broken_count() > 0 || !found.torn_renames.is_empty() || found.exposed > 0
-    };
-    judgement.unmountable.is_some()
-        || judgement.check_failed == Some(true)
-        || judgement.findings.as_ref().is_some_and(is_bad)
-}
-
 /// What has to come out the same: all but the time it took.
-fn what(judgement: &Judgement) -> Judgement {
+pub(super) fn what(judgement: &Judgement) -> Judgement {
     Judgement { recovery_milliseconds: 0, ..judgement.clone() }
 }
 
-/// A state that was kept, with the log from which it is made.
-pub struct Kept {
-    /// What makes it again.
-    pub failing: Failing,
-    log: Arc<Log>,
-    policy: Policy,
-    options: Options,
+/// Writes the opposite of what a sector holds.
+fn invert_sector(drive: &dyn Device, offset: u64) -> Result<(), Error> {
+    let mut channel = Blocking::open(drive, &Reactor::virtual_clock())?;
+    let mut block = vec![0; drive.info().block_bytes as usize];
+    channel.read_slice(offset, &mut block)?;
+    block.iter_mut().for_each(|byte| *byte = !*byte);
+    Ok(channel.write_slice(offset, &block)?)
 }
 
-/// Reads a state that was kept, and its log.
-///
-/// # Errors
-/// A file that is none or has gone, a log that is damaged or another's.
-pub fn kept(path: &Path) -> Result<Kept, Error> {
-    let wrong = |text: String| Error::usage(format!("{}: {text}", path.display()));
-    let text = host::files::read_named(path).map_err(|error| wrong(error.to_string()))?;
-    let failing: Failing = serde_json::from_slice(&text)
-        .map_err(|error| wrong(format!("no state that pull has kept: {error}")))?;
-    // What lies elsewhere has not been kept with it.
-    let is_beside = Path::new(&failing.log).file_name().is_some_and(|name| name == &*failing.log);
-    if !is_beside {
-        let text = format!("log `{}`: expected the name of a file beside it", failing.log);
-        return Err(wrong(text));
+/// Where two files of one length differ first, in bytes.
+fn first_difference(one: &File, other: &File) -> io::Result<Option<u64>> {
+    let size = one.metadata()?.len();
+    let mut parts = [(); 2].map(|()| vec![0; 1 << 20]);
+    let mut offset = 0;
+    while offset < size {
+        let count = (size - offset).min(1 << 20) as usize;
+        let [first, second] = &mut parts;
+        one.read_exact_at(&mut first[..count], offset)?;
+        other.read_exact_at(&mut second[..count], offset)?;
+        let bytes = first[..count].iter().zip(&second[..count]);
+        if let Some(place) = bytes.into_iter().position(|(one, other)| one != other) {
+            return Ok(Some(offset + place as u64));
+        }
+        offset += count as u64;
     }
-    let log_path = path.parent().unwrap_or(Path::new(".")).join(&failing.log);
-    // What was named is wrong, and nothing was tried yet.
-    let log = Log::open(&log_path).map_err(|error| Error::from(error).with_code(2))?;
-    let policy: Policy = failing.policy.parse().map_err(wrong)?;
-    check(&failing, &log).map_err(wrong)?;
-    let options = options_of(&failing).map_err(|error| wrong(error.to_string()))?;
-    Ok(Kept { failing, log: Arc::new(log), policy, options })
+    Ok(None)
 }
 
-/// Why a state cannot be made from a log, where it does not belong to it or makes no sense.
-fn check(failing: &Failing, log: &Log) -> Result<(), String> {
-    let drives = log.drives().iter().filter(|drive| drive.role == Role::Drive);
-    let sizes: Vec<u64> = drives.map(|drive| drive.size_bytes).collect();
-    let (log_name, events) = (&failing.log, log.events().len());
-    if sizes != failing.drive_bytes {
-        return Err(format!(
-            "its drives have {:?} bytes, and those of {log_name} {sizes:?}: the two do not belong \
-            together",
-            failing.drive_bytes
-        ));
-    }
-    if failing.cut_events as usize > events {
-        return Err(format!(
-            "it is behind {} events, and {log_name} has {events}: the two do not belong together",
-            failing.cut_events
-        ));
-    }
-    if !failing.unit_bytes.is_power_of_two() || failing.unit_bytes < 512 {
-        return Err(format!(
-            "unit_bytes {}: expected a power of two from 512 on",
-            failing.unit_bytes
-        ));
-    }
-    match failing.lost_member {
-        LostMember::Number(number) if number as usize >= sizes.len() => Err(format!(
-            "lost_member {number}: drives are counted from 0, and the last one is {}",
-            sizes.len().saturating_sub(1)
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// Makes a state again that was kept, and judges it. The answer says whether it is the same, bit
-/// for bit, and what was found.
-///
-/// # Errors
-/// What keeps it from being judged.
-pub fn replay(kept: &Kept, ground: &Ground, program: &Program) -> Result<Replayed, Error> {
-    let Kept { failing, log, policy, options } = kept;
-    let policy = *policy;
-    let recording = Recording::of(Arc::clone(log), (0, 0))?;
-    let cut = Cut { events: failing.cut_events, time_nanoseconds: failing.cut_nanoseconds };
-    let unit = failing.unit_bytes;
-    let made = Made { cut, policy, seed: failing.seed, unit };
-    let mut history = History::new(Arc::clone(&recording.log), options.fault(), Some(unit));
-    let stop = Arc::default();
-    let mut states = States::new(options, (ground, &stop), program, &recording, 0);
-    states.run = failing.run;
-    let judgement = states.judge(&mut history, made)?;
-    states.end_worker();
-    let crash = history.crash(made.cut, made.policy, made.seed)?;
-    Ok(Replayed {
-        is_same_state: crash.checksum() == failing.checksum,
-        is_same_judgement: what(&judgement) == what(&failing.judgement),
-        judgement,
-    })
-}
-
-/// A state that was made again.
-#[derive(Clone, Debug, Serialize)]
-pub struct Replayed {
-    /// Bit for bit.
-    pub is_same_state: bool,
-    /// And it showed the same.
-    pub is_same_judgement: bool,
-    /// What it showed.
-    pub judgement: Judgement,
-}
-
-/// What a state that was kept needs to be started and judged again.
-fn options_of(failing: &Failing) -> Result<Options, Error> {
-    Ok(Options {
-        stack: crate::stacks::parse(&failing.stack)?,
-        drive_bytes: failing.drive_bytes.clone(),
-        drive_models: failing.drive_models.clone(),
-        guest_memory_bytes: failing.guest_memory_bytes,
-        md: failing.md.clone(),
-        starter: failing.starter,
-        state: failing.state,
-        unflushed: failing.unflushed,
-        new_array: None,
-        upkeep: true,
-        file_system: FileSystem::named(&failing.file_system)?,
-        make_options: None,
-        mount_options: failing.mount_options.clone(),
-        removal: RemovalPolicy::default(),
-        work: failing.work.clone(),
-        extent: Extent { steps: 0, spread_milliseconds: 0 },
-        pulls: 0,
-        hunt: 0,
-        recordings: 0,
-        behaviour: failing.behaviour,
-        happening: Happening::Power,
-        cache_bytes: 0,
-        cache_milliseconds: 0,
-        tear_bytes: 512,
-        lost_member: failing.lost_member,
-        seed: 0,
-        keep_failing: None,
-        log_writes: None,
-    })
+/// Brings an image of an ext to what its journal says, as far as the tool is there.
+fn replay_journal(image: &Path) {
+    let mut command = tool::command("e2fsck");
+    command.args(["-fy", "-E", "journal_only"]).arg(image);
+    // Without it only what lies in the journal still is not told.
+    let _ = Confinement::writing_to([image]).output(&mut command);
 }

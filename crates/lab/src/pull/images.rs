@@ -1,0 +1,101 @@
+//! What drives hold, as files that other programs take.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use block::{Blocking, Device, Extents, Reactor};
+use host::Error;
+
+/// How much is copied at once, in bytes.
+const PART_BYTES: usize = 1 << 20;
+
+/// Whether there may be images in a folder: it is new, or empty.
+///
+/// # Errors
+/// That it holds something, or is none.
+pub fn check_images(folder: &Path) -> Result<(), Error> {
+    match std::fs::read_dir(folder) {
+        Ok(mut entries) => match entries.next() {
+            None => Ok(()),
+            Some(_) => Err(Error::usage(format!(
+                "--images {}: the folder is not empty; name a new one",
+                folder.display()
+            ))),
+        },
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Error::from_io(format!("--images {}", folder.display()), &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes what each drive holds into a file of its own, sparse, `drive0.img` and so on by their
+/// numbers, which must not be there yet. Where that fails, as on a full disk, the files and folders
+/// that were made are gone again.
+///
+/// # Errors
+/// What the system says, and what reading the drives says.
+pub fn write_images(drives: &[(usize, &dyn Device)], folder: &Path) -> Result<(), Error> {
+    let new_folders: Vec<&Path> = folder
+        .ancestors()
+        .take_while(|above| !above.as_os_str().is_empty() && !above.exists())
+        .collect();
+    let mut files = Vec::new();
+    let written = std::fs::create_dir_all(folder)
+        .map_err(|error| Error::from_io(folder.display(), &error))
+        .and_then(|()| {
+            drives.iter().try_for_each(|(number, drive)| {
+                let path = folder.join(image_name(*number));
+                let failed = |error: io::Error| Error::from_io(path.display(), &error);
+                let file = File::create_new(&path).map_err(failed)?;
+                files.push(path.clone());
+                write_image(*drive, &file, &path)
+            })
+        });
+    written.map_err(|error| {
+        let removed = files.iter().map(|path| (path.as_path(), std::fs::remove_file(path)));
+        let folders = new_folders.iter().map(|path| (*path, std::fs::remove_dir(path)));
+        let is_left = |(path, removed): (&Path, io::Result<()>)| match removed {
+            Err(problem) if problem.kind() != io::ErrorKind::NotFound => {
+                Some(format!("; could not remove {}: {problem}", path.display()))
+            }
+            _ => None,
+        };
+        error.and_then_some(&removed.chain(folders).filter_map(is_left).collect::<String>())
+    })
+}
+
+/// The name of a drive's image.
+#[must_use]
+pub fn image_name(number: usize) -> PathBuf {
+    format!("drive{number}.img").into()
+}
+
+/// Writes what a device holds into a file that is empty, but for what is zeroes.
+pub(super) fn write_image(device: &dyn Device, file: &File, path: &Path) -> Result<(), Error> {
+    let failed = |error: io::Error| Error::from_io(path.display(), &error);
+    let size = device.info().size_bytes;
+    file.set_len(size).map_err(failed)?;
+    let mut channel = Blocking::open(device, &Reactor::virtual_clock())?;
+    let (mut offset, mut bytes) = (0, vec![0; PART_BYTES]);
+    while offset < size {
+        let mut found = Extents::new();
+        device.extents(offset, size - offset, &mut found);
+        for extent in found.runs() {
+            let end = offset + extent.length;
+            while offset < end && !extent.is_hole {
+                let count = (end - offset).min(bytes.len() as u64);
+                let part = &mut bytes[..count as usize];
+                channel.read_slice(offset, part)?;
+                if part.iter().any(|&byte| byte != 0) {
+                    file.write_all_at(part, offset).map_err(failed)?;
+                }
+                offset += count;
+            }
+            offset = end;
+        }
+    }
+    Ok(())
+}
