@@ -25,6 +25,8 @@ use crate::output::{Output, about, figure, said};
 use crate::progress::Line;
 use crate::signals;
 
+mod junit;
+
 /// Kinds of work, as they are called here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum WorkName {
@@ -159,6 +161,8 @@ With --guest a Linux of its own does all that, in modelled time (`raidloom guest
 it THIS machine's kernel does, in a mount namespace of its own: that needs root, and a damaged
 file system is no harmless input for a kernel: use a machine that may fail, best a virtual one.
 
+Exit code: 0 no promise was broken - 3 promises were broken; the bound stands beside the grade
+
 Grades: A nothing is lost but the last second of copies - B nothing acknowledged is lost
 C it takes a repair, or old data come to light - D acknowledged work is lost - E all is lost";
 
@@ -273,6 +277,10 @@ pub(crate) struct PullArguments {
     /// drives)
     #[arg(long, value_name = "FILE")]
     pub log_writes: Option<PathBuf>,
+
+    /// Write what was found as CI systems take the results of tests (JUnit's XML)
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
 
     /// Make a state again that was kept, and judge it
     #[arg(long, value_name = "FILE", conflicts_with = "target")]
@@ -400,12 +408,21 @@ pub(crate) fn pull(output: &Output, arguments: &PullArguments) -> Result<(), Fai
     let outcome = run(&options, &ground, &program, &mut |text| line.show(text), &stop)?;
     line.clear();
     show(output, arguments, (&options, &ground), &outcome)?;
+    if let Some(path) = &arguments.junit {
+        let name = arguments.target.as_deref().unwrap_or_default();
+        let text = junit::document(name, &outcome);
+        host::files::write_named(path, text.as_bytes())?;
+    }
     if outcome.interrupted {
         return Err(Failure::interrupted(
             "interrupted: the figures are of what was done until then",
         ));
     }
-    Ok(())
+    let samples = [&outcome.figure, &outcome.hunt];
+    match samples.into_iter().flatten().find(|sample| junit::is_broken(sample)) {
+        Some(sample) => Err(Failure::limit_passed(sample.card.headline())),
+        None => Ok(()),
+    }
 }
 
 fn time(flag: &str, text: &str) -> Result<Duration, Failure> {

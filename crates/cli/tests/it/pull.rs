@@ -43,7 +43,8 @@ pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
 
 pub(crate) fn json(output: &Output) -> Value {
     let error = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{error}");
+    // 3 says that promises were broken, and is said with a whole document.
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{error}");
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{error}"))
 }
 

@@ -14,7 +14,9 @@ use serde::Serialize;
 
 /// The journal's inode.
 const JOURNAL_INODE: u64 = 8;
-/// What its own blocks begin with.
+/// The inode of the folder that all others are in.
+const ROOT_INODE: u64 = 2;
+/// What the journal's own blocks begin with.
 const JOURNAL_MAGIC: u32 = 0xc03b_3998;
 
 /// What a block is for.
@@ -210,7 +212,10 @@ impl<'a> Ext<'a> {
             inode.parse::<u64>().ok()?;
             Some(path.replace("//", "/"))
         };
-        text.lines().filter_map(path).collect()
+        let root = words.iter().any(|word| *word == ROOT_INODE.to_string());
+        // No folder names it.
+        let root = root.then(|| "/".to_owned());
+        root.into_iter().chain(text.lines().filter_map(path)).collect()
     }
 
     fn debugfs(&self, question: &str) -> Option<String> {
@@ -327,7 +332,7 @@ mod tests {
         let Owner::Inodes { first: 1, paths, .. } = ext.owner(*block, &[]) else {
             panic!("{block}")
         };
-        assert!(!paths.is_empty());
+        assert_eq!(paths, ["/"]);
         assert_eq!(ext.owners(8000 * 1024, &[0; 1024]), [Owner::Free]);
     }
 }
