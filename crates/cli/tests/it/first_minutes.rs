@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 /// The code of the page's tasks, by their headings.
 fn tasks() -> Vec<(String, String)> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/first-minutes.md");
-    let page = fs::read_to_string(page).unwrap();
+    let page = fs::read_to_string(page).expect("the page is there");
     let sections = page.split("\n## ").skip(1);
     let code = |section: &str| section.split("```\n").nth(1).map(str::to_owned);
     sections
@@ -24,8 +24,10 @@ fn task(words: &str) -> String {
 
 /// Runs the lines of a task in a folder; `sudo` is the one who runs the test.
 fn run(folder: &Path, code: &str) -> Output {
-    let program = Path::new(env!("CARGO_BIN_EXE_raidloom")).parent().unwrap();
-    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let program = Path::new(env!("CARGO_BIN_EXE_raidloom"));
+    let folder_of_program = program.parent().expect("a program lies in a folder");
+    let others = std::env::var("PATH").unwrap_or_default();
+    let path = format!("{}:{others}", folder_of_program.display());
     let code = code.replace("sudo ", "");
     Command::new("sh")
         .args(["-ec", &code])
@@ -34,7 +36,7 @@ fn run(folder: &Path, code: &str) -> Output {
         .env("RAIDLOOM_CONFIG_DIR", folder.join("configurations"))
         .current_dir(folder)
         .output()
-        .unwrap()
+        .expect("there is a shell")
 }
 
 fn said(output: &Output) -> String {
