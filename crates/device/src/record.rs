@@ -47,8 +47,9 @@ struct Trace {
     writer: Writer<File>,
     pairing: Pairing,
     last_time: u64,
-    /// How many channels were opened.
+    /// How many channels were opened, and are open.
     channels: u32,
+    open_channels: u32,
     /// Once a write has failed nothing more is written: a trace with a gap would be worse than one
     /// that ends.
     failure: Option<Error>,
@@ -78,6 +79,7 @@ impl RecordDevice {
             pairing: Pairing::default(),
             last_time: 0,
             channels: 0,
+            open_channels: 0,
             failure: None,
         });
         Ok(RecordDevice { shared: Arc::new(Shared { below, path: path.to_owned(), trace }) })
@@ -107,20 +109,35 @@ impl Trace {
         self.pairing.end(ticket, latency_nanoseconds);
     }
 
-    fn write_ended(&mut self) {
-        while let Some(record) = self.pairing.next_ended() {
-            self.write(&record);
+    /// A channel is opened. Before the first nothing is written: a stack is also built to be looked
+    /// at, and the one that is used has to find the file empty.
+    fn open_channel(&mut self) {
+        self.channels += 1;
+        self.open_channels += 1;
+        if self.failure.is_none() {
+            self.failure = self.writer.go_on().err();
         }
     }
-}
 
-impl Drop for Trace {
-    fn drop(&mut self) {
+    /// A channel is closed. With the last one the trace has its end: a process may end before its
+    /// devices do.
+    fn close_channel(&mut self) {
+        self.write_ended();
+        self.open_channels -= 1;
+        if self.open_channels > 0 {
+            return;
+        }
         while let Some(record) = self.pairing.next_left() {
             self.write(&record);
         }
         if self.failure.is_none() {
             self.failure = self.writer.finish(0).err();
+        }
+    }
+
+    fn write_ended(&mut self) {
+        while let Some(record) = self.pairing.next_ended() {
+            self.write(&record);
         }
     }
 }
@@ -138,7 +155,7 @@ impl Device for RecordDevice {
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         let below = self.shared.below.open(depth, reactor)?;
         let mut trace = self.shared.trace();
-        trace.channels += 1;
+        trace.open_channel();
         let channel = RecordChannel {
             below,
             shared: Arc::clone(&self.shared),
@@ -228,6 +245,6 @@ impl Drop for RecordChannel {
         for (ticket, _) in self.under_way.values() {
             trace.end(*ticket, None);
         }
-        trace.write_ended();
+        trace.close_channel();
     }
 }

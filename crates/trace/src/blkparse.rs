@@ -7,7 +7,7 @@
 
 use block::SECTOR_BYTES;
 
-use crate::csv::{nanoseconds, operation};
+use crate::csv::nanoseconds;
 use crate::follow::{Event, EventKind, Follower};
 use crate::source::{Contents, Devices, Lines};
 use crate::{Record, RecordedOp, blktrace};
@@ -78,8 +78,6 @@ fn event(line: &str, devices: &mut Devices) -> Result<Option<Event>, String> {
         _ => return Ok(None),
     };
     let letters = word("RWBS")?;
-    let op = operation(letters).ok_or_else(|| format!("`{letters}` is no RWBS"))?;
-    let Some((op, fua)) = op else { return Ok(None) };
     let sector = words.next().and_then(|sector| sector.parse::<u64>().ok());
     let length = match (words.next(), words.next()) {
         (Some("+"), Some(sectors)) => {
@@ -94,18 +92,18 @@ fn event(line: &str, devices: &mut Devices) -> Result<Option<Event>, String> {
         bytes.ok_or_else(|| format!("`{sectors}` sectors are more than 2^64 bytes"))
     };
     let (offset, length) = (bytes(sector.unwrap_or(0))?, bytes(length)?);
-    let is_flush = op == RecordedOp::Flush || (letters.starts_with('F') && length == 0);
-    Ok(Some(Event {
+    let event = Event {
         time_nanoseconds,
         kind,
-        op: if is_flush { RecordedOp::Flush } else { op },
-        flush_first: letters.starts_with('F') && !is_flush,
-        fua,
-        offset: if is_flush { 0 } else { offset.min(u64::MAX - length) },
+        op: RecordedOp::Read,
+        flush_first: false,
+        fua: false,
+        offset,
         length,
         stream,
         device,
-    }))
+    };
+    event.with_letters(letters).ok_or_else(|| format!("`{letters}` is no RWBS"))
 }
 
 impl Lines for Blkparse {

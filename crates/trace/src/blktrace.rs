@@ -107,6 +107,10 @@ pub fn decode(bytes: &[u8]) -> Decoded {
     let length = lower(24);
     let has = |flag: u64| action & flag != 0;
     let is_other = has(PASSED_THROUGH) || has(NOTIFY) || has(DRIVER_DATA);
+    // What the kernel flushes by itself for requests that ask for it reads, in its own words.
+    if has(FLUSH) && length == 0 && !has(WRITE) {
+        return Decoded::Event(None, taken);
+    }
     let op = match (has(DISCARD), has(WRITE), length) {
         (true, ..) => RecordedOp::Discard,
         (_, _, 0) if has(FLUSH) => RecordedOp::Flush,

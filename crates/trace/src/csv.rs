@@ -79,17 +79,21 @@ pub(crate) fn operation(text: &str) -> Option<Option<(RecordedOp, bool)>> {
         return Some(Some((op, false)));
     }
     // RWBS: F in front is a flush before the data, F behind the operation is FUA.
-    if text.is_empty() || !text.chars().all(|letter| "RWDFNSAMBE".contains(letter)) {
+    if text.is_empty() || !text.chars().all(|letter| "RWDFNSAMBEUZ".contains(letter)) {
         return None;
     }
     let op = match text.trim_start_matches('F').chars().next() {
+        // As some kernels write it.
+        Some('Z') => RecordedOp::WriteZeroes,
+        Some('W') if text.contains('Z') => RecordedOp::WriteZeroes,
         Some('D') => RecordedOp::Discard,
         Some('R') => RecordedOp::Read,
         Some('W') => RecordedOp::Write,
         _ if text.starts_with('F') => RecordedOp::Flush,
         _ => return Some(None),
     };
-    let fua = op == RecordedOp::Write && text.trim_start_matches('F').contains('F');
+    let fua = matches!(op, RecordedOp::Write | RecordedOp::WriteZeroes)
+        && text.trim_start_matches('F').contains('F');
     Some(Some((op, fua)))
 }
 

@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::RangeInclusive;
 
+use crate::csv::operation;
 use crate::{Pairing, Record, RecordedOp, Ticket};
 
 /// The most requests that are followed at once, for all devices.
@@ -48,6 +49,29 @@ pub struct Event {
     pub stream: u32,
     /// The device, by a number of the source's.
     pub device: u32,
+}
+
+impl Event {
+    /// This event, of the operation that the kernel and blkparse write as these letters (RWBS).
+    /// None where they are none; none within where no request is meant.
+    #[must_use]
+    pub fn with_letters(self, letters: &str) -> Option<Option<Event>> {
+        // What the kernel flushes by itself for requests that ask for it.
+        if matches!(letters, "FF" | "FN") {
+            return Some(None);
+        }
+        let Some((op, fua)) = operation(letters)? else { return Some(None) };
+        let flushes = letters.starts_with('F');
+        let is_flush = op == RecordedOp::Flush || flushes && self.length == 0;
+        Some(Some(Event {
+            op: if is_flush { RecordedOp::Flush } else { op },
+            flush_first: flushes && !is_flush,
+            fua,
+            offset: if is_flush { 0 } else { self.offset.min(u64::MAX - self.length) },
+            length: if is_flush { 0 } else { self.length },
+            ..self
+        }))
+    }
 }
 
 struct Followed {
@@ -149,7 +173,6 @@ impl Follower {
         let near = self.near(event);
         for (key, followed) in self.open.range_mut(near) {
             let offset = key.1;
-            // A flush completes all that wait for one: the kernel makes one of several.
             let is_flush = event.op == RecordedOp::Flush;
             let common = (offset + followed.length).min(end).saturating_sub(begin.max(offset));
             if !is_flush && common == 0 {
@@ -160,8 +183,8 @@ impl Follower {
             if followed.left_bytes == 0 {
                 ended.push(*key);
             }
-            // Of two of one range the first completes first.
-            if !is_flush && (offset, followed.length) == (begin, event.length) {
+            // Of two of one range, and of flushes, the first completes first.
+            if (offset, followed.length) == (begin, event.length) {
                 break;
             }
         }
@@ -171,8 +194,7 @@ impl Follower {
                 self.pairing.end(key.2, Some(latency));
             }
         }
-        // The kernel makes flushes of its own for writes that flush first.
-        self.unpaired += u64::from(!found && event.op != RecordedOp::Flush);
+        self.unpaired += u64::from(!found);
     }
 
     /// The next record in order of submission that has completed, and its device.

@@ -64,6 +64,8 @@ pub struct Writer<W: Write> {
     block_bytes: u64,
     previous: Previous,
     count: u64,
+    /// Length of the end, once it is written.
+    end_bytes: Option<i64>,
 }
 
 impl<W: Write> Writer<W> {
@@ -86,7 +88,14 @@ impl<W: Write> Writer<W> {
         bytes.extend(u32::to_le_bytes(flags));
         bytes.extend([0; 4]);
         let block_bytes = header.block_bytes.into();
-        Writer { output, bytes, block_bytes, previous: Previous::default(), count: 0 }
+        Writer {
+            output,
+            bytes,
+            block_bytes,
+            previous: Previous::default(),
+            count: 0,
+            end_bytes: None,
+        }
     }
 
     fn varint(&mut self, mut number: u64) {
@@ -161,14 +170,29 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// What the system says.
     pub fn finish(&mut self, lost: u64) -> Result<(), Error> {
+        self.put()?;
         self.bytes.push(0);
         self.varint(self.count);
         self.varint(lost);
+        self.end_bytes = Some(self.bytes.len() as i64);
         self.put()?;
         self.output.flush().map_err(|error| Error::from_io("writing the trace", error))
     }
 
-    /// The same where the size of the device was not known in the beginning.
+    /// Goes on after all: what is written next takes the place of the end.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn go_on(&mut self) -> Result<(), Error>
+    where
+        W: Seek,
+    {
+        let Some(length) = self.end_bytes.take() else { return Ok(()) };
+        let back = self.output.seek(SeekFrom::Current(-length));
+        back.map(drop).map_err(|error| Error::from_io("writing the trace", error))
+    }
+
+    /// [`Writer::finish`] where the size of the device was not known in the beginning.
     ///
     /// # Errors
     /// What the system says.

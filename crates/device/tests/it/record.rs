@@ -146,6 +146,26 @@ fn what_never_completed_is_in_the_trace_without_a_time() {
 }
 
 #[test]
+fn a_trace_has_its_end_whenever_no_channel_is_open() {
+    let (device, file) = recorder(ram());
+    let reactor = Reactor::virtual_clock();
+    for count in 1..4 {
+        let mut channel = device.open(1, &reactor).expect("a channel");
+        run(&mut *channel, Op::Read { offset: 4096 * count, into: BufMut::zeroed(4096) });
+        drop(channel);
+        let (records, complete) = records(file.try_clone().expect("a second handle"));
+        assert!(complete && records.len() as u64 == count, "{records:?}");
+    }
+}
+
+#[test]
+fn a_stack_that_is_only_looked_at_leaves_the_file_empty() {
+    let (device, file) = recorder(ram());
+    drop(device);
+    assert_eq!(file.metadata().expect("a file").len(), 0);
+}
+
+#[test]
 fn a_file_that_holds_something_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("notes.txt");
