@@ -18,8 +18,10 @@ use crate::model::ModelVerb;
 use crate::output::{EVERY_VERB, OutputArguments};
 use crate::plan::PlanFile;
 use crate::pull_command::{EXAMPLES as EXAMPLES_OF_PULL, PullArguments, PullKeys};
+use crate::record_command::{EXAMPLES as EXAMPLES_OF_RECORD, RecordArguments};
 use crate::report_command::ReportArguments;
 use crate::run::RunArguments;
+use crate::trace_command::{EXAMPLES as EXAMPLES_OF_TRACE, TraceArguments};
 use crate::ui_command::UiArguments;
 use crate::watch_command::WatchArguments;
 
@@ -47,6 +49,7 @@ Below these verbs:
   bench    explain (the suites, their phases and keys)
   report   history (one figure over many runs), export (send a run)
   array    cache, overlay, monitor, and all that is done with arrays
+  trace    recordings: show, cut, scale, convert, also other programs'
   guest    Linux on modelled drives: build its kernel, run a command in it
   man      manual pages, completions of a shell
 
@@ -171,6 +174,11 @@ from a difference: to decide something, put both into one plan, which interleave
     #[command(after_long_help = keys::help::<PullKeys>(EXAMPLES_OF_PULL))]
     Pull(Box<PullArguments>),
 
+    /// Record what a disk is asked for, while it works
+    #[command(arg_required_else_help = true)]
+    #[command(after_long_help = EXAMPLES_OF_RECORD)]
+    Record(RecordArguments),
+
     /// Show and fit modelled disks: drives described instead of owned
     #[command(subcommand)]
     Model(ModelVerb),
@@ -186,6 +194,11 @@ Prints the address to open, once. It is for this machine alone, and holds a toke
 nothing is answered. Without --allow-changes the page only looks.
 From another machine: ssh -L 8080:127.0.0.1:8080 HOST")]
     Ui(UiArguments),
+
+    /// Show a recording, cut it, scale it, or convert it
+    #[command(hide = true, arg_required_else_help = true)]
+    #[command(after_long_help = EXAMPLES_OF_TRACE)]
+    Trace(Box<TraceArguments>),
 
     /// The part of a pull test that mounts and works
     #[command(hide = true)]

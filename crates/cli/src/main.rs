@@ -33,10 +33,12 @@ mod output;
 mod plan;
 mod progress;
 mod pull_command;
+mod record_command;
 mod report_command;
 mod run;
 mod signals;
 mod spellings;
+mod trace_command;
 mod ui_command;
 mod watch_command;
 
@@ -116,6 +118,8 @@ fn carry_out(output: &Output, command: Command) -> Result<(), Failure> {
         Command::Guest(verb) => guest_command::guest(output, &verb),
         Command::Model(verb) => model::model(output, &verb),
         Command::Pull(arguments) => pull_command::pull(output, &arguments),
+        Command::Record(arguments) => record_command::record(output, &arguments),
+        Command::Trace(arguments) => trace_command::trace(output, &arguments),
         Command::PullWorker { disk } => pull_command::worker(disk.as_deref()),
         Command::PullTest { guest } => pull_command::test(guest),
         Command::Man { completions: Some(shell), .. } => {
@@ -164,7 +168,7 @@ fn is_foreign(argument: &OsStr) -> bool {
 
 /// The command with the verbs that the first help leaves out.
 fn whole() -> clap::Command {
-    ["guest", "man"].into_iter().fold(Arguments::command(), |command, verb| {
+    ["guest", "man", "trace"].into_iter().fold(Arguments::command(), |command, verb| {
         command.mut_subcommand(verb, |verb| verb.hide(false))
     })
 }
@@ -275,7 +279,7 @@ mod tests {
         let below = command.get_after_long_help().unwrap().to_string();
         for verb in [
             "plan", "watch", "merge", "explain", "history", "export", "cache", "overlay",
-            "monitor", "guest", "man",
+            "monitor", "trace", "guest", "man",
         ] {
             assert!(below.contains(verb), "{verb} is not named: {below}");
         }

@@ -8,6 +8,7 @@
 //! Everything that opens a file for writing, mounts, or asks /proc and /sys goes through here, and
 //! every crate above speaks of failures with [`Error`].
 
+pub mod block_trace;
 mod error;
 pub mod facts;
 mod file_system_options;

@@ -232,6 +232,41 @@ pub fn disks_in_the_end(mounts: &[Mount], path: &Path) -> Vec<DeviceNumber> {
     disks.into_iter().flat_map(through).collect()
 }
 
+/// All devices that a path's data pass: its own, whole disks of partitions, what md, dm and loop
+/// devices stand on.
+#[must_use]
+pub fn devices_below(mounts: &[Mount], path: &Path) -> Vec<DeviceNumber> {
+    let source = |mount: &Mount| {
+        sys_folder(mount.number)
+            .map(|_| mount.number)
+            .or_else(|| block_number(Path::new(&mount.source)))
+    };
+    let number = block_number(path).or_else(|| mount_of(mounts, path).and_then(source));
+    let mut found = Vec::new();
+    let mut left: Vec<DeviceNumber> = number.into_iter().collect();
+    while let Some(number) = left.pop() {
+        if found.contains(&number) {
+            continue;
+        }
+        found.push(number);
+        left.push(whole_disk(number));
+        let slaves = sys_folder(number).map(|folder| folders_in(&folder.join("slaves")));
+        left.extend(
+            slaves
+                .unwrap_or_default()
+                .iter()
+                .filter_map(|folder| number_in(&fs::canonicalize(folder).ok()?)),
+        );
+        if let Some((backing, _)) = loop_backing(number)
+            && let Some(below) =
+                block_number(&backing).or_else(|| mount_of(mounts, &backing).and_then(source))
+        {
+            left.push(below);
+        }
+    }
+    found
+}
+
 /// A loop device that is in use, and what it stands on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {

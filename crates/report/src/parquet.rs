@@ -6,6 +6,7 @@
 //! ```
 
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::sync::Arc;
 
 use ::parquet::basic::{LogicalType, Repetition, TimeUnit, Type as Physical};
@@ -179,7 +180,7 @@ impl Column {
     }
 }
 
-fn leaf(
+pub(crate) fn leaf(
     name: &str,
     physical: Physical,
     logical: Option<LogicalType>,
@@ -203,19 +204,19 @@ fn nested(name: &str, logical: LogicalType, each: &str, fields: Vec<TypePtr>) ->
     Ok(Arc::new(whole))
 }
 
-type RowGroup<'a> = SerializedRowGroupWriter<'a, Vec<u8>>;
+type RowGroup<'a, W> = SerializedRowGroupWriter<'a, W>;
 
 impl Values {
-    fn write(&self, into: &mut RowGroup<'_>) -> Result<()> {
+    fn write(&self, into: &mut RowGroup<'_, Vec<u8>>) -> Result<()> {
         match self {
             Values::Text(texts) => {
                 let texts = texts.iter().map(|text| text.as_deref().map(ByteArray::from));
-                optional::<ByteArrayType>(into, texts)
+                optional::<ByteArrayType, _>(into, texts)
             }
-            Values::Moment(moments) => optional::<Int64Type>(into, moments.iter().copied()),
-            Values::Is(these) => leaf_values::<BoolType>(into, these, None, None),
-            Values::Number(numbers) => leaf_values::<Int32Type>(into, numbers, None, None),
-            Values::Figure(figures) => optional::<DoubleType>(into, figures.iter().copied()),
+            Values::Moment(moments) => optional::<Int64Type, _>(into, moments.iter().copied()),
+            Values::Is(these) => leaf_values::<BoolType, _>(into, these, None, None),
+            Values::Number(numbers) => leaf_values::<Int32Type, _>(into, numbers, None, None),
+            Values::Figure(figures) => optional::<DoubleType, _>(into, figures.iter().copied()),
             Values::Texts(rows) => {
                 repeated::<ByteArrayType, _>(into, rows, |text| ByteArray::from(text.as_str()))
             }
@@ -228,8 +229,8 @@ impl Values {
     }
 }
 
-fn optional<T: DataType>(
-    into: &mut RowGroup<'_>,
+pub(crate) fn optional<T: DataType, W: Write + Send>(
+    into: &mut RowGroup<'_, W>,
     values: impl Iterator<Item = Option<T::T>>,
 ) -> Result<()> {
     let (mut there, mut levels) = (Vec::new(), Vec::new());
@@ -237,13 +238,13 @@ fn optional<T: DataType>(
         levels.push(i16::from(value.is_some()));
         there.extend(value);
     }
-    leaf_values::<T>(into, &there, Some(&levels), None)
+    leaf_values::<T, _>(into, &there, Some(&levels), None)
 }
 
 /// Rows of several values each. A level of repetition says whether a value goes on with its row,
 /// one of definition whether there is any.
 fn repeated<T: DataType, V>(
-    into: &mut RowGroup<'_>,
+    into: &mut RowGroup<'_, Vec<u8>>,
     rows: &[Vec<V>],
     value: impl Fn(&V) -> T::T,
 ) -> Result<()> {
@@ -255,11 +256,11 @@ fn repeated<T: DataType, V>(
         }
     }
     let values: Vec<T::T> = rows.iter().flatten().map(value).collect();
-    leaf_values::<T>(into, &values, Some(&defined), Some(&goes_on))
+    leaf_values::<T, _>(into, &values, Some(&defined), Some(&goes_on))
 }
 
-fn leaf_values<T: DataType>(
-    into: &mut RowGroup<'_>,
+pub(crate) fn leaf_values<T: DataType, W: Write + Send>(
+    into: &mut RowGroup<'_, W>,
     values: &[T::T],
     defined: Option<&[i16]>,
     goes_on: Option<&[i16]>,

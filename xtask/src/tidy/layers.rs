@@ -29,7 +29,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("guest", &["block", "confine", "escape", "export", "reactor"]),
     ("results", &[]),
     ("bench", &["block", "confine", "escape", "reactor", "results", "trace"]),
-    ("host", &["array", "block", "confine", "export", "reactor", "results", "stack"]),
+    ("host", &["array", "block", "confine", "export", "reactor", "results", "stack", "trace"]),
     ("mdtools", &["array", "block", "escape", "host", "reactor", "stack"]),
     (
         "lab",

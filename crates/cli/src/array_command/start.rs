@@ -98,6 +98,10 @@ pub(crate) struct StartArguments {
     #[arg(long, value_name = "POLICY")]
     pub policy: Option<String>,
 
+    /// Write down every request that clients make, in this new file (raidloom trace looks at it)
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+
     /// Run a shell command with the path or address in the place of {}; serve until it ends
     #[arg(long, value_name = "CMD", conflicts_with = "foreground")]
     pub run: Option<String>,
@@ -240,6 +244,11 @@ fn settings(
         settings.attach = Attach::Yes;
     }
     fits(&settings, arguments)?;
+    if let Some(file) = &arguments.record {
+        let stack = stack::parse(&settings.stack).map_err(block::Error::from)?;
+        let file = Node::file(&absolute(file)?);
+        settings.stack = Node::layer("record", vec![file, stack]).to_string();
+    }
     Ok((settings, made))
 }
 

@@ -29,9 +29,10 @@ Examples:
   raidloom array cache simulate run.trace --sequential-cutoff 4MiB --policies lru --svg hits.svg
   raidloom array cache simulate -s zipf=1.0 -s scan=0.2
 
-A trace is made by the layer record:
-  raidloom bench devtest 'record(file:run.trace, raid0(a.img, b.img))'
-or read as CSV with the columns time,op,offset,length (bytes) or time,op,sector,sectors.
+A recording is made by raidloom record, or by the layer record of a stack:
+  raidloom array start --record run.trace 'raid0(a.img, b.img)'
+or read as CSV with the columns time,op,offset,length (bytes) or time,op,sector,sectors; those of
+blktrace, fio and others are read too (docs/formats/trace.md).
 Reads and writes are alike: both ask for their blocks and bring them in."))]
     Simulate(Box<simulate::SimulateArguments>),
 

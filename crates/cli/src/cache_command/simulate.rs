@@ -14,13 +14,18 @@ use super::chart;
 use crate::failure::Failure;
 use crate::keys::Keys;
 use crate::output::{Output, about, table};
+use crate::trace_command::{self, ReadingArguments};
 
 /// `array cache simulate`.
 #[derive(Args, Debug)]
 pub(crate) struct SimulateArguments {
-    /// A trace or a CSV file
+    /// A recording: raidloom's own, CSV, or another program's
     #[arg(required_unless_present = "set", conflicts_with = "set")]
     pub trace: Option<PathBuf>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub reading: ReadingArguments,
 
     /// Sizes of the cache: bytes, or parts of all that is asked for
     #[arg(long, value_delimiter = ',', num_args = 1.., default_value = "0.5%,1%,2%,5%,10%,20%,50%",
@@ -99,7 +104,7 @@ pub(super) fn simulate(output: &Output, arguments: &SimulateArguments) -> Result
         return Err(Failure::usage(text));
     }
     let (name, accesses) = match (&arguments.trace, arguments.made.zipf) {
-        (Some(path), _) => (path.display().to_string(), read(output, path)?),
+        (Some(path), _) => (path.display().to_string(), read(output, path, &arguments.reading)?),
         (None, Some(alpha)) => {
             (made_name(alpha, &arguments.made), made(alpha, &arguments.made, block_bytes)?)
         }
@@ -147,12 +152,12 @@ pub(super) fn simulate(output: &Output, arguments: &SimulateArguments) -> Result
     output.result(&text)
 }
 
-fn read(output: &Output, path: &Path) -> Result<Vec<Access>, Failure> {
-    let fail = |error: block::Error| Failure::usage(error.to_string());
-    let mut reader = trace::open(path).map_err(fail)?;
+fn read(output: &Output, path: &Path, reading: &ReadingArguments) -> Result<Vec<Access>, Failure> {
+    let mut reader = trace_command::open(path, reading)?;
     let mut accesses = Vec::new();
     for record in &mut reader {
-        let record = record.map_err(|error| fail(error.at(path.display())))?;
+        let record =
+            record.map_err(|error| Failure::usage(error.at(path.display()).to_string()))?;
         let kind = match record.op {
             RecordedOp::Read => AccessKind::Read,
             RecordedOp::Write | RecordedOp::WriteZeroes => AccessKind::Write,
@@ -161,13 +166,7 @@ fn read(output: &Output, path: &Path) -> Result<Vec<Access>, Failure> {
         };
         accesses.push(Access { kind, offset: record.offset, length: record.length });
     }
-    if !reader.is_complete() {
-        output.note(&format!(
-            "{}: the trace was cut off; it counts up to there ({} requests)",
-            path.display(),
-            accesses.len()
-        ));
-    }
+    trace_command::note_problems(output, path, reader.problems());
     Ok(accesses)
 }
 

@@ -169,6 +169,36 @@ static RULES: &[Rule] = &[
         why: "nothing is opened for writing here",
     },
     Rule {
+        verbs: &["array cache simulate"],
+        options: Options::Named(&["format", "device", "strict"]),
+        mean: |given| given.has("trace"),
+        why: "they say how a recording is read, and a workload that is made is none",
+    },
+    Rule {
+        verbs: &["trace"],
+        options: Options::Named(&["html"]),
+        mean: |given| given.is_any("action", &["show"]),
+        why: "the page is of what is shown: trace show",
+    },
+    Rule {
+        verbs: &["trace"],
+        options: Options::Named(&["output"]),
+        mean: |given| !given.is_any("action", &["show"]),
+        why: "nothing new is made; a page is written with --html",
+    },
+    Rule {
+        verbs: &["trace"],
+        options: Options::Named(&["from", "to"]),
+        mean: |given| given.is_any("action", &["cut"]),
+        why: "they name the part that is kept: trace cut",
+    },
+    Rule {
+        verbs: &["trace"],
+        options: Options::Named(&["speed", "size"]),
+        mean: |given| given.is_any("action", &["scale"]),
+        why: "they are for another speed or size: trace scale",
+    },
+    Rule {
         verbs: &["array scrub"],
         options: Options::Named(&["wait"]),
         mean: |given| !given.is_any("action", &["pause"]),

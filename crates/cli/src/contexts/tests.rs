@@ -37,6 +37,8 @@ const LINE: &[&str] = &["prepare", "cleanup", "figures", "level", "fs", "chunk",
 #[rustfmt::skip]
 const BEGINS: &[&str] = &["set", "output", "shard", "until", "budget", "on", "partition", "nodes",
     "shards"];
+/// How a recording is read.
+const READING: &[&str] = &["format", "device", "strict"];
 /// With these a run's array is made anew.
 const FROM: &[&str] = &["member", "store", "mount", "erase", "erase_signature"];
 
@@ -83,8 +85,13 @@ const CONTEXTS: &[(&str, &str, Mean)] = &[
     ("array guess", "a b", All),
     ("array write", "a b", All),
     ("array cache simulate", "run.trace", AllBut(&[&["set"]])),
-    ("array cache simulate", "-s zipf=1", All),
-    ("array cache simulate", "-s zipf=1 -s scan=0.2", All),
+    ("array cache simulate", "-s zipf=1", AllBut(&[READING])),
+    ("array cache simulate", "-s zipf=1 -s scan=0.2", AllBut(&[READING])),
+    ("record", "/dev/x --output y", All),
+    ("trace", "show x", Only(&[READING, &["html"]])),
+    ("trace", "cut x", Only(&[READING, &["from", "to", "output"]])),
+    ("trace", "scale x", Only(&[READING, &["speed", "size", "output"]])),
+    ("trace", "convert x", Only(&[READING, &["output"]])),
     ("array cache status", "t", All),
     ("array cache salvage", "store", AllBut(&[&["write", "allow_device", "raw"]])),
     ("array cache salvage", "store disk --write", AllBut(&[&["file"]])),

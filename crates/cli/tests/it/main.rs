@@ -18,6 +18,7 @@ mod one_part;
 mod overlay;
 mod pull;
 mod pull_program;
+mod record;
 mod run_folder;
 mod serve;
 mod slurm;

@@ -1,0 +1,375 @@
+//! `raidloom trace`: looks at recordings, and makes others of them.
+
+mod page;
+mod show;
+
+pub(crate) use show::clock;
+
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use block::SECTOR_BYTES;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use trace::{
+    CsvWriter, Fold, Format, Header, IologWriter, Problems, ReadOptions, Reader, Record, Writer,
+    in_blocks,
+};
+
+use crate::failure::Failure;
+use crate::output::{Output, about};
+
+/// What is done with a recording.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TraceAction {
+    /// Say what it is like
+    Show,
+    /// Keep a part of its time (--from, --to)
+    Cut,
+    /// Make it faster or slower (--speed), or fit it to a smaller device (--size)
+    Scale,
+    /// Write it in another format, by the ending of -o: .rec, .csv, .iolog (fio), .parquet
+    Convert,
+}
+
+/// `trace`.
+#[derive(Args, Debug)]
+pub(crate) struct TraceArguments {
+    /// What is done
+    pub action: TraceAction,
+
+    /// The recording: raidloom's own, CSV, or another program's (--format names them); may be
+    /// packed with gzip or zstd
+    pub trace: PathBuf,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub reading: ReadingArguments,
+
+    /// Where the part begins, from the beginning of the recording
+    #[arg(long, value_name = "TIME")]
+    pub from: Option<String>,
+
+    /// Where it ends
+    #[arg(long, value_name = "TIME")]
+    pub to: Option<String>,
+
+    /// So many times as fast
+    #[arg(long, value_name = "N")]
+    pub speed: Option<f64>,
+
+    /// For a device of this size: addresses beyond it are folded back
+    #[arg(long, value_name = "SIZE")]
+    pub size: Option<String>,
+
+    /// The new recording
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Write what is shown as a page, with charts
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
+/// How a recording is read.
+#[derive(Args, Debug, Default)]
+pub(crate) struct ReadingArguments {
+    /// Which format it has [default: by its looks]
+    #[arg(long, value_name = "NAME",
+        value_parser = PossibleValuesParser::new(Format::ALL.map(|(_, name)| name))
+            .map(|name| format(&name)))]
+    pub format: Option<Format>,
+
+    /// Of a recording of several devices, the one that counts
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
+
+    /// Refuse a recording in which anything is wrong, instead of counting and going on
+    #[arg(long)]
+    pub strict: bool,
+}
+
+fn format(text: &str) -> Format {
+    let known = Format::ALL.iter().find(|(_, name)| *name == text);
+    known.map(|(format, _)| *format).expect("it is one of the possible values")
+}
+
+/// Opens a recording.
+pub(crate) fn open(path: &Path, arguments: &ReadingArguments) -> Result<Reader, Failure> {
+    let ReadingArguments { format, ref device, strict } = *arguments;
+    let options = ReadOptions { format, device: device.clone(), strict };
+    trace::open_with(path, &options).map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// What was wrong with a recording, as remarks.
+pub(crate) fn note_problems(output: &Output, path: &Path, problems: &Problems) {
+    for problem in problems.all() {
+        output.note(&format!("{}: {}", path.display(), sentence(problem)));
+    }
+}
+
+fn sentence(problem: &trace::Problem) -> String {
+    use trace::ProblemKind as Kind;
+    let (count, first) = (problem.count, problem.first);
+    let (what, and) = match problem.kind {
+        Kind::Unreadable => ("places where no request can be read", "skipped"),
+        Kind::Empty => ("requests of size 0", "skipped"),
+        Kind::PastEnd => ("requests past the end of the device", "skipped"),
+        Kind::Unordered => ("requests out of order", "taken for as late as the one before"),
+        Kind::ClockSetBack => ("times the clock was set back", "time goes on from there"),
+        Kind::Unpaired => ("completions without submission", "skipped"),
+        Kind::Lost => {
+            return format!(
+                "{count} events were lost while it was recorded; some requests are missing"
+            );
+        }
+        Kind::CutOff => return format!("it is cut off after {first}; it counts up to there"),
+    };
+    format!("{count} {what}, the first at {first}; {and}")
+}
+
+/// Runs the verb.
+pub(crate) fn trace(output: &Output, arguments: &TraceArguments) -> Result<(), Failure> {
+    match arguments.action {
+        TraceAction::Show => show::show(output, arguments, page::page),
+        TraceAction::Cut | TraceAction::Scale | TraceAction::Convert => make(output, arguments),
+    }
+}
+
+fn time(flag: &str, text: Option<&String>) -> Result<Option<u64>, Failure> {
+    let Some(text) = text else { return Ok(None) };
+    let time = match text.as_str() {
+        "0" => Duration::ZERO,
+        text => stack::size::parse_duration(text)
+            .map_err(|error| Failure::usage(format!("{flag} {text}: {error}")))?,
+    };
+    Ok(Some(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)))
+}
+
+/// What is changed on the way.
+struct Change {
+    from_nanoseconds: u64,
+    to_nanoseconds: u64,
+    speed: f64,
+    fold: Option<Fold>,
+    /// Requests that are no whole sectors, and were made larger.
+    rounded: u64,
+}
+
+impl Change {
+    fn of(output: &Output, arguments: &TraceArguments) -> Result<Change, Failure> {
+        let from_nanoseconds = time("--from", arguments.from.as_ref())?.unwrap_or(0);
+        let to_nanoseconds = time("--to", arguments.to.as_ref())?.unwrap_or(u64::MAX);
+        if from_nanoseconds >= to_nanoseconds {
+            return Err(Failure::usage("--from is not before --to: nothing is between them"));
+        }
+        let nothing = match arguments.action {
+            TraceAction::Cut => arguments.from.is_none() && arguments.to.is_none(),
+            TraceAction::Scale => arguments.speed.is_none() && arguments.size.is_none(),
+            _ => false,
+        };
+        if nothing {
+            let text = match arguments.action {
+                TraceAction::Cut => "trace cut: name a part with --from, --to or both",
+                _ => "trace scale: say --speed, --size or both",
+            };
+            return Err(Failure::usage(text));
+        }
+        let speed = arguments.speed.unwrap_or(1.0);
+        if !(1e-6..=1e6).contains(&speed) {
+            return Err(Failure::usage(format!(
+                "--speed {speed}: a number from 0.000001 to 1000000"
+            )));
+        }
+        let size = arguments.size.as_deref().map(|text| output.size("--size", text)).transpose()?;
+        if size.is_some_and(|size| size < SECTOR_BYTES) {
+            return Err(Failure::usage(format!("--size: at least {SECTOR_BYTES} bytes")));
+        }
+        let fold = size.map(|size| Fold::new(size / SECTOR_BYTES * SECTOR_BYTES));
+        Ok(Change { from_nanoseconds, to_nanoseconds, speed, fold, rounded: 0 })
+    }
+
+    fn apply(&mut self, mut record: Record) -> Record {
+        record.time_nanoseconds -= self.from_nanoseconds;
+        if self.speed != 1.0 {
+            record.time_nanoseconds = (record.time_nanoseconds as f64 / self.speed) as u64;
+        }
+        let (mut record, rounded) = in_blocks(record, SECTOR_BYTES);
+        self.rounded += u64::from(rounded);
+        if let Some(fold) = &mut self.fold {
+            record = fold.apply(record);
+        }
+        record
+    }
+}
+
+/// A new recording under way.
+enum Made {
+    Own(Writer<BufWriter<File>>),
+    Csv(CsvWriter<BufWriter<File>>),
+    Iolog(IologWriter<BufWriter<File>>),
+    Parquet(report::RequestsParquet<BufWriter<File>>),
+}
+
+impl Made {
+    fn begin(path: &Path, reader: &Reader, size_bytes: u64) -> Result<Made, Failure> {
+        let file =
+            File::options().write(true).create_new(true).open(path).map_err(|error| match error
+                .kind()
+            {
+                std::io::ErrorKind::AlreadyExists => Failure::usage(format!(
+                    "{}: it is there already; name a new file",
+                    path.display()
+                )),
+                _ => Failure::from_io(path.display(), &error),
+            })?;
+        let file = BufWriter::with_capacity(1 << 20, file);
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        Ok(match ending {
+            "csv" => Made::Csv(CsvWriter::new(file)?),
+            "iolog" | "log" => {
+                // `--filename` of fio names another.
+                let name = path.file_stem().unwrap_or_default().to_string_lossy();
+                Made::Iolog(IologWriter::new(file, &name.replace(' ', "_"))?)
+            }
+            "parquet" => Made::Parquet(
+                report::RequestsParquet::new(file)
+                    .map_err(|error| Failure::from_io(path.display(), &error))?,
+            ),
+            _ => {
+                let header = Header {
+                    block_bytes: SECTOR_BYTES as u32,
+                    size_bytes,
+                    contents: reader.contents(),
+                    anonymous: false,
+                };
+                Made::Own(Writer::new(file, &header))
+            }
+        })
+    }
+
+    fn write(&mut self, record: &Record) -> Result<(), Failure> {
+        match self {
+            Made::Own(writer) => writer.write(record)?,
+            Made::Csv(writer) => writer.write(record)?,
+            Made::Iolog(writer) => writer.write(record)?,
+            Made::Parquet(writer) => writer
+                .write(&row(record))
+                .map_err(|error| Failure::from_io("writing Parquet", &error))?,
+        }
+        Ok(())
+    }
+
+    fn finish(self, size_bytes: u64) -> Result<(), Failure> {
+        match self {
+            Made::Own(mut writer) => writer.finish_sized(0, size_bytes)?,
+            Made::Csv(mut writer) => writer.finish()?,
+            Made::Iolog(mut writer) => writer.finish()?,
+            Made::Parquet(writer) => {
+                writer.finish().map_err(|error| Failure::from_io("writing Parquet", &error))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn row(record: &Record) -> report::RequestRow {
+    report::RequestRow {
+        time_nanoseconds: record.time_nanoseconds,
+        latency_nanoseconds: record.latency_nanoseconds,
+        op: show::op_name(record.op),
+        fua: record.fua,
+        offset: record.offset,
+        length: record.length,
+        stream: record.stream,
+    }
+}
+
+/// Makes another recording.
+fn make(output: &Output, arguments: &TraceArguments) -> Result<(), Failure> {
+    let Some(to) = &arguments.output else {
+        return Err(Failure::usage("name the new recording: -o FILE"));
+    };
+    let mut change = Change::of(output, arguments)?;
+    let mut reader = open(&arguments.trace, &arguments.reading)?;
+    let known_size = change.fold.as_ref().map(Fold::size_bytes).or(reader.size_bytes());
+    let mut made = Made::begin(to, &reader, known_size.unwrap_or(0))?;
+    let written = write(&mut reader, &mut made, &mut change);
+    let [count, end] = match written.and_then(|[count, end]| {
+        made.finish(known_size.unwrap_or(end.next_multiple_of(SECTOR_BYTES)))?;
+        Ok([count, end])
+    }) {
+        Ok(counts) => counts,
+        Err(failure) => {
+            // Half a recording would look like one that is whole.
+            let _ = fs::remove_file(to);
+            return Err(failure.at(arguments.trace.display()));
+        }
+    };
+    note_problems(output, &arguments.trace, reader.problems());
+    if change.rounded > 0 {
+        output.note(&format!("{} requests were no whole sectors; they are now", change.rounded));
+    }
+    if output.json {
+        let fold = change.fold.as_ref();
+        return output.document(&json!({
+            "file": to,
+            "requests": count,
+            "end_bytes": end,
+            "folded": fold.map(|fold| fold.folded),
+            "moved": fold.map(|fold| fold.moved),
+            "shortened": fold.map(|fold| fold.shortened),
+            "rounded": change.rounded,
+        }));
+    }
+    let mut text = format!("{}: {count} requests", to.display());
+    if let Some(fold) = &change.fold {
+        text += &format!(
+            "; {} lay beyond {} and were folded back (address modulo size), which keeps runs and \
+            distances; {} of them would have crossed the end and were moved before it, {} were \
+            shortened",
+            fold.folded,
+            about(fold.size_bytes()),
+            fold.moved,
+            fold.shortened
+        );
+    }
+    output.result(&text)
+}
+
+/// Copies what is wished for; how many requests, and the last byte.
+fn write(reader: &mut Reader, made: &mut Made, change: &mut Change) -> Result<[u64; 2], Failure> {
+    let (mut count, mut end) = (0, 0);
+    for record in reader {
+        let record = record.map_err(|error| Failure::usage(error.to_string()))?;
+        if record.time_nanoseconds >= change.to_nanoseconds {
+            break;
+        }
+        if record.time_nanoseconds < change.from_nanoseconds {
+            continue;
+        }
+        let record = change.apply(record);
+        made.write(&record)?;
+        count += 1;
+        end = end.max(record.offset + record.length);
+    }
+    Ok([count, end])
+}
+
+/// Examples of the verb.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  raidloom trace show load.rec
+  raidloom trace show load.rec --html load.html
+  raidloom trace show sda.blktrace.0 --json | jq .footprint
+  raidloom trace show hm_1.csv.gz --strict
+  raidloom trace show Financial1.spc --device 0
+  raidloom trace cut load.rec --from 2min --to 3min -o minute.rec
+  raidloom trace scale load.rec --speed 2 --size 8GiB -o half.rec
+  raidloom trace convert load.rec -o load.parquet
+
+Recordings are made by `raidloom record`, by the layer record(file:FILE, …) of a stack, and by
+blktrace, fio, dm-log-writes and others: docs/formats/trace.md has a table of what each tells.";

@@ -1,0 +1,470 @@
+//! `trace show`: what a recording is like.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use trace::{OPERATIONS, Profile, Profiler, Reader, RecordedOp, Window};
+
+use super::{TraceArguments, note_problems, open};
+use crate::failure::Failure;
+use crate::output::{Output, about, figure, seconds, table};
+
+/// Lines of a chart in a terminal, and its most columns.
+const ROWS: usize = 8;
+const COLUMNS_MAX: usize = 90;
+const LABEL_COLUMNS: usize = 9;
+
+pub(super) fn op_name(op: RecordedOp) -> &'static str {
+    match op {
+        RecordedOp::Read => "read",
+        RecordedOp::Write => "write",
+        RecordedOp::WriteZeroes => "zeroes",
+        RecordedOp::Discard => "discard",
+        RecordedOp::Flush => "flush",
+    }
+}
+
+/// A recording and what was found.
+pub(super) struct Shown<'a> {
+    pub path: &'a Path,
+    pub reader: &'a Reader,
+    pub profile: &'a Profile,
+}
+
+/// Reads it once and says it; `page` makes a page of it.
+pub(super) fn show(
+    output: &Output,
+    arguments: &TraceArguments,
+    page: fn(&Shown<'_>) -> String,
+) -> Result<(), Failure> {
+    let path = &arguments.trace;
+    let mut reader = open(path, &arguments.reading)?;
+    let mut profiler = Profiler::new();
+    for record in &mut reader {
+        let record =
+            record.map_err(|error| Failure::usage(error.at(path.display()).to_string()))?;
+        profiler.take(&record);
+    }
+    let profile = profiler.finish(reader.contents());
+    note_problems(output, path, reader.problems());
+    if profile.requests == 0 {
+        return Err(Failure::failed(format!("{}: there is no request in it", path.display())));
+    }
+    let shown = Shown { path, reader: &reader, profile: &profile };
+    if let Some(to) = &arguments.html {
+        host::files::write_named(to, page(&shown).as_bytes())?;
+        output.progress(&format!("wrote {}", to.display()));
+    }
+    if output.json {
+        return output.document(&document(&shown));
+    }
+    output.result(&text(&shown, output.width()))
+}
+
+/// A time as people read it: 2:05:00 h, 5:00 min, 12.3 s.
+pub(crate) fn clock(nanoseconds: u64) -> String {
+    let whole = Duration::from_nanos(nanoseconds).as_secs();
+    match whole {
+        0..60 => seconds(nanoseconds as f64 / 1e9),
+        60..3600 => format!("{}:{:02} min", whole / 60, whole % 60),
+        _ => format!("{}:{:02}:{:02} h", whole / 3600, whole / 60 % 60, whole % 60),
+    }
+}
+
+fn percent(part: u64, all: u64) -> String {
+    if all == 0 { "-".to_owned() } else { format!("{:.0} %", 100.0 * part as f64 / all as f64) }
+}
+
+/// Head and rows of what was asked for.
+pub(super) fn operations(profile: &Profile) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    let head = vec![
+        "",
+        "requests",
+        "share",
+        "bytes",
+        "usual sizes",
+        "sequential",
+        "mergeable",
+        "p50",
+        "p99",
+        "p99.9",
+        "most",
+    ];
+    let used = OPERATIONS.iter().zip(&profile.operations).filter(|(_, one)| one.requests > 0);
+    let rows = used.map(|(op, one)| {
+        let is_flush = *op == RecordedOp::Flush;
+        let sizes: Vec<String> = one
+            .lengths
+            .iter()
+            .take(3)
+            .map(|(length, count)| format!("{} {}", about(*length), percent(*count, one.requests)))
+            .collect();
+        let of_all = |part: u64| match is_flush {
+            true => String::new(),
+            false => percent(part, one.requests),
+        };
+        let mut row = vec![
+            op_name(*op).to_owned(),
+            one.requests.to_string(),
+            percent(one.requests, profile.requests),
+            if is_flush { String::new() } else { about(one.bytes) },
+            sizes.join(", "),
+            of_all(one.sequential),
+            of_all(one.mergeable),
+        ];
+        match &one.latency {
+            Some(latency) => row.extend(
+                [latency.p50, latency.p99, latency.p999, latency.max]
+                    .map(|nanoseconds| seconds(nanoseconds as f64 / 1e9)),
+            ),
+            None => row.extend([const { String::new() }; 4]),
+        }
+        row
+    });
+    (head, rows.collect())
+}
+
+/// What there is to say beside the table, a name and a sentence each.
+pub(super) fn facts(shown: &Shown<'_>) -> Vec<(&'static str, String)> {
+    let profile = shown.profile;
+    let mut facts = Vec::new();
+    let length = profile.length_nanoseconds as f64 / 1e9;
+    let all = Window::sum(&profile.windows);
+    if profile.burstiness.is_some() {
+        facts.push((
+            "rate",
+            format!(
+                "{} requests/s, {}/s",
+                figure(profile.requests as f64 / length),
+                about((all.bytes() as f64 / length) as u64)
+            ),
+        ));
+    }
+    facts.push(("footprint", footprint(shown)));
+    if let Some(set) = &profile.working_set {
+        let text = format!(
+            "{} in a minute, at most {}",
+            about(set.mean_bytes as u64),
+            about(set.max_bytes)
+        );
+        facts.push(("working set", text));
+    }
+    facts.push(("flushes", flushes(profile, &all)));
+    facts.push(match (profile.depth_mean, profile.depth_max) {
+        (Some(mean), Some(most)) => {
+            ("under way", format!("{} on average, at most {most}", figure(mean)))
+        }
+        _ => ("under way", "not known: the recording has no completions".to_owned()),
+    });
+    if let Some(burst) = &profile.burstiness {
+        let width = clock(burst.width_nanoseconds);
+        facts.push((
+            "bursts",
+            format!(
+                "the busiest {width} has {} times the mean; variance is {} times the mean (1: \
+                independent of each other); {:.0} % of the time nothing is asked for",
+                figure(burst.peak_to_mean),
+                figure(burst.dispersion),
+                100.0 * burst.idle
+            ),
+        ));
+    }
+    if let Some(part) = &profile.busiest {
+        let seconds = part.length_nanoseconds as f64 / 1e9;
+        facts.push((
+            "busiest",
+            format!(
+                "{} from {} on: {} requests/s, {}/s, {} read",
+                clock(part.length_nanoseconds),
+                clock(part.from_nanoseconds),
+                figure(part.total.requests as f64 / seconds),
+                about((part.total.bytes() as f64 / seconds) as u64),
+                percent(part.total.read_bytes, part.total.bytes())
+            ),
+        ));
+    }
+    let lacks = lacks(profile);
+    if !lacks.is_empty() {
+        facts.push(("not told", lacks.join(", ")));
+    }
+    facts
+}
+
+fn footprint(shown: &Shown<'_>) -> String {
+    let found = shown.profile.footprint;
+    let mut text = about(found.bytes);
+    if let Some(size) = shown.reader.size_bytes().filter(|size| *size > 0) {
+        text += &format!(" of {} ({})", about(size), percent(found.bytes, size));
+    }
+    text += &format!(
+        ": {} are read, {} written, between byte {} and {}",
+        about(found.read_bytes),
+        about(found.written_bytes),
+        found.ends[0],
+        found.ends[1]
+    );
+    if found.counted_part > 1 {
+        text += &format!(" (estimated from 1 of {} regions)", found.counted_part);
+    }
+    text
+}
+
+fn flushes(profile: &Profile, all: &Window) -> String {
+    let fua: u64 = profile.operations.iter().map(|one| one.fua).sum();
+    let durable = if fua > 0 { format!("; {fua} writes have FUA") } else { String::new() };
+    if !profile.contents.flushes {
+        return format!("not known{durable}");
+    }
+    match all.flushes {
+        0 => format!("none{durable}"),
+        count => format!(
+            "one for {} writes or {}{durable}",
+            figure(all.writes as f64 / count as f64),
+            about(all.write_bytes / count)
+        ),
+    }
+}
+
+/// What the source does not tell.
+fn lacks(profile: &Profile) -> Vec<&'static str> {
+    let told = profile.contents;
+    [
+        (told.times, "times"),
+        (told.completions, "completions"),
+        (told.streams, "who asked"),
+        (told.flushes, "flushes"),
+        (told.discards, "discards"),
+    ]
+    .into_iter()
+    .filter_map(|(told, what)| (!told).then_some(what))
+    .collect()
+}
+
+pub(super) fn headline(shown: &Shown<'_>) -> String {
+    let profile = shown.profile;
+    let streams = match profile.streams {
+        0 => String::new(),
+        1 => ", by one stream".to_owned(),
+        count => format!(", by {count} streams"),
+    };
+    let length = match profile.contents.times {
+        true => format!(" in {}", clock(profile.length_nanoseconds)),
+        false => String::new(),
+    };
+    let format = shown.reader.format().name();
+    format!("{}: {} requests{length}{streams} ({format})", shown.path.display(), profile.requests)
+}
+
+fn text(shown: &Shown<'_>, width: usize) -> String {
+    let (head, rows) = operations(shown.profile);
+    let right: Vec<usize> = (1..head.len()).filter(|column| *column != 4).collect();
+    let mut text = format!("{}\n\n{}\n", headline(shown), table(&head, &rows, &right));
+    let facts = facts(shown);
+    let names = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, fact) in &facts {
+        for (number, line) in
+            crate::output::wrapped(fact, width.saturating_sub(names + 2)).iter().enumerate()
+        {
+            let name = if number == 0 { name } else { "" };
+            text += &format!("{name:names$}  {line}\n");
+        }
+    }
+    if shown.profile.burstiness.is_some() {
+        for course in courses(shown.profile) {
+            text += &format!("\n{}\n{}", course.title, chart(&course, shown.profile, width));
+        }
+    }
+    text
+}
+
+/// A figure of a window that is so many seconds long.
+type FigureOf = fn(&Window, f64) -> f64;
+
+/// One figure over time.
+pub(super) struct Course {
+    pub title: &'static str,
+    pub unit: &'static str,
+    /// The first is drawn below the others.
+    pub series: Vec<(&'static str, FigureOf)>,
+}
+
+const MEBIBYTE: f64 = 1_048_576.0;
+
+/// What is drawn over time.
+pub(super) fn courses(profile: &Profile) -> Vec<Course> {
+    let mut courses = vec![
+        Course {
+            title: "MiB/s, read and written",
+            unit: "MiB/s",
+            series: vec![
+                ("read", |window, seconds| window.read_bytes as f64 / MEBIBYTE / seconds),
+                ("written", |window, seconds| window.write_bytes as f64 / MEBIBYTE / seconds),
+            ],
+        },
+        Course {
+            title: "requests/s",
+            unit: "/s",
+            series: vec![("requests", |window, seconds| window.requests as f64 / seconds)],
+        },
+    ];
+    if profile.depth_max.is_some() {
+        courses.push(Course {
+            title: "requests under way, the most",
+            unit: "",
+            series: vec![("under way", |window, _| window.depth_max as f64)],
+        });
+    }
+    courses
+}
+
+/// The windows, joined to so many at most; and the width of one in nanoseconds.
+pub(super) fn joined(profile: &Profile, most: usize) -> (Vec<Window>, u64) {
+    let each = profile.windows.len().div_ceil(most).max(1);
+    let windows = profile.windows.chunks(each).map(Window::sum).collect();
+    (windows, profile.window_nanoseconds * each as u64)
+}
+
+/// Bars over time; series lie on each other.
+fn chart(course: &Course, profile: &Profile, width: usize) -> String {
+    let columns = width.saturating_sub(LABEL_COLUMNS + 2).clamp(20, COLUMNS_MAX);
+    let (windows, each) = joined(profile, columns);
+    let seconds = each as f64 / 1e9;
+    let values: Vec<f64> = windows
+        .iter()
+        .map(|window| course.series.iter().map(|(_, value)| value(window, seconds)).sum())
+        .collect();
+    let top = values.iter().copied().fold(0.0, f64::max);
+    let mut text = String::new();
+    for row in (1..=ROWS).rev() {
+        let label = if row == ROWS { figure(top) } else { String::new() };
+        let cell = |value: &f64| {
+            let height = if top > 0.0 { value / top * ROWS as f64 } else { 0.0 };
+            if height > row as f64 - 0.5 || (row == 1 && *value > 0.0) { '#' } else { ' ' }
+        };
+        let line: String = values.iter().map(cell).collect();
+        text += format!("{label:>LABEL_COLUMNS$} |{line}").trim_end();
+        text.push('\n');
+    }
+    let end = clock(each * windows.len() as u64);
+    text += &format!("{:LABEL_COLUMNS$} +{}\n", "0", "-".repeat(values.len()));
+    text += &format!("{:LABEL_COLUMNS$}  0{end:>1$}\n", "", values.len().max(end.len() + 2) - 1);
+    text
+}
+
+fn operations_document(profile: &Profile) -> serde_json::Map<String, Value> {
+    let used = OPERATIONS.iter().zip(&profile.operations).filter(|(_, one)| one.requests > 0);
+    used.map(|(op, one)| {
+        let lengths: Vec<Value> = one
+            .lengths
+            .iter()
+            .map(|(length, count)| json!({ "bytes": length, "requests": count }))
+            .collect();
+        let latency = one.latency.map(|latency| {
+            json!({
+                "mean": latency.mean / 1e9,
+                "p50": latency.p50 as f64 / 1e9,
+                "p99": latency.p99 as f64 / 1e9,
+                "p999": latency.p999 as f64 / 1e9,
+                "max": latency.max as f64 / 1e9,
+            })
+        });
+        let one = json!({
+            "requests": one.requests,
+            "bytes": one.bytes,
+            "fua": one.fua,
+            "lengths": lengths,
+            "shortest_bytes": one.length_ends[0],
+            "longest_bytes": one.length_ends[1],
+            "sequential": one.sequential,
+            "mergeable": one.mergeable,
+            "latency_seconds": latency,
+        });
+        (op_name(*op).to_owned(), one)
+    })
+    .collect()
+}
+
+fn windows_document(windows: &[Window]) -> Vec<Value> {
+    windows
+        .iter()
+        .map(|window| {
+            json!({
+                "requests": window.requests,
+                "read_bytes": window.read_bytes,
+                "write_bytes": window.write_bytes,
+                "flushes": window.flushes,
+                "depth_max": window.depth_max,
+            })
+        })
+        .collect()
+}
+
+fn problems_document(shown: &Shown<'_>) -> Vec<Value> {
+    let problems = shown.reader.problems().all().iter();
+    problems
+        .map(|problem| {
+            json!({
+                "kind": problem.kind.name(),
+                "count": problem.count,
+                "first": problem.first.to_string(),
+            })
+        })
+        .collect()
+}
+
+fn document(shown: &Shown<'_>) -> Value {
+    let profile = shown.profile;
+    let (windows, each) = joined(profile, 240);
+    let told = profile.contents;
+    let footprint = profile.footprint;
+    json!({
+        "file": shown.path,
+        "format": shown.reader.format().name(),
+        "tells": {
+            "times": told.times,
+            "completions": told.completions,
+            "streams": told.streams,
+            "flushes": told.flushes,
+            "discards": told.discards,
+        },
+        "problems": problems_document(shown),
+        "requests": profile.requests,
+        "seconds": profile.length_nanoseconds as f64 / 1e9,
+        "streams": profile.streams,
+        "device_bytes": shown.reader.size_bytes(),
+        "operations": operations_document(profile),
+        "footprint": {
+            "bytes": footprint.bytes,
+            "read_bytes": footprint.read_bytes,
+            "written_bytes": footprint.written_bytes,
+            "first_byte": footprint.ends[0],
+            "end_byte": footprint.ends[1],
+            "counted_part": footprint.counted_part,
+        },
+        "working_set": profile.working_set.map(|set| {
+            json!({ "mean_bytes": set.mean_bytes, "max_bytes": set.max_bytes })
+        }),
+        "under_way": { "mean": profile.depth_mean, "max": profile.depth_max },
+        "bursts": profile.burstiness.map(|burst| {
+            json!({
+                "window_seconds": burst.width_nanoseconds as f64 / 1e9,
+                "peak_to_mean": burst.peak_to_mean,
+                "dispersion": burst.dispersion,
+                "idle": burst.idle,
+            })
+        }),
+        "busiest": profile.busiest.map(|part| {
+            json!({
+                "from_seconds": part.from_nanoseconds as f64 / 1e9,
+                "seconds": part.length_nanoseconds as f64 / 1e9,
+                "requests": part.total.requests,
+                "read_bytes": part.total.read_bytes,
+                "write_bytes": part.total.write_bytes,
+                "flushes": part.total.flushes,
+            })
+        }),
+        "window_seconds": each as f64 / 1e9,
+        "windows": windows_document(&windows),
+    })
+}

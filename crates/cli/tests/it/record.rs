@@ -1,0 +1,324 @@
+//! Recordings: the walk-through of `docs/record.md`, a disk that is recorded, and other programs'
+//! recordings.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn command(folder: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_raidloom"));
+    command
+        .args(words)
+        .current_dir(folder)
+        .env("RAIDLOOM_RUNTIME_DIR", folder.join("run"))
+        .env("RAIDLOOM_CONFIG_DIR", folder)
+        .stdin(Stdio::null());
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn raidloom(folder: &Path, words: &[&str]) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = command(folder, words).output().unwrap();
+    (status.code(), text(&stdout), text(&stderr))
+}
+
+fn json(folder: &Path, words: &[&str]) -> Value {
+    let (code, printed, errors) = raidloom(folder, &[words, &["--json"]].concat());
+    assert_eq!(code, Some(0), "{words:?}: {errors}");
+    serde_json::from_str(&printed).unwrap()
+}
+
+/// Every command of the walk-through that needs no root, in its order.
+#[test]
+fn the_walk_through_works() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/record.md");
+    let page = fs::read_to_string(page).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let program = Path::new(env!("CARGO_BIN_EXE_raidloom")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    // A recording long enough for the parts that are cut out.
+    let times = (0..200).map(|number: u64| format!("{number},write,{},4096\n", number * 8192));
+    fs::write(folder.path().join("long.csv"), times.collect::<String>()).unwrap();
+    let mut commands = 0;
+    for line in page.lines().filter(|line| line.starts_with("raidloom ")) {
+        if line.starts_with("raidloom trace cut") {
+            let whole = ["trace", "convert", "long.csv", "-o", "long.rec"];
+            assert_eq!(raidloom(folder.path(), &whole).0, Some(0));
+            fs::rename(folder.path().join("long.rec"), folder.path().join("load.rec")).unwrap();
+        }
+        let output = Command::new("sh")
+            .args(["-c", line])
+            .current_dir(folder.path())
+            .env("PATH", &path)
+            .env("RAIDLOOM_RUNTIME_DIR", folder.path().join("run"))
+            .env("RAIDLOOM_CONFIG_DIR", folder.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+        commands += 1;
+    }
+    assert!(commands >= 8, "{commands} commands");
+    let minute = json(folder.path(), &["trace", "show", "minute.rec"]);
+    assert_eq!(minute["requests"], 60);
+    let triple = json(folder.path(), &["trace", "show", "triple.rec"]);
+    assert!((triple["seconds"].as_f64().unwrap() - 199.0 / 3.0).abs() < 0.01, "{triple}");
+    let page = fs::read_to_string(folder.path().join("load.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.contains("<polyline"));
+}
+
+#[test]
+fn what_is_shown_of_a_recording_is_what_was_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut lines = String::from("time,op,offset,length,latency,stream\n");
+    for number in 0..1000_u64 {
+        let time = number as f64 * 0.01;
+        lines += &format!("{time:.6},read,{},65536,0.005,7\n", number * 65536);
+        lines += &format!(
+            "{:.6},write,{},4096,0.001,8\n",
+            time + 0.002,
+            number % 10 * 1_000_000_000_u64 / 4096 * 4096
+        );
+    }
+    lines += "10.5,flush,0,0,0.02,8\n";
+    fs::write(folder.path().join("load.csv"), lines).unwrap();
+    let shown = json(folder.path(), &["trace", "show", "load.csv"]);
+    assert_eq!(shown["requests"], 2001);
+    assert_eq!(shown["streams"], 2);
+    assert_eq!(shown["operations"]["read"]["sequential"], 999);
+    assert_eq!(shown["operations"]["write"]["sequential"], 0);
+    assert_eq!(shown["operations"]["flush"]["requests"], 1);
+    assert_eq!(shown["footprint"]["read_bytes"], 1000 * 65536);
+    assert_eq!(shown["under_way"]["max"], 2);
+    let (code, printed, errors) = raidloom(folder.path(), &["trace", "show", "load.csv"]);
+    assert_eq!(code, Some(0), "{errors}");
+    for word in
+        ["2001 requests in 10.52 s, by 2 streams (csv)", "footprint", "requests/s", "busiest"]
+    {
+        assert!(printed.contains(word), "{word}: {printed}");
+    }
+}
+
+#[test]
+fn recordings_are_converted_without_loss() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = "time,op,fua,offset,length,latency,stream\n\
+        0.000000000,read,0,0,512,0.000001000,\n\
+        0.000001000,write,1,8192,4096,,7\n\
+        0.000002000,flush,0,0,0,0.000000500,7\n";
+    fs::write(folder.path().join("a.csv"), lines).unwrap();
+    let convert = |from: &str, to: &str| {
+        let (code, _, errors) = raidloom(folder.path(), &["trace", "convert", from, "-o", to]);
+        assert_eq!(code, Some(0), "{from} to {to}: {errors}");
+    };
+    convert("a.csv", "b.rec");
+    convert("b.rec", "c.csv");
+    assert_eq!(fs::read_to_string(folder.path().join("c.csv")).unwrap(), lines);
+    convert("b.rec", "d.iolog");
+    let iolog = fs::read_to_string(folder.path().join("d.iolog")).unwrap();
+    assert!(iolog.starts_with("fio version 3 iolog\n") && iolog.contains("1 d write 8192 4096\n"));
+    convert("b.rec", "e.parquet");
+    assert_eq!(fs::read(folder.path().join("e.parquet")).unwrap()[..4], *b"PAR1");
+    let (code, _, errors) = raidloom(folder.path(), &["trace", "convert", "a.csv", "-o", "b.rec"]);
+    assert_eq!(code, Some(2), "{errors}");
+    assert!(errors.contains("b.rec: it is there already"), "{errors}");
+}
+
+#[test]
+fn bad_recordings_are_named_with_their_places() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
+    write("spc", b"0,1,512,r,0.0\n1,1,512,r,0.1\n");
+    write("wrong.csv", b"0,read,0,512\n1,read,0,0\n0.5,read,0,512\n2,read,0\n");
+    write("empty", b"");
+    let cases: [(&[&str], i32, &str); 8] = [
+        (
+            &["show", "spc"],
+            2,
+            "the trace is of 2 devices (0, 1); say which one counts: --device NAME",
+        ),
+        (&["show", "spc", "--device", "5"], 2, "there is no device 5 in the trace, only: 0, 1"),
+        (&["show", "spc", "--format", "elf"], 2, "possible values: raidloom, csv, blktrace"),
+        (&["show", "wrong.csv", "--strict"], 2, "line 2: a request of size 0"),
+        (&["show", "wrong.csv"], 2, "line 4: no length"),
+        (&["show", "empty"], 1, "there is no request in it"),
+        (&["show", "nowhere"], 2, "nowhere: No such file"),
+        (&["cut", "spc", "-o", "x"], 2, "name a part with --from, --to or both"),
+    ];
+    for (words, expected, said) in cases {
+        let (code, _, errors) = raidloom(folder.path(), &[&["trace"], words].concat());
+        assert!(code == Some(expected) && errors.contains(said), "{words:?}: {code:?} {errors}");
+    }
+    assert!(!folder.path().join("x").exists());
+    let (code, _, errors) = raidloom(folder.path(), &["trace", "convert", "spc", "-o", "x"]);
+    assert!(code == Some(2) && !folder.path().join("x").exists(), "{errors}");
+}
+
+/// A loop device over a file, until it goes.
+struct Loop(String);
+
+impl Loop {
+    fn over(file: &Path) -> Option<Loop> {
+        let output = Command::new("losetup").args(["--find", "--show"]).arg(file).output().ok()?;
+        output.status.success().then(|| Loop(text(&output.stdout).trim().to_owned()))
+    }
+
+    /// Reads and writes that the kernel has counted.
+    fn counted(&self) -> [u64; 2] {
+        let name = self.0.trim_start_matches("/dev/");
+        let stat = fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap();
+        let fields: Vec<u64> = stat.split_whitespace().map(|one| one.parse().unwrap()).collect();
+        [fields[0], fields[4]]
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
+    }
+}
+
+fn loop_device(folder: &Path) -> Option<Loop> {
+    let image = folder.join("d.img");
+    File::create(&image).unwrap().set_len(64 << 20).unwrap();
+    let found = match rustix::process::geteuid().is_root() {
+        true => Loop::over(&image),
+        false => None,
+    };
+    if found.is_none() {
+        testkit::missing!("recording a disk needs root and a loop device");
+    }
+    found
+}
+
+/// A recording that has begun.
+fn begun(folder: &Path, words: &[&str]) -> Child {
+    use std::io::{BufRead, BufReader};
+    let mut child =
+        command(folder, words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    errors.read_line(&mut line).unwrap();
+    let mut rest = String::new();
+    if !line.starts_with("recording ") {
+        std::io::Read::read_to_string(&mut errors, &mut rest).unwrap();
+    }
+    assert!(line.starts_with("recording "), "{line}{rest}");
+    child
+}
+
+fn ended(child: Child, signal: rustix::process::Signal) -> Output {
+    let id = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(id, signal).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn a_disk_is_recorded_as_the_kernel_counts_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(device) = loop_device(folder.path()) else { return };
+    let before = device.counted();
+    let words = ["record", &device.0, "-o", "load.rec", "--json"];
+    let child = begun(folder.path(), &words);
+    let file = File::options().read(true).write(true).open(&device.0).unwrap();
+    let mut data = vec![7; 4096];
+    for number in 0..50 {
+        file.write_all_at(&data, number * 65536).unwrap();
+        file.sync_data().unwrap();
+    }
+    for number in 0..50 {
+        file.read_exact_at(&mut data, (1 << 20) * (number % 60) + 32768).unwrap();
+    }
+    drop(file);
+    let after = device.counted();
+    let output = ended(child, rustix::process::Signal::INT);
+    assert!(output.status.success(), "{output:?}");
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(said["dropped_events"], 0);
+    let shown = json(folder.path(), &["trace", "show", "load.rec"]);
+    let operations = &shown["operations"];
+    assert_eq!(operations["write"]["requests"], 50, "{shown}");
+    assert_eq!(operations["flush"]["requests"], 50, "{shown}");
+    // The kernel merges what it reads ahead: counted are requests after that.
+    let reads = operations["read"]["requests"].as_u64().unwrap();
+    assert!(reads >= after[0] - before[0] && reads >= 1, "{before:?} {after:?} {shown}");
+    // A flush is a write to some kernels.
+    assert!([50, 100].contains(&(after[1] - before[1])), "{before:?} {after:?}");
+    assert_eq!(shown["device_bytes"], 64 << 20);
+    assert!(operations["write"]["latency_seconds"]["p50"].as_f64().unwrap() > 0.0);
+    assert!(operations["write"]["lengths"][0]["bytes"] == 4096, "{shown}");
+    assert_eq!(shown["problems"], Value::Array(Vec::new()));
+}
+
+fn run(words: &[&str]) -> bool {
+    Command::new(words[0]).args(&words[1..]).status().is_ok_and(|status| status.success())
+}
+
+/// A mount, until it goes.
+struct Mounted(std::path::PathBuf);
+
+impl Mounted {
+    fn at(folder: std::path::PathBuf, words: &[&str]) -> Mounted {
+        fs::create_dir(&folder).unwrap();
+        let whole = [&["mount"], words, &[folder.to_str().unwrap()]].concat();
+        assert!(run(&whole), "{whole:?}");
+        Mounted(folder)
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        run(&["umount", self.0.to_str().unwrap()]);
+    }
+}
+
+#[test]
+fn a_recording_on_what_it_records_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(device) = loop_device(folder.path()) else { return };
+    if !run(&["mkfs.ext4", "-q", &device.0]) {
+        testkit::missing!("mkfs.ext4");
+        return;
+    }
+    let mounted = Mounted::at(folder.path().join("mnt"), &[&device.0]);
+    let point = mounted.0.to_str().unwrap();
+    let inside = mounted.0.join("load.rec");
+    let inside = inside.to_str().unwrap();
+    let (code, _, errors) = raidloom(folder.path(), &["record", point, "-o", inside]);
+    assert_eq!(code, Some(4), "{errors}");
+    assert!(errors.contains("(feedback)") && errors.contains("--feedback"), "{errors}");
+    assert!(!mounted.0.join("load.rec").exists());
+    let child = begun(folder.path(), &["record", point, "-o", "a.rec", "--anonymous"]);
+    let mut file = File::create(mounted.0.join("data")).unwrap();
+    file.write_all(&[1; 1 << 20]).unwrap();
+    file.sync_all().unwrap();
+    let output = ended(child, rustix::process::Signal::TERM);
+    assert!(output.status.success(), "{output:?}");
+    let shown = json(folder.path(), &["trace", "show", "a.rec"]);
+    assert!(shown["operations"]["write"]["bytes"].as_u64().unwrap() >= 1 << 20, "{shown}");
+    // The first region that was asked for is the first of the recording.
+    assert!(shown["footprint"]["end_byte"].as_u64().unwrap() <= 128 << 20, "{shown}");
+}
+
+#[test]
+fn a_full_disk_ends_the_recording_and_not_the_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(device) = loop_device(folder.path()) else { return };
+    let small =
+        Mounted::at(folder.path().join("small"), &["-t", "tmpfs", "-o", "size=4k", "small"]);
+    fs::write(small.0.join("full"), [1; 4096]).unwrap();
+    let to = small.0.join("load.rec");
+    let child = begun(folder.path(), &["record", &device.0, "-o", to.to_str().unwrap()]);
+    let file = File::options().write(true).open(&device.0).unwrap();
+    file.write_all_at(&[3; 4096], 0).unwrap();
+    file.sync_data().unwrap();
+    let output = ended(child, rustix::process::Signal::INT);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+}
