@@ -6,6 +6,7 @@
 
 use bench::suite::depth::{self, Curve, Point};
 use bench::suite::{self, devtest};
+use results::doubt::ReplayWindow;
 use results::statistics;
 use results::{Doubt, Trial};
 use serde_json::{Value, json};
@@ -26,6 +27,7 @@ impl Rows<'_> {
             suite::depth::NAME => self.depth(),
             suite::crystal::NAME => crystal::text(self),
             suite::copy::NAME => format!("{}\n{}", self.phases(), self.copies()),
+            suite::replay::NAME => self.replayed(),
             suite::command::NAME | suite::fio::NAME => self.programs(),
             _ => self.phases(),
         };
@@ -132,6 +134,52 @@ impl Rows<'_> {
         let head =
             ["TEST", "REQUEST", "KiB/s", "DURABLE", "IO/s", "MEAN LATENCY", "P99 LATENCY", "FLAGS"];
         table(&head, &cells, &[1, 2, 3, 4, 5, 6])
+    }
+
+    /// A recording that was replayed: all of it, what it read and what it wrote, and its parts.
+    fn replayed(&self) -> String {
+        let mut cells = Vec::new();
+        for row in self.measured() {
+            for (name, side) in [("all", ""), ("reads", "read_"), ("writes", "write_")] {
+                let metric = |metric: &str| format!("{side}{metric}");
+                if row.median(&metric(OPERATIONS)).is_none_or(|rate| rate == 0.0) {
+                    continue;
+                }
+                cells.push(vec![
+                    name.to_owned(),
+                    row.middle(&metric(OPERATIONS), figure),
+                    row.middle(&metric(RATE), |rate| figure(rate / 1e6)),
+                    row.middle(&metric("latency_mean_seconds"), seconds),
+                    row.middle(&metric("latency_p50_seconds"), seconds),
+                    row.middle(&metric("latency_p99_seconds"), seconds),
+                    row.middle(&metric("latency_max_seconds"), seconds),
+                    if side.is_empty() { row.marks() } else { String::new() },
+                ]);
+            }
+        }
+        let head = ["REQUESTS", "IO/s", "MB/s", "MEAN", "P50", "P99", "LONGEST", "FLAGS"];
+        table(&head, &cells, &[1, 2, 3, 4, 5, 6]) + &self.windows()
+    }
+
+    /// The parts of a recording, of the first time that it was replayed.
+    fn windows(&self) -> String {
+        let windows = self.measured().flat_map(Row::doubts).find_map(|doubt| match doubt {
+            Doubt::ReplayedWindows { windows } => Some(windows),
+            _ => None,
+        });
+        let line = |window: &ReplayWindow| {
+            vec![
+                seconds(window.seconds[0]),
+                seconds(window.seconds[1]),
+                window.requests.to_string(),
+                seconds(window.p50_seconds),
+                seconds(window.p99_seconds),
+                seconds(window.max_seconds),
+            ]
+        };
+        let cells: Vec<Vec<String>> = windows.into_iter().flatten().map(line).collect();
+        let head = ["FROM", "TO", "REQUESTS", "P50", "P99", "LONGEST"];
+        format!("\n{}", table(&head, &cells, &[0, 1, 2, 3, 4, 5]))
     }
 
     fn hdparm(&self) -> String {

@@ -103,12 +103,12 @@ fn a_recording_is_chosen_by() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("evening.rec");
     // Those, and a flush before and behind them.
-    crate::replay::record_mixed(&file, 10_500);
+    crate::replay::record_mixed(&file, 10_000);
     let work = Work::read(&file.to_string_lossy()).unwrap();
     let recording = work.recording.clone().unwrap();
-    assert_eq!((recording.requests, &*work.title), (10_502, "evening.rec"));
-    assert!(recording.touched_bytes < 10_500 * (64 << 10));
-    let words = ["4", "x", "samsung-870-evo-1tb"].map(str::to_owned);
+    assert_eq!((recording.requests, &*work.title), (10_002, "evening.rec"));
+    assert!(recording.touched_bytes < 10_000 * (64 << 10));
+    let words = ["3", "x", "samsung-870-evo-1tb"].map(str::to_owned);
     let mut question = Question {
         drives: Drives::read(&words, false).unwrap(),
         work,
@@ -127,7 +127,7 @@ fn a_recording_is_chosen_by() {
     assert_eq!(text == all, question.raced.is_empty());
     let (choice, layout) = question.answer(&run(&resolved)).unwrap();
     assert!(layout.losses() >= 1);
-    assert_eq!(choice.recorded_requests, Some(10_502));
+    assert_eq!(choice.recorded_requests, Some(10_002));
     assert!(!choice.rivals.is_empty() && choice.degraded.is_some(), "{choice:?}");
 
     // What was left out is behind what is chosen, with all of the recording too.

@@ -263,13 +263,15 @@ fn measure(
     };
     let mut one = One { device, settings, recording: &recording, fit, pace, notes: Vec::new() };
     let verify = one.verify(session);
-    let mut known = verify.map(|every_byte| (one.known(session), every_byte));
-    if let Some((known, every_byte)) = &mut known
+    let keeps_data = info.stores_data && !info.read_only;
+    let mut known = keeps_data.then(|| Known::new(info.size_bytes, session.data_seed));
+    if let Some(known) = &mut known
         && phase.writes
-        && !one.prepare(known, *every_byte, session)?
+        && !one.prepare(known, session)?
     {
         return Ok(());
     }
+    let mut known = known.zip(verify);
     session.measure(&phase, 1, |session| one.replay(known.as_mut(), session)).map(drop)
 }
 
@@ -299,18 +301,9 @@ impl One<'_> {
         None
     }
 
-    fn known(&self, session: &Session<'_>) -> Known {
-        Known::new(self.device.info().size_bytes, session.data_seed)
-    }
-
     /// Writes what the recording touches, so that no read finds a hole, and all are verified. False
     /// when the caller stopped it.
-    fn prepare(
-        &self,
-        known: &mut Known,
-        every_byte: bool,
-        session: &Session<'_>,
-    ) -> Result<bool, Error> {
+    fn prepare(&self, known: &mut Known, session: &Session<'_>) -> Result<bool, Error> {
         let has_data = |record: &&trace::Record| record.op != trace::RecordedOp::Flush;
         let places = self.recording.records.iter().filter(has_data).map(|record| {
             let (offset, length) = self.fit.place(record);
@@ -323,7 +316,7 @@ impl One<'_> {
         }
         let stop = || session.stopped();
         let mut hooks = Hooks { stop: Some(&stop), progress: None };
-        let mut content = Verified::new(known, every_byte);
+        let mut content = Verified::new(known, false);
         let on = (self.device, session.reactor);
         let what = (Direction::Write, touched, self.device.info().block_bytes);
         let sample = steps::cover(on, what, &mut content, &mut hooks)
