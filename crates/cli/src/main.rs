@@ -22,6 +22,7 @@ mod export_command;
 mod failure;
 mod guest_command;
 mod history_command;
+mod junit;
 mod keys;
 mod language;
 mod limits;

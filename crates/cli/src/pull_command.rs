@@ -20,12 +20,11 @@ use pull::{Extent, ScoreCard, Share, Spread, Work};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
+use crate::junit;
 use crate::keys::Keys;
 use crate::output::{Output, about, figure, said};
 use crate::progress::Line;
 use crate::signals;
-
-mod junit;
 
 /// Kinds of work, as they are called here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -1115,21 +1114,23 @@ fn show_replayed(
 
 /// What alone breaks the same.
 fn smallest_loss(found: &SmallestLoss) -> String {
-    let all = match (&found.writes[..], found.is_minimal) {
-        ([], _) => {
-            "it is broken where nothing of them is lost, too: what was promised had not come to \
-            the drives"
-                .to_owned()
-        }
-        (writes, true) => format!("the loss of {} alone breaks the same", writes.len()),
-        (writes, false) => {
-            format!("the loss of {} breaks the same, and perhaps fewer", writes.len())
-        }
+    let SmallestLoss { lost, judged, .. } = found;
+    let mut text = match (&found.writes[..], found.is_minimal) {
+        ([], _) => format!(
+            "\nthe smallest loss is none: it is broken where none of the {lost} lost writes is lost, \
+            so what was promised had not come to the drives ({judged} states judged)\n"
+        ),
+        (writes, true) => format!(
+            "\nthe smallest loss, of {lost} writes that were lost: that of {} alone breaks the same \
+            ({judged} states judged)\n",
+            writes.len()
+        ),
+        (writes, false) => format!(
+            "\nthe smallest loss, of {lost} writes that were lost: that of {} breaks the same, and \
+            perhaps fewer do ({judged} states judged)\n",
+            writes.len()
+        ),
     };
-    let mut text = format!(
-        "\nthe smallest loss, of {} writes that were lost: {all} ({} states judged)\n",
-        found.lost, found.judged
-    );
     found.writes.iter().for_each(|write| text += &lost_write(write));
     if let Some(late) = &found.late {
         text += "what was missing came too late:\n";

@@ -19,9 +19,11 @@ const CHECK: &str = "while read -r i; do [ -e $i ] || { echo lost $i; continue; 
 
 fn pull(folder: &Path, work: &str, check: &str, more: &[&str]) -> Command {
     let plain = ["pull", "--guest", "ram:32MiB", "--memory", "96MiB", "--steps", "30", "--json"];
-    let own = ["--work-command", work, "--check", check, "-s", "recordings=1"];
+    let own = ["--work-command", work, "--check", check];
     command(folder, &[&plain[..], &own, more].concat())
 }
+
+const ONE_RECORDING: [&str; 2] = ["-s", "recordings=1"];
 
 fn found(folder: &Path, work: &str, more: &[&str]) -> Value {
     json(&pull(folder, work, CHECK, more).output().unwrap())
@@ -35,14 +37,14 @@ fn a_program_that_is_right_loses_nothing() {
     }
     let folder = tempfile::tempdir().unwrap();
     let sound = found(folder.path(), RIGHT, &["--pulls", "150", "--hunt", "150"]);
-    assert_eq!(sound["outcome"]["promises"], 30, "{sound}");
+    assert_eq!(sound["outcome"]["promises"], 3 * 30, "{sound}");
     for sample in ["figure", "hunt"] {
         let one = &sound["outcome"][sample];
         assert_eq!((&one["card"]["pulls"], &one["unsteady"]), (&150.into(), &0.into()), "{one}");
         assert_eq!(one["card"]["promise_broken"]["count"], 0, "{one}");
         assert!(one["card"]["promises"].as_u64() > Some(1000), "{one}");
     }
-    let few = ["--pulls", "6", "--hunt", "6"];
+    let few = [&["--pulls", "6", "--hunt", "6"], &ONE_RECORDING[..]].concat();
     let twice = [(); 2].map(|()| found(folder.path(), RIGHT, &few));
     assert_eq!(twice[0], twice[1], "to the nanosecond");
 }
@@ -66,7 +68,7 @@ fn a_program_that_promises_too_much_is_found() {
         ("printed", at_once.replace(" >>$MARKS", "")),
     ] {
         let more = ["--pulls", "10", "--hunt", "10", "--keep-failing", what];
-        let broken = found(folder.path(), &work, &more);
+        let broken = found(folder.path(), &work, &[&more[..], &ONE_RECORDING].concat());
         let one = &broken["outcome"]["figure"];
         assert!(one["card"]["promise_broken"]["count"].as_u64() > Some(0), "{what}: {broken}");
         assert_eq!((&one["card"]["grade"], &one["unsteady"]), (&"D".into(), &0.into()), "{what}");
@@ -132,16 +134,17 @@ fn what_a_check_does_not_judge_is_counted_apart() {
     }
     let folder = tempfile::tempdir().unwrap();
     let is_odd = "[ $(($(wc -l <$PROMISED) % 2)) = 0 ]";
-    let dies =
-        pull(folder.path(), RIGHT, &format!("{is_odd} || kill -s SEGV $$"), &["--pulls", "12"]);
-    let one = &json(&{ dies }.output().unwrap())["outcome"]["figure"];
+    let dies = format!("{is_odd} || kill -s SEGV $$");
+    let few = [&["--pulls", "12"], &ONE_RECORDING[..]].concat();
+    let one =
+        &json(&pull(folder.path(), RIGHT, &dies, &few).output().unwrap())["outcome"]["figure"];
     let (judged, apart) = (one["card"]["pulls"].as_u64(), one["unjudged"].as_u64());
     assert!(judged > Some(0) && apart > Some(0), "{one}");
     assert_eq!((judged.unwrap() + apart.unwrap(), &one["card"]["grade"]), (12, &"A".into()));
     assert_eq!(one["unjudged_why"], serde_json::json!([{"signal": 11}]), "{one}");
 
     let hangs = format!("{is_odd} || while :; do :; done");
-    let few = ["--pulls", "4", "-s", "state_time=4s"];
+    let few = [&["--pulls", "4", "-s", "state_time=4s"], &ONE_RECORDING[..]].concat();
     let one =
         &json(&pull(folder.path(), RIGHT, &hangs, &few).output().unwrap())["outcome"]["figure"];
     assert_eq!(one["unjudged_why"], serde_json::json!(["hangs"]), "{one}");
