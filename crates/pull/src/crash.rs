@@ -1,5 +1,6 @@
 //! Drives as a power cut has left them: overlays on what is durable, to be started from.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use block::{
@@ -32,6 +33,22 @@ impl Crash {
     pub fn differing_bytes(&self) -> u64 {
         let pages = |drive: &CrashDrive| drive.overlay().pages().count() as u64;
         self.drives.iter().map(pages).sum::<u64>() * PAGE_BYTES as u64
+    }
+
+    /// The same in 64 bits, to tell states of a cut apart by it alone.
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
+        let mut sum = DefaultHasher::new();
+        for drive in &self.drives {
+            let overlay = drive.overlay();
+            let mut pages: Vec<_> = overlay.pages().collect();
+            pages.sort_unstable_by_key(|(number, _)| **number);
+            pages.len().hash(&mut sum);
+            for (number, page) in pages {
+                (number, &page[..]).hash(&mut sum);
+            }
+        }
+        sum.finish()
     }
 
     /// A checksum over all that differs, and where: states with the same one, of the same cut, are

@@ -610,3 +610,24 @@ fn another_state_or_none_is_said_in_one_line() {
         assert_eq!(error.lines().count(), 1, "{error}");
     }
 }
+
+/// Recordings that are judged in guests side by side come out as one after the other, byte by byte.
+#[test]
+fn one_processor_finds_what_all_of_them_find() {
+    if !has_guest() {
+        return;
+    }
+    let allowed = rustix::thread::sched_getaffinity(None).unwrap();
+    let first = (0..1024).find(|&number| allowed.is_set(number)).unwrap().to_string();
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["pull", "--guest", "ram:32MiB", "--work", "fsync", "--steps", "20", "--json"];
+    let few = ["-s", "recordings=3", "--pulls", "9", "--hunt", "3", "--memory", "96MiB"];
+    let lying = ["--device", "lying"];
+    let all = [&words[..], &few, &lying].concat();
+    let side_by_side = json(&command(folder.path(), &all).output().unwrap());
+    let mut alone = Command::new("taskset");
+    alone.args(["-c", &first, env!("CARGO_BIN_EXE_raidloom")]).args(&all);
+    let alone = json(&alone.current_dir(folder.path()).stdin(Stdio::null()).output().unwrap());
+    assert_eq!(side_by_side["outcome"]["figure"]["card"]["pulls"], 9, "{side_by_side}");
+    assert_eq!(side_by_side, alone);
+}

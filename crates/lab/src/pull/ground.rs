@@ -12,6 +12,7 @@ use std::sync::atomic::AtomicBool;
 use block::{Device, Reactor};
 use export::fuse::{FuseFile, FuseOptions};
 use export::loop_device::LoopDevice;
+use guest::Processor;
 use host::Error;
 
 use super::guests::Guests;
@@ -54,7 +55,19 @@ impl Ground {
             Ground::Guest(_) => Some(Reactor::virtual_clock()),
         }
     }
+}
 
+/// Where a test is made: on which ground, until when, and where its guests run.
+#[derive(Clone, Copy)]
+pub(super) struct Site<'a> {
+    pub(super) ground: &'a Ground,
+    /// Nothing is begun or waited for once it is set.
+    pub(super) stop: &'a Arc<AtomicBool>,
+    /// The processor of its guests.
+    pub(super) processor: Processor,
+}
+
+impl Site<'_> {
     /// Serves disks, and starts a worker that finds them.
     pub(super) fn stage(
         &self,
@@ -62,9 +75,8 @@ impl Ground {
         disks: &[Arc<dyn Device>],
         program: &Program,
         seed: u64,
-        stop: &Arc<AtomicBool>,
     ) -> Result<Stage, Error> {
-        match self {
+        match self.ground {
             Ground::Host(place) => {
                 let [device] = disks else { return Err(md_on_host()) };
                 let fuse =
@@ -77,7 +89,7 @@ impl Ground {
                 let held = std::fs::File::open(device.path())
                     .map_err(|error| Error::from_io(device.path().display(), &error))?;
                 Ok(Stage {
-                    worker: program.start(stop)?,
+                    worker: program.start(self.stop)?,
                     device: device.path().to_owned(),
                     point: place.point(),
                     _held: Some((held, file)),
@@ -85,14 +97,11 @@ impl Ground {
             }
             Ground::Guest(guests) => {
                 let write_cache = !options.removal.writes_durably();
+                let program = (program, options.own_program());
+                let disks = disks.iter().cloned();
+                let processor = (self.processor, seed);
                 Ok(Stage {
-                    worker: guests.start(
-                        (program, options.own_program()),
-                        disks.iter().cloned(),
-                        write_cache,
-                        seed,
-                        stop,
-                    )?,
+                    worker: guests.start(program, disks, write_cache, processor, self.stop)?,
                     device: Guests::device(options),
                     point: Guests::point(),
                     _held: None,

@@ -74,14 +74,14 @@ impl Guests {
         POINT.into()
     }
 
-    /// Boots one with these disks, and starts the worker in it. `seed` is where its chance comes
-    /// from.
+    /// Boots one with these disks, and starts the worker in it, on this processor. `seed` is where
+    /// its chance comes from.
     pub(super) fn start(
         &self,
         (program, own): (&Program, Option<&OwnProgram>),
         disks: impl Iterator<Item = Arc<dyn Device>>,
         write_cache: bool,
-        seed: u64,
+        (processor, seed): (Processor, u64),
         stop: &Arc<AtomicBool>,
     ) -> Result<Worker, Error> {
         let (to_guest, tasks) = mpsc::channel();
@@ -113,7 +113,7 @@ impl Guests {
                 queue_depth: None,
                 job: &job,
                 parameters: "",
-                processor: Processor::Same,
+                processor,
                 cut: None,
                 before: None,
             };

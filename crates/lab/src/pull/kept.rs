@@ -4,13 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use export::RemovalPolicy;
+use guest::Processor;
 use host::Error;
 use host::mount::FileSystem;
 use pull::{Cut, Extent, History, Judgement, Log, Policy, Role};
 use serde::Serialize;
 
 use super::drives;
-use super::ground::Ground;
+use super::ground::{Ground, Site};
 use super::images::write_images;
 use super::loss::{SmallestLoss, smallest_loss};
 use super::options::{Happening, LostMember, Options};
@@ -112,7 +113,8 @@ pub fn replay(
     let made = Made { cut, policy, seed: failing.seed, unit };
     let mut history = History::new(Arc::clone(&recording.log), options.fault(), Some(unit));
     let stop = Arc::default();
-    let mut states = States::new(options, (ground, &stop), program, &recording, 0);
+    let site = Site { ground, stop: &stop, processor: Processor::Same };
+    let mut states = States::new(options, site, program, &recording, 0);
     states.run = failing.run;
     let judgement = states.judge(&mut history, made)?;
     // What looked at it has changed it.

@@ -23,7 +23,7 @@ pub struct Sample {
 }
 
 /// What came out.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Outcome {
     /// The user's figure: cuts uniform in time.
     pub figure: Option<Sample>,
@@ -55,6 +55,16 @@ pub(super) struct Samples {
 }
 
 impl Samples {
+    /// Puts those of a further recording behind these.
+    pub(super) fn append(&mut self, more: Samples) {
+        self.states.extend(more.states);
+        self.unsteady += more.unsteady;
+        self.unjudged += more.unjudged;
+        let why = more.unjudged_why.into_iter();
+        let why: Vec<_> = why.filter(|why| !self.unjudged_why.contains(why)).collect();
+        self.unjudged_why.extend(why);
+    }
+
     pub(super) fn add_unjudged(&mut self, why: Unjudged) {
         self.unjudged += 1;
         if !self.unjudged_why.contains(&why) {
@@ -70,6 +80,16 @@ impl Samples {
 }
 
 impl Outcome {
+    /// Adds what was counted of a further recording.
+    pub(super) fn append(&mut self, more: Outcome) {
+        self.recorded_seconds += more.recorded_seconds;
+        self.requests += more.requests;
+        self.flushes += more.flushes;
+        self.written_bytes += more.written_bytes;
+        self.promises += more.promises;
+        self.kept.extend(more.kept);
+    }
+
     pub(super) fn add(&mut self, recording: &Recording) {
         let log = &recording.log;
         let time = |event: u32| Cut::behind(log, event).time_nanoseconds;

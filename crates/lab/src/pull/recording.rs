@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use host::Error;
 use pull::{Log, Mark, Media, Recorder, Statement, Unjudged, promises};
 use reactor::derive_seed;
 
-use super::ground::{Ground, Stage};
+use super::ground::{Site, Stage};
 use super::guests::Guests;
 use super::options::{Behaviour, Options, RecordedDrives, WorkSource};
 use super::program::{Checked, OwnProgram};
@@ -28,12 +27,12 @@ pub(super) struct Recording {
 /// Serves the stack over fresh drives, makes the file system, works on it, and records all of it.
 pub(super) fn record(
     options: &Options,
-    (ground, stop): (&Ground, &Arc<AtomicBool>),
+    site: Site<'_>,
     program: &Program,
     number: u64,
 ) -> Result<Recording, Error> {
-    let recorder = Recorder::in_memory(ground.clock());
-    let reactor = ground.reactor();
+    let recorder = Recorder::in_memory(site.ground.clock());
+    let reactor = site.ground.reactor();
     let RecordedDrives { drives, models, modelled } = options.drives(&recorder)?;
     let opened = match options.md {
         Some(_) => None,
@@ -46,7 +45,7 @@ pub(super) fn record(
     let stripe = opened.as_ref().and_then(|opened| opened.device.info().stripe);
     let disks = opened.as_ref().map_or(drives, |opened| vec![Arc::clone(&opened.device)]);
     let seed = derive_seed(options.seed, "guest", number);
-    let mut stage = ground.stage(options, &disks, program, seed, stop)?;
+    let mut stage = site.stage(options, &disks, program, seed)?;
     let run = derive_seed(options.seed, "run", number);
     let (worker, point) = (&mut stage.worker, &stage.point);
     let stripe = stripe.map(|stripe| (stripe.chunk_bytes, stripe.width_chunks));

@@ -1,11 +1,12 @@
 //! States of a recording: made, started from, mounted, judged, and kept when they broke something.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use block::{Blocking, Device, Node, Reactor};
 use confine::Confinement;
@@ -24,7 +25,7 @@ use stack::Models;
 use tempfile::NamedTempFile;
 
 use super::drives;
-use super::ground::{Ground, clock, md_on_host};
+use super::ground::{Ground, Site, clock, md_on_host};
 use super::guests::Guests;
 use super::images::write_image;
 use super::options::{Behaviour, LostMember, Options, Starter, WorkSource};
@@ -96,8 +97,7 @@ pub struct Failing {
 
 pub(super) struct States<'a> {
     options: &'a Options,
-    ground: &'a Ground,
-    stop: &'a Arc<AtomicBool>,
+    site: Site<'a>,
     program: &'a Program,
     recording: &'a Recording,
     /// The recording's number.
@@ -107,6 +107,8 @@ pub(super) struct States<'a> {
     slots: Vec<Slot>,
     /// The state that lies in them: the guest lets go of it when there is another.
     in_slots: Option<Served>,
+    /// What was judged: of the same media after the same events nothing else comes out.
+    known: HashMap<(u32, u64, Vec<usize>), Judgement>,
     /// The run in the content.
     pub(super) run: u64,
 }
@@ -134,14 +136,14 @@ pub(super) struct Made {
 impl<'a> States<'a> {
     pub(super) fn new(
         options: &'a Options,
-        (ground, stop): (&'a Ground, &'a Arc<AtomicBool>),
+        site: Site<'a>,
         program: &'a Program,
         recording: &'a Recording,
         number: u64,
     ) -> States<'a> {
         let run = derive_seed(options.seed, "run", number);
-        let (worker, slots, in_slots) = (None, Vec::new(), None);
-        States { options, ground, stop, program, recording, number, worker, slots, in_slots, run }
+        let (worker, slots, in_slots, known) = (None, Vec::new(), None, HashMap::new());
+        States { options, site, program, recording, number, worker, slots, in_slots, known, run }
     }
 
     /// Judges a state at each of the cuts, which are in order.
@@ -160,7 +162,7 @@ impl<'a> States<'a> {
         let log = Arc::clone(&self.recording.log);
         let mut history = History::new(log, self.options.fault(), Some(unit));
         for (&cut, index) in cuts.iter().zip(1_u64..) {
-            if self.stop.load(Ordering::Relaxed) {
+            if self.site.stop.load(Ordering::Relaxed) {
                 break;
             }
             let policy = match is_hunt {
@@ -169,13 +171,20 @@ impl<'a> States<'a> {
             };
             let seed = derive_seed(random.u64(..), label, index);
             let made = Made { cut, policy, seed, unit };
-            let judgement = self.judge(&mut history, made)?;
+            history.advance(cut)?;
+            let crash = history.crash(cut, policy, seed)?;
+            let media = (cut.events, crash.fingerprint(), self.gone(seed));
+            let is_known = self.known.contains_key(&media);
+            let judgement = match self.known.get(&media) {
+                Some(known) => known.clone(),
+                None => self.judge_crash(&crash, made)?,
+            };
             if let Some(why) = judgement.unjudged {
                 sample.add_unjudged(why);
                 kept.extend(self.keep(&history, made, &judgement)?);
                 continue;
             }
-            if judgement.worst().is_some() {
+            if judgement.worst().is_some() && !is_known {
                 // Only what the same seed shows twice counts.
                 let again = self.judge(&mut history, made)?;
                 if what(&again) != what(&judgement) {
@@ -233,7 +242,7 @@ impl<'a> States<'a> {
         };
         judgement.unmountable = refused.or(judgement.unmountable);
         self.with_promises(&mut judgement, made.cut);
-        if matches!(self.ground, Ground::Guest(_)) {
+        if matches!(self.site.ground, Ground::Guest(_)) {
             // Drives and guest alone take time there.
             started_milliseconds = served.started_milliseconds;
             self.in_slots = Some(served);
@@ -374,7 +383,7 @@ impl<'a> States<'a> {
             return Ok((None, Some(text.to_owned())));
         };
         let open = |stack: &Node| -> Result<Result<Served, Error>, Error> {
-            let reactor = self.ground.reactor();
+            let reactor = self.site.ground.reactor();
             let opened = self.options.open(stack, self.drives(crash)?, false, reactor.as_ref());
             Ok(opened.map(|opened| Served {
                 disks: vec![Arc::clone(&opened.device)],
@@ -395,7 +404,7 @@ impl<'a> States<'a> {
 
     /// Lets the worker look at a state that was started.
     fn look(&mut self, served: &Served, cut: Cut, repair_first: bool) -> Result<Waited, Error> {
-        let (image, point, file) = match self.ground {
+        let (image, point, file) = match self.site.ground {
             Ground::Host(place) => {
                 let [device] = &served.disks[..] else { return Err(md_on_host()) };
                 let options = FuseOptions { workers: 1, ..FuseOptions::default() };
@@ -437,15 +446,16 @@ impl<'a> States<'a> {
 
     /// What judges, which is started where it does not run.
     fn worker(&mut self) -> Result<&mut Worker, Error> {
-        let worker = match (self.worker.take(), self.ground) {
+        let worker = match (self.worker.take(), self.site.ground) {
             (Some(worker), _) => worker,
             (None, Ground::Guest(guests)) => {
                 let disk = |slot: &Slot| Arc::new(slot.clone()) as Arc<dyn Device>;
                 let disks = self.slots.iter().map(disk);
                 let program = (self.program, self.options.own_program());
-                guests.start(program, disks, true, JUDGE_SEED, self.stop)?
+                let on = (self.site.processor, JUDGE_SEED);
+                guests.start(program, disks, true, on, self.site.stop)?
             }
-            (None, Ground::Host(_)) => self.program.start(self.stop)?,
+            (None, Ground::Host(_)) => self.program.start(self.site.stop)?,
         };
         Ok(self.worker.insert(worker))
     }
