@@ -134,13 +134,13 @@ impl Boot {
             write_whole(&self.root.join(UNIT_FOLDERS[0]).join(UNIT_FILE), unit.as_bytes())?;
         }
         let unit = unit_name(name);
-        self.tell(&["daemon-reload"])
-            .and_then(|()| self.tell(&["enable", "--quiet", "--now", &unit]))
-            .map_err(|error| {
-                let undone = self.disable(name).err();
-                let left = undone.map_or(String::new(), |undone| format!("; {undone}"));
-                error.and_then_some(&left).then(format!("`systemctl status {unit}` says more"))
-            })
+        // Started by a call of its own: a quiet one does not say why it failed.
+        let calls = [&["daemon-reload"][..], &["enable", "--quiet", &unit], &["start", &unit]];
+        calls.into_iter().try_for_each(|words| self.tell(words)).map_err(|error| {
+            let undone = self.disable(name).err();
+            let left = undone.map_or(String::new(), |undone| format!("; {undone}"));
+            error.and_then_some(&left).then(format!("`systemctl status {unit}` says more"))
+        })
     }
 
     /// Whether md assembles an array by itself when its drives have come or their superblocks were
@@ -242,13 +242,13 @@ mod tests {
 
     /// A machine in a folder, whose service manager writes down what it is told and then ends as
     /// it is told to.
-    fn machine(folder: &Path, enable_ends_with: u8) -> Boot {
+    fn machine(folder: &Path, start_ends_with: u8) -> Boot {
         fs::create_dir_all(folder.join("run/systemd/system")).unwrap();
         fs::create_dir_all(folder.join("etc/systemd/system")).unwrap();
         let systemctl = folder.join("systemctl");
         let script = format!(
-            "#!/bin/sh\necho \"$@\" >>{0}/told\ncase $1 in enable) echo no luck >&2; \
-             exit {enable_ends_with};; esac\n",
+            "#!/bin/sh\necho \"$@\" >>{0}/told\ncase $1 in start) echo no luck >&2; \
+             exit {start_ends_with};; esac\n",
             folder.display()
         );
         fs::write(&systemctl, script).unwrap();
@@ -309,7 +309,10 @@ mod tests {
         assert!(unit.contains("ExecStart=/opt/raidloom array start --foreground %i\n"), "{unit}");
         assert!(!unit.contains(UNIT_PROGRAM), "{unit}");
         let told = fs::read_to_string(folder.path().join("told")).unwrap();
-        assert_eq!(told, "daemon-reload\nenable --quiet --now raidloom@tank.service\n");
+        assert_eq!(
+            told,
+            "daemon-reload\nenable --quiet raidloom@tank.service\nstart raidloom@tank.service\n"
+        );
         // A package's own is left as it is.
         let other = folder.path().join("other");
         let boot = machine(&other, 0);
