@@ -9,15 +9,15 @@
 //!
 //! What is touched keeps its length, so that a sequential run stays one, and its order. Space that
 //! is never touched changes by whole MiB, so that a request lies in its chunk, and in its stripe up
-//! to that size, as it did.
+//! to that size, as it did; by less where there is no room for that.
 
 use results::doubt::AddressFit;
 use trace::{Record, RecordedOp};
 
 use crate::known::joined;
 
-/// Space between touched places changes by multiples of this.
-const STEP_BYTES: u64 = 1 << 20;
+/// Space between touched places changes by multiples of the first of these by which all fits.
+const STEPS_BYTES: [u64; 3] = [1 << 20, 64 << 10, 4 << 10];
 
 /// What may be done with addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,11 +136,14 @@ impl Fit {
             .collect();
         let behind = recorded_end - before;
         let lengths: u64 = touched.iter().map(|(start, end)| end - start).sum();
-        let rests: u64 = gaps.iter().map(|gap| gap % STEP_BYTES).sum();
-        let steps: u64 = gaps.iter().chain([&behind]).map(|gap| gap / STEP_BYTES).sum();
-        let needed = lengths + rests;
+        let needed_by = |step: u64| lengths + gaps.iter().map(|gap| gap % step).sum::<u64>();
+        let [.., least] = STEPS_BYTES.map(|step| step.max(self.block_bytes));
+        let fits = |step: &u64| needed_by(*step) <= self.size_bytes;
+        let step_bytes = STEPS_BYTES.into_iter().find(fits).unwrap_or(least).max(self.block_bytes);
+        let steps: u64 = gaps.iter().chain([&behind]).map(|gap| gap / step_bytes).sum();
+        let needed = needed_by(step_bytes);
         let steps_left = match self.size_bytes.checked_sub(needed) {
-            Some(room) => room / STEP_BYTES,
+            Some(room) => room / step_bytes,
             None if rule == Rule::Fold => 0,
             None => {
                 return Err(format!(
@@ -159,9 +162,9 @@ impl Fit {
         };
         let (mut at, mut steps_before) = (0, 0);
         for ((start, end), gap) in touched.iter().zip(&gaps) {
-            let new = scaled(steps_before + gap / STEP_BYTES) - scaled(steps_before);
-            steps_before += gap / STEP_BYTES;
-            at += new * STEP_BYTES + gap % STEP_BYTES;
+            let new = scaled(steps_before + gap / step_bytes) - scaled(steps_before);
+            steps_before += gap / step_bytes;
+            at += new * step_bytes + gap % step_bytes;
             self.moved.push(Moved { start: *start, to: at });
             at += end - start;
         }
@@ -268,6 +271,19 @@ mod tests {
         assert!(places(&fit, &records).iter().all(|(offset, length)| offset + length <= size));
         let error = Fit::new(&records, None, (MIB / 2, 512), Rule::Fold).unwrap_err();
         assert!(error.contains("longer than the target"), "{error}");
+    }
+
+    /// Many places far apart fit once the space between them may change by less than a MiB.
+    #[test]
+    fn steps_become_smaller_where_there_is_no_room() {
+        let far: Vec<(u64, u64)> = (0..100).map(|n| (n * 3 * MIB + n * 8192, 4096)).collect();
+        let records = records(&far);
+        let fit = Fit::new(&records, None, (2 * MIB, 512), Rule::Keep).unwrap();
+        assert_eq!(fit.done, Some(AddressFit::Narrowed));
+        let placed = places(&fit, &records);
+        assert!(placed.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0), "{placed:?}");
+        assert!(placed.iter().all(|(offset, length)| offset + length <= 2 * MIB));
+        Fit::new(&records, None, (100 * 4096 - 512, 512), Rule::Keep).unwrap_err();
     }
 
     #[test]
