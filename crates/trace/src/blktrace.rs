@@ -113,7 +113,8 @@ pub fn decode(bytes: &[u8]) -> Decoded {
     }
     let op = match (has(DISCARD), has(WRITE), length) {
         (true, ..) => RecordedOp::Discard,
-        (_, _, 0) if has(FLUSH) => RecordedOp::Flush,
+        // When a flush completes, the kernel has taken its flag away.
+        (_, _, 0) if has(FLUSH) || kind == EventKind::Completed => RecordedOp::Flush,
         (_, true, _) => RecordedOp::Write,
         (_, false, _) => RecordedOp::Read,
     };

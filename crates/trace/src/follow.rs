@@ -60,9 +60,16 @@ impl Event {
         if matches!(letters, "FF" | "FN") {
             return Some(None);
         }
-        let Some((op, fua)) = operation(letters)? else { return Some(None) };
+        let (op, fua) = match operation(letters)? {
+            Some(found) => found,
+            // The kernel has no letter for a write of zeroes.
+            None if self.length > 0 => (RecordedOp::WriteZeroes, false),
+            None => return Some(None),
+        };
         let flushes = letters.starts_with('F');
-        let is_flush = op == RecordedOp::Flush || flushes && self.length == 0;
+        // When a flush completes, the kernel has taken its letter away.
+        let ends_flush = self.kind == EventKind::Completed && op == RecordedOp::Write;
+        let is_flush = op == RecordedOp::Flush || self.length == 0 && (flushes || ends_flush);
         Some(Some(Event {
             op: if is_flush { RecordedOp::Flush } else { op },
             flush_first: flushes && !is_flush,

@@ -113,7 +113,8 @@ fn events() -> Vec<Event> {
         event(9_000, COMPLETE_WRITE | BLKTRACE_FUA, 64, 512),
         event(9_500, COMPLETE_READ, 1008, 4096),
         event(10_000, QUEUE_WRITE | BLKTRACE_FLUSH, 0, 0),
-        event(12_000, COMPLETE_WRITE | BLKTRACE_FLUSH, 0, 0),
+        event(11_000, 8 | 1 << 16 | 1 << 23 | BLKTRACE_FLUSH, 0, 0),
+        event(12_000, COMPLETE_WRITE, 0, 0),
     ]
 }
 
@@ -189,7 +190,8 @@ fn blkparse_is_read_as_it_prints_by_default() {
   8,0    1        5     0.000009000     0  C WFS 64 + 1 [0]
   8,0    1        6     0.000009500     0  C   R 1008 + 8 [0]
   8,0    1        7     0.000010000    42  Q FWS [jbd2/sda1-8]
-  8,0    1        8     0.000012000     0  C FWS 0 [0]
+  8,0    1        8     0.000011000     0  C  FN 0 [0]
+  8,0    1        9     0.000012000     0  C  WS 0 [0]
 CPU1 (8,0):
  Reads Queued:           3,       16KiB\t Writes Queued:           1,        0KiB
  Read Dispatches:        0,        0KiB\t Write Dispatches:        0,        0KiB
