@@ -188,13 +188,15 @@ fn clean_up(root: &OwnedFd) {
     }
 }
 
-/// The filter of a device's events: requests of a partition are queued as such, and complete as
-/// those of its disk.
-fn filter(number: DeviceNumber, kind: EventKind) -> String {
+/// The filter of a device's events: some kernels call requests of a partition its own, others its
+/// disk's. What lies elsewhere on the disk is told by its place.
+fn filter(number: DeviceNumber) -> String {
     let disk = whole_disk(number);
-    let mut numbers = vec![if kind == EventKind::Queued { number } else { disk }];
-    if kind == EventKind::Queued && number == disk {
+    let mut numbers = vec![disk];
+    if number == disk {
         numbers.extend(partitions(disk));
+    } else {
+        numbers.push(number);
     }
     let one = |number: &DeviceNumber| {
         format!("dev == {}", u64::from(number.major) << 20 | u64::from(number.minor))
@@ -252,7 +254,7 @@ impl BlockTrace {
             let format = self.path(&format!("events/block/{name}/format"));
             let text = read_at(&self.root, &format).map_err(failed)?;
             layouts.push(Layout::parse(&text, kind).ok_or_else(without_tracing)?);
-            write(&format!("events/block/{name}/filter"), &filter(number, kind))?;
+            write(&format!("events/block/{name}/filter"), &filter(number))?;
         }
         let mut processors = Vec::new();
         for name in names_at(&self.root, &self.path("per_cpu")).map_err(failed)? {
