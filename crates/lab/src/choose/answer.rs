@@ -205,7 +205,7 @@ impl Question {
             return None;
         }
         let members = &self.drives.all[..shape.members];
-        // Of larger ones no more is used; and a model that stands for a drive has a size of its own.
+        // Of larger ones no more is used; a model that stands for a drive has a size of its own.
         let used_bytes = members.iter().map(|drive| drive.size_bytes).min()?;
         let seconds = members
             .iter()

@@ -4,7 +4,7 @@
 use host::Error;
 use results::choice::{Condition, Layout, Removed, Scheme, Share};
 
-use super::layout::{ChosenLayout, Order};
+use super::layout::{ChosenLayout, Order, decimal_size};
 use super::question::Question;
 use crate::stacks;
 use array::md::Level;
@@ -249,15 +249,6 @@ fn drives(count: u32) -> String {
         0 => "no drive".to_owned(),
         1 => "1 drive".to_owned(),
         count => format!("{count} drives"),
-    }
-}
-
-/// Bytes as drives are sold: `8.0 TB`, `500 GB`.
-pub(super) fn decimal_size(bytes: u64) -> String {
-    match bytes {
-        0..1_000_000_000 => format!("{:.0} MB", bytes as f64 / 1e6),
-        1_000_000_000..1_000_000_000_000 => format!("{:.0} GB", bytes as f64 / 1e9),
-        _ => format!("{:.1} TB", bytes as f64 / 1e12),
     }
 }
 

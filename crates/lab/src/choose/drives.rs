@@ -13,8 +13,7 @@ use std::path::{Path, PathBuf};
 use host::Error;
 use serde::{Deserialize, Serialize};
 
-use super::candidates::decimal_size;
-use super::layout::Member;
+use super::layout::{Member, decimal_size};
 use crate::stacks;
 
 /// The size of a file that stands for a drive, in bytes.
@@ -240,7 +239,7 @@ fn own(path: &Path, measure: bool) -> Result<Drive, Error> {
         None => stacks::dry(&member.node(), None)?.size_bytes,
     };
     let own_name = known.as_ref().and_then(|drive| drive.model.clone());
-    // A path says where it is and not what: drives without a product's name are alike by their size.
+    // A path says where it is and not what: drives without a product's name are alike by size.
     let title = own_name.clone().unwrap_or_else(|| {
         let kind = if is_device { "drive" } else { "file" };
         format!("{kind} of {}", decimal_size(size_bytes))

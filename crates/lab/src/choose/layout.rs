@@ -61,6 +61,15 @@ pub struct ChosenLayout {
     pub file_system: Option<FileSystem>,
 }
 
+/// Bytes as drives are sold: `8.0 TB`, `500 GB`.
+pub(super) fn decimal_size(bytes: u64) -> String {
+    match bytes {
+        0..1_000_000_000 => format!("{:.0} MB", bytes as f64 / 1e6),
+        1_000_000_000..1_000_000_000_000 => format!("{:.0} GB", bytes as f64 / 1e9),
+        _ => format!("{:.1} TB", bytes as f64 / 1e12),
+    }
+}
+
 impl ChosenLayout {
     /// How many drives may be lost, whichever they are.
     #[must_use]

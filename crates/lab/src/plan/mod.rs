@@ -337,8 +337,8 @@ fn axes(configurations: &[Configuration]) -> Vec<Axis> {
 /// A file or device that a run writes to.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Written {
-    /// Its path; `{members}` stands for a folder of the run's own, and `…` for what suites make in a
-    /// folder that is there.
+    /// Its path; `{members}` stands for a folder of the run's own, and `…` for what suites make in
+    /// a folder that is there.
     pub path: String,
     /// Its size in bytes; 0 for what is made in a folder.
     pub size_bytes: u64,
