@@ -47,6 +47,15 @@ fn the_walk_through_works() {
     // A recording long enough for the parts that are cut out.
     let times = (0..200).map(|number: u64| format!("{number},write,{},4096\n", number * 8192));
     fs::write(folder.path().join("long.csv"), times.collect::<String>()).unwrap();
+    // What stands for the evening, and for the disk that it is replayed on, takes two seconds.
+    let times = (0..200).map(|number: u64| {
+        format!("{:.2},write,{},4096,0.001\n", number as f64 / 100.0, number * 8192)
+    });
+    let head = "time,op,offset,length,latency\n".to_owned();
+    fs::write(folder.path().join("evening.csv"), head + &times.collect::<String>()).unwrap();
+    let evening = ["trace", "convert", "evening.csv", "-o", "evening.rec"];
+    assert_eq!(raidloom(folder.path(), &evening).0, Some(0));
+    let page = page.replace("/mnt/disk", "--size 64MiB disk.img");
     let mut commands = 0;
     for line in page.lines().filter(|line| line.starts_with("raidloom ")) {
         if line.starts_with("raidloom trace cut") {
@@ -65,7 +74,7 @@ fn the_walk_through_works() {
         assert!(output.status.success(), "{line}: {}", text(&output.stderr));
         commands += 1;
     }
-    assert!(commands >= 8, "{commands} commands");
+    assert!(commands >= 11, "{commands} commands");
     let minute = json(folder.path(), &["trace", "show", "minute.rec"]);
     assert_eq!(minute["requests"], 60);
     let triple = json(folder.path(), &["trace", "show", "triple.rec"]);

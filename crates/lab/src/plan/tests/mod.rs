@@ -195,11 +195,14 @@ fn defaults_in_plans_are_what_is_said_of_them() {
     let folder = tempfile::tempdir().unwrap();
     let job = folder.path().join("mail.fio");
     std::fs::write(&job, "[mail]\nrw=read\nsize=1M\n").unwrap();
+    let evening = folder.path().join("evening.csv");
+    std::fs::write(&evening, "time,op,offset,length\n0,read,0,4096\n").unwrap();
     for suite in bench::suite::all() {
         // What has no default has to be said.
         let must = match suite.name {
             "command" => Some(("run", "true".to_owned())),
             "fio" => Some(("job", job.display().to_string())),
+            "replay" => Some(("file", evening.display().to_string())),
             _ => None,
         };
         let on_device = must.is_none() && suite.targets.contains(&TargetKind::Device);
