@@ -66,6 +66,8 @@ pub struct MdException {
     /// The configuration.
     pub file: PathBuf,
     lines: String,
+    /// Whether the file was made for them.
+    made: bool,
 }
 
 impl Boot {
@@ -158,11 +160,11 @@ impl Boot {
     pub fn except_from_md(&self, name: &str, set_uuid: &[u8; 16]) -> Result<MdException, Error> {
         let [debian, other] = MD_CONFIGURATIONS.map(|file| self.root.join(file));
         let is_debian = debian.parent().is_some_and(Path::is_dir);
-        let file = if is_debian || !other.exists() { debian } else { other };
+        let file = if is_debian { debian } else { other };
         let failed = |error| Error::from_io(file.display(), &error);
-        let before = match fs::read_to_string(&file) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        let (before, made) = match fs::read_to_string(&file) {
+            Ok(text) => (text, false),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (String::new(), true),
             Err(error) => return Err(failed(error)),
         };
         let begin = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
@@ -173,10 +175,10 @@ impl Boot {
         );
         let mut end = OpenOptions::new().append(true).create(true).open(&file).map_err(failed)?;
         end.write_all(lines.as_bytes()).and_then(|()| end.sync_all()).map_err(failed)?;
-        Ok(MdException { file, lines })
+        Ok(MdException { file, lines, made })
     }
 
-    /// Takes the lines away again.
+    /// Takes the lines away again, and the file that was made for them.
     ///
     /// # Errors
     /// When the configuration cannot be read or written.
@@ -184,11 +186,21 @@ impl Boot {
         let file = &exception.file;
         let text =
             fs::read_to_string(file).map_err(|error| Error::from_io(file.display(), &error))?;
-        write_named(file, text.replacen(&exception.lines, "", 1).as_bytes())
+        let rest = text.replacen(&exception.lines, "", 1);
+        if exception.made && rest.is_empty() {
+            return fs::remove_file(file).map_err(|error| Error::from_io(file.display(), &error));
+        }
+        write_named(file, rest.as_bytes())
     }
 
-    /// Has the copy of md's configuration that the machine starts from made anew, where there is a
-    /// program for it.
+    /// Whether there is a program that makes the initramfs anew with md's configuration in it.
+    #[must_use]
+    pub fn renews_initramfs(&self) -> bool {
+        self.update_initramfs.is_some()
+    }
+
+    /// Has the copy of md's configuration in the initramfs made anew, where there is a program for
+    /// it.
     ///
     /// # Errors
     /// What that program says.
@@ -332,6 +344,10 @@ mod tests {
         assert!(boot.md_assembles());
 
         let file = folder.path().join("etc/mdadm.conf");
+        let exception = boot.except_from_md("tank", &[1; 16]).unwrap();
+        assert_eq!(exception.file, file, "it is made where there is none");
+        boot.remove_md_exception(&exception).unwrap();
+        assert!(!file.exists(), "what was made for the lines goes with them");
         fs::write(&file, "HOMEHOST <system>").unwrap();
         let exception = boot.except_from_md("tank", &[0xab; 16]).unwrap();
         let text = fs::read_to_string(&file).unwrap();
@@ -346,6 +362,7 @@ mod tests {
         let exception = boot.except_from_md("tank", &[1; 16]).unwrap();
         assert_eq!(exception.file, folder.path().join("etc/mdadm/mdadm.conf"));
         boot.renew_initramfs().unwrap();
+        assert!(!boot.renews_initramfs());
         let renewing = Boot { update_initramfs: Some(boot.systemctl.clone()), ..boot };
         renewing.renew_initramfs().unwrap();
         assert_eq!(fs::read_to_string(folder.path().join("told")).unwrap(), "-u\n");

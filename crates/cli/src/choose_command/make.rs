@@ -106,6 +106,7 @@ fn tell(output: &Output, name: &str, made: &MadeArray) -> Result<(), Failure> {
             "configuration": made.configuration,
             "starts_at_boot": made.starts_at_boot,
             "md_configuration": made.md_configuration,
+            "initramfs_renewed": made.initramfs_renewed,
             "status": made.status,
         }));
     }
@@ -121,6 +122,9 @@ fn tell(output: &Output, name: &str, made: &MadeArray) -> Result<(), Failure> {
     let mut text = format!("{text}configuration: {}\n{start}", made.configuration.display());
     if let Some(file) = &made.md_configuration {
         let _ = write!(text, "\nmd leaves it alone: a line in {} says so", file.display());
+        if !made.initramfs_renewed {
+            text += "; an initramfs that starts md's arrays has to be made anew (dracut --force)";
+        }
     }
     output.result(&text)
 }

@@ -62,6 +62,8 @@ pub struct MadeArray {
     pub starts_at_boot: bool,
     /// md's own configuration, where it had to be told to leave the array alone.
     pub md_configuration: Option<PathBuf>,
+    /// Whether the initramfs was made anew with that.
+    pub initramfs_renewed: bool,
 }
 
 impl Making<'_> {
@@ -182,12 +184,13 @@ impl Making<'_> {
         };
         let configuration =
             self.boot.write_configuration(&self.name, settings).map_err(without_folder)?;
-        let renewed = match exception {
-            Some(_) => {
+        let initramfs_renewed = exception.is_some() && self.boot.renews_initramfs();
+        let renewed = match initramfs_renewed {
+            true => {
                 on_step(MakingStep::Initramfs);
                 self.boot.renew_initramfs()
             }
-            None => Ok(()),
+            false => Ok(()),
         };
         let started = renewed.and_then(|()| check_stop(stop)).and_then(|()| {
             on_step(MakingStep::Start);
@@ -200,7 +203,7 @@ impl Making<'_> {
             }
         })?;
         let md_configuration = exception.map(|one| one.file.clone());
-        Ok(MadeArray { status, configuration, starts_at_boot, md_configuration })
+        Ok(MadeArray { status, configuration, starts_at_boot, md_configuration, initramfs_renewed })
     }
 
     /// Starts it, by the service manager where there is one. Its file system is made on the way,
