@@ -1,5 +1,6 @@
 //! docs/first-minutes.md: every command of its five tasks is run as it stands there, with files and
-//! folders of the test in place of drives and mount points.
+//! folders of the test in place of drives and mount points. The pull test's is in `pull`, beside
+//! others that take a guest.
 
 use std::fs;
 use std::path::Path;
@@ -17,13 +18,13 @@ fn tasks() -> Vec<(String, String)> {
 }
 
 /// The code of the task whose heading has these words.
-fn task(words: &str) -> String {
+pub(crate) fn task(words: &str) -> String {
     let found = tasks().into_iter().find(|(heading, _)| heading.contains(words));
     found.unwrap_or_else(|| panic!("docs/first-minutes.md has no task of `{words}`")).1
 }
 
 /// Runs the lines of a task in a folder; `sudo` is the one who runs the test.
-fn run(folder: &Path, code: &str) -> Output {
+pub(crate) fn run(folder: &Path, code: &str) -> Output {
     let program = Path::new(env!("CARGO_BIN_EXE_raidloom"));
     let folder_of_program = program.parent().expect("a program lies in a folder");
     let others = std::env::var("PATH").unwrap_or_default();

@@ -611,6 +611,20 @@ fn another_state_or_none_is_said_in_one_line() {
     }
 }
 
+/// The command of docs/first-minutes.md, with fewer pulls.
+#[test]
+fn the_task_of_the_first_minutes_has_a_grade() {
+    if !has_guest() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let code = crate::first_minutes::task("power cut").replace("--pulls 30", "--pulls 6");
+    let output = crate::first_minutes::run(folder.path(), &code);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("6 pulls") && text.contains("acknowledged work lost"), "{text}");
+}
+
 /// Recordings that are judged in guests side by side come out as one after the other, byte by byte.
 #[test]
 fn one_processor_finds_what_all_of_them_find() {
