@@ -2,8 +2,10 @@
 //! progress only on a terminal.
 
 use std::borrow::Cow;
+use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal};
 use std::os::fd::AsFd;
+use std::path::Path;
 
 use clap::Args;
 use escape::{Paint, Painted};
@@ -172,6 +174,19 @@ pub(crate) fn table(head: &[&str], rows: &[Vec<String>], right: &[usize]) -> Str
     let head = head.iter().map(|&cell| cell.to_owned()).collect();
     let all: Vec<Vec<String>> = std::iter::once(head).chain(rows.iter().cloned()).collect();
     escape::columns(&all, right).into_iter().map(|line| line + "\n").collect()
+}
+
+/// Makes a file that a user has named; one that is there already is never written over.
+pub(crate) fn new_file(path: &Path) -> Result<File, Failure> {
+    File::options().write(true).create_new(true).open(path).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => is_there(path),
+        _ => Failure::from_io(path.display(), &error),
+    })
+}
+
+/// What is said of a file that is there and was to be made.
+pub(crate) fn is_there(path: &Path) -> Failure {
+    Failure::usage(format!("{}: it is there already; name a new file", path.display()))
 }
 
 /// A figure with at most four significant digits: what an eye can use.

@@ -1101,11 +1101,12 @@ fn show_replayed(
             Ok(Node::Leaf { .. }) => format!(
                 "mount -t {} -o loop {} FOLDER\n",
                 replayed.file_system,
-                folder.join(image_name(0)).display()
+                escape::shell(&folder.join(image_name(0)).to_string_lossy())
             ),
             _ => format!(
-                "raidloom array start --attach --name pulled '{stack}' && raidloom array mount \
-                pulled FOLDER\n"
+                "raidloom array start --attach --name pulled {} && raidloom array mount pulled \
+                FOLDER\n",
+                escape::shell(stack)
             ),
         };
     }

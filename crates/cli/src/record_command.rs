@@ -18,7 +18,7 @@ use trace::{
 };
 
 use crate::failure::Failure;
-use crate::output::{Output, about, figure};
+use crate::output::{Output, about, figure, new_file};
 use crate::signals;
 use crate::trace_command::clock;
 
@@ -212,17 +212,7 @@ impl Recording {
 }
 
 fn begin(target: &Target, arguments: &RecordArguments) -> Result<Recording, Failure> {
-    let path = &arguments.output;
-    let file =
-        File::options().write(true).create_new(true).open(path).map_err(|error| {
-            match error.kind() {
-                std::io::ErrorKind::AlreadyExists => Failure::usage(format!(
-                    "{}: it is there already; name a new file",
-                    path.display()
-                )),
-                _ => Failure::from_io(path.display(), &error),
-            }
-        })?;
+    let file = new_file(&arguments.output)?;
     let hidden_bytes = Anonymous::size_bytes(target.size_bytes);
     let size_bytes = if arguments.anonymous { hidden_bytes } else { target.size_bytes };
     let header = Header {

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use block::{
-    Channel, Completion, Device, Error, ErrorKind, Extents, Info, Lease, Node, Op, Reactor,
-    Request, Traced,
+    Channel, Completion, Device, Error, ErrorKind, Extents, Info, Lease, Node, Reactor, Request,
+    Traced,
 };
 
 use trace::{Contents, Header, Pairing, Record, RecordedOp, Ticket, Writer};
@@ -190,13 +190,7 @@ struct RecordChannel {
 
 impl Channel for RecordChannel {
     fn submit(&mut self, request: Request) {
-        let (op, fua) = match &request.op {
-            Op::Read { .. } => (RecordedOp::Read, false),
-            Op::Write { fua, .. } => (RecordedOp::Write, *fua),
-            Op::WriteZeroes { fua, .. } => (RecordedOp::WriteZeroes, *fua),
-            Op::Discard { .. } => (RecordedOp::Discard, false),
-            Op::Flush => (RecordedOp::Flush, false),
-        };
+        let (op, fua) = RecordedOp::of(&request.op);
         // What the device refuses moves nothing and belongs in no trace.
         if self.shared.below.info().check(&request.op).is_ok() {
             let (offset, length) = request.op.range().unwrap_or_default();

@@ -57,6 +57,21 @@ pub enum RecordedOp {
     Flush,
 }
 
+impl RecordedOp {
+    /// What a request asks for, and whether it is to be durable when it completes.
+    #[must_use]
+    pub fn of(op: &block::Op) -> (RecordedOp, bool) {
+        use block::Op;
+        match op {
+            Op::Read { .. } => (RecordedOp::Read, false),
+            Op::Write { fua, .. } => (RecordedOp::Write, *fua),
+            Op::WriteZeroes { fua, .. } => (RecordedOp::WriteZeroes, *fua),
+            Op::Discard { .. } => (RecordedOp::Discard, false),
+            Op::Flush => (RecordedOp::Flush, false),
+        }
+    }
+}
+
 /// One request of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {

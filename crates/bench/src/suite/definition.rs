@@ -272,6 +272,25 @@ impl Scope {
     }
 }
 
+/// The size of the file that a suite of devices works on in a folder.
+pub(crate) const FILE_SIZE: Setting = Setting::new(
+    "size",
+    Kind::Bytes,
+    Value::Bytes(256 << 20),
+    "In a folder: size of the file that stands for the device, past the page cache.",
+)
+.only(Scope::Folders);
+
+/// How much of what is read is compared.
+pub(crate) const VERIFY: Setting = Setting::new(
+    "verify",
+    Kind::Word(&["off", "words", "full"]),
+    Value::word("words"),
+    "What is compared of what it reads, inside its time: nothing, the mark in every 512 bytes, \
+    every byte.",
+)
+.only(Scope::Writing);
+
 /// Which values a setting takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -14,7 +14,7 @@ use super::overlay::{build, done, open, parse};
 use super::running;
 use crate::consent::UseConsent;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, is_there};
 
 /// `array cache salvage`.
 #[derive(Args, Debug)]
@@ -100,10 +100,7 @@ pub(super) fn flush(output: &Output, text: &str, consent: &UseConsent) -> Result
 /// Shows the dirty blocks of a store whose device has changed, or writes them out of it.
 pub(super) fn salvage(output: &Output, arguments: &SalvageArguments) -> Result<(), Failure> {
     if let Some(path) = arguments.file.as_ref().filter(|path| path.symlink_metadata().is_ok()) {
-        return Err(Failure::usage(format!(
-            "{}: it is there already; name a new file",
-            path.display()
-        )));
+        return Err(is_there(path));
     }
     let reading = Guard::new(Consent::default());
     let store = open(output, &parse(&arguments.store)?, &reading, true)?;

@@ -20,7 +20,7 @@ use trace::{
 };
 
 use crate::failure::Failure;
-use crate::output::{Output, about};
+use crate::output::{Output, about, new_file};
 
 /// What is done with a recording.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -216,17 +216,7 @@ enum Made {
 
 impl Made {
     fn begin(path: &Path, reader: &Reader, size_bytes: u64) -> Result<Made, Failure> {
-        let file =
-            File::options().write(true).create_new(true).open(path).map_err(|error| match error
-                .kind()
-            {
-                std::io::ErrorKind::AlreadyExists => Failure::usage(format!(
-                    "{}: it is there already; name a new file",
-                    path.display()
-                )),
-                _ => Failure::from_io(path.display(), &error),
-            })?;
-        let file = BufWriter::with_capacity(1 << 20, file);
+        let file = BufWriter::with_capacity(1 << 20, new_file(path)?);
         let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         Ok(match ending {
             "csv" => Made::Csv(CsvWriter::new(file)?),

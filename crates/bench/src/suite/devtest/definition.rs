@@ -6,7 +6,8 @@ use std::time::Duration;
 use block::{Error, Traffic};
 
 use super::super::definition::{
-    Kind as ValueKind, Rows, Scope, Setting, Settings as Values, Suite, Target, TargetKind, Value,
+    FILE_SIZE, Kind as ValueKind, Rows, Scope, Setting, Settings as Values, Suite, Target,
+    TargetKind, Value,
 };
 use super::super::phase::Phase;
 use super::super::rounds::{self, STEADY};
@@ -86,13 +87,7 @@ pub static SUITE: Suite = Suite {
             "Devices up to this size are filled before they are read.",
         )
         .only(Scope::Writing),
-        Setting::new(
-            "size",
-            ValueKind::Bytes,
-            Value::Bytes(256 << 20),
-            "In a folder: size of the file that stands for the device, past the page cache.",
-        )
-        .only(Scope::Folders),
+        FILE_SIZE,
     ],
     rows: Rows::Alone,
     phases: |settings| {

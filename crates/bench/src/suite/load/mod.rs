@@ -12,7 +12,9 @@ use block::{Device, Error, ErrorKind};
 use reactor::derive_seed;
 use results::Better;
 
-use super::definition::{Kind, Rows, Scope, Setting, Settings, Suite, Target, TargetKind, Value};
+use super::definition::{
+    FILE_SIZE, Kind, Rows, Scope, Setting, Settings, Suite, Target, TargetKind, VERIFY, Value,
+};
 use super::depth::open::{self, OPEN_DEPTH, OpenLoad};
 use super::devtest::{self, Test, Verify};
 use super::phase::Phase;
@@ -138,14 +140,7 @@ pub static SUITE: Suite = Suite {
         .on_virtual(Value::Time(std::time::Duration::from_secs(60)))
         .only(Scope::Writing),
         STEADY,
-        Setting::new(
-            "verify",
-            Kind::Word(&["off", "words", "full"]),
-            Value::word("words"),
-            "What is compared of what it reads, inside its time: nothing, the mark in every 512 \
-            bytes, every byte.",
-        )
-        .only(Scope::Writing),
+        VERIFY,
         Setting::new(
             "used",
             Kind::Bytes,
@@ -159,13 +154,7 @@ pub static SUITE: Suite = Suite {
             "Devices up to this size are filled before they are read.",
         )
         .only(Scope::Writing),
-        Setting::new(
-            "size",
-            Kind::Bytes,
-            Value::Bytes(256 << 20),
-            "In a folder: size of the file that stands for the device, past the page cache.",
-        )
-        .only(Scope::Folders),
+        FILE_SIZE,
     ],
     rows: Rows::Alone,
     phases: |settings| vec![phase(settings)],

@@ -19,7 +19,9 @@ use block::{Clock, Device, Error, ErrorKind, Traffic};
 use results::doubt::{ReplayWindow, ReplayedOperation, UnverifiedReason};
 use results::{Better, Doubt, Group};
 
-use super::definition::{Kind, Rows, Scope, Setting, Settings, Suite, Target, TargetKind, Value};
+use super::definition::{
+    FILE_SIZE, Kind, Rows, Scope, Setting, Settings, Suite, Target, TargetKind, VERIFY, Value,
+};
 use super::depth::open::OPEN_DEPTH;
 use super::phase::Phase;
 use super::session::Session;
@@ -108,14 +110,7 @@ pub static SUITE: Suite = Suite {
             Value::Count(32),
             "Requests outstanding with mode = \"fast\".",
         ),
-        Setting::new(
-            "verify",
-            Kind::Word(&["off", "words", "full"]),
-            Value::word("words"),
-            "What is compared of what it reads, inside its time: nothing, the mark in every 512 \
-            bytes, every byte.",
-        )
-        .only(Scope::Writing),
+        VERIFY,
         Setting::new(
             "prepare",
             Kind::Bytes,
@@ -123,13 +118,7 @@ pub static SUITE: Suite = Suite {
             "What is touched is written before, if it is no more than this.",
         )
         .only(Scope::Writing),
-        Setting::new(
-            "size",
-            Kind::Bytes,
-            Value::Bytes(256 << 20),
-            "In a folder: size of the file that stands for the device, past the page cache.",
-        )
-        .only(Scope::Folders),
+        FILE_SIZE,
     ],
     rows: Rows::Alone,
     phases: |settings| vec![phase(settings)],

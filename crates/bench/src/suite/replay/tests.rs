@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use block::{Channel, Completion, Info, Node, Op, Reactor, Request};
+use block::{Channel, Completion, Info, Node, Reactor, Request};
 use results::doubt::{AddressFit, Bearing};
 use trace::{Record, RecordedOp};
 
@@ -70,13 +70,7 @@ struct RecorderChannel {
 
 impl Channel for RecorderChannel {
     fn submit(&mut self, request: Request) {
-        let (op, fua) = match &request.op {
-            Op::Read { .. } => (RecordedOp::Read, false),
-            Op::Write { fua, .. } => (RecordedOp::Write, *fua),
-            Op::WriteZeroes { fua, .. } => (RecordedOp::WriteZeroes, *fua),
-            Op::Discard { .. } => (RecordedOp::Discard, false),
-            Op::Flush => (RecordedOp::Flush, false),
-        };
+        let (op, fua) = RecordedOp::of(&request.op);
         let (offset, length) = request.op.range().unwrap_or_default();
         let time_nanoseconds = self.reactor.now().nanoseconds();
         let record = Record {
