@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use block::{
-    Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Traced, size_text,
+    Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, TracedChannel,
+    size_text,
 };
 use reactor::Reactor;
 
@@ -15,14 +16,14 @@ use crate::md::Version;
 use crate::member::{MEMBERS_MAX, Member, MemberSet, name};
 use crate::metadata::Metadata;
 use crate::part::{Action, Part};
-use crate::plan::{Place, Plan};
+use crate::plan::{ByteSite, Plan};
 use crate::queues::Queues;
 use crate::ranges::Ranges;
-use crate::shared::Shared;
+use crate::shared::ArrayCore;
 use crate::sync::Control;
 
 /// A member of an array at its start.
-pub struct Start {
+pub struct MemberAtStart {
     /// The device.
     pub device: Arc<dyn Device>,
     /// Where on it the array's data begin, in bytes.
@@ -35,7 +36,7 @@ pub struct Start {
 }
 
 /// Several devices that answer as one.
-pub struct ArrayDevice(Arc<Shared>);
+pub struct ArrayDevice(Arc<ArrayCore>);
 
 /// Makers of each level.
 impl ArrayDevice {
@@ -187,7 +188,7 @@ impl ArrayDevice {
         let mut info = combine(&present, block_bytes, level.size_bytes());
         level.refine(&mut info);
         let start = |device: Option<Arc<dyn Device>>| {
-            device.map(|device| Start {
+            device.map(|device| MemberAtStart {
                 device,
                 data_offset: 0,
                 unrecovered: Ranges::none(),
@@ -210,7 +211,7 @@ impl ArrayDevice {
     /// As [`ArrayDevice::assemble`].
     pub fn resume(
         level: impl Level,
-        members: Vec<Option<Start>>,
+        members: Vec<Option<MemberAtStart>>,
         resync: Ranges,
     ) -> Result<Self, Error> {
         let present: Vec<Arc<dyn Device>> =
@@ -224,7 +225,7 @@ impl ArrayDevice {
     /// `metadata`.
     pub(crate) fn resume_with_metadata(
         level: Box<dyn Level>,
-        members: Vec<Option<Start>>,
+        members: Vec<Option<MemberAtStart>>,
         resync: Ranges,
         metadata: Option<Metadata>,
         read_only: bool,
@@ -245,7 +246,7 @@ impl ArrayDevice {
     fn with_info(
         level: Box<dyn Level>,
         info: Info,
-        members: Vec<Option<Start>>,
+        members: Vec<Option<MemberAtStart>>,
         resync: Ranges,
         (metadata, metadata_version): (Option<Metadata>, Option<Version>),
     ) -> Result<Self, Error> {
@@ -254,7 +255,7 @@ impl ArrayDevice {
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         let slots = members.into_iter().enumerate().map(|(number, start)| {
-            let Start { device, data_offset, unrecovered, lost } = start?;
+            let MemberAtStart { device, data_offset, unrecovered, lost } = start?;
             let name = name(number, &device);
             let member = if unrecovered.is_empty() && lost.is_empty() {
                 Member { device, data_offset, name, bad_blocks: None, replacing: None }
@@ -269,11 +270,11 @@ impl ArrayDevice {
         level
             .holds_all(&missing)
             .map_err(|lost| Error::new(ErrorKind::Invalid, lost.to_string()))?;
-        Ok(ArrayDevice(Arc::new(Shared::new(level, info, health, metadata, metadata_version))))
+        Ok(ArrayDevice(Arc::new(ArrayCore::new(level, info, health, metadata, metadata_version))))
     }
 
     /// The array, if it keeps its metadata up to date.
-    pub(crate) fn with_metadata(&self) -> Option<Arc<Shared>> {
+    pub(crate) fn with_metadata(&self) -> Option<Arc<ArrayCore>> {
         self.0.metadata.is_some().then(|| Arc::clone(&self.0))
     }
 
@@ -311,7 +312,10 @@ impl Device for ArrayDevice {
     }
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
-        Ok(Box::new(Traced::new(ArrayChannel::open(&self.0, depth, reactor)?, &self.describe())))
+        Ok(Box::new(TracedChannel::new(
+            ArrayChannel::open(&self.0, depth, reactor)?,
+            &self.describe(),
+        )))
     }
 
     /// What reads would go to, as it is planned for them, is asked at the members. What would have
@@ -360,8 +364,8 @@ impl Device for ArrayDevice {
                 continue;
             }
             plan.read.sort_unstable_by_key(|access| match access.content {
-                Place::Host { start } => start,
-                Place::Scratch { .. } => u64::MAX,
+                ByteSite::Host { start } => start,
+                ByteSite::Scratch { .. } => u64::MAX,
             });
             let start = found.length();
             for access in &plan.read {
@@ -369,7 +373,7 @@ impl Device for ArrayDevice {
                     return;
                 }
                 match (&membership.members[access.member], access.content) {
-                    (Some(member), Place::Host { start: place })
+                    (Some(member), ByteSite::Host { start: place })
                         if place == found.length() - start =>
                     {
                         let until = found.length() + access.length;

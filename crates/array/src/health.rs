@@ -142,14 +142,14 @@ impl Slot {
 }
 
 #[derive(Debug)]
-struct State {
+struct HealthState {
     slots: Vec<Slot>,
     spares: Vec<Arc<Member>>,
     /// Where redundancy may be untrue.
     resync: Ranges,
 }
 
-impl State {
+impl HealthState {
     fn members(&self, choose: impl Fn(&Slot) -> bool) -> MemberSet {
         let mut set = MemberSet::EMPTY;
         self.slots
@@ -180,7 +180,7 @@ pub(crate) struct Membership {
 /// The slots with their members, and the spares.
 #[derive(Debug)]
 pub(crate) struct Health {
-    state: Mutex<State>,
+    state: Mutex<HealthState>,
     generation: AtomicU64,
     revision: AtomicU64,
     /// Redundancy may be untrue somewhere.
@@ -197,7 +197,7 @@ impl Health {
             Slot::of(member, (!unrecovered.is_empty()).then(|| Recovery::of(unrecovered)))
         });
         let needs_resync = AtomicBool::new(!resync.is_empty());
-        let state = State { slots: slots.collect(), spares: Vec::new(), resync };
+        let state = HealthState { slots: slots.collect(), spares: Vec::new(), resync };
         Health {
             state: Mutex::new(state),
             generation: AtomicU64::new(0),
@@ -207,7 +207,7 @@ impl Health {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, HealthState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

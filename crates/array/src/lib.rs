@@ -40,12 +40,12 @@ mod rows;
 mod shared;
 pub mod sync;
 
-pub use device::{ArrayDevice, Start};
+pub use device::{ArrayDevice, MemberAtStart};
 pub use geometry::{ParityLayout, Raid0Layout, Raid10Layout};
 pub use level::{
-    Faults, Level, LevelTraits, LinearLevel, Lost, MirrorLevel, ParityLevel, Raid0Level,
+    Faults, Level, LevelTraits, LinearLevel, MirrorLevel, ParityLevel, Raid0Level, TooManyAbsent,
 };
 pub use member::{MEMBERS_MAX, MemberSet, MemberState, Snapshot};
 pub use part::{Action, Part, Spot, SyncRange, SyncTask};
-pub use plan::{Access, Content, Place, Plan, RowLock, Step};
+pub use plan::{Access, ByteSite, Computation, Content, Plan, RowLock};
 pub use queues::Queues;

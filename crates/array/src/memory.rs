@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use block::{Buf, BufMut, SECTOR_BYTES};
 
 use crate::parity::{self, Block, Kernel, SLICE_BYTES};
-use crate::{Place, Step};
+use crate::{ByteSite, Computation};
 
 /// How much scratch a channel keeps for later plans.
 const POOL_BYTES: u64 = 32 << 20;
@@ -57,30 +57,30 @@ impl Pool {
 }
 
 /// One buffer, in whatever state it is.
-enum Held {
+enum BufferSlot {
     Nothing,
     Own(BufMut),
     Frozen(Buf),
 }
 
 struct Store {
-    held: Held,
+    held: BufferSlot,
     length: u64,
     /// Where `held` begins; what is before it lies in fragments.
     position: u64,
     /// What was never lent, while the rest is put together.
-    tail: Held,
+    tail: BufferSlot,
 }
 
 impl Store {
-    fn new(held: Held, length: u64) -> Store {
-        Store { held, length, position: 0, tail: Held::Nothing }
+    fn new(held: BufferSlot, length: u64) -> Store {
+        Store { held, length, position: 0, tail: BufferSlot::Nothing }
     }
 
     fn append(&mut self, data: BufMut) {
         match &mut self.held {
-            Held::Own(joined) => joined.append(data),
-            held => *held = Held::Own(data),
+            BufferSlot::Own(joined) => joined.append(data),
+            held => *held = BufferSlot::Own(data),
         }
     }
 }
@@ -99,7 +99,7 @@ pub(crate) struct Difference {
     /// How many bytes after the beginning of what was compared.
     pub(crate) at: u64,
     /// The buffer that is known to be wrong, and was put right.
-    pub(crate) wrong: Option<Place>,
+    pub(crate) wrong: Option<ByteSite>,
 }
 
 /// All buffers of a piece. Store 0 is the host's, the others are scratch.
@@ -115,14 +115,14 @@ impl Memory {
     /// Starts with the host's buffer for this piece.
     pub(crate) fn start(&mut self, buffer: HostBuffer) {
         let (held, length) = match buffer {
-            HostBuffer::Nothing => (Held::Nothing, 0),
+            HostBuffer::Nothing => (BufferSlot::Nothing, 0),
             HostBuffer::Read(buffer) => {
                 let length = buffer.len() as u64;
-                (Held::Own(buffer), length)
+                (BufferSlot::Own(buffer), length)
             }
             HostBuffer::Write(buffer) => {
                 let length = buffer.len() as u64;
-                (Held::Frozen(buffer), length)
+                (BufferSlot::Frozen(buffer), length)
             }
         };
         self.stores.clear();
@@ -132,46 +132,48 @@ impl Memory {
 
     /// The host's buffer again, at the end of the piece.
     pub(crate) fn finish(&mut self) -> HostBuffer {
-        match std::mem::replace(&mut self.stores[0].held, Held::Nothing) {
-            Held::Nothing => HostBuffer::Nothing,
-            Held::Own(buffer) => HostBuffer::Read(buffer),
-            Held::Frozen(buffer) => HostBuffer::Write(buffer),
+        match std::mem::replace(&mut self.stores[0].held, BufferSlot::Nothing) {
+            BufferSlot::Nothing => HostBuffer::Nothing,
+            BufferSlot::Own(buffer) => HostBuffer::Read(buffer),
+            BufferSlot::Frozen(buffer) => HostBuffer::Write(buffer),
         }
     }
 
     /// Makes the scratch buffers of a plan.
     pub(crate) fn add_scratch(&mut self, lengths: &[u64], pool: &mut Pool) {
-        self.stores
-            .extend(lengths.iter().map(|&length| Store::new(Held::Own(pool.take(length)), length)));
+        self.stores.extend(
+            lengths.iter().map(|&length| Store::new(BufferSlot::Own(pool.take(length)), length)),
+        );
     }
 
     /// Gives the scratch buffers to the pool.
     pub(crate) fn drop_scratch(&mut self, pool: &mut Pool) {
         for store in self.stores.drain(1..) {
             match store.held {
-                Held::Own(buffer) => pool.give(buffer),
-                Held::Frozen(buffer) => {
+                BufferSlot::Own(buffer) => pool.give(buffer),
+                BufferSlot::Frozen(buffer) => {
                     if let Ok(buffer) = buffer.try_mut() {
                         pool.give(buffer);
                     }
                 }
-                Held::Nothing => (),
+                BufferSlot::Nothing => (),
             }
         }
     }
 
-    fn spot(&self, place: Place) -> (usize, u64) {
+    fn spot(&self, place: ByteSite) -> (usize, u64) {
         match place {
-            Place::Host { start } => (0, self.host_start + start),
-            Place::Scratch { buffer, start } => (buffer + 1, start),
+            ByteSite::Host { start } => (0, self.host_start + start),
+            ByteSite::Scratch { buffer, start } => (buffer + 1, start),
         }
     }
 
     /// Lends a range to a command that fills it. `after` is the command's last fragment so far.
-    pub(crate) fn lend(&mut self, place: Place, length: u64, after: u32) -> (BufMut, u32) {
+    pub(crate) fn lend(&mut self, place: ByteSite, length: u64, after: u32) -> (BufMut, u32) {
         let (index, start) = self.spot(place);
         let store = &mut self.stores[index];
-        let Held::Own(mut rest) = std::mem::replace(&mut store.held, Held::Nothing) else {
+        let BufferSlot::Own(mut rest) = std::mem::replace(&mut store.held, BufferSlot::Nothing)
+        else {
             panic!("a plan reads into a write's buffer, or twice into the same bytes")
         };
         assert!(start >= store.position, "a plan's reads go into a buffer in ascending order");
@@ -183,7 +185,7 @@ impl Memory {
         store.position = start + length;
         let data = if store.position < store.length {
             let data = rest.split_to(length as usize);
-            store.held = Held::Own(rest);
+            store.held = BufferSlot::Own(rest);
             data
         } else {
             rest
@@ -219,14 +221,14 @@ impl Memory {
         for store in &mut self.stores {
             if store.position > 0 {
                 store.position = 0;
-                store.tail = std::mem::replace(&mut store.held, Held::Nothing);
+                store.tail = std::mem::replace(&mut store.held, BufferSlot::Nothing);
             }
         }
         for fragment in self.fragments.drain(..) {
             self.stores[fragment.store].append(fragment.data.expect("nothing is lent any more"));
         }
         for store in &mut self.stores {
-            if let Held::Own(tail) = std::mem::replace(&mut store.tail, Held::Nothing) {
+            if let BufferSlot::Own(tail) = std::mem::replace(&mut store.tail, BufferSlot::Nothing) {
                 store.append(tail);
             }
         }
@@ -235,8 +237,9 @@ impl Memory {
     /// No computation changes the scratch buffers any more.
     pub(crate) fn freeze_scratch(&mut self) {
         for store in &mut self.stores[1..] {
-            if let Held::Own(buffer) = std::mem::replace(&mut store.held, Held::Nothing) {
-                store.held = Held::Frozen(buffer.freeze());
+            if let BufferSlot::Own(buffer) = std::mem::replace(&mut store.held, BufferSlot::Nothing)
+            {
+                store.held = BufferSlot::Frozen(buffer.freeze());
             }
         }
     }
@@ -244,16 +247,16 @@ impl Memory {
     /// The bytes of a scratch buffer, while it is computed.
     pub(crate) fn scratch_mut(&mut self, buffer: usize) -> &mut [u8] {
         match &mut self.stores[buffer + 1].held {
-            Held::Own(buffer) => buffer.as_mut_slice().expect("scratch lies in one piece"),
+            BufferSlot::Own(buffer) => buffer.as_mut_slice().expect("scratch lies in one piece"),
             _ => panic!("a plan computes into a buffer that it has lent"),
         }
     }
 
     /// The bytes of a range, to be written.
-    pub(crate) fn share(&self, place: Place, length: u64) -> Buf {
+    pub(crate) fn share(&self, place: ByteSite, length: u64) -> Buf {
         let (index, start) = self.spot(place);
         let store = &self.stores[index];
-        let Held::Frozen(buffer) = &store.held else {
+        let BufferSlot::Frozen(buffer) = &store.held else {
             panic!("a plan writes from a read's buffer")
         };
         let mut range = buffer.clone();
@@ -266,48 +269,50 @@ impl Memory {
     /// Runs one step of a plan with these sources of parity, and adds what it found to differ.
     pub(crate) fn compute(
         &mut self,
-        step: Step,
-        sources: &[Option<Place>],
+        step: Computation,
+        sources: &[Option<ByteSite>],
         found: &mut Vec<Difference>,
     ) {
         let kernel = parity::fastest();
         match step {
-            Step::Compare { one, other, length } => self.compare(one, other, length, found),
-            Step::Locate { first, count, p, q, expected_p, expected_q, length } => {
+            Computation::Compare { one, other, length } => self.compare(one, other, length, found),
+            Computation::Locate { first, count, p, q, expected_p, expected_q, length } => {
                 let sources = &sources[first..first + count];
                 self.locate([(p, expected_p), (q, expected_q)], sources, length, found);
             }
-            Step::Vote { first, count, length } => {
+            Computation::Vote { first, count, length } => {
                 self.vote(&sources[first..first + count], length, found);
             }
-            Step::Zero { into, length } => self.on_target(into, length, |_, target| target.fill(0)),
-            Step::Copy { from, into, length } => {
+            Computation::Zero { into, length } => {
+                self.on_target(into, length, |_, target| target.fill(0))
+            }
+            Computation::Copy { from, into, length } => {
                 self.with_source(from, into, length, |source, target| {
                     target.copy_from_slice(source);
                 });
             }
-            Step::Xor { from, into, length } => {
+            Computation::Xor { from, into, length } => {
                 self.with_source(from, into, length, |source, target| {
                     (kernel.xor)(target, &[source]);
                 });
             }
-            Step::MultiplyXor { coefficient, from, into, length } => {
+            Computation::MultiplyXor { coefficient, from, into, length } => {
                 self.with_source(from, into, length, |source, target| {
                     kernel.multiply_add(coefficient, source, target);
                 });
             }
-            Step::Scale { coefficient, into, length } => {
+            Computation::Scale { coefficient, into, length } => {
                 self.on_target(into, length, |_, target| {
                     target.slices_mut().for_each(|slice| kernel.scale(coefficient, slice));
                 });
             }
-            Step::Parity { first, count, p, q, length } => {
+            Computation::Parity { first, count, p, q, length } => {
                 self.parity(kernel, &sources[first..first + count], p, q, length);
             }
         }
     }
 
-    fn compare(&self, one: Place, other: Place, length: u64, found: &mut Vec<Difference>) {
+    fn compare(&self, one: ByteSite, other: ByteSite, length: u64, found: &mut Vec<Difference>) {
         let differing =
             sectors(length).filter(|&at| self.sector(one, at) != self.sector(other, at));
         found.extend(differing.map(|at| Difference { at, wrong: None }));
@@ -317,8 +322,8 @@ impl Memory {
     /// wrong.
     fn locate(
         &mut self,
-        [(p, expected_p), (q, expected_q)]: [(Place, Place); 2],
-        sources: &[Option<Place>],
+        [(p, expected_p), (q, expected_q)]: [(ByteSite, ByteSite); 2],
+        sources: &[Option<ByteSite>],
         length: u64,
         found: &mut Vec<Difference>,
     ) {
@@ -355,15 +360,15 @@ impl Memory {
         }
     }
 
-    fn vote(&mut self, copies: &[Option<Place>], length: u64, found: &mut Vec<Difference>) {
-        let copies: Vec<Place> = copies.iter().copied().flatten().collect();
+    fn vote(&mut self, copies: &[Option<ByteSite>], length: u64, found: &mut Vec<Difference>) {
+        let copies: Vec<ByteSite> = copies.iter().copied().flatten().collect();
         let Some((&first, others)) = copies.split_first() else { return };
         for at in sectors(length) {
             let bytes = self.sector(first, at);
             if others.iter().all(|&other| self.sector(other, at) == bytes) {
                 continue;
             }
-            let is_most = |&&copy: &&Place| {
+            let is_most = |&&copy: &&ByteSite| {
                 let bytes = self.sector(copy, at);
                 let same = copies.iter().filter(|&&other| self.sector(other, at) == bytes);
                 2 * same.count() > copies.len()
@@ -381,11 +386,11 @@ impl Memory {
         }
     }
 
-    fn sector(&self, place: Place, at: u64) -> &[u8] {
+    fn sector(&self, place: ByteSite, at: u64) -> &[u8] {
         &self.run(place, at)[..SECTOR_BYTES as usize]
     }
 
-    fn copy_sector(&mut self, from: Place, into: Place, at: u64) {
+    fn copy_sector(&mut self, from: ByteSite, into: ByteSite, at: u64) {
         self.with_source(from.after(at), into.after(at), SECTOR_BYTES, |from, into| {
             into.copy_from_slice(from);
         });
@@ -394,9 +399,9 @@ impl Memory {
     fn parity(
         &mut self,
         kernel: &Kernel,
-        sources: &[Option<Place>],
-        p: Place,
-        q: Option<Place>,
+        sources: &[Option<ByteSite>],
+        p: ByteSite,
+        q: Option<ByteSite>,
         length: u64,
     ) {
         let mut p = self.take_target(p);
@@ -426,14 +431,15 @@ impl Memory {
             at += now as u64;
         }
         for target in [Some(p), q].into_iter().flatten() {
-            self.stores[target.index].held = Held::Own(target.buffer);
+            self.stores[target.index].held = BufferSlot::Own(target.buffer);
         }
     }
 
     /// Takes a scratch buffer out, so that others can be read meanwhile.
-    fn take_target(&mut self, place: Place) -> Target {
+    fn take_target(&mut self, place: ByteSite) -> Target {
         let (index, start) = self.spot(place);
-        let Held::Own(buffer) = std::mem::replace(&mut self.stores[index].held, Held::Nothing)
+        let BufferSlot::Own(buffer) =
+            std::mem::replace(&mut self.stores[index].held, BufferSlot::Nothing)
         else {
             panic!("a plan computes parity into a buffer that it has not got")
         };
@@ -441,7 +447,7 @@ impl Memory {
     }
 
     /// The bytes from `at` of a source on, as far as they lie in one piece.
-    fn run(&self, place: Place, at: u64) -> &[u8] {
+    fn run(&self, place: ByteSite, at: u64) -> &[u8] {
         let (index, start) = self.spot(place);
         let mut skip = (start + at) as usize;
         let mut reaches = |slice: &[u8]| {
@@ -450,17 +456,20 @@ impl Memory {
             here
         };
         let slice = match &self.stores[index].held {
-            Held::Own(buffer) => buffer.slices().find(|slice| reaches(slice)),
-            Held::Frozen(buffer) => buffer.slices().find(|slice| reaches(slice)),
-            Held::Nothing => panic!("a plan computes parity from a buffer that it has not got"),
+            BufferSlot::Own(buffer) => buffer.slices().find(|slice| reaches(slice)),
+            BufferSlot::Frozen(buffer) => buffer.slices().find(|slice| reaches(slice)),
+            BufferSlot::Nothing => {
+                panic!("a plan computes parity from a buffer that it has not got")
+            }
         };
         &slice.expect("a plan's range is within its buffer")[skip..]
     }
 
     /// Cuts the target out of its buffer, so that the rest can be read meanwhile.
-    fn on_target(&mut self, into: Place, length: u64, work: impl FnOnce(&Cut<'_>, &mut BufMut)) {
+    fn on_target(&mut self, into: ByteSite, length: u64, work: impl FnOnce(&Cut<'_>, &mut BufMut)) {
         let (index, start) = self.spot(into);
-        let Held::Own(mut back) = std::mem::replace(&mut self.stores[index].held, Held::Nothing)
+        let BufferSlot::Own(mut back) =
+            std::mem::replace(&mut self.stores[index].held, BufferSlot::Nothing)
         else {
             panic!("a plan computes into a write's buffer")
         };
@@ -469,13 +478,13 @@ impl Memory {
         work(&Cut { memory: self, index, start, front: &front, back: &back }, &mut target);
         front.append(target);
         front.append(back);
-        self.stores[index].held = Held::Own(front);
+        self.stores[index].held = BufferSlot::Own(front);
     }
 
     fn with_source(
         &mut self,
-        from: Place,
-        into: Place,
+        from: ByteSite,
+        into: ByteSite,
         length: u64,
         work: impl Fn(&[u8], &mut [u8]),
     ) {
@@ -490,7 +499,7 @@ impl Memory {
                 work(&source[..now], target.slice(at, now));
                 at += now as u64;
             }
-            self.stores[target.index].held = Held::Own(target.buffer);
+            self.stores[target.index].held = BufferSlot::Own(target.buffer);
             return;
         }
         self.on_target(into, length, |cut, target| {
@@ -541,9 +550,9 @@ impl Cut<'_> {
         let store = &self.memory.stores[index];
         if index != self.index {
             match &store.held {
-                Held::Own(buffer) => window(buffer.slices(), start, length, visit),
-                Held::Frozen(buffer) => window(buffer.slices(), start, length, visit),
-                Held::Nothing => panic!("a plan computes from a buffer that it has not got"),
+                BufferSlot::Own(buffer) => window(buffer.slices(), start, length, visit),
+                BufferSlot::Frozen(buffer) => window(buffer.slices(), start, length, visit),
+                BufferSlot::Nothing => panic!("a plan computes from a buffer that it has not got"),
             }
         } else if start + length <= self.start {
             window(self.front.slices(), start, length, visit);
@@ -615,18 +624,18 @@ mod tests {
             memory.add_scratch(&[8], &mut Pool::default());
             let mut lent = Vec::new();
             let (scratch, fragment) =
-                memory.lend(Place::Scratch { buffer: 0, start: 2 }, 3, NO_FRAGMENT);
+                memory.lend(ByteSite::Scratch { buffer: 0, start: 2 }, 3, NO_FRAGMENT);
             lent.push((fragment, scratch));
             let mut at = 0;
             while at < length {
                 let start = random.u64(at..length);
                 let end = random.u64(start + 1..=length);
                 let (mut data, first) =
-                    memory.lend(Place::Host { start }, end - start, NO_FRAGMENT);
+                    memory.lend(ByteSite::Host { start }, end - start, NO_FRAGMENT);
                 // Sometimes a command takes a second range along.
                 at = end;
                 if at < length && random.bool() {
-                    let (more, _) = memory.lend(Place::Host { start: at }, length - at, first);
+                    let (more, _) = memory.lend(ByteSite::Host { start: at }, length - at, first);
                     data.append(more);
                     at = length;
                 }
@@ -672,26 +681,42 @@ mod tests {
         pool.give(scratch);
         memory.add_scratch(&[4], &mut pool);
         assert_eq!((pool.buffers.len(), pool.bytes), (0, 0));
-        let host = |start| Place::Host { start };
+        let host = |start| ByteSite::Host { start };
         memory.compute(
-            Step::Xor { from: Place::Scratch { buffer: 0, start: 0 }, into: host(4), length: 4 },
-            &[],
-            &mut Vec::new(),
-        );
-        memory.compute(Step::Xor { from: host(0), into: host(4), length: 4 }, &[], &mut Vec::new());
-        memory.compute(
-            Step::Copy { from: host(10), into: host(0), length: 2 },
-            &[],
-            &mut Vec::new(),
-        );
-        memory.compute(Step::Zero { into: host(11), length: 1 }, &[], &mut Vec::new());
-        memory.compute(
-            Step::Copy { from: host(8), into: Place::Scratch { buffer: 0, start: 1 }, length: 2 },
+            Computation::Xor {
+                from: ByteSite::Scratch { buffer: 0, start: 0 },
+                into: host(4),
+                length: 4,
+            },
             &[],
             &mut Vec::new(),
         );
         memory.compute(
-            Step::Copy { from: Place::Scratch { buffer: 0, start: 1 }, into: host(2), length: 2 },
+            Computation::Xor { from: host(0), into: host(4), length: 4 },
+            &[],
+            &mut Vec::new(),
+        );
+        memory.compute(
+            Computation::Copy { from: host(10), into: host(0), length: 2 },
+            &[],
+            &mut Vec::new(),
+        );
+        memory.compute(Computation::Zero { into: host(11), length: 1 }, &[], &mut Vec::new());
+        memory.compute(
+            Computation::Copy {
+                from: host(8),
+                into: ByteSite::Scratch { buffer: 0, start: 1 },
+                length: 2,
+            },
+            &[],
+            &mut Vec::new(),
+        );
+        memory.compute(
+            Computation::Copy {
+                from: ByteSite::Scratch { buffer: 0, start: 1 },
+                into: host(2),
+                length: 2,
+            },
             &[],
             &mut Vec::new(),
         );
@@ -707,9 +732,9 @@ mod tests {
         let mut memory = Memory::default();
         memory.start(HostBuffer::Read(numbered(8)));
         memory.compute(
-            Step::Copy {
-                from: Place::Host { start: 1 },
-                into: Place::Host { start: 0 },
+            Computation::Copy {
+                from: ByteSite::Host { start: 1 },
+                into: ByteSite::Host { start: 0 },
                 length: 4,
             },
             &[],

@@ -12,7 +12,7 @@ use crate::part::{Action, Spot};
 
 /// Where the bytes of an access or a step are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ByteSite {
     /// In the request's buffer, `start` bytes from the beginning of the planned part.
     Host {
         /// In bytes.
@@ -28,12 +28,12 @@ pub enum Place {
     },
 }
 
-impl Place {
+impl ByteSite {
     /// The place `by` bytes further on.
-    pub(crate) fn after(self, by: u64) -> Place {
+    pub(crate) fn after(self, by: u64) -> ByteSite {
         match self {
-            Place::Host { start } => Place::Host { start: start + by },
-            Place::Scratch { buffer, start } => Place::Scratch { buffer, start: start + by },
+            ByteSite::Host { start } => ByteSite::Host { start: start + by },
+            ByteSite::Scratch { buffer, start } => ByteSite::Scratch { buffer, start: start + by },
         }
     }
 }
@@ -42,7 +42,7 @@ impl Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// These bytes.
-    Bytes(Place),
+    Bytes(ByteSite),
     /// Zeroes that are not sent.
     Zeroes,
     /// Nothing: the blocks are given back.
@@ -54,19 +54,19 @@ pub enum Content {
 /// What a part that changes something brings, `start` bytes from its beginning.
 pub(crate) fn content_of(action: Action, start: u64) -> Content {
     match action {
-        Action::Read | Action::Write => Content::Bytes(Place::Host { start }),
+        Action::Read | Action::Write => Content::Bytes(ByteSite::Host { start }),
         Action::Zeroes => Content::Zeroes,
         Action::Discard => Content::Discard,
     }
 }
 
-impl From<Place> for Content {
-    fn from(place: Place) -> Content {
+impl From<ByteSite> for Content {
+    fn from(place: ByteSite) -> Content {
         Content::Bytes(place)
     }
 }
 
-/// One run of bytes on one member: of the read phase with the [`Place`] that they go to, of the
+/// One run of bytes on one member: of the read phase with the [`ByteSite`] that they go to, of the
 /// write phase with the [`Content`] that the member gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access<C> {
@@ -103,29 +103,29 @@ impl RowLock {
 /// One computation between the phases. A step's two ranges do not overlap; a write's host buffer is
 /// never a target. Products are over GF(2^8), see [`parity`](crate::parity).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum Computation {
     /// `into` becomes zero.
     Zero {
         /// Target.
-        into: Place,
+        into: ByteSite,
         /// In bytes.
         length: u64,
     },
     /// `into` becomes `from`.
     Copy {
         /// Source.
-        from: Place,
+        from: ByteSite,
         /// Target.
-        into: Place,
+        into: ByteSite,
         /// In bytes.
         length: u64,
     },
     /// `into` becomes `into XOR from`.
     Xor {
         /// Source.
-        from: Place,
+        from: ByteSite,
         /// Target.
-        into: Place,
+        into: ByteSite,
         /// In bytes.
         length: u64,
     },
@@ -134,9 +134,9 @@ pub enum Step {
         /// Factor.
         coefficient: u8,
         /// Source.
-        from: Place,
+        from: ByteSite,
         /// Target.
-        into: Place,
+        into: ByteSite,
         /// In bytes.
         length: u64,
     },
@@ -145,35 +145,35 @@ pub enum Step {
         /// Factor.
         coefficient: u8,
         /// Target.
-        into: Place,
+        into: ByteSite,
         /// In bytes.
         length: u64,
     },
     /// Finds the sectors in which the two differ.
     Compare {
         /// One.
-        one: Place,
+        one: ByteSite,
         /// The other.
-        other: Place,
+        other: ByteSite,
         /// In bytes.
         length: u64,
     },
     /// Finds the sectors in which P and Q are not those of the data, and which one block of the row
     /// is wrong there, if all bytes of the sector say the same; that block is put right in its
-    /// buffer. The data are `Plan::sources[first..first + count]`, as for [`Step::Parity`].
+    /// buffer. The data are `Plan::sources[first..first + count]`, as for [`Computation::Parity`].
     Locate {
         /// The first source.
         first: usize,
         /// How many sources.
         count: usize,
         /// P as it was read.
-        p: Place,
+        p: ByteSite,
         /// Q as it was read.
-        q: Place,
+        q: ByteSite,
         /// P of the data.
-        expected_p: Place,
+        expected_p: ByteSite,
         /// Q of the data.
-        expected_q: Place,
+        expected_q: ByteSite,
         /// In bytes.
         length: u64,
     },
@@ -195,9 +195,9 @@ pub enum Step {
         /// How many sources.
         count: usize,
         /// Target.
-        p: Place,
+        p: ByteSite,
         /// Target, if there is a Q.
-        q: Option<Place>,
+        q: Option<ByteSite>,
         /// In bytes.
         length: u64,
     },
@@ -212,11 +212,11 @@ pub struct Plan {
     pub scratch: Vec<u64>,
     /// What to read first. Accesses that go to the same buffer are in ascending order of their
     /// place and do not overlap.
-    pub read: Vec<Access<Place>>,
+    pub read: Vec<Access<ByteSite>>,
     /// What parity is computed from; where there is none, a block of zeroes.
-    pub sources: Vec<Option<Place>>,
+    pub sources: Vec<Option<ByteSite>>,
     /// What to compute then, in this order.
-    pub compute: Vec<Step>,
+    pub compute: Vec<Computation>,
     /// What to write then.
     pub write: Vec<Access<Content>>,
     /// What to write as well if something that was compared differs.
@@ -243,7 +243,7 @@ impl Plan {
     pub fn add(&mut self, action: Action, run: Spot, length: u64, start: u64) {
         let Spot { member, offset } = run;
         if action == Action::Read {
-            self.read.push(Access { member, offset, length, content: Place::Host { start } });
+            self.read.push(Access { member, offset, length, content: ByteSite::Host { start } });
         } else {
             self.write.push(Access { member, offset, length, content: content_of(action, start) });
         }

@@ -14,7 +14,7 @@ use crate::metadata::{ArrayState, FailedDevice, Metadata, MetadataUpdate};
 use crate::rows::Rows;
 
 /// An array.
-pub(crate) struct Shared {
+pub(crate) struct ArrayCore {
     pub(crate) level: Box<dyn Level>,
     /// The level's, at hand for every request.
     pub(crate) traits: LevelTraits,
@@ -30,7 +30,7 @@ pub(crate) struct Shared {
     pub(crate) metadata_version: Option<Version>,
 }
 
-impl Shared {
+impl ArrayCore {
     /// An array without a channel yet.
     pub(crate) fn new(
         level: Box<dyn Level>,
@@ -38,8 +38,8 @@ impl Shared {
         health: Health,
         metadata: Option<Metadata>,
         metadata_version: Option<Version>,
-    ) -> Shared {
-        let shared = Shared {
+    ) -> ArrayCore {
+        let shared = ArrayCore {
             traits: level.traits(),
             level,
             info,
@@ -126,7 +126,7 @@ impl Shared {
 }
 
 /// What passes between the array and its metadata.
-impl Shared {
+impl ArrayCore {
     /// The metadata; a gate or a writer is made only where there are some.
     pub(crate) fn metadata(&self) -> &Metadata {
         self.metadata.as_ref().expect("a gate or a writer is made only where there are metadata")

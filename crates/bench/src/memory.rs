@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use block::{
-    Buf, Channel, Checked, Completion, Device, Error, ErrorKind, Info, Node, Op, Reactor, Request,
+    Buf, Channel, Completion, ContractCheck, Device, Error, ErrorKind, Info, Node, Op, Reactor,
+    Request,
 };
 use reactor::Source;
 
@@ -28,12 +29,12 @@ pub(crate) enum Fault {
 }
 
 /// A request as it arrived: its name, offset and length.
-pub(crate) type Logged = (&'static str, u64, u64);
+pub(crate) type MemoryLogEntry = (&'static str, u64, u64);
 
 #[derive(Default)]
-struct State {
+struct MemoryState {
     bytes: Vec<u8>,
-    log: Vec<Logged>,
+    log: Vec<MemoryLogEntry>,
     faults: HashMap<usize, Fault>,
     most_in_flight: usize,
     /// What writes carried, if it is to be kept.
@@ -43,12 +44,12 @@ struct State {
 pub(crate) struct Memory {
     info: Info,
     delay: fn(usize) -> Duration,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<MemoryState>>,
 }
 
 impl Memory {
     pub(crate) fn new(size_bytes: u64) -> Memory {
-        let state = State { bytes: vec![0; size_bytes as usize], ..State::default() };
+        let state = MemoryState { bytes: vec![0; size_bytes as usize], ..MemoryState::default() };
         Memory {
             info: Info::plain(size_bytes),
             delay: |_| Duration::from_micros(10),
@@ -84,7 +85,7 @@ impl Memory {
         state.faults.insert(number, fault);
     }
 
-    pub(crate) fn log(&self) -> Vec<Logged> {
+    pub(crate) fn log(&self) -> Vec<MemoryLogEntry> {
         self.state.lock().unwrap().log.clone()
     }
 
@@ -104,7 +105,7 @@ impl Memory {
     pub(crate) fn shared(self) -> (Arc<dyn Device>, Arc<Memory>) {
         let memory = Arc::new(self);
         let below: Arc<dyn Device> = Arc::<Memory>::clone(&memory);
-        (Checked::over(below), memory)
+        (ContractCheck::over(below), memory)
     }
 }
 
@@ -133,7 +134,7 @@ impl Device for Memory {
 
 struct MemoryChannel {
     source: Source,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<MemoryState>>,
     stores_data: bool,
     delay: fn(usize) -> Duration,
     open: HashMap<u64, Completion>,

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use bench::format::{Imported, decoded, import};
+use bench::format::{ImportedResult, decoded, import};
 
 const RATE: &str = "throughput_bytes_per_second";
 const OPERATIONS: &str = "io_per_second";
@@ -197,11 +197,11 @@ fn corpus(name: &str) -> String {
     fs::read_to_string(folder.join(name)).unwrap()
 }
 
-fn read(name: &str, bytes: &[u8]) -> Vec<Imported> {
+fn read(name: &str, bytes: &[u8]) -> Vec<ImportedResult> {
     import(&decoded(bytes)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-fn figure(imported: &Imported, phase: &str, metric: &str) -> Option<f64> {
+fn figure(imported: &ImportedResult, phase: &str, metric: &str) -> Option<f64> {
     let row = imported.rows.iter().find(|row| row.phase == phase)?;
     row.metrics.get(metric).copied()
 }
@@ -280,7 +280,7 @@ fn facts_and_comments_are_kept() {
 /// No result of a file is swallowed by another one.
 #[test]
 fn every_result_of_a_file_is_kept() {
-    let parts = |all: &[Imported]| -> Vec<String> {
+    let parts = |all: &[ImportedResult]| -> Vec<String> {
         all.iter().map(|one| one.part.clone().unwrap_or_default()).collect()
     };
     let several = read("several.md", corpus("several.md").as_bytes());
@@ -288,13 +288,13 @@ fn every_result_of_a_file_is_kept() {
         parts(&several),
         ["2016/03/04 05:06:07", "2016/03/05 09:08:07", "bonnie++ 1.97", "fio-3.33"]
     );
-    let first = |one: &Imported| one.rows[0].metrics[RATE] / 1e6;
+    let first = |one: &ImportedResult| one.rows[0].metrics[RATE] / 1e6;
     assert_eq!((first(&several[0]), first(&several[1])), (2204.551, 3507.112));
     assert!(several.iter().all(|one| one.notes.iter().all(|note| !note.contains("Windows"))));
 
     let twice = read("fio-3-twice.json", corpus("fio-3-twice.json").as_bytes());
     assert_eq!(parts(&twice), ["Tue Nov 14 22:13:20 2023", "Tue Nov 14 22:33:20 2023"]);
-    let reads = |one: &Imported| figure(one, "RND4K Q32T1 read", OPERATIONS);
+    let reads = |one: &ImportedResult| figure(one, "RND4K Q32T1 read", OPERATIONS);
     assert_eq!((reads(&twice[0]), reads(&twice[1])), (Some(293_800.0), Some(289_800.0)));
 
     // Every pair of files, one below the other: what either holds alone is there.
@@ -309,7 +309,7 @@ fn every_result_of_a_file_is_kept() {
             let alone = [read(one, first.as_bytes()), read(other, second.as_bytes())].concat();
             let both = read(&format!("{one} and {other}"), (first + "\n" + &second).as_bytes());
             // Runs of bonnie++ that were made alike are repeats of one measurement.
-            let rows = |all: &[Imported]| all.iter().map(|one| one.rows.len()).sum::<usize>();
+            let rows = |all: &[ImportedResult]| all.iter().map(|one| one.rows.len()).sum::<usize>();
             assert_eq!(rows(&both), rows(&alone), "{one} and {other}: {both:?}");
         }
     }

@@ -21,13 +21,13 @@ mod wait;
 
 use std::fmt;
 
-pub use adapter::{Blocking, Checked, Counted, Counters, Emulated, Traffic};
+pub use adapter::{Blocking, ContractCheck, Counters, CountingDevice, Emulated, Traffic};
 pub use error::{Error, ErrorKind, io_text};
 pub use extents::{Extent, Extents};
 pub use lease::Lease;
 pub use node::{Node, letter_of_byte, path_text, text_path};
 pub use reactor::{ALIGNMENT_BYTES, Buf, BufMut, Clock, Reactor, RingMissing, Slots, Time};
-pub use trace::Traced;
+pub use trace::TracedChannel;
 pub use units::{duration_text, size_text};
 pub use wait::{Claim, OthersWoken, WaitQueue, Waiter};
 
@@ -292,11 +292,11 @@ impl Op {
 
     /// What the completion hands back.
     #[must_use]
-    pub fn into_buffer(self) -> Returned {
+    pub fn into_buffer(self) -> ReturnedBuffer {
         match self {
-            Op::Read { into, .. } => Returned::Read(into),
-            Op::Write { from, .. } => Returned::Written(from),
-            Op::WriteZeroes { .. } | Op::Discard { .. } | Op::Flush => Returned::Nothing,
+            Op::Read { into, .. } => ReturnedBuffer::Read(into),
+            Op::Write { from, .. } => ReturnedBuffer::Written(from),
+            Op::WriteZeroes { .. } | Op::Discard { .. } | Op::Flush => ReturnedBuffer::Nothing,
         }
     }
 }
@@ -327,7 +327,7 @@ impl Request {
 
 /// The buffer that a completion hands back.
 #[derive(Debug)]
-pub enum Returned {
+pub enum ReturnedBuffer {
     /// The request carried none.
     Nothing,
     /// A read's buffer, filled when the read succeeded.
@@ -336,7 +336,7 @@ pub enum Returned {
     Written(Buf),
 }
 
-impl Returned {
+impl ReturnedBuffer {
     /// The buffer of a read.
     ///
     /// # Panics
@@ -344,7 +344,7 @@ impl Returned {
     #[must_use]
     pub fn read(self) -> BufMut {
         match self {
-            Returned::Read(buffer) => buffer,
+            ReturnedBuffer::Read(buffer) => buffer,
             other => panic!("a read's completion hands its buffer back, not {other:?}"),
         }
     }
@@ -356,7 +356,7 @@ pub struct Completion {
     /// The request's tag.
     pub tag: u64,
     /// The request's buffer. After a failed read its bytes are unspecified.
-    pub buffer: Returned,
+    pub buffer: ReturnedBuffer,
     /// How it ended.
     pub result: Result<(), Error>,
 }

@@ -12,8 +12,8 @@
 //! tag on it. `for` names the request above that a request was made for; where a layer does not say
 //! ([`on_behalf_of`]), it names the channel alone.
 //!
-//! Every device wraps the channel that it opens in a [`Traced`]. While the log is not at `trace`,
-//! that is one branch on a number in memory for each call, which always goes the same way.
+//! Every device wraps the channel that it opens in a [`TracedChannel`]. While the log is not at
+//! `trace`, that is one branch on a number in memory for each call, which always goes the same way.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -55,7 +55,7 @@ fn is_asked_for() -> bool {
 }
 
 /// A layer's channel whose requests can be followed.
-pub struct Traced<C> {
+pub struct TracedChannel<C> {
     channel: C,
     number: u64,
     device: String,
@@ -69,10 +69,10 @@ struct Told {
     bytes: u64,
 }
 
-impl<C: Channel> Traced<C> {
+impl<C: Channel> TracedChannel<C> {
     /// Wraps the channel that a device opens; `node` is what the device describes itself as.
     #[must_use]
-    pub fn new(channel: C, node: &Node) -> Traced<C> {
+    pub fn new(channel: C, node: &Node) -> TracedChannel<C> {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         let device = match node {
             Node::Leaf { scheme, address, .. } => format!("{scheme}:{address}"),
@@ -80,7 +80,7 @@ impl<C: Channel> Traced<C> {
             Node::Missing => "missing".to_owned(),
         };
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-        Traced { channel, number, device, open: HashMap::new() }
+        TracedChannel { channel, number, device, open: HashMap::new() }
     }
 
     /// Tells of a request that comes in; what was worked on until then.
@@ -121,7 +121,7 @@ impl<C: Channel> Traced<C> {
     }
 }
 
-impl<C: Channel> Channel for Traced<C> {
+impl<C: Channel> Channel for TracedChannel<C> {
     // Each calls the channel in one place only, where the compiler then puts the channel's code: a
     // second place would cost every request a call and a copy.
     #[inline]
@@ -183,7 +183,7 @@ mod tests {
 
     /// Sends a request on at once, and a flush behind it once it has come back.
     struct Layer {
-        below: Traced<Leaf>,
+        below: TracedChannel<Leaf>,
         owners: u64,
     }
 
@@ -238,10 +238,10 @@ mod tests {
     /// Issue 12: "at `trace` every request can be followed through the layers by its tag".
     #[test]
     fn a_request_is_followed_through_the_layers_by_its_tag() {
-        let below = Traced::new(Leaf::default(), &Node::leaf("file", "b.img"));
+        let below = TracedChannel::new(Leaf::default(), &Node::leaf("file", "b.img"));
         let leaf = below.number;
         let layer = Node::layer("raid0", vec![Node::leaf("file", "b.img")]);
-        let mut channel = Traced::new(Layer { below, owners: 0 }, &layer);
+        let mut channel = TracedChannel::new(Layer { below, owners: 0 }, &layer);
         let top = channel.number;
         let mut run = |tag, offset| {
             let into = BufMut::zeroed(512);

@@ -20,7 +20,7 @@ mod unchanged;
 
 pub use layer::{
     Cache, CacheCondition, CacheCounts, CacheHandle, CacheMode, CacheOptions, CacheStatus,
-    CacheUpkeep, KeepingOptions, Salvaged, StoreContents, StoreSeal, examine_store, salvage,
+    CacheUpkeep, KeepingOptions, SalvagedStore, StoreContents, StoreSeal, examine_store, salvage,
 };
 pub use overlay::{
     Changes, DeltaState, Overlay, OverlayOptions, commit, discard, examine, seal_delta,

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use results::claim::{Answer, Invalid};
-use results::compare::{Aspect, Beside, CellChange, Changes, Differing, compare};
-use results::types::Better;
+use results::compare::{Aspect, CellChange, Changes, ReferenceCell, RunDifference, compare};
+use results::types::BetterDirection;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -39,12 +39,12 @@ pub(crate) struct CompareArguments {
 
     /// Compare although these differ between the runs (may be repeated)
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
-    pub allow: Vec<Allowed>,
+    pub allow: Vec<AllowedDifference>,
 }
 
 /// What may differ between two runs that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Allowed {
+pub(crate) enum AllowedDifference {
     /// Settings of the suites
     Settings,
     /// Kernel, processor, file system
@@ -53,13 +53,13 @@ pub(crate) enum Allowed {
     Version,
 }
 
-impl Allowed {
+impl AllowedDifference {
     /// What is allowed to differ.
     pub(crate) fn aspect(self) -> Aspect {
         match self {
-            Allowed::Settings => Aspect::Settings,
-            Allowed::Machine => Aspect::Machine,
-            Allowed::Version => Aspect::Version,
+            AllowedDifference::Settings => Aspect::Settings,
+            AllowedDifference::Machine => Aspect::Machine,
+            AllowedDifference::Version => Aspect::Version,
         }
     }
 }
@@ -108,13 +108,14 @@ pub(crate) fn compare_runs(output: &Output, arguments: &CompareArguments) -> Res
 }
 
 /// What `--beside` names.
-fn beside(text: &str) -> Beside {
+fn beside(text: &str) -> ReferenceCell {
     match text.split_once('=') {
-        None if text == "baseline" => Beside::Baseline,
-        None => Beside::Value { axis: None, value: text.to_owned() },
-        Some((axis, value)) => {
-            Beside::Value { axis: Some(axis.trim().to_owned()), value: value.trim().to_owned() }
-        }
+        None if text == "baseline" => ReferenceCell::Baseline,
+        None => ReferenceCell::Value { axis: None, value: text.to_owned() },
+        Some((axis, value)) => ReferenceCell::Value {
+            axis: Some(axis.trim().to_owned()),
+            value: value.trim().to_owned(),
+        },
     }
 }
 
@@ -162,8 +163,11 @@ fn document(arguments: &CompareArguments, changes: &Changes, verdict: &Verdict<'
 }
 
 /// Figures taken under other conditions are compared only when the command says so.
-fn refuse_unless_allowed(differing: &[Differing], allowed: &[Allowed]) -> Result<(), Failure> {
-    let refused: Vec<Differing> = differing
+fn refuse_unless_allowed(
+    differing: &[RunDifference],
+    allowed: &[AllowedDifference],
+) -> Result<(), Failure> {
+    let refused: Vec<RunDifference> = differing
         .iter()
         .filter(|one| !allowed.iter().any(|allowed| allowed.aspect() == one.aspect))
         .cloned()
@@ -178,8 +182,8 @@ fn refuse_unless_allowed(differing: &[Differing], allowed: &[Allowed]) -> Result
 }
 
 /// What differs, and the flag that passes over it.
-pub(crate) fn different(all: &[Differing]) -> String {
-    let mut names: Vec<&Differing> = Vec::new();
+pub(crate) fn different(all: &[RunDifference]) -> String {
+    let mut names: Vec<&RunDifference> = Vec::new();
     for one in all {
         if !names.iter().any(|known| known.name == one.name) {
             names.push(one);
@@ -249,8 +253,11 @@ fn text(changes: &Changes) -> String {
         let interval = cell.claim.shown_interval().map_or("-".to_owned(), |interval| {
             format!("{:.3} to {:.3}", interval.low, interval.high)
         });
-        let better =
-            if cell.claim.better == Some(Better::Lower) { " (less is better)" } else { "" };
+        let better = if cell.claim.better == Some(BetterDirection::Lower) {
+            " (less is better)"
+        } else {
+            ""
+        };
         let metric = &cell.claim.metric;
         vec![
             name(cell),
@@ -294,7 +301,7 @@ mod tests {
 
     #[test]
     fn what_differs_is_refused_by_name_unless_it_is_allowed() {
-        let differing = |aspect, name: &str| Differing {
+        let differing = |aspect, name: &str| RunDifference {
             aspect,
             name: name.to_owned(),
             first: "a".to_owned(),
@@ -307,8 +314,14 @@ mod tests {
                 && text.contains("--allow settings,machine"),
             "{text}"
         );
-        let text = format!("{:?}", refuse_unless_allowed(&all, &[Allowed::Settings]).unwrap_err());
+        let text = format!(
+            "{:?}",
+            refuse_unless_allowed(&all, &[AllowedDifference::Settings]).unwrap_err()
+        );
         assert!(!text.contains("depth") && text.contains("--allow machine"), "{text}");
-        assert!(refuse_unless_allowed(&all, &[Allowed::Machine, Allowed::Settings]).is_ok());
+        assert!(
+            refuse_unless_allowed(&all, &[AllowedDifference::Machine, AllowedDifference::Settings])
+                .is_ok()
+        );
     }
 }

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use results::compare::Differing;
-use results::history::{Wanted, history};
+use results::compare::RunDifference;
+use results::history::{HistoryFilter, history};
 use serde_json::json;
 
-use crate::compare_command::{Allowed, different};
+use crate::compare_command::{AllowedDifference, different};
 use crate::failure::Failure;
 use crate::output::{Output, table};
 
@@ -29,7 +29,7 @@ pub(crate) struct HistoryArguments {
 
     /// Take runs for one series although these differ between them (may be repeated)
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
-    pub allow: Vec<Allowed>,
+    pub allow: Vec<AllowedDifference>,
 
     /// Draw it (- for standard output)
     #[arg(long, value_name = "FILE")]
@@ -53,13 +53,13 @@ pub(crate) fn show(output: &Output, arguments: &HistoryArguments) -> Result<(), 
         runs.push((lab::pack::name_of(&folder), run, analysis));
     }
     let count = runs.len();
-    let wanted = Wanted {
+    let wanted = HistoryFilter {
         metric: arguments.metric.clone(),
         words: arguments.only.clone(),
         allowed: arguments.allow.iter().map(|allowed| allowed.aspect()).collect(),
     };
     let series = history(&runs, &wanted);
-    let apart: Vec<Differing> =
+    let apart: Vec<RunDifference> =
         series.iter().flat_map(|one| one.differing.iter().cloned()).collect();
     if !apart.is_empty() {
         output.note(&format!(

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use results::compare::{Blind, CellChange, Changes, Limit};
+use results::compare::{CellChange, Changes, Insensitivity, Limit};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -97,7 +97,7 @@ pub(crate) struct Verdict<'a> {
     /// Limits, and the cells that surely pass them.
     passed: Vec<(&'a str, &'a CellChange)>,
     /// Limits, cells that cannot tell, and why.
-    blind: Vec<(&'a str, &'a CellChange, Blind)>,
+    blind: Vec<(&'a str, &'a CellChange, Insensitivity)>,
     /// Further figures that cannot tell, beside others of their cells that can.
     unseen: usize,
 }
@@ -174,13 +174,13 @@ fn more(count: usize) -> String {
 }
 
 /// Why such a change would not be seen, and what would see it.
-fn blind_words(why: &Blind) -> String {
+fn blind_words(why: &Insensitivity) -> String {
     match why {
-        Blind::FewRequests { needed } => format!(
+        Insensitivity::FewRequests { needed } => format!(
             "this percentile wants {needed} requests in every trial; longer trials have them (time), \
             or a lower percentile wants fewer"
         ),
-        Blind::FewTrials { voting, least, reason } => {
+        Insensitivity::FewTrials { voting, least, reason } => {
             let reason = reason
                 .as_ref()
                 .map_or(String::new(), |reason| format!(" ({})", report::silence_name(reason)));
@@ -189,7 +189,7 @@ fn blind_words(why: &Blind) -> String {
                 blocks have them"
             )
         }
-        Blind::Wide { interval, trials } => format!(
+        Insensitivity::Wide { interval, trials } => format!(
             "the ratio may be {:.2} to {:.2}, which is wider than the limit; about {trials} trials a \
             side would see it",
             interval.low, interval.high

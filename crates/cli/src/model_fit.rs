@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use block::{Blocking, Device, Node, Reactor};
-use device::model::probe::{self, MeasureError, NotFound, Samples, Solution, Unsolved, Why};
+use device::model::probe::{
+    self, FitFailure, MeasureError, MissingReason, NotFound, Samples, Solution,
+};
 use host::guard::{Consent, Guard};
 use host::system::{DeviceNumber, block_number, sys_folder, whole_disk};
 use serde_json::{Value, json};
@@ -121,26 +123,26 @@ fn refuse_in_use(device: &dyn Device, reactor: &Reactor, path: &Path) -> Result<
 }
 
 /// Why a parameter is assumed.
-fn reason(why: Why) -> &'static str {
+fn reason(why: MissingReason) -> &'static str {
     match why {
-        Why::Writes => "only writes show it, and nothing was written",
-        Why::OneDrive => "it takes several drives",
-        Why::Time => "the time was over",
-        Why::TooShort => "it is shorter than what a command takes anyway",
+        MissingReason::Writes => "only writes show it, and nothing was written",
+        MissingReason::OneDrive => "it takes several drives",
+        MissingReason::Time => "the time was over",
+        MissingReason::TooShort => "it is shorter than what a command takes anyway",
     }
 }
 
 fn show(output: &Output, samples: &Samples, name: &str) -> Result<(), Failure> {
     let solution = match probe::solve(samples, name, name) {
         Ok(solution) => solution,
-        Err(Unsolved::NotTurning { overhead_us, link_rate }) => {
+        Err(FitFailure::NotTurning { overhead_us, link_rate }) => {
             return Err(Failure::failed(format!(
                 "it does not rotate: a flash drive, a virtual disk or a file; a cached read takes \
                 {overhead_us:.0} us and {:.0} MB/s. Nothing else of it can be found out by reads",
                 link_rate / 1e6
             )));
         }
-        Err(Unsolved::Lacking(probe)) => {
+        Err(FitFailure::Lacking(probe)) => {
             return Err(Failure::failed(format!(
                 "there are too few samples of the probe `{}` for a model: give it more --time",
                 probe.name()

@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use clap::Args;
-use escape::{Paint, Painted};
+use escape::{Paint, StyledText};
 
 use crate::failure::Failure;
 
@@ -80,7 +80,7 @@ impl Output {
     }
 
     /// The same of a text that carries colour of ours.
-    pub(crate) fn painted(&self, text: Painted) -> Result<(), Failure> {
+    pub(crate) fn painted(&self, text: StyledText) -> Result<(), Failure> {
         let text = if text.ends_with('\n') { text } else { text.and("\n") };
         written(escape::out_painted(&text))
     }
@@ -129,7 +129,8 @@ impl Output {
     pub(crate) fn error(&self, text: &str) {
         let colored = !self.no_color && std::io::stderr().is_terminal();
         let label = "raidloom:";
-        let label = if colored { Painted::of(Paint::Alarm, label) } else { Painted::from(label) };
+        let label =
+            if colored { StyledText::of(Paint::Alarm, label) } else { StyledText::from(label) };
         escape::err_from(&label.and(" "), text);
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use lab::plan::{self, Outline, Resolved};
+use lab::plan::{self, Outline, ResolvedPlan};
 use results::Plan;
 use serde_json::json;
 
@@ -83,7 +83,7 @@ fn budget(outline: &Outline) -> String {
     if parts.is_empty() { String::new() } else { format!("; budget: {}", parts.join(", ")) }
 }
 
-fn show(output: &Output, resolved: &Resolved) -> Result<(), Failure> {
+fn show(output: &Output, resolved: &ResolvedPlan) -> Result<(), Failure> {
     let (plan, outline) = (&resolved.plan, plan::outline(&resolved.plan)?);
     if output.json {
         return output

@@ -6,14 +6,14 @@ use std::time::Duration;
 use block::Node;
 use clap::{Args, Parser, ValueEnum};
 use export::RemovalPolicy;
-use guest::State;
+use guest::ArrayCompleteness;
 use host::limits::promise_memory;
 use host::mount::FileSystem;
 use lab::pull::{
-    Behaviour, Covering, DEFAULT_MODEL, DriveLeaf, Ground, Guests, Happening, Leaves, LostMember,
-    LostWrite, Options, Outcome, OwnProgram, Program, ReplayOptions, Replayed, STATE_TIME, Sample,
-    SmallestLoss, Starter, WorkSource, check_images, enter, image_name, kept, leaves, may_mount,
-    replay, run, serve_test, serve_worker, serve_worker_in_guest,
+    Behaviour, Covering, DEFAULT_MODEL, DriveLeaf, Guests, Happening, Leaves, LostMember,
+    LostWrite, MountHost, Options, Outcome, OwnProgram, Program, ReplayOptions, ReplayedState,
+    STATE_TIME, Sample, SmallestLoss, Starter, WorkSource, check_images, enter, image_name, kept,
+    leaves, may_mount, replay, run, serve_test, serve_worker, serve_worker_in_guest,
 };
 use mdtools::NewArraySettings;
 use pull::{Extent, ScoreCard, Share, Spread, Work};
@@ -217,8 +217,8 @@ pub(crate) struct PullArguments {
 
     /// Whether the array has all of its members while it is worked on: whole, degraded (the last
     /// one is gone), rebuilding (an empty one is in its place); in a guest
-    #[arg(long, value_name = "STATE", default_value_t = State::Whole)]
-    pub state: State,
+    #[arg(long, value_name = "STATE", default_value_t = ArrayCompleteness::Whole)]
+    pub state: ArrayCompleteness,
 
     /// What works on the file system
     #[arg(long, value_enum, default_value_t = WorkName::Copy)]
@@ -431,11 +431,11 @@ fn time(flag: &str, text: &str) -> Result<Duration, Failure> {
 
 /// Guests with so much memory, or this machine in a namespace of our own: then the program may
 /// begin anew.
-fn ground(guest_memory_bytes: Option<u64>) -> Result<Ground, Failure> {
+fn ground(guest_memory_bytes: Option<u64>) -> Result<MountHost, Failure> {
     if guest_memory_bytes.is_none() {
         enter()?;
     }
-    Ground::new(guest_memory_bytes)
+    MountHost::new(guest_memory_bytes)
 }
 
 fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failure> {
@@ -635,7 +635,7 @@ fn refuse_unfit(arguments: &PullArguments, node: &Node, in_guest: bool) -> Resul
             _ if arguments.start_with == StarterName::Md => {
                 refused(&format!("--start-with md: {md}: --guest"))
             }
-            _ if arguments.state != State::Whole => refused(
+            _ if arguments.state != ArrayCompleteness::Whole => refused(
                 "--state: arrays are brought there in a guest, on drives that take time: --guest",
             ),
             _ if arguments.keys.is_unflushed() => refused(
@@ -657,13 +657,13 @@ fn refuse_unfit(arguments: &PullArguments, node: &Node, in_guest: bool) -> Resul
     let is_redundant = matches!(node, Node::Layer { name, .. }
         if stack::table::layer(name).is_ok_and(|row| row.redundant));
     match arguments {
-        _ if arguments.state != State::Whole && !is_redundant => {
+        _ if arguments.state != ArrayCompleteness::Whole && !is_redundant => {
             refused("--state: there is no array that could do without a member")
         }
         _ if arguments.start_with == StarterName::Md && !keeps_superblocks => {
             refused("--start-with md: md knows an array by its superblocks: metadata=1.2")
         }
-        _ if arguments.state != State::Whole && !keeps_superblocks => {
+        _ if arguments.state != ArrayCompleteness::Whole && !keeps_superblocks => {
             refused("--state: there is no array that could lack a member: one with metadata=1.2")
         }
         _ => Ok(()),
@@ -795,12 +795,12 @@ fn own_bytes(path: &Path) -> Result<Option<u64>, Failure> {
 fn show(
     output: &Output,
     arguments: &PullArguments,
-    (options, ground): (&Options, &Ground),
+    (options, ground): (&Options, &MountHost),
     outcome: &Outcome,
 ) -> Result<(), Failure> {
     let guest = match ground {
-        Ground::Guest(guests) => Some(guests),
-        Ground::Host(_) => None,
+        MountHost::Guest(guests) => Some(guests),
+        MountHost::Host(_) => None,
     };
     let mounted = arguments.mount_options.as_deref();
     let stood_for = stood_for(arguments);
@@ -1044,13 +1044,13 @@ fn spread_in(spread: &Spread, most: &str, shown: impl Fn(f64) -> String) -> Stri
 
 fn show_replayed(
     output: &Output,
-    replayed: &Replayed,
+    replayed: &ReplayedState,
     images: Option<&Path>,
 ) -> Result<(), Failure> {
     if output.json {
         return output.document(replayed);
     }
-    let Replayed { is_same_state, is_same_judgement, judgement, .. } = replayed;
+    let ReplayedState { is_same_state, is_same_judgement, judgement, .. } = replayed;
     let mut text = format!(
         "{}; {}\n",
         if *is_same_state { "the same state, bit for bit" } else { "ANOTHER STATE" },

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use block::{
     Buf, BufMut, Channel, Clock, Completion, Device, Error, ErrorKind, Extents, Info, Lease, Node,
-    Op, Reactor, Request, Returned, duration_text,
+    Op, Reactor, Request, ReturnedBuffer, duration_text,
 };
 use reactor::{Slots, Source};
 
@@ -183,11 +183,11 @@ impl Lent {
         }
     }
 
-    fn instead(self) -> Returned {
+    fn instead(self) -> ReturnedBuffer {
         match self {
-            Lent::Nothing => Returned::Nothing,
-            Lent::Read(length) => Returned::Read(BufMut::zeroed(length)),
-            Lent::Written(buffer) => Returned::Written(buffer),
+            Lent::Nothing => ReturnedBuffer::Nothing,
+            Lent::Read(length) => ReturnedBuffer::Read(BufMut::zeroed(length)),
+            Lent::Written(buffer) => ReturnedBuffer::Written(buffer),
         }
     }
 }
@@ -275,9 +275,9 @@ impl Channel for DeadlineChannel {
         let Request { tag, op } = request;
         if self.is_silent() {
             let buffer = match op {
-                Op::Read { into, .. } => Returned::Read(into),
-                Op::Write { from, .. } => Returned::Written(from),
-                Op::WriteZeroes { .. } | Op::Discard { .. } | Op::Flush => Returned::Nothing,
+                Op::Read { into, .. } => ReturnedBuffer::Read(into),
+                Op::Write { from, .. } => ReturnedBuffer::Written(from),
+                Op::WriteZeroes { .. } | Op::Discard { .. } | Op::Flush => ReturnedBuffer::Nothing,
             };
             self.answered.push(Completion { tag, buffer, result: Err(self.shared.error()) });
             return;

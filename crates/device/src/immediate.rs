@@ -4,7 +4,7 @@
 use block::{Channel, Completion, Request};
 
 /// What a device without waiting does with one request.
-pub(crate) trait Immediate {
+pub(crate) trait ImmediateDevice {
     /// Carries the request out and ends it.
     fn carry_out(&self, request: Request) -> Completion;
 }
@@ -15,13 +15,13 @@ pub(crate) struct ImmediateChannel<D> {
     done: Vec<Completion>,
 }
 
-impl<D: Immediate> ImmediateChannel<D> {
+impl<D: ImmediateDevice> ImmediateChannel<D> {
     pub(crate) fn new(device: D, depth: u32) -> ImmediateChannel<D> {
         ImmediateChannel { device, done: Vec::with_capacity(depth.min(1024) as usize) }
     }
 }
 
-impl<D: Immediate> Channel for ImmediateChannel<D> {
+impl<D: ImmediateDevice> Channel for ImmediateChannel<D> {
     fn submit(&mut self, request: Request) {
         self.done.push(self.device.carry_out(request));
     }

@@ -3,10 +3,10 @@
 
 use block::{
     Channel, Completion, Device, DiscardSupport, Error, Info, Node, Op, Reactor, Request, Support,
-    Traced,
+    TracedChannel,
 };
 
-use crate::immediate::{Immediate, ImmediateChannel};
+use crate::immediate::{ImmediateChannel, ImmediateDevice};
 use crate::ram::{check_shape, sized_leaf};
 
 /// A device that forgets what is written. Reads are zeroes, so that a buffer used for other
@@ -48,7 +48,7 @@ impl Device for NullDevice {
 
     fn open(&self, depth: u32, _reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         let channel = ImmediateChannel::new(Forgetful { info: self.info.clone() }, depth);
-        Ok(Box::new(Traced::new(channel, &self.describe())))
+        Ok(Box::new(TracedChannel::new(channel, &self.describe())))
     }
 }
 
@@ -56,7 +56,7 @@ struct Forgetful {
     info: Info,
 }
 
-impl Immediate for Forgetful {
+impl ImmediateDevice for Forgetful {
     fn carry_out(&self, mut request: Request) -> Completion {
         let result = self.info.check(&request.op);
         if let (Ok(()), Op::Read { into, .. }) = (&result, &mut request.op) {

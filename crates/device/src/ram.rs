@@ -14,10 +14,10 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use block::{
     Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Op,
-    Reactor, Request, SECTOR_BYTES, Support, Traced, size_text,
+    Reactor, Request, SECTOR_BYTES, Support, TracedChannel, size_text,
 };
 
-use crate::immediate::{Immediate, ImmediateChannel};
+use crate::immediate::{ImmediateChannel, ImmediateDevice};
 
 const PAGE_BYTES: usize = 64 << 10;
 const GROUP_PAGES: usize = 512;
@@ -79,7 +79,7 @@ impl Device for RamDevice {
 
     fn open(&self, depth: u32, _reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         let channel = ImmediateChannel::new(Arc::clone(&self.store), depth);
-        Ok(Box::new(Traced::new(channel, &self.describe())))
+        Ok(Box::new(TracedChannel::new(channel, &self.describe())))
     }
 
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
@@ -225,7 +225,7 @@ impl Store {
     }
 }
 
-impl Immediate for Arc<Store> {
+impl ImmediateDevice for Arc<Store> {
     fn carry_out(&self, mut request: Request) -> Completion {
         if let Err(error) = self.info.check(&request.op) {
             return request.complete(Err(error.at("ram")));

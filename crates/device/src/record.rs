@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use block::{
     Channel, Completion, Device, Error, ErrorKind, Extents, Info, Lease, Node, Reactor, Request,
-    Traced,
+    TracedChannel,
 };
 
 use trace::{Contents, Header, Pairing, Record, RecordedOp, Ticket, Writer};
@@ -165,7 +165,7 @@ impl Device for RecordDevice {
             under_way: HashMap::new(),
         };
         drop(trace);
-        Ok(Box::new(Traced::new(channel, &self.describe())))
+        Ok(Box::new(TracedChannel::new(channel, &self.describe())))
     }
 
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {

@@ -101,50 +101,50 @@ impl Paint {
 /// A text for a terminal, with colour of ours in it. All that is put in is escaped, whatever it
 /// looks like: colour is what was put in as that, and nothing else is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Painted(String);
+pub struct StyledText(String);
 
-impl Painted {
+impl StyledText {
     /// Nothing yet.
     #[must_use]
-    pub fn new() -> Painted {
-        Painted::default()
+    pub fn new() -> StyledText {
+        StyledText::default()
     }
 
     /// A value within a line, in a colour.
     #[must_use]
-    pub fn of(paint: Paint, value: &str) -> Painted {
-        Painted(format!("{}{}{PLAIN}", paint.sequence(), line(value)))
+    pub fn of(paint: Paint, value: &str) -> StyledText {
+        StyledText(format!("{}{}{PLAIN}", paint.sequence(), line(value)))
     }
 
     /// The same with a text behind it, which is without colour.
     #[must_use]
-    pub fn and(mut self, whole: &str) -> Painted {
+    pub fn and(mut self, whole: &str) -> StyledText {
         self.0 += &text(whole);
         self
     }
 
     /// The same with another behind it.
     #[must_use]
-    pub fn with(mut self, other: &Painted) -> Painted {
+    pub fn with(mut self, other: &StyledText) -> StyledText {
         self.0 += &other.0;
         self
     }
 }
 
-impl From<&str> for Painted {
-    fn from(whole: &str) -> Painted {
-        Painted::new().and(whole)
+impl From<&str> for StyledText {
+    fn from(whole: &str) -> StyledText {
+        StyledText::new().and(whole)
     }
 }
 
-impl From<&String> for Painted {
-    fn from(whole: &String) -> Painted {
-        Painted::from(whole.as_str())
+impl From<&String> for StyledText {
+    fn from(whole: &String) -> StyledText {
+        StyledText::from(whole.as_str())
     }
 }
 
 /// As it is written to a terminal.
-impl std::ops::Deref for Painted {
+impl std::ops::Deref for StyledText {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -152,7 +152,7 @@ impl std::ops::Deref for Painted {
     }
 }
 
-impl std::fmt::Display for Painted {
+impl std::fmt::Display for StyledText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
@@ -296,7 +296,7 @@ pub fn out(whole: &str) -> io::Result<()> {
 ///
 /// # Errors
 /// As [`out`].
-pub fn out_painted(whole: &Painted) -> io::Result<()> {
+pub fn out_painted(whole: &StyledText) -> io::Result<()> {
     write(io::stdout().lock(), whole)
 }
 
@@ -313,11 +313,11 @@ pub fn out_file(content: &str) -> io::Result<()> {
 /// that does not begin with a space is put in, so that no name with an end of line in it can look
 /// like another message.
 pub fn err(message: &str) {
-    err_from(&Painted::new(), message);
+    err_from(&StyledText::new(), message);
 }
 
 /// The same behind what says whose message it is.
-pub fn err_from(label: &Painted, message: &str) {
+pub fn err_from(label: &StyledText, message: &str) {
     let mut lines = message.trim_end().split('\n');
     let mut whole = label.clone().and(lines.next().unwrap_or_default());
     for further in lines {
@@ -360,11 +360,11 @@ mod tests {
     fn colour_is_what_was_put_in_as_that_and_nothing_else() {
         let hostile = "\x1b[31ma\x1b[0m\x1b[1mb";
         let shown = "\\u{1b}[31ma\\u{1b}[0m\\u{1b}[1mb";
-        let red = Painted::of(Paint::Red, hostile);
+        let red = StyledText::of(Paint::Red, hostile);
         assert_eq!(&*red, format!("\x1b[31m{shown}\x1b[0m"));
-        assert_eq!(&*Painted::from(hostile), shown);
+        assert_eq!(&*StyledText::from(hostile), shown);
         assert_eq!(&*red.clone().and(hostile).with(&red), format!("{red}{shown}{red}"));
-        assert_eq!(&*Painted::new().and("two\nlines\x07"), "two\nlines\\u{7}");
+        assert_eq!(&*StyledText::new().and("two\nlines\x07"), "two\nlines\\u{7}");
     }
 
     #[test]

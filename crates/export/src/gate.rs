@@ -11,7 +11,7 @@ use reactor::Ringer;
 
 /// How a write goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum WritePath {
     /// With others of its kind.
     Together,
     /// While no other write is under way.
@@ -37,12 +37,12 @@ pub struct Gate {
 
 /// A worker that is told when it may try again, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Served {
+pub(crate) struct GateTicket {
     gate: Arc<Gate>,
     mark: Arc<()>,
 }
 
-impl Drop for Served {
+impl Drop for GateTicket {
     fn drop(&mut self) {
         self.gate.bells().retain(|(mark, _)| !Arc::ptr_eq(mark, &self.mark));
     }
@@ -51,26 +51,26 @@ impl Drop for Served {
 impl Gate {
     /// Names a worker, which tries again when its bell rings.
     #[must_use]
-    pub(crate) fn serve(self: &Arc<Gate>, bell: Ringer) -> Served {
+    pub(crate) fn serve(self: &Arc<Gate>, bell: Ringer) -> GateTicket {
         let mark = Arc::new(());
         self.bells().push((Arc::clone(&mark), bell));
-        Served { gate: Arc::clone(self), mark }
+        GateTicket { gate: Arc::clone(self), mark }
     }
 
     /// Asks to pass; `again` when this one has been turned away before.
-    pub(crate) fn enter(&self, way: Way, again: bool) -> bool {
+    pub(crate) fn enter(&self, way: WritePath, again: bool) -> bool {
         let mut state = self.lock();
-        if way == Way::Alone && !again {
+        if way == WritePath::Alone && !again {
             state.waiting_alone += 1;
         }
         let free = match way {
-            Way::Together => !state.alone && state.waiting_alone == 0,
-            Way::Alone => !state.alone && state.together == 0,
+            WritePath::Together => !state.alone && state.waiting_alone == 0,
+            WritePath::Alone => !state.alone && state.together == 0,
         };
         match (free, way) {
             (false, _) => state.parked = true,
-            (true, Way::Together) => state.together += 1,
-            (true, Way::Alone) => {
+            (true, WritePath::Together) => state.together += 1,
+            (true, WritePath::Alone) => {
                 state.alone = true;
                 state.waiting_alone -= 1;
             }
@@ -79,13 +79,13 @@ impl Gate {
     }
 
     /// Ends what [`Gate::enter`] let pass.
-    pub(crate) fn leave(&self, way: Way) {
+    pub(crate) fn leave(&self, way: WritePath) {
         let mut state = self.lock();
         match way {
-            Way::Together => state.together -= 1,
-            Way::Alone => state.alone = false,
+            WritePath::Together => state.together -= 1,
+            WritePath::Alone => state.alone = false,
         }
-        let changed = way == Way::Alone || state.together == 0;
+        let changed = way == WritePath::Alone || state.together == 0;
         let ring = changed && std::mem::take(&mut state.parked);
         drop(state);
         if ring {
@@ -94,9 +94,9 @@ impl Gate {
     }
 
     /// Ends the waiting of one that was turned away and does not come again.
-    pub(crate) fn give_up(&self, way: Way) {
+    pub(crate) fn give_up(&self, way: WritePath) {
         let mut state = self.lock();
-        state.waiting_alone -= u32::from(way == Way::Alone);
+        state.waiting_alone -= u32::from(way == WritePath::Alone);
         let ring = std::mem::take(&mut state.parked);
         drop(state);
         if ring {
@@ -120,21 +120,21 @@ mod tests {
     #[test]
     fn whole_blocks_go_together_and_parts_go_alone() {
         let gate = Gate::default();
-        assert!(gate.enter(Way::Together, false) && gate.enter(Way::Together, false));
-        assert!(!gate.enter(Way::Alone, false));
+        assert!(gate.enter(WritePath::Together, false) && gate.enter(WritePath::Together, false));
+        assert!(!gate.enter(WritePath::Alone, false));
         assert!(
-            !gate.enter(Way::Together, false),
+            !gate.enter(WritePath::Together, false),
             "nobody overtakes the one who waits to go alone"
         );
-        gate.leave(Way::Together);
-        assert!(!gate.enter(Way::Alone, true));
-        gate.leave(Way::Together);
-        assert!(gate.enter(Way::Alone, true));
-        assert!(!gate.enter(Way::Together, true) && !gate.enter(Way::Alone, false));
-        gate.leave(Way::Alone);
-        assert!(gate.enter(Way::Alone, true));
-        gate.leave(Way::Alone);
-        assert!(gate.enter(Way::Together, true));
+        gate.leave(WritePath::Together);
+        assert!(!gate.enter(WritePath::Alone, true));
+        gate.leave(WritePath::Together);
+        assert!(gate.enter(WritePath::Alone, true));
+        assert!(!gate.enter(WritePath::Together, true) && !gate.enter(WritePath::Alone, false));
+        gate.leave(WritePath::Alone);
+        assert!(gate.enter(WritePath::Alone, true));
+        gate.leave(WritePath::Alone);
+        assert!(gate.enter(WritePath::Together, true));
     }
 
     #[test]
@@ -147,21 +147,21 @@ mod tests {
         let rings = || {
             let woken =
                 reactor.wait(Some(reactor.now() + std::time::Duration::from_millis(1))).unwrap();
-            woken == reactor::Woken::Rung
+            woken == reactor::WakeReason::Rung
         };
-        assert!(gate.enter(Way::Together, false));
-        gate.leave(Way::Together);
+        assert!(gate.enter(WritePath::Together, false));
+        gate.leave(WritePath::Together);
         assert!(!rings(), "nobody waits");
-        assert!(gate.enter(Way::Alone, false) && !gate.enter(Way::Together, false));
-        gate.leave(Way::Alone);
+        assert!(gate.enter(WritePath::Alone, false) && !gate.enter(WritePath::Together, false));
+        gate.leave(WritePath::Alone);
         assert!(rings());
         assert!(
-            gate.enter(Way::Together, false)
-                && !gate.enter(Way::Alone, false)
-                && !gate.enter(Way::Together, false)
+            gate.enter(WritePath::Together, false)
+                && !gate.enter(WritePath::Alone, false)
+                && !gate.enter(WritePath::Together, false)
         );
-        gate.give_up(Way::Alone);
-        assert!(rings() && gate.enter(Way::Together, true), "nobody waits any more");
+        gate.give_up(WritePath::Alone);
+        assert!(rings() && gate.enter(WritePath::Together, true), "nobody waits any more");
         drop(served);
         assert!(gate.bells().is_empty());
     }

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use block::{Buf, BufMut, Op, Returned};
+use block::{Buf, BufMut, Op, ReturnedBuffer};
 
 /// The most that one step reads or writes, in bytes.
 const STEP_BYTES: u64 = 1 << 20;
@@ -35,12 +35,12 @@ enum Step {
 
 /// What is left of an order, and its buffer.
 #[derive(Debug)]
-pub(crate) struct Odd {
+pub(crate) struct UnalignedOrder {
     steps: VecDeque<Step>,
     /// A patched block that is to be written.
     patched: Option<(u64, Buf)>,
     /// The order's own.
-    pub(crate) buffer: Returned,
+    pub(crate) buffer: ReturnedBuffer,
     block: u64,
     fua: bool,
 }
@@ -57,7 +57,7 @@ fn cut(mut offset: u64, end: u64, block: u64, longest: u64) -> impl Iterator<Ite
 }
 
 /// A read of `into.len()` bytes at `offset`.
-pub(crate) fn read(offset: u64, into: BufMut, block: u64, longest: u64) -> Odd {
+pub(crate) fn read(offset: u64, into: BufMut, block: u64, longest: u64) -> UnalignedOrder {
     let end = offset + into.len() as u64;
     let steps = cut(offset / block * block, end.next_multiple_of(block), block, longest).map(
         |(from, length)| {
@@ -67,7 +67,13 @@ pub(crate) fn read(offset: u64, into: BufMut, block: u64, longest: u64) -> Odd {
             Step::Fetch { offset: from, length, skip, count, start }
         },
     );
-    Odd { steps: steps.collect(), patched: None, buffer: Returned::Read(into), block, fua: false }
+    UnalignedOrder {
+        steps: steps.collect(),
+        patched: None,
+        buffer: ReturnedBuffer::Read(into),
+        block,
+        fua: false,
+    }
 }
 
 /// What changes `offset` to `end`: the blocks at both ends that are not whole, and those between
@@ -97,30 +103,36 @@ fn change(
 }
 
 /// A write of `from` at `offset`.
-pub(crate) fn write(offset: u64, from: Buf, block: u64, longest: u64, fua: bool) -> Odd {
+pub(crate) fn write(offset: u64, from: Buf, block: u64, longest: u64, fua: bool) -> UnalignedOrder {
     let steps = change(offset, offset + from.len() as u64, block, true, |first, last| {
         let put =
             |(at, length)| Step::Put { offset: at, length, start: Some((at - offset) as usize) };
         cut(first, last, block, longest).map(put).collect()
     });
-    Odd { steps, patched: None, buffer: Returned::Written(from), block, fua }
+    UnalignedOrder { steps, patched: None, buffer: ReturnedBuffer::Written(from), block, fua }
 }
 
 /// Zeroes; written in full, in requests of at most `in_full` bytes, where that is given.
-pub(crate) fn zero(offset: u64, length: u64, block: u64, fua: bool, in_full: Option<u64>) -> Odd {
+pub(crate) fn zero(
+    offset: u64,
+    length: u64,
+    block: u64,
+    fua: bool,
+    in_full: Option<u64>,
+) -> UnalignedOrder {
     let steps = change(offset, offset + length, block, false, |first, last| match in_full {
         Some(longest) => cut(first, last, block, longest)
             .map(|(offset, length)| Step::Put { offset, length, start: None })
             .collect(),
         None => vec![Step::Clear { offset: first, length: last - first }],
     });
-    Odd { steps, patched: None, buffer: Returned::Nothing, block, fua }
+    UnalignedOrder { steps, patched: None, buffer: ReturnedBuffer::Nothing, block, fua }
 }
 
 /// A copy of a part of the order's data.
-fn part(buffer: &Returned, start: usize, count: usize) -> BufMut {
+fn part(buffer: &ReturnedBuffer, start: usize, count: usize) -> BufMut {
     let mut copy = BufMut::zeroed(count);
-    if let (Returned::Written(from), Some(target)) = (buffer, copy.as_mut_slice()) {
+    if let (ReturnedBuffer::Written(from), Some(target)) = (buffer, copy.as_mut_slice()) {
         let mut from = from.clone();
         if start > 0 {
             drop(from.split_to(start));
@@ -131,7 +143,7 @@ fn part(buffer: &Returned, start: usize, count: usize) -> BufMut {
     copy
 }
 
-impl Odd {
+impl UnalignedOrder {
     /// The next request to the device; `None` when all is done.
     pub(crate) fn next_op(&mut self) -> Option<Op> {
         if let Some((offset, from)) = self.patched.take() {
@@ -156,9 +168,9 @@ impl Odd {
     }
 
     /// Takes what a request brought back that has succeeded.
-    pub(crate) fn done(&mut self, returned: Returned) {
+    pub(crate) fn done(&mut self, returned: ReturnedBuffer) {
         match (self.steps.front().copied(), returned) {
-            (Some(Step::Patch { offset, at, count, start }), Returned::Read(mut block)) => {
+            (Some(Step::Patch { offset, at, count, start }), ReturnedBuffer::Read(mut block)) => {
                 let new = start.map(|start| part(&self.buffer, start, count));
                 if let Some(bytes) = block.as_mut_slice() {
                     match new {
@@ -170,8 +182,10 @@ impl Odd {
                 self.patched = Some((offset, block.freeze()));
                 return;
             }
-            (Some(Step::Fetch { skip, count, start, .. }), Returned::Read(found)) => {
-                if let (Returned::Read(into), Some(found)) = (&mut self.buffer, found.as_slice()) {
+            (Some(Step::Fetch { skip, count, start, .. }), ReturnedBuffer::Read(found)) => {
+                if let (ReturnedBuffer::Read(into), Some(found)) =
+                    (&mut self.buffer, found.as_slice())
+                {
                     let mut left = &found[skip..skip + count];
                     let mut passed = 0;
                     for slice in into.slices_mut() {
@@ -196,7 +210,7 @@ mod tests {
     use super::*;
 
     /// Carries steps out on bytes, as a device would.
-    fn carry_out(mut odd: Odd, bytes: &mut [u8]) -> Returned {
+    fn carry_out(mut odd: UnalignedOrder, bytes: &mut [u8]) -> ReturnedBuffer {
         while let Some(op) = odd.next_op() {
             let (offset, length) = op.range().expect("no flush");
             assert!(!is_odd(offset, length, 8) && length > 0 && length <= 24, "{op:?}");
@@ -204,15 +218,15 @@ mod tests {
             odd.done(match op {
                 Op::Read { mut into, .. } => {
                     into.copy_from_slice(&bytes[range]);
-                    Returned::Read(into)
+                    ReturnedBuffer::Read(into)
                 }
                 Op::Write { from, .. } => {
                     from.copy_to_slice(&mut bytes[range]);
-                    Returned::Written(from)
+                    ReturnedBuffer::Written(from)
                 }
                 _ => {
                     bytes[range].fill(0);
-                    Returned::Nothing
+                    ReturnedBuffer::Nothing
                 }
             });
         }
@@ -225,7 +239,7 @@ mod tests {
         for offset in 0..40_usize {
             for length in 1..=40 - offset {
                 let range = offset..offset + length;
-                let Returned::Read(found) =
+                let ReturnedBuffer::Read(found) =
                     carry_out(read(offset as u64, BufMut::zeroed(length), 8, 24), &mut old.clone())
                 else {
                     panic!("a read's buffer comes back");
@@ -236,7 +250,7 @@ mod tests {
                 let (mut bytes, mut expected) = (old.clone(), old.clone());
                 assert!(matches!(
                     carry_out(write(offset as u64, from.freeze(), 8, 24, false), &mut bytes),
-                    Returned::Written(_)
+                    ReturnedBuffer::Written(_)
                 ));
                 expected[range.clone()].fill(0xaa);
                 assert_eq!(bytes, expected, "{range:?}");

@@ -17,12 +17,12 @@ use std::sync::Arc;
 
 use block::{
     Buf, BufMut, Channel, Completion, Device, DiscardSupport, Error, Info, Op, Reactor, Request,
-    Returned,
+    ReturnedBuffer,
 };
 use reactor::{Clock, Slots};
 
-use crate::gate::{Gate, Served, Way};
-use crate::odd::Odd;
+use crate::gate::{Gate, GateTicket, WritePath};
+use crate::odd::UnalignedOrder;
 use crate::{RemovalPolicy, odd};
 
 /// Zeroes that have to take space are written this many at a time, in bytes.
@@ -78,7 +78,7 @@ pub struct Answer {
     /// The number given with the order.
     pub token: u64,
     /// The order's buffer. After a failed read its bytes are unspecified.
-    pub buffer: Returned,
+    pub buffer: ReturnedBuffer,
     /// How it ended.
     pub result: Result<(), Error>,
 }
@@ -94,7 +94,7 @@ pub struct OrderQueue {
     waiting: VecDeque<(u32, u32, Op)>,
     gate: Arc<Gate>,
     /// Has it told when those that wait there may try again.
-    _served: Option<Served>,
+    _served: Option<GateTicket>,
     /// Jobs that wait at the gate, with what they are to do.
     parked: VecDeque<(u32, Order)>,
     answered: Vec<Answer>,
@@ -109,17 +109,17 @@ struct Job {
     /// Whether what requests carry is the order's own buffer, and not our zeroes.
     carries: bool,
     /// Buffers of a job of several parts, by part.
-    parts: Vec<Option<Returned>>,
-    next: Next,
+    parts: Vec<Option<ReturnedBuffer>>,
+    next: JobRemainder,
     error: Option<Error>,
     /// How it passed the gate.
-    way: Option<Way>,
+    way: Option<WritePath>,
     /// What is left of an order that is not whole blocks, and its buffer.
-    odd: Option<Box<Odd>>,
+    odd: Option<Box<UnalignedOrder>>,
 }
 
 /// What is left of a job when all its open requests have come back.
-enum Next {
+enum JobRemainder {
     Nothing,
     Flush,
     Zeroes { offset: u64, length: u64, durable: bool },
@@ -175,7 +175,7 @@ impl OrderQueue {
             // Of one that is not whole blocks only those are given back that are.
             Order::Discard { .. } => false,
         };
-        let way = if way { Way::Alone } else { Way::Together };
+        let way = if way { WritePath::Alone } else { WritePath::Together };
         self.running(job).way = Some(way);
         if self.gate.enter(way, false) {
             self.start(job, order);
@@ -216,7 +216,7 @@ impl OrderQueue {
             Order::Read { offset, into }
                 if into.len() as u64 <= u64::from(self.info.max_request_bytes) =>
             {
-                self.single(job, Next::Nothing, Op::Read { offset, into });
+                self.single(job, JobRemainder::Nothing, Op::Read { offset, into });
             }
             Order::Read { mut offset, mut into } => {
                 let mut ops = Vec::new();
@@ -232,7 +232,11 @@ impl OrderQueue {
             Order::Write { offset, from, durable }
                 if from.len() as u64 <= u64::from(self.info.max_request_bytes) =>
             {
-                self.single(job, Next::Nothing, Op::Write { offset, from, fua: durable || quick });
+                self.single(
+                    job,
+                    JobRemainder::Nothing,
+                    Op::Write { offset, from, fua: durable || quick },
+                );
             }
             Order::Write { mut offset, mut from, durable } => {
                 let mut ops = Vec::new();
@@ -248,35 +252,38 @@ impl OrderQueue {
             Order::Zero { offset, length, durable, allocate: false } => {
                 self.single(
                     job,
-                    Next::Nothing,
+                    JobRemainder::Nothing,
                     Op::WriteZeroes { offset, length, fua: durable || quick },
                 );
             }
             Order::Zero { offset, length, durable, allocate: true } => {
                 match self.info.check_range(offset, length) {
-                    Err(error) => self.end(job, Returned::Nothing, Err(error)),
+                    Err(error) => self.end(job, ReturnedBuffer::Nothing, Err(error)),
                     Ok(()) => {
                         let running = self.running(job);
-                        (running.next, running.carries) =
-                            (Next::Zeroes { offset, length, durable: durable || quick }, false);
+                        (running.next, running.carries) = (
+                            JobRemainder::Zeroes { offset, length, durable: durable || quick },
+                            false,
+                        );
                         self.go_on(job);
                     }
                 }
             }
             Order::Discard { .. } if self.info.discard == DiscardSupport::None => {
-                self.end(job, Returned::Nothing, Ok(()));
+                self.end(job, ReturnedBuffer::Nothing, Ok(()));
             }
             Order::Discard { offset, length, durable } => {
                 let (offset, end) =
                     (offset.next_multiple_of(block), (offset + length) / block * block);
                 if offset >= end {
-                    return self.end(job, Returned::Nothing, Ok(()));
+                    return self.end(job, ReturnedBuffer::Nothing, Ok(()));
                 }
                 let length = end - offset;
-                let next = if durable || quick { Next::Flush } else { Next::Nothing };
+                let next =
+                    if durable || quick { JobRemainder::Flush } else { JobRemainder::Nothing };
                 self.single(job, next, Op::Discard { offset, length });
             }
-            Order::Flush => self.single(job, Next::Nothing, Op::Flush),
+            Order::Flush => self.single(job, JobRemainder::Nothing, Op::Flush),
         }
     }
 
@@ -319,7 +326,7 @@ impl OrderQueue {
     }
 
     /// Answers a job, which is over with that.
-    fn end(&mut self, job: u32, buffer: Returned, result: Result<(), Error>) {
+    fn end(&mut self, job: u32, buffer: ReturnedBuffer, result: Result<(), Error>) {
         let ended = self.jobs.remove(job).expect("a job under way");
         if let Some(way) = ended.way {
             self.gate.leave(way);
@@ -327,7 +334,7 @@ impl OrderQueue {
         self.answered.push(Answer { token: ended.token, buffer, result });
     }
 
-    fn start_odd(&mut self, job: u32, odd: Odd) {
+    fn start_odd(&mut self, job: u32, odd: UnalignedOrder) {
         self.running(job).odd = Some(Box::new(odd));
         self.step(job);
     }
@@ -339,8 +346,10 @@ impl OrderQueue {
         match odd.next_op() {
             Some(op) if running.error.is_none() => self.send(job, 0, op),
             _ => {
-                let (buffer, error) =
-                    (std::mem::replace(&mut odd.buffer, Returned::Nothing), running.error.take());
+                let (buffer, error) = (
+                    std::mem::replace(&mut odd.buffer, ReturnedBuffer::Nothing),
+                    running.error.take(),
+                );
                 self.end(job, buffer, error.map_or(Ok(()), Err));
             }
         }
@@ -358,14 +367,14 @@ impl OrderQueue {
             open: 0,
             carries: true,
             parts: Vec::new(),
-            next: Next::Nothing,
+            next: JobRemainder::Nothing,
             error: None,
             way: None,
             odd: None,
         })
     }
 
-    fn single(&mut self, job: u32, next: Next, op: Op) {
+    fn single(&mut self, job: u32, next: JobRemainder, op: Op) {
         self.running(job).next = next;
         self.send(job, 0, op);
     }
@@ -393,10 +402,10 @@ impl OrderQueue {
     /// Starts what a job has to do next; whether there was anything.
     fn go_on(&mut self, job: u32) -> bool {
         let running = self.running(job);
-        let op = match std::mem::replace(&mut running.next, Next::Nothing) {
-            Next::Nothing => return false,
-            Next::Flush => Op::Flush,
-            Next::Zeroes { offset, length, durable } => {
+        let op = match std::mem::replace(&mut running.next, JobRemainder::Nothing) {
+            JobRemainder::Nothing => return false,
+            JobRemainder::Flush => Op::Flush,
+            JobRemainder::Zeroes { offset, length, durable } => {
                 let now = cut(
                     &self.info,
                     offset,
@@ -404,8 +413,11 @@ impl OrderQueue {
                     self.info.max_request_bytes.min(ZEROES_BYTES as u32),
                 );
                 if length > now {
-                    self.running(job).next =
-                        Next::Zeroes { offset: offset + now, length: length - now, durable };
+                    self.running(job).next = JobRemainder::Zeroes {
+                        offset: offset + now,
+                        length: length - now,
+                        durable,
+                    };
                 }
                 let zeroes = self
                     .zeroes
@@ -432,7 +444,7 @@ impl OrderQueue {
             }
             return self.step(index);
         }
-        let mut buffer = Returned::Nothing;
+        let mut buffer = ReturnedBuffer::Nothing;
         if !running.carries {
             drop(completion.buffer);
         } else if running.parts.is_empty() {
@@ -473,23 +485,23 @@ fn tag(job: u32, part: u32) -> u64 {
 }
 
 /// The order's buffer from those of its parts.
-fn joined(parts: Vec<Option<Returned>>) -> Returned {
+fn joined(parts: Vec<Option<ReturnedBuffer>>) -> ReturnedBuffer {
     let mut parts = parts.into_iter().map(|part| part.expect("every part has come back"));
     match parts.next() {
-        Some(Returned::Read(mut whole)) => {
+        Some(ReturnedBuffer::Read(mut whole)) => {
             parts.for_each(|part| whole.append(part.read()));
-            Returned::Read(whole)
+            ReturnedBuffer::Read(whole)
         }
-        Some(Returned::Written(mut whole)) => {
+        Some(ReturnedBuffer::Written(mut whole)) => {
             for part in parts {
-                let Returned::Written(part) = part else {
+                let ReturnedBuffer::Written(part) = part else {
                     unreachable!("all parts of a write are writes")
                 };
                 whole.append(part);
             }
-            Returned::Written(whole)
+            ReturnedBuffer::Written(whole)
         }
-        _ => Returned::Nothing,
+        _ => ReturnedBuffer::Nothing,
     }
 }
 

@@ -58,7 +58,7 @@ pub struct Kernel {
 
 /// How far building is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum BuildStep {
     /// The source is being unpacked.
     Unpack,
     /// The configuration is being made.
@@ -186,7 +186,7 @@ fn hash_of(path: &Path) -> io::Result<String> {
 pub fn build(
     source: Option<&Path>,
     again: bool,
-    tell: &mut dyn FnMut(Step),
+    tell: &mut dyn FnMut(BuildStep),
     go_on: &dyn Fn() -> bool,
 ) -> Result<Kernel, Error> {
     let target = Kernel::folder()?;
@@ -209,7 +209,7 @@ pub fn build(
         source.to_owned()
     } else {
         check_room(&work)?;
-        tell(Step::Unpack);
+        tell(BuildStep::Unpack);
         let mut tar = Command::new("tar");
         tar.arg("-xf").arg(source).arg("-C").arg(&work).arg("--strip-components=1");
         run(&mut tar, go_on, |_| ())?;
@@ -231,10 +231,10 @@ fn compile_linux(
     tree: &Path,
     work: &Path,
     source: &Path,
-    tell: &mut dyn FnMut(Step),
+    tell: &mut dyn FnMut(BuildStep),
     go_on: &dyn Fn() -> bool,
 ) -> Result<String, Error> {
-    tell(Step::Configure);
+    tell(BuildStep::Configure);
     let asked = work.join("guest.config");
     fs::write(&asked, CONFIG).map_err(|error| failed(&asked, error))?;
     let make = || {
@@ -256,12 +256,12 @@ fn compile_linux(
         return Err(Error::new(ErrorKind::Unsupported, text));
     }
     let mut steps = 0;
-    tell(Step::Compile(0, STEPS));
+    tell(BuildStep::Compile(0, STEPS));
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     run(make().arg(format!("-j{jobs}")).arg("linux"), go_on, |line| {
         if line.starts_with("  ") {
             steps += 1;
-            tell(Step::Compile(steps, STEPS.max(steps)));
+            tell(BuildStep::Compile(steps, STEPS.max(steps)));
         }
     })?;
     let mut version = String::new();

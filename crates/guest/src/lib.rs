@@ -21,10 +21,10 @@ mod public;
 mod scheduler;
 pub mod setup;
 
-pub use kernel::{Kernel, Step, build};
+pub use kernel::{BuildStep, Kernel, build};
 pub use machine::{Boot, Outcome, Processor, check_memory, modelled};
 pub use message::{MESSAGE_BYTES, Message, Op};
 #[cfg(feature = "planted-mistakes")]
 pub use scheduler::PlantedMistake;
-pub use scheduler::{Cut, Disk, Drive, Ended, Line, Scheduler};
-pub use setup::{Format, Setup, State};
+pub use scheduler::{Cut, Disk, Drive, GuestEnding, Line, Scheduler};
+pub use setup::{ArrayCompleteness, Format, Setup};

@@ -34,7 +34,7 @@ use std::time::Duration;
 
 use block::{Error, ErrorKind, Reactor, Time};
 use confine::{Confinement, Teller, Watchdog};
-use export::vhost_user::Done;
+use export::vhost_user::AnsweredRequest;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{OFlags, StatVfsMountFlags};
 use rustix::process::{Pid, Signal};
@@ -110,7 +110,7 @@ pub struct Outcome {
     /// What the kernel said.
     pub console: String,
     /// What each disk was asked for, in the order in which it was done.
-    pub logs: Vec<Vec<Done>>,
+    pub logs: Vec<Vec<AnsweredRequest>>,
     /// What the job has left in `$OUT`; gone with this value.
     folder: Folder,
 }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use block::{Device, Emulated, Error, ErrorKind, Reactor, Time};
 use export::vhost_user::{
-    self, Done, FollowUp, Offer, Session, message::ring_call, read_message, send_all,
+    self, AnsweredRequest, FollowUp, Offer, Session, message::ring_call, read_message, send_all,
 };
 use export::{Gate, RemovalPolicy};
 use reactor::Source;
@@ -47,7 +47,7 @@ pub struct Disk {
     line: Line,
     session: Session,
     disk: vhost_user::Disk,
-    log: Vec<Done>,
+    log: Vec<AnsweredRequest>,
 }
 
 /// What a disk of a guest is.
@@ -122,13 +122,13 @@ impl Disk {
 
     /// What it has been asked for so far, in the order in which it was done.
     #[must_use]
-    pub fn log(&self) -> &[Done] {
+    pub fn log(&self) -> &[AnsweredRequest] {
         &self.log
     }
 
     /// The same, to keep.
     #[must_use]
-    pub fn into_log(self) -> Vec<Done> {
+    pub fn into_log(self) -> Vec<AnsweredRequest> {
         self.log
     }
 }
@@ -145,7 +145,7 @@ pub enum Cut {
 
 /// How a guest has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct GuestEnding {
     /// When, on its clock.
     pub time: Time,
     /// Whether that was because the power failed.
@@ -266,7 +266,7 @@ impl Scheduler {
     ///
     /// # Errors
     /// What the kernel says that makes no sense, or a device or a socket that fails.
-    pub fn run(&mut self) -> Result<Ended, Error> {
+    pub fn run(&mut self) -> Result<GuestEnding, Error> {
         self.run_while(|| true)
     }
 
@@ -275,7 +275,7 @@ impl Scheduler {
     ///
     /// # Errors
     /// As [`Scheduler::run`]; [`ErrorKind::Other`] after a no.
-    pub fn run_while(&mut self, go_on: impl Fn() -> bool) -> Result<Ended, Error> {
+    pub fn run_while(&mut self, go_on: impl Fn() -> bool) -> Result<GuestEnding, Error> {
         let pause = Timespec { tv_sec: 0, tv_nsec: ASK_MILLISECONDS * 1_000_000 };
         while !self.ended {
             if !go_on() {
@@ -305,7 +305,7 @@ impl Scheduler {
             }
             self.schedule()?;
         }
-        Ok(Ended { time: self.reactor.now(), cut: self.dark, messages: self.messages })
+        Ok(GuestEnding { time: self.reactor.now(), cut: self.dark, messages: self.messages })
     }
 
     /// When something happens next by itself.

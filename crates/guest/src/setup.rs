@@ -28,7 +28,7 @@ pub struct Setup {
     pub md: Option<String>,
     /// Whether the array has all of its members when the work begins. Where it is not made inside,
     /// it is brought there outside.
-    pub state: State,
+    pub state: ArrayCompleteness,
     /// The array and the file system are there already: they are put together and mounted, and not
     /// made.
     pub is_there: bool,
@@ -49,7 +49,7 @@ pub struct Setup {
 
 /// Whether an array has all of its members.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum State {
+pub enum ArrayCompleteness {
     /// It has.
     #[default]
     Whole,
@@ -59,31 +59,31 @@ pub enum State {
     Rebuilding,
 }
 
-impl State {
+impl ArrayCompleteness {
     /// How they are called, in the same order.
     pub const NAMES: [&str; 3] = ["whole", "degraded", "rebuilding"];
 }
 
-impl fmt::Display for State {
+impl fmt::Display for ArrayCompleteness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [whole, degraded, rebuilding] = State::NAMES;
+        let [whole, degraded, rebuilding] = ArrayCompleteness::NAMES;
         f.write_str(match self {
-            State::Whole => whole,
-            State::Degraded => degraded,
-            State::Rebuilding => rebuilding,
+            ArrayCompleteness::Whole => whole,
+            ArrayCompleteness::Degraded => degraded,
+            ArrayCompleteness::Rebuilding => rebuilding,
         })
     }
 }
 
-impl FromStr for State {
+impl FromStr for ArrayCompleteness {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<State, String> {
+    fn from_str(text: &str) -> Result<ArrayCompleteness, String> {
         match text {
-            "whole" => Ok(State::Whole),
-            "degraded" => Ok(State::Degraded),
-            "rebuilding" => Ok(State::Rebuilding),
-            _ => Err(format!("`{text}`: expected one of {}", State::NAMES.join(", "))),
+            "whole" => Ok(ArrayCompleteness::Whole),
+            "degraded" => Ok(ArrayCompleteness::Degraded),
+            "rebuilding" => Ok(ArrayCompleteness::Rebuilding),
+            _ => Err(format!("`{text}`: expected one of {}", ArrayCompleteness::NAMES.join(", "))),
         }
     }
 }
@@ -308,7 +308,8 @@ impl Setup {
         let last = disk_name(self.disks.saturating_sub(1));
         let fail = ["--fail", "--remove"].map(|what| format!("/dev/md0 {what} /dev/{last}"));
         let add = [format!("--zero-superblock /dev/{last}"), format!("/dev/md0 --add /dev/{last}")];
-        let (lacks, rebuilds) = (self.state != State::Whole, self.state == State::Rebuilding);
+        let (lacks, rebuilds) =
+            (self.state != ArrayCompleteness::Whole, self.state == ArrayCompleteness::Rebuilding);
         let fail = fail.into_iter().filter(move |_| lacks);
         let add = add.into_iter().filter(move |_| rebuilds);
         fail.chain(add).map(|what| format!("mdadm --quiet {what}"))

@@ -14,7 +14,7 @@ use export::image::{Image, ImageKind};
 use host::Error;
 use host::mount::FileSystem;
 use mdtools::Create;
-use results::analysis::{Analysis, Comparison, Start, analyse};
+use results::analysis::{Analysis, Comparison, StartRecipe, analyse};
 use results::course::Course;
 use results::{Configuration, Run};
 use serve::Settings;
@@ -29,7 +29,7 @@ const NAMED_MAX: usize = 8;
 
 /// What starts a configuration.
 #[derive(Clone, Debug)]
-pub struct Alone {
+pub struct StartConfiguration {
     /// What is served, and how.
     pub settings: Settings,
     /// The array that is made first.
@@ -38,7 +38,7 @@ pub struct Alone {
 
 /// Where a configuration is to stand.
 #[derive(Clone, Debug, Default)]
-pub struct Ground {
+pub struct StartTarget {
     /// The members in order; none for the plan's own devices.
     pub members: Vec<PathBuf>,
     /// Where a cache keeps its copies, where the run has made a file for that.
@@ -72,7 +72,7 @@ pub fn with_starts(folder: &Path, run: &Run, mut analysis: Analysis) -> Analysis
     let start = |configuration: &Configuration| {
         // What was imported has no stack.
         let mut commands = commands(&folder, configuration).ok()?.into_iter();
-        Some(Start {
+        Some(StartRecipe {
             configuration: configuration.id.clone(),
             label: run.plan.label(&configuration.settings),
             command: commands.next()?,
@@ -176,7 +176,10 @@ fn listed(configurations: &[&Configuration]) -> String {
 /// # Errors
 /// A number of members that it has not, or what has to be named because it is gone or was never
 /// there: files that the run made, modelled disks.
-pub fn alone(configuration: &Configuration, ground: &Ground) -> Result<Alone, Error> {
+pub fn alone(
+    configuration: &Configuration,
+    ground: &StartTarget,
+) -> Result<StartConfiguration, Error> {
     let cell = Cell::of(configuration)?;
     let node = placed(&cell, ground)?;
     let array = cell.serving.new_array.as_ref().zip(serve::array_with_metadata(&node));
@@ -186,11 +189,11 @@ pub fn alone(configuration: &Configuration, ground: &Ground) -> Result<Alone, Er
         })
         .transpose()?;
     let settings = cell.serve_settings(&node, ground.mount.as_deref())?;
-    Ok(Alone { settings, create })
+    Ok(StartConfiguration { settings, create })
 }
 
 /// The stack with members and store in the place of what the run had.
-fn placed(cell: &Cell, ground: &Ground) -> Result<Node, Error> {
+fn placed(cell: &Cell, ground: &StartTarget) -> Result<Node, Error> {
     let node = cell.stack.clone();
     let all = node.leaves();
     let is_store: Vec<bool> = {
@@ -435,14 +438,14 @@ suite = "devtest"
     #[test]
     fn a_configuration_is_started_over_the_members_that_are_named() {
         let configuration = &configurations(RAID5)[0];
-        let error = alone(configuration, &Ground::default()).unwrap_err().to_string();
+        let error = alone(configuration, &StartTarget::default()).unwrap_err().to_string();
         assert!(error.contains("the run's own files are gone: --member"), "{error}");
         let members: Vec<PathBuf> = ["/a", "/b", "/c"].map(PathBuf::from).into();
-        let few = Ground { members: members[..2].to_vec(), ..Ground::default() };
+        let few = StartTarget { members: members[..2].to_vec(), ..StartTarget::default() };
         let error = alone(configuration, &few).unwrap_err().to_string();
         assert!(error.contains("2 are named, and the configuration has 3"), "{error}");
-        let ground = Ground { members: members.clone(), ..Ground::default() };
-        let Alone { settings, create } = alone(configuration, &ground).unwrap();
+        let ground = StartTarget { members: members.clone(), ..StartTarget::default() };
+        let StartConfiguration { settings, create } = alone(configuration, &ground).unwrap();
         assert_eq!(
             settings.stack,
             "raid5(chunk=64KiB, layout=left-asymmetric, metadata=1.2, file:/a, file:/b, file:/c)"
@@ -504,10 +507,10 @@ suite = "bonnie"
     fn a_store_is_named_where_the_run_had_made_one() {
         let with_cache = configurations("level = \"raid1\"\ncache = \"disk\"\nupkeep = \"off\"\n");
         let members: Vec<PathBuf> = ["/a", "/b", "/c"].map(PathBuf::from).into();
-        let ground = Ground { members, ..Ground::default() };
+        let ground = StartTarget { members, ..StartTarget::default() };
         let error = alone(&with_cache[0], &ground).unwrap_err().to_string();
         assert!(error.contains("--store names what takes their place"), "{error}");
-        let ground = Ground { store: Some("/store".into()), ..ground };
+        let ground = StartTarget { store: Some("/store".into()), ..ground };
         let settings = alone(&with_cache[0], &ground).unwrap().settings;
         assert_eq!(
             settings.stack,

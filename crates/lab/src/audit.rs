@@ -41,7 +41,7 @@ enum Source {
 struct Leaf {
     counters: Arc<Counters>,
     /// What it stands on, if that can have holes.
-    ground: Option<Ground>,
+    ground: Option<HoleSource>,
     /// Bytes of reads in each region when the facts were read last.
     seen: Vec<u64>,
     hole_bytes: u64,
@@ -49,41 +49,41 @@ struct Leaf {
 
 /// What tells of holes.
 #[derive(Debug)]
-enum Ground {
+enum HoleSource {
     /// The device itself.
     Device(Weak<dyn Device>),
     /// The file under a loop device, and where the device begins in it, in bytes.
     Backing(fs::File, u64),
 }
 
-impl Ground {
+impl HoleSource {
     /// What a leaf stands on; `None` for memory and models, which answer the same whether written
     /// or not.
-    fn of(member: &Member) -> Option<Ground> {
+    fn of(member: &Member) -> Option<HoleSource> {
         let Node::Leaf { scheme, address, .. } = member.device.upgrade()?.describe() else {
             return None;
         };
         if scheme != "file" {
-            return (scheme == "nbd").then(|| Ground::Device(member.device.clone()));
+            return (scheme == "nbd").then(|| HoleSource::Device(member.device.clone()));
         }
         let number = system::block_number(Path::new(&address));
         let Some((backing, offset)) = number.and_then(system::loop_backing) else {
-            return Some(Ground::Device(member.device.clone()));
+            return Some(HoleSource::Device(member.device.clone()));
         };
         // Not everybody may read it; then nothing is known.
-        Some(Ground::Backing(fs::File::open(backing).ok()?, offset))
+        Some(HoleSource::Backing(fs::File::open(backing).ok()?, offset))
     }
 
     /// How much of a range lies in holes, in bytes.
     fn holes(&self, range: &Range<u64>) -> u64 {
         match self {
-            Ground::Device(device) => {
+            HoleSource::Device(device) => {
                 let Some(device) = device.upgrade() else { return 0 };
                 let mut found = Extents::new();
                 device.extents(range.start, range.end - range.start, &mut found);
                 found.runs().iter().filter(|run| run.is_hole).map(|run| run.length).sum()
             }
-            Ground::Backing(file, offset) => holes_of_file(file, range, *offset),
+            HoleSource::Backing(file, offset) => holes_of_file(file, range, *offset),
         }
     }
 }
@@ -117,7 +117,7 @@ impl Leaf {
     fn new(member: &Member) -> Leaf {
         let counters = Arc::clone(&member.counters);
         let seen = counters.read_at().map(|(_, bytes)| bytes).collect();
-        Leaf { counters, ground: Ground::of(member), seen, hole_bytes: 0 }
+        Leaf { counters, ground: HoleSource::of(member), seen, hole_bytes: 0 }
     }
 
     /// What was read in holes until now. Where a hole is now there was one when it was read.

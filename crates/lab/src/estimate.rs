@@ -70,13 +70,13 @@ struct Steps {
 
 /// How long steps took, and how long the plan had said.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
+struct StepTimes {
     steps: f64,
     seen_seconds: f64,
     planned_seconds: f64,
 }
 
-impl Known {
+impl StepTimes {
     fn add(&mut self, steps: &Steps) {
         let count = steps.seen_seconds.len() as f64;
         self.steps += count;
@@ -138,8 +138,8 @@ impl Estimate {
 
     /// What is left.
     pub(crate) fn left(&self) -> TimeLeft {
-        let mut kinds: BTreeMap<Kind, Known> = BTreeMap::new();
-        let mut paces: BTreeMap<Pace, Known> = BTreeMap::new();
+        let mut kinds: BTreeMap<Kind, StepTimes> = BTreeMap::new();
+        let mut paces: BTreeMap<Pace, StepTimes> = BTreeMap::new();
         for ((kind, _), steps) in &self.steps {
             kinds.entry(*kind).or_default().add(steps);
             // A few milliseconds of preparing say nothing of a workload.

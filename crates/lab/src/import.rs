@@ -12,9 +12,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use bench::format::{self, Imported, ImportedRow};
+use bench::format::{self, ImportedResult, ImportedRow};
 use results::{
-    Axis, Clock, Configuration, Doubt, Fact, Ground, Host, Plan, Run, Trial, Workload, cell_id,
+    Axis, Clock, Configuration, Doubt, Fact, Host, Plan, Run, Trial, WorkTarget, Workload, cell_id,
     configuration_id,
 };
 
@@ -34,7 +34,7 @@ pub struct ImportedFile {
     /// Where it lies.
     pub path: PathBuf,
     /// What is in it.
-    pub imported: Imported,
+    pub imported: ImportedResult,
 }
 
 /// Reads result files.
@@ -69,7 +69,7 @@ pub fn read_files(paths: &[PathBuf]) -> Result<Vec<ImportedFile>, Error> {
 }
 
 /// The workload that a row of a file is one of.
-fn workload_of(imported: &Imported, row: &ImportedRow, name: &str) -> Workload {
+fn workload_of(imported: &ImportedResult, row: &ImportedRow, name: &str) -> Workload {
     let direct = |row: &String| format!("{}: {row}", imported.suite);
     Workload {
         name: name.to_owned(),
@@ -123,7 +123,7 @@ fn configuration_of(file: &ImportedFile, files: &[ImportedFile]) -> Configuratio
         settings: settings_of(file),
         stack: described(file),
         clock,
-        ground: Ground::Device,
+        ground: WorkTarget::Device,
         modelled: clock == Clock::Virtual,
         caches: Vec::new(),
         quick_removal: false,

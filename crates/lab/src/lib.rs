@@ -35,9 +35,9 @@ mod whole;
 
 pub use cell::open_cell;
 pub use estimate::TimeLeft;
-pub use merge::{Merged, merge};
+pub use merge::{MergedRun, merge};
 pub use run::{
-    Ended, More, Observer, Outcome, Progress, RunOptions, Silent, Worker, guest_format, read,
-    resume, start, work,
+    Extension, NoObserver, Observer, Outcome, Progress, RunEnd, RunOptions, Worker, guest_format,
+    read, resume, start, work,
 };
 pub use shard::Shard;

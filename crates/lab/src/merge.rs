@@ -11,7 +11,7 @@ use crate::{run, whole};
 
 /// What shards were joined to.
 #[derive(Debug)]
-pub struct Merged {
+pub struct MergedRun {
     /// The folder of the run.
     pub folder: PathBuf,
     /// The run.
@@ -28,7 +28,7 @@ pub struct Merged {
 /// # Errors
 /// A usage error where one is no shard, or of another plan, version or number of shards, where one
 /// is missing, there twice or not finished. Nothing is written then.
-pub fn merge(folders: &[PathBuf], output: &Path) -> Result<Merged, Error> {
+pub fn merge(folders: &[PathBuf], output: &Path) -> Result<MergedRun, Error> {
     let mut parts =
         named(folders)?.iter().map(|folder| read(folder)).collect::<Result<Vec<_>, _>>()?;
     refuse_different(&parts)?;
@@ -43,7 +43,7 @@ pub fn merge(folders: &[PathBuf], output: &Path) -> Result<Merged, Error> {
     let machines: BTreeSet<String> = parts.iter().map(|part| part.machine.clone()).collect();
     let run = joined(parts, host, &machines);
     let folder = run::write(output, text.as_bytes(), &run)?;
-    Ok(Merged { run: run::read(&folder)?, folder, shards: count, machines: machines.len() })
+    Ok(MergedRun { run: run::read(&folder)?, folder, shards: count, machines: machines.len() })
 }
 
 /// A shard, and the machine that measured it.

@@ -26,7 +26,7 @@ pub enum Stage {
 
 /// What a run is at, as its process says it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Now {
+pub struct RunPosition {
     /// The process.
     pub process: u32,
     /// The configuration under way.
@@ -43,9 +43,9 @@ pub struct Now {
     pub left_is_rough: bool,
 }
 
-impl Now {
+impl RunPosition {
     /// The same so many seconds later, nothing else being known.
-    fn after(mut self, seconds: f64) -> Now {
+    fn after(mut self, seconds: f64) -> RunPosition {
         self.elapsed_seconds += seconds;
         self.left_low_seconds = (self.left_low_seconds - seconds).max(0.0);
         self.left_high_seconds = (self.left_high_seconds - seconds).max(0.0);
@@ -54,8 +54,8 @@ impl Now {
 
     /// What an observer is told, for others to read.
     #[must_use]
-    pub fn of(plan: &Plan, progress: &Progress<'_>) -> Now {
-        Now {
+    pub fn of(plan: &Plan, progress: &Progress<'_>) -> RunPosition {
+        RunPosition {
             process: std::process::id(),
             configuration: plan.label(&progress.configuration.settings),
             workload: progress.workload.to_owned(),
@@ -79,7 +79,7 @@ pub fn worker(folder: &Path) -> Option<u32> {
 
 /// Says what a run is at, for those that look at its folder. What cannot be said is left unsaid:
 /// the run does not depend on it.
-pub fn tell(folder: &Path, now: &Now) {
+pub fn tell(folder: &Path, now: &RunPosition) {
     if let Ok(text) = serde_json::to_vec(now) {
         let _ = files::write_whole(&folder.join(PROGRESS), &text);
     }
@@ -92,8 +92,8 @@ pub fn tell_no_more(folder: &Path) {
 
 /// What a process has said, as of now: it says it when a trial begins, and a trial may be long. One
 /// that was killed has left it behind.
-pub(crate) fn told(folder: &Path) -> Option<Now> {
-    let now: Now = serde_json::from_slice(&run::read_file(folder, PROGRESS).ok()?).ok()?;
+pub(crate) fn told(folder: &Path) -> Option<RunPosition> {
+    let now: RunPosition = serde_json::from_slice(&run::read_file(folder, PROGRESS).ok()?).ok()?;
     let said = fs::metadata(folder.join(PROGRESS)).and_then(|data| data.modified()).ok();
     let said = said.and_then(|said| said.duration_since(UNIX_EPOCH).ok());
     let since = said.map_or(0, |said| facts::unix_seconds().saturating_sub(said.as_secs()));

@@ -18,7 +18,7 @@ use host::Error;
 use regex_lite::{Captures, Regex};
 use results::{cell_id, configuration_id};
 use serde_json::Value;
-use stack::table::Takes;
+use stack::table::ValueKind;
 
 use crate::run::{self, COURSE, HOST, NOTES, PLAN, PLAN_TEXT, SHARD, SUMS, TRIALS};
 
@@ -57,7 +57,7 @@ pub enum Names {
 
 /// What was packed.
 #[derive(Debug)]
-pub struct Packed {
+pub struct PackSummary {
     /// Its bytes.
     pub bytes: u64,
     /// How many different ones got a stand-in, by kind: `path`, `name` …
@@ -68,7 +68,7 @@ pub struct Packed {
 ///
 /// # Errors
 /// When the folder holds no run, or the file is there or cannot be written; nothing is left then.
-pub fn pack(folder: &Path, output: &Path, names: &Names) -> Result<Packed, Error> {
+pub fn pack(folder: &Path, output: &Path, names: &Names) -> Result<PackSummary, Error> {
     // What cannot be read here is of no use elsewhere.
     let run = crate::read(folder)?;
     let mut scrub = match names {
@@ -118,7 +118,7 @@ pub fn pack(folder: &Path, output: &Path, names: &Names) -> Result<Packed, Error
         failed(&error)
     })?;
     let bytes = fs::metadata(output).map_err(|error| failed(&error))?.len();
-    Ok(Packed { bytes, hidden: scrub.map(|scrub| scrub.counts()).unwrap_or_default() })
+    Ok(PackSummary { bytes, hidden: scrub.map(|scrub| scrub.counts()).unwrap_or_default() })
 }
 
 /// The archive, which says nothing of the machine, the user and the time by itself.
@@ -156,12 +156,12 @@ pub fn default_name(folder: &Path, names: &Names) -> String {
 
 /// A run that can be read: its folder, or what a packed one was unpacked into, which goes with it.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenRun {
     folder: PathBuf,
     unpacked: Option<tempfile::TempDir>,
 }
 
-impl Opened {
+impl OpenRun {
     /// Its folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
@@ -179,9 +179,9 @@ impl Opened {
 ///
 /// # Errors
 /// When a file is no packed run, or holds what no packed run holds.
-pub fn open(path: &Path) -> Result<Opened, Error> {
+pub fn open(path: &Path) -> Result<OpenRun, Error> {
     if !path.is_file() {
-        return Ok(Opened { folder: path.to_owned(), unpacked: None });
+        return Ok(OpenRun { folder: path.to_owned(), unpacked: None });
     }
     let failed = |error: &io::Error| Error::from_io(path.display(), error);
     let strange = |what: &str| {
@@ -226,7 +226,7 @@ pub fn open(path: &Path) -> Result<Opened, Error> {
     if found == 0 {
         return Err(strange("there is no run in it"));
     }
-    Ok(Opened { folder: place.path().to_owned(), unpacked: Some(place) })
+    Ok(OpenRun { folder: place.path().to_owned(), unpacked: Some(place) })
 }
 
 /// Identities as file systems and partitions write them, and as md does.
@@ -274,7 +274,7 @@ impl Scrub {
             (!words.is_empty()).then(|| format!("(?i)(^|[^[:alnum:]])({})", words.join("|")))
         };
         let serials = any(serials.filter(|serial| !serial.trim().is_empty()).collect());
-        let exports = stack::table::LEAVES.iter().filter(|leaf| leaf.address == Takes::Export);
+        let exports = stack::table::LEAVES.iter().filter(|leaf| leaf.address == ValueKind::Export);
         let exports: Vec<String> = exports.map(|leaf| regex_lite::escape(leaf.name)).collect();
         let patterns = [
             (

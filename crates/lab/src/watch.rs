@@ -20,9 +20,9 @@ use serde::Serialize;
 use crate::now::told;
 use crate::run::{self, COURSE, PLAN, PROGRESS, TRIALS};
 use crate::shard;
-use crate::whole::Whole;
+use crate::whole::ShardSet;
 
-pub use crate::now::{Now, Stage, tell, tell_no_more, worker};
+pub use crate::now::{RunPosition, Stage, tell, tell_no_more, worker};
 pub use crate::whole::ShardState;
 
 /// A run at one moment.
@@ -47,11 +47,11 @@ pub struct RunState {
     /// Trials of which something is doubtful.
     pub trials_flagged: usize,
     /// What is being measured; nothing where no process is at work, or it has not said yet.
-    pub now: Option<Now>,
+    pub now: Option<RunPosition>,
     /// What is ahead so far, for each kind of work, and for all of it where there are several.
-    pub best: Vec<Best>,
+    pub best: Vec<Leader>,
     /// Every configuration, in the plan's order.
-    pub configurations: Vec<Scored>,
+    pub configurations: Vec<ConfigurationScore>,
     /// The shards, where the folder holds those of a run; empty where it holds a run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shards: Vec<ShardState>,
@@ -65,7 +65,7 @@ pub struct RunState {
 
 /// What is ahead so far. Only the report says what may be claimed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Best {
+pub struct Leader {
     /// What tells the comparison from others; empty where there is one.
     pub comparison: String,
     /// The kind of work; `all work` for all of it.
@@ -90,7 +90,7 @@ pub struct Best {
 
 /// A configuration so far.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Scored {
+pub struct ConfigurationScore {
     /// What tells its comparison from others; empty where there is one.
     pub comparison: String,
     /// The configuration.
@@ -117,7 +117,7 @@ pub struct Scored {
 /// different runs, or Slurm does not say how their job stands.
 pub fn look(folder: &Path) -> Result<RunState, Error> {
     if !folder.join(PLAN).exists()
-        && let Some(whole) = Whole::read(folder)?
+        && let Some(whole) = ShardSet::read(folder)?
     {
         return Ok(look_at_shards(folder, whole));
     }
@@ -151,9 +151,9 @@ pub fn look(folder: &Path) -> Result<RunState, Error> {
     })
 }
 
-fn look_at_shards(folder: &Path, whole: Whole) -> RunState {
+fn look_at_shards(folder: &Path, whole: ShardSet) -> RunState {
     let stage = whole.stage();
-    let Whole { run, job, shards } = whole;
+    let ShardSet { run, job, shards } = whole;
     let sum = shards.iter().map(|shard| shard.trials).sum::<Option<usize>>();
     let state = RunState {
         folder: folder.to_owned(),
@@ -237,12 +237,12 @@ fn whole_blocks(course: &Course<'_>, run: &Run) -> u32 {
     (0..).take_while(is_whole).count() as u32
 }
 
-fn best(analysis: &Analysis) -> Vec<Best> {
+fn best(analysis: &Analysis) -> Vec<Leader> {
     let ahead = |comparison: &Comparison, kind: &KindResult| {
         let id = kind.headline.take.as_ref().or(kind.leader.as_ref())?;
         let score = kind.score(id)?;
         let interval = score.interval();
-        Some(Best {
+        Some(Leader {
             comparison: comparison.name.clone(),
             work: kind.group.map_or("all work", group_text).to_owned(),
             configuration: comparison.label(id).to_owned(),
@@ -259,7 +259,7 @@ fn best(analysis: &Analysis) -> Vec<Best> {
     all.flat_map(|one| one.results().filter_map(move |kind| ahead(one, kind))).collect()
 }
 
-fn configurations(course: &Course<'_>, run: &Run, analysis: &Analysis) -> Vec<Scored> {
+fn configurations(course: &Course<'_>, run: &Run, analysis: &Analysis) -> Vec<ConfigurationScore> {
     let plan = &run.plan;
     let scored = |one: &Configuration| {
         let comparison =
@@ -267,7 +267,7 @@ fn configurations(course: &Course<'_>, run: &Run, analysis: &Analysis) -> Vec<Sc
         let kind = comparison.and_then(|comparison| comparison.overall());
         let score = kind.and_then(|kind| kind.score(&one.id));
         let interval = score.and_then(Score::interval);
-        Scored {
+        ConfigurationScore {
             comparison: comparison.map_or_else(String::new, |comparison| comparison.name.clone()),
             configuration: plan.label(&one.settings),
             is_baseline: one.baseline == one.id,

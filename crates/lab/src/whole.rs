@@ -8,7 +8,7 @@ use host::Error;
 use results::{Plan, Run};
 use serde::Serialize;
 
-use crate::now::{self, Now, Stage};
+use crate::now::{self, RunPosition, Stage};
 use crate::run;
 use crate::shard::Shard;
 use crate::slurm::job::{self, Job};
@@ -28,11 +28,11 @@ pub struct ShardState {
     /// All its trials; none where no shard has told its plan yet.
     pub trials: Option<usize>,
     /// What it is at, as its process says it.
-    pub now: Option<Now>,
+    pub now: Option<RunPosition>,
 }
 
 /// All shards of a run.
-pub(crate) struct Whole {
+pub(crate) struct ShardSet {
     /// The run as far as it is there; nothing before a shard has begun.
     pub(crate) run: Option<Run>,
     /// The job that measures it, where there is one.
@@ -57,13 +57,13 @@ pub(crate) fn folders(folder: &Path) -> Result<Vec<(Shard, PathBuf)>, Error> {
     Ok(found)
 }
 
-impl Whole {
+impl ShardSet {
     /// Looks at the shards in a folder; `None` where there are none and no job is to make them.
     ///
     /// # Errors
     /// Where shards are of different runs, one was damaged, or Slurm does not say how its job
     /// stands.
-    pub(crate) fn read(folder: &Path) -> Result<Option<Whole>, Error> {
+    pub(crate) fn read(folder: &Path) -> Result<Option<ShardSet>, Error> {
         let job = job::read(folder)?;
         let found = folders(folder)?;
         let Some(count) =
@@ -125,7 +125,7 @@ impl Whole {
             }
         };
         let shards = Shard::all(count).map(state).collect();
-        Ok(Some(Whole { run: joined(parts), job, shards }))
+        Ok(Some(ShardSet { run: joined(parts), job, shards }))
     }
 
     /// How all of it stands.

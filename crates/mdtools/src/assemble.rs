@@ -9,10 +9,10 @@
 use std::fmt;
 use std::path::Path;
 
-use array::md::{Assembly, Candidate, Layout, Level, Role, Slot, Start};
+use array::md::{Assembly, Candidate, Layout, Level, Role, Slot, Startability};
 use block::Node;
 
-use super::{ArrayStatus, MemberSource, SECTOR_BYTES, State, layer_name};
+use super::{ArrayCondition, ArrayStatus, MemberSource, SECTOR_BYTES, layer_name};
 use host::Error;
 
 /// What a member of an array lies on.
@@ -39,13 +39,13 @@ impl GroupMember {
     ///
     /// # Errors
     /// As [`Group::stack`].
-    fn stack(&self, opening: Opening<'_>) -> Result<Node, Error> {
+    fn stack(&self, opening: AssemblyOptions<'_>) -> Result<Node, Error> {
         let read_only = opening.read_only || opening.overlay.is_some();
         match self {
             GroupMember::Source(source) if read_only => Ok(source.node().with("read_only", "yes")),
             GroupMember::Source(source) => Ok(source.node()),
             GroupMember::Array(group) => {
-                group.stack(Opening { read_only, overlay: None, force: opening.force })
+                group.stack(AssemblyOptions { read_only, overlay: None, force: opening.force })
             }
         }
     }
@@ -64,7 +64,7 @@ pub struct Group {
 
 /// How the text of an assembled array is to be.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Opening<'a> {
+pub struct AssemblyOptions<'a> {
     /// The members are only read.
     pub read_only: bool,
     /// Writes go to a delta in this folder.
@@ -104,19 +104,19 @@ impl Group {
     /// How it is with all that it stands on: an array over one that goes on without a member goes
     /// on without that too. `None` where nothing can be made of its members.
     #[must_use]
-    pub fn state(&self) -> Option<State> {
+    pub fn state(&self) -> Option<ArrayCondition> {
         let assembly = self.assembly.as_ref().ok()?;
         let own = ArrayStatus::of_superblocks(assembly, &self.candidates).state;
-        let is_online = |group: &Group| group.state() == Some(State::Online);
-        Some(if self.arrays().all(is_online) { own } else { own.max(State::Degraded) })
+        let is_online = |group: &Group| group.state() == Some(ArrayCondition::Online);
+        Some(if self.arrays().all(is_online) { own } else { own.max(ArrayCondition::Degraded) })
     }
 
     /// Whether there is a way to read it as a whole, by force if need be.
     #[must_use]
     pub fn can_be_read(&self) -> bool {
-        [false, true]
-            .into_iter()
-            .any(|force| self.stack(Opening { read_only: true, overlay: None, force }).is_ok())
+        [false, true].into_iter().any(|force| {
+            self.stack(AssemblyOptions { read_only: true, overlay: None, force }).is_ok()
+        })
     }
 
     /// What it is called where it is a member: the stack text without how it is to be opened, or
@@ -162,7 +162,7 @@ impl Group {
     pub(crate) fn check_members(
         &self,
         assembly: &Assembly,
-        opening: Opening<'_>,
+        opening: AssemblyOptions<'_>,
     ) -> Result<(), Error> {
         self.tree(assembly, |member| member.stack(opening)).map(drop)
     }
@@ -171,12 +171,12 @@ impl Group {
     ///
     /// # Errors
     /// Why it cannot be started like that: one line for each reason.
-    pub fn stack(&self, opening: Opening<'_>) -> Result<Node, Error> {
+    pub fn stack(&self, opening: AssemblyOptions<'_>) -> Result<Node, Error> {
         let assembly = self.assembly.as_ref().map_err(|reason| Error::usage(reason.clone()))?;
         let only_read = opening.read_only || opening.overlay.is_some();
         let reads_wrong = only_read && assembly.reads_wrong_without_log();
         match &assembly.start {
-            Start::Ready if reads_wrong && !opening.force => {
+            Startability::Ready if reads_wrong && !opening.force => {
                 let advice = "--force reads it all the same";
                 return Err(Error::refused(format!(
                     "{}: {}; {advice}",
@@ -184,11 +184,11 @@ impl Group {
                     Assembly::WITHOUT_LOG
                 )));
             }
-            Start::Ready => (),
-            Start::ReadOnly(_) if only_read => (),
-            Start::ReadOnlyOrForce(_) if only_read || opening.force => (),
-            Start::NeedsForce(_) if opening.force => (),
-            Start::ReadOnly(reasons) => {
+            Startability::Ready => (),
+            Startability::ReadOnly(_) if only_read => (),
+            Startability::ReadOnlyOrForce(_) if only_read || opening.force => (),
+            Startability::NeedsForce(_) if opening.force => (),
+            Startability::ReadOnly(reasons) => {
                 let advice = "it can be read: --read-only, or --overlay DIR to try out writes";
                 return Err(Error::refused(format!(
                     "{}: {}; {advice}",
@@ -196,10 +196,10 @@ impl Group {
                     reasons.join("; ")
                 )));
             }
-            Start::ReadOnlyOrForce(reasons) => {
+            Startability::ReadOnlyOrForce(reasons) => {
                 return Err(Error::refused(format!("{}: {}", assembly.name, reasons.join("; "))));
             }
-            Start::NeedsForce(reasons) => {
+            Startability::NeedsForce(reasons) => {
                 let advice = "--force starts it all the same";
                 return Err(Error::refused(format!(
                     "{}: {}; {advice}",
@@ -207,14 +207,14 @@ impl Group {
                     reasons.join("; ")
                 )));
             }
-            Start::Refused(reasons) => {
+            Startability::Refused(reasons) => {
                 return Err(Error::refused(format!("{}: {}", assembly.name, reasons.join("; "))));
             }
         }
         let node = self.tree(assembly, |member| member.stack(opening))?;
         let node = match (&assembly.start, assembly.layout) {
-            (Start::NeedsForce(_), _) => node.with("force", "yes"),
-            (Start::ReadOnlyOrForce(_), _) if !only_read => node.with("force", "yes"),
+            (Startability::NeedsForce(_), _) => node.with("force", "yes"),
+            (Startability::ReadOnlyOrForce(_), _) if !only_read => node.with("force", "yes"),
             _ if reads_wrong => node.with("force", "yes"),
             _ => node,
         };

@@ -178,7 +178,7 @@ fn sources_of(members: &[Option<CreateMember>]) -> Vec<&MemberSource> {
 
 /// An array that has been made.
 #[derive(Clone, Debug)]
-pub struct Created {
+pub struct CreatedArray {
     /// The superblocks of the members that are there, in their order.
     pub superblocks: Vec<Superblock>,
     /// How much it holds, where it can be told.
@@ -186,7 +186,7 @@ pub struct Created {
     /// The stack that opens it.
     pub stack: Node,
     /// The arrays among its members.
-    pub below: Vec<Created>,
+    pub below: Vec<CreatedArray>,
 }
 
 /// Writes the superblocks of a new array, and those of arrays among its members. Nothing is
@@ -196,7 +196,7 @@ pub struct Created {
 ///
 /// # Errors
 /// What is wrong with the settings, a member that was refused, or one that could not be written.
-pub fn create(guard: &Guard, wanted: &Create, stop: &AtomicBool) -> Result<Created, Error> {
+pub fn create(guard: &Guard, wanted: &Create, stop: &AtomicBool) -> Result<CreatedArray, Error> {
     create_announced(guard, wanted, stop, &mut |_| Ok(()))
 }
 
@@ -209,8 +209,8 @@ pub fn create_announced(
     guard: &Guard,
     wanted: &Create,
     stop: &AtomicBool,
-    announce: &mut dyn FnMut(&Created) -> Result<(), Error>,
-) -> Result<Created, Error> {
+    announce: &mut dyn FnMut(&CreatedArray) -> Result<(), Error>,
+) -> Result<CreatedArray, Error> {
     let sources = wanted.sources();
     if let Some((earlier, later)) =
         Identity::same_twice(sources.iter().map(|source| source.path.as_path()))
@@ -258,15 +258,15 @@ fn write_superblocks(
     sources: &[&MemberSource],
     in_sync: bool,
     stop: &AtomicBool,
-    announce: &mut dyn FnMut(&Created) -> Result<(), Error>,
-) -> Result<Created, Error> {
+    announce: &mut dyn FnMut(&CreatedArray) -> Result<(), Error>,
+) -> Result<CreatedArray, Error> {
     let draft = |source: &&MemberSource| {
         let region = source.region(guard.open(&source.path, Access::Write)?)?;
         Ok(Arc::new(Draft::over(region, source.node())))
     };
     let drafts = sources.iter().map(draft).collect::<Result<Vec<_>, Error>>()?;
     guard.refuse_stray_consent()?;
-    let mut making = Making {
+    let mut making = CreationContext {
         consistency: wanted.consistency,
         in_sync,
         created: TimeStamp { seconds: facts::unix_seconds(), microseconds: 0 },
@@ -336,7 +336,7 @@ fn fitting(consistency: Consistency, level: Level) -> Consistency {
 }
 
 /// What the arrays of one call have in common.
-struct Making {
+struct CreationContext {
     consistency: Consistency,
     in_sync: bool,
     created: TimeStamp,
@@ -344,9 +344,9 @@ struct Making {
     drafts: HashMap<PathBuf, Arc<Draft>>,
 }
 
-impl Making {
+impl CreationContext {
     /// Makes an array on the drafts of its members, those below it first.
-    fn array(&mut self, shape: &NewShape<'_>) -> Result<Created, Error> {
+    fn array(&mut self, shape: &NewShape<'_>) -> Result<CreatedArray, Error> {
         let mut below = Vec::new();
         for (role, member) in shape.members.iter().enumerate() {
             if let Some(CreateMember::Array(inner)) = member {
@@ -404,7 +404,7 @@ impl Making {
         let sizes: Vec<u64> =
             superblocks.iter().map(|superblock| superblock.data_size_sectors).collect();
         let first = superblocks.first();
-        Ok(Created {
+        Ok(CreatedArray {
             size_bytes: first
                 .and_then(|superblock| superblock.array_sectors(&sizes))
                 .map(|sectors| sectors * SECTOR_BYTES),
@@ -438,7 +438,7 @@ impl Making {
     }
 }
 
-impl OpenFiles for Making {
+impl OpenFiles for CreationContext {
     fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, block::Error> {
         NoFiles.open(path, false, None)
     }

@@ -3,13 +3,13 @@
 use array::md::uuid_text;
 
 use super::overwrite::{Image, Overwrite, overwrite};
-use super::{Examined, MemberSource, SECTOR_BYTES, SUPERBLOCK_BYTES, bitmap_offset, examine};
+use super::{ExaminedPath, MemberSource, SECTOR_BYTES, SUPERBLOCK_BYTES, bitmap_offset, examine};
 use host::Error;
 use host::guard::{Access, Guard};
 
 /// A member whose superblocks were erased.
 #[derive(Clone, Debug)]
-pub struct Erased {
+pub struct ErasedMember {
     /// What it lies on.
     pub source: MemberSource,
     /// What it was, one text for each superblock.
@@ -26,19 +26,21 @@ pub struct Erased {
 pub fn destroy<S: Clone + Into<MemberSource>>(
     guard: &Guard,
     sources: &[S],
-) -> Result<Vec<Erased>, Error> {
-    let examined: Vec<Examined> = sources
+) -> Result<Vec<ErasedMember>, Error> {
+    let examined: Vec<ExaminedPath> = sources
         .iter()
         .map(|source| examine(guard, &source.clone().into()))
         .collect::<Result<_, _>>()?;
     if let Some(none) = examined.iter().find(|examined| examined.found.is_empty()) {
         return Err(Error::usage(none.no_superblock_text()));
     }
-    let uuids =
-        |examined: &Examined| examined.candidate().map(|candidate| candidate.superblock.set_uuid);
+    let uuids = |examined: &ExaminedPath| {
+        examined.candidate().map(|candidate| candidate.superblock.set_uuid)
+    };
     if let Some(other) = examined.iter().find(|other| uuids(other) != uuids(&examined[0])) {
-        let text =
-            |examined: &Examined| uuids(examined).map(|uuid| uuid_text(&uuid)).unwrap_or_default();
+        let text = |examined: &ExaminedPath| {
+            uuids(examined).map(|uuid| uuid_text(&uuid)).unwrap_or_default()
+        };
         let (first, one, two) = (&examined[0].source, text(&examined[0]), text(other));
         return Err(Error::usage(format!(
             "{first} is of array {one} and {} of array {two} (set_uuid): name the members of one \
@@ -46,7 +48,7 @@ pub fn destroy<S: Clone + Into<MemberSource>>(
             other.source
         )));
     }
-    let open = |Examined { source, .. }: &Examined| {
+    let open = |ExaminedPath { source, .. }: &ExaminedPath| {
         source.region(guard.open(&source.path, Access::Write)?)
     };
     let regions = examined.iter().map(open).collect::<Result<Vec<_>, Error>>()?;
@@ -59,7 +61,7 @@ pub fn destroy<S: Clone + Into<MemberSource>>(
         })
         .collect();
     overwrite(&writes, "erasing its superblock")?;
-    let erased = |examined: &Examined| Erased {
+    let erased = |examined: &ExaminedPath| ErasedMember {
         source: examined.source.clone(),
         was: examined
             .found
@@ -71,7 +73,7 @@ pub fn destroy<S: Clone + Into<MemberSource>>(
 }
 
 /// Zeroes over the superblocks and the heads of their bitmaps.
-fn zeroes(examined: &Examined) -> Image {
+fn zeroes(examined: &ExaminedPath) -> Image {
     let mut image = Image::new();
     let mut erase = |sector: u64| image.push((sector * SECTOR_BYTES, vec![0; SUPERBLOCK_BYTES]));
     for found in &examined.found {

@@ -17,7 +17,7 @@ use stack::Identity;
 
 /// A superblock that was found on a member.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct FoundSuperblock {
     /// Where it lies.
     pub version: Version,
     /// What it says.
@@ -32,13 +32,13 @@ pub struct Found {
 
 /// A path that was looked at.
 #[derive(Clone, Debug)]
-pub struct Examined {
+pub struct ExaminedPath {
     /// What was looked at.
     pub source: MemberSource,
     /// Its size in bytes.
     pub size_bytes: u64,
     /// Its superblocks: none on what is no member, more than one where an old one was left behind.
-    pub found: Vec<Found>,
+    pub found: Vec<FoundSuperblock>,
     /// Superblocks that are there and cannot be decoded: where they lie, and what is wrong.
     pub damaged: Vec<(Version, md::Problem)>,
 }
@@ -49,11 +49,11 @@ pub struct Examined {
 ///
 /// # Errors
 /// When it cannot be opened or read.
-pub fn examine(guard: &Guard, source: &MemberSource) -> Result<Examined, Error> {
+pub fn examine(guard: &Guard, source: &MemberSource) -> Result<ExaminedPath, Error> {
     examine_region(source, &source.region(guard.peek(&source.path)?)?)
 }
 
-fn examine_region(source: &MemberSource, region: &Region) -> Result<Examined, Error> {
+fn examine_region(source: &MemberSource, region: &Region) -> Result<ExaminedPath, Error> {
     let failed =
         |error: io::Error| Error::from_io(format_args!("{source}: reading its superblock"), &error);
     let member_sectors = region.size_bytes / SECTOR_BYTES;
@@ -76,7 +76,7 @@ fn examine_region(source: &MemberSource, region: &Region) -> Result<Examined, Er
             }
             None => None,
         };
-        found.push(Found {
+        found.push(FoundSuperblock {
             version,
             checksum: superblock.checksum_verdict(),
             problems,
@@ -85,7 +85,7 @@ fn examine_region(source: &MemberSource, region: &Region) -> Result<Examined, Er
         });
     }
     let (source, size_bytes) = (source.clone(), region.size_bytes);
-    Ok(Examined { source, size_bytes, found, damaged })
+    Ok(ExaminedPath { source, size_bytes, found, damaged })
 }
 
 /// What a superblock may take up. What cannot be read is tried once more.
@@ -101,7 +101,7 @@ fn read_again(region: &Region, offset: u64) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// As [`examine`].
-pub fn look(guard: &Guard, source: &MemberSource) -> Result<Vec<Examined>, Error> {
+pub fn look(guard: &Guard, source: &MemberSource) -> Result<Vec<ExaminedPath>, Error> {
     let region = source.region(guard.peek(&source.path)?)?;
     let mut whole = examine_region(source, &region)?;
     let mut all = Vec::new();
@@ -187,7 +187,7 @@ pub(super) fn bitmap_offset(superblock: &Superblock, superblock_sector: u64) -> 
         .flatten()
 }
 
-impl Examined {
+impl ExaminedPath {
     /// Why there is nothing to go by, of what has no superblock that can be read.
     #[must_use]
     pub fn no_superblock_text(&self) -> String {

@@ -12,14 +12,14 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use array::md::{AssembleOptions, Candidate, Start, assemble, group};
+use array::md::{AssembleOptions, Candidate, Startability, assemble, group};
 use array::metadata::{StartOptions, check, examine};
 use block::{Device, Node};
 use reactor::Reactor;
 use stack::{BuildContext, Identity, OpenFiles, Stack, twice_text};
 
 use super::MemberSource;
-use super::assemble::{Group, GroupMember, Opening};
+use super::assemble::{AssemblyOptions, Group, GroupMember};
 use super::examine::{is_partition_of, look};
 use host::guard::Guard;
 
@@ -220,7 +220,7 @@ impl Search<'_> {
     /// An array, opened for reading.
     fn opened(&self, group: &Group) -> Option<Stack> {
         [false, true].into_iter().find_map(|force| {
-            let opening = Opening { read_only: true, overlay: None, force };
+            let opening = AssemblyOptions { read_only: true, overlay: None, force };
             self.build(&group.stack(opening).ok()?)
         })
     }
@@ -266,7 +266,7 @@ impl Search<'_> {
     /// not tell, as that a log of bad blocks is damaged, may forbid a start, and so may what an
     /// array among its members needs. How it may start, where that is not as its superblocks have
     /// it.
-    fn start_of(&self, group: &Group) -> Option<Start> {
+    fn start_of(&self, group: &Group) -> Option<Startability> {
         let (reactor, assembly) = (self.reactor.as_ref()?, group.assembly.as_ref().ok()?);
         let stacks = group.sources.iter().map(|source| match source {
             GroupMember::Source(source) => self.build(&source.node()),
@@ -277,7 +277,7 @@ impl Search<'_> {
         let devices: Vec<Option<Arc<dyn Device>>> =
             stacks.iter().map(|stack| Some(Arc::clone(&stack.device))).collect();
         let look = |read_only: bool, force: bool| {
-            let opening = Opening { read_only, overlay: None, force };
+            let opening = AssemblyOptions { read_only, overlay: None, force };
             group.check_members(assembly, opening).map_err(|error| error.to_string())?;
             #[allow(
                 clippy::needless_update,
@@ -335,21 +335,24 @@ fn is_block_device(path: &Path) -> bool {
 
 /// How an array may start that may do so by its superblocks as they say: `look` says what else
 /// there is against it, for reading only or not, by force or not.
-fn start_by(said: &Start, look: impl Fn(bool, bool) -> Result<(), String>) -> Option<Start> {
+fn start_by(
+    said: &Startability,
+    look: impl Fn(bool, bool) -> Result<(), String>,
+) -> Option<Startability> {
     let by_other_ways =
         |reasons: Vec<String>| match (look(true, false).is_ok(), look(false, true).is_ok()) {
-            (true, true) => Start::ReadOnlyOrForce(reasons),
-            (true, false) => Start::ReadOnly(reasons),
-            (false, true) => Start::NeedsForce(reasons),
-            (false, false) => Start::Refused(reasons),
+            (true, true) => Startability::ReadOnlyOrForce(reasons),
+            (true, false) => Startability::ReadOnly(reasons),
+            (false, true) => Startability::NeedsForce(reasons),
+            (false, false) => Startability::Refused(reasons),
         };
-    let refused = |reason: String| Start::Refused(vec![reason]);
+    let refused = |reason: String| Startability::Refused(vec![reason]);
     match said {
-        Start::Ready => look(false, false).err().map(|reason| by_other_ways(vec![reason])),
-        Start::ReadOnly(_) => look(true, false).err().map(refused),
-        Start::NeedsForce(_) => look(false, true).err().map(refused),
-        Start::ReadOnlyOrForce(reasons) => Some(by_other_ways(reasons.clone())),
-        Start::Refused(_) => None,
+        Startability::Ready => look(false, false).err().map(|reason| by_other_ways(vec![reason])),
+        Startability::ReadOnly(_) => look(true, false).err().map(refused),
+        Startability::NeedsForce(_) => look(false, true).err().map(refused),
+        Startability::ReadOnlyOrForce(reasons) => Some(by_other_ways(reasons.clone())),
+        Startability::Refused(_) => None,
     }
 }
 

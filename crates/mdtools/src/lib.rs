@@ -29,17 +29,17 @@ use std::io;
 
 use array::md::Level;
 
-pub use assemble::{Group, GroupMember, Opening, slices};
+pub use assemble::{AssemblyOptions, Group, GroupMember, slices};
 pub use create::{
-    CHUNK_BYTES, Create, CreateMember, Created, InnerArray, NewArraySettings, create,
+    CHUNK_BYTES, Create, CreateMember, CreatedArray, InnerArray, NewArraySettings, create,
     create_announced, erase_marks, layout, level,
 };
-pub use destroy::{Erased, destroy};
+pub use destroy::{ErasedMember, destroy};
 use examine::bitmap_offset;
-pub use examine::{Examined, Found, examine, look, members_in, raid_partition};
+pub use examine::{ExaminedPath, FoundSuperblock, examine, look, members_in, raid_partition};
 pub use find::{FoundArrays, find};
 pub use source::MemberSource;
-pub use status::{ArrayStatus, MemberState, MemberStatus, State, device_text};
+pub use status::{ArrayCondition, ArrayStatus, MemberState, MemberStatus, device_text};
 pub use work::{ByteRange, WorkStatus, WrongMember};
 
 const SECTOR_BYTES: u64 = block::SECTOR_BYTES;

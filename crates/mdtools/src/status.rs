@@ -4,8 +4,10 @@
 //! The same struct describes an array that runs, as its server sees it, and one that does not, as
 //! its superblocks do.
 
-use array::md::{Assembly, Candidate, Features, Layout, Level, Slot, Start, Usability, uuid_text};
-use array::metadata::Running;
+use array::md::{
+    Assembly, Candidate, Features, Layout, Level, Slot, Startability, Usability, uuid_text,
+};
+use array::metadata::RunningArray;
 use array::sync::Progress;
 use block::{Device, Node, size_text};
 use escape::{Lines, add};
@@ -21,7 +23,7 @@ pub struct ArrayStatus {
     /// Its UUID as md prints it.
     pub array_uuid: String,
     /// In one word.
-    pub state: State,
+    pub state: ArrayCondition,
     /// Whether all of it can be read as it is.
     pub is_readable: bool,
     /// Whether all of it can be written as it is.
@@ -58,7 +60,7 @@ pub struct ArrayStatus {
 /// An array in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum State {
+pub enum ArrayCondition {
     /// Every member is there.
     Online,
     /// It goes on without some members.
@@ -69,14 +71,14 @@ pub enum State {
     Failed,
 }
 
-impl State {
+impl ArrayCondition {
     /// The exit code of `mdadm --detail --test`: 0 normal, 1 a member has failed, 2 unusable.
     #[must_use]
     pub fn test_code(self) -> u8 {
         match self {
-            State::Online => 0,
-            State::Degraded => 1,
-            State::Unusable | State::Failed => 2,
+            ArrayCondition::Online => 0,
+            ArrayCondition::Degraded => 1,
+            ArrayCondition::Unusable | ArrayCondition::Failed => 2,
         }
     }
 
@@ -84,21 +86,21 @@ impl State {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            State::Online => "online",
-            State::Degraded => "degraded",
-            State::Unusable => "unusable",
-            State::Failed => "failed",
+            ArrayCondition::Online => "online",
+            ArrayCondition::Degraded => "degraded",
+            ArrayCondition::Unusable => "unusable",
+            ArrayCondition::Failed => "failed",
         }
     }
 
     /// The state of an array that can do this.
-    fn of(usability: &Usability) -> State {
+    fn of(usability: &Usability) -> ArrayCondition {
         match usability {
             Usability::Writable { missing } | Usability::Readable { missing } => {
-                if missing.is_empty() { State::Online } else { State::Degraded }
+                if missing.is_empty() { ArrayCondition::Online } else { ArrayCondition::Degraded }
             }
-            Usability::Doubtful { .. } | Usability::Closed { .. } => State::Unusable,
-            Usability::Failed { .. } => State::Failed,
+            Usability::Doubtful { .. } | Usability::Closed { .. } => ArrayCondition::Unusable,
+            Usability::Failed { .. } => ArrayCondition::Failed,
         }
     }
 }
@@ -236,7 +238,7 @@ fn notes_of(assembly: &Assembly, candidates: &[Candidate]) -> Vec<String> {
         used.filter(|used| used.superblock.features.contains(Features::BAD_BLOCKS))
             .map(|used| lost_text(&used.name, "some")),
     );
-    if assembly.start != Start::Ready {
+    if assembly.start != Startability::Ready {
         notes.push(assembly.start.to_string());
     }
     notes
@@ -271,8 +273,8 @@ impl ArrayStatus {
         ArrayStatus {
             state: match assembly.start {
                 // There is a way in, and it has to be chosen.
-                Start::ReadOnlyOrForce(_) => State::Unusable,
-                _ => State::of(&usability),
+                Startability::ReadOnlyOrForce(_) => ArrayCondition::Unusable,
+                _ => ArrayCondition::of(&usability),
             },
             is_readable: usability.is_readable(),
             is_writable: usability.is_writable(),
@@ -290,7 +292,11 @@ impl ArrayStatus {
 
     /// An array that runs. `is_idle` says that nothing is under way and nothing is due.
     #[must_use]
-    pub fn of_running(running: &Running, work: Option<&Progress>, is_idle: bool) -> ArrayStatus {
+    pub fn of_running(
+        running: &RunningArray,
+        work: Option<&Progress>,
+        is_idle: bool,
+    ) -> ArrayStatus {
         let assembly = running.assembly();
         let status = running.status();
         let spares = (status.members.spares.iter()).map(|name| {
@@ -310,9 +316,9 @@ impl ArrayStatus {
             .find(|(option, _)| option == "metadata")
             .map_or("none".to_owned(), |(_, version)| version);
         ArrayStatus {
-            state: match (State::of(&status.usability), &status.broken) {
-                (State::Failed, _) => State::Failed,
-                (_, Some(_)) => State::Unusable,
+            state: match (ArrayCondition::of(&status.usability), &status.broken) {
+                (ArrayCondition::Failed, _) => ArrayCondition::Failed,
+                (_, Some(_)) => ArrayCondition::Unusable,
                 (state, None) => state,
             },
             is_readable: status.usability.is_readable(),
@@ -333,7 +339,7 @@ impl ArrayStatus {
         ArrayStatus {
             name: assembly.name.clone(),
             array_uuid: uuid_text(&assembly.set_uuid),
-            state: State::Online,
+            state: ArrayCondition::Online,
             is_readable: true,
             is_writable: true,
             is_running: false,
@@ -357,7 +363,7 @@ impl ArrayStatus {
     #[must_use]
     pub fn action(&self, called: &str) -> Option<String> {
         let first = |state: MemberState| self.members.iter().find(|member| member.state == state);
-        if self.state == State::Failed && self.is_running {
+        if self.state == ArrayCondition::Failed && self.is_running {
             let back = "bring back the members that are gone, stop it and start it again";
             return Some(format!("{back}: raidloom array stop {called}"));
         }
@@ -365,7 +371,7 @@ impl ArrayStatus {
             let slot = undecided.slot.unwrap_or(0);
             return Some(format!("leave out all but one of the devices that claim member {slot}"));
         }
-        if matches!(self.state, State::Unusable | State::Failed) {
+        if matches!(self.state, ArrayCondition::Unusable | ArrayCondition::Failed) {
             return Some(match first(MemberState::Missing) {
                 Some(_) => {
                     "find the members that are missing; the notes say what is wrong".to_owned()
@@ -483,7 +489,9 @@ impl ArrayStatus {
     fn state_text(&self) -> String {
         let state = self.state.name().to_uppercase();
         let state = match self.state {
-            State::Online | State::Degraded if !self.is_writable => format!("{state}, read-only"),
+            ArrayCondition::Online | ArrayCondition::Degraded if !self.is_writable => {
+                format!("{state}, read-only")
+            }
             _ => state,
         };
         match (self.is_running, self.is_clean) {
@@ -567,7 +575,7 @@ mod tests {
         ArrayStatus {
             name: "tank".to_owned(),
             array_uuid: "0:1:2:3".to_owned(),
-            state: State::Degraded,
+            state: ArrayCondition::Degraded,
             is_readable: true,
             is_writable: true,
             is_running: true,
@@ -629,7 +637,7 @@ rebuild: member 1, 50.0 % done, 120 MB/s, about 1:02:05 left, 512 bytes could no
 
     #[test]
     fn what_is_lost_is_said() {
-        let mut status = ArrayStatus { state: State::Online, ..status() };
+        let mut status = ArrayStatus { state: ArrayCondition::Online, ..status() };
         status.members.truncate(1);
         status.members[0].lost_bytes = Some(0);
         assert_eq!((status.members[0].lost_text(), status.action("t")), (None, None));
@@ -666,86 +674,91 @@ rebuild: member 1, 50.0 % done, 120 MB/s, about 1:02:05 left, 512 bytes could no
     const RESTS: bool = false;
 
     /// Members, whether it runs, its state, and what helps first.
-    const ACTIONS: &[(&[MemberState], bool, State, &str)] = &[
-        (&[Online, Online], RUNS, State::Online, ""),
-        (&[Online, Spare], RUNS, State::Online, ""),
+    const ACTIONS: &[(&[MemberState], bool, ArrayCondition, &str)] = &[
+        (&[Online, Online], RUNS, ArrayCondition::Online, ""),
+        (&[Online, Spare], RUNS, ArrayCondition::Online, ""),
         (
             &[Online, Missing],
             RUNS,
-            State::Degraded,
+            ArrayCondition::Degraded,
             "give it a new member: raidloom array add t PATH",
         ),
         (
             &[Online, Missing],
             RESTS,
-            State::Degraded,
+            ArrayCondition::Degraded,
             "give it a new member when it runs: raidloom array add t PATH",
         ),
         (
             &[Online, Missing, Spare],
             RESTS,
-            State::Degraded,
+            ArrayCondition::Degraded,
             "none: a spare takes the place when it runs",
         ),
-        (&[Online, Failed, Spare], RUNS, State::Degraded, "none: a spare takes the place"),
-        (&[Online, Rebuild, Spare], RUNS, State::Degraded, "none: it is being rebuilt"),
-        (&[Online, Rebuild], RESTS, State::Degraded, "none: its rebuild goes on when it runs"),
+        (&[Online, Failed, Spare], RUNS, ArrayCondition::Degraded, "none: a spare takes the place"),
+        (&[Online, Rebuild, Spare], RUNS, ArrayCondition::Degraded, "none: it is being rebuilt"),
+        (
+            &[Online, Rebuild],
+            RESTS,
+            ArrayCondition::Degraded,
+            "none: its rebuild goes on when it runs",
+        ),
         (
             &[Incomplete, Online],
             RUNS,
-            State::Degraded,
+            ArrayCondition::Degraded,
             "go on with the rebuild of member 0: raidloom array scrub t resume",
         ),
         (
             &[Failed, Failed],
             RUNS,
-            State::Failed,
+            ArrayCondition::Failed,
             "bring back the members that are gone, stop it and start it again: raidloom array \
             stop t",
         ),
         (
             &[Online, Missing],
             RESTS,
-            State::Failed,
+            ArrayCondition::Failed,
             "find the members that are missing; the notes say what is wrong",
         ),
         (
             &[Online, Rebuild, Missing],
             RUNS,
-            State::Degraded,
+            ArrayCondition::Degraded,
             "give it a new member: raidloom array add t PATH",
         ),
         (
             &[Failed, Rebuild],
             RUNS,
-            State::Degraded,
+            ArrayCondition::Degraded,
             "replace the failed member: raidloom array replace t 0 PATH",
         ),
         (
             &[Online, Failed],
             RUNS,
-            State::Degraded,
+            ArrayCondition::Degraded,
             "replace the failed member: raidloom array replace t 0 PATH",
         ),
         (
             &[Online, Stale],
             RESTS,
-            State::Degraded,
+            ArrayCondition::Degraded,
             "bring the stale member up to date when it runs: raidloom array add t \
             file:disk0.img",
         ),
         (
             &[Online, Missing],
             RESTS,
-            State::Unusable,
+            ArrayCondition::Unusable,
             "find the members that are missing; the notes say what is wrong",
         ),
-        (&[Online, Online], RESTS, State::Unusable, "the notes say what is wrong"),
+        (&[Online, Online], RESTS, ArrayCondition::Unusable, "the notes say what is wrong"),
     ];
 
     #[test]
     fn the_action_is_what_helps_first() {
-        let action = |members: &[MemberState], is_running: bool, state: State| {
+        let action = |members: &[MemberState], is_running: bool, state: ArrayCondition| {
             let mut status = ArrayStatus { is_running, state, ..status() };
             let member = status.members[0].clone();
             status.members = members
@@ -772,7 +785,13 @@ rebuild: member 1, 50.0 % done, 120 MB/s, about 1:02:05 left, 512 bytes could no
     #[test]
     fn exit_codes_are_those_of_mdadm() {
         assert_eq!(
-            [State::Online, State::Degraded, State::Unusable, State::Failed].map(State::test_code),
+            [
+                ArrayCondition::Online,
+                ArrayCondition::Degraded,
+                ArrayCondition::Unusable,
+                ArrayCondition::Failed
+            ]
+            .map(ArrayCondition::test_code),
             [0, 1, 2, 2]
         );
     }

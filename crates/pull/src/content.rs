@@ -27,7 +27,7 @@ pub struct BlockName {
 
 /// What lies in the place of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum BlockContent {
     /// A whole block.
     Whole(BlockName),
     /// Zeroes.
@@ -90,29 +90,29 @@ pub fn block(run: u64, name: BlockName) -> [u8; BLOCK_BYTES] {
 
 /// What these bytes are, which lie in the place of block `place` of file `file`.
 #[must_use]
-pub fn identify(run: u64, file: u32, place: u32, bytes: &[u8]) -> Found {
+pub fn identify(run: u64, file: u32, place: u32, bytes: &[u8]) -> BlockContent {
     let names: Vec<Option<BlockName>> =
         (0..).zip(bytes.chunks(SECTOR)).map(|(number, bytes)| name(run, number, bytes)).collect();
     if bytes.iter().all(|&byte| byte == 0) {
-        return Found::Zero;
+        return BlockContent::Zero;
     }
     if let Some(&Some(first)) = names.first()
         && names.iter().all(|name| *name == Some(first))
         && bytes.len() == BLOCK_BYTES
     {
-        return Found::Whole(first);
+        return BlockContent::Whole(first);
     }
     let is_own = |(name, bytes): (&Option<BlockName>, &[u8])| match name {
         Some(name) => name.file == file && name.block == place,
         None => bytes.iter().all(|&byte| byte == 0),
     };
     if names.iter().zip(bytes.chunks(SECTOR)).all(is_own) {
-        return Found::Torn;
+        return BlockContent::Torn;
     }
     // A part of the secret is as bad as all of it.
     match names.into_iter().flatten().find(|name| name.file == SECRET) {
-        Some(secret) => Found::Whole(secret),
-        None => Found::Garbage,
+        Some(secret) => BlockContent::Whole(secret),
+        None => BlockContent::Garbage,
     }
 }
 
@@ -135,25 +135,25 @@ mod tests {
     fn every_kind_of_content_is_told_apart() {
         let named = |file, version, place| BlockName { file, version, block: place };
         let right = block(5, named(3, 2, 7));
-        assert_eq!(identify(5, 3, 7, &right), Found::Whole(named(3, 2, 7)));
-        assert_eq!(identify(6, 3, 7, &right), Found::Garbage, "of another run");
-        assert_eq!(identify(5, 3, 7, &[0; BLOCK_BYTES]), Found::Zero);
+        assert_eq!(identify(5, 3, 7, &right), BlockContent::Whole(named(3, 2, 7)));
+        assert_eq!(identify(6, 3, 7, &right), BlockContent::Garbage, "of another run");
+        assert_eq!(identify(5, 3, 7, &[0; BLOCK_BYTES]), BlockContent::Zero);
         let mut torn = right;
         torn[1024..].copy_from_slice(&block(5, named(3, 1, 7))[1024..]);
-        assert_eq!(identify(5, 3, 7, &torn), Found::Torn);
+        assert_eq!(identify(5, 3, 7, &torn), BlockContent::Torn);
         torn[1024..].fill(0);
-        assert_eq!(identify(5, 3, 7, &torn), Found::Torn);
+        assert_eq!(identify(5, 3, 7, &torn), BlockContent::Torn);
         let mut damaged = right;
         damaged[4000] ^= 1;
-        assert_eq!(identify(5, 3, 7, &damaged), Found::Garbage);
+        assert_eq!(identify(5, 3, 7, &damaged), BlockContent::Garbage);
         let mut secret = right;
         secret[512..1024].copy_from_slice(&block(5, named(SECRET, 1, 9))[512..1024]);
         assert!(matches!(
             identify(5, 3, 7, &secret),
-            Found::Whole(BlockName { file: SECRET, .. }) | Found::Garbage
+            BlockContent::Whole(BlockName { file: SECRET, .. }) | BlockContent::Garbage
         ));
         let moved = block(5, named(SECRET, 1, 9));
-        assert_eq!(identify(5, 3, 7, &moved), Found::Whole(named(SECRET, 1, 9)));
-        assert_eq!(identify(5, 3, 7, &right[..700]), Found::Garbage);
+        assert_eq!(identify(5, 3, 7, &moved), BlockContent::Whole(named(SECRET, 1, 9)));
+        assert_eq!(identify(5, 3, 7, &right[..700]), BlockContent::Garbage);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use block::{
     Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node, Op, Reactor,
-    Request, Support, Traced,
+    Request, Support, TracedChannel,
 };
 
 use crate::image::{Durable, Image, PAGE_BYTES, parts};
@@ -166,7 +166,7 @@ impl Device for CrashDrive {
 
     fn open(&self, _depth: u32, _reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         let channel = CrashChannel { drive: self.clone(), answered: Vec::new() };
-        Ok(Box::new(Traced::new(channel, &self.describe())))
+        Ok(Box::new(TracedChannel::new(channel, &self.describe())))
     }
 }
 

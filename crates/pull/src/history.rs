@@ -18,7 +18,7 @@ use crate::cut::Cut;
 use crate::image::{Durable, Image, PAGE_BYTES};
 use crate::log::{Action, Log, LoggedRequest, Moment, Role};
 use crate::media::Media;
-use crate::policy::{self, Policy, Volatile};
+use crate::policy::{self, Policy, VolatileRequest};
 
 /// A drive that does not do what it says. What is found on such drives says nothing about the
 /// stack, and is counted apart.
@@ -240,12 +240,12 @@ impl History {
         seed: u64,
         take: &mut dyn FnMut(&DriveHistory, &Chooser<'_>) -> Result<T, Error>,
     ) -> Result<Vec<T>, Error> {
-        let volatile: Vec<Volatile> = (self.volatile_requests().into_iter())
+        let volatile: Vec<VolatileRequest> = (self.volatile_requests().into_iter())
             .map(|number| {
                 let request = &self.log.requests()[number as usize];
                 let completed = request.completion.filter(|&event| event < self.events);
                 let time = |event: u32| self.log.events()[event as usize].time_nanoseconds;
-                Volatile {
+                VolatileRequest {
                     request: number,
                     drive: request.drive,
                     length: request.length,

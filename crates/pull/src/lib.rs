@@ -48,13 +48,13 @@ pub use cut::{Cut, hot_cuts, uniform_cuts};
 pub use history::{DriveFault, History};
 pub use log::{Action, Drive, Event, Log, LoggedRequest, Moment, Role};
 pub use log_writes::write_log_writes;
-pub use media::{Arrived, Media, Written};
-pub use oracle::{Expected, Findings, Rule, Wrong, expected, judge, nothing_left};
+pub use media::{DataArrival, Media, MediaTransfer};
+pub use oracle::{ExpectedFile, Findings, Rule, WrongFile, expected, judge, nothing_left};
 pub use policy::{Policy, Tear};
 pub use program::{
-    Promise, Statement, Stream, Unjudged, Verdict, WrongKey, promises, verdict, wrong_keys,
+    NoVerdict, Promise, Statement, Stream, Verdict, WrongKey, promises, verdict, wrong_keys,
 };
 pub use recorder::{Advertised, Recorder};
 pub use score::{Damage, Judgement, ScoreCard, Share, Spread, score};
-pub use smallest::{Smallest, smallest};
+pub use smallest::{MinimalSet, smallest};
 pub use work::{Extent, Mark, WORKS, Work, prepare, work};

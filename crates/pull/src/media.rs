@@ -23,7 +23,7 @@ const MARK: &str = "media ";
 
 /// Data have arrived in a drive, in nanoseconds and bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrived {
+pub struct DataArrival {
     /// When it was.
     pub time: u64,
     /// First byte.
@@ -34,7 +34,7 @@ pub struct Arrived {
 
 /// Data go to the media, in nanoseconds and bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct MediaTransfer {
     /// What had arrived until then is what is written.
     pub taken: u64,
     /// When the first block passes under the head.
@@ -53,9 +53,9 @@ pub struct Media {
     /// What a drive writes whole or not at all, in bytes.
     pub block_bytes: u64,
     /// What has arrived, by time.
-    pub arrived: Vec<Arrived>,
+    pub arrived: Vec<DataArrival>,
     /// What went to the media, by time.
-    pub written: Vec<Written>,
+    pub written: Vec<MediaTransfer>,
 }
 
 impl Media {
@@ -63,10 +63,10 @@ impl Media {
     #[must_use]
     pub fn mark(&self, drive: u16) -> String {
         let mut text = format!("{MARK}{drive} {}\n", self.block_bytes);
-        for Arrived { time, start, end } in &self.arrived {
+        for DataArrival { time, start, end } in &self.arrived {
             text += &format!("a {time} {start} {end}\n");
         }
-        for Written { taken, begins, ends, start, end } in &self.written {
+        for MediaTransfer { taken, begins, ends, start, end } in &self.written {
             text += &format!("w {taken} {begins} {ends} {start} {end}\n");
         }
         text
@@ -92,12 +92,12 @@ impl Media {
                 let (kind, words) = line.split_once(' ')?;
                 match (kind, &numbers(words)?[..]) {
                     ("a", &[time, start, end]) if start < end => {
-                        media.arrived.push(Arrived { time, start, end });
+                        media.arrived.push(DataArrival { time, start, end });
                     }
                     ("w", &[taken, begins, ends, start, end])
                         if taken <= begins && begins <= ends && start < end =>
                     {
-                        media.written.push(Written { taken, begins, ends, start, end });
+                        media.written.push(MediaTransfer { taken, begins, ends, start, end });
                     }
                     _ => return None,
                 }
@@ -155,7 +155,7 @@ impl Media {
     }
 
     /// Whether the block at an offset of a range has passed under the head.
-    fn is_there(&self, written: &Written, offset: u64, now: u64) -> bool {
+    fn is_there(&self, written: &MediaTransfer, offset: u64, now: u64) -> bool {
         if now >= written.ends {
             return true;
         }
@@ -186,12 +186,12 @@ mod tests {
         Media {
             block_bytes: 512,
             arrived: vec![
-                Arrived { time: 10, start: 0, end: 4096 },
-                Arrived { time: 30, start: 0, end: 512 },
+                DataArrival { time: 10, start: 0, end: 4096 },
+                DataArrival { time: 30, start: 0, end: 512 },
             ],
             written: vec![
-                Written { taken: 20, begins: 100, ends: 180, start: 0, end: 4096 },
-                Written { taken: 180, begins: 200, ends: 210, start: 0, end: 512 },
+                MediaTransfer { taken: 20, begins: 100, ends: 180, start: 0, end: 4096 },
+                MediaTransfer { taken: 180, begins: 200, ends: 210, start: 0, end: 512 },
             ],
         }
     }

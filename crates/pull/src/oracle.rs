@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::content::{BLOCK_BYTES, Class, Found, SECRET, identify};
+use crate::content::{BLOCK_BYTES, BlockContent, Class, SECRET, identify};
 use crate::database;
 use crate::program::{Promise, Verdict, WrongKey};
 use crate::work::{Mark, Work, name};
@@ -56,7 +56,7 @@ impl Rule {
 
 /// A file as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Expected {
+pub struct ExpectedFile {
     /// Its number.
     pub file: u32,
     /// What holds for it.
@@ -71,8 +71,8 @@ pub struct Expected {
 
 /// What must hold behind these marks.
 #[must_use]
-pub fn expected(work: Work, marks: &[(u64, Mark)]) -> Vec<Expected> {
-    let mut files: BTreeMap<u32, Expected> = BTreeMap::new();
+pub fn expected(work: Work, marks: &[(u64, Mark)]) -> Vec<ExpectedFile> {
+    let mut files: BTreeMap<u32, ExpectedFile> = BTreeMap::new();
     for &(time, mark) in marks {
         let mut set = |file: u32, rule: Rule| {
             if let Some(known) = files.get_mut(&file) {
@@ -81,7 +81,7 @@ pub fn expected(work: Work, marks: &[(u64, Mark)]) -> Vec<Expected> {
         };
         match mark {
             Mark::Begun { file, version, blocks } => {
-                let new = Expected {
+                let new = ExpectedFile {
                     file,
                     rule: Rule::Free,
                     blocks,
@@ -124,7 +124,7 @@ pub fn expected(work: Work, marks: &[(u64, Mark)]) -> Vec<Expected> {
 
 /// A file that is not as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wrong {
+pub struct WrongFile {
     /// Its number.
     pub file: u32,
     /// What it should have been.
@@ -141,14 +141,14 @@ pub struct Wrong {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Findings {
     /// Promises that were broken.
-    pub broken: Vec<Wrong>,
+    pub broken: Vec<WrongFile>,
     /// What the check of a program of the user's own has found: promises of its that were broken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<WrongKey>,
     /// Files that were closed and never synced, and are not whole.
-    pub lost: Vec<Wrong>,
+    pub lost: Vec<WrongFile>,
     /// Renames without fsync that have left neither the old nor the new file.
-    pub torn_renames: Vec<Wrong>,
+    pub torn_renames: Vec<WrongFile>,
     /// Files in which something of the past came to light.
     pub exposed: u32,
     /// Blocks torn between what was promised and what was being written, which is permitted.
@@ -198,7 +198,7 @@ impl Findings {
 
 /// Reads everything and compares.
 #[must_use]
-pub fn judge(folder: &Path, run: u64, expected: &[Expected]) -> Findings {
+pub fn judge(folder: &Path, run: u64, expected: &[ExpectedFile]) -> Findings {
     let mut findings = Findings { files: expected.len() as u32, ..Findings::default() };
     for file in expected {
         let look = look(folder, run, file);
@@ -206,7 +206,7 @@ pub fn judge(folder: &Path, run: u64, expected: &[Expected]) -> Findings {
         findings.torn_blocks += look.torn_blocks;
         findings.exposed += u32::from(look.is_exposed);
         let Some(class) = look.class else { continue };
-        let wrong = Wrong {
+        let wrong = WrongFile {
             file: file.file,
             rule: file.rule,
             class,
@@ -226,10 +226,10 @@ pub fn judge(folder: &Path, run: u64, expected: &[Expected]) -> Findings {
 /// What a state comes to of which nothing can be read any more: all that was promised is broken,
 /// and all that was closed is lost.
 #[must_use]
-pub fn nothing_left(expected: &[Expected]) -> Findings {
+pub fn nothing_left(expected: &[ExpectedFile]) -> Findings {
     let mut findings = Findings { files: expected.len() as u32, ..Findings::default() };
     for file in expected {
-        let wrong = Wrong {
+        let wrong = WrongFile {
             file: file.file,
             rule: file.rule,
             class: Class::Unreadable,
@@ -270,7 +270,7 @@ impl Look {
     }
 
     /// What a file holds, of `whole` bytes, if it is there and is to be.
-    fn file(&mut self, folder: &Path, expected: &Expected, whole: u64) -> Option<Vec<u8>> {
+    fn file(&mut self, folder: &Path, expected: &ExpectedFile, whole: u64) -> Option<Vec<u8>> {
         match read(folder, expected.file) {
             Ok(_) if expected.rule == Rule::Gone => self.wrong(Class::Present, 0),
             Ok(bytes) => return Some(bytes),
@@ -291,7 +291,7 @@ fn read(folder: &Path, file: u32) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn look(folder: &Path, run: u64, expected: &Expected) -> Look {
+fn look(folder: &Path, run: u64, expected: &ExpectedFile) -> Look {
     let mut look = Look::default();
     if let Rule::Transactions { count } = expected.rule {
         look.transactions(&folder.join(name(expected.file)), run, count);
@@ -299,11 +299,12 @@ fn look(folder: &Path, run: u64, expected: &Expected) -> Look {
     }
     let whole = u64::from(expected.blocks) * BLOCK_BYTES as u64;
     let Some(bytes) = look.file(folder, expected, whole) else { return look };
-    let found: Vec<Found> = (0..)
+    let found: Vec<BlockContent> = (0..)
         .zip(bytes.chunks(BLOCK_BYTES))
         .map(|(place, bytes)| identify(run, expected.file, place, bytes))
         .collect();
-    let is_secret = |found: &Found| matches!(found, Found::Whole(name) if name.file == SECRET);
+    let is_secret =
+        |found: &BlockContent| matches!(found, BlockContent::Whole(name) if name.file == SECRET);
     look.is_exposed = found.iter().any(is_secret);
     let (least, needed) = match expected.rule {
         Rule::Promised { version } | Rule::Replaced { version } => (version, expected.blocks),
@@ -319,22 +320,22 @@ fn look(folder: &Path, run: u64, expected: &Expected) -> Look {
     let mut versions = Vec::new();
     for (place, found) in (0..needed).zip(&found) {
         let class = match found {
-            Found::Whole(name) if name.file == SECRET => Class::Stale,
-            Found::Whole(name) if (name.file, name.block) != (expected.file, place) => {
+            BlockContent::Whole(name) if name.file == SECRET => Class::Stale,
+            BlockContent::Whole(name) if (name.file, name.block) != (expected.file, place) => {
                 Class::Foreign
             }
-            Found::Whole(name) if name.version < least => Class::Old,
-            Found::Whole(name) => {
+            BlockContent::Whole(name) if name.version < least => Class::Old,
+            BlockContent::Whole(name) => {
                 versions.push(name.version);
                 continue;
             }
-            Found::Torn if may_be_torn => {
+            BlockContent::Torn if may_be_torn => {
                 look.torn_blocks += 1;
                 continue;
             }
-            Found::Torn => Class::Torn,
-            Found::Zero => Class::Zero,
-            Found::Garbage => Class::Garbage,
+            BlockContent::Torn => Class::Torn,
+            BlockContent::Zero => Class::Zero,
+            BlockContent::Garbage => Class::Garbage,
         };
         look.wrong(class, BLOCK_BYTES as u64);
     }

@@ -165,7 +165,7 @@ impl FromStr for Policy {
 
 /// A request that is not durable.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Volatile {
+pub(crate) struct VolatileRequest {
     pub(crate) request: u32,
     pub(crate) drive: u16,
     pub(crate) length: u64,
@@ -201,7 +201,7 @@ impl Fate {
 /// What becomes of requests that are not durable, which stand in the order of their arrival.
 pub(crate) fn fates(
     policy: Policy,
-    volatile: &[Volatile],
+    volatile: &[VolatileRequest],
     now: u64,
     seed: u64,
 ) -> HashMap<u32, Fate> {
@@ -218,7 +218,7 @@ pub(crate) fn fates(
         }
         _ => Vec::new(),
     };
-    let mut fate = |index: usize, volatile: &Volatile| match policy {
+    let mut fate = |index: usize, volatile: &VolatileRequest| match policy {
         Policy::KeepAll => Fate::Kept,
         // What is on the media is known where it lies.
         Policy::KeepNone | Policy::Media => Fate::Dropped,
@@ -239,7 +239,7 @@ pub(crate) fn fates(
 }
 
 /// Which of them have left a cache of this size by themselves, or completed before `oldest`.
-fn drained(volatile: &[Volatile], cache_bytes: u64, oldest: u64) -> Vec<bool> {
+fn drained(volatile: &[VolatileRequest], cache_bytes: u64, oldest: u64) -> Vec<bool> {
     let mut drained = vec![false; volatile.len()];
     let mut newest_first: Vec<usize> = (0..volatile.len()).collect();
     newest_first.sort_by_key(|&index| std::cmp::Reverse(volatile[index].completed));
@@ -257,8 +257,8 @@ fn drained(volatile: &[Volatile], cache_bytes: u64, oldest: u64) -> Vec<bool> {
 mod tests {
     use super::*;
 
-    fn three() -> Vec<Volatile> {
-        let volatile = |request, completed| Volatile {
+    fn three() -> Vec<VolatileRequest> {
+        let volatile = |request, completed| VolatileRequest {
             request,
             drive: 0,
             length: 4096,

@@ -125,7 +125,7 @@ pub fn wrong_keys(lines: &[String], succeeded: bool, promised: &[Promise]) -> Ve
 /// Why a check has given no verdict on a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Unjudged {
+pub enum NoVerdict {
     /// It did not end in time.
     Hangs,
     /// A signal of this number has ended it.
@@ -134,12 +134,12 @@ pub enum Unjudged {
     NotRun(i32),
 }
 
-impl fmt::Display for Unjudged {
+impl fmt::Display for NoVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unjudged::Hangs => f.write_str("it did not end in time"),
-            Unjudged::Signal(number) => write!(f, "signal {number} has ended it"),
-            Unjudged::NotRun(code) => write!(f, "the shell could not run it: exit code {code}"),
+            NoVerdict::Hangs => f.write_str("it did not end in time"),
+            NoVerdict::Signal(number) => write!(f, "signal {number} has ended it"),
+            NoVerdict::NotRun(code) => write!(f, "the shell could not run it: exit code {code}"),
         }
     }
 }

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use block::{
     Channel, Clock, Completion, Device, Error, ErrorKind, Info, Node, Op, Reactor, Request,
-    Support, Traced,
+    Support, TracedChannel,
 };
 
 use crate::format::{self, Record};
@@ -310,7 +310,7 @@ impl Device for Recorded {
             changing: HashMap::new(),
             refused: Vec::new(),
         };
-        Ok(Box::new(Traced::new(channel, &self.describe())))
+        Ok(Box::new(TracedChannel::new(channel, &self.describe())))
     }
 }
 

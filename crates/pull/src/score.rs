@@ -5,7 +5,7 @@ use results::safety::{Grade, Tally, at_most_percent};
 use serde::{Deserialize, Serialize};
 
 use crate::oracle::Findings;
-use crate::program::Unjudged;
+use crate::program::NoVerdict;
 
 /// What became of one state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub struct Judgement {
     /// Why the check of a program of the user's own has given no verdict: then nothing is known of
     /// what was promised, and the state is no pull.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unjudged: Option<Unjudged>,
+    pub unjudged: Option<NoVerdict>,
     /// What it took to have the files again: start, mount, and repair where one was due.
     pub recovery_milliseconds: u64,
 }
@@ -256,7 +256,7 @@ impl ScoreCard {
 mod tests {
     use super::*;
     use crate::content::Class;
-    use crate::oracle::{Rule, Wrong};
+    use crate::oracle::{Rule, WrongFile};
     use crate::program::{Verdict, WrongKey};
 
     fn state(change: impl Fn(&mut Judgement, &mut Findings)) -> (u64, Judgement) {
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn grades_follow_what_was_lost() {
-        let wrong = |rule| Wrong {
+        let wrong = |rule| WrongFile {
             file: 1,
             rule,
             class: Class::Zero,

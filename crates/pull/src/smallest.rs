@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 /// What is left of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Smallest {
+pub struct MinimalSet {
     /// Without any one of them it does not fail, where it is minimal.
     pub left: Vec<u32>,
     /// Whether there were questions enough to say so.
@@ -23,7 +23,7 @@ pub fn smallest<E>(
     all: Vec<u32>,
     questions_max: u32,
     fails: &mut dyn FnMut(&[u32]) -> Result<bool, E>,
-) -> Result<Smallest, E> {
+) -> Result<MinimalSet, E> {
     let mut known: HashMap<Vec<u32>, bool> = HashMap::from([(all.clone(), true)]);
     let mut ask = |part: &[u32], asked: &mut u32| -> Result<bool, E> {
         if let Some(answer) = known.get(part) {
@@ -36,7 +36,7 @@ pub fn smallest<E>(
     };
     let (mut left, mut parts, mut asked) = (all, 2, 0);
     if ask(&[], &mut asked)? {
-        return Ok(Smallest { left: Vec::new(), is_minimal: true, asked });
+        return Ok(MinimalSet { left: Vec::new(), is_minimal: true, asked });
     }
     while left.len() > 1 {
         let length = left.len().div_ceil(parts);
@@ -52,7 +52,7 @@ pub fn smallest<E>(
         let mut smaller = None;
         for (part, parts_then) in tries {
             if asked >= questions_max {
-                return Ok(Smallest { left, is_minimal: false, asked });
+                return Ok(MinimalSet { left, is_minimal: false, asked });
             }
             if ask(&part, &mut asked)? {
                 smaller = Some((part, parts_then));
@@ -65,14 +65,14 @@ pub fn smallest<E>(
             None => parts = (2 * parts).min(left.len()),
         }
     }
-    Ok(Smallest { left, is_minimal: true, asked })
+    Ok(MinimalSet { left, is_minimal: true, asked })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(count: u32, fails: impl Fn(&[u32]) -> bool) -> Smallest {
+    fn of(count: u32, fails: impl Fn(&[u32]) -> bool) -> MinimalSet {
         let all = (0..count).collect();
         smallest(all, 1000, &mut |part| Ok::<_, ()>(fails(part))).unwrap()
     }
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn what_fails_without_any_loss_needs_none() {
-        assert_eq!(of(100, |_| true), Smallest { left: vec![], is_minimal: true, asked: 1 });
+        assert_eq!(of(100, |_| true), MinimalSet { left: vec![], is_minimal: true, asked: 1 });
     }
 
     #[test]

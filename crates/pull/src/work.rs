@@ -185,7 +185,7 @@ pub fn work(
     };
     let create = |journal| Database::create(journal, &folder.join(name(0)));
     let mut database = work.journal().map(create).transpose()?;
-    let mut state = State::default();
+    let mut state = WorkState::default();
     for step in 0..extent.steps {
         let due = begun + spread * step / extent.steps.max(1);
         while reactor.now() < due {
@@ -214,7 +214,7 @@ pub fn work(
 }
 
 #[derive(Default)]
-struct State {
+struct WorkState {
     /// Files that are there, with their version and blocks.
     files: Vec<(u32, u32, u32)>,
 }
@@ -244,7 +244,7 @@ fn copy(
     run: u64,
     step: u32,
     random: &mut Random,
-    state: &mut State,
+    state: &mut WorkState,
     tell: &mut dyn FnMut(Mark) -> io::Result<()>,
 ) -> io::Result<()> {
     let blocks = random.u32(5..45);
@@ -264,7 +264,7 @@ fn fsync(
     run: u64,
     step: u32,
     random: &mut Random,
-    state: &mut State,
+    state: &mut WorkState,
     tell: &mut dyn FnMut(Mark) -> io::Result<()>,
 ) -> io::Result<()> {
     match step % 6 {

@@ -127,7 +127,7 @@ pub enum Outcome {
 
 /// Why [`Reactor::wait`] came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Woken {
+pub enum WakeReason {
     /// A source has an event: poll the channels.
     Events,
     /// The deadline passed.
@@ -141,7 +141,7 @@ pub enum Woken {
 
 /// What is to be done about a timer whose time has come ([`Reactor::source_asked_first`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Due {
+pub enum TimerAction {
     /// There is something for the owner: an event.
     Now,
     /// Nothing before this time, for which the timer is set again.
@@ -156,7 +156,7 @@ pub(crate) struct Mailbox {
     /// The source is gone: what it had started ends unseen.
     closed: Cell<bool>,
     /// What is asked when a timer's time has come, before the owner is woken.
-    due: Option<Box<dyn Fn(Time) -> Due>>,
+    due: Option<Box<dyn Fn(Time) -> TimerAction>>,
 }
 
 struct Timer {
@@ -323,7 +323,7 @@ impl Reactor {
     /// woken, with all that lie above it, to set the next timer. `due` sets no timer itself and
     /// waits for nothing.
     #[must_use]
-    pub fn source_asked_first(&self, due: impl Fn(Time) -> Due + 'static) -> Source {
+    pub fn source_asked_first(&self, due: impl Fn(Time) -> TimerAction + 'static) -> Source {
         let mailbox = Mailbox { due: Some(Box::new(due)), ..Mailbox::default() };
         Source { reactor: self.clone(), mailbox: Rc::new(mailbox) }
     }
@@ -396,7 +396,7 @@ impl Reactor {
     /// # Errors
     /// What the kernel says when the ring itself fails; operations report their own failures as
     /// events.
-    pub fn wait(&self, deadline: Option<Time>) -> io::Result<Woken> {
+    pub fn wait(&self, deadline: Option<Time>) -> io::Result<WakeReason> {
         if self.0.told.take() == Some(self.0.taken.get()) && self.0.pending.get() > 0 {
             let left = self.0.pending.get();
             debug_assert!(
@@ -408,15 +408,15 @@ impl Reactor {
             return match self
                 .wait_for_new(Some(deadline.map_or(until, |deadline| deadline.min(until))))?
             {
-                Woken::Deadline if deadline.is_none_or(|deadline| self.now() < deadline) => {
-                    Ok(Woken::Events)
+                WakeReason::Deadline if deadline.is_none_or(|deadline| self.now() < deadline) => {
+                    Ok(WakeReason::Events)
                 }
                 woken => Ok(woken),
             };
         }
         let woken = self.wait_for_any(deadline);
         self.0.fresh.set(0);
-        if matches!(woken, Ok(Woken::Events)) {
+        if matches!(woken, Ok(WakeReason::Events)) {
             self.0.told.set(Some(self.0.taken.get()));
         }
         woken
@@ -441,7 +441,7 @@ impl Reactor {
     ///
     /// # Errors
     /// As [`Reactor::wait`].
-    pub fn wait_for_new(&self, deadline: Option<Time>) -> io::Result<Woken> {
+    pub fn wait_for_new(&self, deadline: Option<Time>) -> io::Result<WakeReason> {
         let old = self.0.pending.get().saturating_sub(self.0.fresh.get());
         self.0.pending.set(self.0.pending.get() - old);
         let woken = self.wait_for_any(deadline);
@@ -456,19 +456,19 @@ impl Reactor {
     ///
     /// # Errors
     /// As [`Reactor::wait`].
-    pub fn wait_for_more(&self) -> io::Result<Woken> {
+    pub fn wait_for_more(&self) -> io::Result<WakeReason> {
         let (pending, nudged) = (self.0.pending.replace(0), self.0.nudged.replace(false));
         let woken = self.wait_for_any(None);
         self.0.pending.set(pending + self.0.pending.get());
         // A bell that rang meanwhile was for the owners.
-        self.0.nudged.set(nudged || matches!(woken, Ok(Woken::Rung)));
+        self.0.nudged.set(nudged || matches!(woken, Ok(WakeReason::Rung)));
         woken
     }
 
-    fn wait_for_any(&self, deadline: Option<Time>) -> io::Result<Woken> {
+    fn wait_for_any(&self, deadline: Option<Time>) -> io::Result<WakeReason> {
         self.0.rounds.set(self.0.rounds.get() + 1);
         if self.0.nudged.take() {
-            return Ok(Woken::Rung);
+            return Ok(WakeReason::Rung);
         }
         match &self.0.kind {
             Kind::Wall(wall) => self.wait_for_kernel(wall, deadline),
@@ -482,18 +482,18 @@ impl Reactor {
         self.0.nudged.set(true);
     }
 
-    fn wait_for_kernel(&self, wall: &Wall, deadline: Option<Time>) -> io::Result<Woken> {
+    fn wait_for_kernel(&self, wall: &Wall, deadline: Option<Time>) -> io::Result<WakeReason> {
         let mut looked = false;
         loop {
             self.reap(wall)?;
             self.fire_due_timers();
             if self.0.pending.get() > 0 {
                 wall.hand_over()?;
-                return Ok(Woken::Events);
+                return Ok(WakeReason::Events);
             }
             if wall.rung.take() {
                 wall.hand_over()?;
-                return Ok(Woken::Rung);
+                return Ok(WakeReason::Rung);
             }
             let until = [deadline, self.next_timer()].into_iter().flatten().min();
             // The clock is read only where there is something to hold it against.
@@ -504,7 +504,7 @@ impl Reactor {
                     if deadline.is_some_and(|deadline| deadline <= now) {
                         // What the kernel can finish at once is still in time.
                         if looked || !wall.hand_over()? {
-                            return Ok(Woken::Deadline);
+                            return Ok(WakeReason::Deadline);
                         }
                         looked = true;
                         continue;
@@ -517,18 +517,18 @@ impl Reactor {
             if !slept && in_time {
                 // A signal: the owner may want to know, and nothing is lost by asking it to come
                 // again.
-                return Ok(Woken::Rung);
+                return Ok(WakeReason::Rung);
             }
         }
     }
 
-    fn jump(&self, now: &Cell<Time>, deadline: Option<Time>) -> Woken {
+    fn jump(&self, now: &Cell<Time>, deadline: Option<Time>) -> WakeReason {
         loop {
             if self.0.pending.get() > 0 {
-                return Woken::Events;
+                return WakeReason::Events;
             }
             match (self.next_timer(), deadline) {
-                (None, None) => return Woken::Idle,
+                (None, None) => return WakeReason::Idle,
                 (Some(time), deadline)
                     if deadline.is_none_or(|deadline| time <= deadline.max(now.get())) =>
                 {
@@ -537,7 +537,7 @@ impl Reactor {
                 }
                 (_, deadline) => {
                     now.set(now.get().max(deadline.expect("one of the two is given")));
-                    return Woken::Deadline;
+                    return WakeReason::Deadline;
                 }
             }
         }
@@ -562,14 +562,14 @@ impl Reactor {
             let mailbox = &first.0.mailbox;
             let due = match &mailbox.due {
                 Some(due) if !mailbox.closed.get() => due(now),
-                _ => Due::Now,
+                _ => TimerAction::Now,
             };
             match due {
-                Due::At(time) if time > now => {
+                TimerAction::At(time) if time > now => {
                     (first.0.time, first.0.order) = (time, self.0.next_order());
                 }
-                Due::Never => drop(PeekMut::pop(first)),
-                Due::Now | Due::At(_) => {
+                TimerAction::Never => drop(PeekMut::pop(first)),
+                TimerAction::Now | TimerAction::At(_) => {
                     let Reverse(timer) = PeekMut::pop(first);
                     let event = Event { token: timer.token, outcome: Outcome::Timer };
                     self.deliver(&timer.mailbox, event);
@@ -757,8 +757,8 @@ pub struct Ringer {
 }
 
 impl Ringer {
-    /// Makes the reactor's current or next [`Reactor::wait`] return [`Woken::Rung`]; rings before
-    /// that are one.
+    /// Makes the reactor's current or next [`Reactor::wait`] return [`WakeReason::Rung`]; rings
+    /// before that are one.
     pub fn ring(&self) {
         self.bell.ring();
     }

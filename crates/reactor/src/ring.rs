@@ -69,14 +69,14 @@ pub(crate) enum Operation {
     Writable,
 }
 
-enum Held {
+enum RingBuffer {
     Read(BufMut),
     Write(Buf),
     Nothing,
 }
 
 struct InFlight {
-    held: Held,
+    held: RingBuffer,
     mailbox: Option<Rc<Mailbox>>,
     token: u64,
     _file: RingFile,
@@ -88,9 +88,9 @@ struct InFlight {
 impl InFlight {
     fn ended(self, result: io::Result<u32>) -> Event {
         let outcome = match self.held {
-            Held::Read(buffer) => Outcome::Read { buffer, result },
-            Held::Write(buffer) => Outcome::Written { buffer, result },
-            Held::Nothing => Outcome::Done { result: result.map(drop) },
+            RingBuffer::Read(buffer) => Outcome::Read { buffer, result },
+            RingBuffer::Write(buffer) => Outcome::Written { buffer, result },
+            RingBuffer::Nothing => Outcome::Done { result: result.map(drop) },
         };
         Event { token: self.token, outcome }
     }
@@ -288,7 +288,7 @@ impl Ring {
                 }
             };
         }
-        let (entry, held): (squeue::Entry, Held) = match operation {
+        let (entry, held): (squeue::Entry, RingBuffer) = match operation {
             Operation::Read { offset, into } => {
                 let entry = match Shape::of(into.raw_spans(), identity) {
                     Shape::Registered(pointer, length, index) => {
@@ -302,7 +302,7 @@ impl Ring {
                         on_file!(|f: Target| f.readv(&vectors, offset))
                     }
                 };
-                (entry, Held::Read(into))
+                (entry, RingBuffer::Read(into))
             }
             Operation::Write { offset, from, durable } => {
                 let flags = if durable { RWF_DSYNC } else { 0 };
@@ -318,11 +318,11 @@ impl Ring {
                         on_file!(|f: Target| f.writev(&vectors, offset, flags))
                     }
                 };
-                (entry, Held::Write(from))
+                (entry, RingBuffer::Write(from))
             }
-            Operation::SyncData => (on_file!(|f: Target| f.sync_data()), Held::Nothing),
+            Operation::SyncData => (on_file!(|f: Target| f.sync_data()), RingBuffer::Nothing),
             Operation::Allocate { offset, length, mode } => {
-                (on_file!(|f: Target| f.allocate(offset, length, mode)), Held::Nothing)
+                (on_file!(|f: Target| f.allocate(offset, length, mode)), RingBuffer::Nothing)
             }
             Operation::Receive { into, all } => {
                 let flags = if all { libc::MSG_WAITALL } else { 0 };
@@ -336,7 +336,7 @@ impl Ring {
                         on_file!(|f: Target| f.receive_message(&mut header.0, flags))
                     }
                 };
-                (entry, Held::Read(into))
+                (entry, RingBuffer::Read(into))
             }
             Operation::Send { from } => {
                 // A peer that is gone is an error to its owner, not a signal to the process. Short
@@ -352,14 +352,18 @@ impl Ring {
                         on_file!(|f: Target| f.send_message(&header.0, flags))
                     }
                 };
-                (entry, Held::Write(from))
+                (entry, RingBuffer::Write(from))
             }
             Operation::Bell { into } => {
                 let span = into.raw_spans().next().expect("a buffer has a span");
-                (on_file!(|f: Target| f.read(span.pointer, 8, 0)), Held::Read(into))
+                (on_file!(|f: Target| f.read(span.pointer, 8, 0)), RingBuffer::Read(into))
             }
-            Operation::Readable => (on_file!(|f: Target| f.polled(libc::POLLIN)), Held::Nothing),
-            Operation::Writable => (on_file!(|f: Target| f.polled(libc::POLLOUT)), Held::Nothing),
+            Operation::Readable => {
+                (on_file!(|f: Target| f.polled(libc::POLLIN)), RingBuffer::Nothing)
+            }
+            Operation::Writable => {
+                (on_file!(|f: Target| f.polled(libc::POLLOUT)), RingBuffer::Nothing)
+            }
         };
         let entry = entry.user_data(u64::from(slot));
         let in_flight = InFlight {

@@ -1,16 +1,16 @@
 //! The answer for a terminal in a few lines: what was asked, what it comes to, how sure that is and
 //! of what, what it costs, what is not known. `report --full` says the rest.
 
-use escape::{Paint, Painted, width};
+use escape::{Paint, StyledText, width};
 use results::analysis::Analysis;
 use results::safety::speeds;
 use results::types::Run;
 
-use crate::decision::{self, Decided, decided, in_line};
+use crate::decision::{self, ComparedDecision, decided, in_line};
 use crate::first_screen::trust as trust_of;
 use crate::sentences;
 use crate::table;
-use crate::text::{Out, Style};
+use crate::text::{Style, TextOutput};
 use crate::words::say;
 use crate::{numbers, safety};
 
@@ -20,13 +20,13 @@ const LINES_MAX: usize = 12;
 const PARAGRAPH_MAX: usize = 2;
 
 /// A line and how soon it is left out where there are too many: 0 never.
-type Ranked = (usize, Painted);
+type Ranked = (usize, StyledText);
 
 /// The answer as text, lines ended by `\n`: at most twelve of one question.
 #[must_use]
-pub fn brief(run: &Run, analysis: &Analysis, style: Style) -> Painted {
+pub fn brief(run: &Run, analysis: &Analysis, style: Style) -> StyledText {
     let style = style.at_least();
-    let mut out = Out::new(style);
+    let mut out = TextOutput::new(style);
     out.line(style.paint(Paint::Bold, &cut(sentences::title(run), style.width)));
     let run = &*speeds(run);
     let decided = decided(analysis);
@@ -55,7 +55,7 @@ pub fn brief(run: &Run, analysis: &Analysis, style: Style) -> Painted {
     out.text
 }
 
-fn is_taken((comparison, _): &&Decided<'_>) -> bool {
+fn is_taken((comparison, _): &&ComparedDecision<'_>) -> bool {
     comparison.takes()
 }
 
@@ -87,7 +87,7 @@ fn within(lines: &mut Vec<Ranked>, most: usize) {
 /// A paragraph, cut after a few lines where it may be left out.
 fn put(
     lines: &mut Vec<Ranked>,
-    out: &Out,
+    out: &TextOutput,
     (rank, indent): (usize, usize),
     text: &str,
     is_bold: bool,
@@ -102,12 +102,16 @@ fn put(
     }
     lines.extend(broken.into_iter().map(|line| match is_bold {
         true => (rank, out.style.paint(Paint::Bold, &line)),
-        false => (rank, Painted::from(&*line)),
+        false => (rank, StyledText::from(&*line)),
     }));
 }
 
 /// All of one comparison.
-fn of_one(out: &Out, analysis: &Analysis, (comparison, decision): &Decided<'_>) -> Vec<Ranked> {
+fn of_one(
+    out: &TextOutput,
+    analysis: &Analysis,
+    (comparison, decision): &ComparedDecision<'_>,
+) -> Vec<Ranked> {
     let mut lines = Vec::new();
     let name = match analysis.comparisons.len() {
         1 => String::new(),
@@ -138,7 +142,11 @@ fn of_one(out: &Out, analysis: &Analysis, (comparison, decision): &Decided<'_>) 
 }
 
 /// One of several that are said together: what of it is sure.
-fn of_family(out: &Out, analysis: &Analysis, (comparison, decision): &Decided<'_>) -> Vec<Ranked> {
+fn of_family(
+    out: &TextOutput,
+    analysis: &Analysis,
+    (comparison, decision): &ComparedDecision<'_>,
+) -> Vec<Ranked> {
     let mut lines = Vec::new();
     let said = match comparison.overall().is_some_and(|kind| kind.headline.take.is_some()) {
         true => decision.score_and_sure(),
@@ -150,7 +158,7 @@ fn of_family(out: &Out, analysis: &Analysis, (comparison, decision): &Decided<'_
 }
 
 /// What it costs that is taken somewhere, once, and what is not known of the last of it.
-fn price_of_all(out: &Out, decided: &[Decided<'_>]) -> Vec<Ranked> {
+fn price_of_all(out: &TextOutput, decided: &[ComparedDecision<'_>]) -> Vec<Ranked> {
     let mut lines = Vec::new();
     let mut said: Vec<&str> = Vec::new();
     for (_, decision) in decided.iter().filter(is_taken) {
@@ -180,14 +188,14 @@ fn trust(run: &Run, analysis: &Analysis) -> String {
 }
 
 /// What builds it, not wrapped: it is to be copied. Of several that are said together once each.
-fn commands(decided: &[Decided<'_>], is_joint: bool) -> Vec<Ranked> {
+fn commands(decided: &[ComparedDecision<'_>], is_joint: bool) -> Vec<Ranked> {
     let starts = decided.iter().filter(is_taken).filter_map(|(_, decision)| decision.start);
     let mut known: Vec<&str> = starts.map(|start| start.command.as_str()).collect();
     if is_joint {
         known.truncate(1);
     }
     let line = |command: &str| format!("    {}", escape::line(command));
-    known.into_iter().map(|command| (4, Painted::from(&*line(command)))).collect()
+    known.into_iter().map(|command| (4, StyledText::from(&*line(command)))).collect()
 }
 
 #[cfg(test)]
@@ -196,7 +204,7 @@ mod tests {
 
     #[test]
     fn what_is_least_worth_is_left_out_first() {
-        let line = |rank: usize, text: &str| (rank, Painted::from(text));
+        let line = |rank: usize, text: &str| (rank, StyledText::from(text));
         let mut lines = vec![line(0, "a"), line(2, "b"), line(1, "c"), line(2, "d"), line(0, "e")];
         within(&mut lines, 3);
         let kept: Vec<String> = lines.iter().map(|(_, line)| line.to_string()).collect();

@@ -2,7 +2,7 @@
 //! memory all the same.
 
 use results::analysis::Analysis;
-use results::caches::{Access, Cached, Holder};
+use results::caches::{Access, CacheEffect, Holder};
 
 use crate::numbers;
 use crate::safety;
@@ -15,7 +15,7 @@ pub(crate) fn table(analysis: &Analysis) -> Option<Table> {
     if analysis.cached.is_empty() {
         return None;
     }
-    let row = |found: &Cached| {
+    let row = |found: &CacheEffect| {
         let read =
             |access: &Option<Access>| cell(access.as_ref(), say!(FROM_DRIVE), say!(FROM_CACHE));
         let written =

@@ -4,7 +4,7 @@ use results::analysis::Comparison;
 use results::shape::Effect;
 use results::types::Run;
 
-use crate::charts::{Graded, Lines, Load, PERCENTILES, Tails, Traffic};
+use crate::charts::{GradedConfiguration, Lines, Load, PERCENTILES, Tails, Traffic};
 use crate::numbers;
 use crate::table::{Column, Table, comparison_title, label, number, words};
 use crate::words::{names, say};
@@ -44,9 +44,9 @@ pub(crate) fn by_axis(charts: &[Lines], comparison: &Comparison) -> Table {
 }
 
 /// Scores by grade.
-pub(crate) fn grades(graded: &[Graded<'_>], comparison: &Comparison) -> Table {
+pub(crate) fn grades(graded: &[GradedConfiguration<'_>], comparison: &Comparison) -> Table {
     let columns = vec![words(say!(CONFIGURATION)), words(say!(GRADE)), number(say!(SCORE))];
-    let row = |one: &Graded<'_>| {
+    let row = |one: &GradedConfiguration<'_>| {
         let score = match one.is_baseline {
             true => format!("{}×", one.ratio()),
             false => numbers::score_whole(one.score),

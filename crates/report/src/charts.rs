@@ -365,7 +365,7 @@ pub(crate) fn tails(run: &Run, comparison: &Comparison) -> Vec<Tails> {
 }
 
 /// A configuration in speed and grade.
-pub(crate) struct Graded<'a> {
+pub(crate) struct GradedConfiguration<'a> {
     /// Its label.
     pub(crate) name: String,
     /// Its grade.
@@ -378,7 +378,7 @@ pub(crate) struct Graded<'a> {
     pub(crate) is_baseline: bool,
 }
 
-impl Graded<'_> {
+impl GradedConfiguration<'_> {
     /// Its score as a number.
     pub(crate) fn ratio(&self) -> String {
         match self.is_baseline {
@@ -390,7 +390,10 @@ impl Graded<'_> {
 
 /// What has a score and a grade, by grade from best to worst, and of each grade the fastest first;
 /// nothing where there is one such configuration alone.
-pub(crate) fn graded<'a>(analysis: &Analysis, comparison: &'a Comparison) -> Vec<Graded<'a>> {
+pub(crate) fn graded<'a>(
+    analysis: &Analysis,
+    comparison: &'a Comparison,
+) -> Vec<GradedConfiguration<'a>> {
     let Some(all) = comparison.whole.as_ref().or(comparison.kinds.last()) else {
         return Vec::new();
     };
@@ -398,7 +401,7 @@ pub(crate) fn graded<'a>(analysis: &Analysis, comparison: &'a Comparison) -> Vec
         let id = &score.configuration;
         let own = analysis.safety.iter().find(|safety| safety.configuration == *id)?;
         let whole = own.whole.as_ref()?;
-        Some(Graded {
+        Some(GradedConfiguration {
             name: table::label(comparison, id),
             grade: whole.grade,
             sentence: safety::sentence(whole),
@@ -406,7 +409,7 @@ pub(crate) fn graded<'a>(analysis: &Analysis, comparison: &'a Comparison) -> Vec
             is_baseline: *id == comparison.baseline,
         })
     };
-    let mut all: Vec<Graded<'a>> = all.scores.iter().filter_map(graded).collect();
+    let mut all: Vec<GradedConfiguration<'a>> = all.scores.iter().filter_map(graded).collect();
     all.sort_by(|one, other| {
         let speed = other.score.ratio.total_cmp(&one.score.ratio);
         one.grade.cmp(&other.grade).then(speed)

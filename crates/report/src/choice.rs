@@ -1,12 +1,12 @@
 //! The answer of `raidloom choose` in at most twenty lines: what to take, what stands beside it,
 //! what is not known, and what makes it.
 
-use escape::{Paint, Painted, padded, width};
+use escape::{Paint, StyledText, padded, width};
 use results::choice::{Bounds, Choice, Condition, Contrast, Figures, Layout, Rival, Scheme};
 use results::statistics::Interval;
 
 use crate::numbers;
-use crate::text::{Out, Style};
+use crate::text::{Style, TextOutput};
 use crate::words::say;
 
 /// Columns of the word at the head of a line.
@@ -19,7 +19,7 @@ const LINES_MAX: usize = 19;
 
 /// The answer as text, lines ended by `\n`. Commands stand on lines of their own, unbroken.
 #[must_use]
-pub fn choice_text(choice: &Choice, style: Style) -> Painted {
+pub fn choice_text(choice: &Choice, style: Style) -> StyledText {
     let style = Style { width: style.width.max(WIDTH_MIN), ..style };
     let all = choice.rivals.len();
     // What is least worth is left out first: in what the last rivals differ, then these themselves.
@@ -27,18 +27,18 @@ pub fn choice_text(choice: &Choice, style: Style) -> Painted {
     let fewest = (0..all).rev().map(|shown| (shown, 0));
     let text = |(shown, detailed)| answer(choice, style, shown, detailed);
     let mut texts = fewer.chain(fewest).map(text);
-    let fits = |text: &Painted| text.lines().count() <= LINES_MAX;
+    let fits = |text: &StyledText| text.lines().count() <= LINES_MAX;
     let first = texts.next();
     match first {
         Some(text) if !fits(&text) => texts.find(fits).unwrap_or(text),
         Some(text) => text,
-        None => Painted::new(),
+        None => StyledText::new(),
     }
 }
 
 /// The answer with so many rivals, of which the first are told in detail.
-fn answer(choice: &Choice, style: Style, shown: usize, detailed: usize) -> Painted {
-    let mut out = Out::new(style);
+fn answer(choice: &Choice, style: Style, shown: usize, detailed: usize) -> StyledText {
+    let mut out = TextOutput::new(style);
     let pick = &choice.pick;
     let head = format!("{}{}", name_with_drives(choice, pick), file_system(choice));
     out.line(style.paint(Paint::Bold, &head));
@@ -58,24 +58,24 @@ fn answer(choice: &Choice, style: Style, shown: usize, detailed: usize) -> Paint
 }
 
 /// A command to be copied, in one piece.
-fn command(out: &mut Out, label: &str, text: &str) {
+fn command(out: &mut TextOutput, label: &str, text: &str) {
     let label = padded(&format!("  {label}"), LABEL);
-    out.line(Painted::from(&*format!("{label}{}", escape::line(text))));
+    out.line(StyledText::from(&*format!("{label}{}", escape::line(text))));
 }
 
-fn row(out: &mut Out, label: &str, text: &str) {
+fn row(out: &mut TextOutput, label: &str, text: &str) {
     let label = format!("  {label}");
     let is_long = width(&label) >= LABEL;
     if is_long {
-        out.line(Painted::from(&*label));
+        out.line(StyledText::from(&*label));
     }
     for (number, line) in out.broken(LABEL, text).into_iter().enumerate() {
         match number {
             0 if !is_long => {
                 let first = format!("{}{}", padded(&label, LABEL), line.trim_start());
-                out.line(Painted::from(&*first));
+                out.line(StyledText::from(&*first));
             }
-            _ => out.line(Painted::from(&*line)),
+            _ => out.line(StyledText::from(&*line)),
         }
     }
 }

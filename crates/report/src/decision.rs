@@ -2,7 +2,9 @@
 //! that builds it and what is not known. It says what the headline over all work says, and nothing
 //! else.
 
-use results::analysis::{Analysis, Cell, Comparison, JointPart, KindResult, Start, Tie, Verdict};
+use results::analysis::{
+    Analysis, Cell, Comparison, JointPart, KindResult, StartRecipe, Tie, Verdict,
+};
 use results::doubt::Bearing;
 use results::statistics::Interval;
 
@@ -31,7 +33,7 @@ pub(crate) struct Decision<'a> {
     /// How it stands, in sentences.
     pub(crate) rest: String,
     /// What builds it.
-    pub(crate) start: Option<&'a Start>,
+    pub(crate) start: Option<&'a StartRecipe>,
     /// What is not known, a sentence each.
     pub(crate) not_known: Vec<String>,
     /// What each kind of work says, where there are several.
@@ -39,10 +41,10 @@ pub(crate) struct Decision<'a> {
 }
 
 /// A comparison and what it comes to.
-pub(crate) type Decided<'a> = (&'a Comparison, Decision<'a>);
+pub(crate) type ComparedDecision<'a> = (&'a Comparison, Decision<'a>);
 
 /// All comparisons that come to anything.
-pub(crate) fn decided(analysis: &Analysis) -> Vec<Decided<'_>> {
+pub(crate) fn decided(analysis: &Analysis) -> Vec<ComparedDecision<'_>> {
     let all = analysis.comparisons.iter();
     all.filter_map(|one| Some((one, decision(analysis, one)?))).collect()
 }

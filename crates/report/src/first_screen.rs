@@ -1,12 +1,12 @@
 //! What the first screen of the page says, as values: the answer, the one chart that shows it, what
 //! it costs, and what it rests on.
 
-use results::analysis::{Analysis, Comparison, KindResult, Reservation, Score, Start};
+use results::analysis::{Analysis, Comparison, KindResult, Reservation, Score, StartRecipe};
 use results::claim::Answer;
 use results::doubt::Bearing;
 use results::types::{Run, Workload};
 
-use crate::decision::{self, Decided, Sentence, decided, joint, of_place};
+use crate::decision::{self, ComparedDecision, Sentence, decided, joint, of_place};
 use crate::sentences;
 use crate::table::{self, Table, number, words};
 use crate::words::{names, say};
@@ -40,7 +40,7 @@ pub(crate) struct FirstScreen<'a> {
     /// What is not known, a sentence each.
     pub(crate) not_known: Vec<String>,
     /// What builds it, where that is one thing.
-    pub(crate) start: Option<&'a Start>,
+    pub(crate) start: Option<&'a StartRecipe>,
     /// The chart that shows it.
     pub(crate) chart: AnswerChart<'a>,
 }
@@ -108,7 +108,7 @@ pub(crate) fn first_screen<'a>(run: &Run, analysis: &'a Analysis) -> FirstScreen
     let decided = decided(analysis);
     let is_joint = joint(analysis).is_some();
     let taken = || decided.iter().filter(|(one, _)| one.takes());
-    let mut starts: Vec<&Start> = taken().filter_map(|(_, one)| one.start).collect();
+    let mut starts: Vec<&StartRecipe> = taken().filter_map(|(_, one)| one.start).collect();
     starts.truncate(if is_joint { 1 } else { starts.len() });
     let mut not_known = match (taken().next_back(), &decided[..]) {
         (Some((_, last)), _) if is_joint => last.not_known.clone(),
@@ -136,7 +136,7 @@ pub(crate) fn first_screen<'a>(run: &Run, analysis: &'a Analysis) -> FirstScreen
 }
 
 /// How sure each answer is; what is the same of all is said once.
-fn how_sure(analysis: &Analysis, decided: &[Decided<'_>]) -> Vec<String> {
+fn how_sure(analysis: &Analysis, decided: &[ComparedDecision<'_>]) -> Vec<String> {
     let said = || decided.iter().filter(|(_, decision)| !decision.sure.is_empty());
     let Some((_, first)) = said().next() else { return Vec::new() };
     if said().all(|(_, one)| one.sure == first.sure) {
@@ -159,11 +159,11 @@ fn costs(analysis: &Analysis) -> Vec<String> {
 }
 
 /// The answer, a paragraph each.
-fn answers(analysis: &Analysis, decided: &[Decided<'_>]) -> Vec<Sentence> {
+fn answers(analysis: &Analysis, decided: &[ComparedDecision<'_>]) -> Vec<Sentence> {
     if let Some((sentences, _)) = joint(analysis) {
         return sentences;
     }
-    let of_one = |(comparison, decision): &Decided<'_>| {
+    let of_one = |(comparison, decision): &ComparedDecision<'_>| {
         let lead = format!("{}{}", decision.lead, say!(SENTENCE_END));
         Sentence { text: of_place(analysis, comparison, &lead), is_sure: decision.is_sure }
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use results::analysis::{Analysis, Comparison};
 use results::claim::Answer;
-use results::safety::{Grade, Safety, Tally, Whole};
+use results::safety::{Grade, PullTotals, Safety, Tally};
 use results::types::setting_text;
 
 use crate::numbers;
@@ -31,7 +31,7 @@ fn of_pulls(count: u64, pulls: u64) -> String {
 
 /// `grade B (simulated): loses at most 35 s of copies, 0 of 64,000 acknowledged (3,000 pulls, below
 /// 0.1 %)`.
-pub(crate) fn sentence(whole: &Whole) -> String {
+pub(crate) fn sentence(whole: &PullTotals) -> String {
     let tally = &whole.tally;
     let mut parts = Vec::new();
     if tally.lost_for_good > 0 {
@@ -102,7 +102,7 @@ fn unmeasured(safety: &Safety) -> String {
 pub(crate) fn by_grade(analysis: &Analysis) -> Vec<String> {
     let mut sentences = Vec::new();
     for grade in Grade::ALL {
-        let of_grade: Vec<(&Safety, &Whole)> = analysis
+        let of_grade: Vec<(&Safety, &PullTotals)> = analysis
             .safety
             .iter()
             .filter_map(|safety| Some((safety, safety.whole.as_ref()?)))
@@ -139,7 +139,7 @@ fn in_brackets(name: &str, said: &[String]) -> String {
 ///
 /// Where there are several, the bound is that of the one with the fewest cuts. What lost anything
 /// says itself how much.
-fn of_one_grade(analysis: &Analysis, grade: Grade, of_grade: &[(&Safety, &Whole)]) -> String {
+fn of_one_grade(analysis: &Analysis, grade: Grade, of_grade: &[(&Safety, &PullTotals)]) -> String {
     let is_lossy = grade >= Grade::D;
     let labels = of_grade.iter().map(|(safety, whole)| {
         let mut says: Vec<String> = Vec::new();
@@ -310,7 +310,7 @@ pub(crate) fn table(analysis: &Analysis) -> Option<Table> {
     if analysis.safety.is_empty() {
         return None;
     }
-    let mut lines: Vec<(String, Option<&Whole>, String)> = Vec::new();
+    let mut lines: Vec<(String, Option<&PullTotals>, String)> = Vec::new();
     let mut is_modelled = Vec::new();
     for safety in &analysis.safety {
         let label = numbers::spaced_sizes(&safety.label);
@@ -343,17 +343,18 @@ pub(crate) fn table(analysis: &Analysis) -> Option<Table> {
     };
     for (head, is_always_shown, cell) in COLUMNS {
         let name = words::filled(head, &[]);
-        let shown = |((_, whole, _), &is_modelled): (&(String, Option<&Whole>, String), &bool)| {
-            let shown = whole.and_then(cell);
-            let shown = shown.map(|text| {
-                if is_time(head) && is_modelled {
-                    format!("{text}, {}", say!(MODELLED))
-                } else {
-                    text
-                }
-            });
-            shown.unwrap_or("–".to_owned())
-        };
+        let shown =
+            |((_, whole, _), &is_modelled): (&(String, Option<&PullTotals>, String), &bool)| {
+                let shown = whole.and_then(cell);
+                let shown = shown.map(|text| {
+                    if is_time(head) && is_modelled {
+                        format!("{text}, {}", say!(MODELLED))
+                    } else {
+                        text
+                    }
+                });
+                shown.unwrap_or("–".to_owned())
+            };
         let cells: Vec<String> = lines.iter().zip(&is_modelled).map(shown).collect();
         if is_always_shown || cells.iter().any(|cell| cell != "–" && cell != "0") {
             add(name, true, cells);
@@ -367,7 +368,7 @@ pub(crate) fn table(analysis: &Analysis) -> Option<Table> {
 
 /// Its head, whether it is shown whatever it holds, and what it holds; nothing where that was not
 /// asked.
-type Shown = (Message, bool, fn(&Whole) -> Option<String>);
+type Shown = (Message, bool, fn(&PullTotals) -> Option<String>);
 
 /// Whether it is the head of the one column that is a time of its own: in guests it is that of the
 /// drives alone.
@@ -402,7 +403,7 @@ fn count(count: u64) -> Option<String> {
     Some(numbers::grouped(count))
 }
 
-fn promised(whole: &Whole, count: u64) -> Option<String> {
+fn promised(whole: &PullTotals, count: u64) -> Option<String> {
     whole.broken_at_most_percent.map(|_| numbers::grouped(count))
 }
 
@@ -410,7 +411,7 @@ fn time(seconds: f64) -> Option<String> {
     Some(if seconds == 0.0 { "0".to_owned() } else { numbers::time(seconds) })
 }
 
-fn graded(whole: &Whole) -> String {
+fn graded(whole: &PullTotals) -> String {
     match whole.tally.is_dishonest() {
         true => say!(GRADE_DISHONEST, grade = whole.grade),
         false => whole.grade.to_string(),
@@ -535,8 +536,8 @@ mod tests {
         Analysis { comparisons: Vec::new(), ..results::analyse(&made.run(|_, _| 1.0)) }
     }
 
-    fn whole(tally: Tally) -> Whole {
-        Whole {
+    fn whole(tally: Tally) -> PullTotals {
+        PullTotals {
             grade: tally.grade(),
             unseen_at_most_percent: at_most_percent(0, tally.pulls),
             broken_at_most_percent: tally.broken_at_most_percent(),

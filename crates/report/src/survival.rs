@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use results::analysis::Analysis;
-use results::types::{Elsewhere, Survival};
+use results::types::{RemoteMembers, Survival};
 
 use crate::table::{Table, label, words};
 use crate::words::say;
@@ -60,7 +60,7 @@ fn machines(survives: &Survival) -> [String; 3] {
         Survival::Members { elsewhere: None, .. } => {
             [say!(HOST_NONE), say!(RUNNER_DOWN), say!(WRITERS_ONE)]
         }
-        Survival::Members { elsewhere: Some(Elsewhere { hosts, all }), .. } => {
+        Survival::Members { elsewhere: Some(RemoteMembers { hosts, all }), .. } => {
             let host = match hosts {
                 None => say!(HOST_OF_CLUSTER),
                 Some(0) => say!(HOSTS_NOT_ONE),

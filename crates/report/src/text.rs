@@ -1,7 +1,7 @@
 //! The report for a terminal: the decision first, then warnings, and one table of configurations
 //! for each comparison, with a small forest plot where there is room for it.
 
-use escape::{Paint, Painted, line as printable, width};
+use escape::{Paint, StyledText, line as printable, width};
 use results::analysis::{Analysis, Comparison, KindResult, Score};
 use results::claim::Answer as Word;
 use results::safety::speeds;
@@ -41,19 +41,19 @@ impl Style {
         Self { width: self.width.max(WIDTH_MIN), ..self }
     }
 
-    pub(crate) fn paint(self, paint: Paint, text: &str) -> Painted {
+    pub(crate) fn paint(self, paint: Paint, text: &str) -> StyledText {
         match self.color && !text.trim().is_empty() {
-            true => Painted::of(paint, text),
-            false => Painted::from(&*printable(text)),
+            true => StyledText::of(paint, text),
+            false => StyledText::from(&*printable(text)),
         }
     }
 }
 
 /// The report as text, lines ended by `\n`.
 #[must_use]
-pub fn text(run: &Run, analysis: &Analysis, style: Style) -> Painted {
+pub fn text(run: &Run, analysis: &Analysis, style: Style) -> StyledText {
     let style = style.at_least();
-    let mut out = Out::new(style);
+    let mut out = TextOutput::new(style);
     let title = out.broken(0, sentences::title(run));
     title.iter().for_each(|line| out.line(style.paint(Paint::Bold, line)));
     out.wrapped(0, &sentences::scope(run, analysis).join(" · "));
@@ -112,17 +112,17 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> Painted {
 
 /// Values are escaped where they are put into a line too, so that columns are counted as they are
 /// seen.
-pub(crate) struct Out {
+pub(crate) struct TextOutput {
     pub(crate) style: Style,
-    pub(crate) text: Painted,
+    pub(crate) text: StyledText,
 }
 
-impl Out {
+impl TextOutput {
     pub(crate) fn new(style: Style) -> Self {
-        Self { style, text: Painted::new() }
+        Self { style, text: StyledText::new() }
     }
 
-    pub(crate) fn line(&mut self, line: impl Into<Painted>) {
+    pub(crate) fn line(&mut self, line: impl Into<StyledText>) {
         self.text = std::mem::take(&mut self.text).with(&line.into()).and("\n");
     }
 
@@ -176,8 +176,8 @@ impl Out {
         let lead = self.broken(2, &decision.lead);
         let style = self.style;
         let painted = |line: &String| match decision.is_sure {
-            true => Painted::from("  ").with(&style.paint(Paint::Bold, line.trim_start())),
-            false => Painted::from(&**line),
+            true => StyledText::from("  ").with(&style.paint(Paint::Bold, line.trim_start())),
+            false => StyledText::from(&**line),
         };
         if let ([only], true) = (&lead[..], fits) {
             self.line(painted(only).and(format!("  {score}").trim_end()));
@@ -193,7 +193,7 @@ impl Out {
     fn kind(&mut self, answer: &Answer, across: usize) {
         let pick = match answer.is_sure {
             true => self.style.paint(Paint::Bold, &answer.pick),
-            false => Painted::from(&*printable(&answer.pick)),
+            false => StyledText::from(&*printable(&answer.pick)),
         };
         let kind = escape::padded(&answer.kind, across);
         let score = [answer.score.as_str(), &answer.sure].join("  ");
@@ -204,7 +204,7 @@ impl Out {
         let tied = tied.join(&say!(BETWEEN_TIES));
         // Colour takes no room.
         let columns = |rest: &str| width(&printable(&format!("  {kind} {}  {rest}", answer.pick)));
-        let lead = Painted::from(&format!("  {kind} ")).with(&pick);
+        let lead = StyledText::from(&format!("  {kind} ")).with(&pick);
         let with = |rest: &str| lead.clone().and(format!("  {rest}").trim_end());
         if columns(&tied) <= self.style.width {
             self.line(with(&tied));
@@ -228,7 +228,7 @@ impl Out {
     }
 
     /// The same with a mark of one column in the place of its first blank.
-    fn wrapped_behind(&mut self, mark: &Painted, indent: usize, paragraph: &str) {
+    fn wrapped_behind(&mut self, mark: &StyledText, indent: usize, paragraph: &str) {
         for (place, line) in self.broken(indent, paragraph).iter().enumerate() {
             match line.strip_prefix(' ').filter(|_| place == 0) {
                 Some(rest) => self.line(mark.clone().and(rest)),
@@ -332,7 +332,7 @@ impl Out {
                 (false, None) => self.line(format!("{line}  {answer}").trim_end()),
                 (false, Some(paint)) => {
                     let answer = self.style.paint(paint, answer);
-                    self.line(Painted::from(&format!("{line}  ")).with(&answer));
+                    self.line(StyledText::from(&format!("{line}  ")).with(&answer));
                 }
             }
         }
@@ -487,14 +487,16 @@ mod tests {
 
     #[test]
     fn paragraphs_break_at_the_width() {
-        let mut out = Out { style: Style { color: false, width: 20 }, text: Painted::new() };
+        let mut out =
+            TextOutput { style: Style { color: false, width: 20 }, text: StyledText::new() };
         out.wrapped(2, "one two three four five \x1b[31msix");
         assert_eq!(&*out.text, "  one two three four\n  five \\u{1b}[31msix\n");
     }
 
     #[test]
     fn wide_tables_are_continued_below() {
-        let mut out = Out { style: Style { color: false, width: 12 }, text: Painted::new() };
+        let mut out =
+            TextOutput { style: Style { color: false, width: 12 }, text: StyledText::new() };
         let column = |name: &str, number| table::Column { name: name.into(), number };
         out.table(&Table {
             caption: String::new(),

@@ -16,7 +16,7 @@ use crate::voices::{Table, drawn};
 
 /// How one cell stands to one bound.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Held<'a> {
+pub(crate) struct BoundMargin<'a> {
     pub(crate) bound: &'a Bound,
     /// Index of the workload in the plan.
     pub(crate) workload: usize,
@@ -26,7 +26,7 @@ pub(crate) struct Held<'a> {
     pub(crate) interval: Option<Interval>,
 }
 
-impl Held<'_> {
+impl BoundMargin<'_> {
     /// Whether the figure is below the bound, by chance or not.
     pub(crate) fn holds(&self) -> bool {
         self.ratio < 1.0
@@ -50,7 +50,7 @@ pub(crate) fn held<'a>(
     configuration: usize,
     tail: f64,
     quantiles: &mut Quantiles,
-) -> Vec<Held<'a>> {
+) -> Vec<BoundMargin<'a>> {
     let plan = table.plan();
     let mut found = Vec::new();
     for bound in &plan.terms.bounds {
@@ -73,7 +73,7 @@ pub(crate) fn held<'a>(
             let shown = if voting.is_empty() { &all } else { &voting };
             let sample = Sample::paired(&voting).filter(|_| voting.len() >= PAIRS_MIN);
             let estimate = claim::leaning(&[sample], 0.0).pop().flatten();
-            found.push(Held {
+            found.push(BoundMargin {
                 bound,
                 workload,
                 ratio: statistics::mean(shown).exp(),

@@ -63,7 +63,7 @@ pub struct Access {
 
 /// What is cached in a configuration; an access of which nothing was counted is none.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Cached {
+pub struct CacheEffect {
     /// Its identity.
     pub configuration: String,
     /// The values by which it differs from others, for people.
@@ -84,7 +84,7 @@ pub struct Cached {
 
 /// What is cached, one for each configuration of which anything was counted, in the plan's order;
 /// nothing where the plan has no rows both past the page cache and through it.
-pub(crate) fn cached(plan: &Plan, table: &Table<'_>) -> Vec<Cached> {
+pub(crate) fn cached(plan: &Plan, table: &Table<'_>) -> Vec<CacheEffect> {
     let pairs = pairs(&plan.workloads);
     if pairs.is_empty() {
         return Vec::new();
@@ -99,7 +99,7 @@ pub(crate) fn cached(plan: &Plan, table: &Table<'_>) -> Vec<Cached> {
             });
             access(shares)
         };
-        let found = Cached {
+        let found = CacheEffect {
             configuration: configuration.id.clone(),
             label: settings_text(&axes, &configuration.settings),
             settings: configuration.settings.clone(),

@@ -218,7 +218,7 @@ pub enum Condition {
 
 /// A layout that was not taken into account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Removed {
+pub struct RemovedLayout {
     /// Which.
     pub layout: Layout,
     /// Why.
@@ -264,7 +264,7 @@ pub struct Choice {
     /// How far such models were off; none for measured figures.
     pub model_error: Option<ModelError>,
     /// What was not taken into account.
-    pub removed: Vec<Removed>,
+    pub removed: Vec<RemovedLayout>,
     /// What raidloom makes it with.
     pub command: String,
     /// What md makes it with.

@@ -25,13 +25,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::bounds::{self, Held};
+use crate::bounds::{self, BoundMargin};
 use crate::claim::{self, Quantiles, Sample};
 use crate::types::{Budget, Design, Group, Plan, Trial, Workload};
 use crate::voices::{Table, judged_metrics, pair};
 
 pub use crate::looks::{LOOKS, look_after};
-pub use crate::types::{Pick, Step};
+pub use crate::types::{CourseEvent, Pick};
 
 /// Fewest blocks after which a race drops anything.
 pub const RACE_BLOCKS_MIN: u32 = 3;
@@ -47,27 +47,32 @@ const LOST_BY_CHANCE: f64 = 0.2;
 
 /// The look that trials beyond the plan's blocks are, where no step has said so: whoever goes on
 /// looks again, and pays for it with the level. `None` where there are no such trials.
-pub(crate) fn unasked_look(plan: &Plan, steps: &[Step], trials: &[Trial]) -> Option<Step> {
+pub(crate) fn unasked_look(
+    plan: &Plan,
+    steps: &[CourseEvent],
+    trials: &[Trial],
+) -> Option<CourseEvent> {
     let course = Course::new(plan, steps);
     if course.is_race() || course.look().is_some() {
         return None;
     }
     let blocks = trials.iter().map(|trial| trial.block + 1).max()?;
     let last = LOOKS[LOOKS.len() - 1];
-    (blocks > plan.blocks).then(|| Step::Look { blocks: look_after(blocks - 1).unwrap_or(last) })
+    (blocks > plan.blocks)
+        .then(|| CourseEvent::Look { blocks: look_after(blocks - 1).unwrap_or(last) })
 }
 
 /// What a plan and the steps of its run say about its trials.
 #[derive(Clone, Copy, Debug)]
 pub struct Course<'a> {
     plan: &'a Plan,
-    steps: &'a [Step],
+    steps: &'a [CourseEvent],
 }
 
 impl<'a> Course<'a> {
     /// Of a run.
     #[must_use]
-    pub fn new(plan: &'a Plan, steps: &'a [Step]) -> Self {
+    pub fn new(plan: &'a Plan, steps: &'a [CourseEvent]) -> Self {
         Self { plan, steps }
     }
 
@@ -81,7 +86,7 @@ impl<'a> Course<'a> {
     #[must_use]
     pub fn named(&self) -> Option<(u32, &'a [Pick])> {
         self.steps.iter().find_map(|step| match step {
-            Step::Named { after_blocks, picks } => Some((*after_blocks, picks.as_slice())),
+            CourseEvent::Named { after_blocks, picks } => Some((*after_blocks, picks.as_slice())),
             _ => None,
         })
     }
@@ -97,7 +102,7 @@ impl<'a> Course<'a> {
     #[must_use]
     pub fn dropped(&self, configuration: &str) -> Option<u32> {
         self.steps.iter().find_map(|step| match step {
-            Step::Dropped { after_blocks, configurations } => configurations
+            CourseEvent::Dropped { after_blocks, configurations } => configurations
                 .iter()
                 .any(|dropped| dropped == configuration)
                 .then_some(*after_blocks),
@@ -109,7 +114,7 @@ impl<'a> Course<'a> {
     #[must_use]
     pub fn look(&self) -> Option<u32> {
         let asked = self.steps.iter().filter_map(|step| match step {
-            Step::Look { blocks } => Some(*blocks),
+            CourseEvent::Look { blocks } => Some(*blocks),
             _ => None,
         });
         asked.max().or(self.is_race().then_some(LOOKS[0]))
@@ -125,7 +130,7 @@ impl<'a> Course<'a> {
     #[must_use]
     pub fn budget(&self) -> Budget {
         let said = self.steps.iter().rev().find_map(|step| match step {
-            Step::Budget { milliseconds, written_bytes_per_member } => Some(Budget {
+            CourseEvent::Budget { milliseconds, written_bytes_per_member } => Some(Budget {
                 time_seconds: milliseconds.map(|time| time as f64 / 1e3),
                 written_bytes_per_member: *written_bytes_per_member,
             }),
@@ -137,7 +142,7 @@ impl<'a> Course<'a> {
     /// Whether the run goes on until its headlines are decided.
     #[must_use]
     pub fn is_until_decided(&self) -> bool {
-        self.steps.contains(&Step::UntilDecided)
+        self.steps.contains(&CourseEvent::UntilDecided)
     }
 
     /// Blocks that may vote are counted from here on.
@@ -214,26 +219,28 @@ impl<'a> Course<'a> {
     /// What is to be decided when the first `blocks` blocks are whole, if anything: to be recorded
     /// before the next trial is made.
     #[must_use]
-    pub fn next_step(&self, trials: &[Trial], blocks: u32) -> Option<Step> {
+    pub fn next_step(&self, trials: &[Trial], blocks: u32) -> Option<CourseEvent> {
         if !self.is_race() || self.named().is_some() || blocks < RACE_BLOCKS_MIN {
             return None;
         }
         let kinds = fields(self, trials, blocks);
-        let is_decided = self.steps.iter().any(
-            |step| matches!(step, Step::Dropped { after_blocks, .. } if *after_blocks == blocks),
-        );
+        let is_dropped_then = |step: &CourseEvent| match step {
+            CourseEvent::Dropped { after_blocks, .. } => *after_blocks == blocks,
+            _ => false,
+        };
+        let is_decided = self.steps.iter().any(is_dropped_then);
         if !is_decided {
             let losers = self.losers(&kinds, blocks);
             if !losers.is_empty() {
                 let id = |index: usize| self.plan.configurations[index].id.clone();
                 let configurations = losers.into_iter().map(id).collect();
-                return Some(Step::Dropped { after_blocks: blocks, configurations });
+                return Some(CourseEvent::Dropped { after_blocks: blocks, configurations });
             }
         }
         let picks: Vec<Pick> = kinds.iter().filter_map(|kind| kind.pick(self.plan)).collect();
         let is_settled = kinds.iter().all(Field::is_settled);
         (is_settled || blocks >= self.plan.blocks || !self.affords_a_block(&picks, blocks))
-            .then_some(Step::Named { after_blocks: blocks, picks })
+            .then_some(CourseEvent::Named { after_blocks: blocks, picks })
     }
 
     /// Whether one more block of the race and the first look of what it names cost no more than
@@ -286,7 +293,7 @@ impl<'a> Course<'a> {
 
 /// One configuration in a race.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct RacePosition {
     configuration: usize,
     /// Whether it is clearly behind the leader, or may surely not be taken.
     is_loser: bool,
@@ -300,12 +307,12 @@ struct Field {
     baseline: usize,
     group: Option<Group>,
     /// All that were measured, the best first, the baseline among them.
-    places: Vec<Place>,
+    places: Vec<RacePosition>,
 }
 
 impl Field {
     /// Those that may be named, the best first.
-    fn candidates(&self) -> impl Iterator<Item = &Place> {
+    fn candidates(&self) -> impl Iterator<Item = &RacePosition> {
         self.places.iter().filter(|place| !place.is_loser && place.configuration != self.baseline)
     }
 
@@ -391,7 +398,7 @@ fn places(
     baseline: usize,
     counted: &[(usize, &Workload, &str)],
     quantiles: &mut Quantiles,
-) -> Vec<Place> {
+) -> Vec<RacePosition> {
     let least = RACE_BLOCKS_MIN as usize;
     let voices: Vec<_> = racing.iter().map(|index| table.scores(*index, counted)).collect();
     let base = table.scores(baseline, counted);
@@ -412,8 +419,8 @@ fn places(
         .map(|index| {
             let ruled_out = table.plan().terms.ruled_out.contains_key(table.id(*index));
             let held = bounds::held(table, *index, tail, quantiles);
-            let fails = ruled_out || held.iter().any(Held::surely_fails);
-            (fails, !ruled_out && held.iter().all(Held::holds))
+            let fails = ruled_out || held.iter().any(BoundMargin::surely_fails);
+            (fails, !ruled_out && held.iter().all(BoundMargin::holds))
         })
         .collect();
     let leader = known.iter().find(|(at, _)| met[*at].1).or(known.first());
@@ -430,7 +437,7 @@ fn places(
     known
         .into_iter()
         .zip(claim::leaning(&samples, PRIOR_FREEDOM))
-        .map(|((at, _), estimate)| Place {
+        .map(|((at, _), estimate)| RacePosition {
             configuration: racing[at],
             may_be_taken: met[at].1,
             is_loser: met[at].0

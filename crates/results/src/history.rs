@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::analysis::Analysis;
-use crate::compare::{Aspect, Differing, Limit, differing};
+use crate::compare::{Aspect, Limit, RunDifference, differing};
 use crate::statistics::{self, Interval};
-use crate::types::{Better, Clock, Run, cell_id};
+use crate::types::{BetterDirection, Clock, Run, cell_id};
 
 /// Chance of a mark among all series of a history in which nothing changed.
 const LEVEL: f64 = 0.05;
@@ -48,18 +48,18 @@ pub struct Series {
     /// Name of the metric.
     pub metric: String,
     /// Which direction is better, where the workload is judged by this metric.
-    pub better: Option<Better>,
+    pub better: Option<BetterDirection>,
     /// The runs.
     pub points: Vec<Point>,
     /// Where it changed, if that is sure.
     pub change: Option<ChangePoint>,
     /// What is not as in the latest run: figures under other conditions are a series of their own.
-    pub differing: Vec<Differing>,
+    pub differing: Vec<RunDifference>,
 }
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct HistoryFilter {
     /// A metric's name or the beginning of one, as limits have it; none for what each workload is
     /// judged by.
     pub metric: Option<String>,
@@ -72,12 +72,12 @@ pub struct Wanted {
 /// Runs under the same conditions, those of the latest first.
 struct Conditions<'a> {
     latest: &'a Run,
-    kinds: Vec<(&'a Run, Vec<Differing>)>,
+    kinds: Vec<(&'a Run, Vec<RunDifference>)>,
     allowed: &'a [Aspect],
 }
 
 impl<'a> Conditions<'a> {
-    fn differing(&self, one: &Run, other: &Run) -> Vec<Differing> {
+    fn differing(&self, one: &Run, other: &Run) -> Vec<RunDifference> {
         let mut found = differing(one, other);
         found.retain(|differing| !self.allowed.contains(&differing.aspect));
         found
@@ -103,7 +103,7 @@ impl<'a> Conditions<'a> {
 /// in series of their own. Eight runs are the fewest. Of several changes the largest is
 /// marked; and what changed, the figures do not say.
 #[must_use]
-pub fn history(runs: &[(String, Run, Analysis)], wanted: &Wanted) -> Vec<Series> {
+pub fn history(runs: &[(String, Run, Analysis)], wanted: &HistoryFilter) -> Vec<Series> {
     let mut order: Vec<&(String, Run, Analysis)> = runs.iter().collect();
     order.sort_by(|one, other| one.1.host.started.cmp(&other.1.host.started));
     let mut found: Vec<Series> = Vec::new();

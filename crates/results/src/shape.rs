@@ -3,7 +3,7 @@
 
 use crate::analysis::{Comparison, Metric};
 use crate::statistics;
-use crate::types::{Better, Plan};
+use crate::types::{BetterDirection, Plan};
 use crate::voices::better_in;
 
 /// Where more requests stop paying: the index of the point with the most operations per second for
@@ -86,7 +86,7 @@ pub fn main_effects(plan: &Plan, comparison: &Comparison) -> Vec<Effect> {
             });
             let Some(metrics) = metrics.filter(|_| workload.weight > 0.0) else { continue };
             let better = metrics.first().map(|metric| better_in(workload, &metric.name))?;
-            let sign = if better == Better::Lower { -1.0 } else { 1.0 };
+            let sign = if better == BetterDirection::Lower { -1.0 } else { 1.0 };
             weights += workload.weight;
             for (sum, metric) in sums.iter_mut().zip(metrics) {
                 *sum += sign * workload.weight * metric.median.ln();

@@ -127,7 +127,7 @@ pub fn trend(values: &[f64]) -> Option<Trend> {
 
 /// One step somewhere among values.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
+pub struct LevelStep {
     /// How many values lie before it.
     pub after: usize,
     /// Mean behind it less mean before it.
@@ -145,7 +145,7 @@ const ORDERS: u32 = 999;
 /// The largest step among values, each split weighed by how well it is known. `None` below 8 values
 /// and where all are equal.
 #[must_use]
-pub fn step(values: &[f64]) -> Option<Step> {
+pub fn step(values: &[f64]) -> Option<LevelStep> {
     if values.len() < STEP_VALUES_MIN || values.iter().all(|value| *value == values[0]) {
         return None;
     }
@@ -167,7 +167,7 @@ pub fn step(values: &[f64]) -> Option<Step> {
         }
     }
     let change = mean(&values[after..]) - mean(&values[..after]);
-    Some(Step { after, change, p: f64::from(as_large) / f64::from(tried) })
+    Some(LevelStep { after, change, p: f64::from(as_large) / f64::from(tried) })
 }
 
 /// How many values lie before the split whose means differ most, for the number of values on either

@@ -74,7 +74,7 @@ impl Group {
 /// Which direction of a metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Better {
+pub enum BetterDirection {
     /// More is better (throughput).
     Higher,
     /// Less is better (latency).
@@ -85,16 +85,16 @@ pub enum Better {
 /// processor time and what the members move for each byte down, whatever part of a mixed workload
 /// they are of. `None` for a metric that is none of these.
 #[must_use]
-pub fn better_of(metric: &str) -> Option<Better> {
+pub fn better_of(metric: &str) -> Option<BetterDirection> {
     let part =
         ["read_", "write_", "durable_"].into_iter().find_map(|part| metric.strip_prefix(part));
     let metric = part.unwrap_or(metric);
     let begins = |starts: &[&str]| starts.iter().any(|start| metric.starts_with(start));
     if begins(&["throughput_", "io_"]) {
-        Some(Better::Higher)
+        Some(BetterDirection::Higher)
     } else {
         begins(&["latency_", "cpu_seconds_per_", "member_read_ratio", "member_write_ratio"])
-            .then_some(Better::Lower)
+            .then_some(BetterDirection::Lower)
     }
 }
 
@@ -180,7 +180,7 @@ impl Plan {
 /// What the work of a configuration is done on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ground {
+pub enum WorkTarget {
     /// The device of its stack.
     Device,
     /// A file system on that device, mounted by this machine's kernel.
@@ -215,7 +215,7 @@ pub struct Configuration {
     /// Which clock it runs on.
     pub clock: Clock,
     /// What its work is done on.
-    pub ground: Ground,
+    pub ground: WorkTarget,
     /// Whether its figures are a model's: on the virtual clock, or of modelled disks in real time.
     pub modelled: bool,
     /// The caches that belong to what is measured: what they answer is the answer.
@@ -240,7 +240,7 @@ pub struct Configuration {
     pub survives: Option<Survival>,
     /// What it offers of its members' space; none where nobody said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usable: Option<Usable>,
+    pub usable: Option<UsableSpace>,
 }
 
 /// For serde, which hands over a reference.
@@ -280,7 +280,7 @@ impl ModelError {
 
 /// What a configuration offers of its members' space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usable {
+pub struct UsableSpace {
     /// Bytes of its device.
     pub bytes: u64,
     /// Bytes of all of its members together.
@@ -296,10 +296,10 @@ impl Configuration {
     #[must_use]
     pub fn is_in_guest(&self) -> bool {
         match self.ground {
-            Ground::Device | Ground::FileSystem | Ground::Folder => false,
-            Ground::Guest => true,
+            WorkTarget::Device | WorkTarget::FileSystem | WorkTarget::Folder => false,
+            WorkTarget::Guest => true,
             // A file system of this machine's kernel is never on the virtual clock.
-            Ground::Pull => self.clock == Clock::Virtual,
+            WorkTarget::Pull => self.clock == Clock::Virtual,
         }
     }
 }
@@ -314,7 +314,7 @@ pub enum Survival {
         count: u32,
         /// Of members on other machines; none where all are of the machine that runs the array.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        elsewhere: Option<Elsewhere>,
+        elsewhere: Option<RemoteMembers>,
     },
     /// What a pool of a Ceph cluster keeps of everything, in places that fail apart from each
     /// other.
@@ -334,7 +334,7 @@ pub enum Survival {
 
 /// Where members lie that are on other machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Elsewhere {
+pub struct RemoteMembers {
     /// How many of these machines may be lost, whichever they are; none where that is for a Ceph
     /// cluster to say.
     pub hosts: Option<u32>,
@@ -387,7 +387,7 @@ pub struct Workload {
     /// The metric that verdicts are about, for example `throughput_bytes_per_second`.
     pub metric: String,
     /// Which direction of that metric is better.
-    pub better: Better,
+    pub better: BetterDirection,
     /// Weight in its group's score.
     pub weight: f64,
     /// Which rate is judged where there are two.
@@ -413,7 +413,7 @@ pub enum Design {
 
 /// The one thing that a plan wants to know: it has one headline, which takes the whole level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Goal {
+pub struct PlanGoal {
     /// In the plan's words.
     pub text: String,
     /// The metric that all workloads are judged by; none for each by its own.
@@ -461,7 +461,7 @@ pub struct Terms {
     pub design: Design,
     /// What the plan is for; none asks for a headline for each kind of work.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub goal: Option<Goal>,
+    pub goal: Option<PlanGoal>,
     /// What the run may cost.
     #[serde(skip_serializing_if = "Budget::is_default")]
     pub budget: Budget,
@@ -547,7 +547,7 @@ impl Schedule {
 /// Something that was decided while a run went on: a line of `course.jsonl`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
-pub enum Step {
+pub enum CourseEvent {
     /// Configurations that are not measured any more.
     Dropped {
         /// After so many blocks of the race.
@@ -690,7 +690,7 @@ pub struct Run {
     /// incomplete), in words.
     pub notes: Vec<String>,
     /// What was decided while it ran, in order (`course.jsonl`).
-    pub steps: Vec<Step>,
+    pub steps: Vec<CourseEvent>,
 }
 
 impl Run {

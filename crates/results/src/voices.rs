@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, btree_map::Entry};
 
 use crate::doubt::{Bearing, Doubt, Silence};
 use crate::statistics;
-use crate::types::{Better, Judge, Plan, Trial, Workload, better_of};
+use crate::types::{BetterDirection, Judge, Plan, Trial, Workload, better_of};
 
 /// Fewest requests beyond a percentile for it to be more than a few of them.
 const REQUESTS_BEYOND_MIN: f64 = 100.0;
@@ -242,7 +242,8 @@ impl<'a> Table<'a> {
         let mut figures = of_workload
             .flat_map(|(_, trials)| trials.values())
             .filter_map(|trial| trial.metrics.get(metric));
-        own && better_in(named, metric) == Better::Higher && figures.any(|figure| *figure > 0.0)
+        own && better_in(named, metric) == BetterDirection::Higher
+            && figures.any(|figure| *figure > 0.0)
     }
 
     /// Block -> voice of one metric, where it has a figure above 0, or a rate of 0.
@@ -284,7 +285,8 @@ impl<'a> Table<'a> {
         let total: f64 = workloads.iter().map(|(_, workload, _)| workload.weight).sum();
         let mut sums: BTreeMap<u32, (usize, Voice)> = BTreeMap::new();
         for (index, workload, metric) in workloads {
-            let sign = if better_in(workload, metric) == Better::Lower { -1.0 } else { 1.0 };
+            let sign =
+                if better_in(workload, metric) == BetterDirection::Lower { -1.0 } else { 1.0 };
             let share = workload.weight / total;
             for (block, voice) in self.voices(configuration, *index, metric) {
                 let (count, sum) = sums.entry(block).or_insert((0, Voice::default()));
@@ -304,7 +306,7 @@ impl<'a> Table<'a> {
 }
 
 /// Which direction of a metric of a workload is better.
-pub(crate) fn better_in(workload: &Workload, metric: &str) -> Better {
+pub(crate) fn better_in(workload: &Workload, metric: &str) -> BetterDirection {
     let own =
         metric == workload.metric || metric.strip_prefix("durable_") == Some(&workload.metric);
     let other = || better_of(metric).unwrap_or(workload.better);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use array::metadata::Running;
+use array::metadata::RunningArray;
 use array::sync::Limits;
 use array::{MemberState, Snapshot};
 use block::{Device, Node};
@@ -22,7 +22,7 @@ use crate::usability::{StackParts, Usability};
 
 /// What a server's arrays are made of, as it changes.
 pub(crate) struct MemberTable {
-    running: Vec<Running>,
+    running: Vec<RunningArray>,
     /// The leaves that were there at the start, and those that came.
     leaves: Mutex<Vec<Member>>,
     /// What else tells how the stack is, and those that came.
@@ -42,7 +42,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl MemberTable {
     /// Of a stack that was opened through `guard`.
     pub(crate) fn new(
-        running: Vec<Running>,
+        running: Vec<RunningArray>,
         leaves: Vec<Member>,
         inner: InnerLayers,
         device: &Arc<dyn Device>,
@@ -59,7 +59,7 @@ impl MemberTable {
     }
 
     /// The arrays, those below before those above.
-    pub(crate) fn running(&self) -> &[Running] {
+    pub(crate) fn running(&self) -> &[RunningArray] {
         &self.running
     }
 
@@ -169,7 +169,12 @@ impl MemberTable {
 
     /// What was a member and whose slot is still empty gets it back; everything else becomes a
     /// spare, which takes the slot of the next member that is missing. What was done, in one line.
-    fn add(&self, running: &Running, device: &str, consent: GivenConsent) -> Result<String, Error> {
+    fn add(
+        &self,
+        running: &RunningArray,
+        device: &str,
+        consent: GivenConsent,
+    ) -> Result<String, Error> {
         let newcomer = self.open(running, device, consent)?;
         let done = match running.empty_slot_of(&newcomer.device, &newcomer.reactor)? {
             Some(member) => newcomer.add_to_slot(running, member)?,
@@ -190,7 +195,7 @@ impl MemberTable {
     /// A member that serves is copied; a place without one is rebuilt. What was done, in one line.
     fn replace(
         &self,
-        running: &Running,
+        running: &RunningArray,
         member: usize,
         device: &str,
         consent: GivenConsent,
@@ -229,7 +234,7 @@ impl MemberTable {
     /// Opens a device that is to become a member.
     fn open(
         &self,
-        running: &Running,
+        running: &RunningArray,
         text: &str,
         consent: GivenConsent,
     ) -> Result<Newcomer, Error> {
@@ -385,7 +390,7 @@ struct Newcomer {
 
 impl Newcomer {
     /// Gives it an empty place. What was done, in one line.
-    fn add_to_slot(&self, running: &Running, member: usize) -> Result<String, Error> {
+    fn add_to_slot(&self, running: &RunningArray, member: usize) -> Result<String, Error> {
         let missed =
             running.add_to_slot(member, &self.device, self.device_uuid, &self.reactor)?.bytes();
         let all = running.control().member_bytes();

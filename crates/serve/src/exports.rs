@@ -18,7 +18,7 @@ use tracing::warn;
 
 use crate::runtime::{Claim, DISK, NBD};
 use crate::settings::{Attach, Settings};
-use crate::status::{Attached, VhostUser};
+use crate::status::{Attachment, VhostUser};
 
 /// How often a drive that is in use is tried to be taken away.
 const BUSY_ATTEMPTS: u32 = 60;
@@ -127,9 +127,9 @@ impl Exports {
     }
 
     /// As what it appears on this machine.
-    pub(crate) fn attached(&self) -> Option<Attached> {
+    pub(crate) fn attached(&self) -> Option<Attachment> {
         let file = self.file.as_ref()?.path().to_owned();
-        Some(Attached {
+        Some(Attachment {
             file,
             block_device: self.block_device.as_ref().map(|device| device.path().to_owned()),
         })

@@ -63,7 +63,7 @@ pub struct ServeWith {
 
 /// A server that is ready. One that is to end with this process does so when this is dropped.
 #[derive(Debug)]
-pub struct Launched {
+pub struct LaunchedServer {
     /// What it said of itself when it was ready.
     pub status: Status,
     runtime: Runtime,
@@ -78,7 +78,7 @@ impl ServeWith {
     ///
     /// # Errors
     /// What the server says, or why there is none.
-    pub fn launch(&self, launch: &Launch, files: &[File]) -> Result<Launched, Error> {
+    pub fn launch(&self, launch: &Launch, files: &[File]) -> Result<LaunchedServer, Error> {
         let failed = |error: io::Error| Error::from_io("starting the server's process", &error);
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
         let mut command = Process::new(&self.program);
@@ -116,7 +116,7 @@ impl ServeWith {
         launch: &Launch,
         files: &[File],
         log: Option<&Path>,
-    ) -> Result<Launched, Error> {
+    ) -> Result<LaunchedServer, Error> {
         let mut line = String::new();
         let heard = say_launch(&starter, launch, files)
             .and_then(|()| BufReader::new(&starter).read_line(&mut line));
@@ -126,7 +126,7 @@ impl ServeWith {
                     Error::failed(format!("the server's first word makes no sense: {error}"))
                 })?;
                 let starter = launch.fresh.as_ref().map(|_| starter);
-                Ok(Launched { status, runtime: self.runtime.clone(), process, starter })
+                Ok(LaunchedServer { status, runtime: self.runtime.clone(), process, starter })
             }
             Ok(Ok(Answer::Refused(refusal))) => {
                 let _ = process.wait();
@@ -145,7 +145,7 @@ impl ServeWith {
     }
 }
 
-impl Launched {
+impl LaunchedServer {
     /// What it serves and how that fares.
     ///
     /// # Errors
@@ -170,7 +170,7 @@ impl Launched {
     }
 }
 
-impl Drop for Launched {
+impl Drop for LaunchedServer {
     fn drop(&mut self) {
         if self.starter.take().is_some() {
             let _ = self.process.wait();

@@ -38,8 +38,8 @@ mod watch;
 pub use boot::{Boot, MdException, unit_name};
 pub use client::{Client, statuses};
 pub use incremental::{Configured, Readiness, configured};
-pub use launch::{Fresh, Launch, Launched, ServeWith};
-pub use open::{MEMBER_TIME, OpenOptions, Opened, array_with_metadata, new_array_uuid};
+pub use launch::{Fresh, Launch, LaunchedServer, ServeWith};
+pub use open::{MEMBER_TIME, OpenOptions, OpenStack, array_with_metadata, new_array_uuid};
 pub use process::{serve, serve_until_end};
 pub use protocol::{Answer, Command, GivenConsent, Refusal, Request, ScrubAction, VERSION};
 pub use runtime::{Claim, Entry, Runtime};
@@ -47,6 +47,6 @@ pub use serve::{Server, erase, mount_options};
 pub use settings::{
     Attach, ImageSettings, MountSettings, Settings, TlsSettings, configurations, forced,
 };
-pub use status::{Attached, CacheReport, MemberStatus, Status, VhostUser};
+pub use status::{Attachment, CacheReport, MemberStatus, Status, VhostUser};
 pub use upkeep::Event;
 pub use usability::{MissingPart, Usability};

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use array::md::{TimeStamp, Version};
-use array::metadata::Running;
+use array::metadata::RunningArray;
 use block::{
     Blocking, Channel, Clock, Completion, Device, Extents, Info, Node, Reactor, Request,
     SECTOR_BYTES,
@@ -57,7 +57,7 @@ pub struct OpenOptions<'a> {
 }
 
 /// A stack that is open and kept up.
-pub struct Opened {
+pub struct OpenStack {
     pub(crate) stack: Stack,
     pub(crate) upkeep: Option<Upkeep>,
     /// Of the virtual clock.
@@ -66,7 +66,7 @@ pub struct Opened {
     pub(crate) marked: Vec<Arc<dyn Device>>,
 }
 
-impl Deref for Opened {
+impl Deref for OpenStack {
     type Target = Stack;
 
     fn deref(&self) -> &Stack {
@@ -74,12 +74,12 @@ impl Deref for Opened {
     }
 }
 
-impl Opened {
+impl OpenStack {
     /// Opens a stack and begins to keep it up.
     ///
     /// # Errors
     /// What cannot be built, or a member that is refused.
-    pub fn open(node: &Node, options: &OpenOptions<'_>) -> Result<Opened, block::Error> {
+    pub fn open(node: &Node, options: &OpenOptions<'_>) -> Result<OpenStack, block::Error> {
         let members = Members {
             options,
             new_array: options.new_array.zip(array_with_metadata(node)),
@@ -96,7 +96,7 @@ impl Opened {
         let mut upkeep = None;
         match options.reactor {
             _ if !options.upkeep => {
-                if stack.arrays.running().iter().any(Running::is_shared) {
+                if stack.arrays.running().iter().any(RunningArray::is_shared) {
                     let text = "members on other hosts: such an array is not served without upkeep";
                     return Err(block::Error::new(block::ErrorKind::Invalid, text));
                 }
@@ -108,7 +108,7 @@ impl Opened {
             Some(_) => stack.device = PolledDevice::over(&stack),
         }
         let (reactor, marked) = (options.reactor.cloned(), members.marked.into_inner());
-        Ok(Opened { stack, upkeep, reactor, marked })
+        Ok(OpenStack { stack, upkeep, reactor, marked })
     }
 
     /// The members of the array that was made for it, with their superblocks.
@@ -324,7 +324,7 @@ impl OpenFiles for Members<'_> {
 /// below with it: there is no other thread on that clock.
 struct PolledDevice {
     below: Arc<dyn Device>,
-    arrays: Vec<Running>,
+    arrays: Vec<RunningArray>,
     caches: Vec<CacheHandle>,
     /// Whether one of the open channels polls the upkeep.
     is_polled: Arc<AtomicBool>,

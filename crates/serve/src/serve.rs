@@ -32,11 +32,11 @@ use crate::exports::{self, Exports};
 use crate::image;
 use crate::launch::{self, Launch};
 use crate::log;
-use crate::open::{self, MEMBER_TIME, OpenOptions, Opened};
+use crate::open::{self, MEMBER_TIME, OpenOptions, OpenStack};
 use crate::protocol::Command;
 use crate::runtime::{self, Claim, SOCKET};
 use crate::settings::{ImageSettings, Settings, check_point};
-use crate::status::{Attached, CacheReport, MemberStatus, Status};
+use crate::status::{Attachment, CacheReport, MemberStatus, Status};
 use crate::upkeep::Upkeep;
 use crate::usability::{MissingPart, Usability};
 use crate::watch::{ChangedFile, FileChange, Lengths, Watch};
@@ -204,7 +204,7 @@ impl Server {
 
     /// As what the stack appears on this machine.
     #[must_use]
-    pub fn attached(&self) -> Option<Attached> {
+    pub fn attached(&self) -> Option<Attachment> {
         lock(&self.exports).attached()
     }
 
@@ -810,7 +810,7 @@ pub fn erase(settings: &Settings, guard: &Guard) -> Result<(), Error> {
     }
     guard.refuse_stray_consent()?;
     for node in leaves.into_iter().chain([&node]) {
-        let opened = Opened::open(node, &options)?;
+        let opened = OpenStack::open(node, &options)?;
         mdtools::erase_marks(&*opened.stack.device)?;
         opened.end()?;
     }
@@ -858,7 +858,7 @@ fn make(claim: &Claim, launch: &Launch, guard: &Guard) -> Result<ServerParts, Er
         new_array: fresh.as_ref().and_then(|fresh| fresh.new_array.as_ref()),
         ..open_options(settings, guard)?
     };
-    let Opened { stack, upkeep, marked, .. } = Opened::open(&settings.tree()?, &options)?;
+    let OpenStack { stack, upkeep, marked, .. } = OpenStack::open(&settings.tree()?, &options)?;
     // A run serves them too: paced in real time, for as long as it measures.
     if fresh.is_none() && stack.clock == Clock::Virtual {
         return Err(Error::usage(

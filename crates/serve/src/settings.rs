@@ -10,7 +10,7 @@ use export::image::Image;
 use host::Error;
 use host::mount::FileSystem;
 use serde::{Deserialize, Serialize};
-use stack::table::Takes;
+use stack::table::ValueKind;
 
 use crate::runtime;
 
@@ -335,7 +335,7 @@ fn with_absolute_paths(
             };
             let known = stack::table::leaf(&scheme).map_or(&[][..], |row| row.options);
             let takes_path = |name: &str| {
-                known.iter().any(|option| option.name == name && option.takes == Takes::Path)
+                known.iter().any(|option| option.name == name && option.takes == ValueKind::Path)
             };
             let option = |(name, value): (String, String)| {
                 let value = if takes_path(&name) { text(&value)? } else { value };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use cache::CacheStatus;
-use mdtools::{ArrayStatus, State};
+use mdtools::{ArrayCondition, ArrayStatus};
 use serde::{Deserialize, Serialize};
 
 use crate::upkeep::Event;
@@ -36,7 +36,7 @@ pub struct Status {
     /// Processor time that its process has taken, in seconds.
     pub processor_seconds: f64,
     /// As what it appears on this machine.
-    pub attached: Option<Attached>,
+    pub attached: Option<Attachment>,
     /// Addresses of its NBD exports.
     pub nbd: Vec<String>,
     /// How many NBD clients are connected.
@@ -60,10 +60,10 @@ pub struct Status {
 impl Status {
     /// In one word.
     #[must_use]
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> ArrayCondition {
         let worst = || self.arrays.iter().map(|array| array.state).max();
         let said = self.usability.as_ref().map(|usability| usability.state);
-        said.or_else(worst).unwrap_or(State::Online)
+        said.or_else(worst).unwrap_or(ArrayCondition::Online)
     }
 
     /// What is missing and is not told of by an array or a cache.
@@ -86,14 +86,14 @@ pub struct VhostUser {
 
 /// As what a stack appears on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attached {
+pub struct Attachment {
     /// The file.
     pub file: PathBuf,
     /// The block device over it, where there is one.
     pub block_device: Option<PathBuf>,
 }
 
-impl Attached {
+impl Attachment {
     /// What programs are best pointed to: the block device, or the file where there is none.
     #[must_use]
     pub fn path(&self) -> &PathBuf {

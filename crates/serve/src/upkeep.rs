@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use array::metadata::{MetadataWriter, Running};
+use array::metadata::{MetadataWriter, RunningArray};
 use array::sync::{Ending, Limits, Notice, Outcome, Progress, SyncAction, SyncScheduler};
 use block::{Device, Error, ErrorKind};
 use cache::{CacheHandle, CacheUpkeep};
@@ -121,7 +121,7 @@ impl Upkeep {
     /// # Errors
     /// What the system says to a thread or a reactor, and members to being opened.
     pub(crate) fn start(
-        arrays: &[Running],
+        arrays: &[RunningArray],
         caches: &[CacheHandle],
         deadlines: &[DeadlineWatch],
     ) -> Result<Upkeep, Error> {
@@ -280,7 +280,7 @@ impl Drop for Upkeep {
 /// did.
 struct ArrayUpkeep {
     name: String,
-    running: Running,
+    running: RunningArray,
     scheduler: Option<SyncScheduler>,
     limits: Limits,
     metadata_writer: Option<MetadataWriter>,
@@ -341,7 +341,7 @@ impl PolledUpkeep {
     /// # Errors
     /// What members say to being opened.
     pub(crate) fn open(
-        arrays: &[Running],
+        arrays: &[RunningArray],
         caches: &[CacheHandle],
         reactor: &Reactor,
     ) -> Result<PolledUpkeep, Error> {
@@ -366,12 +366,12 @@ struct StackUpkeep {
 
 impl StackUpkeep {
     fn open(
-        arrays: &[Running],
+        arrays: &[RunningArray],
         caches: &[CacheHandle],
         board: Arc<SharedBoard>,
         reactor: &Reactor,
     ) -> Result<StackUpkeep, Error> {
-        let array = |running: &Running| {
+        let array = |running: &RunningArray| {
             let keeps = running.assembly().level.is_redundant() && !running.info().read_only;
             let scheduler =
                 keeps.then(|| SyncScheduler::open(running.control(), reactor)).transpose()?;

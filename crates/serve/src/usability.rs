@@ -10,11 +10,11 @@
 
 use std::sync::{Arc, Weak};
 
-use array::metadata::Running;
+use array::metadata::RunningArray;
 use array::{ArrayDevice, MemberState, Snapshot};
 use block::{Counters, Device, Node};
 use cache::{CacheCondition, CacheHandle};
-use mdtools::{State, device_text};
+use mdtools::{ArrayCondition, device_text};
 use serde::{Deserialize, Serialize};
 use stack::{InnerLayers, Member};
 
@@ -22,7 +22,7 @@ use stack::{InnerLayers, Member};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usability {
     /// In one word.
-    pub state: State,
+    pub state: ArrayCondition,
     /// Whether all of it can be read.
     pub is_readable: bool,
     /// Whether all of it can be written.
@@ -48,10 +48,10 @@ impl Usability {
         let condition = parts.condition(&device.describe());
         let Condition { is_readable, takes_writes, missing } = condition;
         let state = match (is_readable, takes_writes, missing.is_empty()) {
-            (false, ..) => State::Failed,
-            (true, false, _) => State::Unusable,
-            (true, true, false) => State::Degraded,
-            (true, true, true) => State::Online,
+            (false, ..) => ArrayCondition::Failed,
+            (true, false, _) => ArrayCondition::Unusable,
+            (true, true, false) => ArrayCondition::Degraded,
+            (true, true, true) => ArrayCondition::Online,
         };
         let is_writable = is_readable && takes_writes && !read_only;
         Usability { state, is_readable, is_writable, missing }
@@ -62,7 +62,7 @@ impl Usability {
 pub(crate) struct StackParts<'a> {
     pub(crate) leaves: &'a [Member],
     pub(crate) inner: &'a [InnerLayers],
-    pub(crate) arrays: &'a [Running],
+    pub(crate) arrays: &'a [RunningArray],
     pub(crate) caches: &'a [CacheHandle],
 }
 
@@ -162,7 +162,7 @@ impl StackParts<'_> {
 }
 
 /// How an array with metadata is, which tells of its members by itself.
-fn of_running(array: &Running, children: &[Node], below: Vec<Condition>) -> Condition {
+fn of_running(array: &RunningArray, children: &[Node], below: Vec<Condition>) -> Condition {
     let (status, assembly) = (array.status(), array.assembly());
     let own = status.usability.missing();
     let told_by = Some(&assembly.name);
@@ -270,35 +270,35 @@ mod tests {
     #[test]
     fn a_stack_is_what_it_can_still_do() {
         for (text, state, missing) in [
-            ("FINE", State::Online, 0),
-            ("GONE", State::Failed, 1),
-            ("linear(FINE, GONE)", State::Failed, 1),
-            ("raid0(chunk=64KiB, GONE, FINE)", State::Failed, 1),
-            ("raid0(chunk=64KiB, GONE, GONE)", State::Failed, 2),
-            ("raid1(FINE, GONE)", State::Degraded, 1),
-            ("raid1(missing, FINE)", State::Degraded, 1),
-            ("raid1(GONE, GONE)", State::Failed, 2),
-            ("raid5(chunk=64KiB, FINE, GONE, FINE)", State::Degraded, 1),
-            ("raid5(chunk=64KiB, GONE, GONE, FINE)", State::Failed, 2),
-            ("raid6(chunk=64KiB, GONE, FINE, GONE, FINE)", State::Degraded, 2),
-            ("raid10(chunk=64KiB, GONE, FINE, FINE, GONE)", State::Degraded, 2),
-            ("raid10(chunk=64KiB, GONE, GONE, FINE, FINE)", State::Failed, 2),
-            ("raid0(chunk=64KiB, raid1(FINE, GONE), FINE)", State::Degraded, 1),
-            ("raid0(chunk=64KiB, raid1(GONE, GONE), FINE)", State::Failed, 2),
-            ("raid1(raid0(chunk=64KiB, FINE, GONE), FINE)", State::Degraded, 1),
-            ("cache(ram:64KiB, GONE)", State::Failed, 1),
-            ("cache(ram:64KiB, raid1(FINE, GONE))", State::Degraded, 1),
-            ("fault(vanish_after=3, raid1(FINE, FINE))", State::Failed, 1),
-            ("overlay(ram:4MiB, FINE)", State::Online, 0),
+            ("FINE", ArrayCondition::Online, 0),
+            ("GONE", ArrayCondition::Failed, 1),
+            ("linear(FINE, GONE)", ArrayCondition::Failed, 1),
+            ("raid0(chunk=64KiB, GONE, FINE)", ArrayCondition::Failed, 1),
+            ("raid0(chunk=64KiB, GONE, GONE)", ArrayCondition::Failed, 2),
+            ("raid1(FINE, GONE)", ArrayCondition::Degraded, 1),
+            ("raid1(missing, FINE)", ArrayCondition::Degraded, 1),
+            ("raid1(GONE, GONE)", ArrayCondition::Failed, 2),
+            ("raid5(chunk=64KiB, FINE, GONE, FINE)", ArrayCondition::Degraded, 1),
+            ("raid5(chunk=64KiB, GONE, GONE, FINE)", ArrayCondition::Failed, 2),
+            ("raid6(chunk=64KiB, GONE, FINE, GONE, FINE)", ArrayCondition::Degraded, 2),
+            ("raid10(chunk=64KiB, GONE, FINE, FINE, GONE)", ArrayCondition::Degraded, 2),
+            ("raid10(chunk=64KiB, GONE, GONE, FINE, FINE)", ArrayCondition::Failed, 2),
+            ("raid0(chunk=64KiB, raid1(FINE, GONE), FINE)", ArrayCondition::Degraded, 1),
+            ("raid0(chunk=64KiB, raid1(GONE, GONE), FINE)", ArrayCondition::Failed, 2),
+            ("raid1(raid0(chunk=64KiB, FINE, GONE), FINE)", ArrayCondition::Degraded, 1),
+            ("cache(ram:64KiB, GONE)", ArrayCondition::Failed, 1),
+            ("cache(ram:64KiB, raid1(FINE, GONE))", ArrayCondition::Degraded, 1),
+            ("fault(vanish_after=3, raid1(FINE, FINE))", ArrayCondition::Failed, 1),
+            ("overlay(ram:4MiB, FINE)", ArrayCondition::Online, 0),
         ] {
             let stack = built(text);
             let at_first = usability(&stack);
             let is_whole = !text.contains("missing");
-            assert_eq!(at_first.state == State::Online, is_whole, "{text}: {at_first:?}");
+            assert_eq!(at_first.state == ArrayCondition::Online, is_whole, "{text}: {at_first:?}");
             use_all(&stack);
             let after = usability(&stack);
             assert_eq!((after.state, after.missing.len()), (state, missing), "{text}: {after:?}");
-            let works = !matches!(state, State::Failed);
+            let works = !matches!(state, ArrayCondition::Failed);
             assert_eq!((after.is_readable, after.is_writable), (works, works), "{text}: {after:?}");
         }
     }
@@ -308,6 +308,6 @@ mod tests {
         let stack = built("raid1(FINE, GONE)");
         let parts = StackParts { leaves: &[], inner: &[], arrays: &[], caches: &[] };
         let usability = Usability::of(&*stack.device, &parts, true);
-        assert_eq!((usability.state, usability.is_writable), (State::Online, false));
+        assert_eq!((usability.state, usability.is_writable), (ArrayCondition::Online, false));
     }
 }

@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use array::md::TimeStamp;
-use array::metadata::Running;
+use array::metadata::RunningArray;
 use array::{ArrayDevice, ParityLayout, Raid0Layout, Raid10Layout};
 use block::{
-    Clock, Counted, Counters, Device, Emulated, Error, ErrorKind, Node, SECTOR_BYTES, Time,
+    Clock, Counters, CountingDevice, Device, Emulated, Error, ErrorKind, Node, SECTOR_BYTES, Time,
     text_path,
 };
 use cache::{
@@ -431,7 +431,7 @@ struct Builder<'a> {
     /// and the mark.
     carriers: Vec<(String, Mark)>,
     /// Arrays with metadata, those below before those above.
-    running: Vec<Running>,
+    running: Vec<RunningArray>,
     /// What is known of each leaf, in the order in which they were opened.
     leaves: Vec<Leaf>,
     /// Stores of caches, and the leaves below each cache.
@@ -528,7 +528,7 @@ impl Builder<'_> {
             self.leaves.push(Leaf::nameless());
         }
         let opened = self.leaves.last().and_then(|leaf| leaf.file(Path::new(address)));
-        let counted = Counted::over(leaf);
+        let counted = CountingDevice::over(leaf);
         let (name, counters) = (counted.describe().to_string(), counted.counters());
         let counted: Arc<dyn Device> = Arc::new(counted);
         let device = Arc::downgrade(&counted);
@@ -591,7 +591,7 @@ impl Builder<'_> {
         members: &[Option<Arc<dyn Device>>],
     ) -> Result<Arc<dyn Device>, Error> {
         let Node::Layer { name, .. } = layer else { unreachable!("a layer") };
-        let said = superblocks::Said {
+        let said = superblocks::StatedArray {
             level: name,
             metadata,
             layout: settings.get("layout"),
@@ -631,7 +631,7 @@ impl Builder<'_> {
             _ => {
                 let options = self.fault_options(settings)?;
                 let [below] = <[_; 1]>::try_from(members).expect("the count was checked");
-                let counted = Counted::over(Arc::new(FaultDevice::new(below, options)?));
+                let counted = CountingDevice::over(Arc::new(FaultDevice::new(below, options)?));
                 let counters = counted.counters();
                 let device: Arc<dyn Device> = Arc::new(counted);
                 self.inner.faults.push((Arc::downgrade(&device), counters));

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use array::metadata::Running;
+use array::metadata::RunningArray;
 use cache::{LeafFacts, fact};
 
 /// A leaf of a stack, or an array by its UUID, and what was known of it before anything was written
@@ -43,7 +43,7 @@ enum Source {
     /// Memory, or a model: nothing is known of it.
     Nameless,
     File(Arc<File>),
-    Array(Running),
+    Array(RunningArray),
 }
 
 impl Leaf {
@@ -63,7 +63,7 @@ impl Leaf {
     }
 
     /// An array that keeps metadata, which its members are exchanged under.
-    pub(crate) fn of_array(running: &Running) -> Leaf {
+    pub(crate) fn of_array(running: &RunningArray) -> Leaf {
         Leaf::new(Source::Array(running.clone()))
     }
 

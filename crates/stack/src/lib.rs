@@ -39,5 +39,5 @@ pub use image_server::ImageServer;
 pub use nearest::nearest;
 pub use parse::{ParseError, parse};
 pub use rbd::RbdImage;
-pub use stated::Modelled;
+pub use stated::ModelledStack;
 pub use superblocks::{Arrays, tree_of};

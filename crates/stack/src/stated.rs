@@ -9,7 +9,7 @@ use device::model::parameters::Hold;
 
 /// A stack of modelled drives, as published arrays are told apart by.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Modelled {
+pub struct ModelledStack {
     /// What stands between the work and one drive, innermost first.
     forms: Vec<Form>,
     basis: Basis,
@@ -44,11 +44,11 @@ impl Basis {
     }
 }
 
-impl Modelled {
+impl ModelledStack {
     /// What a stack is, with a file system on top of it or without; `None` when it has no modelled
     /// drives.
     #[must_use]
-    pub fn of(node: &Node, has_file_system: bool) -> Option<Modelled> {
+    pub fn of(node: &Node, has_file_system: bool) -> Option<ModelledStack> {
         let drives = drives(node);
         if drives.is_empty() {
             return None;
@@ -70,7 +70,7 @@ impl Modelled {
         }
         forms.sort_unstable();
         forms.dedup();
-        Some(Modelled { forms, basis: Basis::of(&drives) })
+        Some(ModelledStack { forms, basis: Basis::of(&drives) })
     }
 
     /// Whether it is one drive and nothing else.
@@ -151,8 +151,8 @@ mod tests {
 
     use super::*;
 
-    fn modelled(text: &str, has_file_system: bool) -> Option<Modelled> {
-        Modelled::of(&crate::parse(text).unwrap(), has_file_system)
+    fn modelled(text: &str, has_file_system: bool) -> Option<ModelledStack> {
+        ModelledStack::of(&crate::parse(text).unwrap(), has_file_system)
     }
 
     #[test]

@@ -17,10 +17,10 @@ use std::sync::Arc;
 
 use array::Raid0Layout;
 use array::md::{
-    AssembleOptions, Assembly, Candidate, ChecksumVerdict, Role, Slot, Start, Superblock,
+    AssembleOptions, Assembly, Candidate, ChecksumVerdict, Role, Slot, Startability, Superblock,
     TimeStamp, Version, assemble, uuid_text,
 };
-use array::metadata::{Running, StartOptions, damage, examine, is_shared, start, watch};
+use array::metadata::{RunningArray, StartOptions, damage, examine, is_shared, start, watch};
 use block::{Blocking, Device, Error, ErrorKind, Node, Reactor, SECTOR_BYTES, size_text};
 use cache::{LeafFacts, StoreSeal};
 use device::DeadlineWatch;
@@ -29,7 +29,7 @@ use reactor::Random;
 use crate::facts::Leaf;
 
 /// What the text says of an array, besides its members.
-pub(crate) struct Said<'a> {
+pub(crate) struct StatedArray<'a> {
     /// The level's name.
     pub(crate) level: &'a str,
     /// The version of the superblocks.
@@ -53,7 +53,7 @@ pub(crate) struct Said<'a> {
 #[derive(Default)]
 pub struct Arrays {
     /// Those below before those above.
-    running: Vec<Running>,
+    running: Vec<RunningArray>,
     leaves: Vec<Leaf>,
     /// The stores of caches, those below before those above, and the leaves below each cache.
     seals: Vec<(StoreSeal, Range<usize>)>,
@@ -66,7 +66,7 @@ pub struct Arrays {
 
 impl Arrays {
     pub(crate) fn new(
-        running: Vec<Running>,
+        running: Vec<RunningArray>,
         leaves: Vec<Leaf>,
         seals: Vec<(StoreSeal, Range<usize>)>,
         deadlines: Vec<DeadlineWatch>,
@@ -107,7 +107,7 @@ impl Arrays {
 
     /// The arrays, those below before those above.
     #[must_use]
-    pub fn running(&self) -> &[Running] {
+    pub fn running(&self) -> &[RunningArray] {
         &self.running
     }
 
@@ -174,10 +174,10 @@ fn invalid(text: String) -> Error {
 /// One line that names the member and the field in which superblocks and text, or superblocks among
 /// themselves, differ.
 pub(crate) fn run(
-    said: &Said<'_>,
+    said: &StatedArray<'_>,
     members: &[Option<Arc<dyn Device>>],
     reactor: &Reactor,
-) -> Result<(Running, Vec<String>), Error> {
+) -> Result<(RunningArray, Vec<String>), Error> {
     let devices: Vec<&Arc<dyn Device>> = members.iter().flatten().collect();
     let read_only = said.read_only || devices.iter().any(|device| device.info().read_only);
     // Where others reach a member, nothing that is found counts before it is sure that none has
@@ -236,7 +236,7 @@ pub(crate) fn run(
 /// What the superblock of a member says, which has to be there and of the version that the text
 /// says.
 fn candidate(
-    said: &Said<'_>,
+    said: &StatedArray<'_>,
     device: &Arc<dyn Device>,
     reactor: &Reactor,
 ) -> Result<Candidate, Error> {
@@ -317,7 +317,7 @@ fn seated_stale(
 
 /// Whether text and superblocks say the same. Those in `stale` are left out without more words.
 fn agree(
-    said: &Said<'_>,
+    said: &StatedArray<'_>,
     assembly: &Assembly,
     candidates: &[Candidate],
     places: &[Option<usize>],
@@ -330,7 +330,7 @@ fn agree(
     if assembly.level.to_string() != said.level {
         return differ("level", &assembly.level.to_string(), said.level);
     }
-    if let Start::Refused(reasons) = &assembly.start {
+    if let Startability::Refused(reasons) = &assembly.start {
         return Err(Error::new(ErrorKind::Refused, reasons.join("; ")));
     }
     let chunk_bytes = u64::from(assembly.chunk_sectors) * SECTOR_BYTES;

@@ -9,7 +9,7 @@ use crate::{RbdImage, nearest, size};
 
 /// What an option's value or a leaf's address has to be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Takes {
+pub enum ValueKind {
     /// A size in bytes, read by [`size::parse`].
     Size,
     /// A whole number.
@@ -34,7 +34,7 @@ pub enum Takes {
     Ranges,
 }
 
-impl Takes {
+impl ValueKind {
     /// Whether the text is one.
     ///
     /// # Errors
@@ -46,48 +46,48 @@ impl Takes {
             hint: Some(error.reason),
         };
         match self {
-            Takes::Size => size::parse(text).map(drop).map_err(reason),
-            Takes::Duration => size::parse_duration(text).map(drop).map_err(reason),
-            Takes::Copies if Raid10Layout::from_name(text).is_some() => Ok(()),
-            Takes::Count => text.parse::<u64>().map(drop).or_else(|_| expected()),
-            Takes::Fraction
+            ValueKind::Size => size::parse(text).map(drop).map_err(reason),
+            ValueKind::Duration => size::parse_duration(text).map(drop).map_err(reason),
+            ValueKind::Copies if Raid10Layout::from_name(text).is_some() => Ok(()),
+            ValueKind::Count => text.parse::<u64>().map(drop).or_else(|_| expected()),
+            ValueKind::Fraction
                 if text.parse::<f64>().is_ok_and(|number| (0.0..=1.0).contains(&number)) =>
             {
                 Ok(())
             }
-            Takes::Word(words) if words.contains(&text) => Ok(()),
-            Takes::Word(words) => Err(Problem {
+            ValueKind::Word(words) if words.contains(&text) => Ok(()),
+            ValueKind::Word(words) => Err(Problem {
                 expected: self.to_string(),
                 hint: nearest(text, words.iter().copied()).map(did_you_mean),
             }),
-            Takes::Ranges => ranges(text).map(drop).or_else(|_| expected()),
-            Takes::Path | Takes::Name if !text.is_empty() => Ok(()),
-            Takes::Export if text.starts_with("//") => Ok(()),
-            Takes::Image if RbdImage::parse(text).is_some() => Ok(()),
-            Takes::Fraction
-            | Takes::Copies
-            | Takes::Path
-            | Takes::Name
-            | Takes::Export
-            | Takes::Image => expected(),
+            ValueKind::Ranges => ranges(text).map(drop).or_else(|_| expected()),
+            ValueKind::Path | ValueKind::Name if !text.is_empty() => Ok(()),
+            ValueKind::Export if text.starts_with("//") => Ok(()),
+            ValueKind::Image if RbdImage::parse(text).is_some() => Ok(()),
+            ValueKind::Fraction
+            | ValueKind::Copies
+            | ValueKind::Path
+            | ValueKind::Name
+            | ValueKind::Export
+            | ValueKind::Image => expected(),
         }
     }
 }
 
-impl fmt::Display for Takes {
+impl fmt::Display for ValueKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Takes::Size => f.write_str("a size (64KiB)"),
-            Takes::Copies => f.write_str("a layout of copies (n2, f2, o2)"),
-            Takes::Count => f.write_str("a whole number"),
-            Takes::Fraction => f.write_str("a number from 0 to 1"),
-            Takes::Duration => f.write_str("a duration (50ms)"),
-            Takes::Word(words) => f.write_str(&alternatives(words)),
-            Takes::Path => f.write_str("a path"),
-            Takes::Name => f.write_str("a name or a path"),
-            Takes::Export => f.write_str("an export (//HOST/EXPORT)"),
-            Takes::Image => f.write_str("an image (POOL/IMAGE)"),
-            Takes::Ranges => f.write_str("ranges (4KiB+512;1MiB+64KiB)"),
+            ValueKind::Size => f.write_str("a size (64KiB)"),
+            ValueKind::Copies => f.write_str("a layout of copies (n2, f2, o2)"),
+            ValueKind::Count => f.write_str("a whole number"),
+            ValueKind::Fraction => f.write_str("a number from 0 to 1"),
+            ValueKind::Duration => f.write_str("a duration (50ms)"),
+            ValueKind::Word(words) => f.write_str(&alternatives(words)),
+            ValueKind::Path => f.write_str("a path"),
+            ValueKind::Name => f.write_str("a name or a path"),
+            ValueKind::Export => f.write_str("an export (//HOST/EXPORT)"),
+            ValueKind::Image => f.write_str("an image (POOL/IMAGE)"),
+            ValueKind::Ranges => f.write_str("ranges (4KiB+512;1MiB+64KiB)"),
         }
     }
 }
@@ -120,7 +120,7 @@ pub struct OptionRow {
     /// Its name.
     pub name: &'static str,
     /// What it takes.
-    pub takes: Takes,
+    pub takes: ValueKind,
     /// What holds without it, for people.
     pub default: &'static str,
     /// What it does, in one line.
@@ -148,17 +148,17 @@ pub struct LeafRow {
     /// Its scheme.
     pub name: &'static str,
     /// What its address is.
-    pub address: Takes,
+    pub address: ValueKind,
     /// Its options.
     pub options: &'static [OptionRow],
     /// What it does, in one line.
     pub help: &'static str,
 }
 
-const YES_NO: Takes = Takes::Word(&["yes", "no"]);
+const YES_NO: ValueKind = ValueKind::Word(&["yes", "no"]);
 const BLOCK: OptionRow = OptionRow {
     name: "block",
-    takes: Takes::Size,
+    takes: ValueKind::Size,
     default: "512",
     help: "block size: a power of two, at least 512 bytes",
 };
@@ -166,7 +166,7 @@ const BLOCK: OptionRow = OptionRow {
 /// what is meant.
 pub(crate) const METADATA: OptionRow = OptionRow {
     name: "metadata",
-    takes: Takes::Word(&["none", "1.2", "1.1", "1.0", "0.90"]),
+    takes: ValueKind::Word(&["none", "1.2", "1.1", "1.0", "0.90"]),
     default: "none",
     help: "md superblocks on the members, by which the array is started (0.90 for reading only); \
         none: the whole members are used",
@@ -181,14 +181,14 @@ const FORCE: OptionRow = OptionRow {
 };
 const CHUNK: OptionRow = OptionRow {
     name: "chunk",
-    takes: Takes::Size,
+    takes: ValueKind::Size,
     default: "512KiB",
     help: "what one member holds contiguously",
 };
 /// How parity moves: what RAID 5 and 6 have in common, and what RAID 6 has besides.
 const LAYOUT: OptionRow = OptionRow {
     name: "layout",
-    takes: Takes::Word(&[
+    takes: ValueKind::Word(&[
         "left-asymmetric",
         "right-asymmetric",
         "left-symmetric",
@@ -200,7 +200,7 @@ const LAYOUT: OptionRow = OptionRow {
     help: "how parity moves from row to row",
 };
 const LAYOUT6: OptionRow = OptionRow {
-    takes: Takes::Word(&[
+    takes: ValueKind::Word(&[
         "left-asymmetric",
         "right-asymmetric",
         "left-symmetric",
@@ -222,7 +222,7 @@ const LAYOUT6: OptionRow = OptionRow {
 /// What a layer that keeps something of the device below believes of it.
 const BELIEVE: OptionRow = OptionRow {
     name: "believe",
-    takes: Takes::Word(&["same", "sample"]),
+    takes: ValueKind::Word(&["same", "sample"]),
     default: "same",
     help: "sample vouches for a device that was moved, copied or touched: it counts as unchanged \
         if a sample of its data is",
@@ -244,13 +244,13 @@ pub static LAYERS: &[LayerRow] = &[
         options: &[
             OptionRow {
                 name: "chunk",
-                takes: Takes::Size,
+                takes: ValueKind::Size,
                 default: "64KiB",
                 help: "what one member holds contiguously",
             },
             OptionRow {
                 name: "layout",
-                takes: Takes::Word(&["original", "alternate"]),
+                takes: ValueKind::Word(&["original", "alternate"]),
                 default: "original",
                 help: "who comes first where only the longer members go on: md before 3.14, or md \
                     3.14 to 5.3",
@@ -275,7 +275,7 @@ pub static LAYERS: &[LayerRow] = &[
             CHUNK,
             OptionRow {
                 name: "layout",
-                takes: Takes::Copies,
+                takes: ValueKind::Copies,
                 default: "n2",
                 help: "how many copies: near each other, far apart, or offset by a row",
             },
@@ -328,64 +328,69 @@ pub static LAYERS: &[LayerRow] = &[
         options: &[
             OptionRow {
                 name: "mode",
-                takes: Takes::Word(&["write-through", "write-around", "write-back", "read-only"]),
+                takes: ValueKind::Word(&[
+                    "write-through",
+                    "write-around",
+                    "write-back",
+                    "read-only",
+                ]),
                 default: "write-through",
                 help: "writes go to the device and the store, to the device alone, to the store \
                     first, or nowhere",
             },
             OptionRow {
                 name: "block",
-                takes: Takes::Size,
+                takes: ValueKind::Size,
                 default: "4KiB",
                 help: "what is cached as a whole: a power of two, 4KiB to 256KiB",
             },
             OptionRow {
                 name: "policy",
-                takes: Takes::Word(&["s3-fifo", "sieve", "lru", "clock", "2q", "arc", "lfu"]),
+                takes: ValueKind::Word(&["s3-fifo", "sieve", "lru", "clock", "2q", "arc", "lfu"]),
                 default: "s3-fifo",
                 help: "which block goes for another",
             },
             OptionRow {
                 name: "sequential_cutoff",
-                takes: Takes::Size,
+                takes: ValueKind::Size,
                 default: "4MiB",
                 help: "longer sequential runs go past the cache; 0 for none does. A cache as large \
                     as the device has no such limit",
             },
             OptionRow {
                 name: "promote_after",
-                takes: Takes::Count,
+                takes: ValueKind::Count,
                 default: "1",
                 help: "at which access a block comes in, 1 to 15",
             },
             OptionRow {
                 name: "dirty",
-                takes: Takes::Count,
+                takes: ValueKind::Count,
                 default: "50",
                 help: "write-back: from how many percent dirty on writes have to write some out",
             },
             OptionRow {
                 name: "dirty_high",
-                takes: Takes::Count,
+                takes: ValueKind::Count,
                 default: "4/5 of dirty",
                 help: "write-back, in a server: above so many percent dirty, it writes out",
             },
             OptionRow {
                 name: "dirty_low",
-                takes: Takes::Count,
+                takes: ValueKind::Count,
                 default: "1/2 of dirty",
                 help: "down to so many percent",
             },
             OptionRow {
                 name: "writeback_idle",
-                takes: Takes::Duration,
+                takes: ValueKind::Duration,
                 default: "1s",
                 help: "write-back, in a server: all of it is written out after so long without a \
                     request; 0 for never",
             },
             OptionRow {
                 name: "writeback_rate",
-                takes: Takes::Size,
+                takes: ValueKind::Size,
                 default: "no limit",
                 help: "the most that a server writes out in a second for these two reasons",
             },
@@ -408,79 +413,79 @@ pub static LAYERS: &[LayerRow] = &[
         options: &[
             OptionRow {
                 name: "seed",
-                takes: Takes::Count,
+                takes: ValueKind::Count,
                 default: "the run's",
                 help: "where the dice start",
             },
             OptionRow {
                 name: "read_error",
-                takes: Takes::Fraction,
+                takes: ValueKind::Fraction,
                 default: "0",
                 help: "probability that a read fails",
             },
             OptionRow {
                 name: "write_error",
-                takes: Takes::Fraction,
+                takes: ValueKind::Fraction,
                 default: "0",
                 help: "probability that a write fails",
             },
             OptionRow {
                 name: "flush_error",
-                takes: Takes::Fraction,
+                takes: ValueKind::Fraction,
                 default: "0",
                 help: "probability that a flush, and all after it, fail",
             },
             OptionRow {
                 name: "read_flip",
-                takes: Takes::Fraction,
+                takes: ValueKind::Fraction,
                 default: "0",
                 help: "probability that a read brings one bit changed",
             },
             OptionRow {
                 name: "write_flip",
-                takes: Takes::Fraction,
+                takes: ValueKind::Fraction,
                 default: "0",
                 help: "probability that a write arrives with one bit changed",
             },
             OptionRow {
                 name: "write_lost",
-                takes: Takes::Fraction,
+                takes: ValueKind::Fraction,
                 default: "0",
                 help: "probability that a write is acknowledged and never arrives",
             },
             OptionRow {
                 name: "write_misdirected",
-                takes: Takes::Fraction,
+                takes: ValueKind::Fraction,
                 default: "0",
                 help: "probability that a write arrives at another place",
             },
             OptionRow {
                 name: "bad",
-                takes: Takes::Ranges,
+                takes: ValueKind::Ranges,
                 default: "none",
                 help: "what cannot be read until it is written",
             },
             OptionRow {
                 name: "delay",
-                takes: Takes::Duration,
+                takes: ValueKind::Duration,
                 default: "0s",
                 help: "time added to requests",
             },
             OptionRow {
                 name: "delay_probability",
-                takes: Takes::Fraction,
+                takes: ValueKind::Fraction,
                 default: "1",
                 help: "probability that a request is delayed",
             },
             OptionRow {
                 name: "stuck_after",
-                takes: Takes::Count,
+                takes: ValueKind::Count,
                 default: "never",
                 help: "answers no request after so many",
             },
             OptionRow {
                 name: "vanish_after",
-                takes: Takes::Count,
+                takes: ValueKind::Count,
                 default: "never",
                 help: "gone after so many requests",
             },
@@ -492,7 +497,7 @@ pub static LAYERS: &[LayerRow] = &[
             },
             OptionRow {
                 name: "lie",
-                takes: Takes::Word(&["flush"]),
+                takes: ValueKind::Word(&["flush"]),
                 default: "never",
                 help: "answers flushes and does nothing",
             },
@@ -506,14 +511,14 @@ const NBD_OPTIONS: &[OptionRow] = &[
     OptionRow { name: "read_only", takes: YES_NO, default: "no", help: "refuse writes" },
     OptionRow {
         name: "reconnect",
-        takes: Takes::Duration,
+        takes: ValueKind::Duration,
         default: "10s",
         help: "how long a lost connection is tried to be made again, where no write can be lost \
             with it",
     },
     OptionRow {
         name: "connections",
-        takes: Takes::Count,
+        takes: ValueKind::Count,
         default: "1",
         help: "how many connections a thread has that works on it, up to 16, where the server shares \
             its cache among them (can_multi_conn)",
@@ -522,7 +527,7 @@ const NBD_OPTIONS: &[OptionRow] = &[
 
 const NBD_SOCKET: OptionRow = OptionRow {
     name: "socket",
-    takes: Takes::Path,
+    takes: ValueKind::Path,
     default: "none, has to be said",
     help: "where the server listens",
 };
@@ -530,25 +535,25 @@ const NBD_SOCKET: OptionRow = OptionRow {
 const TLS_OPTIONS: &[OptionRow] = &[
     OptionRow {
         name: "tls_ca",
-        takes: Takes::Path,
+        takes: ValueKind::Path,
         default: "none, has to be said",
         help: "PEM file of the roots that the server's certificate has to lead to",
     },
     OptionRow {
         name: "tls_cert",
-        takes: Takes::Path,
+        takes: ValueKind::Path,
         default: "none",
         help: "PEM file of a certificate of this client, for servers that ask for one",
     },
     OptionRow {
         name: "tls_key",
-        takes: Takes::Path,
+        takes: ValueKind::Path,
         default: "none",
         help: "PEM file of its private key",
     },
     OptionRow {
         name: "tls_host",
-        takes: Takes::Name,
+        takes: ValueKind::Name,
         default: "the host, or localhost",
         help: "the name that the server's certificate has to be for",
     },
@@ -558,24 +563,24 @@ const TLS_OPTIONS: &[OptionRow] = &[
 pub static LEAVES: &[LeafRow] = &[
     LeafRow {
         name: "file",
-        address: Takes::Path,
+        address: ValueKind::Path,
         options: &[
             OptionRow {
                 name: "size",
-                takes: Takes::Size,
+                takes: ValueKind::Size,
                 default: "to the file's end",
                 help: "size of the device",
             },
             OptionRow {
                 name: "offset",
-                takes: Takes::Size,
+                takes: ValueKind::Size,
                 default: "0",
                 help: "where the device starts in the file",
             },
-            OptionRow { name: "block", takes: Takes::Size, default: "the target's", ..BLOCK },
+            OptionRow { name: "block", takes: ValueKind::Size, default: "the target's", ..BLOCK },
             OptionRow {
                 name: "direct",
-                takes: Takes::Word(&["auto", "yes", "no"]),
+                takes: ValueKind::Word(&["auto", "yes", "no"]),
                 default: "auto",
                 help: "past the page cache: where the target takes it, or else refused, or never",
             },
@@ -585,25 +590,25 @@ pub static LEAVES: &[LeafRow] = &[
     },
     LeafRow {
         name: "ram",
-        address: Takes::Size,
+        address: ValueKind::Size,
         options: &[BLOCK],
         help: "memory; gone when raidloom ends",
     },
     LeafRow {
         name: "null",
-        address: Takes::Size,
+        address: ValueKind::Size,
         options: &[BLOCK],
         help: "takes everything, keeps nothing",
     },
     LeafRow {
         name: "nbd",
-        address: Takes::Export,
+        address: ValueKind::Export,
         options: NBD_OPTIONS,
         help: "an export of an NBD server: nbd://HOST[:PORT]/EXPORT",
     },
     LeafRow {
         name: "nbds",
-        address: Takes::Export,
+        address: ValueKind::Export,
         options: &[
             NBD_OPTIONS[0],
             NBD_OPTIONS[1],
@@ -617,13 +622,13 @@ pub static LEAVES: &[LeafRow] = &[
     },
     LeafRow {
         name: "nbd+unix",
-        address: Takes::Export,
+        address: ValueKind::Export,
         options: &[NBD_SOCKET, NBD_OPTIONS[0], NBD_OPTIONS[1], NBD_OPTIONS[2]],
         help: "an export of an NBD server on this machine: nbd+unix:///EXPORT?socket=PATH",
     },
     LeafRow {
         name: "nbds+unix",
-        address: Takes::Export,
+        address: ValueKind::Export,
         options: &[
             NBD_SOCKET,
             NBD_OPTIONS[0],
@@ -638,17 +643,17 @@ pub static LEAVES: &[LeafRow] = &[
     },
     LeafRow {
         name: "rbd",
-        address: Takes::Image,
+        address: ValueKind::Image,
         options: &[
             OptionRow {
                 name: "conf",
-                takes: Takes::Path,
+                takes: ValueKind::Path,
                 default: "where Ceph looks",
                 help: "the cluster's configuration: its monitors, and where keys are",
             },
             OptionRow {
                 name: "id",
-                takes: Takes::Name,
+                takes: ValueKind::Name,
                 default: "admin",
                 help: "the user of the cluster, without `client.`",
             },
@@ -660,7 +665,7 @@ pub static LEAVES: &[LeafRow] = &[
             },
             OptionRow {
                 name: "timeout",
-                takes: Takes::Duration,
+                takes: ValueKind::Duration,
                 default: "30s",
                 help: "how long the cluster may take until it has opened the image",
             },
@@ -670,30 +675,30 @@ pub static LEAVES: &[LeafRow] = &[
     },
     LeafRow {
         name: "model",
-        address: Takes::Name,
+        address: ValueKind::Name,
         options: &[
             OptionRow {
                 name: "data",
-                takes: Takes::Word(&["keep", "drop"]),
+                takes: ValueKind::Word(&["keep", "drop"]),
                 default: "drop",
                 help: "whether what is written can be read back",
             },
             OptionRow {
                 name: "keep_first",
-                takes: Takes::Size,
+                takes: ValueKind::Size,
                 default: "0B",
                 help: "with data=drop: what is written to so much of the start can be read back, \
                     where md's superblocks are",
             },
             OptionRow {
                 name: "link",
-                takes: Takes::Name,
+                takes: ValueKind::Name,
                 default: "the model's",
                 help: "the bus it shares with others of that name",
             },
             OptionRow {
                 name: "size",
-                takes: Takes::Size,
+                takes: ValueKind::Size,
                 default: "the model's",
                 help: "no more than so much of its start is used: the outer tracks",
             },

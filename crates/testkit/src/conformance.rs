@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use block::{BufMut, Clock, Device, DiscardSupport, Extents, Info, Op, Reactor, Returned, Support};
+use block::{
+    BufMut, Clock, Device, DiscardSupport, Extents, Info, Op, Reactor, ReturnedBuffer, Support,
+};
 use reactor::{Random, derive_seed};
 
 use crate::Violation;
@@ -125,7 +127,7 @@ impl Check {
                 "C6",
                 format!("{what}, which keeps to the rules, was refused: {error}"),
             )),
-            (Ok(()), Returned::Read(buffer)) => Ok(Some(buffer)),
+            (Ok(()), ReturnedBuffer::Read(buffer)) => Ok(Some(buffer)),
             (Ok(()), _) => Ok(None),
         }
     }
@@ -608,7 +610,7 @@ fn thread(
         return Ok(());
     }
     let mut owner = Owner::open(&**device, 1, reactor, seed)?;
-    let mut run = |op: Op| -> Result<Returned, Violation> {
+    let mut run = |op: Op| -> Result<ReturnedBuffer, Violation> {
         let completion = owner.run(reactor, op)?;
         let failed =
             |error| Violation { rule: "C14", detail: format!("on thread {number}: {error}"), seed };

@@ -36,7 +36,7 @@ pub struct Rig {
 
 /// One thing to do. Offsets and lengths are in bytes and lie in the first 96 blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum CrashOperation {
     /// Write data of its own.
     Write {
         /// Where.
@@ -70,7 +70,7 @@ pub enum Step {
 
 /// A random history for a device of at most 96 blocks that is like `info`.
 #[must_use]
-pub fn history(info: &Info, steps: usize, seed: u64) -> Vec<Step> {
+pub fn history(info: &Info, steps: usize, seed: u64) -> Vec<CrashOperation> {
     let mut random = Random::with_seed(seed);
     let block = u64::from(info.block_bytes);
     let places = windows(info, &mut random);
@@ -80,11 +80,13 @@ pub fn history(info: &Info, steps: usize, seed: u64) -> Vec<Step> {
         let offset = start + random.u64(0..=(window - length) / block) * block;
         let fua = info.fua != Support::None && random.u8(..4) == 0;
         match random.u8(..12) {
-            0..2 => Step::Flush,
-            2 => Step::Settle,
-            3 if info.zeroes != Support::None => Step::WriteZeroes { offset, length, fua },
-            4 if info.discard != DiscardSupport::None => Step::Discard { offset, length },
-            _ => Step::Write { offset, length, fua },
+            0..2 => CrashOperation::Flush,
+            2 => CrashOperation::Settle,
+            3 if info.zeroes != Support::None => {
+                CrashOperation::WriteZeroes { offset, length, fua }
+            }
+            4 if info.discard != DiscardSupport::None => CrashOperation::Discard { offset, length },
+            _ => CrashOperation::Write { offset, length, fua },
         }
     };
     (0..steps).map(|_| step(&mut random)).collect()
@@ -125,7 +127,7 @@ pub struct Summary {
 pub fn enumerate(
     make: impl Fn() -> Rig,
     reactor: impl Fn() -> Reactor,
-    steps: &[Step],
+    steps: &[CrashOperation],
     options: &Options,
     seed: u64,
 ) -> Result<Summary, Violation> {
@@ -151,7 +153,7 @@ const CHANNELS: u32 = 2;
 fn crash_at(
     rig: &Rig,
     reactor: &impl Fn() -> Reactor,
-    steps: &[Step],
+    steps: &[CrashOperation],
     depth: u32,
     point: u64,
     state: u64,
@@ -185,7 +187,7 @@ fn crash_at(
 fn run(
     rig: &Rig,
     reactor: &Reactor,
-    steps: &[Step],
+    steps: &[CrashOperation],
     depth: u32,
     stop: Option<u64>,
     seed: u64,
@@ -203,7 +205,7 @@ fn run(
     let mut moments = 0;
     let mut next = steps.iter().peekable();
     while stop.is_none_or(|stop| moments < stop) {
-        let settling = matches!(next.peek(), Some(Step::Settle));
+        let settling = matches!(next.peek(), Some(CrashOperation::Settle));
         if settling && driver.in_flight() == 0 {
             next.next();
             continue;
@@ -230,14 +232,16 @@ fn run(
     Ok((driver, moments))
 }
 
-fn operation(step: &Step) -> Op {
+fn operation(step: &CrashOperation) -> Op {
     match *step {
-        Step::Write { offset, length, fua } => {
+        CrashOperation::Write { offset, length, fua } => {
             Op::Write { offset, from: BufMut::zeroed(length as usize).freeze(), fua }
         }
-        Step::WriteZeroes { offset, length, fua } => Op::WriteZeroes { offset, length, fua },
-        Step::Discard { offset, length } => Op::Discard { offset, length },
-        Step::Flush => Op::Flush,
-        Step::Settle => unreachable!("handled by the caller"),
+        CrashOperation::WriteZeroes { offset, length, fua } => {
+            Op::WriteZeroes { offset, length, fua }
+        }
+        CrashOperation::Discard { offset, length } => Op::Discard { offset, length },
+        CrashOperation::Flush => Op::Flush,
+        CrashOperation::Settle => unreachable!("handled by the caller"),
     }
 }

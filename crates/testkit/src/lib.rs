@@ -42,7 +42,7 @@ use std::fmt;
 pub use browser::Browser;
 pub use chromium::chromium;
 pub use empty::Empty;
-pub use looks::{Distance, Kept, Picture};
+pub use looks::{Distance, KeptPictures, Picture};
 pub use memory::{Fault, Memory};
 pub use python::{GET_PYTHON_PACKAGES, python_packages};
 pub use skip::{say_missing, say_skipped};

@@ -77,23 +77,23 @@ impl Picture {
 /// A file has a line `= NAME` and the [`Picture::text`] for each. With `RAIDLOOM_BLESS=1` it is
 /// written anew.
 #[derive(Debug)]
-pub struct Kept {
+pub struct KeptPictures {
     path: std::path::PathBuf,
     known: Vec<(String, Picture)>,
     seen: Vec<(String, Picture)>,
 }
 
-impl Kept {
+impl KeptPictures {
     /// Those of a file; none where it is not there.
     #[must_use]
-    pub fn open(path: impl Into<std::path::PathBuf>) -> Kept {
+    pub fn open(path: impl Into<std::path::PathBuf>) -> KeptPictures {
         let path = path.into();
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         let parts = text.split("= ").filter_map(|part| {
             let (name, tiles) = part.split_once('\n')?;
             Some((name.to_owned(), Picture::read(tiles)?))
         });
-        Kept { path, known: parts.collect(), seen: Vec::new() }
+        KeptPictures { path, known: parts.collect(), seen: Vec::new() }
     }
 
     /// What is known by a name.

@@ -12,8 +12,8 @@ use std::ops::Range;
 use results::balance;
 use results::course::Course;
 use results::types::{
-    Axis, Better, Clock, Configuration, Ground, Group, Host, Judge, Plan, Run, Schedule, Terms,
-    Trial, Workload, cell_id, configuration_id,
+    Axis, BetterDirection, Clock, Configuration, Group, Host, Judge, Plan, Run, Schedule, Terms,
+    Trial, WorkTarget, Workload, cell_id, configuration_id,
 };
 
 /// Name of the metric that made-up runs are judged by.
@@ -288,7 +288,7 @@ impl MadeUp {
             settings: settings(index),
             stack: format!("file:{{members}}/{index}"),
             clock: Clock::Wall,
-            ground: Ground::Device,
+            ground: WorkTarget::Device,
             modelled: false,
             caches: Vec::new(),
             quick_removal: false,
@@ -304,7 +304,7 @@ impl MadeUp {
             suite: "devtest".to_owned(),
             group,
             metric: THROUGHPUT.to_owned(),
-            better: Better::Higher,
+            better: BetterDirection::Higher,
             weight: 1.0,
             judge: Judge::default(),
             buffered_of: None,

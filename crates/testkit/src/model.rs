@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use block::{
-    Buf, BufMut, Completion, Device, DiscardSupport, ErrorKind, Info, Op, Reactor, Returned,
+    Buf, BufMut, Completion, Device, DiscardSupport, ErrorKind, Info, Op, Reactor, ReturnedBuffer,
     Support,
 };
 use reactor::{Random, derive_seed};
@@ -283,7 +283,7 @@ impl Driver {
             }
             (Expected::Flush(begun), None) => self.ledger.end_flush(begun),
             (Expected::Read(begun, offset), None) => {
-                let Returned::Read(buffer) = completion.buffer else {
+                let ReturnedBuffer::Read(buffer) = completion.buffer else {
                     unreachable!("the owner checks buffers")
                 };
                 let mut bytes = vec![0; buffer.len()];

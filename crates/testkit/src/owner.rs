@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use block::{
-    Buf, BufMut, Channel, Clock, Completion, Device, Op, Reactor, Request, Returned, Time,
+    Buf, BufMut, Channel, Clock, Completion, Device, Op, Reactor, Request, ReturnedBuffer, Time,
 };
-use reactor::Woken;
+use reactor::WakeReason;
 
 use crate::Violation;
 
@@ -117,9 +117,9 @@ impl Owner {
         self.channel.poll(&mut done);
         for completion in &done {
             let returned = match &completion.buffer {
-                Returned::Nothing => Lent::Nothing,
-                Returned::Read(buffer) => Lent::read(buffer),
-                Returned::Written(buffer) => Lent::written(buffer),
+                ReturnedBuffer::Nothing => Lent::Nothing,
+                ReturnedBuffer::Read(buffer) => Lent::read(buffer),
+                ReturnedBuffer::Written(buffer) => Lent::written(buffer),
             };
             match self.open.remove(&completion.tag) {
                 None => {
@@ -174,15 +174,15 @@ impl Patience<'_> {
         let violation = |rule, detail| Err(Violation { rule, detail, seed: self.seed });
         self.fruitless += 1;
         match self.reactor.wait(self.deadline) {
-            Ok(Woken::Events | Woken::Rung) if self.fruitless < FRUITLESS => Ok(()),
-            Ok(Woken::Events | Woken::Rung) => {
+            Ok(WakeReason::Events | WakeReason::Rung) if self.fruitless < FRUITLESS => Ok(()),
+            Ok(WakeReason::Events | WakeReason::Rung) => {
                 violation("C12", format!("{what} is woken for again and again, but never answered"))
             }
-            Ok(Woken::Idle) => violation(
+            Ok(WakeReason::Idle) => violation(
                 "C12",
                 format!("{what} is not answered and nothing is left that could wake its owner"),
             ),
-            Ok(Woken::Deadline) => {
+            Ok(WakeReason::Deadline) => {
                 violation("C12", format!("{what} is not answered in {PATIENCE:?}"))
             }
             Err(error) => violation("C12", format!("waiting for {what}: {error}")),

@@ -8,7 +8,7 @@ use crate::golden;
 
 /// Whether a sentence of a study holds here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holds {
+pub enum StudyOutcome {
     /// It does.
     Yes,
     /// It does not.
@@ -23,7 +23,7 @@ pub struct Finding {
     /// The sentence, shortened.
     pub said: &'static str,
     /// Whether it holds.
-    pub holds: Holds,
+    pub holds: StudyOutcome,
     /// The figures that say so.
     pub found: String,
 }
@@ -32,13 +32,14 @@ impl Finding {
     /// That a sentence holds, or does not, by these figures.
     #[must_use]
     pub fn new(said: &'static str, holds: bool, found: String) -> Self {
-        Self { said, holds: if holds { Holds::Yes } else { Holds::No }, found }
+        Self { said, holds: if holds { StudyOutcome::Yes } else { StudyOutcome::No }, found }
     }
 
     /// The same, with why it cannot hold where it does not.
     #[must_use]
     pub fn or_not_here(self, why: &'static str) -> Self {
-        let holds = if self.holds == Holds::No { Holds::NotHere(why) } else { self.holds };
+        let holds =
+            if self.holds == StudyOutcome::No { StudyOutcome::NotHere(why) } else { self.holds };
         Self { holds, ..self }
     }
 }
@@ -71,9 +72,9 @@ fn table(findings: &[Finding]) -> String {
     let mut text = "| what was said | here | by |\n| --- | --- | --- |\n".to_owned();
     for Finding { said, holds, found } in findings {
         let holds = match holds {
-            Holds::Yes => "yes".to_owned(),
-            Holds::No => "no".to_owned(),
-            Holds::NotHere(why) => format!("not here: {why}"),
+            StudyOutcome::Yes => "yes".to_owned(),
+            StudyOutcome::No => "no".to_owned(),
+            StudyOutcome::NotHere(why) => format!("not here: {why}"),
         };
         let _ = writeln!(text, "| {said} | {holds} | {found} |");
     }

@@ -15,8 +15,8 @@ use block::{Error, ErrorKind, SECTOR_BYTES};
 
 use crate::follow::{Event, EventKind, Follower};
 use crate::input::Input;
-use crate::source::{Contents, Devices, Source, Step};
-use crate::{Place, ProblemKind, RecordedOp};
+use crate::source::{Contents, Devices, Source, SourceItem};
+use crate::{ProblemKind, ProblemSite, RecordedOp};
 
 const MAGIC: u32 = 0x6561_7400;
 /// The longest header.
@@ -62,7 +62,7 @@ fn long(bytes: &[u8], at: usize, low_first: bool) -> u64 {
 
 /// What stands at the beginning of some bytes.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Decoded {
+pub enum DecodedEvent {
     /// So many more bytes are needed, at least.
     Short(usize),
     /// An event, if it is one of a request, and how many bytes it takes.
@@ -73,19 +73,19 @@ pub enum Decoded {
 
 /// The event at the beginning of these bytes of a stream.
 #[must_use]
-pub fn decode(bytes: &[u8]) -> Decoded {
+pub fn decode(bytes: &[u8]) -> DecodedEvent {
     let Some(magic) = bytes.first_chunk::<4>() else {
-        return Decoded::Short(HEADER_BYTES - bytes.len());
+        return DecodedEvent::Short(HEADER_BYTES - bytes.len());
     };
-    let Some(low_first) = byte_order(magic) else { return Decoded::Foreign };
+    let Some(low_first) = byte_order(magic) else { return DecodedEvent::Foreign };
     let version = word(magic, 0, low_first) & 0xff;
     let header_bytes = match version {
         7 => HEADER_BYTES,
         8 => HEADER_BYTES_MAX,
-        _ => return Decoded::Foreign,
+        _ => return DecodedEvent::Foreign,
     };
     if bytes.len() < header_bytes {
-        return Decoded::Short(header_bytes - bytes.len());
+        return DecodedEvent::Short(header_bytes - bytes.len());
     }
     let lower = |at: usize| u64::from(word(bytes, at, low_first));
     let (action, pid, device, last) = match version {
@@ -96,20 +96,20 @@ pub fn decode(bytes: &[u8]) -> Decoded {
     let more = if low_first { u16::from_le_bytes(more) } else { u16::from_be_bytes(more) };
     let taken = header_bytes + usize::from(more);
     if bytes.len() < taken {
-        return Decoded::Short(taken - bytes.len());
+        return DecodedEvent::Short(taken - bytes.len());
     }
     let kind = match action & ACTION_MASK {
         QUEUE => EventKind::Queued,
         ISSUE => EventKind::Issued,
         COMPLETE => EventKind::Completed,
-        _ => return Decoded::Event(None, taken),
+        _ => return DecodedEvent::Event(None, taken),
     };
     let length = lower(24);
     let has = |flag: u64| action & flag != 0;
     let is_other = has(PASSED_THROUGH) || has(NOTIFY) || has(DRIVER_DATA);
     // What the kernel flushes by itself for requests that ask for it reads, in its own words.
     if has(FLUSH) && length == 0 && !has(WRITE) {
-        return Decoded::Event(None, taken);
+        return DecodedEvent::Event(None, taken);
     }
     let op = match (has(DISCARD), has(WRITE), length) {
         (true, ..) => RecordedOp::Discard,
@@ -131,7 +131,7 @@ pub fn decode(bytes: &[u8]) -> Decoded {
         stream: pid as u32,
         device: device as u32,
     };
-    Decoded::Event((!is_other).then_some(event), taken)
+    DecodedEvent::Event((!is_other).then_some(event), taken)
 }
 
 /// What a device's number is called: major and minor.
@@ -154,7 +154,7 @@ pub(crate) struct Blktrace {
     follower: Follower,
     events: u64,
     names: Vec<(u32, u32)>,
-    waiting: VecDeque<Step>,
+    waiting: VecDeque<SourceItem>,
     ended: bool,
 }
 
@@ -182,19 +182,19 @@ impl Blktrace {
             let there = input.peek(needed)?;
             let is_all = there.len() < needed;
             match decode(there) {
-                Decoded::Short(_) if there.is_empty() => part.ended = true,
-                Decoded::Short(_) if is_all => {
-                    self.waiting.push_back(Step::Problem(ProblemKind::CutOff, 1, None));
+                DecodedEvent::Short(_) if there.is_empty() => part.ended = true,
+                DecodedEvent::Short(_) if is_all => {
+                    self.waiting.push_back(SourceItem::Problem(ProblemKind::CutOff, 1, None));
                     part.ended = true;
                 }
-                Decoded::Short(more) => needed = there.len() + more,
-                Decoded::Event(event, taken) => {
+                DecodedEvent::Short(more) => needed = there.len() + more,
+                DecodedEvent::Event(event, taken) => {
                     part.next = event;
                     input.skip(taken as u64)?;
                     self.events += 1;
                     needed = HEADER_BYTES;
                 }
-                Decoded::Foreign => {
+                DecodedEvent::Foreign => {
                     let text = format!(
                         "no event of blktrace stands behind event {}: the file is damaged, or of a \
                         version that this raidloom does not know (it knows 7 and 8)",
@@ -207,19 +207,19 @@ impl Blktrace {
         Ok(())
     }
 
-    fn request(&mut self, record: crate::Record, device: u32, devices: &mut Devices) -> Step {
+    fn request(&mut self, record: crate::Record, device: u32, devices: &mut Devices) -> SourceItem {
         let known = self.names.iter().find(|(known, _)| *known == device).map(|(_, at)| *at);
         let number = known.unwrap_or_else(|| {
             let number = devices.number(&device_name(device));
             self.names.push((device, number));
             number
         });
-        Step::Request(record, number)
+        SourceItem::Request(record, number)
     }
 }
 
 impl Source for Blktrace {
-    fn step(&mut self, input: &mut Input, devices: &mut Devices) -> Result<Step, Error> {
+    fn step(&mut self, input: &mut Input, devices: &mut Devices) -> Result<SourceItem, Error> {
         loop {
             if let Some(step) = self.waiting.pop_front() {
                 return Ok(step);
@@ -232,7 +232,7 @@ impl Source for Blktrace {
                 return Ok(self.request(record, device, devices));
             }
             if self.ended {
-                return Ok(Step::End);
+                return Ok(SourceItem::End);
             }
             for at in 0..self.parts.len() {
                 self.advance(at, input)?;
@@ -246,13 +246,13 @@ impl Source for Blktrace {
             self.follower.take(&event);
             let unpaired = self.follower.take_unpaired();
             if unpaired > 0 {
-                return Ok(Step::Problem(ProblemKind::Unpaired, unpaired, None));
+                return Ok(SourceItem::Problem(ProblemKind::Unpaired, unpaired, None));
             }
         }
     }
 
-    fn place(&self, _: &Input) -> Place {
-        Place::Record(self.events)
+    fn place(&self, _: &Input) -> ProblemSite {
+        ProblemSite::Record(self.events)
     }
 
     fn contents(&self) -> Contents {

@@ -5,8 +5,8 @@ use std::io::{Seek, SeekFrom, Write};
 use block::{Error, ErrorKind};
 
 use crate::input::Input;
-use crate::source::{Contents, Devices, Source, Step};
-use crate::{Place, ProblemKind, Record, RecordedOp};
+use crate::source::{Contents, Devices, Source, SourceItem};
+use crate::{ProblemKind, ProblemSite, Record, RecordedOp};
 
 pub(crate) const MAGIC: &[u8; 16] = b"raidloom trace\0\0";
 const VERSION: u32 = 2;
@@ -371,25 +371,25 @@ impl Decoder {
 }
 
 impl Source for Decoder {
-    fn step(&mut self, input: &mut Input, _: &mut Devices) -> Result<Step, Error> {
+    fn step(&mut self, input: &mut Input, _: &mut Devices) -> Result<SourceItem, Error> {
         if self.ended {
-            return Ok(Step::End);
+            return Ok(SourceItem::End);
         }
         if let Some(record) = self.next_record(input)? {
-            return Ok(Step::Request(record, 0));
+            return Ok(SourceItem::Request(record, 0));
         }
         if !self.ended {
             self.ended = true;
-            return Ok(Step::Problem(ProblemKind::CutOff, 1, None));
+            return Ok(SourceItem::Problem(ProblemKind::CutOff, 1, None));
         }
         Ok(match self.lost {
-            0 => Step::End,
-            lost => Step::Problem(ProblemKind::Lost, lost, None),
+            0 => SourceItem::End,
+            lost => SourceItem::Problem(ProblemKind::Lost, lost, None),
         })
     }
 
-    fn place(&self, _: &Input) -> Place {
-        Place::Record(self.count)
+    fn place(&self, _: &Input) -> ProblemSite {
+        ProblemSite::Record(self.count)
     }
 
     fn contents(&self) -> Contents {

@@ -33,7 +33,7 @@ pub use format::{Header, Writer};
 pub use iolog::IologWriter;
 pub use log_writes::{LogEntry, log_entry, log_super};
 pub use pairing::{Pairing, Ticket};
-pub use problem::{Place, Problem, ProblemKind, Problems};
+pub use problem::{Problem, ProblemKind, ProblemSite, Problems};
 pub use profile::{
     Burstiness, Footprint, LatencyProfile, OPERATIONS, OperationProfile, Part, Profile, Profiler,
     Window, WorkingSet,

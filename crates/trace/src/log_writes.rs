@@ -12,8 +12,8 @@
 use block::{Error, ErrorKind, SECTOR_BYTES};
 
 use crate::input::Input;
-use crate::source::{Contents, Devices, Source, Step};
-use crate::{Place, ProblemKind, Record, RecordedOp};
+use crate::source::{Contents, Devices, Source, SourceItem};
+use crate::{ProblemKind, ProblemSite, Record, RecordedOp};
 
 const MAGIC: u64 = 0x006a_7366_7773_6872;
 const VERSION: u64 = 1;
@@ -119,8 +119,8 @@ impl LogWrites {
         Ok(LogWrites { sector_bytes, entries, count: 0, held: None, ended })
     }
 
-    fn entry(&mut self, input: &mut Input) -> Result<Option<Step>, Error> {
-        let cut_off = || Ok(Some(Step::Problem(ProblemKind::CutOff, 1, None)));
+    fn entry(&mut self, input: &mut Input) -> Result<Option<SourceItem>, Error> {
+        let cut_off = || Ok(Some(SourceItem::Problem(ProblemKind::CutOff, 1, None)));
         let mut beginning = [0; 32];
         let is_there = input.exact(&mut beginning)? && input.skip(self.sector_bytes - 32)?;
         if !is_there {
@@ -154,28 +154,28 @@ impl LogWrites {
             return cut_off();
         }
         if flags & FLUSH == 0 {
-            return Ok(Some(Step::Request(request, 0)));
+            return Ok(Some(SourceItem::Request(request, 0)));
         }
         self.held = (length > 0).then_some(request);
-        Ok(Some(Step::Request(record, 0)))
+        Ok(Some(SourceItem::Request(record, 0)))
     }
 }
 
 impl Source for LogWrites {
-    fn step(&mut self, input: &mut Input, _: &mut Devices) -> Result<Step, Error> {
+    fn step(&mut self, input: &mut Input, _: &mut Devices) -> Result<SourceItem, Error> {
         if let Some(record) = self.held.take() {
-            return Ok(Step::Request(record, 0));
+            return Ok(SourceItem::Request(record, 0));
         }
         while !self.ended && self.count < self.entries {
             if let Some(step) = self.entry(input)? {
                 return Ok(step);
             }
         }
-        Ok(Step::End)
+        Ok(SourceItem::End)
     }
 
-    fn place(&self, _: &Input) -> Place {
-        Place::Record(self.count)
+    fn place(&self, _: &Input) -> ProblemSite {
+        ProblemSite::Record(self.count)
     }
 
     fn contents(&self) -> Contents {

@@ -4,18 +4,18 @@ use std::fmt;
 
 /// Where it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ProblemSite {
     /// A line of text, from 1.
     Line(u64),
     /// A record, from 1.
     Record(u64),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ProblemSite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Line(number) => write!(f, "line {number}"),
-            Place::Record(number) => write!(f, "record {number}"),
+            ProblemSite::Line(number) => write!(f, "line {number}"),
+            ProblemSite::Record(number) => write!(f, "record {number}"),
         }
     }
 }
@@ -81,7 +81,7 @@ pub struct Problem {
     /// How often.
     pub count: u64,
     /// Where it was first.
-    pub first: Place,
+    pub first: ProblemSite,
 }
 
 /// All that was wrong so far, each kind once.
@@ -101,7 +101,7 @@ impl Problems {
         self.0.iter().find(|problem| problem.kind == kind).map_or(0, |problem| problem.count)
     }
 
-    pub(crate) fn add(&mut self, kind: ProblemKind, count: u64, place: Place) {
+    pub(crate) fn add(&mut self, kind: ProblemKind, count: u64, place: ProblemSite) {
         match self.0.iter_mut().find(|problem| problem.kind == kind) {
             Some(problem) => problem.count += count,
             None => self.0.push(Problem { kind, count, first: place }),

@@ -12,7 +12,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashSet};
 
-use crate::touched::Touched;
+use crate::touched::TouchedSpace;
 use crate::{Contents, Record, RecordedOp};
 
 /// All operations, in the order of [`Profile::operations`].
@@ -374,7 +374,7 @@ pub struct Profiler {
     requests: u64,
     last_nanoseconds: u64,
     operations: [Operation; 5],
-    touched: Touched,
+    touched: TouchedSpace,
     ends: [u64; 2],
     /// When what is under way completes.
     under_way: BinaryHeap<Reverse<u64>>,
@@ -413,7 +413,7 @@ impl Profiler {
             requests: 0,
             last_nanoseconds: 0,
             operations: std::array::from_fn(|_| Operation::new()),
-            touched: Touched::default(),
+            touched: TouchedSpace::default(),
             ends: [u64::MAX, 0],
             under_way: BinaryHeap::new(),
             depth_max: 0,

@@ -14,7 +14,7 @@ use crate::input::Input;
 use crate::iolog::{self, Iolog};
 use crate::log_writes::{self, LogWrites};
 use crate::published::{Alibaba, DiskSim, Msr, Spc};
-use crate::source::{Contents, Devices, LineSource, Source, Step, wrong};
+use crate::source::{Contents, Devices, LineSource, Source, SourceItem, wrong};
 use crate::{ProblemKind, Problems, Record, RecordedOp, unpack};
 
 /// What a format is looked for in.
@@ -243,12 +243,12 @@ impl Reader {
         }
         loop {
             let (record, device) = match self.source.step(&mut self.input, &mut self.devices)? {
-                Step::Request(record, device) => (record, device),
-                Step::Problem(kind, count, text) => {
+                SourceItem::Request(record, device) => (record, device),
+                SourceItem::Problem(kind, count, text) => {
                     self.problem(kind, count, text.as_deref())?;
                     continue;
                 }
-                Step::End => {
+                SourceItem::End => {
                     let cut_off = std::mem::take(&mut self.input.cut_off);
                     if cut_off && self.problems.count(ProblemKind::CutOff) == 0 {
                         self.problem(ProblemKind::CutOff, 1, None)?;
@@ -284,7 +284,7 @@ impl Reader {
         for _ in 0..LISTED_REQUESTS {
             if matches!(
                 self.source.step(&mut self.input, &mut self.devices),
-                Ok(Step::End) | Err(_)
+                Ok(SourceItem::End) | Err(_)
             ) {
                 break;
             }

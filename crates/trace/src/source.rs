@@ -3,7 +3,7 @@
 use block::{Error, ErrorKind, SECTOR_BYTES};
 
 use crate::input::{Input, LINE_BYTES, Line};
-use crate::{Place, ProblemKind, Record};
+use crate::{ProblemKind, ProblemSite, Record};
 
 /// What a source tells of its requests, beside operation, offset and length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Contents {
 }
 
 /// What stands next in a source.
-pub(crate) enum Step {
+pub(crate) enum SourceItem {
     /// A request, and the number of its device.
     Request(Record, u32),
     /// Something that is wrong, how often, and what about it.
@@ -31,9 +31,9 @@ pub(crate) enum Step {
 
 /// Where requests come from, of one format.
 pub(crate) trait Source: Send {
-    fn step(&mut self, input: &mut Input, devices: &mut Devices) -> Result<Step, Error>;
+    fn step(&mut self, input: &mut Input, devices: &mut Devices) -> Result<SourceItem, Error>;
     /// Where it is.
-    fn place(&self, input: &Input) -> Place;
+    fn place(&self, input: &Input) -> ProblemSite;
     fn contents(&self) -> Contents;
     /// Size of the device in bytes, and its logical block.
     fn geometry(&self) -> (Option<u64>, u32) {
@@ -104,14 +104,16 @@ pub(crate) trait Lines: Send {
 pub(crate) struct LineSource<L>(pub(crate) L);
 
 impl<L: Lines> Source for LineSource<L> {
-    fn step(&mut self, input: &mut Input, devices: &mut Devices) -> Result<Step, Error> {
+    fn step(&mut self, input: &mut Input, devices: &mut Devices) -> Result<SourceItem, Error> {
         loop {
             if let Some((record, device)) = self.0.ready() {
-                return Ok(Step::Request(record, device));
+                return Ok(SourceItem::Request(record, device));
             }
             let Some(line) = input.line()? else {
                 let left = self.0.left();
-                return Ok(left.map_or(Step::End, |(record, device)| Step::Request(record, device)));
+                return Ok(left.map_or(SourceItem::End, |(record, device)| {
+                    SourceItem::Request(record, device)
+                }));
             };
             let (text, is_last) = match line {
                 Line::Text(text) => (text, false),
@@ -129,23 +131,23 @@ impl<L: Lines> Source for LineSource<L> {
                 }
             };
             match self.0.parse(text, devices) {
-                Ok(Some((record, device))) => return Ok(Step::Request(record, device)),
+                Ok(Some((record, device))) => return Ok(SourceItem::Request(record, device)),
                 Ok(None) => match self.0.unpaired() {
                     0 => (),
-                    count => return Ok(Step::Problem(ProblemKind::Unpaired, count, None)),
+                    count => return Ok(SourceItem::Problem(ProblemKind::Unpaired, count, None)),
                 },
                 Err(problem) if is_last => {
-                    return Ok(Step::Problem(ProblemKind::CutOff, 1, Some(problem)));
+                    return Ok(SourceItem::Problem(ProblemKind::CutOff, 1, Some(problem)));
                 }
                 Err(problem) => {
-                    return Ok(Step::Problem(ProblemKind::Unreadable, 1, Some(problem)));
+                    return Ok(SourceItem::Problem(ProblemKind::Unreadable, 1, Some(problem)));
                 }
             }
         }
     }
 
-    fn place(&self, input: &Input) -> Place {
-        Place::Line(input.lines)
+    fn place(&self, input: &Input) -> ProblemSite {
+        ProblemSite::Line(input.lines)
     }
 
     fn contents(&self) -> Contents {
@@ -153,6 +155,6 @@ impl<L: Lines> Source for LineSource<L> {
     }
 }
 
-pub(crate) fn wrong(place: Place, problem: &str) -> Error {
+pub(crate) fn wrong(place: ProblemSite, problem: &str) -> Error {
     Error::new(ErrorKind::Invalid, format!("{place}: {problem}"))
 }

@@ -53,7 +53,7 @@ impl Hasher for RegionHasher {
 
 /// What was asked for so far.
 #[derive(Default)]
-pub(crate) struct Touched {
+pub(crate) struct TouchedSpace {
     regions: HashMap<u64, Region, BuildHasherDefault<RegionHasher>>,
     /// Of regions only those count whose hash has so many zeroes at the end.
     skipped_bits: u32,
@@ -75,7 +75,7 @@ fn bits(from: u64, to: u64) -> Bits {
     bits
 }
 
-impl Touched {
+impl TouchedSpace {
     fn counts(&self, region: u64) -> bool {
         // Other bits than those by which the map finds its place.
         spread(!region).trailing_zeros() >= self.skipped_bits
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn bytes_are_counted_once_and_windows_by_themselves() {
-        let mut touched = Touched::default();
+        let mut touched = TouchedSpace::default();
         touched.touch(0, 4096, false);
         touched.touch(2048, 4096, true);
         touched.touch((1 << 20) - 4096, 8192, true);
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn more_regions_than_fit_are_estimated() {
-        let mut touched = Touched::default();
+        let mut touched = TouchedSpace::default();
         let regions = 3 * REGIONS_MAX as u64;
         for number in 0..regions {
             touched.touch(number * REGION_BYTES, 8192, true);

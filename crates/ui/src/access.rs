@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 
 /// What a request may come with.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct RequestAccess<'a> {
     /// Whether it may change something: any method but `GET`.
     pub(crate) changes: bool,
     /// `Host`, or the authority of the request.
@@ -61,7 +61,7 @@ impl Access {
     ///
     /// # Errors
     /// Why it is not, in one line.
-    pub(crate) fn judge(&self, asked: &Asked<'_>) -> Result<(), &'static str> {
+    pub(crate) fn judge(&self, asked: &RequestAccess<'_>) -> Result<(), &'static str> {
         let is_own = |host: &str| self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host));
         if !asked.host.is_some_and(is_own) {
             return Err("refused: the request was sent to another name than this page's \
@@ -101,19 +101,30 @@ mod tests {
         Access::with(([127, 0, 0, 1], 4711).into(), "0123abcd".to_owned())
     }
 
-    fn right<'a>() -> Asked<'a> {
-        Asked { host: Some("127.0.0.1:4711"), token: Some("0123abcd"), ..Asked::default() }
+    fn right<'a>() -> RequestAccess<'a> {
+        RequestAccess {
+            host: Some("127.0.0.1:4711"),
+            token: Some("0123abcd"),
+            ..RequestAccess::default()
+        }
     }
 
     #[test]
     fn the_pages_own_requests_are_answered() {
         let access = access();
         assert_eq!(access.judge(&right()), Ok(()));
-        assert_eq!(access.judge(&Asked { host: Some("LocalHost:4711"), ..right() }), Ok(()));
-        assert_eq!(access.judge(&Asked { site: Some("none"), ..right() }), Ok(()));
+        assert_eq!(
+            access.judge(&RequestAccess { host: Some("LocalHost:4711"), ..right() }),
+            Ok(())
+        );
+        assert_eq!(access.judge(&RequestAccess { site: Some("none"), ..right() }), Ok(()));
         for origin in ["http://127.0.0.1:4711", "http://localhost:4711"] {
-            let asked =
-                Asked { changes: true, origin: Some(origin), site: Some("same-origin"), ..right() };
+            let asked = RequestAccess {
+                changes: true,
+                origin: Some(origin),
+                site: Some("same-origin"),
+                ..right()
+            };
             assert_eq!(access.judge(&asked), Ok(()), "{origin}");
         }
         assert_eq!(access.page(), "http://127.0.0.1:4711/?token=0123abcd");
@@ -129,7 +140,7 @@ mod tests {
             Some("127.0.0.1:4711.evil.example"),
             Some(""),
         ] {
-            let said = access().judge(&Asked { host, ..right() });
+            let said = access().judge(&RequestAccess { host, ..right() });
             assert!(said.is_err_and(|text| text.contains("Host")), "{host:?}");
         }
     }
@@ -144,21 +155,25 @@ mod tests {
             "http://127.0.0.1:4711.evil.example",
         ] {
             for changes in [false, true] {
-                let said = access().judge(&Asked { changes, origin: Some(origin), ..right() });
+                let said =
+                    access().judge(&RequestAccess { changes, origin: Some(origin), ..right() });
                 assert!(said.is_err_and(|text| text.contains("Origin")), "{origin}");
             }
         }
-        let without = access().judge(&Asked { changes: true, ..right() });
+        let without = access().judge(&RequestAccess { changes: true, ..right() });
         assert!(without.is_err_and(|text| text.contains("Origin")));
         for site in ["cross-site", "same-site"] {
-            assert!(access().judge(&Asked { site: Some(site), ..right() }).is_err(), "{site}");
+            assert!(
+                access().judge(&RequestAccess { site: Some(site), ..right() }).is_err(),
+                "{site}"
+            );
         }
     }
 
     #[test]
     fn without_the_token_nothing_is_answered() {
         for token in [None, Some(""), Some("0123abc"), Some("0123abce"), Some("0123abcd0")] {
-            let said = access().judge(&Asked { token, ..right() });
+            let said = access().judge(&RequestAccess { token, ..right() });
             assert!(said.is_err_and(|text| text.contains("token")), "{token:?}");
         }
     }

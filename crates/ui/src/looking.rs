@@ -32,7 +32,7 @@ pub(crate) fn arrays() -> Value {
 
 /// A run, and what the page calls it.
 #[derive(Clone, Debug, Serialize)]
-struct Shown {
+struct ListedRun {
     /// What the page names it by: its path from the folder of runs on.
     id: String,
     #[serde(flatten)]
@@ -53,17 +53,17 @@ const RUNNING_SECONDS: u64 = 5;
 /// The runs in a folder. Looking at one that has not changed since costs a few `stat`.
 pub(crate) struct Runs {
     folder: PathBuf,
-    known: Mutex<HashMap<PathBuf, Known>>,
+    known: Mutex<HashMap<PathBuf, SeenRun>>,
 }
 
 /// What was seen of a run, and when.
-struct Known {
+struct SeenRun {
     stamp: Stamp,
     unix_seconds: u64,
-    shown: Shown,
+    shown: ListedRun,
 }
 
-impl Known {
+impl SeenRun {
     fn still_holds(&self, stamp: &Stamp, now: u64) -> bool {
         let is_running =
             self.shown.state.as_ref().is_some_and(|state| state.stage == Stage::Running);
@@ -87,7 +87,7 @@ impl Runs {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let folders = watch::runs_in(&self.folder);
         let more = folders.len().saturating_sub(RUNS_SHOWN);
-        let shown: Vec<Shown> = folders
+        let shown: Vec<ListedRun> = folders
             .into_iter()
             .take(RUNS_SHOWN)
             .map(|folder| {
@@ -97,14 +97,14 @@ impl Runs {
                     return before.shown.clone();
                 }
                 let shown = self.look(&folder);
-                known.insert(folder, Known { stamp, unix_seconds, shown: shown.clone() });
+                known.insert(folder, SeenRun { stamp, unix_seconds, shown: shown.clone() });
                 shown
             })
             .collect();
         json!({ "folder": self.folder, "runs": shown, "more": more })
     }
 
-    fn look(&self, folder: &Path) -> Shown {
+    fn look(&self, folder: &Path) -> ListedRun {
         let (mut state, problem) = match watch::look(folder) {
             Ok(state) => (Some(state), None),
             Err(error) => (None, Some(error.to_string())),
@@ -112,7 +112,7 @@ impl Runs {
         // What is kept of it is what is shown.
         let finished = state.as_mut().and_then(|state| state.analysis.take());
         let answer = finished.map_or_else(BTreeMap::new, |analysis| answers(&analysis));
-        Shown { id: self.id(folder), state, answer, problem }
+        ListedRun { id: self.id(folder), state, answer, problem }
     }
 
     /// Its path from the folder of runs on; `.` for that itself.

@@ -63,7 +63,7 @@ pub(crate) struct Runner<'a> {
 }
 
 /// How a verb has ended.
-pub(crate) struct Ended {
+pub(crate) struct VerbEnd {
     /// Its standard output.
     pub(crate) said: String,
     /// What it said when it failed.
@@ -80,7 +80,7 @@ impl Runner<'_> {
     ///
     /// # Errors
     /// When it could not be started, or the page is being ended.
-    pub(crate) async fn run(&self, arguments: &[String]) -> Result<Ended, Refusal> {
+    pub(crate) async fn run(&self, arguments: &[String]) -> Result<VerbEnd, Refusal> {
         self.run_in(None, arguments).await
     }
 
@@ -89,7 +89,7 @@ impl Runner<'_> {
         &self,
         folder: Option<&Path>,
         arguments: &[String],
-    ) -> Result<Ended, Refusal> {
+    ) -> Result<VerbEnd, Refusal> {
         let failed = |error: std::io::Error| Refusal::failed(format!("starting the verb: {error}"));
         self.commands.lock().unwrap_or_else(PoisonError::into_inner).push(shell(arguments));
         let mut command = Command::new(&self.program.path);
@@ -120,10 +120,10 @@ impl Runner<'_> {
     /// What it says when it fails.
     pub(crate) async fn done(&self, arguments: &[String]) -> Result<String, Refusal> {
         match self.run(arguments).await? {
-            Ended { error: Some(error), .. } => {
+            VerbEnd { error: Some(error), .. } => {
                 Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, error))
             }
-            Ended { said, .. } => Ok(said),
+            VerbEnd { said, .. } => Ok(said),
         }
     }
 }
@@ -134,10 +134,10 @@ pub(crate) fn shell(arguments: &[String]) -> String {
     ["raidloom".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ")
 }
 
-fn ended(output: &Output) -> Ended {
+fn ended(output: &Output) -> VerbEnd {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     if output.status.success() {
-        return Ended { said, error: None };
+        return VerbEnd { said, error: None };
     }
     let told = String::from_utf8_lossy(&output.stderr);
     // Notes come before it.
@@ -146,7 +146,7 @@ fn ended(output: &Output) -> Ended {
         None if told.trim().is_empty() => format!("it ended with {}", output.status),
         None => told.trim_end().to_owned(),
     };
-    Ended { said, error: Some(error) }
+    VerbEnd { said, error: Some(error) }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use report::Language;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::access::Asked;
+use crate::access::RequestAccess;
 use crate::board::Board;
 use crate::http::Admission;
 use crate::refusal::Refusal;
@@ -89,7 +89,7 @@ async fn gate(State(app): State<Shared>, request: Request, next: Next) -> Respon
 fn judge(app: &crate::App, request: &Request) -> Result<(), &'static str> {
     let text = |name: &HeaderName| request.headers().get(name).and_then(|text| text.to_str().ok());
     let said = Query::<HashMap<String, String>>::try_from_uri(request.uri());
-    app.access.judge(&Asked {
+    app.access.judge(&RequestAccess {
         changes: !matches!(*request.method(), Method::GET | Method::HEAD),
         host: text(&HOST),
         origin: text(&ORIGIN),

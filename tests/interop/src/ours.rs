@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use array::md::{AssembleOptions, Assembly, Consistency, Start, assemble};
-use array::metadata::{Running, StartOptions, start};
+use array::md::{AssembleOptions, Assembly, Consistency, Startability, assemble};
+use array::metadata::{RunningArray, StartOptions, start};
 use array::sync::{Ending, Limits, Notice, Outcome, SyncAction, SyncScheduler};
 use block::{Blocking, Device, Node, Reactor, SECTOR_BYTES};
 use host::guard::{Consent, Guard};
@@ -77,7 +77,7 @@ pub enum Opened {
 pub fn open(members: &[PathBuf], absent: &[usize], read_only: bool) -> Result<Opened, String> {
     let guard = Guard::new(Consent { erase_signature: true, ..Consent::default() });
     let (assembly, present) = assembled(members, absent)?;
-    if assembly.start != Start::Ready {
+    if assembly.start != Startability::Ready {
         return Ok(Opened::Refused(assembly.start.to_string()));
     }
     if !assembly.clean || !assembly.left_out.is_empty() || assembly.degraded_count() != absent.len()
@@ -139,7 +139,7 @@ pub fn create(members: &[PathBuf], shape: &Shape, consistency: Consistency) -> R
 /// An array that is kept running with its metadata, over whole members that are files.
 pub struct Kept {
     /// The array.
-    pub array: Running,
+    pub array: RunningArray,
     /// What it runs on.
     pub reactor: Reactor,
     guard: Guard,

@@ -31,7 +31,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bench::load::{self, Direction, Hooks, Load, Requests, Sequential, Uniform, Unverified};
+use bench::load::{self, Direction, Hooks, Load, Requests, Sequential, Uniform, UnverifiedContent};
 use block::{Clock, Device, Error, ErrorKind, Reactor};
 use stack::{BuildContext, OpenFiles};
 use testkit::Empty;
@@ -199,9 +199,15 @@ fn drive<R: Requests>(
     mut requests: R,
 ) -> Result<String, String> {
     let start = Instant::now();
-    let sample =
-        load::run(device, reactor, load, &mut requests, &mut Unverified, &mut Hooks::default())
-            .map_err(|error| error.to_string())?;
+    let sample = load::run(
+        device,
+        reactor,
+        load,
+        &mut requests,
+        &mut UnverifiedContent,
+        &mut Hooks::default(),
+    )
+    .map_err(|error| error.to_string())?;
     // On the wall clock the load's own time, which begins after its buffers were made; the virtual
     // clock's is modelled.
     let seconds = match reactor.clock() {

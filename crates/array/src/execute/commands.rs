@@ -5,12 +5,12 @@
 //!   accesses ──neighbours on a member are one──> drafts ──send──> batch: what is on its way
 //! ```
 
-use block::{Buf, BufMut, Op, Request, Returned};
+use block::{Buf, BufMut, Op, Request, ReturnedBuffer};
 
-use super::members::{Failure, Held, Members, NO_DRAFT};
+use super::members::{Failure, HeldWrite, Members, NO_DRAFT};
 use super::tag::Tag;
 use crate::memory::{Memory, NO_FRAGMENT};
-use crate::plan::{Access, Content, Place};
+use crate::plan::{Access, ByteSite, Content};
 
 /// A command that is being put together.
 pub(super) struct Draft {
@@ -30,7 +30,7 @@ pub(super) enum Payload {
 }
 
 /// What an access says of its bytes, as the payload of a command.
-pub(super) trait Carried: Copy {
+pub(super) trait CommandPayload: Copy {
     fn start(self, length: u64, memory: &mut Memory) -> Payload;
 
     /// Adds it to a command, which is `total` bytes long then, if that may be: whether it was.
@@ -44,7 +44,7 @@ pub(super) struct Total {
     most: u64,
 }
 
-impl Carried for Place {
+impl CommandPayload for ByteSite {
     fn start(self, length: u64, memory: &mut Memory) -> Payload {
         let (rope, fragment) = memory.lend(self, length, NO_FRAGMENT);
         Payload::Read { rope, first: fragment, last: fragment }
@@ -63,7 +63,7 @@ impl Carried for Place {
     }
 }
 
-impl Carried for Content {
+impl CommandPayload for Content {
     fn start(self, length: u64, memory: &mut Memory) -> Payload {
         match self {
             Content::Bytes(place) => Payload::Write(memory.share(place, length)),
@@ -86,14 +86,19 @@ impl Carried for Content {
 }
 
 impl Draft {
-    fn new<C: Carried>(access: &Access<C>, memory: &mut Memory) -> Draft {
+    fn new<C: CommandPayload>(access: &Access<C>, memory: &mut Memory) -> Draft {
         let payload = access.content.start(access.length, memory);
         Draft { member: access.member, offset: access.offset, length: access.length, payload }
     }
 
     /// Takes an access that begins where this command ends, if one command may do both: whether it
     /// did.
-    fn join<C: Carried>(&mut self, access: &Access<C>, most: u64, memory: &mut Memory) -> bool {
+    fn join<C: CommandPayload>(
+        &mut self,
+        access: &Access<C>,
+        most: u64,
+        memory: &mut Memory,
+    ) -> bool {
         let length = self.length + access.length;
         let joined = self.offset + self.length == access.offset
             && access.content.join(
@@ -110,7 +115,7 @@ impl Draft {
 }
 
 /// A command on its way, or ended.
-pub(super) struct Sent {
+pub(super) struct SentCommand {
     member: usize,
     /// The first fragment that it fills; [`NO_FRAGMENT`] if it reads nothing.
     fragment: u32,
@@ -120,7 +125,7 @@ pub(super) struct Sent {
 /// channel in steady state allocates nothing for it.
 #[derive(Default)]
 pub(super) struct Batch {
-    sent: Vec<Sent>,
+    sent: Vec<SentCommand>,
     outstanding: u32,
     pub(super) failures: Vec<Failure>,
 }
@@ -150,9 +155,14 @@ impl Batch {
 
     /// A command has ended. True when it was the last.
     #[inline]
-    pub(super) fn end(&mut self, command: u32, buffer: Returned, memory: &mut Memory) -> bool {
+    pub(super) fn end(
+        &mut self,
+        command: u32,
+        buffer: ReturnedBuffer,
+        memory: &mut Memory,
+    ) -> bool {
         match buffer {
-            Returned::Read(buffer) => {
+            ReturnedBuffer::Read(buffer) => {
                 memory.give_back(self.sent[command as usize].fragment, buffer);
             }
             // Let go of before the piece goes on: scratch without another holder is used again.
@@ -172,7 +182,7 @@ pub(super) struct Sender {
 impl Sender {
     /// Sends the accesses of one phase of a piece as its batch; with `fua` each write is durable
     /// when it completes. Writes of a piece that has neighbours are held back for them.
-    pub(super) fn send<C: Carried>(
+    pub(super) fn send<C: CommandPayload>(
         &mut self,
         piece: u32,
         accesses: &[Access<C>],
@@ -199,8 +209,8 @@ impl Sender {
             let (op, fragment) = match draft.payload {
                 Payload::Read { rope, first, .. } => (Op::Read { offset, into: rope }, first),
                 Payload::Write(from) if has_neighbours => {
-                    batch.sent.push(Sent { member: draft.member, fragment: NO_FRAGMENT });
-                    members.hold(draft.member, Held::new((piece, command), offset, from, fua));
+                    batch.sent.push(SentCommand { member: draft.member, fragment: NO_FRAGMENT });
+                    members.hold(draft.member, HeldWrite::new((piece, command), offset, from, fua));
                     continue;
                 }
                 Payload::Write(from) => (Op::Write { offset, from, fua }, NO_FRAGMENT),
@@ -209,7 +219,7 @@ impl Sender {
                 Payload::Flush => (Op::Flush, NO_FRAGMENT),
             };
             let tag = Tag::Planned { piece, command };
-            batch.sent.push(Sent { member: draft.member, fragment });
+            batch.sent.push(SentCommand { member: draft.member, fragment });
             members.send(draft.member, Request::new(tag.encode(), op));
         }
     }

@@ -8,11 +8,11 @@ use block::{Buf, Completion, Error};
 use reactor::Reactor;
 
 use crate::memory::Memory;
-use crate::metadata::{Admission, Ended, LogWriter, Logged, MetadataChannels};
+use crate::metadata::{Admission, EndedCommand, LogWriter, LoggedPiece, MetadataChannels};
 use crate::part::Part;
 use crate::plan::Plan;
 use crate::rows::Waiter;
-use crate::shared::Shared;
+use crate::shared::ArrayCore;
 
 /// Whether a piece goes on.
 pub(super) enum Pass {
@@ -26,9 +26,9 @@ pub(super) enum Pass {
 /// What a piece asks of md's metadata, where the array keeps them. Updates that a piece needs are
 /// written from here.
 pub(super) struct MetadataGate {
-    shared: Arc<Shared>,
+    shared: Arc<ArrayCore>,
     channels: MetadataChannels,
-    ended: Vec<Ended>,
+    ended: Vec<EndedCommand>,
     waiter: Arc<Waiter>,
     reactor: Reactor,
 }
@@ -36,7 +36,7 @@ pub(super) struct MetadataGate {
 impl MetadataGate {
     /// The gate of an array, if it keeps metadata.
     pub(super) fn open(
-        shared: &Arc<Shared>,
+        shared: &Arc<ArrayCore>,
         waiter: &Arc<Waiter>,
         reactor: &Reactor,
     ) -> Option<MetadataGate> {
@@ -111,12 +111,12 @@ impl MetadataGate {
     }
 
     /// What the planned write logs, if it logs anything; adds to the plan what makes it.
-    pub(super) fn plan_log(&self, part: Part, plan: &mut Plan) -> Option<Logged> {
+    pub(super) fn plan_log(&self, part: Part, plan: &mut Plan) -> Option<LoggedPiece> {
         self.log().and_then(|log| log.add_to(part, plan))
     }
 
     /// Completes what is logged, once it is computed.
-    pub(super) fn seal_log(&self, logged: &Logged, memory: &mut Memory) {
+    pub(super) fn seal_log(&self, logged: &LoggedPiece, memory: &mut Memory) {
         if let Some(log) = self.log() {
             log.seal(logged, memory);
         }
@@ -158,12 +158,12 @@ impl MetadataGate {
         self.channels.poll(metadata, &self.reactor, &mut self.ended);
         for ended in self.ended.drain(..) {
             match ended {
-                Ended::Update(update, failures) => {
+                EndedCommand::Update(update, failures) => {
                     if self.shared.end_update(*update, failures) {
                         self.reactor.nudge();
                     }
                 }
-                Ended::Log(piece, result) => logged.push((piece, result)),
+                EndedCommand::Log(piece, result) => logged.push((piece, result)),
             }
         }
     }

@@ -28,21 +28,21 @@ use reactor::{Clock, Reactor, since_boot};
 use super::commands::Sender;
 use super::gate::{MetadataGate, Pass};
 use super::members::{Failure, Members};
-use super::piece::{Attempt, Careful, Piece, State};
+use super::piece::{Attempt, Piece, PieceState, SmallSteps};
 use super::requests::{NewPiece, Operation, PieceError, Requests};
 use super::streams::Streams;
 use crate::health::{READ_ERRORS_MAX, Verdict, judge};
-use crate::level::{Faults, Lost};
+use crate::level::{Faults, TooManyAbsent};
 use crate::member::{Member, MemberSet};
 use crate::memory::{Difference, HostBuffer, Pool};
 use crate::part::{Action, Part, SyncRange};
-use crate::plan::{Content, Place, Plan, RowLock};
+use crate::plan::{ByteSite, Content, Plan, RowLock};
 use crate::rows::Waiter;
-use crate::shared::Shared;
+use crate::shared::ArrayCore;
 use crate::sync::Findings;
 
 /// What a piece does after one step of its life.
-enum Step {
+enum LifeStep {
     /// It goes on at once, in the state that it has now.
     Go,
     /// It stays in its state until an event moves it on.
@@ -51,14 +51,14 @@ enum Step {
     End(Box<[PieceError]>),
 }
 
-impl Step {
-    fn end_well() -> Step {
+impl LifeStep {
+    fn end_well() -> LifeStep {
         // A slice of nothing allocates nothing.
-        Step::End(Box::default())
+        LifeStep::End(Box::default())
     }
 
-    fn end_failed(error: PieceError) -> Step {
-        Step::End(Box::new([error]))
+    fn end_failed(error: PieceError) -> LifeStep {
+        LifeStep::End(Box::new([error]))
     }
 }
 
@@ -66,7 +66,7 @@ impl Step {
 const UNDER_WAY: &str = "an event is of a piece that is under way";
 
 /// What comes of the failures of a phase.
-enum Judged {
+enum FailureVerdict {
     /// The rest of the members can do it.
     PlanAgain,
     /// The request ends with them.
@@ -75,7 +75,7 @@ enum Judged {
 
 /// The pieces of a channel, and what they need to move on.
 pub(super) struct Pieces {
-    shared: Arc<Shared>,
+    shared: Arc<ArrayCore>,
     pub(super) members: Members,
     /// Where the array keeps metadata.
     pub(super) gate: Option<MetadataGate>,
@@ -98,7 +98,7 @@ pub(super) struct Pieces {
 
 impl Pieces {
     pub(super) fn new(
-        shared: &Arc<Shared>,
+        shared: &Arc<ArrayCore>,
         members: Members,
         gate: Option<MetadataGate>,
         waiter: Arc<Waiter>,
@@ -197,13 +197,13 @@ impl Pieces {
         result: Result<(), Error>,
     ) {
         let mut piece = self.take(index);
-        debug_assert!(matches!(piece.state, State::Logging), "one log write at a time");
+        debug_assert!(matches!(piece.state, PieceState::Logging), "one log write at a time");
         if let (Err(error), Some(slot)) = (result, piece.holds.log) {
             // As if the parity itself had not been written.
             let member = self.members.slot(slot).member.clone();
             piece.batch.start();
             piece.batch.failures.push(Failure { slot, member, error });
-            piece.state = State::Writing;
+            piece.state = PieceState::Writing;
         }
         self.advance(requests, index, piece);
     }
@@ -216,52 +216,54 @@ impl Pieces {
     fn advance(&mut self, requests: &mut Requests, index: u32, mut piece: Box<Piece>) {
         loop {
             match self.step(requests, index, &mut piece) {
-                Step::Go => (),
-                Step::Wait => {
+                LifeStep::Go => (),
+                LifeStep::Wait => {
                     self.table.put(index, piece);
                     return;
                 }
-                Step::End(errors) => return self.end(requests, index, piece, errors),
+                LifeStep::End(errors) => return self.end(requests, index, piece, errors),
             }
         }
     }
 
     /// What follows a state that has nothing to wait for any more.
     #[inline]
-    fn step(&mut self, requests: &mut Requests, index: u32, piece: &mut Piece) -> Step {
+    fn step(&mut self, requests: &mut Requests, index: u32, piece: &mut Piece) -> LifeStep {
         match piece.state {
-            State::AwaitsRow(row) => piece.holds.row = Some(row),
-            State::AwaitsLog(member) => piece.holds.log = Some(member),
+            PieceState::AwaitsRow(row) => piece.holds.row = Some(row),
+            PieceState::AwaitsLog(member) => piece.holds.log = Some(member),
             _ => (),
         }
         match piece.state {
-            State::Writing if piece.batch.is_well() => self.end_writing(piece),
-            State::Writing => self.end_failed(requests, piece, Action::Write),
-            State::Reading if !piece.batch.is_well() => {
+            PieceState::Writing if piece.batch.is_well() => self.end_writing(piece),
+            PieceState::Writing => self.end_failed(requests, piece, Action::Write),
+            PieceState::Reading if !piece.batch.is_well() => {
                 self.end_failed(requests, piece, Action::Read)
             }
             _ if self.closing => {
                 piece.memory.rejoin();
                 piece.memory.drop_scratch(&mut self.scratch);
-                Step::end_well()
+                LifeStep::end_well()
             }
-            State::Unplanned => match self.plan(piece) {
+            PieceState::Unplanned => match self.plan(piece) {
                 Ok(()) => self.lock_row(index, piece),
-                Err(lost) => Step::end_failed(PieceError::Lost(lost)),
+                Err(lost) => LifeStep::end_failed(PieceError::Lost(lost)),
             },
-            State::AwaitsRow(_) | State::AwaitsAdmission => self.ask_to_write(index, piece),
-            State::Reading => {
+            PieceState::AwaitsRow(_) | PieceState::AwaitsAdmission => {
+                self.ask_to_write(index, piece)
+            }
+            PieceState::Reading => {
                 self.compute(piece);
                 self.lock_log(index, piece)
             }
-            State::AwaitsLog(_) => self.write_log(index, piece),
-            State::Logging => self.write(index, piece),
-            State::Confirming => self.confirm(index, piece),
+            PieceState::AwaitsLog(_) => self.write_log(index, piece),
+            PieceState::Logging => self.write(index, piece),
+            PieceState::Confirming => self.confirm(index, piece),
         }
     }
 
     /// Plans what is left of the piece, or as much of it as one plan takes.
-    fn plan(&mut self, piece: &mut Piece) -> Result<(), Lost> {
+    fn plan(&mut self, piece: &mut Piece) -> Result<(), TooManyAbsent> {
         let block_bytes = u64::from(self.shared.info.block_bytes);
         loop {
             let planned = self.plan_once(piece);
@@ -280,7 +282,7 @@ impl Pieces {
         }
     }
 
-    fn plan_once(&mut self, piece: &mut Piece) -> Result<(), Lost> {
+    fn plan_once(&mut self, piece: &mut Piece) -> Result<(), TooManyAbsent> {
         self.members.refresh();
         let attempt = &mut piece.attempt;
         attempt.plan.clear();
@@ -320,7 +322,12 @@ impl Pieces {
         }
     }
 
-    fn plan_part(&mut self, piece: &mut Piece, left: Part, mut faults: Faults) -> Result<(), Lost> {
+    fn plan_part(
+        &mut self,
+        piece: &mut Piece,
+        left: Part,
+        mut faults: Faults,
+    ) -> Result<(), TooManyAbsent> {
         // While parity may be untrue it is not taken for the old one: it is made from all of the
         // row, which is what may be logged.
         if left.action != Action::Read
@@ -356,44 +363,44 @@ impl Pieces {
     }
 
     /// Takes the row that the plan needs, unless the piece has it already.
-    fn lock_row(&mut self, index: u32, piece: &mut Piece) -> Step {
+    fn lock_row(&mut self, index: u32, piece: &mut Piece) -> LifeStep {
         let wanted = piece.attempt.plan.lock;
         if piece.holds.row != wanted {
             self.release_row(piece);
         }
         match wanted.filter(|_| piece.holds.row.is_none()) {
             Some(row) => {
-                piece.state = State::AwaitsRow(row);
+                piece.state = PieceState::AwaitsRow(row);
                 let is_ours = self.shared.rows.lock(row, &self.waiter, index);
-                if is_ours { Step::Go } else { Step::Wait }
+                if is_ours { LifeStep::Go } else { LifeStep::Wait }
             }
             None => {
-                piece.state = State::AwaitsAdmission;
-                Step::Go
+                piece.state = PieceState::AwaitsAdmission;
+                LifeStep::Go
             }
         }
     }
 
     /// Begins what is planned, if the plan still holds now that the row is ours, and the write is
     /// admitted.
-    fn ask_to_write(&mut self, index: u32, piece: &mut Piece) -> Step {
+    fn ask_to_write(&mut self, index: u32, piece: &mut Piece) -> LifeStep {
         if piece.attempt.generation != self.shared.health.generation() {
             // A member failed while we waited. A log that is kept is needed still: that its member
             // is out may not be written down yet.
-            piece.state = State::Unplanned;
-            return Step::Go;
+            piece.state = PieceState::Unplanned;
+            return LifeStep::Go;
         }
-        piece.state = State::AwaitsAdmission;
+        piece.state = PieceState::AwaitsAdmission;
         match self.admit(index, piece) {
             Pass::Go => (),
-            Pass::Wait => return Step::Wait,
-            Pass::Refused(error) => return Step::end_failed(PieceError::Other(error)),
+            Pass::Wait => return LifeStep::Wait,
+            Pass::Refused(error) => return LifeStep::end_failed(PieceError::Other(error)),
         }
         if piece.attempt.generation != self.shared.health.generation() {
             // A member came while we asked. What it has missed was counted before our range was
             // noted.
-            piece.state = State::Unplanned;
-            return Step::Go;
+            piece.state = PieceState::Unplanned;
+            return LifeStep::Go;
         }
         // The members that failed are written down now. A log that the new plan does not write to
         // is not needed any more.
@@ -402,16 +409,16 @@ impl Pieces {
         }
         let attempt = &piece.attempt;
         piece.memory.add_scratch(&attempt.plan.scratch, &mut self.scratch);
-        piece.state = State::Reading;
+        piece.state = PieceState::Reading;
         let Piece { tag, attempt, memory, batch, .. } = piece;
         let accesses = &attempt.plan.read;
         if accesses.is_empty() {
             batch.start();
-            return Step::Go;
+            return LifeStep::Go;
         }
         self.members.work_for(*tag);
         self.sender.send(index, accesses, (false, false), memory, &mut self.members, batch);
-        Step::Wait
+        LifeStep::Wait
     }
 
     /// Asks whether what is planned may be written.
@@ -476,47 +483,47 @@ impl Pieces {
     }
 
     /// Takes the log of the row's parity member, if there is something to log.
-    fn lock_log(&mut self, index: u32, piece: &mut Piece) -> Step {
+    fn lock_log(&mut self, index: u32, piece: &mut Piece) -> LifeStep {
         let (Some(gate), Some(logged)) = (&self.gate, &piece.attempt.logged) else {
-            piece.state = State::Logging;
-            return Step::Go;
+            piece.state = PieceState::Logging;
+            return LifeStep::Go;
         };
         let member = logged.member;
-        piece.state = State::AwaitsLog(member);
+        piece.state = PieceState::AwaitsLog(member);
         // What it has kept is of the same member.
         let is_ours = piece.holds.log.is_some() || gate.lock_log(member, index);
-        if is_ours { Step::Go } else { Step::Wait }
+        if is_ours { LifeStep::Go } else { LifeStep::Wait }
     }
 
     /// Writes the piece's entries to the log that it holds.
-    fn write_log(&mut self, index: u32, piece: &mut Piece) -> Step {
+    fn write_log(&mut self, index: u32, piece: &mut Piece) -> LifeStep {
         if let (Some(gate), Some(logged)) = (&mut self.gate, &piece.attempt.logged) {
-            let place = Place::Scratch { buffer: logged.scratch, start: 0 };
+            let place = ByteSite::Scratch { buffer: logged.scratch, start: 0 };
             let bytes = piece.memory.share(place, piece.attempt.plan.scratch[logged.scratch]);
             gate.write_log(logged.member, bytes, index);
         }
-        piece.state = State::Logging;
-        Step::Wait
+        piece.state = PieceState::Logging;
+        LifeStep::Wait
     }
 
-    fn write(&mut self, index: u32, piece: &mut Piece) -> Step {
+    fn write(&mut self, index: u32, piece: &mut Piece) -> LifeStep {
         // What was logged is durable before another piece's entries replace its own.
         let fua = piece.fua || piece.holds.log.is_some();
-        piece.state = State::Writing;
+        piece.state = PieceState::Writing;
         let Piece { tag, attempt, memory, batch, has_neighbours, .. } = piece;
         let accesses = &attempt.plan.write;
         if accesses.is_empty() {
             batch.start();
-            return Step::Go;
+            return LifeStep::Go;
         }
         self.members.work_for(*tag);
         let how = (fua, *has_neighbours);
         self.sender.send(index, accesses, how, memory, &mut self.members, batch);
-        Step::Wait
+        LifeStep::Wait
     }
 
     /// All that was planned is done.
-    fn end_writing(&mut self, piece: &mut Piece) -> Step {
+    fn end_writing(&mut self, piece: &mut Piece) -> LifeStep {
         piece.memory.drop_scratch(&mut self.scratch);
         piece.done += piece.attempt.covers;
         if let Some(findings) = piece.attempt.findings.take() {
@@ -527,30 +534,37 @@ impl Pieces {
         }
         if piece.done < piece.operation.length() {
             self.release_log(piece);
-            piece.state = State::Unplanned;
+            piece.state = PieceState::Unplanned;
         } else {
-            piece.state = State::Confirming;
+            piece.state = PieceState::Confirming;
         }
-        Step::Go
+        LifeStep::Go
     }
 
     /// Members have failed some of a phase. All its commands have ended by now, so the members that
     /// are left hold the whole of what was written, and a new plan finds their rows consistent.
     #[cold]
-    fn end_failed(&mut self, requests: &mut Requests, piece: &mut Piece, action: Action) -> Step {
+    fn end_failed(
+        &mut self,
+        requests: &mut Requests,
+        piece: &mut Piece,
+        action: Action,
+    ) -> LifeStep {
         piece.memory.rejoin();
         piece.memory.drop_scratch(&mut self.scratch);
         let reading = action == Action::Read;
         let judged = if reading && self.closing {
-            Judged::Final
+            FailureVerdict::Final
         } else {
             self.judge_failures(piece, reading)
         };
         let failures = piece.batch.failures.drain(..);
         let errors: Vec<Error> = failures.map(Failure::at_its_member).collect();
         match judged {
-            Judged::Final => Step::End(errors.into_iter().map(PieceError::Other).collect()),
-            Judged::PlanAgain => {
+            FailureVerdict::Final => {
+                LifeStep::End(errors.into_iter().map(PieceError::Other).collect())
+            }
+            FailureVerdict::PlanAgain => {
                 // A request keeps the first cause that it is told.
                 if let Some(cause) = errors.first() {
                     piece.requests().for_each(|entry| {
@@ -561,19 +575,19 @@ impl Pieces {
                 if reading {
                     self.release_log(piece);
                 }
-                piece.state = State::Unplanned;
-                Step::Go
+                piece.state = PieceState::Unplanned;
+                LifeStep::Go
             }
         }
     }
 
     /// Books the failures of a phase on the members.
-    fn judge_failures(&mut self, piece: &mut Piece, reading: bool) -> Judged {
+    fn judge_failures(&mut self, piece: &mut Piece, reading: bool) -> FailureVerdict {
         if !self.shared.traits.is_redundant {
             for Failure { slot, error, .. } in &piece.batch.failures {
                 self.shared.note_gone(*slot, error);
             }
-            return Judged::Final;
+            return FailureVerdict::Final;
         }
         let mut must_end = false;
         let mut unreadable = MemberSet::EMPTY;
@@ -583,7 +597,7 @@ impl Pieces {
                 _ if !self.members.slot(*slot).is_of(member.as_ref()) => (),
                 // Where others took a write, one that refuses it has not got it.
                 Verdict::Request if reading || piece.batch.has_only_failures() => {
-                    return Judged::Final;
+                    return FailureVerdict::Final;
                 }
                 Verdict::Blocks => {
                     unreadable.insert(*slot);
@@ -594,7 +608,7 @@ impl Pieces {
             }
         }
         if must_end {
-            return Judged::Final;
+            return FailureVerdict::Final;
         }
         match &mut piece.careful {
             Some(careful) => {
@@ -604,9 +618,9 @@ impl Pieces {
                 careful.unreadable = careful.unreadable.union(&unreadable);
             }
             // The first time everything is tried once more.
-            None => piece.careful = unreadable.iter().next().map(Careful::of),
+            None => piece.careful = unreadable.iter().next().map(SmallSteps::of),
         }
-        Judged::PlanAgain
+        FailureVerdict::PlanAgain
     }
 
     /// Books what a plan could not read of a member, which has failed that for the second time. One
@@ -634,15 +648,15 @@ impl Pieces {
     }
 
     /// Asks whether a piece that is done may be answered.
-    fn confirm(&mut self, index: u32, piece: &mut Piece) -> Step {
-        let Some(gate) = &mut self.gate else { return Step::end_well() };
+    fn confirm(&mut self, index: u32, piece: &mut Piece) -> LifeStep {
+        let Some(gate) = &mut self.gate else { return LifeStep::end_well() };
         let writes =
             matches!(piece.operation, Operation::Flush) || piece.operation.written_part().is_some();
         let pass = if writes { gate.confirm(piece.attempt.generation, index) } else { Pass::Go };
         match pass {
-            Pass::Go => Step::end_well(),
-            Pass::Wait => Step::Wait,
-            Pass::Refused(error) => Step::end_failed(PieceError::Other(error)),
+            Pass::Go => LifeStep::end_well(),
+            Pass::Wait => LifeStep::Wait,
+            Pass::Refused(error) => LifeStep::end_failed(PieceError::Other(error)),
         }
     }
 
@@ -693,11 +707,11 @@ impl Pieces {
         for index in self.table.keys() {
             let Some(mut piece) = self.table.take(index) else { continue };
             match piece.state {
-                State::AwaitsRow(row) => {
+                PieceState::AwaitsRow(row) => {
                     self.cancel_row(row, index);
-                    piece.state = State::Unplanned;
+                    piece.state = PieceState::Unplanned;
                 }
-                State::AwaitsAdmission => self.release_row(&mut piece),
+                PieceState::AwaitsAdmission => self.release_row(&mut piece),
                 _ => (),
             }
             self.table.put(index, piece);
@@ -713,8 +727,8 @@ impl Pieces {
     /// Whether something is on its way that others would find half done.
     pub(super) fn is_writing(&self) -> bool {
         let writes = |piece: &Piece| match piece.state {
-            State::Writing => piece.holds.row.is_some(),
-            State::Logging => true,
+            PieceState::Writing => piece.holds.row.is_some(),
+            PieceState::Logging => true,
             _ => false,
         };
         self.gate.as_ref().is_some_and(MetadataGate::has_update)
@@ -728,7 +742,7 @@ impl Pieces {
         let silent = Error::new(ErrorKind::TimedOut, "a write was never answered");
         for (_, piece) in self.table.iter() {
             match &piece.state {
-                State::Writing if piece.holds.row.is_some() => {
+                PieceState::Writing if piece.holds.row.is_some() => {
                     for slot in piece.batch.members() {
                         let queue = self.members.slot(slot);
                         if queue.in_flight > 0 {
@@ -736,7 +750,7 @@ impl Pieces {
                         }
                     }
                 }
-                State::Logging => {
+                PieceState::Logging => {
                     if let Some(slot) = piece.holds.log {
                         let member = self.members.slot(slot).member.as_ref();
                         self.shared.drop_member(slot, member, &silent);
@@ -750,7 +764,7 @@ impl Pieces {
         }
         for index in self.table.keys() {
             let Some(mut piece) = self.table.remove(index) else { continue };
-            if let (State::AwaitsLog(member), Some(gate)) = (&piece.state, &self.gate) {
+            if let (PieceState::AwaitsLog(member), Some(gate)) = (&piece.state, &self.gate) {
                 gate.give_up_log(*member, index);
             }
             self.give_back(&mut piece);

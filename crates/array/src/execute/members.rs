@@ -11,7 +11,7 @@ use crate::level::{Faults, LevelTraits};
 use crate::member::{Member, MemberSet};
 use crate::part::{Action, Part};
 use crate::queues::Queues;
-use crate::shared::Shared;
+use crate::shared::ArrayCore;
 
 /// No command of the batch goes to the member yet.
 pub(super) const NO_DRAFT: u32 = u32::MAX;
@@ -36,7 +36,7 @@ impl Failure {
 /// A write to a member that waits for what goes behind it on the same member: the writes of one row
 /// after another are neighbours there, and a disk takes one long write faster than many. Linux's
 /// block layer joins them so for md (`blk_plug`).
-pub(super) struct Held {
+pub(super) struct HeldWrite {
     /// Piece and command of each part, in their order on the member.
     parts: Vec<(u32, u32)>,
     offset: u64,
@@ -46,15 +46,15 @@ pub(super) struct Held {
     owner: u64,
 }
 
-impl Held {
+impl HeldWrite {
     /// A write of one piece.
-    pub(super) fn new(part: (u32, u32), offset: u64, from: Buf, fua: bool) -> Held {
-        Held { parts: vec![part], offset, from, fua, owner: 0 }
+    pub(super) fn new(part: (u32, u32), offset: u64, from: Buf, fua: bool) -> HeldWrite {
+        HeldWrite { parts: vec![part], offset, from, fua, owner: 0 }
     }
 
     /// Takes a write that begins where this one ends, if a command of at most `most` bytes may do
     /// both; else it is given back.
-    fn join(&mut self, next: Held, most: u64) -> Option<Held> {
+    fn join(&mut self, next: HeldWrite, most: u64) -> Option<HeldWrite> {
         let end = self.offset + self.from.len() as u64;
         let length = (self.from.len() + next.from.len()) as u64;
         if end != next.offset || self.fua != next.fua || length > most {
@@ -78,7 +78,7 @@ pub(super) struct MemberQueue {
     /// The member's last command of the batch that is being put together.
     pub(super) last_draft: u32,
     /// The member's write that waits for its neighbour.
-    held: Option<Held>,
+    held: Option<HeldWrite>,
 }
 
 impl MemberQueue {
@@ -86,7 +86,7 @@ impl MemberQueue {
     fn unused(member: Option<Arc<Member>>) -> MemberQueue {
         MemberQueue {
             member,
-            channel: Box::new(Absent::default()),
+            channel: Box::new(AbsentMember::default()),
             max_request_bytes: u64::from(u32::MAX),
             data_offset: 0,
             in_flight: 0,
@@ -114,7 +114,7 @@ impl MemberQueue {
 
 /// The members' channels, and the members' states as this channel last saw them.
 pub(super) struct Members {
-    shared: Arc<Shared>,
+    shared: Arc<ArrayCore>,
     traits: LevelTraits,
     reactor: Reactor,
     /// How deep the members' channels are.
@@ -143,7 +143,7 @@ pub(super) struct Members {
 impl Members {
     /// Channels of `depth` commands onto all members that are there.
     pub(super) fn open(
-        shared: &Arc<Shared>,
+        shared: &Arc<ArrayCore>,
         depth: u32,
         reactor: &Reactor,
     ) -> Result<Members, Error> {
@@ -275,8 +275,8 @@ impl Members {
     }
 
     /// Keeps a write back until its neighbour comes or [`Members::send_held`] is called.
-    pub(super) fn hold(&mut self, slot: usize, write: Held) {
-        let write = Held { owner: self.owner, ..write };
+    pub(super) fn hold(&mut self, slot: usize, write: HeldWrite) {
+        let write = HeldWrite { owner: self.owner, ..write };
         let queue = &mut self.slots[slot];
         let apart = match &mut queue.held {
             Some(held) => held.join(write, queue.max_request_bytes),
@@ -308,8 +308,8 @@ impl Members {
         }
     }
 
-    fn send_joined(&mut self, slot: usize, held: Held) {
-        let Held { parts, offset, from, fua, owner } = held;
+    fn send_joined(&mut self, slot: usize, held: HeldWrite) {
+        let HeldWrite { parts, offset, from, fua, owner } = held;
         let tag = match parts[..] {
             [(piece, command)] => Tag::Planned { piece, command },
             _ => Tag::Joined { entry: self.joined.insert(parts) },
@@ -377,11 +377,11 @@ impl Members {
 
 /// The channel of a member that is not there. Plans leave it out, so nothing should come here.
 #[derive(Default)]
-struct Absent {
+struct AbsentMember {
     requests: Vec<Request>,
 }
 
-impl Channel for Absent {
+impl Channel for AbsentMember {
     fn submit(&mut self, request: Request) {
         self.requests.push(request);
     }

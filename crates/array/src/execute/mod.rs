@@ -35,25 +35,25 @@ mod tag;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use block::{Channel, Completion, Error, Op, Request, Returned};
-use reactor::{Clock, Reactor, Woken};
+use block::{Channel, Completion, Error, Op, Request, ReturnedBuffer};
+use reactor::{Clock, Reactor, WakeReason};
 
 use crate::health::{Verdict, judge};
 use crate::level::LevelTraits;
 use crate::member::Member;
 use crate::part::{Action, Part, Spot, SyncRange};
 use crate::rows::Waiter;
-use crate::shared::Shared;
+use crate::shared::ArrayCore;
 use crate::sync::Findings;
 use gate::MetadataGate;
 use life::Pieces;
 use members::{Failure, Members};
-use requests::{Direct, NewRequest, Next, Operation, Requests, Retried};
+use requests::{Direct, NewRequest, Operation, RequestStep, Requests, RetryPlan};
 use tag::Tag;
 
 /// A channel of an array.
 pub(crate) struct ArrayChannel {
-    shared: Arc<Shared>,
+    shared: Arc<ArrayCore>,
     traits: LevelTraits,
     requests: Requests,
     pieces: Pieces,
@@ -68,7 +68,7 @@ pub(crate) struct ArrayChannel {
 impl ArrayChannel {
     /// A channel on `reactor` for `depth` requests at a time.
     pub(crate) fn open(
-        shared: &Arc<Shared>,
+        shared: &Arc<ArrayCore>,
         depth: u32,
         reactor: &Reactor,
     ) -> Result<ArrayChannel, Error> {
@@ -126,12 +126,12 @@ impl ArrayChannel {
         while let Some(entry) = self.requests.take_listed() {
             let at_once = self.shared.level.pieces_at_once();
             match self.requests.next(entry, at_once, self.pieces.closing) {
-                Next::Piece(cursor) => {
+                RequestStep::Piece(cursor) => {
                     self.pieces.start(&mut self.requests, entry, cursor);
                     self.requests.go_on(entry);
                 }
-                Next::Wait => (),
-                Next::End => self.ready.push(self.requests.end(entry)),
+                RequestStep::Wait => (),
+                RequestStep::End => self.ready.push(self.requests.end(entry)),
             }
         }
     }
@@ -208,7 +208,7 @@ impl ArrayChannel {
     ) {
         for command in self.pieces.members.take_joined(entry) {
             let result = result.as_ref().map_err(Error::repeat).copied();
-            let part = Completion { tag, buffer: Returned::Nothing, result };
+            let part = Completion { tag, buffer: ReturnedBuffer::Nothing, result };
             self.pieces.end_command(&mut self.requests, command, by, part);
             self.go_on();
         }
@@ -235,7 +235,7 @@ impl ArrayChannel {
                     self.shared.drop_member(slot, failure.member.as_ref(), &failure.error);
                 }
                 let careful = (verdict == Verdict::Blocks).then_some(slot);
-                let retried = Retried { cause: failure.at_its_member(), careful };
+                let retried = RetryPlan { cause: failure.at_its_member(), careful };
                 self.submit_planned(NewRequest {
                     fua,
                     buffer,
@@ -403,7 +403,7 @@ impl Drop for ArrayChannel {
             let is_idle = done.is_empty() && self.pieces.sent() == before;
             if is_idle
                 && self.pieces.is_writing()
-                && !matches!(self.reactor.wait_for_more(), Ok(woken) if woken != Woken::Idle)
+                && !matches!(self.reactor.wait_for_more(), Ok(woken) if woken != WakeReason::Idle)
             {
                 // Nothing more is to come.
                 break;

@@ -7,7 +7,7 @@ use super::commands::Batch;
 use super::requests::{NewPiece, Operation};
 use crate::member::MemberSet;
 use crate::memory::{HostBuffer, Memory};
-use crate::metadata::Logged;
+use crate::metadata::LoggedPiece;
 use crate::plan::{Plan, RowLock};
 use crate::sync::Findings;
 
@@ -18,7 +18,7 @@ const CAREFUL_BYTES: u64 = 64 << 10;
 /// Where a piece is in its life, and what it waits for there. Small, and changed in place: a piece
 /// passes through most of its states at every small request.
 #[derive(Clone, Copy, Default)]
-pub(super) enum State {
+pub(super) enum PieceState {
     /// It is to be planned: at first, and when a plan does not hold any more.
     #[default]
     Unplanned,
@@ -40,7 +40,7 @@ pub(super) enum State {
 
 /// What a piece has taken and has to give back in the end, whatever state it ends in.
 #[derive(Default)]
-pub(super) struct Holds {
+pub(super) struct PieceHolds {
     pub(super) row: Option<RowLock>,
     /// The range that it was admitted to write to.
     pub(super) admitted: Option<Range<u64>>,
@@ -51,7 +51,7 @@ pub(super) struct Holds {
 }
 
 /// How a piece goes on after a member's medium has failed: in small steps.
-pub(super) struct Careful {
+pub(super) struct SmallSteps {
     /// The first member to fail so.
     pub(super) member: usize,
     /// The most that one plan takes.
@@ -60,9 +60,9 @@ pub(super) struct Careful {
     pub(super) unreadable: MemberSet,
 }
 
-impl Careful {
-    pub(super) fn of(member: usize) -> Careful {
-        Careful { member, step_bytes: CAREFUL_BYTES, unreadable: MemberSet::EMPTY }
+impl SmallSteps {
+    pub(super) fn of(member: usize) -> SmallSteps {
+        SmallSteps { member, step_bytes: CAREFUL_BYTES, unreadable: MemberSet::EMPTY }
     }
 
     /// A step has ended well.
@@ -81,7 +81,7 @@ pub(super) struct Attempt {
     /// The array's health when it was made.
     pub(super) generation: u64,
     /// What it logs.
-    pub(super) logged: Option<Logged>,
+    pub(super) logged: Option<LoggedPiece>,
     /// What a check or a repair found.
     pub(super) findings: Option<Box<Findings>>,
 }
@@ -102,11 +102,11 @@ pub(super) struct Piece {
     pub(super) has_neighbours: bool,
     /// How much of it is done, in bytes.
     pub(super) done: u64,
-    pub(super) careful: Option<Careful>,
+    pub(super) careful: Option<SmallSteps>,
     pub(super) attempt: Attempt,
-    pub(super) holds: Holds,
+    pub(super) holds: PieceHolds,
     pub(super) memory: Memory,
-    pub(super) state: State,
+    pub(super) state: PieceState,
     /// The commands of the phase that is under way, while it reads or writes.
     pub(super) batch: Batch,
 }
@@ -137,8 +137,8 @@ impl Piece {
         piece.fua = fua;
         piece.has_neighbours = has_neighbours;
         piece.done = 0;
-        piece.careful = careful.map(Careful::of);
-        piece.state = State::Unplanned;
+        piece.careful = careful.map(SmallSteps::of);
+        piece.state = PieceState::Unplanned;
         piece.memory.start(buffer);
         piece
     }

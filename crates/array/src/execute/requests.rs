@@ -1,9 +1,9 @@
 //! Requests of the owner: sent straight on, or cut into pieces and put together again in the end.
 //! What becomes of a piece between is not known here.
 
-use block::{Buf, BufMut, Completion, Error, ErrorKind, Returned, Slots};
+use block::{Buf, BufMut, Completion, Error, ErrorKind, ReturnedBuffer, Slots};
 
-use crate::level::{Faults, Level, Lost};
+use crate::level::{Faults, Level, TooManyAbsent};
 use crate::memory::HostBuffer;
 use crate::part::{Action, Part, SyncRange};
 
@@ -57,7 +57,7 @@ pub(super) struct Direct {
 }
 
 /// How a request is planned after a member has failed it.
-pub(super) struct Retried {
+pub(super) struct RetryPlan {
     /// What the member said.
     pub(super) cause: Error,
     /// The member, when it was its medium.
@@ -81,15 +81,15 @@ pub(super) struct NewRequest {
     pub(super) fua: bool,
     /// Whether it is a write that begins where an earlier one ended.
     pub(super) follows: bool,
-    pub(super) buffer: Returned,
-    pub(super) retried: Option<Retried>,
+    pub(super) buffer: ReturnedBuffer,
+    pub(super) retried: Option<RetryPlan>,
 }
 
 impl NewRequest {
     /// One without data that no member has had.
     pub(super) fn bare(tag: u64, operation: Operation) -> NewRequest {
         let (fua, follows) = (false, false);
-        NewRequest { tag, operation, fua, follows, buffer: Returned::Nothing, retried: None }
+        NewRequest { tag, operation, fua, follows, buffer: ReturnedBuffer::Nothing, retried: None }
     }
 }
 
@@ -164,12 +164,12 @@ impl NewPiece {
 /// Why a piece has failed.
 pub(super) enum PieceError {
     /// Too many members are missing.
-    Lost(Lost),
+    Lost(TooManyAbsent),
     Other(Error),
 }
 
 /// How a request goes on.
-pub(super) enum Next {
+pub(super) enum RequestStep {
     /// With one more piece, from this byte of it on.
     Piece(u64),
     /// When a piece has ended.
@@ -219,9 +219,9 @@ impl Requests {
         request.follows = follows;
         request.cursor = Some(0);
         request.buffer = match buffer {
-            Returned::Nothing => RequestBuffer::Nothing,
-            Returned::Read(buffer) => RequestBuffer::Read(Some(buffer)),
-            Returned::Written(buffer) => RequestBuffer::Written(buffer),
+            ReturnedBuffer::Nothing => RequestBuffer::Nothing,
+            ReturnedBuffer::Read(buffer) => RequestBuffer::Read(Some(buffer)),
+            ReturnedBuffer::Written(buffer) => RequestBuffer::Written(buffer),
         };
         request.careful = careful;
         request.cause = cause;
@@ -253,13 +253,13 @@ impl Requests {
     /// Whether a request has pieces left to begin, of which `at_once` run at a time. `closing`: no
     /// more pieces begin.
     #[inline]
-    pub(super) fn next(&self, entry: u32, at_once: u32, closing: bool) -> Next {
+    pub(super) fn next(&self, entry: u32, at_once: u32, closing: bool) -> RequestStep {
         let request = self.planned.get(entry).expect(UNDER_WAY);
         let may_begin = !closing && request.failed.is_none() && request.running < at_once;
         match request.cursor {
-            Some(cursor) if may_begin => Next::Piece(cursor),
-            _ if request.running > 0 => Next::Wait,
-            _ => Next::End,
+            Some(cursor) if may_begin => RequestStep::Piece(cursor),
+            _ if request.running > 0 => RequestStep::Wait,
+            _ => RequestStep::End,
         }
     }
 
@@ -386,14 +386,14 @@ impl Planned {
 
     fn end(&mut self) -> Completion {
         let buffer = match std::mem::take(&mut self.buffer) {
-            RequestBuffer::Nothing => Returned::Nothing,
-            RequestBuffer::Written(from) => Returned::Written(from),
+            RequestBuffer::Nothing => ReturnedBuffer::Nothing,
+            RequestBuffer::Written(from) => ReturnedBuffer::Written(from),
             RequestBuffer::Read(rest) => {
                 let joined = self.parts.drain(..).flatten().chain(rest).reduce(|mut all, part| {
                     all.append(part);
                     all
                 });
-                Returned::Read(joined.expect("a read has a buffer"))
+                ReturnedBuffer::Read(joined.expect("a read has a buffer"))
             }
         };
         self.parts.clear();

@@ -23,7 +23,7 @@ const STREAMS: usize = 8;
 const BUSY: u32 = 2;
 
 /// A piece that is kept back.
-struct Kept {
+struct HeldPiece {
     piece: NewPiece,
     part: Part,
     /// How many more pieces it waits for.
@@ -36,7 +36,7 @@ pub(super) struct Streams {
     ends: [u64; STREAMS],
     /// The one that a new stream took last.
     newest: usize,
-    kept: Vec<Kept>,
+    kept: Vec<HeldPiece>,
     /// Pieces that are being written.
     writing: u32,
 }
@@ -74,7 +74,7 @@ impl Streams {
             None => (new, part, self.writing),
         };
         if part.offset + part.length < row_end && self.writing >= BUSY {
-            self.kept.push(Kept { piece, part, left });
+            self.kept.push(HeldPiece { piece, part, left });
             return None;
         }
         Some(piece)

@@ -113,7 +113,7 @@ pub(crate) struct Watch {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Watched {
+pub(crate) enum FenceReading {
     /// They are to be looked at again.
     Again,
     Free(Freedom),
@@ -142,20 +142,20 @@ impl Watch {
     }
 
     /// Takes what a look found that began at `started`; always the same members in the same order.
-    pub(crate) fn looked(&mut self, started: Duration, stamps: Vec<Stamp>) -> Watched {
+    pub(crate) fn looked(&mut self, started: Duration, stamps: Vec<Stamp>) -> FenceReading {
         let Some((began, first)) = &self.first else {
             if stamps.iter().all(|stamp| stamp.is_nobodys()) {
-                return Watched::Free(Freedom { looked: started, is_nobodys: true });
+                return FenceReading::Free(Freedom { looked: started, is_nobodys: true });
             }
             self.first = Some((started, stamps));
-            return Watched::Again;
+            return FenceReading::Again;
         };
         match first.iter().zip(&stamps).position(|(first, now)| first != now) {
-            Some(changed) => Watched::InUse(changed),
+            Some(changed) => FenceReading::InUse(changed),
             None if started >= *began + self.terms.watch => {
-                Watched::Free(Freedom { looked: started, is_nobodys: false })
+                FenceReading::Free(Freedom { looked: started, is_nobodys: false })
             }
-            None => Watched::Again,
+            None => FenceReading::Again,
         }
     }
 }

@@ -455,17 +455,17 @@ impl World {
                     one.before.clone_from(&stamps);
                     let watched = match self.omission {
                         Omission::Watch => {
-                            Watched::Free(Freedom { looked: look.began, is_nobodys: false })
+                            FenceReading::Free(Freedom { looked: look.began, is_nobodys: false })
                         }
                         _ => watch.looked(look.began, stamps),
                     };
                     match watched {
-                        Watched::Again => one.next_watch = now + TERMS.keep_alive,
-                        Watched::InUse(_) => {
+                        FenceReading::Again => one.next_watch = now + TERMS.keep_alive,
+                        FenceReading::InUse(_) => {
                             self.refused += 1;
                             return self.end(server);
                         }
-                        Watched::Free(freedom) => {
+                        FenceReading::Free(freedom) => {
                             let in_flight = match self.omission {
                                 Omission::InFlight => Duration::ZERO,
                                 _ => IN_FLIGHT,
@@ -619,15 +619,15 @@ fn whose_a_superblock_is_stands_in_its_microseconds() {
     let at = Duration::from_secs;
     assert_eq!(
         watch.looked(at(5), vec![nobodys; 2]),
-        Watched::Free(Freedom { looked: at(5), is_nobodys: true })
+        FenceReading::Free(Freedom { looked: at(5), is_nobodys: true })
     );
     let own = Stamp { updated: TimeStamp { seconds: 9, microseconds: 17 }, ..nobodys };
-    assert_eq!(watch.looked(at(5), vec![nobodys, own]), Watched::Again);
-    assert_eq!(watch.looked(at(9), vec![nobodys, own]), Watched::Again);
+    assert_eq!(watch.looked(at(5), vec![nobodys, own]), FenceReading::Again);
+    assert_eq!(watch.looked(at(9), vec![nobodys, own]), FenceReading::Again);
     assert_eq!(
         watch.looked(at(10), vec![nobodys, own]),
-        Watched::Free(Freedom { looked: at(10), is_nobodys: false })
+        FenceReading::Free(Freedom { looked: at(10), is_nobodys: false })
     );
     let later = Stamp { events: 8, ..own };
-    assert_eq!(watch.looked(at(10), vec![nobodys, later]), Watched::InUse(1));
+    assert_eq!(watch.looked(at(10), vec![nobodys, later]), FenceReading::InUse(1));
 }

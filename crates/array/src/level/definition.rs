@@ -52,19 +52,19 @@ impl Faults {
 
     /// What cannot be done without these members.
     #[must_use]
-    pub fn lost(&self) -> Lost {
-        Lost { members: self.missing().union(&self.unreadable) }
+    pub fn lost(&self) -> TooManyAbsent {
+        TooManyAbsent { members: self.missing().union(&self.unreadable) }
     }
 }
 
 /// Too many members are absent for what is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lost {
+pub struct TooManyAbsent {
     /// The members that are missed.
     pub members: MemberSet,
 }
 
-impl fmt::Display for Lost {
+impl fmt::Display for TooManyAbsent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let members: Vec<String> = self.members.iter().map(|member| member.to_string()).collect();
         let (noun, verb) = if members.len() == 1 { ("member", "is") } else { ("members", "are") };
@@ -134,8 +134,8 @@ pub trait Level: Send + Sync + 'static {
     ///
     /// # Errors
     /// When too many members are absent. A level without redundancy misses each.
-    fn holds_all(&self, absent: &MemberSet) -> Result<(), Lost> {
-        if absent.count() == 0 { Ok(()) } else { Err(Lost { members: *absent }) }
+    fn holds_all(&self, absent: &MemberSet) -> Result<(), TooManyAbsent> {
+        if absent.count() == 0 { Ok(()) } else { Err(TooManyAbsent { members: *absent }) }
     }
 
     /// Where the part lies, if it is one command to one member and needs neither lock nor
@@ -156,7 +156,7 @@ pub trait Level: Send + Sync + 'static {
         faults: &Faults,
         queues: &Queues,
         plan: &mut Plan,
-    ) -> Result<(), Lost>;
+    ) -> Result<(), TooManyAbsent>;
 
     /// How much of each member's data the array uses, in bytes. 0 without redundancy, where nothing
     /// can be restored.
@@ -186,7 +186,12 @@ pub trait Level: Send + Sync + 'static {
     ///
     /// # Errors
     /// When too many members are missing, or the one that is to be restored is.
-    fn plan_sync(&self, range: SyncRange, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
+    fn plan_sync(
+        &self,
+        range: SyncRange,
+        faults: &Faults,
+        plan: &mut Plan,
+    ) -> Result<(), TooManyAbsent> {
         let _ = (range, plan);
         Err(faults.lost())
     }

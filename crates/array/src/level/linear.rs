@@ -2,7 +2,7 @@
 
 use block::Info;
 
-use super::definition::{Faults, Level, Lost};
+use super::definition::{Faults, Level, TooManyAbsent};
 use crate::geometry::Linear;
 use crate::member::MemberSet;
 use crate::part::{Part, Spot};
@@ -56,7 +56,7 @@ impl Level for LinearLevel {
         _faults: &Faults,
         _queues: &Queues,
         plan: &mut Plan,
-    ) -> Result<(), Lost> {
+    ) -> Result<(), TooManyAbsent> {
         let mut start = 0;
         while start < piece.length {
             let extent = self.geometry.locate(piece.offset + start, piece.length - start);

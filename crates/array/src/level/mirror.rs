@@ -11,11 +11,13 @@ use std::ops::Range;
 
 use block::{Info, Stripe, size_text};
 
-use super::definition::{Faults, Level, LevelTraits, Lost, SYNC_PLAN_BYTES, optimal_bytes};
+use super::definition::{
+    Faults, Level, LevelTraits, SYNC_PLAN_BYTES, TooManyAbsent, optimal_bytes,
+};
 use crate::geometry::{Raid10, Raid10Layout};
 use crate::member::MemberSet;
 use crate::part::{Action, Part, Spot, SyncRange, SyncTask};
-use crate::plan::{Access, Content, Place, Plan, RowLock, Step, content_of};
+use crate::plan::{Access, ByteSite, Computation, Content, Plan, RowLock, content_of};
 use crate::queues::Queues;
 use crate::ranges::Ranges;
 
@@ -88,7 +90,7 @@ impl MirrorLevel {
         faults: &Faults,
         queues: &Queues,
         plan: &mut Plan,
-    ) -> Result<(), Lost> {
+    ) -> Result<(), TooManyAbsent> {
         for (start, length) in self.parts(piece) {
             let offset = piece.offset + start;
             // What goes on where an earlier chunk of the piece ended joins its command.
@@ -99,14 +101,14 @@ impl MirrorLevel {
             let copy = queues
                 .choose(self.copies(offset, |member| !faults.hide(member)), joins)
                 .ok_or(faults.lost())?;
-            let host = Place::Host { start };
+            let host = ByteSite::Host { start };
             let mut place = host;
             for bad in self.copies(offset, |member| faults.mend(member)) {
                 if place == host {
                     // A read's own buffer cannot be written from.
-                    place = Place::Scratch { buffer: plan.scratch.len(), start: 0 };
+                    place = ByteSite::Scratch { buffer: plan.scratch.len(), start: 0 };
                     plan.scratch.push(length);
-                    plan.compute.push(Step::Copy { from: place, into: host, length });
+                    plan.compute.push(Computation::Copy { from: place, into: host, length });
                     // What is written back must not overtake a newer write.
                     plan.lock = Some(Self::lock(piece));
                 }
@@ -124,7 +126,12 @@ impl MirrorLevel {
     }
 
     /// A member's accesses come in ascending order, for neighbours go out as one command.
-    fn plan_write(&self, piece: Part, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
+    fn plan_write(
+        &self,
+        piece: Part,
+        faults: &Faults,
+        plan: &mut Plan,
+    ) -> Result<(), TooManyAbsent> {
         plan.lock = Some(Self::lock(piece));
         let layout = self.geometry.layout();
         let near = u64::from(layout.near);
@@ -220,13 +227,13 @@ impl Level for MirrorLevel {
     }
 
     /// The copies of a chunk are on members that follow each other.
-    fn holds_all(&self, absent: &MemberSet) -> Result<(), Lost> {
+    fn holds_all(&self, absent: &MemberSet) -> Result<(), TooManyAbsent> {
         let members = self.geometry.member_count();
         let near = self.geometry.layout().near as usize;
         let copies = self.geometry.layout().copies() as usize;
         let lost =
             |chunk: usize| (0..copies).all(|copy| absent.contains((chunk * near + copy) % members));
-        if (0..members).any(lost) { Err(Lost { members: *absent }) } else { Ok(()) }
+        if (0..members).any(lost) { Err(TooManyAbsent { members: *absent }) } else { Ok(()) }
     }
 
     #[inline]
@@ -256,7 +263,7 @@ impl Level for MirrorLevel {
         faults: &Faults,
         queues: &Queues,
         plan: &mut Plan,
-    ) -> Result<(), Lost> {
+    ) -> Result<(), TooManyAbsent> {
         match piece.action {
             Action::Read => self.plan_read(piece, faults, queues, plan),
             Action::Write | Action::Zeroes | Action::Discard => {
@@ -300,7 +307,12 @@ impl Level for MirrorLevel {
         offset.map_or(in_chunk, |offset| in_chunk.min(REGION_BYTES - offset % REGION_BYTES))
     }
 
-    fn plan_sync(&self, range: SyncRange, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
+    fn plan_sync(
+        &self,
+        range: SyncRange,
+        faults: &Faults,
+        plan: &mut Plan,
+    ) -> Result<(), TooManyAbsent> {
         let (offset, target) = match range.task {
             SyncTask::Recover { member } if faults.absent.contains(member) => {
                 return Err(faults.lost());
@@ -319,7 +331,7 @@ impl Level for MirrorLevel {
         let own =
             self.copies(offset, |member| Some(member) == target && !faults.hide(member)).next();
         let first = own.or_else(|| readable.next()).ok_or(faults.lost())?;
-        let scratch = |buffer| Place::Scratch { buffer, start: 0 };
+        let scratch = |buffer| ByteSite::Scratch { buffer, start: 0 };
         let read = |copy: Spot, buffer| Access {
             member: copy.member,
             offset: copy.offset,
@@ -348,13 +360,17 @@ impl Level for MirrorLevel {
             plan.scratch.push(length);
             plan.read.push(read(copy, slot));
             if !tells {
-                plan.compute.push(Step::Compare { one: scratch(0), other: scratch(slot), length });
+                plan.compute.push(Computation::Compare {
+                    one: scratch(0),
+                    other: scratch(slot),
+                    length,
+                });
                 plan.amend.extend(repairs.then(|| write(copy)));
             }
         }
         if tells {
             plan.sources.extend(plan.read.iter().map(|read| Some(read.content)));
-            plan.compute.push(Step::Vote { first: 0, count: plan.sources.len(), length });
+            plan.compute.push(Computation::Vote { first: 0, count: plan.sources.len(), length });
             let copies = plan.read.iter().filter(|_| repairs);
             plan.mend.extend(copies.map(|&Access { member, offset, length, content }| Access {
                 member,

@@ -26,12 +26,14 @@
 
 use block::{DiscardSupport, Info, Stripe, size_text};
 
-use super::definition::{Faults, Level, LevelTraits, Lost, SYNC_PLAN_BYTES, optimal_bytes};
+use super::definition::{
+    Faults, Level, LevelTraits, SYNC_PLAN_BYTES, TooManyAbsent, optimal_bytes,
+};
 use crate::geometry::{Parity, ParityLayout, Row};
 use crate::member::MemberSet;
 use crate::parity::{inverse, power};
 use crate::part::{Action, Part, Spot, SyncRange, SyncTask};
-use crate::plan::{Access, Content, Place, Plan, RowLock, Step, content_of};
+use crate::plan::{Access, ByteSite, Computation, Content, Plan, RowLock, content_of};
 use crate::queues::Queues;
 
 /// The levels whose redundancy is arithmetic.
@@ -153,7 +155,7 @@ impl Cut {
     }
 
     /// A write of what lies in the host's buffer or in scratch.
-    fn write(&self, member: usize, range: (u64, u64), place: Place) -> Access<Content> {
+    fn write(&self, member: usize, range: (u64, u64), place: ByteSite) -> Access<Content> {
         self.access(member, range, Content::Bytes(place))
     }
 
@@ -172,9 +174,9 @@ impl Cut {
     }
 }
 
-fn scratch(plan: &mut Plan, length: u64) -> Place {
+fn scratch(plan: &mut Plan, length: u64) -> ByteSite {
     plan.scratch.push(length);
-    Place::Scratch { buffer: plan.scratch.len() - 1, start: 0 }
+    ByteSite::Scratch { buffer: plan.scratch.len() - 1, start: 0 }
 }
 
 impl ParityLevel {
@@ -249,23 +251,32 @@ impl ParityLevel {
             let length = (self.geometry.chunk_bytes() - from).min(piece.length - start);
             let offset = number * self.geometry.chunk_bytes() + from;
             let member = self.geometry.row(number).member(index);
-            plan.read.push(Access { member, offset, length, content: Place::Host { start } });
+            plan.read.push(Access { member, offset, length, content: ByteSite::Host { start } });
             start += length;
         }
     }
 
     /// A read of data of which some are on members that do not give them.
-    fn plan_degraded_read(&self, cut: &Cut, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
+    fn plan_degraded_read(
+        &self,
+        cut: &Cut,
+        faults: &Faults,
+        plan: &mut Plan,
+    ) -> Result<(), TooManyAbsent> {
         plan.lock = Some(cut.lock());
         let is_bad = |index: usize| faults.mend(cut.row.member(index));
         // What is written back afterwards cannot lie in a read's own buffer.
         plan_whole(cut, faults, plan, |index| cut.covers_span(index) && !is_bad(index))?;
         for segment in cut.segments() {
             let place = plan.read[segment.index].content;
-            if let Place::Scratch { .. } = place {
+            if let ByteSite::Scratch { .. } = place {
                 let from = place.after(segment.from - cut.span().0);
-                let into = Place::Host { start: segment.start };
-                plan.compute.push(Step::Copy { from, into, length: segment.to - segment.from });
+                let into = ByteSite::Host { start: segment.start };
+                plan.compute.push(Computation::Copy {
+                    from,
+                    into,
+                    length: segment.to - segment.from,
+                });
             }
         }
         for index in (0..cut.row.data_count()).filter(|&index| is_bad(index)) {
@@ -281,7 +292,7 @@ impl ParityLevel {
         cut: &Cut,
         faults: &Faults,
         plan: &mut Plan,
-    ) -> Result<(), Lost> {
+    ) -> Result<(), TooManyAbsent> {
         self.holds_all(&faults.missing())?;
         plan.lock = Some(cut.lock());
         let (p, q) = cut.present_parity(faults);
@@ -360,14 +371,14 @@ fn plan_modify(action: Action, cut: &Cut, (p, q): (Option<usize>, Option<usize>)
         let change = scratch(plan, length);
         plan.read.push(cut.access(segment.member, (segment.from, segment.to), change));
         if action == Action::Write {
-            plan.compute.push(Step::Xor {
-                from: Place::Host { start: segment.start },
+            plan.compute.push(Computation::Xor {
+                from: ByteSite::Host { start: segment.start },
                 into: change,
                 length,
             });
         }
         if let Some(p) = p {
-            plan.compute.push(Step::Xor {
+            plan.compute.push(Computation::Xor {
                 from: change,
                 into: p.after(segment.from - low),
                 length,
@@ -375,7 +386,7 @@ fn plan_modify(action: Action, cut: &Cut, (p, q): (Option<usize>, Option<usize>)
         }
         if let Some(q) = q {
             let (coefficient, into) = (cut.coefficient(segment.index), q.after(segment.from - low));
-            plan.compute.push(Step::MultiplyXor { coefficient, from: change, into, length });
+            plan.compute.push(Computation::MultiplyXor { coefficient, from: change, into, length });
         }
     }
 }
@@ -402,21 +413,21 @@ fn plan_parity(
                 cut.segment(index).filter(|segment| segment.from <= from && to <= segment.to);
             plan.sources[first + term] = match covering {
                 Some(segment) if action == Action::Write => {
-                    Some(Place::Host { start: segment.start + from - segment.from })
+                    Some(ByteSite::Host { start: segment.start + from - segment.from })
                 }
                 Some(_) => None,
                 None => plan.sources[index].map(|place| place.after(from - old_start(index))),
             };
         }
         let (p, q) = (p_place.after(from - low), q_place.map(|q| q.after(from - low)));
-        plan.compute.push(Step::Parity { first, count, p, q, length: to - from });
+        plan.compute.push(Computation::Parity { first, count, p, q, length: to - from });
     }
     plan.write.extend(p.map(|member| cut.write(member, cut.span(), p_place)));
     plan.write.extend(q.zip(q_place).map(|(member, place)| cut.write(member, cut.span(), place)));
 }
 
 /// P, and Q if it is wanted, of data chunks whose bytes over the span are in `places`.
-fn plan_row_parity(cut: &Cut, places: &[Place], with_q: bool, plan: &mut Plan) -> [Place; 2] {
+fn plan_row_parity(cut: &Cut, places: &[ByteSite], with_q: bool, plan: &mut Plan) -> [ByteSite; 2] {
     let length = cut.span_bytes();
     let p = scratch(plan, length);
     let q = with_q.then(|| scratch(plan, length));
@@ -427,7 +438,7 @@ fn plan_row_parity(cut: &Cut, places: &[Place], with_q: bool, plan: &mut Plan) -
         let term = if with_q { cut.row.exponent(cut.row.member(index)) } else { index };
         plan.sources[first + term] = Some(place);
     }
-    plan.compute.push(Step::Parity { first, count, p, q, length });
+    plan.compute.push(Computation::Parity { first, count, p, q, length });
     [p, q.unwrap_or(p)]
 }
 
@@ -439,7 +450,7 @@ fn plan_whole(
     faults: &Faults,
     plan: &mut Plan,
     in_host: impl Fn(usize) -> bool,
-) -> Result<(), Lost> {
+) -> Result<(), TooManyAbsent> {
     let length = cut.span_bytes();
     let hidden = |index: &usize| cut.is_hidden(*index, faults);
     let mut unknown = (0..cut.row.data_count()).filter(hidden);
@@ -460,7 +471,7 @@ fn plan_whole(
     // Reads into the host's buffer have to be in its order.
     for index in 0..cut.row.data_count() {
         let place = match cut.segment(index) {
-            Some(segment) if in_host(index) => Place::Host { start: segment.start },
+            Some(segment) if in_host(index) => ByteSite::Host { start: segment.start },
             _ => scratch(plan, length),
         };
         let member = match index {
@@ -488,10 +499,10 @@ fn solve(
     for index in (0..cut.row.data_count()).filter(known) {
         let from = plan.read[index].content;
         if let (Some(_), Some(x)) = (p, one) {
-            plan.compute.push(Step::Xor { from, into: plan.read[x].content, length });
+            plan.compute.push(Computation::Xor { from, into: plan.read[x].content, length });
         }
         if let (Some(_), Some(y)) = (q, other.or(one)) {
-            plan.compute.push(Step::MultiplyXor {
+            plan.compute.push(Computation::MultiplyXor {
                 coefficient: cut.coefficient(index),
                 from,
                 into: plan.read[y].content,
@@ -502,7 +513,7 @@ fn solve(
     match (p, q, one, other) {
         // D_x = (Q ^ Q') / g^x
         (None, Some(_), Some(x), None) => {
-            plan.compute.push(Step::Scale {
+            plan.compute.push(Computation::Scale {
                 coefficient: inverse(cut.coefficient(x)),
                 into: plan.read[x].content,
                 length,
@@ -512,14 +523,18 @@ fn solve(
         (Some(_), Some(_), Some(x), Some(y)) => {
             let (at_x, at_y) = (plan.read[x].content, plan.read[y].content);
             let divisor = cut.coefficient(x) ^ cut.coefficient(y);
-            plan.compute.push(Step::MultiplyXor {
+            plan.compute.push(Computation::MultiplyXor {
                 coefficient: cut.coefficient(x),
                 from: at_x,
                 into: at_y,
                 length,
             });
-            plan.compute.push(Step::Scale { coefficient: inverse(divisor), into: at_y, length });
-            plan.compute.push(Step::Xor { from: at_y, into: at_x, length });
+            plan.compute.push(Computation::Scale {
+                coefficient: inverse(divisor),
+                into: at_y,
+                length,
+            });
+            plan.compute.push(Computation::Xor { from: at_y, into: at_x, length });
         }
         _ => (),
     }
@@ -529,7 +544,7 @@ fn solve(
 fn plan_comparing(
     cut: &Cut,
     repairs: bool,
-    parity: impl Iterator<Item = (Option<usize>, Place)>,
+    parity: impl Iterator<Item = (Option<usize>, ByteSite)>,
     plan: &mut Plan,
 ) {
     let length = cut.span_bytes();
@@ -537,7 +552,7 @@ fn plan_comparing(
         let Some(member) = held else { continue };
         let old = scratch(plan, length);
         plan.read.push(cut.access(member, cut.span(), old));
-        plan.compute.push(Step::Compare { one: old, other: expected, length });
+        plan.compute.push(Computation::Compare { one: old, other: expected, length });
         if repairs {
             plan.amend.push(cut.write(member, cut.span(), expected));
         }
@@ -550,7 +565,7 @@ fn plan_locating(
     cut: &Cut,
     task: SyncTask,
     (p, q): (usize, usize),
-    (first, [expected_p, expected_q]): (usize, [Place; 2]),
+    (first, [expected_p, expected_q]): (usize, [ByteSite; 2]),
     plan: &mut Plan,
 ) {
     let length = cut.span_bytes();
@@ -560,7 +575,7 @@ fn plan_locating(
         plan.read.push(cut.access(member, cut.span(), old));
         old
     });
-    plan.compute.push(Step::Locate { first, count, p, q, expected_p, expected_q, length });
+    plan.compute.push(Computation::Locate { first, count, p, q, expected_p, expected_q, length });
     if task == SyncTask::Repair {
         let held = plan.read.iter();
         plan.mend.extend(held.map(|read| cut.write(read.member, cut.span(), read.content)));
@@ -613,9 +628,9 @@ impl Level for ParityLevel {
         8
     }
 
-    fn holds_all(&self, absent: &MemberSet) -> Result<(), Lost> {
+    fn holds_all(&self, absent: &MemberSet) -> Result<(), TooManyAbsent> {
         if absent.count() as usize > self.geometry.parity_count() {
-            Err(Lost { members: *absent })
+            Err(TooManyAbsent { members: *absent })
         } else {
             Ok(())
         }
@@ -651,7 +666,7 @@ impl Level for ParityLevel {
         faults: &Faults,
         _queues: &Queues,
         plan: &mut Plan,
-    ) -> Result<(), Lost> {
+    ) -> Result<(), TooManyAbsent> {
         if piece.action == Action::Read && *faults == Faults::default() {
             self.plan_plain_read(piece, plan);
             return Ok(());
@@ -678,7 +693,12 @@ impl Level for ParityLevel {
         range.length.min(SYNC_PLAN_BYTES).min(chunk - range.offset % chunk)
     }
 
-    fn plan_sync(&self, range: SyncRange, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
+    fn plan_sync(
+        &self,
+        range: SyncRange,
+        faults: &Faults,
+        plan: &mut Plan,
+    ) -> Result<(), TooManyAbsent> {
         let cut = Cut::of_members(&self.geometry, range);
         plan.lock = Some(cut.lock());
         let target = match range.task {

@@ -2,7 +2,7 @@
 
 use block::{Info, Stripe};
 
-use super::definition::{Faults, Level, Lost, optimal_bytes};
+use super::definition::{Faults, Level, TooManyAbsent, optimal_bytes};
 use crate::geometry::{Raid0, Raid0Layout};
 use crate::member::MemberSet;
 use crate::part::{Action, Part, Spot};
@@ -64,7 +64,7 @@ impl Level for Raid0Level {
         _faults: &Faults,
         _queues: &Queues,
         plan: &mut Plan,
-    ) -> Result<(), Lost> {
+    ) -> Result<(), TooManyAbsent> {
         match piece.action {
             Action::Read | Action::Write => {
                 let mut start = 0;

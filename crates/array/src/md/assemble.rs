@@ -109,7 +109,7 @@ pub struct LeftOut {
 
 /// Whether the array may start. Every reason is one line that names member and field.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Start {
+pub enum Startability {
     /// It may.
     Ready,
     /// It may be read and not written.
@@ -122,14 +122,14 @@ pub enum Start {
     Refused(Vec<String>),
 }
 
-impl fmt::Display for Start {
+impl fmt::Display for Startability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (verdict, reasons) = match self {
-            Start::Ready => return f.write_str("ready"),
-            Start::ReadOnly(reasons) => ("read-only", reasons),
-            Start::ReadOnlyOrForce(reasons) => ("read-only, or needs --force", reasons),
-            Start::NeedsForce(reasons) => ("needs --force", reasons),
-            Start::Refused(reasons) => ("refused", reasons),
+            Startability::Ready => return f.write_str("ready"),
+            Startability::ReadOnly(reasons) => ("read-only", reasons),
+            Startability::ReadOnlyOrForce(reasons) => ("read-only, or needs --force", reasons),
+            Startability::NeedsForce(reasons) => ("needs --force", reasons),
+            Startability::Refused(reasons) => ("refused", reasons),
         };
         write!(f, "{verdict}: {}", reasons.join("; "))
     }
@@ -178,7 +178,7 @@ pub struct Assembly {
     /// From which sector on they may differ when not.
     pub resync_offset_sectors: u64,
     /// Whether it may start.
-    pub start: Start,
+    pub start: Startability,
 }
 
 impl Assembly {
@@ -201,7 +201,7 @@ impl Assembly {
     /// that may not write parity reads wrong.
     #[must_use]
     pub fn reads_wrong_without_log(&self) -> bool {
-        self.start == Start::Ready
+        self.start == Startability::Ready
             && self.level.parity_count() > 0
             && !self.clean
             && self.degraded_count() > 0
@@ -313,7 +313,7 @@ pub fn assemble(candidates: &[Candidate], options: AssembleOptions) -> Result<As
         .copied()
         .filter(is_cleaned)
         .max_by_key(|&index| (age(index), std::cmp::Reverse(index)));
-    let starts = |assembly: &Assembly| !matches!(assembly.start, Start::Refused(_));
+    let starts = |assembly: &Assembly| !matches!(assembly.start, Startability::Refused(_));
     let found = cleaned.filter(|_| !is_clean).map(|cleaned| by(cleaned, false)).filter(starts);
     let found = found.unwrap_or_else(|| by(newest, false));
     if starts(&found) {
@@ -575,17 +575,17 @@ impl<'a> Sorting<'a> {
         }
     }
 
-    fn may_start(&self, layout: Layout, data_sizes: Option<&[u64]>) -> Start {
+    fn may_start(&self, layout: Layout, data_sizes: Option<&[u64]>) -> Startability {
         let refused = self.refusals(layout, data_sizes);
         if !refused.is_empty() {
-            return Start::Refused(refused);
+            return Startability::Refused(refused);
         }
         let read_only = self.reasons_to_read_only();
         if !read_only.is_empty() {
-            return Start::ReadOnly(read_only);
+            return Startability::ReadOnly(read_only);
         }
         let doubts = self.all_doubts();
-        if doubts.is_empty() { Start::Ready } else { Start::NeedsForce(doubts) }
+        if doubts.is_empty() { Startability::Ready } else { Startability::NeedsForce(doubts) }
     }
 
     /// Why it cannot be started at all.

@@ -14,8 +14,8 @@
 use block::{Error, ErrorKind};
 
 use super::{
-    AssembleOptions, Bitmap, Candidate, Features, Layout, Level, PplArea, Role, Start, Superblock,
-    TimeStamp, Version, assemble,
+    AssembleOptions, Bitmap, Candidate, Features, Layout, Level, PplArea, Role, Startability,
+    Superblock, TimeStamp, Version, assemble,
 };
 use crate::Raid0Layout;
 
@@ -385,7 +385,7 @@ impl NewArray {
         if let Some(left_out) = assembly.left_out.first() {
             return Err(invalid(left_out.reason.clone()));
         }
-        if let Start::Refused(reasons) = &assembly.start {
+        if let Startability::Refused(reasons) = &assembly.start {
             return Err(invalid(reasons.join("; ")));
         }
         Ok(())

@@ -34,7 +34,7 @@ mod version0;
 use std::fmt;
 
 pub use assemble::{
-    AssembleOptions, Assembly, Candidate, LeftOut, Slot, Start, UsedDevice, assemble, group,
+    AssembleOptions, Assembly, Candidate, LeftOut, Slot, Startability, UsedDevice, assemble, group,
 };
 pub use badblocks::{BadRange, decode_bad_blocks, encode_bad_blocks};
 pub use bitmap::{Bitmap, BitmapHeader};

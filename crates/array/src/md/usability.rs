@@ -1,7 +1,7 @@
 //! What an array can do by the members that it has: whether it can be read, whether it can be
 //! written, and what it lacks. One answer for an array that runs and for one that does not.
 
-use super::{Assembly, Layout, Level, Start};
+use super::{Assembly, Layout, Level, Startability};
 use crate::geometry::Raid10Layout;
 
 /// What can be done with an array, and the places whose member does not hold all of its data.
@@ -71,10 +71,12 @@ impl Assembly {
             return Usability::Failed { missing };
         }
         match self.start {
-            Start::Ready => Usability::Writable { missing },
-            Start::ReadOnly(_) | Start::ReadOnlyOrForce(_) => Usability::Readable { missing },
-            Start::NeedsForce(_) => Usability::Doubtful { missing },
-            Start::Refused(_) => Usability::Closed { missing },
+            Startability::Ready => Usability::Writable { missing },
+            Startability::ReadOnly(_) | Startability::ReadOnlyOrForce(_) => {
+                Usability::Readable { missing }
+            }
+            Startability::NeedsForce(_) => Usability::Doubtful { missing },
+            Startability::Refused(_) => Usability::Closed { missing },
         }
     }
 

@@ -40,7 +40,7 @@ pub(crate) struct Member {
     /// bad blocks.
     pub(crate) bad_blocks: Option<Arc<BadBlocks>>,
     /// It serves while its contents are copied to a replacement.
-    pub(crate) replacing: Option<Arc<Replacing>>,
+    pub(crate) replacing: Option<Arc<ReplacementCopy>>,
 }
 
 impl Member {
@@ -89,7 +89,7 @@ impl fmt::Debug for Member {
 }
 
 /// A member and its replacement while the one is copied to the other.
-pub(crate) struct Replacing {
+pub(crate) struct ReplacementCopy {
     old: Arc<Member>,
     replacement: Arc<Member>,
     /// The array's data on the member, in bytes.
@@ -97,14 +97,14 @@ pub(crate) struct Replacing {
     failed: Arc<AtomicBool>,
 }
 
-impl Replacing {
+impl ReplacementCopy {
     pub(crate) fn over(
         old: &Arc<Member>,
         replacement: &Arc<Member>,
         member_bytes: u64,
-    ) -> Arc<Replacing> {
+    ) -> Arc<ReplacementCopy> {
         let data = old.data_offset..old.data_offset + member_bytes;
-        Arc::new(Replacing {
+        Arc::new(ReplacementCopy {
             old: Arc::clone(old),
             replacement: Arc::clone(replacement),
             data,
@@ -128,7 +128,7 @@ impl Replacing {
     }
 }
 
-impl Device for Replacing {
+impl Device for ReplacementCopy {
     fn info(&self) -> &Info {
         self.old.device.info()
     }

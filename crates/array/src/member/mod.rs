@@ -5,6 +5,6 @@ mod device;
 mod set;
 mod state;
 
-pub(crate) use device::{Member, Replacing, missing_name, name};
+pub(crate) use device::{Member, ReplacementCopy, missing_name, name};
 pub use set::{MEMBERS_MAX, MemberSet};
 pub use state::{MemberState, Snapshot};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use block::Device;
 
-use crate::level::Lost;
+use crate::level::TooManyAbsent;
 use crate::member::Snapshot;
 use crate::ranges::Ranges;
 
@@ -17,5 +17,5 @@ pub(crate) struct ArrayState {
     /// What of each member's data is lost, in bytes.
     pub(crate) lost: Vec<Ranges>,
     /// Whether all data are there without the members that are missing or lack something.
-    pub(crate) holds_all: Result<(), Lost>,
+    pub(crate) holds_all: Result<(), TooManyAbsent>,
 }

@@ -28,7 +28,7 @@ pub(crate) struct MetadataChannels {
 }
 
 /// What has ended.
-pub(crate) enum Ended {
+pub(crate) enum EndedCommand {
     /// A log write for a piece.
     Log(u32, Result<(), Error>),
     /// The update, with the devices that failed.
@@ -107,7 +107,12 @@ impl MetadataChannels {
     }
 
     /// Takes what has completed, and goes on with the update.
-    pub(crate) fn poll(&mut self, metadata: &Metadata, reactor: &Reactor, ended: &mut Vec<Ended>) {
+    pub(crate) fn poll(
+        &mut self,
+        metadata: &Metadata,
+        reactor: &Reactor,
+        ended: &mut Vec<EndedCommand>,
+    ) {
         for (device, tag, error) in std::mem::take(&mut self.refused) {
             self.take(device, tag, Err(error), ended);
         }
@@ -130,7 +135,10 @@ impl MetadataChannels {
             if self.outstanding == 0
                 && let Some(update) = self.update.take()
             {
-                ended.push(Ended::Update(Box::new(update), std::mem::take(&mut self.failures)));
+                ended.push(EndedCommand::Update(
+                    Box::new(update),
+                    std::mem::take(&mut self.failures),
+                ));
             }
         }
     }
@@ -145,12 +153,18 @@ impl MetadataChannels {
         }
     }
 
-    fn take(&mut self, device: usize, tag: u64, result: Result<(), Error>, ended: &mut Vec<Ended>) {
+    fn take(
+        &mut self,
+        device: usize,
+        tag: u64,
+        result: Result<(), Error>,
+        ended: &mut Vec<EndedCommand>,
+    ) {
         if tag == UPDATE {
             self.outstanding -= 1;
             self.failures.extend(result.err().map(|error| (device, error)));
         } else {
-            ended.push(Ended::Log((tag - 1) as u32, result));
+            ended.push(EndedCommand::Log((tag - 1) as u32, result));
         }
     }
 

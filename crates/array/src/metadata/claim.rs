@@ -8,7 +8,7 @@ use block::{Device, Error, ErrorKind, Reactor};
 use reactor::since_boot;
 
 use super::examine::examine;
-use crate::fence::{Freedom, Stamp, TERMS, Watch, Watched};
+use crate::fence::{FenceReading, Freedom, Stamp, TERMS, Watch};
 
 /// How long a claim may take beyond what it waits for: members answer in this time.
 pub(super) const ANSWER_TIME: Duration = Duration::from_secs(60);
@@ -35,8 +35,8 @@ pub fn watch(devices: &[&Arc<dyn Device>], reactor: &Reactor) -> Result<Freedom,
             stamps.push(Stamp::of(superblock.as_ref()));
         }
         match watch.looked(started, stamps) {
-            Watched::Free(freedom) => return Ok(freedom),
-            Watched::InUse(index) => {
+            FenceReading::Free(freedom) => return Ok(freedom),
+            FenceReading::InUse(index) => {
                 let text = format!(
                     "{}: another server has this array: it has just written the superblock again. \
                     Stop it there first",
@@ -44,7 +44,7 @@ pub fn watch(devices: &[&Arc<dyn Device>], reactor: &Reactor) -> Result<Freedom,
                 );
                 return Err(Error::new(ErrorKind::Busy, text));
             }
-            Watched::Again => pause(reactor, TERMS.keep_alive)?,
+            FenceReading::Again => pause(reactor, TERMS.keep_alive)?,
         }
     }
 }

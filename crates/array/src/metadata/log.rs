@@ -25,13 +25,13 @@ use crate::geometry::Parity;
 use crate::md::{PPL_HEADER_BYTES, PplEntry, PplHeader, find_newest_ppl, ppl_signature};
 use crate::memory::Memory;
 use crate::rows::{OthersWoken, Rows, Waiter};
-use crate::{Action, Content, Part, Place, Plan, RowLock, Step};
+use crate::{Action, ByteSite, Computation, Content, Part, Plan, RowLock};
 
 const SECTOR_BYTES: u64 = block::SECTOR_BYTES;
 
 /// What a piece logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Logged {
+pub(crate) struct LoggedPiece {
     /// Whose log: the member with the row's parity.
     pub(crate) member: usize,
     /// The scratch buffer with what is written.
@@ -69,7 +69,7 @@ impl LogWriter {
 
     /// Adds to the plan of a part what makes its log. `None` when nothing has to be logged: nothing
     /// is written, or there is no parity that could be wrong.
-    pub(crate) fn add_to(&self, part: Part, plan: &mut Plan) -> Option<Logged> {
+    pub(crate) fn add_to(&self, part: Part, plan: &mut Plan) -> Option<LoggedPiece> {
         log_of(&self.geometry, part, plan)
     }
 
@@ -92,7 +92,7 @@ impl LogWriter {
     }
 
     /// Fills in the header, when the partial parity has been computed.
-    pub(crate) fn seal(&self, logged: &Logged, memory: &mut Memory) {
+    pub(crate) fn seal(&self, logged: &LoggedPiece, memory: &mut Memory) {
         let bytes = memory.scratch_mut(logged.scratch);
         let generation = self.generation.fetch_add(1, Ordering::Relaxed) + 1;
         let mut header =
@@ -143,7 +143,7 @@ fn bands(geometry: &Parity, part: Part) -> Vec<Band> {
     ranges.into_iter().map(covered).filter(|band| band.count > 0 && band.from < band.to).collect()
 }
 
-fn log_of(geometry: &Parity, part: Part, plan: &mut Plan) -> Option<Logged> {
+fn log_of(geometry: &Parity, part: Part, plan: &mut Plan) -> Option<LoggedPiece> {
     if part.action == Action::Read {
         return None;
     }
@@ -163,13 +163,21 @@ fn log_of(geometry: &Parity, part: Part, plan: &mut Plan) -> Option<Logged> {
         let length = band.to - band.from;
         let partial = new_parity.filter(|_| band.count < row.data_count());
         if let Some(new_parity) = partial {
-            let into = Place::Scratch { buffer, start: at };
+            let into = ByteSite::Scratch { buffer, start: at };
             let parity_start = number * geometry.chunk_bytes() + band.from - parity.offset;
-            plan.compute.push(Step::Copy { from: new_parity.after(parity_start), into, length });
+            plan.compute.push(Computation::Copy {
+                from: new_parity.after(parity_start),
+                into,
+                length,
+            });
             for index in band.first..band.first + band.count {
                 if part.action == Action::Write {
                     let start = (index - first) as u64 * geometry.chunk_bytes() + band.from - from;
-                    plan.compute.push(Step::Xor { from: Place::Host { start }, into, length });
+                    plan.compute.push(Computation::Xor {
+                        from: ByteSite::Host { start },
+                        into,
+                        length,
+                    });
                 }
             }
             at += length;
@@ -186,12 +194,12 @@ fn log_of(geometry: &Parity, part: Part, plan: &mut Plan) -> Option<Logged> {
         });
     }
     plan.scratch.push(at);
-    Some(Logged { member: row.p, scratch: buffer, entries })
+    Some(LoggedPiece { member: row.p, scratch: buffer, entries })
 }
 
 /// What came of a member's log at the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Replayed {
+pub(crate) struct LogReplay {
     /// The newest generation found.
     pub(crate) generation: u64,
     /// Entries by which parity was made again.
@@ -217,11 +225,11 @@ pub(super) fn replay(
     area: &[u8],
     set_uuid: &[u8; 16],
     members: &mut [Option<Source<'_>>],
-) -> Result<Replayed, Error> {
+) -> Result<LogReplay, Error> {
     // A log that cannot be read was being written when the power failed, so nothing that it was for
     // had begun.
-    let Ok((at, header)) = find_newest_ppl(area, set_uuid) else { return Ok(Replayed::default()) };
-    let mut replayed = Replayed { generation: header.generation, ..Replayed::default() };
+    let Ok((at, header)) = find_newest_ppl(area, set_uuid) else { return Ok(LogReplay::default()) };
+    let mut replayed = LogReplay { generation: header.generation, ..LogReplay::default() };
     let mut start = at + PPL_HEADER_BYTES;
     for entry in &header.entries {
         let end = start.saturating_add(entry.parity_bytes as usize);

@@ -4,15 +4,15 @@
 use std::time::Duration;
 
 use block::{
-    BufMut, Channel, Completion, Error, ErrorKind, Lease, Op, Request, Returned, SECTOR_BYTES,
+    BufMut, Channel, Completion, Error, ErrorKind, Lease, Op, Request, ReturnedBuffer, SECTOR_BYTES,
 };
 use reactor::{Reactor, since_boot};
 
-use super::state::{Metadata, State};
+use super::state::{Metadata, MetadataState};
 use crate::fence::{Fence, Freedom, Hold, Stamp, TERMS};
 use crate::md::{ChecksumVerdict, Superblock, Version};
 use crate::member::MemberState;
-use crate::shared::Shared;
+use crate::shared::ArrayCore;
 
 /// What may be read of a superblock, in bytes.
 const SUPERBLOCK_BYTES: usize = 4096;
@@ -47,7 +47,7 @@ enum LookResult {
 
 impl Look {
     /// Books what it has found.
-    fn end(self, shared: &Shared) {
+    fn end(self, shared: &ArrayCore) {
         let metadata = shared.metadata();
         let members = shared.health.snapshot().members;
         match metadata.end_look(&members, self) {
@@ -70,7 +70,7 @@ impl Looks {
     }
 
     /// Begins a look if one is due, or in any case with `now`. True when it did.
-    pub(super) fn begin(&mut self, shared: &Shared, reactor: &Reactor, now: bool) -> bool {
+    pub(super) fn begin(&mut self, shared: &ArrayCore, reactor: &Reactor, now: bool) -> bool {
         if self.look.is_some() {
             return false;
         }
@@ -119,7 +119,7 @@ impl Looks {
 
     /// Looks at once, and waits for the answers: for writes while none polls a
     /// [`MetadataWriter`]. Nothing else may be under way on the reactor.
-    pub(super) fn look_now(shared: &Shared, reactor: &Reactor) -> Result<(), Error> {
+    pub(super) fn look_now(shared: &ArrayCore, reactor: &Reactor) -> Result<(), Error> {
         let mut looks = Looks::default();
         if !looks.begin(shared, reactor, true) {
             return Ok(());
@@ -134,7 +134,7 @@ impl Looks {
     }
 
     /// Takes what has come; true when a look has ended.
-    pub(super) fn poll(&mut self, shared: &Shared) -> bool {
+    pub(super) fn poll(&mut self, shared: &ArrayCore) -> bool {
         let metadata = shared.metadata();
         let mut done = Vec::new();
         self.channels.iter_mut().flatten().for_each(|channel| channel.poll(&mut done));
@@ -158,7 +158,7 @@ impl Looks {
             look.failures.push((device, error));
             return;
         }
-        let Returned::Read(buffer) = completion.buffer else { return };
+        let ReturnedBuffer::Read(buffer) = completion.buffer else { return };
         let mut bytes = vec![0; buffer.len()];
         buffer.copy_to_slice(&mut bytes);
         match metadata.is_own(device, &bytes) {
@@ -239,7 +239,7 @@ impl Metadata {
     }
 }
 
-impl State {
+impl MetadataState {
     /// The devices in service whose superblocks have to be this server's; before a claim those that
     /// are to be claimed.
     fn looked_at(&self, members: &[MemberState]) -> Vec<usize> {

@@ -45,14 +45,14 @@ mod writer;
 
 pub use crate::fence::Freedom;
 pub(crate) use array_state::ArrayState;
-pub(crate) use channels::{Ended, MetadataChannels};
+pub(crate) use channels::{EndedCommand, MetadataChannels};
 pub use claim::{is_shared, takeover_time, watch};
 pub use examine::{damage, examine};
-pub(crate) use log::{LogWriter, Logged};
+pub(crate) use log::{LogWriter, LoggedPiece};
 pub use options::StartOptions;
 #[cfg(feature = "planted-mistakes")]
 pub use planted::PlantedMistake;
-pub use running::{Running, Status};
+pub use running::{RunningArray, Status};
 pub use start::{check, start};
 pub(crate) use state::{Admission, FailedDevice, Metadata};
 pub(crate) use update::MetadataUpdate;

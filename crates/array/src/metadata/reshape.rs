@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use block::{Device, Error, Node, SECTOR_BYTES};
 
-use super::running::Running;
+use super::running::RunningArray;
 use super::start_member::{StartMember, refused};
-use crate::device::{ArrayDevice, Start};
+use crate::device::{ArrayDevice, MemberAtStart};
 use crate::geometry::{Linear, Raid10};
 use crate::level::{Level, LinearLevel, MirrorLevel, ParityLevel};
 use crate::md::{Assembly, Layout, Level as MdLevel, Reshape, Shape, Superblock, Version};
@@ -20,7 +20,7 @@ pub(super) fn two_shapes(
     assembly: &Assembly,
     master: &Superblock,
     members: &[Option<StartMember>],
-) -> Result<Running, Error> {
+) -> Result<RunningArray, Error> {
     let size_bytes = reshape.array_sectors.saturating_mul(SECTOR_BYTES);
     let position = reshape.position_sectors.saturating_mul(SECTOR_BYTES).min(size_bytes);
     let version = version_of(master);
@@ -34,7 +34,7 @@ pub(super) fn two_shapes(
             let device = Arc::clone(&part.device);
             let length = range.end - range.start;
             (
-                Some(Start {
+                Some(MemberAtStart {
                     device,
                     data_offset: range.start,
                     unrecovered: Ranges::none(),
@@ -54,7 +54,7 @@ pub(super) fn two_shapes(
     let node = Node::layer(&assembly.level.to_string(), nodes).with("metadata", version);
     // Questions about members are about those of the wider shape.
     let wider = if reshape.old.disks > reshape.new.disks { old.control } else { new.control };
-    Ok(Running::of_pieces(Arc::new(device), wider, node, assembly))
+    Ok(RunningArray::of_pieces(Arc::new(device), wider, node, assembly))
 }
 
 /// One shape of an array that is changing it.
@@ -84,7 +84,7 @@ fn in_shape(
 }
 
 /// A member as it is in one of the shapes; `used` is what the array uses of it, in bytes.
-fn start_in_shape(member: &StartMember, is_new: bool, used: u64) -> Result<Start, Error> {
+fn start_in_shape(member: &StartMember, is_new: bool, used: u64) -> Result<MemberAtStart, Error> {
     let sector = if is_new {
         member.superblock.new_data_offset_sectors()
     } else {
@@ -119,7 +119,12 @@ fn start_in_shape(member: &StartMember, is_new: bool, used: u64) -> Result<Start
         .map(|range| here(range.start)..here(range.end))
         .filter(|range| !range.is_empty())
         .collect();
-    Ok(Start { device: Arc::clone(&member.device), data_offset, unrecovered: Ranges::none(), lost })
+    Ok(MemberAtStart {
+        device: Arc::clone(&member.device),
+        data_offset,
+        unrecovered: Ranges::none(),
+        lost,
+    })
 }
 
 fn level_in_shape(shape: &Shape, assembly: &Assembly, used: u64) -> Result<Box<dyn Level>, Error> {

@@ -20,15 +20,15 @@ use crate::md::{Assembly, Features, Role, Superblock, Usability, Version};
 use crate::member::{MemberState, Snapshot};
 use crate::ranges::Ranges;
 use crate::record::{DeviceRecord, Facts, WriteIntentBitmap, superblock_of};
-use crate::shared::Shared;
+use crate::shared::ArrayCore;
 use crate::sync::{Control, NewDevice};
 
 /// A running array: a device, and what acts on it. Clones are the same array.
 #[derive(Clone)]
-pub struct Running {
+pub struct RunningArray {
     device: Arc<dyn Device>,
     control: Control,
-    with_metadata: Option<Arc<Shared>>,
+    with_metadata: Option<Arc<ArrayCore>>,
     assembly: Arc<Assembly>,
     /// How to open it again, where its device does not say that: it consists of pieces.
     node: Option<Node>,
@@ -61,10 +61,16 @@ impl Status {
     }
 }
 
-impl Running {
-    pub(super) fn new(device: Arc<ArrayDevice>, assembly: &Assembly) -> Running {
+impl RunningArray {
+    pub(super) fn new(device: Arc<ArrayDevice>, assembly: &Assembly) -> RunningArray {
         let (control, with_metadata) = (device.control(), device.with_metadata());
-        Running { device, control, with_metadata, assembly: Arc::new(assembly.clone()), node: None }
+        RunningArray {
+            device,
+            control,
+            with_metadata,
+            assembly: Arc::new(assembly.clone()),
+            node: None,
+        }
     }
 
     /// An array that consists of others, for reading only.
@@ -73,8 +79,8 @@ impl Running {
         control: Control,
         node: Node,
         assembly: &Assembly,
-    ) -> Running {
-        Running {
+    ) -> RunningArray {
+        RunningArray {
             device,
             control,
             with_metadata: None,
@@ -255,7 +261,7 @@ impl Running {
     /// its data.
     ///
     /// # Errors
-    /// As [`Running::make_spare`] and [`Control::add_to_slot`].
+    /// As [`RunningArray::make_spare`] and [`Control::add_to_slot`].
     pub fn add_to_slot(
         &self,
         member: usize,
@@ -373,7 +379,7 @@ impl Running {
     /// is written to it before it gets a place, or the others are told of a change.
     ///
     /// # Errors
-    /// As [`Running::make_spare`], and what kept it from being read.
+    /// As [`RunningArray::make_spare`], and what kept it from being read.
     pub fn keep_spare(
         &self,
         device: &Arc<dyn Device>,
@@ -397,7 +403,7 @@ impl Running {
         device: &Arc<dyn Device>,
         before: Option<&Superblock>,
         device_uuid: [u8; 16],
-    ) -> Result<(&Arc<Shared>, Spare), Error> {
+    ) -> Result<(&Arc<ArrayCore>, Spare), Error> {
         let name = device.describe().to_string();
         let refusal = |reason: &str| Error::new(ErrorKind::Invalid, format!("{name}: {reason}"));
         let Some(with_metadata) = &self.with_metadata else {
@@ -612,7 +618,7 @@ impl Metadata {
     }
 }
 
-impl Device for Running {
+impl Device for RunningArray {
     fn info(&self) -> &Info {
         self.device.info()
     }

@@ -18,15 +18,15 @@ use block::{Device, Error, ErrorKind, Reactor, SECTOR_BYTES, size_text};
 use reactor::since_boot;
 
 use super::examine::{SUPERBLOCK_BYTES, bitmap_offset, read};
-use super::log::{LogWriter, Replayed, Source, replay};
+use super::log::{LogReplay, LogWriter, Source, replay};
 use super::options::StartOptions;
 use super::planted::planted;
 use super::reshape::{two_shapes, version_of};
-use super::running::Running;
+use super::running::RunningArray;
 use super::start_member::{Purpose, StartMember, open_member, refused};
-use super::state::{Metadata, State};
+use super::state::{Metadata, MetadataState};
 use super::update::MetadataDevice;
-use crate::device::{ArrayDevice, Start};
+use crate::device::{ArrayDevice, MemberAtStart};
 use crate::fence;
 use crate::geometry::{Linear, Parity, ParityLayout, Raid0, Raid0Layout, Raid10};
 use crate::level::{Level, LinearLevel, MirrorLevel, ParityLevel, Raid0Level};
@@ -50,7 +50,7 @@ pub fn start(
     devices: &[Option<Arc<dyn Device>>],
     options: &StartOptions,
     reactor: &Reactor,
-) -> Result<Running, Error> {
+) -> Result<RunningArray, Error> {
     open(assembly, devices, options, Purpose::Start, reactor)
 }
 
@@ -75,7 +75,7 @@ fn open(
     options: &StartOptions,
     purpose: Purpose<'_>,
     reactor: &Reactor,
-) -> Result<Running, Error> {
+) -> Result<RunningArray, Error> {
     check_start(assembly, options)?;
     check_count(assembly, options)?;
     let mut members = Vec::new();
@@ -201,24 +201,26 @@ fn check_count(assembly: &Assembly, options: &StartOptions) -> Result<(), Error>
 
 fn check_start(assembly: &Assembly, options: &StartOptions) -> Result<(), Error> {
     let reasons = match &assembly.start {
-        md::Start::Ready
+        md::Startability::Ready
             if options.read_only && !options.force && assembly.reads_wrong_without_log() =>
         {
             format!("only with --force: {}", Assembly::WITHOUT_LOG)
         }
-        md::Start::Ready => return Ok(()),
-        md::Start::ReadOnly(_) if options.read_only => return Ok(()),
-        md::Start::ReadOnlyOrForce(_) if options.read_only || options.force => return Ok(()),
-        md::Start::NeedsForce(_) if options.force => return Ok(()),
-        md::Start::ReadOnly(reasons) => format!(
+        md::Startability::Ready => return Ok(()),
+        md::Startability::ReadOnly(_) if options.read_only => return Ok(()),
+        md::Startability::ReadOnlyOrForce(_) if options.read_only || options.force => return Ok(()),
+        md::Startability::NeedsForce(_) if options.force => return Ok(()),
+        md::Startability::ReadOnly(reasons) => format!(
             "it may only be read (--read-only, or an overlay over it): {}",
             reasons.join("; ")
         ),
-        md::Start::ReadOnlyOrForce(reasons) => {
+        md::Startability::ReadOnlyOrForce(reasons) => {
             format!("only with --read-only or --force: {}", reasons.join("; "))
         }
-        md::Start::NeedsForce(reasons) => format!("only with --force: {}", reasons.join("; ")),
-        md::Start::Refused(reasons) => reasons.join("; "),
+        md::Startability::NeedsForce(reasons) => {
+            format!("only with --force: {}", reasons.join("; "))
+        }
+        md::Startability::Refused(reasons) => reasons.join("; "),
     };
     Err(refused(format!("the array {} is not started: {reasons}", assembly.name)))
 }
@@ -295,7 +297,7 @@ fn replay_logs(
                 })
             })
             .collect();
-        let Replayed { generation: newest, .. } =
+        let LogReplay { generation: newest, .. } =
             replay(&geometry, role, area, &master.set_uuid, &mut sources)?;
         generation = generation.max(newest);
     }
@@ -379,7 +381,7 @@ fn finish(
     mut members: Vec<Option<StartMember>>,
     log: Option<LogWriter>,
     options: &StartOptions,
-) -> Result<Running, Error> {
+) -> Result<RunningArray, Error> {
     let traits = level.traits();
     let (resync, mut write_intent) = if traits.is_redundant {
         resync_of(&*level, assembly, &mut members, options.read_only || options.force)?
@@ -424,7 +426,7 @@ fn finish(
         keeps_metadata.then(|| metadata(assembly, master, &members, write_intent, log, options));
     let places = members.into_iter().map(|member| {
         let StartMember { device, data_offset, unrecovered, lost, .. } = member?;
-        Some(Start { device, data_offset, unrecovered, lost })
+        Some(MemberAtStart { device, data_offset, unrecovered, lost })
     });
     let device = ArrayDevice::resume_with_metadata(
         level,
@@ -434,7 +436,7 @@ fn finish(
         options.read_only,
         version_of(master),
     )?;
-    Ok(Running::new(Arc::new(device), assembly))
+    Ok(RunningArray::new(Arc::new(device), assembly))
 }
 
 /// What is on the members at the start, and their devices.
@@ -532,7 +534,7 @@ fn metadata(
     let empty_log = log.as_ref().map(LogWriter::empty);
     let (record, devices) = record_of(assembly, master, members, write_intent, empty_log);
     let is_said = record.facts.is_some();
-    let mut state = State {
+    let mut state = MetadataState {
         record,
         devices,
         is_writing: false,

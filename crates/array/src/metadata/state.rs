@@ -36,7 +36,7 @@ pub(crate) type TakeState<'a> = &'a dyn Fn() -> ArrayState;
 
 /// What all channels share of the metadata.
 pub(crate) struct Metadata {
-    pub(super) state: Mutex<State>,
+    pub(super) state: Mutex<MetadataState>,
     /// One more than the generation that is written down; 0 when that is unknown.
     pub(super) written: AtomicU64,
     pub(crate) log: Option<LogWriter>,
@@ -46,7 +46,7 @@ pub(crate) struct Metadata {
     pub(super) planted: PlantedMistake,
 }
 
-pub(super) struct State {
+pub(super) struct MetadataState {
     pub(super) record: Record,
     /// The devices of the record, in the same order.
     pub(super) devices: Vec<MetadataDevice>,
@@ -85,7 +85,7 @@ pub(crate) enum Admission {
 }
 
 impl Metadata {
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, MetadataState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -231,7 +231,7 @@ impl Metadata {
     }
 }
 
-impl State {
+impl MetadataState {
     fn refusal(&self) -> Option<Error> {
         match &self.broken {
             Some(reason) => Some(Error::new(ErrorKind::Media, reason.clone())),

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use block::{Clock, Error, ErrorKind};
-use reactor::{Reactor, Source, Woken, since_boot};
+use reactor::{Reactor, Source, WakeReason, since_boot};
 
-use super::channels::{Ended, MetadataChannels};
+use super::channels::{EndedCommand, MetadataChannels};
 use super::looks::Looks;
 use super::planted::planted;
 use super::update::MetadataUpdate;
 use crate::record::{Clear, WriteIntentBitmap};
 use crate::rows::Waiter;
-use crate::shared::Shared;
+use crate::shared::ArrayCore;
 
 /// An array that was not written to for so long is called clean, as in md; found out within twice
 /// that.
@@ -35,10 +35,10 @@ const AGE_TIMER: u64 = 3;
 /// Keeps the metadata of a running array up to date between writes. Its owner polls it, and waits
 /// on its reactor between.
 pub struct MetadataWriter {
-    shared: Arc<Shared>,
+    shared: Arc<ArrayCore>,
     channels: MetadataChannels,
     looks: Looks,
-    ended: Vec<Ended>,
+    ended: Vec<EndedCommand>,
     source: Source,
     waiter: Arc<Waiter>,
     granted: Vec<u32>,
@@ -58,7 +58,7 @@ pub struct MetadataWriter {
 }
 
 impl MetadataWriter {
-    pub(crate) fn new(shared: Arc<Shared>, reactor: &Reactor) -> Result<MetadataWriter, Error> {
+    pub(crate) fn new(shared: Arc<ArrayCore>, reactor: &Reactor) -> Result<MetadataWriter, Error> {
         let ringer = match reactor.clock() {
             Clock::Wall => Some(reactor.ringer().map_err(|error| {
                 Error::from_io("a bell for the metadata writer of the array", error)
@@ -108,7 +108,7 @@ impl MetadataWriter {
             let sent = self.channels.sent;
             self.channels.poll(self.shared.metadata(), &self.reactor, &mut self.ended);
             for ended in self.ended.drain(..) {
-                if let Ended::Update(update, failures) = ended
+                if let EndedCommand::Update(update, failures) = ended
                     && self.shared.end_update(*update, failures)
                 {
                     self.reactor.nudge();
@@ -281,8 +281,8 @@ impl MetadataWriter {
                 }
             }
             match self.reactor.wait(Some(self.reactor.now() + Duration::from_secs(20 * 60))) {
-                Ok(Woken::Events | Woken::Rung) => (),
-                Ok(Woken::Deadline | Woken::Idle) => {
+                Ok(WakeReason::Events | WakeReason::Rung) => (),
+                Ok(WakeReason::Deadline | WakeReason::Idle) => {
                     return Err(Error::new(
                         ErrorKind::TimedOut,
                         "the members do not answer: the array is not marked clean",

@@ -7,9 +7,9 @@ use block::{Device, DiscardSupport, Error, ErrorKind, Reactor, Support, size_tex
 
 use super::runner::SyncRunner;
 use crate::health::Health;
-use crate::member::{Member, MemberSet, MemberState, Replacing, Snapshot};
+use crate::member::{Member, MemberSet, MemberState, ReplacementCopy, Snapshot};
 use crate::ranges::Ranges;
-use crate::shared::Shared;
+use crate::shared::ArrayCore;
 
 /// A device that becomes a member.
 #[derive(Clone)]
@@ -31,15 +31,15 @@ impl NewDevice {
 /// Acts on a running array. Clones act on the same one.
 #[derive(Clone)]
 pub struct Control {
-    shared: Arc<Shared>,
+    shared: Arc<ArrayCore>,
 }
 
 impl Control {
-    pub(crate) fn new(shared: &Arc<Shared>) -> Control {
+    pub(crate) fn new(shared: &Arc<ArrayCore>) -> Control {
         Control { shared: Arc::clone(shared) }
     }
 
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
+    pub(crate) fn shared(&self) -> &Arc<ArrayCore> {
         &self.shared
     }
 
@@ -206,7 +206,7 @@ impl Control {
             )
         };
         let old = self.health().member_in(member).ok_or_else(busy)?;
-        let replacing = Replacing::over(&old, &replacement, self.shared.level.member_bytes());
+        let replacing = ReplacementCopy::over(&old, &replacement, self.shared.level.member_bytes());
         let device: Arc<dyn Device> = Arc::clone(&replacing) as Arc<dyn Device>;
         let (name, data_offset, bad_blocks) =
             (old.name.clone(), old.data_offset, old.bad_blocks.clone());

@@ -21,7 +21,7 @@ use crate::health::Health;
 use crate::member::{Member, MemberState};
 use crate::part::{SyncRange, SyncTask};
 use crate::ranges::Ranges;
-use crate::shared::Shared;
+use crate::shared::ArrayCore;
 
 /// The tag of the flush before a checkpoint.
 const FLUSH: u64 = u64::MAX;
@@ -239,7 +239,7 @@ impl Job {
 
 /// Runs sync actions on one reactor, whose owner polls it.
 pub struct SyncRunner {
-    shared: Arc<Shared>,
+    shared: Arc<ArrayCore>,
     channel: ArrayChannel,
     source: Source,
     limits: Limits,
@@ -261,7 +261,7 @@ pub struct SyncRunner {
 const RANGES_MAX: u32 = 16;
 
 impl SyncRunner {
-    pub(crate) fn open(shared: &Arc<Shared>, reactor: &Reactor) -> Result<SyncRunner, Error> {
+    pub(crate) fn open(shared: &Arc<ArrayCore>, reactor: &Reactor) -> Result<SyncRunner, Error> {
         Ok(SyncRunner {
             shared: Arc::clone(shared),
             channel: ArrayChannel::open(shared, RANGES_MAX + 1, reactor)?,
@@ -323,7 +323,7 @@ impl SyncRunner {
 
     /// What there is to do of an action, or why there is nothing.
     fn extent_of(&self, action: &SyncAction) -> Result<Extent, String> {
-        let Shared { health, level, info, traits, .. } = &*self.shared;
+        let ArrayCore { health, level, info, traits, .. } = &*self.shared;
         if !traits.is_redundant {
             return Err("the array has no redundancy".to_owned());
         }

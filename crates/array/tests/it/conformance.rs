@@ -10,7 +10,7 @@ use array::geometry::Raid10;
 use array::{
     ArrayDevice, Level, MirrorLevel, ParityLayout, ParityLevel, Raid0Layout, Raid10Layout,
 };
-use block::{Checked, Device, DiscardSupport, Info, Reactor, Support};
+use block::{ContractCheck, Device, DiscardSupport, Info, Reactor, Support};
 use common::{Mortal, without_locks};
 use testkit::model::{self, Load};
 use testkit::{Fault, Memory, conformance};
@@ -24,7 +24,7 @@ fn member(size_bytes: u64, seed: u64) -> Arc<dyn Device> {
         discard: DiscardSupport::ReadsZero,
         ..Info::plain(size_bytes)
     };
-    Checked::over(Arc::new(Memory::with(info).delayed(seed, Duration::from_micros(50))))
+    ContractCheck::over(Arc::new(Memory::with(info).delayed(seed, Duration::from_micros(50))))
 }
 
 fn members(sizes: &[u64], seed: u64) -> Vec<Arc<dyn Device>> {
@@ -68,9 +68,12 @@ fn raid0_keeps_the_contract() {
 #[test]
 fn arrays_of_arrays_keep_the_contract() {
     check("raid0 over raid0 and linear", |seed| {
-        let one =
-            Checked::over(raid0(members(&[20 << 9, 30 << 9], seed), 2 << 9, Raid0Layout::Original));
-        let other = Checked::over(linear(members(&[11 << 9, 39 << 9], seed + 9)));
+        let one = ContractCheck::over(raid0(
+            members(&[20 << 9, 30 << 9], seed),
+            2 << 9,
+            Raid0Layout::Original,
+        ));
+        let other = ContractCheck::over(linear(members(&[11 << 9, 39 << 9], seed + 9)));
         raid0(vec![one, other], 5 << 9, Raid0Layout::Original)
     });
 }
@@ -84,8 +87,11 @@ fn members_with_larger_blocks_set_the_block() {
             block_bytes: 4096,
             ..Memory::new(1 << 17).info().clone()
         }));
-        let array =
-            Checked::over(raid0(vec![member(1 << 17, seed), large], 8192, Raid0Layout::Original));
+        let array = ContractCheck::over(raid0(
+            vec![member(1 << 17, seed), large],
+            8192,
+            Raid0Layout::Original,
+        ));
         assert_eq!(array.info().block_bytes, 4096);
         if let Err(violation) =
             model::drive(&array, &Reactor::virtual_clock(), &Load::default(), seed)

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use array::{ArrayDevice, Level, ParityLevel, Raid0Layout};
 use block::{
-    Blocking, BufMut, Channel, Checked, Completion, Counted, Device, ErrorKind, Info, Op, Reactor,
-    Request, Returned,
+    Blocking, BufMut, Channel, Completion, ContractCheck, CountingDevice, Device, ErrorKind, Info,
+    Op, Reactor, Request, ReturnedBuffer,
 };
 use common::{Mortal, finish, read, without_locks, write};
-use reactor::{Random, Woken};
+use reactor::{Random, WakeReason};
 use testkit::{Fault, Memory};
 
 fn memory(size_bytes: u64) -> Arc<dyn Device> {
@@ -27,9 +27,10 @@ fn submit(channel: &mut dyn Channel, reactor: &Reactor, op: Op) -> Completion {
 
 #[test]
 fn chunks_of_one_member_go_out_as_one_command() {
-    let members: Vec<Counted> = (0..3).map(|_| Counted::over(memory(1 << 20))).collect();
-    let counters: Vec<_> = members.iter().map(Counted::counters).collect();
-    let members = members.into_iter().map(|member| Checked::over(Arc::new(member))).collect();
+    let members: Vec<CountingDevice> =
+        (0..3).map(|_| CountingDevice::over(memory(1 << 20))).collect();
+    let counters: Vec<_> = members.iter().map(CountingDevice::counters).collect();
+    let members = members.into_iter().map(|member| ContractCheck::over(Arc::new(member))).collect();
     let array = ArrayDevice::raid0(members, 4096, Raid0Layout::Original).expect("an array");
     let reactor = Reactor::virtual_clock();
     let mut channel = array.open(1, &reactor).expect("a channel");
@@ -49,12 +50,12 @@ fn chunks_of_one_member_go_out_as_one_command() {
 
 #[test]
 fn zones_of_unequal_members_do_not_cut_commands() {
-    let members: Vec<Counted> = [16 << 10, 24 << 10, 64 << 10]
+    let members: Vec<CountingDevice> = [16 << 10, 24 << 10, 64 << 10]
         .into_iter()
-        .map(|size| Counted::over(memory(size)))
+        .map(|size| CountingDevice::over(memory(size)))
         .collect();
-    let counters: Vec<_> = members.iter().map(Counted::counters).collect();
-    let members = members.into_iter().map(|member| Checked::over(Arc::new(member))).collect();
+    let counters: Vec<_> = members.iter().map(CountingDevice::counters).collect();
+    let members = members.into_iter().map(|member| ContractCheck::over(Arc::new(member))).collect();
     let array = ArrayDevice::raid0(members, 4096, Raid0Layout::Original).expect("an array");
     let reactor = Reactor::virtual_clock();
     let mut channel = array.open(1, &reactor).expect("a channel");
@@ -143,16 +144,17 @@ fn only_what_lies_on_a_dead_member_fails() {
             "b.img",
         );
         let members: Vec<Arc<dyn Device>> = vec![
-            Checked::over(Arc::new(
+            ContractCheck::over(Arc::new(
                 Memory::new(sizes[0]).delayed(seed + 1, Duration::from_micros(9)),
             )),
-            Checked::over(mortal.clone()),
-            Checked::over(memory(sizes[2])),
+            ContractCheck::over(mortal.clone()),
+            ContractCheck::over(memory(sizes[2])),
         ];
         let layout = if random.bool() { Raid0Layout::Original } else { Raid0Layout::Alternate };
         let geometry = array::geometry::Raid0::new(&sizes, CHUNK, layout);
-        let array =
-            Checked::over(Arc::new(ArrayDevice::raid0(members, CHUNK, layout).expect("an array")));
+        let array = ContractCheck::over(Arc::new(
+            ArrayDevice::raid0(members, CHUNK, layout).expect("an array"),
+        ));
         let reactor = Reactor::virtual_clock();
         let mut channel = array.open(8, &reactor).expect("a channel");
         let size = array.info().size_bytes;
@@ -181,7 +183,7 @@ fn only_what_lies_on_a_dead_member_fails() {
                 let bytes = &mut expected[offset as usize..(offset + length) as usize];
                 let what = format!("seed {seed}: {length} bytes at {offset}");
                 match (done.result, done.buffer) {
-                    (Ok(()), Returned::Read(buffer)) => {
+                    (Ok(()), ReturnedBuffer::Read(buffer)) => {
                         let found = buffer.as_slice().expect("one piece");
                         assert!(is_among(found, bytes), "{what} are not what was written");
                         succeeded += 1;
@@ -211,7 +213,7 @@ fn parity() -> ParityLevel {
 fn parity_over(memories: &[Arc<Memory>], absent: Option<usize>, level: impl Level) -> ArrayDevice {
     let members = memories.iter().enumerate().map(|(member, memory)| {
         let device: Arc<dyn Device> = memory.clone();
-        (Some(member) != absent).then(|| Checked::over(device))
+        (Some(member) != absent).then(|| ContractCheck::over(device))
     });
     ArrayDevice::assemble(level, members.collect()).expect("an array")
 }
@@ -224,7 +226,7 @@ fn parity_survives_writers_that_meet<L: Level>(seed: u64, level: L) -> bool {
             Arc::new(Memory::new(64 << 10).delayed(seed * 4 + member, Duration::from_micros(20)))
         })
         .collect();
-    let array = Checked::over(Arc::new(parity_over(&memories, None, level)));
+    let array = ContractCheck::over(Arc::new(parity_over(&memories, None, level)));
     let reactor = Reactor::virtual_clock();
     let mut random = Random::with_seed(seed);
     let mut channels = [
@@ -248,7 +250,7 @@ fn parity_survives_writers_that_meet<L: Level>(seed: u64, level: L) -> bool {
                 break;
             }
             let woken = reactor.wait(None).expect("the virtual clock does not fail");
-            assert_ne!(woken, Woken::Idle, "seed {seed}: a row was not handed on");
+            assert_ne!(woken, WakeReason::Idle, "seed {seed}: a row was not handed on");
         }
         assert!(done.iter().all(|done| done.result.is_ok()), "seed {seed}");
     }
@@ -340,9 +342,9 @@ fn when_too_many_are_gone_the_first_word_is_told() {
         let length = op.range().map_or(0, |(_, length)| length);
         let done = submit(&mut *channel, &reactor, op);
         match done.buffer {
-            Returned::Read(buffer) => assert_eq!(buffer.len() as u64, length),
-            Returned::Written(buffer) => assert_eq!(buffer.len() as u64, length),
-            Returned::Nothing => (),
+            ReturnedBuffer::Read(buffer) => assert_eq!(buffer.len() as u64, length),
+            ReturnedBuffer::Written(buffer) => assert_eq!(buffer.len() as u64, length),
+            ReturnedBuffer::Nothing => (),
         }
         let error = done.result.expect_err("nobody is left").to_string();
         assert_eq!(error, "members 0, 1 are not there, and the rest does not make up for it");
@@ -380,7 +382,7 @@ fn writers_on_threads_of_their_own_hand_rows_on() {
                         let woken = reactor.wait(Some(deadline)).expect("the ring works");
                         assert_ne!(
                             woken,
-                            Woken::Deadline,
+                            WakeReason::Deadline,
                             "thread {seed}: a row was not handed on"
                         );
                     }

@@ -10,8 +10,8 @@ use std::fmt::Debug;
 use array::geometry::Raid10;
 use array::parity::{multiply, power};
 use array::{
-    Access, Action, Content, Faults, Level, MemberSet, MirrorLevel, ParityLayout, ParityLevel,
-    Part, Place, Plan, Queues, Raid10Layout, Step,
+    Access, Action, ByteSite, Computation, Content, Faults, Level, MemberSet, MirrorLevel,
+    ParityLayout, ParityLevel, Part, Plan, Queues, Raid10Layout,
 };
 use common::{mirror_image, parity_image};
 
@@ -44,10 +44,12 @@ struct Machine<'a> {
 }
 
 impl Machine<'_> {
-    fn bytes(&self, place: Place, length: u64) -> Vec<u8> {
+    fn bytes(&self, place: ByteSite, length: u64) -> Vec<u8> {
         match place {
-            Place::Host { start } => self.host[start as usize..(start + length) as usize].to_vec(),
-            Place::Scratch { buffer: slot, start } => {
+            ByteSite::Host { start } => {
+                self.host[start as usize..(start + length) as usize].to_vec()
+            }
+            ByteSite::Scratch { buffer: slot, start } => {
                 self.scratch[slot][start as usize..(start + length) as usize].to_vec()
             }
         }
@@ -61,29 +63,29 @@ impl Machine<'_> {
         }
     }
 
-    fn put(&mut self, place: Place, bytes: &[u8]) {
+    fn put(&mut self, place: ByteSite, bytes: &[u8]) {
         let (buffer, start) = match place {
-            Place::Host { start } => {
+            ByteSite::Host { start } => {
                 assert!(self.host_may_change, "a write's buffer is never a target");
                 (&mut *self.host, start)
             }
-            Place::Scratch { buffer: slot, start } => (&mut self.scratch[slot], start),
+            ByteSite::Scratch { buffer: slot, start } => (&mut self.scratch[slot], start),
         };
         buffer[start as usize..start as usize + bytes.len()].copy_from_slice(bytes);
     }
 
-    fn step(&mut self, step: Step, sources: &[Option<Place>]) {
+    fn step(&mut self, step: Computation, sources: &[Option<ByteSite>]) {
         match step {
-            Step::Zero { into, length } => self.put(into, &vec![0; length as usize]),
-            Step::Compare { .. } | Step::Locate { .. } | Step::Vote { .. } => {
+            Computation::Zero { into, length } => self.put(into, &vec![0; length as usize]),
+            Computation::Compare { .. } | Computation::Locate { .. } | Computation::Vote { .. } => {
                 panic!("no request compares")
             }
-            Step::Copy { from, into, length } => self.put(into, &self.bytes(from, length)),
-            Step::Xor { from, into, length } => self.combine(1, from, into, length),
-            Step::MultiplyXor { coefficient, from, into, length } => {
+            Computation::Copy { from, into, length } => self.put(into, &self.bytes(from, length)),
+            Computation::Xor { from, into, length } => self.combine(1, from, into, length),
+            Computation::MultiplyXor { coefficient, from, into, length } => {
                 self.combine(coefficient, from, into, length);
             }
-            Step::Scale { coefficient, into, length } => {
+            Computation::Scale { coefficient, into, length } => {
                 let scaled: Vec<u8> = self
                     .bytes(into, length)
                     .iter()
@@ -91,7 +93,7 @@ impl Machine<'_> {
                     .collect();
                 self.put(into, &scaled);
             }
-            Step::Parity { first, count, p, q, length } => {
+            Computation::Parity { first, count, p, q, length } => {
                 let (mut p_bytes, mut q_bytes) =
                     (vec![0; length as usize], vec![0; length as usize]);
                 for (term, source) in sources[first..first + count].iter().enumerate() {
@@ -110,7 +112,7 @@ impl Machine<'_> {
         }
     }
 
-    fn combine(&mut self, coefficient: u8, from: Place, into: Place, length: u64) {
+    fn combine(&mut self, coefficient: u8, from: ByteSite, into: ByteSite, length: u64) {
         let mut target = self.bytes(into, length);
         target
             .iter_mut()
@@ -137,7 +139,7 @@ impl Machine<'_> {
                 "a read writes only to mend"
             );
             assert!(
-                !repairs || matches!(access.content, Content::Bytes(Place::Scratch { .. })),
+                !repairs || matches!(access.content, Content::Bytes(ByteSite::Scratch { .. })),
                 "a read's own buffer cannot be written from"
             );
             let bytes = self.written(access.content, access.length);
@@ -164,12 +166,12 @@ fn check_disjoint<C: Debug>(accesses: &[Access<C>]) {
 }
 
 /// Reads into one buffer are in the order of their places.
-fn check_order(accesses: &[Access<Place>]) {
+fn check_order(accesses: &[Access<ByteSite>]) {
     let mut ends: HashMap<Option<usize>, u64> = HashMap::new();
     for access in accesses {
         let (buffer, start) = match access.content {
-            Place::Host { start } => (None, start),
-            Place::Scratch { buffer: slot, start } => (Some(slot), start),
+            ByteSite::Host { start } => (None, start),
+            ByteSite::Scratch { buffer: slot, start } => (Some(slot), start),
         };
         let end = ends.entry(buffer).or_default();
         assert!(start >= *end, "{access:?} is out of order");

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use array::geometry::{Parity, Raid10};
 use array::{
-    ArrayDevice, Level, MirrorLevel, ParityLayout, ParityLevel, Place, Plan, Raid10Layout, Step,
+    ArrayDevice, ByteSite, Computation, Level, MirrorLevel, ParityLayout, ParityLevel, Plan,
+    Raid10Layout,
 };
-use block::{Blocking, Checked, Counted, Device, ErrorKind, Reactor, Request};
+use block::{Blocking, ContractCheck, CountingDevice, Device, ErrorKind, Reactor, Request};
 use common::{Mortal, Twisted, bytes, finish, mirror_image, parity_image, read, write};
-use reactor::{Random, Woken};
+use reactor::{Random, WakeReason};
 use testkit::model::{self, Load};
 use testkit::{Fault, Memory};
 
@@ -69,14 +70,14 @@ impl Bench {
             memories.iter().map(|memory| Mortal::over(memory.clone(), "mortal")).collect();
         let members = mortals.iter().enumerate().map(|(number, mortal)| {
             let member: Arc<dyn Device> = mortal.clone();
-            (!absent.contains(&number)).then(|| Checked::over(member))
+            (!absent.contains(&number)).then(|| ContractCheck::over(member))
         });
         let array = Arc::new(ArrayDevice::assemble(level, members.collect()).expect("an array"));
         Bench { scheme, memories, mortals, array }
     }
 
     fn checked(&self) -> Arc<dyn Device> {
-        Checked::over(Arc::clone(&self.array) as Arc<dyn Device>)
+        ContractCheck::over(Arc::clone(&self.array) as Arc<dyn Device>)
     }
 
     /// Whether every member that is not out holds what it should, by what the array reads as.
@@ -184,7 +185,7 @@ fn found<L: Level>(make: impl Fn() -> (L, Scheme), twist: fn(&mut Plan)) -> usiz
 fn parity_that_is_not_written_is_found() {
     let skip: fn(&mut Plan) = |plan| {
         plan.write.retain(|access| {
-            !matches!(access.content, array::Content::Bytes(Place::Scratch { .. }))
+            !matches!(access.content, array::Content::Bytes(ByteSite::Scratch { .. }))
         });
     };
     assert!(found(|| raid5(ParityLayout::LeftSymmetric), skip) > 6);
@@ -195,7 +196,7 @@ fn parity_that_is_not_written_is_found() {
 fn a_wrong_order_in_q_is_found() {
     let reverse: fn(&mut Plan) = |plan| {
         for step in &plan.compute {
-            if let Step::Parity { first, count, q: Some(_), .. } = *step {
+            if let Computation::Parity { first, count, q: Some(_), .. } = *step {
                 plan.sources[first..first + count].reverse();
             }
         }
@@ -204,7 +205,7 @@ fn a_wrong_order_in_q_is_found() {
     assert!(found(|| raid6(ParityLayout::DdfNRestart), reverse) > 6);
     let other_coefficient: fn(&mut Plan) = |plan| {
         for step in &mut plan.compute {
-            if let Step::MultiplyXor { coefficient, .. } = step {
+            if let Computation::MultiplyXor { coefficient, .. } = step {
                 *coefficient = array::parity::double(*coefficient);
             }
         }
@@ -263,7 +264,7 @@ fn rows_are_whole_after_a_drop<L: Level>(
         other.poll(&mut done);
         drop(dropped);
         while other.in_flight() > 0 {
-            if reactor.wait(None).expect("no kernel") == Woken::Idle {
+            if reactor.wait(None).expect("no kernel") == WakeReason::Idle {
                 return Err(format!("seed {seed}: a row was not handed on"));
             }
             other.poll(&mut done);
@@ -418,9 +419,9 @@ fn the_last_copy_is_kept_whatever_its_writes_do() {
 
 #[test]
 fn streams_stay_on_a_member_and_queues_are_shared_out() {
-    let members: Vec<Counted> =
-        (0..2).map(|_| Counted::over(Arc::new(Memory::new(1 << 20)))).collect();
-    let counters: Vec<_> = members.iter().map(Counted::counters).collect();
+    let members: Vec<CountingDevice> =
+        (0..2).map(|_| CountingDevice::over(Arc::new(Memory::new(1 << 20)))).collect();
+    let counters: Vec<_> = members.iter().map(CountingDevice::counters).collect();
     let array = ArrayDevice::raid1(
         members.into_iter().map(|member| Some(Arc::new(member) as Arc<dyn Device>)).collect(),
     )
@@ -476,9 +477,9 @@ fn what_a_request_writes_of_many_rows_is_one_command_for_each_member() {
     let rows = 6;
     let bytes: Vec<u8> = (0..rows * 3 * CHUNK).map(|at| (at * 31 % 251) as u8).collect();
     for absent in [None, Some(2)] {
-        let members: Vec<Counted> =
-            (0..4).map(|_| Counted::over(Arc::new(Memory::new(MEMBER_BYTES)))).collect();
-        let counters: Vec<_> = members.iter().map(Counted::counters).collect();
+        let members: Vec<CountingDevice> =
+            (0..4).map(|_| CountingDevice::over(Arc::new(Memory::new(MEMBER_BYTES)))).collect();
+        let counters: Vec<_> = members.iter().map(CountingDevice::counters).collect();
         let members = members.into_iter().enumerate().map(|(slot, member)| {
             (Some(slot) != absent).then(|| Arc::new(member) as Arc<dyn Device>)
         });
@@ -530,7 +531,11 @@ fn writes_of_a_stream_fill_their_rows_together() {
                 ended += 1;
             }
             if ended < sent {
-                assert_ne!(reactor.wait(None).expect("no kernel"), Woken::Idle, "one is forgotten");
+                assert_ne!(
+                    reactor.wait(None).expect("no kernel"),
+                    WakeReason::Idle,
+                    "one is forgotten"
+                );
             }
         }
         before - left()

@@ -11,8 +11,8 @@ use std::ops::Range;
 use array::geometry::{Parity, Raid10};
 use array::parity::{multiply, power};
 use array::{
-    Access, Content, Faults, Level, MemberSet, MirrorLevel, ParityLayout, ParityLevel, Place, Plan,
-    Raid10Layout, Step, SyncRange, SyncTask,
+    Access, ByteSite, Computation, Content, Faults, Level, MemberSet, MirrorLevel, ParityLayout,
+    ParityLevel, Plan, Raid10Layout, SyncRange, SyncTask,
 };
 use common::{mirror_image, parity_image};
 use reactor::Random;
@@ -62,23 +62,23 @@ struct Array<'a, L> {
 struct Scratch(Vec<Vec<u8>>);
 
 impl Scratch {
-    fn get(&self, place: Place, length: u64) -> Vec<u8> {
+    fn get(&self, place: ByteSite, length: u64) -> Vec<u8> {
         match place {
-            Place::Scratch { buffer: slot, start } => {
+            ByteSite::Scratch { buffer: slot, start } => {
                 self.0[slot][start as usize..(start + length) as usize].to_vec()
             }
-            Place::Host { .. } => panic!("a sync action has no buffer of the host"),
+            ByteSite::Host { .. } => panic!("a sync action has no buffer of the host"),
         }
     }
 
-    fn put(&mut self, place: Place, bytes: &[u8]) {
-        let Place::Scratch { buffer: slot, start } = place else {
+    fn put(&mut self, place: ByteSite, bytes: &[u8]) {
+        let ByteSite::Scratch { buffer: slot, start } = place else {
             panic!("{place:?} is no target")
         };
         self.0[slot][start as usize..start as usize + bytes.len()].copy_from_slice(bytes);
     }
 
-    fn combine(&mut self, coefficient: u8, from: Place, into: Place, length: u64) {
+    fn combine(&mut self, coefficient: u8, from: ByteSite, into: ByteSite, length: u64) {
         let mut target = self.get(into, length);
         target
             .iter_mut()
@@ -87,24 +87,25 @@ impl Scratch {
         self.put(into, &target);
     }
 
-    fn sector(&self, place: Place, at: u64) -> Vec<u8> {
-        let Place::Scratch { buffer, start } = place else { panic!("{place:?} is no scratch") };
-        self.get(Place::Scratch { buffer, start: start + at }, 512)
+    fn sector(&self, place: ByteSite, at: u64) -> Vec<u8> {
+        let ByteSite::Scratch { buffer, start } = place else { panic!("{place:?} is no scratch") };
+        self.get(ByteSite::Scratch { buffer, start: start + at }, 512)
     }
 
-    fn put_sector(&mut self, place: Place, at: u64, bytes: &[u8]) {
-        let Place::Scratch { buffer, start } = place else { panic!("{place:?} is no scratch") };
-        self.put(Place::Scratch { buffer, start: start + at }, bytes);
+    fn put_sector(&mut self, place: ByteSite, at: u64, bytes: &[u8]) {
+        let ByteSite::Scratch { buffer, start } = place else { panic!("{place:?} is no scratch") };
+        self.put(ByteSite::Scratch { buffer, start: start + at }, bytes);
     }
 
     /// Tries each block of the row: the one that alone explains what P and Q say is wrong.
-    fn locate(&mut self, step: Step, sources: &[Option<Place>]) -> Vec<Option<Place>> {
-        let Step::Locate { first, count, p, q, expected_p, expected_q, length } = step else {
+    fn locate(&mut self, step: Computation, sources: &[Option<ByteSite>]) -> Vec<Option<ByteSite>> {
+        let Computation::Locate { first, count, p, q, expected_p, expected_q, length } = step
+        else {
             panic!("{step:?}")
         };
         let mut found = Vec::new();
         for at in (0..length).step_by(512) {
-            let off = |one: Place, other: Place| -> Vec<u8> {
+            let off = |one: ByteSite, other: ByteSite| -> Vec<u8> {
                 let (one, other) = (self.sector(one, at), self.sector(other, at));
                 one.iter().zip(other).map(|(one, other)| one ^ other).collect()
             };
@@ -134,8 +135,8 @@ impl Scratch {
     }
 
     /// Counts how often each version of a sector is there.
-    fn vote(&mut self, copies: &[Option<Place>], length: u64) -> Vec<Option<Place>> {
-        let copies: Vec<Place> = copies.iter().map(|copy| copy.expect("a copy")).collect();
+    fn vote(&mut self, copies: &[Option<ByteSite>], length: u64) -> Vec<Option<ByteSite>> {
+        let copies: Vec<ByteSite> = copies.iter().map(|copy| copy.expect("a copy")).collect();
         let mut found = Vec::new();
         for at in (0..length).step_by(512) {
             let mut counts: HashMap<Vec<u8>, usize> = HashMap::new();
@@ -158,24 +159,24 @@ impl Scratch {
     }
 
     /// The sectors that the step found to differ, with the buffer that is wrong if that is known.
-    fn step(&mut self, step: Step, sources: &[Option<Place>]) -> Vec<Option<Place>> {
+    fn step(&mut self, step: Computation, sources: &[Option<ByteSite>]) -> Vec<Option<ByteSite>> {
         match step {
-            Step::Compare { one, other, length } => {
+            Computation::Compare { one, other, length } => {
                 let (one, other) = (self.get(one, length), self.get(other, length));
                 let pairs = one.chunks(512).zip(other.chunks(512));
                 return pairs.filter(|(one, other)| one != other).map(|_| None).collect();
             }
-            Step::Locate { .. } => return self.locate(step, sources),
-            Step::Vote { first, count, length } => {
+            Computation::Locate { .. } => return self.locate(step, sources),
+            Computation::Vote { first, count, length } => {
                 return self.vote(&sources[first..first + count], length);
             }
-            Step::Zero { into, length } => self.put(into, &vec![0; length as usize]),
-            Step::Copy { from, into, length } => self.put(into, &self.get(from, length)),
-            Step::Xor { from, into, length } => self.combine(1, from, into, length),
-            Step::MultiplyXor { coefficient, from, into, length } => {
+            Computation::Zero { into, length } => self.put(into, &vec![0; length as usize]),
+            Computation::Copy { from, into, length } => self.put(into, &self.get(from, length)),
+            Computation::Xor { from, into, length } => self.combine(1, from, into, length),
+            Computation::MultiplyXor { coefficient, from, into, length } => {
                 self.combine(coefficient, from, into, length);
             }
-            Step::Scale { coefficient, into, length } => {
+            Computation::Scale { coefficient, into, length } => {
                 let scaled: Vec<u8> = self
                     .get(into, length)
                     .iter()
@@ -183,7 +184,7 @@ impl Scratch {
                     .collect();
                 self.put(into, &scaled);
             }
-            Step::Parity { first, count, p, q, length } => {
+            Computation::Parity { first, count, p, q, length } => {
                 for (target, factor) in [(Some(p), 0), (q, 1)] {
                     let Some(target) = target else { continue };
                     let mut sum = vec![0; length as usize];

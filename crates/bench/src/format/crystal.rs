@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::suite::crystal::{Data, Options, Order, Profile, Row, Way};
+use crate::suite::crystal::{AccessKind, Data, Options, Order, Profile, Row};
 
 /// One line of the text: a row and its figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,9 +52,9 @@ fn text_of_three(options: &Options, lines: &[Line], heading: &Heading) -> String
     for line in lines {
         let Row { order, request_bytes, queues, way, .. } = line.row;
         let way = match way {
-            Way::Read => "Read",
-            Way::Write => "Write",
-            Way::Mix { .. } => "Mix",
+            AccessKind::Read => "Read",
+            AccessKind::Write => "Write",
+            AccessKind::Mix { .. } => "Mix",
         };
         let name = match (order, request_bytes >> 10) {
             (Order::Sequential, _) => format!("Sequential {way}"),
@@ -93,9 +93,9 @@ fn text_of_eight(options: &Options, lines: &[Line], heading: &Heading) -> String
     let mut section = None;
     for line in lines {
         let name = match line.row.way {
-            Way::Read => "[Read]".to_owned(),
-            Way::Write => "[Write]".to_owned(),
-            Way::Mix { read_percent } => {
+            AccessKind::Read => "[Read]".to_owned(),
+            AccessKind::Write => "[Write]".to_owned(),
+            AccessKind::Mix { read_percent } => {
                 format!("[Mix] Read {read_percent}%/Write {}%", 100 - read_percent)
             }
         };

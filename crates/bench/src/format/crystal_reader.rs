@@ -17,8 +17,8 @@
 
 use results::{Clock, Group};
 
-use super::{Found, Imported, ImportedRow, LATENCY_MEAN, OPERATIONS, THROUGHPUT};
-use crate::suite::crystal::{NAME, Way};
+use super::{Found, ImportedResult, ImportedRow, LATENCY_MEAN, OPERATIONS, THROUGHPUT};
+use crate::suite::crystal::{AccessKind, NAME};
 
 /// What stands below the rows, by its name.
 const FACTS: [&str; 8] = ["Test", "Test Size", "Date", "OS", "Profile", "Time", "Mode", "Comment"];
@@ -39,9 +39,9 @@ pub(super) struct Reader {
 struct Section {
     line: usize,
     tool: Option<String>,
-    way: Option<Way>,
+    way: Option<AccessKind>,
     /// The ways of which a head stood above rows.
-    ways: Vec<Way>,
+    ways: Vec<AccessKind>,
     /// Names of all rows, those that were not measured too.
     named: Vec<String>,
     rows: Vec<ImportedRow>,
@@ -127,14 +127,14 @@ impl Reader {
     }
 
     /// A line that says which way the rows below it go: the same way twice is another result.
-    fn rows_of(&mut self, number: usize, way: Way) {
+    fn rows_of(&mut self, number: usize, way: AccessKind) {
         if self.sections.last().is_none_or(|last| last.ways.contains(&way)) {
             self.next(number);
         }
         if let Some(section) = self.sections.last_mut() {
             section.way = Some(way);
             section.ways.push(way);
-            if let Way::Mix { read_percent } = way {
+            if let AccessKind::Mix { read_percent } = way {
                 section.facts.push(("Mix".to_owned(), format!("Read {read_percent}%")));
             }
         }
@@ -165,7 +165,7 @@ impl Reader {
     }
 }
 
-fn imported(section: Section) -> Imported {
+fn imported(section: Section) -> ImportedResult {
     let tool = section.tool.unwrap_or_else(|| TOOL.to_owned());
     let mut rows = section.rows;
     let note = if tool.contains(OTHER_TOOL) && counts_kib(&rows) {
@@ -177,7 +177,7 @@ fn imported(section: Section) -> Imported {
         "each figure is the best of its runs, as the tool prints it; how far they lay apart is not \
         known"
     };
-    Imported {
+    ImportedResult {
         tool,
         suite: NAME.to_owned(),
         clock: Clock::Wall,
@@ -212,15 +212,15 @@ fn request_bytes(name: &str) -> Option<f64> {
     Some(number * if unit == "M" { 1_048_576.0 } else { 1024.0 })
 }
 
-fn head_of_rows(words: &str) -> Option<Way> {
+fn head_of_rows(words: &str) -> Option<AccessKind> {
     match words {
-        "[Read]" => return Some(Way::Read),
-        "[Write]" => return Some(Way::Write),
+        "[Read]" => return Some(AccessKind::Read),
+        "[Write]" => return Some(AccessKind::Write),
         _ => {}
     }
     let share = words.strip_prefix("[Mix]")?.trim().strip_prefix("Read");
     let read_percent = share.and_then(|share| share.split('%').next()?.trim().parse().ok());
-    Some(Way::Mix { read_percent: read_percent.unwrap_or(70) })
+    Some(AccessKind::Mix { read_percent: read_percent.unwrap_or(70) })
 }
 
 /// Whether a line looks like a row, known or not.
@@ -233,12 +233,12 @@ fn is_row(words: &str) -> bool {
 }
 
 /// The name of a row of any version, and its figures, if it was measured.
-fn read_row(line: &str, above: Option<Way>) -> Option<(String, Option<ImportedRow>)> {
+fn read_row(line: &str, above: Option<AccessKind>) -> Option<(String, Option<ImportedRow>)> {
     let (name, figures) = line.rsplit_once(':')?;
     let rate = before(figures, "MB/s")?;
     let (access, way) = read_name(name.trim(), above)?;
     let group = match (way, access.order) {
-        (Way::Mix { .. }, _) => Group::Mixed,
+        (AccessKind::Mix { .. }, _) => Group::Mixed,
         (_, "SEQ") => Group::Sequential,
         _ => Group::Random,
     };
@@ -275,7 +275,7 @@ struct Access {
     threads: u32,
 }
 
-fn read_name(name: &str, above: Option<Way>) -> Option<(Access, Way)> {
+fn read_name(name: &str, above: Option<AccessKind>) -> Option<(Access, AccessKind)> {
     let (what, how) = name.split_once('(').unwrap_or((name, ""));
     let order = match what.split_whitespace().next()? {
         word if word == "Sequential" || word.starts_with("SEQ") => "SEQ",
@@ -284,8 +284,8 @@ fn read_name(name: &str, above: Option<Way>) -> Option<(Access, Way)> {
     };
     let way = match what.split_whitespace().nth(1) {
         // Until version 6 each line says which way it goes.
-        Some("Read") => Some(Way::Read),
-        Some("Write") => Some(Way::Write),
+        Some("Read") => Some(AccessKind::Read),
+        Some("Write") => Some(AccessKind::Write),
         _ => above,
     };
     let number = |key: &str| -> Option<Option<u32>> {

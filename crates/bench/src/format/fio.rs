@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use results::{Clock, Group};
 use serde_json::Value;
 
-use super::{Imported, ImportedRow, LATENCY_MAX, LATENCY_MEAN, OPERATIONS, THROUGHPUT};
+use super::{ImportedResult, ImportedRow, LATENCY_MAX, LATENCY_MEAN, OPERATIONS, THROUGHPUT};
 use crate::suite::crystal::NAME;
 
 /// The list of jobs where clients ran them.
@@ -24,7 +24,7 @@ const ALL_CLIENTS: &str = "All clients";
 ///
 /// # Errors
 /// What is missing, and in which job.
-pub fn read(document: &Value) -> Result<Imported, String> {
+pub fn read(document: &Value) -> Result<ImportedResult, String> {
     let list = if document.get("jobs").is_some() { "jobs" } else { CLIENTS };
     let all = document[list].as_array().ok_or_else(|| format!("`{list}` is no list"))?;
     // fio's own sum over its clients would count everything twice.
@@ -34,7 +34,7 @@ pub fn read(document: &Value) -> Result<Imported, String> {
     let tool = document["fio version"].as_str().unwrap_or("fio").to_owned();
     let time = document["time"].as_str().map(|time| ("time".to_owned(), time.to_owned()));
     let facts = time.into_iter().chain(clients(&jobs)).collect();
-    let mut imported = Imported {
+    let mut imported = ImportedResult {
         tool,
         suite: NAME.to_owned(),
         clock: Clock::Wall,

@@ -22,13 +22,13 @@ mod strangers;
 
 use std::collections::BTreeMap;
 
-use results::{Better, Clock, Group};
+use results::{BetterDirection, Clock, Group};
 
 pub use encoding::decoded;
 
 /// What was read of one configuration: a file holds one, or several where it says so itself.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Imported {
+pub struct ImportedResult {
     /// The tool that wrote it, with its version as far as the file says.
     pub tool: String,
     /// The suite of ours whose rows they are.
@@ -60,7 +60,7 @@ pub struct ImportedRow {
     /// The metric that verdicts are about.
     pub metric: std::borrow::Cow<'static, str>,
     /// Which direction of it is better.
-    pub better: Better,
+    pub better: BetterDirection,
     /// Metric name to figure, in base units.
     pub metrics: BTreeMap<String, f64>,
 }
@@ -78,7 +78,7 @@ impl ImportedRow {
             run: 1,
             group,
             metric: metric.into(),
-            better: Better::Higher,
+            better: BetterDirection::Higher,
             metrics: BTreeMap::new(),
         }
     }
@@ -91,7 +91,7 @@ impl ImportedRow {
 /// A result, and the line at which it begins.
 struct Found {
     line: usize,
-    imported: Imported,
+    imported: ImportedResult,
 }
 
 /// Reads the results in a text, of any tool that is known, in the text's order: one configuration
@@ -99,7 +99,7 @@ struct Found {
 ///
 /// # Errors
 /// One line: which formats there are, or what is wrong with the text and where.
-pub fn import(text: &str) -> Result<Vec<Imported>, String> {
+pub fn import(text: &str) -> Result<Vec<ImportedResult>, String> {
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace('\r', "\n");
     let mut crystal = crystal_reader::Reader::default();
     let mut bonnie = bonnie::Reader::default();
@@ -149,7 +149,7 @@ fn begins_json(text: &str) -> bool {
 }
 
 /// A JSON document at the start of a text, and its length.
-fn json(text: &str, line: usize) -> Result<(Imported, usize), String> {
+fn json(text: &str, line: usize) -> Result<(ImportedResult, usize), String> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde_json::Value>();
     let value = values.next().ok_or("an empty document")?;
     let value =
@@ -170,7 +170,7 @@ const FENCE: &str = "```";
 /// Lines around a document that are shown; of more only how many there are.
 const OTHERS_MAX: usize = 10;
 
-fn note_others(imported: &mut Imported, others: &[&str]) {
+fn note_others(imported: &mut ImportedResult, others: &[&str]) {
     let shown = others.iter().take(OTHERS_MAX);
     imported.notes.extend(shown.map(|line| format!("beside its results the file says: {line}")));
     if let Some(more) = others.len().checked_sub(OTHERS_MAX).filter(|more| *more > 0) {
@@ -179,7 +179,7 @@ fn note_others(imported: &mut Imported, others: &[&str]) {
 }
 
 /// Gives several results of one file names by what they say differently of themselves.
-fn told_apart(mut all: Vec<Imported>) -> Vec<Imported> {
+fn told_apart(mut all: Vec<ImportedResult>) -> Vec<ImportedResult> {
     if all.len() < 2 {
         return all;
     }

@@ -26,7 +26,7 @@ fn lines(options: &Options) -> Vec<Line> {
 }
 
 /// What a file with one configuration holds.
-fn import_one(text: &str) -> Result<Imported, String> {
+fn import_one(text: &str) -> Result<ImportedResult, String> {
     let mut all = import(text)?;
     assert_eq!(all.len(), 1);
     Ok(all.remove(0))

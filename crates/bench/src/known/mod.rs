@@ -29,28 +29,28 @@ enum Map {
 
 /// Which write was the last at every place of a device.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct WriteLedger {
     map: Map,
     seed: u64,
     last_generation: u32,
     extents_max: u64,
 }
 
-impl Known {
+impl WriteLedger {
     /// Nothing known of a device of `size_bytes`; what will be written carries `seed`.
-    pub(crate) fn new(size_bytes: u64, seed: u64) -> Known {
+    pub(crate) fn new(size_bytes: u64, seed: u64) -> WriteLedger {
         let map = if size_bytes <= TABLE_DEVICE_BYTES {
             Map::Table(vec![UNKNOWN; (size_bytes / SECTOR) as usize])
         } else {
             Map::Extents(BTreeMap::new())
         };
-        Known { map, seed, last_generation: UNKNOWN, extents_max: EXTENTS_MAX }
+        WriteLedger { map, seed, last_generation: UNKNOWN, extents_max: EXTENTS_MAX }
     }
 
     /// As of a large device, whatever its size.
     #[cfg(test)]
-    pub(crate) fn as_extents(seed: u64) -> Known {
-        Known { map: Map::Extents(BTreeMap::new()), ..Known::new(0, seed) }
+    pub(crate) fn as_extents(seed: u64) -> WriteLedger {
+        WriteLedger { map: Map::Extents(BTreeMap::new()), ..WriteLedger::new(0, seed) }
     }
 
     /// How many more writes can be told apart and kept track of.
@@ -200,8 +200,8 @@ fn cut(extents: &mut BTreeMap<u64, (u64, u32)>, sector: u64) {
 
 /// Content that names itself: every write gets a generation of its own, every read is held against
 /// the last one.
-pub(crate) struct Verified<'a> {
-    known: &'a mut Known,
+pub(crate) struct VerifiedContent<'a> {
+    known: &'a mut WriteLedger,
     every_byte: bool,
     /// Bytes read that were checked.
     pub(crate) checked_bytes: u64,
@@ -209,13 +209,13 @@ pub(crate) struct Verified<'a> {
     pub(crate) unknown_bytes: u64,
 }
 
-impl<'a> Verified<'a> {
-    pub(crate) fn new(known: &'a mut Known, every_byte: bool) -> Verified<'a> {
-        Verified { known, every_byte, checked_bytes: 0, unknown_bytes: 0 }
+impl<'a> VerifiedContent<'a> {
+    pub(crate) fn new(known: &'a mut WriteLedger, every_byte: bool) -> VerifiedContent<'a> {
+        VerifiedContent { known, every_byte, checked_bytes: 0, unknown_bytes: 0 }
     }
 }
 
-impl Content for Verified<'_> {
+impl Content for VerifiedContent<'_> {
     const VERIFIES: bool = true;
 
     fn fill(&mut self, access: &Access, buffer: &mut [u8]) {
@@ -225,7 +225,7 @@ impl Content for Verified<'_> {
     }
 
     fn check(&mut self, access: &Access, buffer: &[u8]) -> Result<(), Error> {
-        let Verified { known, every_byte, checked_bytes, unknown_bytes } = self;
+        let VerifiedContent { known, every_byte, checked_bytes, unknown_bytes } = self;
         let check = if *every_byte { pattern::check_full } else { pattern::check_words };
         let corrupt =
             |mismatch: pattern::Mismatch| Error::new(ErrorKind::Corrupt, mismatch.to_string());

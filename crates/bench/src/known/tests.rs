@@ -3,14 +3,14 @@ use reactor::Random;
 use super::*;
 
 /// The same device remembered by both kinds of map, small enough that both may be used.
-fn both(size_bytes: u64) -> [Known; 2] {
-    let table = Known::new(size_bytes, 1);
+fn both(size_bytes: u64) -> [WriteLedger; 2] {
+    let table = WriteLedger::new(size_bytes, 1);
     assert!(matches!(table.map, Map::Table(_)));
-    [table, Known::as_extents(1)]
+    [table, WriteLedger::as_extents(1)]
 }
 
 /// The parts, sector by sector.
-fn sectors(known: &Known, offset: u64, length: u64) -> Vec<u32> {
+fn sectors(known: &WriteLedger, offset: u64, length: u64) -> Vec<u32> {
     let mut sectors = Vec::new();
     let mut next = offset;
     known
@@ -68,7 +68,7 @@ fn both_maps_know_the_same_as_a_list_of_all_sectors() {
 
 #[test]
 fn large_devices_have_extents_and_a_limit() {
-    let mut known = Known::new(200 << 30, 1);
+    let mut known = WriteLedger::new(200 << 30, 1);
     assert!(matches!(known.map, Map::Extents(_)));
     assert_eq!(known.writes_left(), EXTENTS_MAX / 2);
     known.record(100 << 30, 512, 1);
@@ -79,7 +79,7 @@ fn large_devices_have_extents_and_a_limit() {
 
 #[test]
 fn old_extents_make_room_when_more_than_half_is_used() {
-    let mut known = Known { extents_max: 100, ..Known::new(200 << 30, 1) };
+    let mut known = WriteLedger { extents_max: 100, ..WriteLedger::new(200 << 30, 1) };
     for (number, used) in [(50, 50), (1, 0)] {
         for index in 0..number {
             known.record((u64::from(known.last_generation) + index) * 4096, 512, 1);

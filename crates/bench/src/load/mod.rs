@@ -22,7 +22,7 @@
 //! * Everything that was issued is counted, and the elapsed time ends with the last completion:
 //!   exact counts, and the tail during which fewer requests are outstanding belongs to the time.
 //! * Making and checking data is the generator's own work and part of the elapsed time, though of
-//!   no latency; `cpu_seconds` shows it. [`Unverified`] does neither.
+//!   no latency; `cpu_seconds` shows it. [`UnverifiedContent`] does neither.
 
 mod mixture;
 
@@ -31,9 +31,9 @@ use std::time::Duration;
 
 use block::{
     Buf, BufMut, Channel, Clock, Completion, Device, Error, ErrorKind, Op, Reactor, Request,
-    Returned, SECTOR_BYTES, Time, Traffic,
+    ReturnedBuffer, SECTOR_BYTES, Time, Traffic,
 };
-use reactor::{Random, Woken};
+use reactor::{Random, WakeReason};
 
 use results::steady::{self, Steadiness};
 
@@ -293,9 +293,9 @@ pub trait Content {
 }
 
 /// Writes carry data prepared once, random and different for every slot; reads are not looked at.
-pub struct Unverified;
+pub struct UnverifiedContent;
 
-impl Content for Unverified {
+impl Content for UnverifiedContent {
     const VERIFIES: bool = false;
 
     fn prepare(&mut self, slot: u32, buffer: &mut BufMut) {
@@ -450,13 +450,13 @@ pub struct Ramp {
     /// that what came before those that count is no part of the durable rates.
     pub rounds: Option<Steadiness>,
     /// How the time that counts began, where it was set beforehand and long enough to tell.
-    pub start: Option<Start>,
+    pub start: Option<WarmUp>,
 }
 
 /// How the time that counts began, beside the rest of it: what a cache takes at first, or an arm
 /// that is still busy with what came before, is not what the load comes to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Start {
+pub struct WarmUp {
     /// Rate of the first tenth of the time, divided by that of the rest.
     pub ratio: f64,
     /// From when on twentieths of the time are steady, five by five, by the rule of
@@ -504,7 +504,7 @@ impl Course {
     }
 
     /// `None` where the time did not pass to its end, or a part of it had no completion.
-    fn start(&self) -> Option<Start> {
+    fn start(&self) -> Option<WarmUp> {
         let slice = self.slice?;
         if self.at < SLICES || self.bytes.contains(&0) {
             return None;
@@ -515,7 +515,7 @@ impl Course {
         let settled = rates
             .windows(steady::WINDOW)
             .position(|window| Steadiness::of(window).is_some_and(|found| found.is_steady()));
-        Some(Start {
+        Some(WarmUp {
             ratio: rate(first) / rate(rest),
             settled_after: settled.map(|slices| slice * slices as u32),
         })
@@ -979,8 +979,9 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
     fn finish(&mut self, completion: Completion, now: Time) {
         let index = completion.tag as u32;
         let succeeded = completion.result.is_ok();
-        let flushes =
-            succeeded && matches!(completion.buffer, Returned::Written(_)) && self.flush_is_due();
+        let flushes = succeeded
+            && matches!(completion.buffer, ReturnedBuffer::Written(_))
+            && self.flush_is_due();
         let slot = &mut self.slots[index as usize];
         let access = slot.access;
         let nanoseconds = now.0.saturating_sub(slot.submitted.0);
@@ -993,7 +994,7 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
             }
         }
         match completion.buffer {
-            Returned::Read(buffer) => {
+            ReturnedBuffer::Read(buffer) => {
                 if succeeded {
                     self.read.record(access.length, nanoseconds);
                     if C::VERIFIES {
@@ -1002,7 +1003,7 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
                 }
                 slot.give_back_read(buffer);
             }
-            Returned::Written(buffer) => {
+            ReturnedBuffer::Written(buffer) => {
                 slot.give_back_write(buffer);
                 if flushes {
                     self.channel.submit(Request::new(u64::from(index), Op::Flush));
@@ -1013,7 +1014,7 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
                 }
             }
             // The flush behind a write, which ends with it.
-            Returned::Nothing => {
+            ReturnedBuffer::Nothing => {
                 if succeeded {
                     self.write.record(access.length, nanoseconds);
                 }
@@ -1074,18 +1075,20 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
         let goes_on = self.thinking.front().map(|(until, _)| *until);
         let deadline = self.give_up.into_iter().chain(goes_on).min();
         match self.reactor.wait(deadline) {
-            Ok(Woken::Events) => Ok(()),
-            Ok(Woken::Deadline) if goes_on.is_some_and(|until| until <= self.reactor.now()) => {
+            Ok(WakeReason::Events) => Ok(()),
+            Ok(WakeReason::Deadline)
+                if goes_on.is_some_and(|until| until <= self.reactor.now()) =>
+            {
                 Ok(())
             }
-            Ok(Woken::Rung) => {
+            Ok(WakeReason::Rung) => {
                 if self.hooks.stopped() {
                     self.stopped = true;
                     self.stop_issuing();
                 }
                 Ok(())
             }
-            Ok(Woken::Deadline | Woken::Idle) => {
+            Ok(WakeReason::Deadline | WakeReason::Idle) => {
                 if let Some(error) = self.first_error.take() {
                     return Err(error);
                 }

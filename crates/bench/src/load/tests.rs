@@ -2,7 +2,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use super::*;
-use crate::known::{Known, Verified};
+use crate::known::{VerifiedContent, WriteLedger};
 use crate::memory::{Fault, Memory};
 
 const MEBIBYTE: u64 = 1 << 20;
@@ -21,7 +21,7 @@ fn unverified(
         &Reactor::virtual_clock(),
         load,
         requests,
-        &mut Unverified,
+        &mut UnverifiedContent,
         &mut Hooks::default(),
     )
 }
@@ -227,9 +227,15 @@ fn a_slow_source_does_not_end_it_too_early() {
     for batch in [1, 20] {
         let load = Load { batch, time: Some(Duration::from_micros(1001)), ..Load::default() };
         let mut requests = Slow(reads(512), &reactor);
-        let sample =
-            run(&*device, &reactor, &load, &mut requests, &mut Unverified, &mut Hooks::default())
-                .unwrap();
+        let sample = run(
+            &*device,
+            &reactor,
+            &load,
+            &mut requests,
+            &mut UnverifiedContent,
+            &mut Hooks::default(),
+        )
+        .unwrap();
         // The 77th ends at 77 * 13 us = 1001 us.
         assert_eq!(sample.operations(), 77_u64.next_multiple_of(batch));
         assert_eq!(sample.elapsed, Duration::from_micros(13 * sample.operations()));
@@ -361,7 +367,7 @@ fn the_caller_can_stop_it_and_is_told_how_far_it_is() {
         &Reactor::virtual_clock(),
         &load,
         &mut reads(512),
-        &mut Unverified,
+        &mut UnverifiedContent,
         &mut hooks,
     )
     .unwrap();
@@ -389,11 +395,11 @@ fn verified_requests_in_flight_never_overlap_where_one_writes() {
     // The device is so small that nearly every request wants a place that another one uses.
     let size = 64 << 10;
     let (device, memory) = Memory::new(size).shared();
-    let mut known = Known::new(size, 1);
+    let mut known = WriteLedger::new(size, 1);
     let load = Load { depth: 8, ..count(2000) };
     let mut mixed = Mixed::new(0.5, 64, size, 512, 3);
     let reactor = Reactor::virtual_clock();
-    let mut content = Verified::new(&mut known, true);
+    let mut content = VerifiedContent::new(&mut known, true);
     let sample =
         run(&*device, &reactor, &load, &mut mixed, &mut content, &mut Hooks::default()).unwrap();
     assert_eq!((sample.operations(), memory.log().len()), (2000, 2000));
@@ -404,8 +410,8 @@ fn verified_requests_in_flight_never_overlap_where_one_writes() {
 #[test]
 fn a_write_that_failed_leaves_its_place_unknown() {
     let (device, memory) = Memory::new(MEBIBYTE).shared();
-    let mut known = Known::new(MEBIBYTE, 1);
-    let mut content = Verified::new(&mut known, true);
+    let mut known = WriteLedger::new(MEBIBYTE, 1);
+    let mut content = VerifiedContent::new(&mut known, true);
     memory.plant(1, Fault::Failed);
     let load = Load { go_on_after_errors: true, ..count(3) };
     let reactor = Reactor::virtual_clock();
@@ -422,8 +428,8 @@ fn a_write_that_failed_leaves_its_place_unknown() {
 #[test]
 fn bytes_that_a_layer_below_still_holds_are_not_written_again() {
     let (device, memory) = Memory::new(MEBIBYTE).keeping().shared();
-    let mut known = Known::new(MEBIBYTE, 1);
-    let mut content = Verified::new(&mut known, true);
+    let mut known = WriteLedger::new(MEBIBYTE, 1);
+    let mut content = VerifiedContent::new(&mut known, true);
     let reactor = Reactor::virtual_clock();
     let mut writes = Sequential::new(Direction::Write, 0, MEBIBYTE, 4096);
     run(&*device, &reactor, &count(20), &mut writes, &mut content, &mut Hooks::default()).unwrap();
@@ -441,8 +447,8 @@ fn bytes_that_a_layer_below_still_holds_are_not_written_again() {
 fn works_on_real_time_and_counts_processor_time() {
     let (device, _) = Memory::new(MEBIBYTE).delayed(|_| Duration::ZERO).shared();
     let reactor = Reactor::wall().unwrap();
-    let mut known = Known::new(MEBIBYTE, 1);
-    let mut content = Verified::new(&mut known, true);
+    let mut known = WriteLedger::new(MEBIBYTE, 1);
+    let mut content = VerifiedContent::new(&mut known, true);
     let load = Load { depth: 4, ..count(2000) };
     let mut requests = Mixed::new(0.5, 128, MEBIBYTE, 512, 3);
     let sample =

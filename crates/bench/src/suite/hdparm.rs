@@ -15,15 +15,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use block::{Device, Error, ErrorKind, Traffic};
-use results::{Better, Doubt, Group};
+use results::{BetterDirection, Doubt, Group};
 
 use super::access;
 use super::folder::{Needs, WorkFolder};
 use super::{
-    Done, Kind, Next, Phase, Rows, Scope, Session, Setting, Settings, Suite, Target, TargetKind,
-    Value,
+    AfterPhase, Kind, Phase, Rows, Scope, Session, Setting, Settings, Suite, Target, TargetKind,
+    Value, WorkDone,
 };
-use crate::load::{self, Direction, Hooks, Load, Sequential, Unverified};
+use crate::load::{self, Direction, Hooks, Load, Sequential, UnverifiedContent};
 
 /// Name of the suite.
 pub const NAME: &str = "hdparm";
@@ -87,7 +87,7 @@ fn phase(name: &'static str) -> Phase {
         what: what.into(),
         group: Group::Sequential,
         metric: "throughput_bytes_per_second".into(),
-        better: Better::Higher,
+        better: BetterDirection::Higher,
         writes: false,
         is_deep: false,
         buffered_of: None,
@@ -162,7 +162,7 @@ fn measure(
         let next = session.measure(&phase(CACHED), run, |session| {
             read(device, u64::from(length), length, &cached, session)
         })?;
-        if next == Next::Stop {
+        if next == AfterPhase::Stop {
             return Ok(());
         }
         empty_cache()?;
@@ -174,7 +174,7 @@ fn measure(
         };
         if session
             .measure(&phase(DEVICE), run, |session| read(device, whole, length, &load, session))?
-            == Next::Stop
+            == AfterPhase::Stop
         {
             return Ok(());
         }
@@ -188,7 +188,7 @@ fn read(
     length: u32,
     load: &Load,
     session: &Session<'_>,
-) -> Result<Option<Done>, Error> {
+) -> Result<Option<WorkDone>, Error> {
     let stop = || session.stopped();
     let mut requests = Sequential::new(Direction::Read, 0, range_bytes, length);
     let sample = load::run(
@@ -196,7 +196,7 @@ fn read(
         session.reactor,
         load,
         &mut requests,
-        &mut Unverified,
+        &mut UnverifiedContent,
         &mut Hooks { stop: Some(&stop), progress: None },
     )?;
     if sample.stopped {
@@ -207,7 +207,7 @@ fn read(
     } else {
         vec![Doubt::RequestsLimited { bytes: length.into() }]
     };
-    Ok(Some(Done {
+    Ok(Some(WorkDone {
         operations: sample.operations(),
         read_bytes: sample.read.bytes,
         written_bytes: 0,
@@ -232,12 +232,12 @@ mod tests {
 
     use super::*;
     use crate::memory::Memory;
-    use crate::suite::{Blind, Row, Silent, Ticker};
+    use crate::suite::{NoAudit, NoProgress, Row, Ticker};
 
     fn rows(memory: &Memory) -> Vec<Row> {
         let reactor = Reactor::virtual_clock();
         let (stop, ticker, mut meter, mut observer) =
-            (AtomicBool::new(false), Ticker::new(), Blind, Silent);
+            (AtomicBool::new(false), Ticker::new(), NoAudit, NoProgress);
         let mut settings = SUITE.defaults(block::Clock::Wall);
         settings.set(&SUITE, "runs", Value::Count(3)).expect("a setting of the suite");
         let mut session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut observer);

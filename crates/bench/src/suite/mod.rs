@@ -36,8 +36,10 @@ mod steps;
 
 pub use definition::{Kind, Rows, Scope, Setting, Settings, Suite, Target, TargetKind, Value};
 pub use phase::Phase;
-pub use row::{Done, Measured, Row};
-pub use session::{Blind, Meter, Next, NoFiles, Observer, OpenFile, Session, Silent, Ticker};
+pub use row::{PhaseFigures, Row, WorkDone};
+pub use session::{
+    AfterPhase, Meter, NoAudit, NoFiles, NoProgress, Observer, OpenFile, Session, Ticker,
+};
 
 /// Every suite, in the order they are listed.
 #[must_use]

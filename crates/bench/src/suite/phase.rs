@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use results::{Better, Group};
+use results::{BetterDirection, Group};
 
 /// One phase of a suite: one row of its results, one workload of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Phase {
     /// The metric that verdicts are about: one of those that [`super::Measured::metrics`] has.
     pub metric: Cow<'static, str>,
     /// Which direction of that metric is better.
-    pub better: Better,
+    pub better: BetterDirection,
     /// Whether it changes what is stored, so that it has an acknowledged and a durable rate.
     pub writes: bool,
     /// Whether several requests are outstanding at a time.

@@ -55,7 +55,7 @@ pub(super) struct Program<'a> {
 
 /// What came of it.
 #[derive(Debug)]
-pub(super) struct Ran {
+pub(super) struct ProgramResult {
     /// What it said.
     pub(super) output: Output,
     /// From its start until it had ended.
@@ -182,7 +182,10 @@ fn failed(text: String) -> Error {
 /// # Errors
 /// A shell that cannot be started, a limit that is over, a status that is not 0, with the last
 /// lines that the program said.
-pub(super) fn run(program: &Program<'_>, session: &Session<'_>) -> Result<Option<Ran>, Error> {
+pub(super) fn run(
+    program: &Program<'_>,
+    session: &Session<'_>,
+) -> Result<Option<ProgramResult>, Error> {
     let mut command = Command::new("sh");
     command.arg("-c").arg(program.text);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
@@ -213,7 +216,7 @@ pub(super) fn run(program: &Program<'_>, session: &Session<'_>) -> Result<Option
     let Some((status, output)) = ended? else { return Ok(None) };
     let elapsed = session.reactor.now().since(start);
     if status.success() {
-        return Ok(Some(Ran { output, elapsed, left: group }));
+        return Ok(Some(ProgramResult { output, elapsed, left: group }));
     }
     let how = match (status.code(), status.signal()) {
         (Some(code), _) => format!("status {code}"),
@@ -294,12 +297,12 @@ mod tests {
     use block::Reactor;
 
     use super::*;
-    use crate::suite::{Blind, Silent, Ticker};
+    use crate::suite::{NoAudit, NoProgress, Ticker};
 
-    fn run_text(text: &str, limit: Duration, stop: bool) -> Result<Option<Ran>, Error> {
+    fn run_text(text: &str, limit: Duration, stop: bool) -> Result<Option<ProgramResult>, Error> {
         let Ok(reactor) = Reactor::wall() else { panic!("no io_uring") };
         let (stop, ticker, mut meter, mut observer) =
-            (AtomicBool::new(stop), Ticker::new(), Blind, Silent);
+            (AtomicBool::new(stop), Ticker::new(), NoAudit, NoProgress);
         let session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut observer);
         let environment = [("WORD".to_owned(), "two words".to_owned())];
         let program = Program {

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use block::{Error, ErrorKind};
-use results::{Better, Group};
+use results::{BetterDirection, Group};
 
 use super::{Kind, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value};
 
@@ -207,7 +207,7 @@ fn phase(work: &str, what: &'static str) -> Phase {
         what: what.into(),
         group: Group::Safety,
         metric: "promise_broken_pulls_count".into(),
-        better: Better::Lower,
+        better: BetterDirection::Lower,
         writes: true,
         is_deep: false,
         buffered_of: None,

@@ -17,7 +17,7 @@ use super::steps::per_second;
 
 /// What a phase did, by its own count.
 #[derive(Clone, Debug)]
-pub struct Done {
+pub struct WorkDone {
     /// Operations: requests, files, seeks; whatever the phase counts.
     pub operations: u64,
     /// Bytes read by these operations.
@@ -53,16 +53,16 @@ pub struct Done {
 
 /// The figures of one phase.
 #[derive(Clone, Debug)]
-pub struct Measured {
+pub struct PhaseFigures {
     /// What was done.
-    pub done: Done,
+    pub done: WorkDone,
     /// What the devices and the machine did meanwhile.
     pub facts: Facts,
     /// What is doubtful.
     pub flags: Vec<Doubt>,
 }
 
-impl Done {
+impl WorkDone {
     /// Bytes the rate is about.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -92,7 +92,7 @@ impl Done {
     }
 }
 
-impl Measured {
+impl PhaseFigures {
     /// Bytes per second when the calls had returned.
     #[must_use]
     pub fn bytes_per_second(&self) -> f64 {
@@ -240,7 +240,7 @@ impl Figures {
         self.0.extend(figure.map(|figure| (name.to_owned(), figure)));
     }
 
-    fn put_processor(&mut self, of: &Measured) {
+    fn put_processor(&mut self, of: &PhaseFigures) {
         self.put("cpu_ratio", of.cpu_percent().map(|percent| percent / 100.0));
         let kernel = of.kernel_cpu_percent().map(|percent| percent / 100.0);
         self.put("kernel_threads_cpu_ratio", kernel);
@@ -251,7 +251,7 @@ impl Figures {
 #[derive(Clone, Debug)]
 pub enum Result {
     /// It was measured.
-    Measured(Box<Measured>),
+    Measured(Box<PhaseFigures>),
     /// It was not run, for this reason.
     Skipped(String),
 }
@@ -270,7 +270,7 @@ pub struct Row {
 impl Row {
     /// The figures, if it was measured.
     #[must_use]
-    pub fn measured(&self) -> Option<&Measured> {
+    pub fn measured(&self) -> Option<&PhaseFigures> {
         match &self.result {
             Result::Measured(measured) => Some(measured),
             Result::Skipped(_) => None,

@@ -15,7 +15,7 @@ use tracing::{debug, info};
 
 use super::folder::{Needs, WorkFolder};
 use super::phase::Phase;
-use super::row::{Done, Measured, Result as RowResult, Row};
+use super::row::{PhaseFigures, Result as RowResult, Row, WorkDone};
 use crate::audit::{self, Facts, Fastest, Reading};
 
 /// Tells what the machine and the devices under the target have done so far.
@@ -54,9 +54,9 @@ impl OpenFile for NoFiles {
 
 /// Knows nothing: nothing is judged.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Blind;
+pub struct NoAudit;
 
-impl Meter for Blind {
+impl Meter for NoAudit {
     fn read(&mut self) -> Reading {
         Reading::default()
     }
@@ -85,9 +85,9 @@ pub trait Observer {
 
 /// Watches without a word.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
+pub struct NoProgress;
 
-impl Observer for Silent {}
+impl Observer for NoProgress {}
 
 /// How far a phase is, and whether it should go on. Shared by its threads and by what shows
 /// progress.
@@ -140,7 +140,7 @@ impl Ticker {
 
 /// What came of one phase, for the suite that goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum AfterPhase {
     /// It is measured; go on.
     Go,
     /// The caller wants an end: clean up and return.
@@ -252,10 +252,10 @@ impl<'a> Session<'a> {
         &mut self,
         phase: &Phase,
         run: u32,
-        work: impl FnOnce(&mut Self) -> Result<Option<Done>, Error>,
-    ) -> Result<Next, Error> {
+        work: impl FnOnce(&mut Self) -> Result<Option<WorkDone>, Error>,
+    ) -> Result<AfterPhase, Error> {
         if !self.stopped() && !self.wants(phase) {
-            return Ok(Next::Go);
+            return Ok(AfterPhase::Go);
         }
         let work = |session: &mut Self| Ok(work(session)?.map(|done| vec![done]));
         self.measure_together(std::slice::from_ref(phase), run, work)
@@ -270,11 +270,11 @@ impl<'a> Session<'a> {
         &mut self,
         phases: &[Phase],
         run: u32,
-        work: impl FnOnce(&mut Self) -> Result<Option<Vec<Done>>, Error>,
-    ) -> Result<Next, Error> {
-        let Some(first) = phases.first() else { return Ok(Next::Go) };
+        work: impl FnOnce(&mut Self) -> Result<Option<Vec<WorkDone>>, Error>,
+    ) -> Result<AfterPhase, Error> {
+        let Some(first) = phases.first() else { return Ok(AfterPhase::Go) };
         if self.stopped() {
-            return Ok(Next::Stop);
+            return Ok(AfterPhase::Stop);
         }
         self.ticker.plan_operations(0);
         info!(phase = first.name, run, "begins");
@@ -285,7 +285,7 @@ impl<'a> Session<'a> {
         let done = work(self).map_err(|error| error.at(&first.name))?;
         let elapsed = self.reactor.now().since(start);
         let after = self.meter.read();
-        let Some(done) = done else { return Ok(Next::Stop) };
+        let Some(done) = done else { return Ok(AfterPhase::Stop) };
         let returned = self.returned.take().and_then(|returned| returned.moved);
         let acknowledged = returned.zip(before.moved).map(|(then, before)| then.since(&before));
         for (index, (phase, done)) in phases.iter().zip(done).enumerate() {
@@ -308,10 +308,10 @@ impl<'a> Session<'a> {
             self.push(Row {
                 phase: phase.name.clone(),
                 run,
-                result: RowResult::Measured(Box::new(Measured { done, facts, flags })),
+                result: RowResult::Measured(Box::new(PhaseFigures { done, facts, flags })),
             });
         }
-        Ok(Next::Go)
+        Ok(AfterPhase::Go)
     }
 
     /// Says that the calls of the phase that is measured have returned, and its flush is still to

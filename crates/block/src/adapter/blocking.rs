@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use reactor::{Buf, BufMut, Reactor, Woken};
+use reactor::{Buf, BufMut, Reactor, WakeReason};
 
-use crate::{Channel, Completion, Device, Error, ErrorKind, Op, Request, Returned};
+use crate::{Channel, Completion, Device, Error, ErrorKind, Op, Request, ReturnedBuffer};
 
 /// One channel whose calls return when the request has completed.
 pub struct Blocking {
@@ -48,7 +48,7 @@ impl Blocking {
     /// # Errors
     /// The request's own, or [`ErrorKind::TimedOut`] when nothing is under way any more, nothing
     /// came for twenty minutes, or an earlier request that ended so is still not answered.
-    pub fn run(&mut self, op: Op) -> Result<Returned, Error> {
+    pub fn run(&mut self, op: Op) -> Result<ReturnedBuffer, Error> {
         let name = op.name();
         self.channel.poll(&mut self.done);
         self.done.clear();
@@ -71,10 +71,10 @@ impl Blocking {
                 return completion.result.map(|()| completion.buffer);
             }
             match self.reactor.wait_for_new(Some(deadline)) {
-                Ok(Woken::Events) => (),
-                Ok(Woken::Rung) => rung = true,
+                Ok(WakeReason::Events) => (),
+                Ok(WakeReason::Rung) => rung = true,
                 // The virtual clock says so at once when nothing is under way.
-                Ok(Woken::Deadline | Woken::Idle) => {
+                Ok(WakeReason::Deadline | WakeReason::Idle) => {
                     return Err(Error::new(
                         ErrorKind::TimedOut,
                         format!("no answer to a {name} for {} minutes", PATIENCE.as_secs() / 60),
@@ -90,7 +90,7 @@ impl Blocking {
     /// # Errors
     /// As [`Blocking::run`].
     pub fn read(&mut self, offset: u64, into: BufMut) -> Result<BufMut, Error> {
-        self.run(Op::Read { offset, into }).map(Returned::read)
+        self.run(Op::Read { offset, into }).map(ReturnedBuffer::read)
     }
 
     /// Writes a buffer.

@@ -7,17 +7,17 @@ use std::sync::Arc;
 use reactor::{Buf, BufMut, Reactor};
 
 use crate::{
-    Channel, Completion, Device, Error, Extents, Info, Lease, Node, Op, Request, Returned,
+    Channel, Completion, Device, Error, Extents, Info, Lease, Node, Op, Request, ReturnedBuffer,
 };
 
 /// A device that panics when the layer above or the one below breaks the rules: ranges whole blocks
 /// and inside the device, no more than `depth` in flight, tags used once, every request answered
 /// once and with its own buffer back.
-pub struct Checked {
+pub struct ContractCheck {
     below: Arc<dyn Device>,
 }
 
-impl Checked {
+impl ContractCheck {
     /// Puts the checks on top of `below`.
     pub fn over(below: Arc<dyn Device>) -> Arc<dyn Device> {
         let info = below.info();
@@ -33,11 +33,11 @@ impl Checked {
                 "a limit of {limit} bytes is not whole blocks"
             );
         }
-        Arc::new(Checked { below })
+        Arc::new(ContractCheck { below })
     }
 }
 
-impl Device for Checked {
+impl Device for ContractCheck {
     fn info(&self) -> &Info {
         self.below.info()
     }
@@ -97,11 +97,11 @@ impl Lent {
         Lent::Written { address: address(buffer.slices()), length: buffer.len() }
     }
 
-    fn of(buffer: &Returned) -> Lent {
+    fn of(buffer: &ReturnedBuffer) -> Lent {
         match buffer {
-            Returned::Nothing => Lent::Nothing,
-            Returned::Read(buffer) => Lent::read(buffer),
-            Returned::Written(buffer) => Lent::written(buffer),
+            ReturnedBuffer::Nothing => Lent::Nothing,
+            ReturnedBuffer::Read(buffer) => Lent::read(buffer),
+            ReturnedBuffer::Written(buffer) => Lent::written(buffer),
         }
     }
 }

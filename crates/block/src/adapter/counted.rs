@@ -11,7 +11,7 @@ use crate::{
     Channel, Completion, Device, Error, ErrorKind, Extents, Info, Lease, Node, Op, Request,
 };
 
-/// What has passed a [`Counted`] device since it was made.
+/// What has passed a [`CountingDevice`] device since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Read requests.
@@ -43,7 +43,7 @@ impl Traffic {
 /// Into how many regions of the same length a device is cut, to tell where it was read.
 const REGIONS: usize = 64;
 
-/// The counters of a [`Counted`] device; they go on counting while they are read.
+/// The counters of a [`CountingDevice`] device; they go on counting while they are read.
 #[derive(Debug)]
 pub struct Counters {
     size_bytes: u64,
@@ -130,17 +130,17 @@ impl Counters {
 }
 
 /// A device that counts what passes.
-pub struct Counted {
+pub struct CountingDevice {
     below: Arc<dyn Device>,
     counters: Arc<Counters>,
 }
 
-impl Counted {
+impl CountingDevice {
     /// Puts counters on top of `below`.
     #[must_use]
-    pub fn over(below: Arc<dyn Device>) -> Counted {
+    pub fn over(below: Arc<dyn Device>) -> CountingDevice {
         let counters = Arc::new(Counters::of(below.info().size_bytes));
-        Counted { below, counters }
+        CountingDevice { below, counters }
     }
 
     /// The counters, to be read at any time.
@@ -150,7 +150,7 @@ impl Counted {
     }
 }
 
-impl Device for Counted {
+impl Device for CountingDevice {
     fn info(&self) -> &Info {
         self.below.info()
     }

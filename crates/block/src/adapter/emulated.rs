@@ -10,8 +10,8 @@ use std::sync::Arc;
 use reactor::{Buf, BufMut, Reactor};
 
 use crate::{
-    Channel, Completion, Device, Error, Extents, Info, Lease, Node, Op, Request, Returned, Slots,
-    Support,
+    Channel, Completion, Device, Error, Extents, Info, Lease, Node, Op, Request, ReturnedBuffer,
+    Slots, Support,
 };
 
 /// Longest write of zeroes, in bytes.
@@ -79,7 +79,7 @@ impl Device for Emulated {
 /// A request of the owner and what is left to do for it.
 struct Running {
     tag: u64,
-    buffer: Returned,
+    buffer: ReturnedBuffer,
     owners_buffer: bool,
     zeroes: Option<(u64, u64)>,
     flush: bool,
@@ -127,7 +127,7 @@ impl Channel for EmulatedChannel {
         let tag = request.tag;
         let plain = Running {
             tag,
-            buffer: Returned::Nothing,
+            buffer: ReturnedBuffer::Nothing,
             owners_buffer: true,
             zeroes: None,
             flush: false,
@@ -146,7 +146,7 @@ impl Channel for EmulatedChannel {
                 if let Err(error) = self.info.check(&request.op) {
                     self.refused.push(Completion {
                         tag,
-                        buffer: Returned::Nothing,
+                        buffer: ReturnedBuffer::Nothing,
                         result: Err(error),
                     });
                     return;

@@ -7,6 +7,6 @@ mod counted;
 mod emulated;
 
 pub use blocking::Blocking;
-pub use checked::Checked;
-pub use counted::{Counted, Counters, Traffic};
+pub use checked::ContractCheck;
+pub use counted::{Counters, CountingDevice, Traffic};
 pub use emulated::Emulated;

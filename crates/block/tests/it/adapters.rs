@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use block::{
-    Blocking, Buf, BufMut, Channel, Checked, Completion, Counted, Device, DiscardSupport, Emulated,
-    Error, ErrorKind, Info, Node, Op, Reactor, Request, Returned, Support, Traffic,
+    Blocking, Buf, BufMut, Channel, Completion, ContractCheck, CountingDevice, Device,
+    DiscardSupport, Emulated, Error, ErrorKind, Info, Node, Op, Reactor, Request, ReturnedBuffer,
+    Support, Traffic,
 };
 
 /// What the scripted device does with a request.
@@ -89,13 +90,16 @@ impl Channel for ScriptedChannel {
         };
         match answer {
             Answer::Twice => {
-                let again =
-                    Completion { tag: completion.tag, buffer: Returned::Nothing, result: Ok(()) };
+                let again = Completion {
+                    tag: completion.tag,
+                    buffer: ReturnedBuffer::Nothing,
+                    result: Ok(()),
+                };
                 self.done.push((false, again));
             }
             Answer::OtherTag => completion.tag += 1000,
-            Answer::OtherBuffer => completion.buffer = Returned::Read(BufMut::zeroed(512)),
-            Answer::NoBuffer => completion.buffer = Returned::Nothing,
+            Answer::OtherBuffer => completion.buffer = ReturnedBuffer::Read(BufMut::zeroed(512)),
+            Answer::NoBuffer => completion.buffer = ReturnedBuffer::Nothing,
             _ => (),
         }
         self.done.push((counted, completion));
@@ -140,7 +144,8 @@ fn emulated_fua_is_a_write_and_then_a_flush() {
     assert_eq!((channel.in_flight(), asked(&script)), (1, vec!["write 1024 at 512".to_owned()]));
     let done = poll(&mut *channel);
     assert_eq!(asked(&script), ["flush"]);
-    let [Completion { tag: u64::MAX, buffer: Returned::Written(back), result: Ok(()) }] = &done[..]
+    let [Completion { tag: u64::MAX, buffer: ReturnedBuffer::Written(back), result: Ok(()) }] =
+        &done[..]
     else {
         panic!("{done:?}")
     };
@@ -157,7 +162,7 @@ fn emulated_zeroes_are_written_in_pieces_and_flushed_last() {
     channel.submit(Request::new(1, Op::WriteZeroes { offset: 512, length: 600 << 10, fua: true }));
     assert!(matches!(
         &poll(&mut *channel)[..],
-        [Completion { tag: 1, buffer: Returned::Nothing, result: Ok(()) }]
+        [Completion { tag: 1, buffer: ReturnedBuffer::Nothing, result: Ok(()) }]
     ));
     assert_eq!(
         asked(&script),
@@ -197,7 +202,7 @@ fn an_error_in_the_middle_ends_an_emulated_request_with_its_buffer() {
         let mut channel = Emulated::over(below).open(1, &Reactor::virtual_clock()).unwrap();
         channel.submit(Request::new(3, write(0, 512, true)));
         let done = poll(&mut *channel);
-        let [Completion { tag: 3, buffer: Returned::Written(back), result: Err(error) }] =
+        let [Completion { tag: 3, buffer: ReturnedBuffer::Written(back), result: Err(error) }] =
             &done[..]
         else {
             panic!("{done:?}")
@@ -240,7 +245,7 @@ fn counted_counts_requests_and_bytes_exactly() {
         Info { zeroes: Support::Native, discard: DiscardSupport::ReadsZero, ..volatile(1 << 20) },
         &[Answer::Fail],
     );
-    let counted = Counted::over(below);
+    let counted = CountingDevice::over(below);
     let counters = counted.counters();
     let mut channel = counted.open(16, &Reactor::virtual_clock()).unwrap();
     assert_eq!(counters.read(), Traffic::default());
@@ -375,7 +380,7 @@ fn blocking_waits_while_other_channels_have_answers() {
 /// is in the result.
 fn checked(answers: &[Answer], owner: impl FnOnce(&mut dyn Channel)) -> Result<(), String> {
     let (below, _) = scripted(Info { max_request_bytes: 8192, ..Info::plain(1 << 20) }, answers);
-    let device = Checked::over(below);
+    let device = ContractCheck::over(below);
     let mut channel = device.open(2, &Reactor::virtual_clock()).unwrap();
     catch_unwind(AssertUnwindSafe(|| owner(&mut *channel))).map_err(|panic| {
         match panic.downcast::<String>() {
@@ -473,10 +478,13 @@ fn checked_looks_at_the_sizes_of_a_device_and_at_the_depth() {
         Info { optimal_bytes: 0, ..plain.clone() },
     ] {
         let (device, _) = scripted(wrong.clone(), &[]);
-        assert!(catch_unwind(AssertUnwindSafe(|| Checked::over(device))).is_err(), "{wrong:?}");
+        assert!(
+            catch_unwind(AssertUnwindSafe(|| ContractCheck::over(device))).is_err(),
+            "{wrong:?}"
+        );
     }
     let (device, _) = scripted(plain, &[]);
-    let device = Checked::over(device);
+    let device = ContractCheck::over(device);
     assert!(
         catch_unwind(AssertUnwindSafe(|| device.open(0, &Reactor::virtual_clock()).is_ok()))
             .is_err()

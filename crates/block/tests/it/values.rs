@@ -7,7 +7,9 @@ use std::collections::HashSet;
 use std::error::Error as _;
 use std::io;
 
-use block::{BufMut, DiscardSupport, Error, ErrorKind, Info, Node, Op, Request, Returned, Support};
+use block::{
+    BufMut, DiscardSupport, Error, ErrorKind, Info, Node, Op, Request, ReturnedBuffer, Support,
+};
 
 const BLOCK: u64 = 4096;
 
@@ -198,9 +200,9 @@ fn operations_name_themselves_and_give_their_buffer_back() {
         assert_eq!((op.name(), op.range(), op.changes_data()), (name, range, changes));
         let completion = Request::new(77, op).complete(Err(Error::new(ErrorKind::Other, "no")));
         let length = match &completion.buffer {
-            Returned::Read(buffer) => Some(buffer.len()),
-            Returned::Written(buffer) => Some(buffer.len()),
-            Returned::Nothing => None,
+            ReturnedBuffer::Read(buffer) => Some(buffer.len()),
+            ReturnedBuffer::Written(buffer) => Some(buffer.len()),
+            ReturnedBuffer::Nothing => None,
         };
         let expected = range
             .map(|(_, length)| length as usize)

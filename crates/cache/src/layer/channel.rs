@@ -9,16 +9,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use block::{BufMut, Channel, Completion, Error, ErrorKind, Op, Reactor, Request};
-use reactor::Woken;
+use reactor::WakeReason;
 
 use super::job::{
-    Asked, AskedRead, AskedWrite, CommitStep, Content, Ended, Hit, Job, Purpose, ReadStep, Running,
-    WriteOutStep, WriteStep,
+    AskedRead, AskedWrite, CommitStep, Content, Hit, Job, JobCommandEnd, JobKind, Purpose,
+    ReadStep, RunningJob, WriteOutStep, WriteStep,
 };
 use super::jobs::{Follow, Jobs, below_tag};
 use super::plan;
 use super::ranges::hold;
-use super::shared::Shared;
+use super::shared::CacheCore;
 
 /// A channel of a cache.
 pub(super) struct CacheChannel {
@@ -32,7 +32,7 @@ pub(super) struct CacheChannel {
 
 impl CacheChannel {
     pub(super) fn open(
-        shared: &Arc<Shared>,
+        shared: &Arc<CacheCore>,
         depth: u32,
         reactor: &Reactor,
     ) -> Result<CacheChannel, Error> {
@@ -40,7 +40,7 @@ impl CacheChannel {
         Ok(CacheChannel { jobs, raw: Vec::new(), hits: Vec::new(), granted: Vec::new() })
     }
 
-    pub(super) fn shared(&self) -> &Arc<Shared> {
+    pub(super) fn shared(&self) -> &Arc<CacheCore> {
         &self.jobs.shared
     }
 
@@ -83,13 +83,13 @@ impl CacheChannel {
     }
 
     /// The job has its blocks.
-    fn begin(&mut self, slot: u32, running: Running<Asked>) {
+    fn begin(&mut self, slot: u32, running: RunningJob<JobKind>) {
         let (running, asked) = running.split();
         match asked {
-            Asked::Read(read) => self.jobs.begin_read(slot, running.with(read)),
-            Asked::Write(write) => self.jobs.begin_write(slot, running.with(write)),
-            Asked::WriteOut(out) => self.jobs.begin_write_out(slot, running.with(out)),
-            Asked::Commit(commit) => self.jobs.begin_commit(slot, running.with(commit)),
+            JobKind::Read(read) => self.jobs.begin_read(slot, running.with(read)),
+            JobKind::Write(write) => self.jobs.begin_write(slot, running.with(write)),
+            JobKind::WriteOut(out) => self.jobs.begin_write_out(slot, running.with(out)),
+            JobKind::Commit(commit) => self.jobs.begin_commit(slot, running.with(commit)),
         }
     }
 
@@ -107,7 +107,7 @@ impl CacheChannel {
             // What was given up when the channel was closed is no request's any more.
             let Some(job) = self.jobs.table.take(slot) else { continue };
             let (from_store, part) = (number < from_store, (tag & 0xffff_ffff) as usize);
-            let ended = Ended { number: part, from_store, buffer, result };
+            let ended = JobCommandEnd { number: part, from_store, buffer, result };
             any |= self.end_command(slot, job, ended);
             self.follow();
         }
@@ -166,10 +166,10 @@ impl CacheChannel {
     }
 
     /// A command of a job has ended. False when it was a hit: nothing follows from that.
-    fn end_command(&mut self, slot: u32, job: Job, ended: Ended) -> bool {
+    fn end_command(&mut self, slot: u32, job: Job, ended: JobCommandEnd) -> bool {
         match job {
             Job::Hit(hit) if ended.result.is_ok() => {
-                let Ended { buffer, result, .. } = ended;
+                let JobCommandEnd { buffer, result, .. } = ended;
                 self.jobs.ready.push(Completion { tag: hit.tag, buffer, result });
                 self.hits.push(slot);
                 return false;
@@ -235,7 +235,7 @@ impl CacheChannel {
             (outside, hit.is_none() && state.has_all(blocks.clone()), hit)
         };
         if let Some(first) = hit {
-            let mut running = Running::new(tag, Hit { offset, length, first });
+            let mut running = RunningJob::new(tag, Hit { offset, length, first });
             (running.left, running.in_ranges) = (1, true);
             self.jobs.put(slot, running);
             // The owner's request goes on as it is, to another place.
@@ -246,7 +246,7 @@ impl CacheChannel {
                 .send(Request::new(below_tag(slot, 0), Op::Read { offset, into }));
         }
         let fill = !all_here && !outside && !distrusted;
-        let asked = Running::new(tag, Asked::Read(AskedRead { offset, length, fill, into }));
+        let asked = RunningJob::new(tag, JobKind::Read(AskedRead { offset, length, fill, into }));
         if let Some(running) = self.jobs.take_blocks(slot, asked, &blocks, fill) {
             self.begin(slot, running);
         }
@@ -259,7 +259,7 @@ impl CacheChannel {
         let outside =
             content.is_data() && self.jobs.shared.state().admission.request(offset, length);
         let asked = AskedWrite { content, offset, length, fua, outside };
-        let asked = Running::new(tag, Asked::Write(asked));
+        let asked = RunningJob::new(tag, JobKind::Write(asked));
         if let Some(running) = self.jobs.take_blocks(slot, asked, &blocks, true) {
             self.begin(slot, running);
         }
@@ -348,9 +348,9 @@ impl Drop for CacheChannel {
             }
         }
         while self.jobs.table.iter().next().is_some() && !std::thread::panicking() {
-            if !self.advance()
-                && !matches!(self.jobs.reactor.wait_for_more(), Ok(woken) if woken != Woken::Idle)
-            {
+            let is_idle = !self.advance();
+            let waited = || self.jobs.reactor.wait_for_more();
+            if is_idle && !matches!(waited(), Ok(woken) if woken != WakeReason::Idle) {
                 break;
             }
         }

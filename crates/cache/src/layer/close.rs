@@ -4,11 +4,11 @@ use block::{Blocking, Buf, BufMut, Error, ErrorKind};
 
 use super::options::CacheMode;
 use super::plan::{self, Segment};
-use super::shared::Shared;
-use super::state::State;
+use super::shared::CacheCore;
+use super::state::CacheState;
 use crate::beside::open_beside;
 
-impl Drop for Shared {
+impl Drop for CacheCore {
     /// The cache is not used any more. What cannot be done now is told to no request: what had to
     /// be durable has been flushed.
     fn drop(&mut self) {
@@ -18,7 +18,7 @@ impl Drop for Shared {
     }
 }
 
-impl Shared {
+impl CacheCore {
     /// Ends the cache, once; what is asked of it later is refused.
     ///
     /// # Errors
@@ -73,7 +73,7 @@ impl Shared {
     }
 }
 
-fn mark_clean(state: &mut State, segment: &Segment) {
+fn mark_clean(state: &mut CacheState, segment: &Segment) {
     segment.dirty.iter().for_each(|&slot| state.set_clean(slot));
     state.counts.written_out += segment.dirty.len() as u64;
 }

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use block::{BufMut, Op, Request};
 
 use super::format::{Entry, encode_page};
-use super::job::{Asked, AskedCommit, Commit, CommitStep, Ended, Running};
+use super::job::{AskedCommit, Commit, CommitStep, JobCommandEnd, JobKind, RunningJob};
 use super::jobs::{Jobs, at_store, below_tag};
 use super::options::CacheMode;
 use super::shared::Commits;
@@ -35,12 +35,12 @@ impl Jobs {
         let slot = self.place();
         self.owned += u32::from(parent.is_none());
         let begun = self.commits().begun;
-        let asked = Asked::Commit(AskedCommit { parent, begun });
-        self.start(slot, Running::new(tag, asked), &TURN, true);
+        let asked = JobKind::Commit(AskedCommit { parent, begun });
+        self.start(slot, RunningJob::new(tag, asked), &TURN, true);
     }
 
     /// It has its turn.
-    pub(super) fn begin_commit(&mut self, slot: u32, mut running: Running<AskedCommit>) {
+    pub(super) fn begin_commit(&mut self, slot: u32, mut running: RunningJob<AskedCommit>) {
         if let Some(error) = self.shared.flush_failure() {
             running.error = Some(error);
             return self.finish(slot, running);
@@ -72,8 +72,8 @@ impl Jobs {
     pub(super) fn end_commit_command(
         &mut self,
         slot: u32,
-        mut running: Running<Box<Commit>>,
-        ended: Ended,
+        mut running: RunningJob<Box<Commit>>,
+        ended: JobCommandEnd,
     ) {
         running.left -= 1;
         if let Err(error) = ended.result {
@@ -112,7 +112,7 @@ impl Jobs {
     }
 
     /// The commit has ended, well or not.
-    fn settle(&mut self, slot: u32, mut running: Running<Box<Commit>>) {
+    fn settle(&mut self, slot: u32, mut running: RunningJob<Box<Commit>>) {
         let commit = &mut *running.job;
         let snapshot = std::mem::take(&mut commit.snapshot);
         match &running.error {

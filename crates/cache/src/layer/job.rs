@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use block::{Buf, BufMut, Error, Returned};
+use block::{Buf, BufMut, Error, ReturnedBuffer};
 
 use super::plan::{self, Piece, ReadPart, Segment};
 use super::shape::Shape;
@@ -19,7 +19,7 @@ use crate::policy::Slot;
 
 /// A job under way: what all jobs have, and what this one does.
 #[derive(Debug)]
-pub(super) struct Running<J> {
+pub(super) struct RunningJob<J> {
     /// The owner's tag; a job for another job has none.
     pub(super) tag: u64,
     /// Commands of this step, or jobs started for it, that have not ended.
@@ -30,9 +30,9 @@ pub(super) struct Running<J> {
     pub(super) job: J,
 }
 
-impl<J> Running<J> {
-    pub(super) fn new(tag: u64, job: J) -> Running<J> {
-        Running { tag, left: 0, error: None, in_ranges: false, job }
+impl<J> RunningJob<J> {
+    pub(super) fn new(tag: u64, job: J) -> RunningJob<J> {
+        RunningJob { tag, left: 0, error: None, in_ranges: false, job }
     }
 
     /// What is sent from here on is for the owner's request that this job is.
@@ -41,9 +41,9 @@ impl<J> Running<J> {
     }
 
     /// What all jobs have, and what it does.
-    pub(super) fn split(self) -> (Running<()>, J) {
-        let Running { tag, left, error, in_ranges, job } = self;
-        (Running { tag, left, error, in_ranges, job: () }, job)
+    pub(super) fn split(self) -> (RunningJob<()>, J) {
+        let RunningJob { tag, left, error, in_ranges, job } = self;
+        (RunningJob { tag, left, error, in_ranges, job: () }, job)
     }
 
     /// Keeps the first error.
@@ -54,11 +54,11 @@ impl<J> Running<J> {
     }
 }
 
-impl Running<()> {
+impl RunningJob<()> {
     /// The job does this from now on.
-    pub(super) fn with<J>(self, job: J) -> Running<J> {
-        let Running { tag, left, error, in_ranges, job: () } = self;
-        Running { tag, left, error, in_ranges, job }
+    pub(super) fn with<J>(self, job: J) -> RunningJob<J> {
+        let RunningJob { tag, left, error, in_ranges, job: () } = self;
+        RunningJob { tag, left, error, in_ranges, job }
     }
 }
 
@@ -66,18 +66,18 @@ impl Running<()> {
 #[derive(Debug)]
 pub(super) enum Job {
     /// Other jobs hold its blocks.
-    Waiting(Running<Asked>),
-    Hit(Running<Hit>),
-    Read(Running<Box<Read>>),
-    Write(Running<Box<Write>>),
-    Flush(Running<Flush>),
-    WriteOut(Running<Box<WriteOut>>),
-    Commit(Running<Box<Commit>>),
+    Waiting(RunningJob<JobKind>),
+    Hit(RunningJob<Hit>),
+    Read(RunningJob<Box<Read>>),
+    Write(RunningJob<Box<Write>>),
+    Flush(RunningJob<Flush>),
+    WriteOut(RunningJob<Box<WriteOut>>),
+    Commit(RunningJob<Box<Commit>>),
 }
 
 /// What a job is to do once it has its blocks.
 #[derive(Debug)]
-pub(super) enum Asked {
+pub(super) enum JobKind {
     Read(AskedRead),
     Write(AskedWrite),
     WriteOut(AskedWriteOut),
@@ -86,8 +86,8 @@ pub(super) enum Asked {
 
 macro_rules! jobs {
     ($($name:ident: $job:ty),*) => {
-        $(impl From<Running<$job>> for Job {
-            fn from(running: Running<$job>) -> Job {
+        $(impl From<RunningJob<$job>> for Job {
+            fn from(running: RunningJob<$job>) -> Job {
                 Job::$name(running)
             }
         })*
@@ -95,14 +95,14 @@ macro_rules! jobs {
 }
 
 jobs!(
-    Waiting: Asked, Hit: Hit, Read: Box<Read>, Write: Box<Write>, Flush: Flush,
+    Waiting: JobKind, Hit: Hit, Read: Box<Read>, Write: Box<Write>, Flush: Flush,
     WriteOut: Box<WriteOut>, Commit: Box<Commit>
 );
 
 /// What a job leaves when it ends.
 pub(super) enum Outcome {
     /// The buffer of the owner's request.
-    Owner(Returned),
+    Owner(ReturnedBuffer),
     /// The job that it was done for.
     Child { parent: u32 },
 }
@@ -113,11 +113,11 @@ pub(super) trait Ends {
 }
 
 /// A command of a job has ended.
-pub(super) struct Ended {
+pub(super) struct JobCommandEnd {
     /// Which of the step's commands.
     pub(super) number: usize,
     pub(super) from_store: bool,
-    pub(super) buffer: Returned,
+    pub(super) buffer: ReturnedBuffer,
     pub(super) result: Result<(), Error>,
 }
 
@@ -154,7 +154,7 @@ impl Ends for Box<Read> {
             whole.append(part);
             whole
         });
-        Outcome::Owner(Returned::Read(whole.unwrap_or_else(|| BufMut::zeroed(0))))
+        Outcome::Owner(ReturnedBuffer::Read(whole.unwrap_or_else(|| BufMut::zeroed(0))))
     }
 }
 
@@ -170,7 +170,7 @@ impl Hit {
     /// The same as a read of one part, whose command is under way.
     pub(super) fn as_read(self, shape: &Shape) -> Box<Read> {
         let within = self.offset % shape.block_bytes;
-        let from = plan::From::Store { first: self.first, within };
+        let from = plan::ReadOrigin::Store { first: self.first, within };
         let part =
             ReadPart { offset: self.offset, length: self.length, from, fill: None, into: None };
         Box::new(Read {
@@ -218,7 +218,7 @@ pub(super) enum WriteStep {
     /// made of that and of what is written, by piece.
     Patch { patches: Vec<(usize, BufMut)> },
     /// To the store and to the device below.
-    Data(Sent),
+    Data(WriteProgress),
     /// Write-outs that were started for it are under way.
     WritingOut,
     /// It waits for the commit that makes slots of written-out blocks free.
@@ -227,7 +227,7 @@ pub(super) enum WriteStep {
 
 /// What of a write is on its way.
 #[derive(Debug, Default)]
-pub(super) struct Sent {
+pub(super) struct WriteProgress {
     /// Pieces that a command carries, in the order of sending.
     pub(super) carried: Vec<Range<usize>>,
     pub(super) store_error: Option<Error>,
@@ -237,8 +237,8 @@ pub(super) struct Sent {
 impl Ends for Box<Write> {
     fn outcome(self) -> Outcome {
         Outcome::Owner(match self.asked.content {
-            Content::Data(from) => Returned::Written(from),
-            Content::Zeroes | Content::Discard => Returned::Nothing,
+            Content::Data(from) => ReturnedBuffer::Written(from),
+            Content::Zeroes | Content::Discard => ReturnedBuffer::Nothing,
         })
     }
 }
@@ -296,7 +296,7 @@ pub(super) enum Purpose {
 
 impl Ends for Flush {
     fn outcome(self) -> Outcome {
-        Outcome::Owner(Returned::Nothing)
+        Outcome::Owner(ReturnedBuffer::Nothing)
     }
 }
 
@@ -334,7 +334,7 @@ impl Ends for AskedCommit {
     fn outcome(self) -> Outcome {
         match self.parent {
             Some(parent) => Outcome::Child { parent },
-            None => Outcome::Owner(Returned::Nothing),
+            None => Outcome::Owner(ReturnedBuffer::Nothing),
         }
     }
 }

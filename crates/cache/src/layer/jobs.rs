@@ -13,9 +13,9 @@ use std::sync::atomic::Ordering;
 
 use block::{BufMut, Clock, Completion, Error, ErrorKind, Reactor, Slots, Waiter};
 
-use super::job::{Asked, Ends, Job, Outcome, Running};
+use super::job::{Ends, Job, JobKind, Outcome, RunningJob};
 use super::ranges::hold;
-use super::shared::Shared;
+use super::shared::CacheCore;
 use crate::queued_channel::QueuedChannel;
 
 /// Room for the parts of one request, however small the depth.
@@ -31,7 +31,7 @@ pub(super) enum Follow {
 
 /// The jobs of one channel.
 pub(super) struct Jobs {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<CacheCore>,
     pub(super) reactor: Reactor,
     number: u32,
     pub(super) store: QueuedChannel,
@@ -49,7 +49,11 @@ pub(super) struct Jobs {
 
 impl Jobs {
     /// Without jobs, on channels of its own onto the two devices.
-    pub(super) fn open(shared: &Arc<Shared>, depth: u32, reactor: &Reactor) -> Result<Jobs, Error> {
+    pub(super) fn open(
+        shared: &Arc<CacheCore>,
+        depth: u32,
+        reactor: &Reactor,
+    ) -> Result<Jobs, Error> {
         let depth = depth.max(DEPTH_MIN);
         let lower = QueuedChannel::open(&*shared.lower, depth, reactor)?;
         let store = match QueuedChannel::open(&*shared.store, depth, reactor) {
@@ -81,9 +85,9 @@ impl Jobs {
     }
 
     /// Puts a job into its place: commands of it are under way, or are about to be sent.
-    pub(super) fn put<J>(&mut self, slot: u32, running: Running<J>)
+    pub(super) fn put<J>(&mut self, slot: u32, running: RunningJob<J>)
     where
-        Job: From<Running<J>>,
+        Job: From<RunningJob<J>>,
     {
         self.table.put(slot, running.into());
     }
@@ -98,10 +102,10 @@ impl Jobs {
     pub(super) fn take_blocks(
         &mut self,
         slot: u32,
-        mut running: Running<Asked>,
+        mut running: RunningJob<JobKind>,
         blocks: &Range<u64>,
         exclusive: bool,
-    ) -> Option<Running<Asked>> {
+    ) -> Option<RunningJob<JobKind>> {
         running.in_ranges = true;
         let hold = hold(self.holder(slot), blocks, exclusive);
         if self.shared.state().ranges.take(hold, &self.waiter) {
@@ -117,7 +121,7 @@ impl Jobs {
     pub(super) fn start(
         &mut self,
         slot: u32,
-        running: Running<Asked>,
+        running: RunningJob<JobKind>,
         blocks: &Range<u64>,
         exclusive: bool,
     ) {
@@ -128,7 +132,7 @@ impl Jobs {
     }
 
     /// Gives the job's blocks back.
-    pub(super) fn release<J>(&mut self, slot: u32, running: &mut Running<J>) {
+    pub(super) fn release<J>(&mut self, slot: u32, running: &mut RunningJob<J>) {
         if std::mem::take(&mut running.in_ranges) {
             let granted = self.shared.state().ranges.release(self.holder(slot), &self.waiter);
             self.nudge_if(granted);
@@ -143,10 +147,10 @@ impl Jobs {
     }
 
     /// The job is done: the owner hears of it, or the job that wanted it.
-    pub(super) fn finish<J: Ends>(&mut self, slot: u32, mut running: Running<J>) {
+    pub(super) fn finish<J: Ends>(&mut self, slot: u32, mut running: RunningJob<J>) {
         self.release(slot, &mut running);
         self.table.remove(slot);
-        let Running { tag, job, error, .. } = running;
+        let RunningJob { tag, job, error, .. } = running;
         match job.outcome() {
             Outcome::Owner(buffer) => {
                 self.owned -= 1;

@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::Xxh3;
 use super::format::{ALIGNMENT_BYTES, Entry, Layout, Superblock, Tally, decode_page, encode_page};
 use super::options::{CacheMode, CacheOptions};
 use super::shape::Shape;
-use super::state::State;
+use super::state::CacheState;
 use crate::beside::{first_nonzero, open_beside};
 use crate::policy::Slot;
 use crate::unchanged::{Answer, Facts, LeafFacts, Witness, compare, fingerprint, sample};
@@ -25,7 +25,7 @@ const WITNESS_OFFSET: u64 = ALIGNMENT_BYTES / 2;
 
 /// What is remembered of a store that is kept.
 #[derive(Clone, Debug)]
-pub(super) struct Kept {
+pub(super) struct KeptStore {
     pub(super) superblock: Superblock,
     /// The device below, as far as it is known besides its data.
     facts: Facts,
@@ -48,7 +48,7 @@ pub struct StoreSeal {
 }
 
 impl StoreSeal {
-    pub(super) fn new(store: &Arc<dyn Device>, kept: &Kept) -> StoreSeal {
+    pub(super) fn new(store: &Arc<dyn Device>, kept: &KeptStore) -> StoreSeal {
         StoreSeal {
             store: Arc::clone(store),
             block_bytes: kept.superblock.layout.block_bytes,
@@ -110,7 +110,7 @@ pub fn examine_store(store: &dyn Device) -> Result<Option<StoreContents>, Error>
             layout.slot_bytes,
             superblock.size_bytes,
         )?;
-        let kept = Kept::new(superblock, Facts::none());
+        let kept = KeptStore::new(superblock, Facts::none());
         let believed = !kept.superblock.in_use;
         let entries = if kept.superblock.making {
             Vec::new()
@@ -141,7 +141,7 @@ pub(super) fn examine(
     lower: &dyn Device,
     facts: &Facts,
     options: &CacheOptions,
-) -> Result<Kept, Error> {
+) -> Result<KeptStore, Error> {
     let (block_bytes, store_bytes) = (store.info().block_bytes, store.info().size_bytes);
     let size_bytes = lower.info().size_bytes;
     let mut channel = open_beside(store)?;
@@ -152,7 +152,7 @@ pub(super) fn examine(
     if let Some(superblock) = found.filter(|superblock| !superblock.making) {
         superblock.check(store_bytes, block_bytes, options.block_bytes, size_bytes)?;
         let (answer, other_data) = look_below(&mut channel, &superblock, lower, facts)?;
-        return Ok(Kept { answer, other_data, ..Kept::new(superblock, facts.clone()) });
+        return Ok(KeptStore { answer, other_data, ..KeptStore::new(superblock, facts.clone()) });
     }
     let layout = Layout::of(store_bytes, block_bytes, options.block_bytes);
     if layout.slots == 0 {
@@ -174,7 +174,7 @@ pub(super) fn examine(
         tally: Tally::default(),
         name: lower.describe().to_string(),
     };
-    Ok(Kept::new(superblock, facts.clone()))
+    Ok(KeptStore::new(superblock, facts.clone()))
 }
 
 /// Whether the device below is what it was when the cache was closed, or, after a crash, the one it
@@ -231,9 +231,9 @@ fn refuse_foreign(channel: &mut Blocking, store: &Info, layout: Layout) -> Resul
         .try_for_each(|offset| look(offset, length.min(end - offset)))
 }
 
-impl Kept {
-    fn new(superblock: Superblock, facts: Facts) -> Kept {
-        Kept {
+impl KeptStore {
+    fn new(superblock: Superblock, facts: Facts) -> KeptStore {
+        KeptStore {
             superblock,
             facts,
             answer: Answer::Unchanged,
@@ -249,7 +249,7 @@ impl Kept {
         store: &dyn Device,
         lower: &dyn Device,
         mode: CacheMode,
-        state: &mut State,
+        state: &mut CacheState,
         shape: &Shape,
     ) -> Result<(), Error> {
         let mut channel = open_beside(store)?;
@@ -298,7 +298,7 @@ impl Kept {
 
     /// Whether the cache may be used over the device below as that is now, and what there is to say
     /// of it.
-    fn judge(&self, shape: &Shape, state: &State) -> Result<Option<String>, Error> {
+    fn judge(&self, shape: &Shape, state: &CacheState) -> Result<Option<String>, Error> {
         let name = &self.superblock.name;
         match &self.answer {
             Answer::Unchanged => Ok(None),
@@ -378,7 +378,7 @@ impl Kept {
     }
 
     /// Writes the whole map as the state is, and makes it durable.
-    fn write_map(&self, channel: &mut Blocking, state: &State) -> Result<Tally, Error> {
+    fn write_map(&self, channel: &mut Blocking, state: &CacheState) -> Result<Tally, Error> {
         let layout = self.superblock.layout;
         let (page_bytes, slots_per_page) =
             (u64::from(layout.block_bytes), u64::from(layout.slots_per_page()));
@@ -410,7 +410,7 @@ impl Kept {
         mut self,
         store: &dyn Device,
         lower: &dyn Device,
-        state: &State,
+        state: &CacheState,
     ) -> Result<(), Error> {
         let mut channel = open_beside(store)?;
         open_beside(lower)?.flush()?;

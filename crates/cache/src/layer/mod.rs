@@ -59,25 +59,25 @@ use std::sync::{Arc, Mutex};
 
 use block::{
     Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Reactor, Support,
-    Traced, size_text,
+    TracedChannel, size_text,
 };
 
 use crate::unchanged::Facts;
 use channel::CacheChannel;
-use keep::Kept;
+use keep::KeptStore;
 pub use keep::{StoreContents, StoreSeal, examine_store};
 pub use options::{CacheMode, CacheOptions, KeepingOptions};
-pub use salvage::{Salvaged, salvage};
+pub use salvage::{SalvagedStore, salvage};
 use shape::Shape;
-use shared::Shared;
+use shared::CacheCore;
 pub use state::CacheCounts;
-use state::State;
+use state::CacheState;
 pub use status::{CacheCondition, CacheHandle, CacheStatus};
 pub use upkeep::CacheUpkeep;
 
 /// A device with a cache in front of it.
 pub struct Cache {
-    shared: Arc<Shared>,
+    shared: Arc<CacheCore>,
 }
 
 impl Cache {
@@ -103,7 +103,8 @@ impl Cache {
             check(store.info(), lower.info(), &options)?;
             let shape = Shape::new(options.block_bytes.into(), 0, store.info(), lower.info());
             let slots = size_bytes.min(store.info().size_bytes) / shape.block_bytes;
-            let state = State::new(options.policy, options.admission, slots, shape.blocks(), None)?;
+            let state =
+                CacheState::new(options.policy, options.admission, slots, shape.blocks(), None)?;
             Ok(Cache::of(store, lower, options, shape, state, None))
         };
         make().map_err(|error: Error| error.at("cache"))
@@ -147,7 +148,7 @@ impl Cache {
                 lower.info(),
             );
             let per_page = layout.slots_per_page();
-            let mut state = State::new(
+            let mut state = CacheState::new(
                 options.policy,
                 options.admission,
                 layout.slots,
@@ -165,15 +166,15 @@ impl Cache {
         lower: Arc<dyn Device>,
         options: CacheOptions,
         shape: Shape,
-        state: State,
-        kept: Option<Kept>,
+        state: CacheState,
+        kept: Option<KeptStore>,
     ) -> Cache {
         let mut info = info(store.info(), lower.info(), options.mode);
         if kept.is_some() && options.mode == CacheMode::WriteBack {
             // A write is durable when the map says so, and that takes a flush.
             info.fua = Support::None;
         }
-        let shared = Shared {
+        let shared = CacheCore {
             store,
             lower,
             options,
@@ -297,11 +298,11 @@ impl Device for Cache {
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         let channel = CacheChannel::open(&self.shared, depth, reactor)?;
-        Ok(Box::new(Traced::new(channel, &self.describe())))
+        Ok(Box::new(TracedChannel::new(channel, &self.describe())))
     }
 
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
-        let Shared { shape, lower, .. } = &*self.shared;
+        let CacheCore { shape, lower, .. } = &*self.shared;
         let (mut offset, end) = (offset, offset + length);
         // What is dirty is looked up before the device below is asked: a block that gets clean
         // meanwhile is data to both, and the other way round it would be to neither.

@@ -7,12 +7,12 @@ use block::BufMut;
 
 use super::options::CacheMode;
 use super::shape::Shape;
-use super::state::State;
+use super::state::CacheState;
 use crate::policy::Slot;
 
 /// Where a part of a read comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum From {
+pub(super) enum ReadOrigin {
     /// Slots side by side on the cache's device.
     Store { first: Slot, within: u64 },
     /// The device below.
@@ -34,14 +34,14 @@ pub(super) struct Fill {
 pub(super) struct ReadPart {
     pub(super) offset: u64,
     pub(super) length: u64,
-    pub(super) from: From,
+    pub(super) from: ReadOrigin,
     pub(super) fill: Option<Fill>,
     /// The owner's buffer, while it is not lent to a device.
     pub(super) into: Option<BufMut>,
 }
 
 /// The first of the slots side by side that have all of the blocks; `None` when there are no such.
-pub(super) fn together(state: &State, blocks: Range<u64>) -> Option<Slot> {
+pub(super) fn together(state: &CacheState, blocks: Range<u64>) -> Option<Slot> {
     let first = state.find(blocks.start)?;
     (first..)
         .zip(blocks)
@@ -54,7 +54,7 @@ pub(super) fn together(state: &State, blocks: Range<u64>) -> Option<Slot> {
 /// missing gets slots as long as there is room. With `distrusted`, clean blocks count as missing.
 pub(super) fn read(
     shape: &Shape,
-    state: &mut State,
+    state: &mut CacheState,
     offset: u64,
     length: u64,
     fill: bool,
@@ -71,16 +71,19 @@ pub(super) fn read(
             state.counts.read_hits += 1;
             state.hit(slot);
             match last {
-                Some(ReadPart { from: From::Store { first, within }, length: so_far, .. })
-                    if start == block_start
-                        && u64::from(*first) * shape.block_bytes + *within + *so_far
-                            == u64::from(slot) * shape.block_bytes
-                        && *so_far + length <= shape.store_max_bytes =>
+                Some(ReadPart {
+                    from: ReadOrigin::Store { first, within },
+                    length: so_far,
+                    ..
+                }) if start == block_start
+                    && u64::from(*first) * shape.block_bytes + *within + *so_far
+                        == u64::from(slot) * shape.block_bytes
+                    && *so_far + length <= shape.store_max_bytes =>
                 {
                     *so_far += length;
                 }
                 _ => {
-                    let from = From::Store { first: slot, within: start - block_start };
+                    let from = ReadOrigin::Store { first: slot, within: start - block_start };
                     parts.push(ReadPart { offset: start, length, from, fill: None, into: None });
                 }
             }
@@ -90,11 +93,13 @@ pub(super) fn read(
         let slot = if fill && state.admission.miss(block) { state.room(block) } else { None };
         let whole = shape.end(block) - block_start;
         match (last, slot) {
-            (Some(ReadPart { from: From::Lower, fill: None, length: so_far, .. }), None) => {
+            (Some(ReadPart { from: ReadOrigin::Lower, fill: None, length: so_far, .. }), None) => {
                 *so_far += length;
             }
             (
-                Some(ReadPart { from: From::Lower, fill: Some(fill), length: so_far, .. }),
+                Some(ReadPart {
+                    from: ReadOrigin::Lower, fill: Some(fill), length: so_far, ..
+                }),
                 Some(slot),
             ) if fill.length + whole <= shape.lower_max_bytes => {
                 *so_far += length;
@@ -104,7 +109,13 @@ pub(super) fn read(
             (_, slot) => {
                 let fill =
                     slot.map(|slot| Fill { slots: vec![slot], offset: block_start, length: whole });
-                parts.push(ReadPart { offset: start, length, from: From::Lower, fill, into: None });
+                parts.push(ReadPart {
+                    offset: start,
+                    length,
+                    from: ReadOrigin::Lower,
+                    fill,
+                    into: None,
+                });
             }
         }
     }
@@ -145,7 +156,7 @@ pub(super) struct WriteRules {
 /// Cuts a write into pieces, block by block; the caller holds the blocks exclusively.
 pub(super) fn write(
     shape: &Shape,
-    state: &mut State,
+    state: &mut CacheState,
     offset: u64,
     length: u64,
     rules: &WriteRules,
@@ -201,7 +212,7 @@ pub(super) fn write(
 }
 
 /// The blocks that a clearing covers in part and that are here: they get the zeroes too.
-pub(super) fn edges(shape: &Shape, state: &State, offset: u64, length: u64) -> Vec<Piece> {
+pub(super) fn edges(shape: &Shape, state: &CacheState, offset: u64, length: u64) -> Vec<Piece> {
     let (end, blocks) = (offset + length, shape.range(offset, length));
     let mut ends = vec![blocks.start];
     ends.extend((blocks.end - 1 > blocks.start).then_some(blocks.end - 1));
@@ -225,7 +236,13 @@ pub(super) fn edges(shape: &Shape, state: &State, offset: u64, length: u64) -> V
 
 /// The device below has cleared the range, or has failed to: what the cache has of whole blocks is
 /// worth nothing, except, after a failure, for what is nowhere else.
-pub(super) fn cleared(shape: &Shape, state: &mut State, offset: u64, length: u64, succeeded: bool) {
+pub(super) fn cleared(
+    shape: &Shape,
+    state: &mut CacheState,
+    offset: u64,
+    length: u64,
+    succeeded: bool,
+) {
     let end = offset + length;
     let whole = |block: u64| shape.start(block) >= offset && shape.end(block) <= end;
     let blocks = shape.range(offset, length);
@@ -258,7 +275,7 @@ pub(super) fn joined(
 
 /// What is written out together with the dirty `block`: the dirty blocks behind it, and clean ones
 /// where that makes whole stripes.
-pub(super) fn run(shape: &Shape, state: &State, block: u64) -> Range<u64> {
+pub(super) fn run(shape: &Shape, state: &CacheState, block: u64) -> Range<u64> {
     let stripe = shape.stripe_blocks;
     let is_dirty = |block: u64| state.find(block).is_some_and(|slot| state.is_dirty(slot));
     let stripe_start = block / stripe * stripe;
@@ -290,7 +307,7 @@ pub(super) struct Segment {
 
 /// What of a run is to be written out now that its blocks are held: ranges that are here and
 /// have something dirty in them.
-pub(super) fn segments(shape: &Shape, state: &State, blocks: Range<u64>) -> Vec<Segment> {
+pub(super) fn segments(shape: &Shape, state: &CacheState, blocks: Range<u64>) -> Vec<Segment> {
     let mut segments: Vec<Segment> = Vec::new();
     let mut open = false;
     for block in blocks {

@@ -1,13 +1,13 @@
 //! Reads: what is fetched, and what of it comes into the cache.
 
-use block::{BufMut, Error, ErrorKind, Op, Request, Returned};
+use block::{BufMut, Error, ErrorKind, Op, Request, ReturnedBuffer};
 
-use super::job::{AskedRead, Ended, Read, ReadStep, Running, slice};
+use super::job::{AskedRead, JobCommandEnd, Read, ReadStep, RunningJob, slice};
 use super::jobs::{Jobs, at_store, below_tag, bounce};
-use super::plan::{self, From};
+use super::plan::{self, ReadOrigin};
 
 impl Jobs {
-    pub(super) fn begin_read(&mut self, slot: u32, running: Running<AskedRead>) {
+    pub(super) fn begin_read(&mut self, slot: u32, running: RunningJob<AskedRead>) {
         let shape = self.shared.shape;
         let distrusted = self.shared.is_distrusted();
         running.name_cause();
@@ -20,14 +20,14 @@ impl Jobs {
             let into = rest.split_to(part.length as usize);
             let tag = below_tag(slot, number);
             match (part.from, &part.fill) {
-                (From::Store { first, within }, _) => {
+                (ReadOrigin::Store { first, within }, _) => {
                     let offset = shape.slot_offset(first) + within;
                     self.store.send(Request::new(tag, Op::Read { offset, into }));
                 }
-                (From::Lower, None) => {
+                (ReadOrigin::Lower, None) => {
                     self.lower.send(Request::new(tag, Op::Read { offset: part.offset, into }));
                 }
-                (From::Lower, Some(fill)) => {
+                (ReadOrigin::Lower, Some(fill)) => {
                     part.into = Some(into);
                     let op = Op::Read { offset: fill.offset, into: bounce(fill.length) };
                     self.lower.send(Request::new(tag, op));
@@ -44,11 +44,11 @@ impl Jobs {
     pub(super) fn end_read_command(
         &mut self,
         slot: u32,
-        mut running: Running<Box<Read>>,
-        ended: Ended,
+        mut running: RunningJob<Box<Read>>,
+        ended: JobCommandEnd,
     ) {
         running.left -= 1;
-        let Ended { number, from_store, buffer, result } = ended;
+        let JobCommandEnd { number, from_store, buffer, result } = ended;
         match &mut running.job.step {
             ReadStep::Fetch => {
                 self.end_fetch_command(slot, &mut running, number, from_store, buffer, result);
@@ -69,7 +69,7 @@ impl Jobs {
     }
 
     /// Waits for the commands of the step, or goes on after the last.
-    fn go_on_with_read(&mut self, slot: u32, running: Running<Box<Read>>) {
+    fn go_on_with_read(&mut self, slot: u32, running: RunningJob<Box<Read>>) {
         if running.left > 0 {
             return self.put(slot, running);
         }
@@ -83,10 +83,10 @@ impl Jobs {
     fn end_fetch_command(
         &mut self,
         slot: u32,
-        running: &mut Running<Box<Read>>,
+        running: &mut RunningJob<Box<Read>>,
         number: usize,
         from_store: bool,
-        buffer: Returned,
+        buffer: ReturnedBuffer,
         result: Result<(), Error>,
     ) {
         let read = &mut *running.job;
@@ -145,13 +145,13 @@ impl Jobs {
         if any_dirty {
             return Some((into, at_store(error)));
         }
-        part.from = From::Lower;
+        part.from = ReadOrigin::Lower;
         self.lower
             .send(Request::new(below_tag(slot, number), Op::Read { offset: part.offset, into }));
         None
     }
 
-    fn end_fetch(&mut self, slot: u32, mut running: Running<Box<Read>>) {
+    fn end_fetch(&mut self, slot: u32, mut running: RunningJob<Box<Read>>) {
         let shape = self.shared.shape;
         let read = &mut *running.job;
         let mut carried = Vec::new();
@@ -181,7 +181,7 @@ impl Jobs {
         self.go_on_with_read(slot, running);
     }
 
-    fn end_fill(&mut self, slot: u32, running: Running<Box<Read>>) {
+    fn end_fill(&mut self, slot: u32, running: RunningJob<Box<Read>>) {
         let read = &*running.job;
         if read.fill {
             let mut state = self.shared.state();

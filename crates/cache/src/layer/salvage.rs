@@ -15,7 +15,7 @@ const NAMED: usize = 8;
 
 /// What was found of a store's dirty blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Salvaged {
+pub struct SalvagedStore {
     /// Stack text of the device that the cache was made for.
     pub name: String,
     /// Size of that device, in bytes.
@@ -30,7 +30,7 @@ pub struct Salvaged {
     pub lost: Vec<String>,
 }
 
-impl Salvaged {
+impl SalvagedStore {
     /// How much that is, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -58,7 +58,7 @@ pub fn salvage(
     store: &dyn Device,
     lower: Option<(&dyn Device, &Facts)>,
     target: Option<&Arc<dyn Device>>,
-) -> Result<Salvaged, Error> {
+) -> Result<SalvagedStore, Error> {
     let at_store = |error: Error| error.at("the cache's device");
     let mut channel = open_beside(store)?;
     let mut block = vec![0; store.info().block_bytes as usize];
@@ -77,10 +77,10 @@ pub fn salvage(
         layout.slot_bytes,
         superblock.size_bytes,
     )?;
-    let mut found = Salvaged {
+    let mut found = SalvagedStore {
         name: superblock.name.clone(),
         device_bytes: superblock.size_bytes,
-        ..Salvaged::default()
+        ..SalvagedStore::default()
     };
     if let Some(target) = target.filter(|target| target.info().size_bytes < found.device_bytes) {
         let text = format!(
@@ -124,7 +124,7 @@ fn below_now(
 fn dirty_blocks(
     channel: &mut Blocking,
     superblock: &Superblock,
-    found: &mut Salvaged,
+    found: &mut SalvagedStore,
 ) -> Vec<(u64, u64)> {
     let layout = &superblock.layout;
     let slot_bytes = u64::from(layout.slot_bytes);
@@ -158,7 +158,7 @@ fn write_back(
     layout: &Layout,
     dirty: &[(u64, u64)],
     target: Option<&Arc<dyn Device>>,
-    found: &mut Salvaged,
+    found: &mut SalvagedStore,
 ) -> Result<(), Error> {
     let slot_bytes = u64::from(layout.slot_bytes);
     let mut to = target.map(|target| open_beside(&**target)).transpose()?;

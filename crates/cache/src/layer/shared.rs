@@ -5,23 +5,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use block::{Device, Error, ErrorKind, Info, Node, duration_text, size_text};
 
-use super::keep::Kept;
+use super::keep::KeptStore;
 use super::options::{CacheMode, CacheOptions, KeepingOptions};
 use super::shape::Shape;
-use super::state::State;
+use super::state::CacheState;
 
 /// A cache, as its channels, its upkeep and its status see it.
-pub(super) struct Shared {
+pub(super) struct CacheCore {
     pub(super) store: Arc<dyn Device>,
     pub(super) lower: Arc<dyn Device>,
     pub(super) options: CacheOptions,
     pub(super) info: Info,
     pub(super) shape: Shape,
     /// A store that outlives the cache.
-    pub(super) kept: Option<Kept>,
+    pub(super) kept: Option<KeptStore>,
     /// Flushes of a kept store by number: the last that was begun, and the last that succeeded.
     pub(super) commits: Mutex<Commits>,
-    pub(super) state: Mutex<State>,
+    pub(super) state: Mutex<CacheState>,
     pub(super) channels: AtomicU32,
     /// The store has failed while nothing was in it that the device below has not: it is left
     /// alone.
@@ -49,8 +49,8 @@ pub(super) struct Commits {
     pub(super) succeeded: u64,
 }
 
-impl Shared {
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+impl CacheCore {
+    pub(super) fn state(&self) -> MutexGuard<'_, CacheState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -103,12 +103,12 @@ impl Shared {
     }
 
     /// From how many dirty slots on writes write some out.
-    pub(super) fn dirty_limit(&self, state: &State) -> u32 {
+    pub(super) fn dirty_limit(&self, state: &CacheState) -> u32 {
         (u64::from(state.limit) * u64::from(self.options.dirty_percent) / 100).max(1) as u32
     }
 
     /// So many dirty slots are the most: half of what is left above the mark.
-    pub(super) fn dirty_max(&self, state: &State) -> u32 {
+    pub(super) fn dirty_max(&self, state: &CacheState) -> u32 {
         if self.write_out_failed.load(Ordering::Acquire) {
             return 0;
         }

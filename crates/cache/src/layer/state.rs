@@ -42,7 +42,7 @@ pub struct CacheCounts {
     pub written_out: u64,
 }
 
-pub(super) struct State {
+pub(super) struct CacheState {
     pub(super) directory: Directory,
     pub(super) admission: Admission,
     pub(super) ranges: Ranges,
@@ -74,17 +74,17 @@ pub(super) struct Snapshot {
     pub(super) clearing: Vec<Slot>,
 }
 
-impl State {
+impl CacheState {
     pub(super) fn new(
         policy: PolicyKind,
         admission: AdmissionOptions,
         slots: u64,
         blocks: u64,
         slots_per_page: Option<u32>,
-    ) -> Result<State, Error> {
+    ) -> Result<CacheState, Error> {
         let directory = Directory::new(policy, slots, blocks)?;
         let slots = directory.slots();
-        Ok(State {
+        Ok(CacheState {
             directory,
             admission: Admission::new(admission, slots),
             ranges: Ranges::default(),

@@ -9,7 +9,7 @@ use block::{Channel, Error, ErrorKind, Op, Reactor, Request};
 use super::channel::CacheChannel;
 use super::job::Purpose;
 use super::options::CacheMode;
-use super::shared::Shared;
+use super::shared::CacheCore;
 use super::state::CacheCounts;
 use crate::policy::PolicyKind;
 
@@ -60,7 +60,7 @@ pub struct CacheStatus {
 /// A cache, for its upkeep and its status. It does not keep the cache open.
 #[derive(Clone)]
 pub struct CacheHandle {
-    pub(super) shared: Weak<Shared>,
+    pub(super) shared: Weak<CacheCore>,
 }
 
 impl fmt::Debug for CacheHandle {
@@ -70,7 +70,7 @@ impl fmt::Debug for CacheHandle {
 }
 
 impl CacheHandle {
-    pub(super) fn new(shared: &Arc<Shared>) -> CacheHandle {
+    pub(super) fn new(shared: &Arc<CacheCore>) -> CacheHandle {
         CacheHandle { shared: Arc::downgrade(shared) }
     }
 

@@ -26,7 +26,7 @@ use reactor::Source;
 use super::channel::CacheChannel;
 use super::job::Purpose;
 use super::options::CacheMode;
-use super::state::State;
+use super::state::CacheState;
 use super::status::CacheHandle;
 use crate::beside::open_beside;
 use crate::policy::{Slot, check_slots};
@@ -193,7 +193,7 @@ impl CacheUpkeep {
     }
 
     /// How many dirty blocks are to be written out now.
-    fn due_blocks(&mut self, state: &State) -> u64 {
+    fn due_blocks(&mut self, state: &CacheState) -> u64 {
         let (options, dirty) =
             (self.channel.shared().options.keeping, u64::from(state.dirty_slots()));
         let part = |percent: u8| u64::from(state.limit) * u64::from(percent) / 100;

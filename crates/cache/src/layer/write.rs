@@ -5,13 +5,15 @@ use std::sync::atomic::Ordering;
 
 use block::{Buf, BufMut, ErrorKind, Op, Request};
 
-use super::job::{AskedWrite, Content, Ended, Running, Sent, Write, WriteStep, slice};
+use super::job::{
+    AskedWrite, Content, JobCommandEnd, RunningJob, Write, WriteProgress, WriteStep, slice,
+};
 use super::jobs::{Jobs, at_store, below_tag, bounce};
 use super::options::CacheMode;
 use super::plan::{self, WriteRules};
 
 impl Jobs {
-    pub(super) fn begin_write(&mut self, slot: u32, running: Running<AskedWrite>) {
+    pub(super) fn begin_write(&mut self, slot: u32, running: RunningJob<AskedWrite>) {
         running.name_cause();
         let shape = self.shared.shape;
         let asked = &running.job;
@@ -50,11 +52,11 @@ impl Jobs {
     pub(super) fn end_write_command(
         &mut self,
         slot: u32,
-        mut running: Running<Box<Write>>,
-        ended: Ended,
+        mut running: RunningJob<Box<Write>>,
+        ended: JobCommandEnd,
     ) {
         running.left -= 1;
-        let Ended { number, from_store, buffer, result } = ended;
+        let JobCommandEnd { number, from_store, buffer, result } = ended;
         let write = &mut *running.job;
         match &mut write.step {
             WriteStep::Patch { patches } => {
@@ -84,13 +86,13 @@ impl Jobs {
     }
 
     /// A job that the write has started has ended, one way or the other.
-    pub(super) fn end_child_of_write(&mut self, slot: u32, mut running: Running<Box<Write>>) {
+    pub(super) fn end_child_of_write(&mut self, slot: u32, mut running: RunningJob<Box<Write>>) {
         running.left -= 1;
         self.go_on_with_write(slot, running);
     }
 
     /// Waits for what the step has started, or goes on when all has ended.
-    fn go_on_with_write(&mut self, slot: u32, mut running: Running<Box<Write>>) {
+    fn go_on_with_write(&mut self, slot: u32, mut running: RunningJob<Box<Write>>) {
         if running.left > 0 {
             return self.put(slot, running);
         }
@@ -116,7 +118,7 @@ impl Jobs {
     fn end_patch(
         &mut self,
         slot: u32,
-        mut running: Running<Box<Write>>,
+        mut running: RunningJob<Box<Write>>,
         patches: Vec<(usize, BufMut)>,
     ) {
         if running.error.is_some() {
@@ -172,7 +174,7 @@ impl Jobs {
             }
         }
         running.left = commands.len();
-        write.step = WriteStep::Data(Sent { carried, ..Sent::default() });
+        write.step = WriteStep::Data(WriteProgress { carried, ..WriteProgress::default() });
         self.put(slot, running);
         for (number, (to_store, op)) in commands.into_iter().enumerate() {
             let channel = if to_store { &mut self.store } else { &mut self.lower };
@@ -238,8 +240,8 @@ impl Jobs {
     fn send_below_instead(
         &mut self,
         slot: u32,
-        running: &mut Running<Box<Write>>,
-        sent: &mut Sent,
+        running: &mut RunningJob<Box<Write>>,
+        sent: &mut WriteProgress,
     ) -> bool {
         let write = &mut *running.job;
         let asked = &write.asked;
@@ -273,7 +275,12 @@ impl Jobs {
         running.left > 0
     }
 
-    fn end_data(&mut self, slot: u32, mut running: Running<Box<Write>>, mut sent: Sent) {
+    fn end_data(
+        &mut self,
+        slot: u32,
+        mut running: RunningJob<Box<Write>>,
+        mut sent: WriteProgress,
+    ) {
         if self.send_below_instead(slot, &mut running, &mut sent) {
             running.job.step = WriteStep::Data(sent);
             return self.put(slot, running);

@@ -15,25 +15,26 @@ use std::sync::atomic::Ordering;
 use block::{BufMut, Op, Request};
 
 use super::job::{
-    Asked, AskedWriteOut, Ended, Flush, Purpose, Running, Write, WriteOut, WriteOutStep, WriteStep,
+    AskedWriteOut, Flush, JobCommandEnd, JobKind, Purpose, RunningJob, Write, WriteOut,
+    WriteOutStep, WriteStep,
 };
 use super::jobs::{Jobs, at_store, below_tag, bounce};
 use super::options::CacheMode;
 use super::plan;
-use super::shared::Shared;
-use super::state::State;
+use super::shared::CacheCore;
+use super::state::CacheState;
 
 /// How many runs a write that finds too much dirty writes out.
 const BATCH_RUNS: usize = 32;
 /// How many runs of one flush are under way together.
 const FLUSH_RUNS: usize = 16;
 
-impl Shared {
+impl CacheCore {
     /// What the sweep writes out next: up to so many runs, and no more once they have so many
     /// blocks.
     pub(super) fn swept_runs(
         &self,
-        state: &mut State,
+        state: &mut CacheState,
         most_runs: usize,
         most_blocks: u64,
     ) -> Vec<Range<u64>> {
@@ -60,7 +61,7 @@ impl Jobs {
     fn start_write_out(&mut self, parent: u32, blocks: Range<u64>, retires: bool) {
         let slot = self.place();
         let asked = AskedWriteOut { parent, blocks: blocks.clone(), retires };
-        self.start(slot, Running::new(0, Asked::WriteOut(asked)), &blocks, retires);
+        self.start(slot, RunningJob::new(0, JobKind::WriteOut(asked)), &blocks, retires);
     }
 
     pub(super) fn start_flush(&mut self, tag: u64) {
@@ -102,13 +103,13 @@ impl Jobs {
         runs.reverse();
         let slot = self.place();
         self.owned += 1;
-        let running = Running::new(tag, Flush { runs, purpose });
+        let running = RunningJob::new(tag, Flush { runs, purpose });
         self.go_on_with_flush(slot, running);
     }
 
     /// Keeps write-outs under way until none is left to start, and then makes it all durable if
     /// that is what it is for.
-    fn go_on_with_flush(&mut self, slot: u32, mut running: Running<Flush>) {
+    fn go_on_with_flush(&mut self, slot: u32, mut running: RunningJob<Flush>) {
         running.name_cause();
         let purpose = running.job.purpose;
         while running.left < FLUSH_RUNS
@@ -129,7 +130,7 @@ impl Jobs {
     }
 
     /// A write-out has ended.
-    pub(super) fn end_child_of_flush(&mut self, slot: u32, mut running: Running<Flush>) {
+    pub(super) fn end_child_of_flush(&mut self, slot: u32, mut running: RunningJob<Flush>) {
         running.left -= 1;
         self.go_on_with_flush(slot, running);
     }
@@ -138,14 +139,14 @@ impl Jobs {
     pub(super) fn end_flush_command(
         &mut self,
         slot: u32,
-        mut running: Running<Flush>,
-        ended: Ended,
+        mut running: RunningJob<Flush>,
+        ended: JobCommandEnd,
     ) {
         running.note(ended.result);
         self.end_flush(slot, running);
     }
 
-    fn end_flush(&mut self, slot: u32, running: Running<Flush>) {
+    fn end_flush(&mut self, slot: u32, running: RunningJob<Flush>) {
         if let Some(error) =
             running.error.as_ref().filter(|_| running.job.purpose == Purpose::OwnersFlush)
         {
@@ -166,7 +167,7 @@ impl Jobs {
 
     /// A write has left so much dirty that it has to write some out, unless another job does
     /// already.
-    pub(super) fn write_some_out(&mut self, slot: u32, mut running: Running<Box<Write>>) {
+    pub(super) fn write_some_out(&mut self, slot: u32, mut running: RunningJob<Box<Write>>) {
         let mut runs: Vec<Range<u64>> = Vec::new();
         {
             let mut state = self.shared.state();
@@ -193,7 +194,7 @@ impl Jobs {
         }
     }
 
-    pub(super) fn begin_write_out(&mut self, slot: u32, running: Running<AskedWriteOut>) {
+    pub(super) fn begin_write_out(&mut self, slot: u32, running: RunningJob<AskedWriteOut>) {
         let shape = self.shared.shape;
         let blocks = running.job.blocks.clone();
         let segments = plan::segments(&shape, &self.shared.state(), blocks);
@@ -213,8 +214,8 @@ impl Jobs {
     pub(super) fn end_write_out_command(
         &mut self,
         slot: u32,
-        mut running: Running<Box<WriteOut>>,
-        ended: Ended,
+        mut running: RunningJob<Box<WriteOut>>,
+        ended: JobCommandEnd,
     ) {
         running.left -= 1;
         match &mut running.job.step {
@@ -231,7 +232,7 @@ impl Jobs {
     }
 
     /// Waits for the commands of the step, or goes on after the last.
-    fn go_on_with_write_out(&mut self, slot: u32, mut running: Running<Box<WriteOut>>) {
+    fn go_on_with_write_out(&mut self, slot: u32, mut running: RunningJob<Box<WriteOut>>) {
         if running.left > 0 {
             return self.put(slot, running);
         }
@@ -245,7 +246,7 @@ impl Jobs {
     fn end_load(
         &mut self,
         slot: u32,
-        mut running: Running<Box<WriteOut>>,
+        mut running: RunningJob<Box<WriteOut>>,
         loaded: Vec<Option<BufMut>>,
     ) {
         if let Some(error) = running.error.take() {
@@ -265,7 +266,7 @@ impl Jobs {
         self.go_on_with_write_out(slot, running);
     }
 
-    fn end_send(&mut self, slot: u32, running: Running<Box<WriteOut>>, failed: &[usize]) {
+    fn end_send(&mut self, slot: u32, running: RunningJob<Box<WriteOut>>, failed: &[usize]) {
         if running.error.is_some() {
             self.shared.write_out_failed.store(true, Ordering::Release);
         }

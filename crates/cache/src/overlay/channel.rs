@@ -15,11 +15,12 @@
 use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 
 use block::{
-    BufMut, Channel, Completion, Error, ErrorKind, Op, Reactor, Request, Returned, Slots, Waiter,
+    BufMut, Channel, Completion, Error, ErrorKind, Op, Reactor, Request, ReturnedBuffer, Slots,
+    Waiter,
 };
-use reactor::Woken;
+use reactor::WakeReason;
 
-use super::Shared;
+use super::OverlayCore;
 use super::format::{Row, encode_page};
 use super::index::{Index, Snapshot};
 use crate::queued_channel::QueuedChannel;
@@ -35,7 +36,7 @@ enum Kind {
     },
     /// Also zeroes and discards; in blocks.
     Write {
-        buffer: Returned,
+        buffer: ReturnedBuffer,
         first: u64,
         count: u64,
         fua: bool,
@@ -46,17 +47,17 @@ enum Kind {
 /// A step whose commands are under way. After its data a request may wait for its turn at the
 /// index: then no command is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum OverlayStep {
     Data,
     Pages { then_sync: bool },
     Sync,
     Marks,
 }
 
-struct Running {
+struct RunningRequest {
     tag: u64,
     kind: Kind,
-    step: Step,
+    step: OverlayStep,
     /// Commands of this step that have not ended.
     left: usize,
     error: Option<Error>,
@@ -65,13 +66,13 @@ struct Running {
 }
 
 pub(super) struct OverlayChannel {
-    shared: Arc<Shared>,
+    shared: Arc<OverlayCore>,
     reactor: Reactor,
     lower: QueuedChannel,
     delta: QueuedChannel,
     waiter: Arc<Waiter>,
     /// Commands below carry the index of their slot and their number in it.
-    slots: Slots<Running>,
+    slots: Slots<RunningRequest>,
     /// The slot that writes the index now.
     writing: Option<u32>,
     closing: bool,
@@ -85,7 +86,7 @@ fn below_tag(slot: u32, part: usize) -> u64 {
 
 impl OverlayChannel {
     pub(super) fn open(
-        shared: &Arc<Shared>,
+        shared: &Arc<OverlayCore>,
         depth: u32,
         reactor: &Reactor,
     ) -> Result<OverlayChannel, Error> {
@@ -120,17 +121,17 @@ impl OverlayChannel {
 
     /// Takes a slot for a request whose first step has `left` commands.
     fn start(&mut self, tag: u64, kind: Kind, left: usize) -> u32 {
-        self.slots.insert(Running {
+        self.slots.insert(RunningRequest {
             tag,
             kind,
-            step: Step::Data,
+            step: OverlayStep::Data,
             left,
             error: None,
             snapshot: Snapshot::default(),
         })
     }
 
-    fn running(&mut self, slot: u32) -> &mut Running {
+    fn running(&mut self, slot: u32) -> &mut RunningRequest {
         self.slots.get_mut(slot).expect("a slot in use")
     }
 
@@ -174,7 +175,7 @@ impl OverlayChannel {
     ) {
         let block = self.block_bytes();
         let (first, count) = (offset / block, length / block);
-        let kind = Kind::Write { buffer: Returned::Nothing, first, count, fua };
+        let kind = Kind::Write { buffer: ReturnedBuffer::Nothing, first, count, fua };
         let slot = self.start(tag, kind, 1);
         let op = to_delta(self.shared.shape.data_offset() + offset);
         self.delta.send(Request::new(below_tag(slot, 0), op));
@@ -210,10 +211,10 @@ impl OverlayChannel {
             let running = self.running(slot);
             running.left -= 1;
             match (&mut running.kind, buffer) {
-                (Kind::Read { parts }, Returned::Read(into)) => {
+                (Kind::Read { parts }, ReturnedBuffer::Read(into)) => {
                     parts[(tag & 0xffff_ffff) as usize] = Some(into);
                 }
-                (Kind::Write { buffer, .. }, returned) if running.step == Step::Data => {
+                (Kind::Write { buffer, .. }, returned) if running.step == OverlayStep::Data => {
                     *buffer = returned;
                 }
                 _ => (),
@@ -245,8 +246,8 @@ impl OverlayChannel {
         let failed = running.error.is_some();
         let step = running.step;
         match step {
-            Step::Data if failed => self.finish(slot),
-            Step::Data => match running.kind {
+            OverlayStep::Data if failed => self.finish(slot),
+            OverlayStep::Data => match running.kind {
                 Kind::Read { .. } => self.finish(slot),
                 Kind::Write { first, count, fua, .. } => {
                     let snapshot = {
@@ -259,13 +260,15 @@ impl OverlayChannel {
                 }
                 Kind::Flush => self.ask_for_turn(slot),
             },
-            Step::Pages { then_sync: true } if !failed => {
-                running.step = Step::Sync;
+            OverlayStep::Pages { then_sync: true } if !failed => {
+                running.step = OverlayStep::Sync;
                 running.left = 1;
                 self.delta.send(Request::new(below_tag(slot, 0), Op::Flush));
             }
-            Step::Pages { .. } | Step::Sync if !failed && self.write_marks(slot) => (),
-            Step::Pages { .. } | Step::Sync | Step::Marks => {
+            OverlayStep::Pages { .. } | OverlayStep::Sync if !failed && self.write_marks(slot) => {
+                ()
+            }
+            OverlayStep::Pages { .. } | OverlayStep::Sync | OverlayStep::Marks => {
                 let running = self.running(slot);
                 let snapshot = std::mem::take(&mut running.snapshot);
                 if !failed {
@@ -336,7 +339,7 @@ impl OverlayChannel {
         let fua = writes.len() == 1;
         let running = self.running(slot);
         running.snapshot = snapshot;
-        running.step = Step::Pages { then_sync: !fua };
+        running.step = OverlayStep::Pages { then_sync: !fua };
         running.left = writes.len();
         for (part, (offset, bytes)) in writes.into_iter().enumerate() {
             let mut buffer = BufMut::zeroed(bytes.len());
@@ -358,7 +361,7 @@ impl OverlayChannel {
         let (shape, generation) = (self.shared.shape, self.shared.generation);
         let running = self.running(slot);
         running.snapshot = snapshot;
-        running.step = Step::Marks;
+        running.step = OverlayStep::Marks;
         running.left = images.0.len();
         for (part, (number, bits)) in images.0.iter().enumerate() {
             let mut page = vec![0; shape.block_bytes as usize];
@@ -376,21 +379,22 @@ impl OverlayChannel {
     }
 
     fn finish(&mut self, slot: u32) {
-        let Running { tag, kind, error, .. } = self.slots.remove(slot).expect("a slot in use");
+        let RunningRequest { tag, kind, error, .. } =
+            self.slots.remove(slot).expect("a slot in use");
         let buffer = match kind {
             Kind::Read { parts } => {
                 let mut whole = BufMut::zeroed(0);
                 parts
                     .into_iter()
                     .for_each(|part| whole.append(part.expect("every part came back")));
-                Returned::Read(whole)
+                ReturnedBuffer::Read(whole)
             }
             Kind::Write { buffer, .. } => buffer,
             Kind::Flush => {
                 if let Some(error) = &error {
                     self.let_flushes_fail(error.repeat());
                 }
-                Returned::Nothing
+                ReturnedBuffer::Nothing
             }
         };
         self.ready.push(Completion { tag, buffer, result: error.map_or(Ok(()), Err) });
@@ -460,7 +464,7 @@ impl Drop for OverlayChannel {
         }
         while self.writing.is_some() && !std::thread::panicking() {
             if !self.advance()
-                && !matches!(self.reactor.wait_for_more(), Ok(woken) if woken != Woken::Idle)
+                && !matches!(self.reactor.wait_for_more(), Ok(woken) if woken != WakeReason::Idle)
             {
                 break;
             }

@@ -32,7 +32,7 @@ pub struct Changes {
 }
 
 /// What an overlay needs of its delta.
-pub(super) struct Loaded {
+pub(super) struct LoadedDelta {
     pub(super) generation: u64,
     pub(super) index: Index,
     /// What the user should know.
@@ -46,7 +46,7 @@ pub(super) fn load(
     shape: Shape,
     facts: &Facts,
     keep: bool,
-) -> Result<Loaded, Error> {
+) -> Result<LoadedDelta, Error> {
     let mut channel = open_beside(delta)?;
     let found = read_superblock(&mut channel, shape.block_bytes)?;
     if found.is_none() {
@@ -61,7 +61,7 @@ pub(super) fn load(
         if delta.info().read_only {
             return Err(Error::new(ErrorKind::ReadOnly, "the delta cannot be written"));
         }
-        return Ok(Loaded { generation: 0, index: Index::new(shape), note: None });
+        return Ok(LoadedDelta { generation: 0, index: Index::new(shape), note: None });
     }
     let mut superblock = match found {
         Some(superblock) => superblock,
@@ -97,7 +97,7 @@ pub(super) fn load(
     if !delta.info().read_only {
         complete_marks(&mut channel, &mut superblock, &mut index)?;
     }
-    Ok(Loaded { generation: superblock.generation, index, note })
+    Ok(LoadedDelta { generation: superblock.generation, index, note })
 }
 
 /// A delta that holds nothing, on a device that is new to it.
@@ -107,7 +107,7 @@ fn make(
     lower: &dyn Device,
     shape: Shape,
     facts: &Facts,
-) -> Result<Loaded, Error> {
+) -> Result<LoadedDelta, Error> {
     let mut superblock = Superblock {
         version: 2,
         state: DeltaState::Clearing,
@@ -118,7 +118,7 @@ fn make(
     };
     finish_clearing(channel, delta, &mut superblock)?;
     write_witness(channel, &superblock, sample(lower, shape.block_bytes)?, &facts.leaves)?;
-    Ok(Loaded { generation: superblock.generation, index: Index::new(shape), note: None })
+    Ok(LoadedDelta { generation: superblock.generation, index: Index::new(shape), note: None })
 }
 
 /// Whether the device below is what the delta was made over: what there is to doubt, and, where

@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use block::{
     Channel, Device, DiscardSupport, Emulated, Error, ErrorKind, Extents, Info, Node, Reactor,
-    Support, Traced, size_text,
+    Support, TracedChannel, size_text,
 };
 
 use channel::OverlayChannel;
@@ -51,10 +51,10 @@ impl Default for OverlayOptions {
 
 /// A device with a delta in front of it.
 pub struct Overlay {
-    shared: Arc<Shared>,
+    shared: Arc<OverlayCore>,
 }
 
-struct Shared {
+struct OverlayCore {
     lower: Arc<dyn Device>,
     delta: Arc<dyn Device>,
     info: Info,
@@ -97,11 +97,11 @@ impl Overlay {
             return Err(Error::new(ErrorKind::Invalid, text).at("overlay"));
         }
         let delta = Emulated::over(delta);
-        let delta::Loaded { generation, index, note } =
+        let delta::LoadedDelta { generation, index, note } =
             delta::load(&*delta, &*lower, shape, facts, options.keep)
                 .map_err(|error| error.at("overlay"))?;
         let info = info(delta.info(), lower.info(), shape, options.keep);
-        let shared = Shared {
+        let shared = OverlayCore {
             lower,
             delta,
             info,
@@ -202,11 +202,11 @@ impl Device for Overlay {
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         let channel = OverlayChannel::open(&self.shared, depth, reactor)?;
-        Ok(Box::new(Traced::new(channel, &self.describe())))
+        Ok(Box::new(TracedChannel::new(channel, &self.describe())))
     }
 
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
-        let Shared { lower, delta, shape, index, .. } = &*self.shared;
+        let OverlayCore { lower, delta, shape, index, .. } = &*self.shared;
         let (before, block) = (found.length(), u64::from(shape.block_bytes));
         while found.length() - before < length && !found.is_full() {
             let done = found.length() - before;

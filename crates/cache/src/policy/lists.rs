@@ -10,11 +10,11 @@ use super::Slot;
 pub(super) const NONE: u32 = 0x00ff_ffff;
 
 /// An array of numbers of 24 bits.
-pub(super) struct Packed(Box<[u8]>);
+pub(super) struct PackedNumbers(Box<[u8]>);
 
-impl Packed {
-    pub(super) fn new(count: usize) -> Packed {
-        Packed(vec![0xff; 3 * count].into())
+impl PackedNumbers {
+    pub(super) fn new(count: usize) -> PackedNumbers {
+        PackedNumbers(vec![0xff; 3 * count].into())
     }
 
     pub(super) fn get(&self, at: usize) -> u32 {
@@ -103,13 +103,16 @@ pub(super) fn some(slot: u32) -> Option<Slot> {
 
 /// The links between slots.
 pub(super) struct Links {
-    older: Packed,
-    newer: Packed,
+    older: PackedNumbers,
+    newer: PackedNumbers,
 }
 
 impl Links {
     pub(super) fn new(slots: u32) -> Links {
-        Links { older: Packed::new(slots as usize), newer: Packed::new(slots as usize) }
+        Links {
+            older: PackedNumbers::new(slots as usize),
+            newer: PackedNumbers::new(slots as usize),
+        }
     }
 
     /// The next one in the order of coming.

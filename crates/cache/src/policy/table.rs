@@ -6,7 +6,7 @@
 //!   next     slot -> slot  slot        a chain is as long as a head has blocks, four in a full cache
 //! ```
 
-use super::lists::{NONE, Packed, some};
+use super::lists::{NONE, PackedNumbers, some};
 use super::{Slot, hash, place};
 
 /// Slots that share a head, in the mean of a full cache.
@@ -15,8 +15,8 @@ const SLOTS_PER_HEAD: usize = 4;
 pub(super) struct Table {
     keys: Box<[u32]>,
     /// The next in the chain, or, of free slots, the next free one.
-    next: Packed,
-    heads: Packed,
+    next: PackedNumbers,
+    heads: PackedNumbers,
     free: u32,
     used: u32,
     /// Slots from here on are not given away any more.
@@ -26,12 +26,12 @@ pub(super) struct Table {
 impl Table {
     pub(super) fn new(slots: u32) -> Table {
         let count = slots as usize;
-        let mut next = Packed::new(count);
+        let mut next = PackedNumbers::new(count);
         (1..slots).for_each(|slot| next.set(slot as usize - 1, slot));
         Table {
             keys: vec![0; count].into(),
             next,
-            heads: Packed::new(count.div_ceil(SLOTS_PER_HEAD)),
+            heads: PackedNumbers::new(count.div_ceil(SLOTS_PER_HEAD)),
             free: 0,
             used: 0,
             limit: slots,

@@ -4,7 +4,7 @@ use crate::common;
 
 use std::sync::Arc;
 
-use block::{Checked, Device, ErrorKind, Info, Op, Reactor, Request};
+use block::{ContractCheck, Device, ErrorKind, Info, Op, Reactor, Request};
 use cache::{AdmissionOptions, Cache, CacheMode, CacheOptions, KeepingOptions, PolicyKind};
 use testkit::crash::{self, Options, Rig};
 
@@ -27,8 +27,13 @@ fn store(blocks: u64) -> Arc<dyn Device> {
 fn cache(store: Arc<dyn Device>, lower: Arc<dyn Device>, options: CacheOptions) -> Arc<Cache> {
     let size_bytes = store.info().size_bytes;
     Arc::new(
-        Cache::in_memory(Checked::over(store), size_bytes, Checked::over(lower), options)
-            .expect("a cache"),
+        Cache::in_memory(
+            ContractCheck::over(store),
+            size_bytes,
+            ContractCheck::over(lower),
+            options,
+        )
+        .expect("a cache"),
     )
 }
 
@@ -216,7 +221,7 @@ fn two_flushes_of_much_that_is_dirty_both_end() {
 #[test]
 fn dirty_blocks_of_a_stripe_go_out_with_the_clean_ones_between_them() {
     let lower = Arc::new(Memory::with(Info { optimal_bytes: 8 * 4096, ..able(64 * 4096) }));
-    let counted = Arc::new(block::Counted::over(Arc::clone(&lower) as Arc<dyn Device>));
+    let counted = Arc::new(block::CountingDevice::over(Arc::clone(&lower) as Arc<dyn Device>));
     let counters = counted.counters();
     let device = cache(store(64), counted, options(CacheMode::WriteBack, PolicyKind::Lru));
     let mut channel = blocking(&*device);

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use block::{
-    Channel, Checked, Completion, Device, Emulated, Error, ErrorKind, Info, Node, Op, Reactor,
-    Request, Support,
+    Channel, Completion, ContractCheck, Device, Emulated, Error, ErrorKind, Info, Node, Op,
+    Reactor, Request, Support,
 };
 use cache::{
     Cache, CacheMode, CacheOptions, Facts, KeepingOptions, LeafFacts, PolicyKind, StoreContents,
@@ -47,8 +47,8 @@ fn open(
     let (store, lower) =
         (Arc::clone(store) as Arc<dyn Device>, Arc::clone(lower) as Arc<dyn Device>);
     Ok(Emulated::over(Arc::new(Cache::open(
-        Checked::over(store),
-        Checked::over(lower),
+        ContractCheck::over(store),
+        ContractCheck::over(lower),
         &proven(1),
         options,
     )?)))

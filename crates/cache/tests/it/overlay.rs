@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use block::{
-    Blocking, Channel, Checked, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node,
-    Op, Reactor, Request, Support,
+    Blocking, Channel, Completion, ContractCheck, Device, DiscardSupport, Error, ErrorKind, Info,
+    Node, Op, Reactor, Request, Support,
 };
 use cache::{
     DeltaState, Facts, LeafFacts, Overlay, OverlayOptions, commit, discard, examine, seal_delta,
@@ -57,8 +57,13 @@ fn overlay(
     options: OverlayOptions,
 ) -> Arc<dyn Device> {
     Arc::new(
-        Overlay::open(Checked::over(delta), Checked::over(lower), &Facts::none(), options)
-            .expect("an overlay"),
+        Overlay::open(
+            ContractCheck::over(delta),
+            ContractCheck::over(lower),
+            &Facts::none(),
+            options,
+        )
+        .expect("an overlay"),
     )
 }
 

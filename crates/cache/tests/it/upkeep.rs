@@ -6,7 +6,7 @@ use crate::common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::{Blocking, Checked, Device, Emulated, ErrorKind, Info, Reactor, Support, Time};
+use block::{Blocking, ContractCheck, Device, Emulated, ErrorKind, Info, Reactor, Support, Time};
 use cache::{
     Cache, CacheHandle, CacheMode, CacheOptions, CacheStatus, CacheUpkeep, Facts, KeepingOptions,
     PolicyKind,
@@ -22,8 +22,8 @@ const MODES: [CacheMode; 3] =
     [CacheMode::WriteBack, CacheMode::WriteThrough, CacheMode::WriteAround];
 
 fn cache(slots: u64, room: u64, lower: Arc<dyn Device>, options: CacheOptions) -> Cache {
-    let store = Checked::over(Arc::new(Memory::with(able(room * BLOCK))));
-    Cache::in_memory(store, slots * BLOCK, Checked::over(lower), options).expect("a cache")
+    let store = ContractCheck::over(Arc::new(Memory::with(able(room * BLOCK))));
+    Cache::in_memory(store, slots * BLOCK, ContractCheck::over(lower), options).expect("a cache")
 }
 
 fn write_back(keeping: KeepingOptions) -> CacheOptions {

@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 
-use array::md::{Start, Version};
+use array::md::{Startability, Version};
 use clap::Args;
 use escape::add;
 use host::guard::{Consent, Guard};
-use mdtools::{ArrayStatus, FoundArrays, Group, Opening};
+use mdtools::{ArrayStatus, AssemblyOptions, FoundArrays, Group};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -48,7 +48,7 @@ pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result
     if let Some(folder) = arguments.overlay.as_ref().filter(|folder| !folder.is_dir()) {
         return Err(Failure::usage(format!("--overlay {}: it is no folder", folder.display())));
     }
-    let opening = Opening {
+    let opening = AssemblyOptions {
         read_only: arguments.read_only,
         overlay: arguments.overlay.as_deref(),
         force: arguments.force,
@@ -87,13 +87,13 @@ pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result
 
 /// The first reason why one of the arrays cannot be opened. One that is a member of another is
 /// opened with it.
-fn openable(found: &FoundArrays, opening: Opening<'_>) -> Result<(), Failure> {
+fn openable(found: &FoundArrays, opening: AssemblyOptions<'_>) -> Result<(), Failure> {
     found.outermost().try_for_each(|group| group.stack(opening).map(drop))
 }
 
 /// Where an array cannot be opened and something without a superblock lies beside it, that may be
 /// what is missing.
-fn hint(output: &Output, found: &FoundArrays, opening: Opening<'_>) {
+fn hint(output: &Output, found: &FoundArrays, opening: AssemblyOptions<'_>) {
     if let (Err(_), [first, rest @ ..]) = (openable(found, opening), &found.without[..]) {
         let more = match rest.len() {
             0 => String::new(),
@@ -120,7 +120,7 @@ fn checked(output: &Output, found: FoundArrays) -> Result<FoundArrays, Failure> 
     Ok(found)
 }
 
-fn show(output: &Output, found: &FoundArrays, opening: Opening<'_>) -> Result<(), Failure> {
+fn show(output: &Output, found: &FoundArrays, opening: AssemblyOptions<'_>) -> Result<(), Failure> {
     let groups = found.groups.iter();
     if output.json {
         let document = |group| document(found, group, opening);
@@ -136,7 +136,7 @@ fn name_of(group: &Group) -> String {
 
 /// How an array is, and what opens it; of one that is a member of another what opens that is in the
 /// other's text.
-fn text(found: &FoundArrays, group: &Group, opening: Opening<'_>) -> String {
+fn text(found: &FoundArrays, group: &Group, opening: AssemblyOptions<'_>) -> String {
     let assembly = match &group.assembly {
         Ok(assembly) => assembly,
         Err(reason) => return format!("{}\n", escape::line(reason)),
@@ -151,17 +151,17 @@ fn text(found: &FoundArrays, group: &Group, opening: Opening<'_>) -> String {
     text.into_text()
 }
 
-fn document(found: &FoundArrays, group: &Group, opening: Opening<'_>) -> Value {
+fn document(found: &FoundArrays, group: &Group, opening: AssemblyOptions<'_>) -> Value {
     let assembly = match &group.assembly {
         Ok(assembly) => assembly,
         Err(reason) => return json!({ "error": reason }),
     };
     let (verdict, reasons): (&str, &[String]) = match &assembly.start {
-        Start::Ready => ("ready", &[]),
-        Start::ReadOnly(reasons) => ("read-only", reasons),
-        Start::ReadOnlyOrForce(reasons) => ("read-only-or-force", reasons),
-        Start::NeedsForce(reasons) => ("needs-force", reasons),
-        Start::Refused(reasons) => ("refused", reasons),
+        Startability::Ready => ("ready", &[]),
+        Startability::ReadOnly(reasons) => ("read-only", reasons),
+        Startability::ReadOnlyOrForce(reasons) => ("read-only-or-force", reasons),
+        Startability::NeedsForce(reasons) => ("needs-force", reasons),
+        Startability::Refused(reasons) => ("refused", reasons),
     };
     let mut document = json!(ArrayStatus::of_superblocks(assembly, &group.candidates));
     document["start"] = json!({ "verdict": verdict, "reasons": reasons });

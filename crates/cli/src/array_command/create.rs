@@ -6,7 +6,7 @@ use array::md::{Consistency, Layout, Level, Superblock, uuid_text};
 use block::SECTOR_BYTES;
 use clap::{Args, ValueEnum};
 use host::guard::Guard;
-use mdtools::{Create, CreateMember, Created, MemberSource};
+use mdtools::{Create, CreateMember, CreatedArray, MemberSource};
 use serde_json::{Value, json};
 
 use crate::consent::Consent;
@@ -243,7 +243,7 @@ fn members_text(wanted: &Create) -> Vec<String> {
     wanted.members.iter().map(text).collect()
 }
 
-fn json_of(created: &Created) -> Value {
+fn json_of(created: &CreatedArray) -> Value {
     let first = created.superblocks.first();
     json!({
         "name": first.map(Superblock::name),
@@ -257,7 +257,7 @@ fn json_of(created: &Created) -> Value {
 }
 
 /// A line for each array, those below before those above, as they were made.
-fn push_lines(created: &Created, lines: &mut Vec<String>) {
+fn push_lines(created: &CreatedArray, lines: &mut Vec<String>) {
     created.below.iter().for_each(|below| push_lines(below, lines));
     let Some(superblock) = created.superblocks.first() else { return };
     let size = created.size_bytes.map_or("unknown size".to_owned(), block::size_text);

@@ -36,7 +36,7 @@ pub(super) fn destroy(output: &Output, arguments: &DestroyArguments) -> Result<(
                 .collect::<Vec<_>>(),
         );
     }
-    let line = |erased: &mdtools::Erased| {
+    let line = |erased: &mdtools::ErasedMember| {
         format!("{}: its superblock is erased; it was {}", erased.source, erased.was.join(", "))
     };
     output.result(&erased.iter().map(line).collect::<Vec<_>>().join("\n"))

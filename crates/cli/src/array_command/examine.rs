@@ -3,7 +3,7 @@
 use array::md::{ChecksumVerdict, Features, Role, Superblock, TimeStamp, uuid_text};
 use escape::{Lines, add};
 use host::guard::{Consent, Guard};
-use mdtools::{Examined, Found, MemberSource};
+use mdtools::{ExaminedPath, FoundSuperblock, MemberSource};
 use serde_json::{Map, Value, json};
 
 use super::assemble::GUESS;
@@ -14,7 +14,7 @@ use crate::output::Output;
 type Field = (&'static str, &'static str, String, Value);
 
 /// Every field of a superblock, in the order in which people read it.
-fn fields(found: &Found) -> Vec<Field> {
+fn fields(found: &FoundSuperblock) -> Vec<Field> {
     let superblock = &found.superblock;
     let (size, size_json) = sectors(superblock.size_sectors);
     let (chunk, chunk_json) = sectors(superblock.chunk_sectors.into());
@@ -115,7 +115,7 @@ fn progress_fields(superblock: &Superblock) -> Vec<Field> {
 }
 
 /// The partial parity log or the bitmap.
-fn log_fields(found: &Found) -> Vec<Field> {
+fn log_fields(found: &FoundSuperblock) -> Vec<Field> {
     let superblock = &found.superblock;
     let mut fields = Vec::new();
     if let Some(area) = superblock.ppl_area() {
@@ -176,8 +176,8 @@ fn roles_text(superblock: &Superblock) -> String {
 pub(super) fn examine(output: &Output, paths: &[std::path::PathBuf]) -> Result<(), Failure> {
     let guard = Guard::new(Consent::default());
     let look = |path: &std::path::PathBuf| mdtools::look(&guard, &MemberSource::parse(path)?);
-    let examined: Vec<Vec<Examined>> = paths.iter().map(look).collect::<Result<_, _>>()?;
-    let examined: Vec<Examined> = examined.into_iter().flatten().collect();
+    let examined: Vec<Vec<ExaminedPath>> = paths.iter().map(look).collect::<Result<_, _>>()?;
+    let examined: Vec<ExaminedPath> = examined.into_iter().flatten().collect();
     if output.json {
         output.document(&examined.iter().map(examined_document).collect::<Vec<_>>())?;
     } else {
@@ -189,7 +189,7 @@ pub(super) fn examine(output: &Output, paths: &[std::path::PathBuf]) -> Result<(
     }
 }
 
-fn examined_document(examined: &Examined) -> Value {
+fn examined_document(examined: &ExaminedPath) -> Value {
     let superblocks: Vec<Value> = examined
         .found
         .iter()
@@ -217,7 +217,7 @@ fn examined_document(examined: &Examined) -> Value {
     })
 }
 
-fn examined_text(examined: &Examined) -> String {
+fn examined_text(examined: &ExaminedPath) -> String {
     let mut text = Lines::new();
     add!(text, "{}:", examined.source);
     if examined.found.is_empty() && examined.damaged.is_empty() {

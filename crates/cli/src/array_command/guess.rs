@@ -8,7 +8,7 @@ use clap::Args;
 use escape::{Lines, add};
 use host::guard::{Consent, Guard};
 use mdtools::MemberSource;
-use mdtools::guess::{Evidence, Guess, Guesses, Images, Known, WHOLE, guess as search};
+use mdtools::guess::{Evidence, Guess, Guesses, Images, SearchLimits, WHOLE, guess as search};
 use serde_json::{Value, json};
 
 use super::create::level;
@@ -100,11 +100,11 @@ pub(super) fn guess(output: &Output, arguments: &GuessArguments) -> Result<(), F
 }
 
 /// What was said of the array.
-fn known(output: &Output, arguments: &GuessArguments) -> Result<Known, Failure> {
+fn known(output: &Output, arguments: &GuessArguments) -> Result<SearchLimits, Failure> {
     let sizes = |flag: &str, texts: &[String]| {
         texts.iter().map(|text| output.size(flag, text)).collect::<Result<Vec<u64>, Failure>>()
     };
-    let known = Known {
+    let known = SearchLimits {
         levels: arguments.level.iter().map(|text| level(text)).collect::<Result<_, _>>()?,
         chunks_bytes: sizes("--chunk", &arguments.chunk)?,
         data_offsets_bytes: sizes("--data-offset", &arguments.data_offset)?,

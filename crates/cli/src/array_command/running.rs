@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use mdtools::State;
+use mdtools::ArrayCondition;
 use serde_json::{Value, json};
 use serve::{Client, Command, Runtime, Status};
 
@@ -67,7 +67,7 @@ pub(super) fn stop(output: &Output, names: &[String]) -> Result<(), Failure> {
 
 /// Lists the servers that run, and undoes what dead ones have left behind. The worst state of them;
 /// `None` where one does not answer.
-pub(super) fn list(output: &Output) -> Result<Option<State>, Failure> {
+pub(super) fn list(output: &Output) -> Result<Option<ArrayCondition>, Failure> {
     let runtime = Runtime::find()?;
     runtime.clean_up().iter().for_each(|note| output.note(note));
     let (mut statuses, mut failed) = (Vec::new(), Vec::new());
@@ -78,7 +78,7 @@ pub(super) fn list(output: &Output) -> Result<Option<State>, Failure> {
         }
     }
     failed.iter().for_each(|text| output.note(text));
-    let worst = || statuses.iter().map(Status::state).max().unwrap_or(State::Online);
+    let worst = || statuses.iter().map(Status::state).max().unwrap_or(ArrayCondition::Online);
     let worst = failed.is_empty().then(worst);
     if output.json {
         return output.document(&statuses).map(|()| worst);

@@ -2,7 +2,7 @@
 
 use block::size_text;
 use escape::{Lines, add};
-use mdtools::State;
+use mdtools::ArrayCondition;
 use serve::{CacheReport, Status};
 
 use crate::output::about;
@@ -92,7 +92,7 @@ fn add_missing(text: &mut Lines, status: &Status) {
         let cause = part.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
         add!(text, "  lost: {}{cause}", part.name);
     }
-    if status.state() == State::Failed && status.arrays.is_empty() {
+    if status.state() == ArrayCondition::Failed && status.arrays.is_empty() {
         let back = "bring back what is gone, stop it and start it again";
         add!(text, "action: {back}: raidloom array stop {}", status.name);
     }

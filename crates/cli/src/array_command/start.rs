@@ -22,7 +22,7 @@ use clap::{Args, ValueEnum};
 use export::nbd;
 use host::Ending;
 use host::guard::{Consent, Guard};
-use lab::alone::{Alone, Ground};
+use lab::alone::{StartConfiguration, StartTarget};
 use serve::{Attach, Launch, MountSettings, Runtime, ServeWith, Server, Settings, TlsSettings};
 
 use super::server_status;
@@ -298,13 +298,13 @@ fn from_run(
     let run = lab::read(run)?;
     let configuration = lab::alone::choose(&run, cell)?;
     let size = arguments.size.as_deref().map(|text| output.size("--size", text)).transpose()?;
-    let ground = Ground {
+    let ground = StartTarget {
         members: arguments.member.clone(),
         store: arguments.store.clone(),
         create_bytes: size.filter(|_| arguments.create),
         mount: arguments.mount.as_deref().map(absolute).transpose()?,
     };
-    let Alone { mut settings, create } = lab::alone::alone(configuration, &ground)?;
+    let StartConfiguration { mut settings, create } = lab::alone::alone(configuration, &ground)?;
     // What is there is given up only for what can be mounted then.
     settings.mount.as_ref().map_or(Ok(()), MountSettings::check)?;
     let guard = Guard::new(Consent {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use block::Node;
 use clap::Args;
 use escape::Lines;
-use mdtools::{ArrayStatus, State};
+use mdtools::{ArrayCondition, ArrayStatus};
 use serde::Serialize;
 use serve::{Client, Runtime, Status};
 
@@ -36,7 +36,7 @@ struct Shown {
     status: AnyStatus,
     /// How it is with all that it stands on. An array that is a member of another that is shown
     /// counts there.
-    state: State,
+    state: ArrayCondition,
     /// What commands name it by.
     called: String,
 }
@@ -64,10 +64,10 @@ impl Shown {
 
 /// Shows the status of what is named by the name of a server, by members' paths or by a stack text.
 pub(super) fn status(output: &Output, arguments: &StatusArguments) -> Result<(), Failure> {
-    let judged = |worst: Option<State>| match worst {
+    let judged = |worst: Option<ArrayCondition>| match worst {
         _ if !arguments.test => Ok(()),
         None => Err(Failure::silent(CANNOT_TELL)),
-        Some(State::Online) => Ok(()),
+        Some(ArrayCondition::Online) => Ok(()),
         Some(worst) => Err(Failure::silent(worst.test_code())),
     };
     if arguments.targets.is_empty() {
@@ -86,7 +86,7 @@ pub(super) fn status(output: &Output, arguments: &StatusArguments) -> Result<(),
                 .trim_end(),
         )?;
     }
-    judged(Some(all.iter().map(|shown| shown.state).max().unwrap_or(State::Online)))
+    judged(Some(all.iter().map(|shown| shown.state).max().unwrap_or(ArrayCondition::Online)))
 }
 
 fn all(output: &Output, targets: &[String]) -> Result<Vec<Shown>, Failure> {
@@ -109,7 +109,7 @@ fn all(output: &Output, targets: &[String]) -> Result<Vec<Shown>, Failure> {
     let status = |group: &mdtools::Group| match &group.assembly {
         Ok(assembly) => {
             let is_outermost = found.above(group).is_none();
-            let state = group.state().filter(|_| is_outermost).unwrap_or(State::Online);
+            let state = group.state().filter(|_| is_outermost).unwrap_or(ArrayCondition::Online);
             let status = ArrayStatus::of_superblocks(assembly, &group.candidates);
             let (status, called) = (AnyStatus::Superblocks(Box::new(status)), found.called(group));
             Ok(Shown { status, state, called })

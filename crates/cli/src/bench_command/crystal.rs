@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bench::suite::crystal::{Row as Access, Way, options};
+use bench::suite::crystal::{AccessKind, Row as Access, options};
 use host::system;
 use results::Doubt;
 use results::caches::{READ, WRITTEN};
@@ -143,11 +143,12 @@ fn write_words(rows: &[&Row<'_>]) -> Option<String> {
 fn cached(rows: &Rows<'_>, accesses: &[Access]) -> String {
     let mut cells = Vec::new();
     for buffered in [false, true] {
-        let of = |wanted: fn(Way) -> bool| -> Vec<&Row<'_>> {
+        let of = |wanted: fn(AccessKind) -> bool| -> Vec<&Row<'_>> {
             let accesses = accesses.iter().filter(|access| wanted(access.way));
             accesses.filter_map(|access| find(rows, access, buffered)).collect()
         };
-        let (reads, writes) = (of(|way| way == Way::Read), of(|way| way == Way::Write));
+        let (reads, writes) =
+            (of(|way| way == AccessKind::Read), of(|way| way == AccessKind::Write));
         if reads.is_empty() && writes.is_empty() {
             continue;
         }
@@ -219,9 +220,9 @@ pub(super) fn summary(rows: &Rows<'_>) -> Value {
     let interval = |median: Option<Median>| {
         median.and_then(|median| median.interval).map(|interval| [interval.low, interval.high])
     };
-    let view = |way: Way, row: Option<&Row<'_>>| {
+    let view = |way: AccessKind, row: Option<&Row<'_>>| {
         let Some(row) = row else { return Value::Null };
-        let audit = if way == Way::Write { write_words(&[row]) } else { read_words(&[row]) };
+        let audit = if way == AccessKind::Write { write_words(&[row]) } else { read_words(&[row]) };
         // Each once, with the first figure that it was raised about.
         let mut doubts: Vec<&Doubt> = row.doubts().collect();
         doubts.sort_by_key(|doubt| doubt.mark());

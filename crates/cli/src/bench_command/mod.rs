@@ -20,7 +20,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Subcommand};
 use lab::plan::OneCell;
-use lab::{Ended, RunOptions};
+use lab::{RunEnd, RunOptions};
 use serde_json::json;
 
 use crate::consent::Consent;
@@ -188,7 +188,7 @@ fn measure(
         output.result(&rows.text())?;
         output.result(&format!("report: {}", report.page.display()))?;
     }
-    if ended == Ended::Interrupted {
+    if ended == RunEnd::Interrupted {
         return Err(Failure::interrupted(format!(
             "interrupted: what is shown was finished before. To go on:\n  raidloom run --resume {}",
             report.folder.display()

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use block::{Device, Node, size_text};
-use cache::Salvaged;
+use cache::SalvagedStore;
 use clap::Args;
 use host::guard::{Consent, Guard};
 use serde_json::json;
@@ -118,16 +118,17 @@ pub(super) fn salvage(output: &Output, arguments: &SalvageArguments) -> Result<(
     let lower = device.as_ref().map(|stack| (&*stack.device as &dyn Device, &facts));
     let at_store = |error: block::Error| error.at(arguments.store.as_str());
     let seen = cache::salvage(&*store, lower, None).map_err(at_store)?;
-    let salvaged = || -> Result<(Option<Named>, Salvaged), Failure> {
+    let salvaged = || -> Result<(Option<Named>, SalvagedStore), Failure> {
         // What nothing is written of is shown as it is.
         if seen.ranges.is_empty() {
             return Ok((None, seen));
         }
         let target = target(output, arguments, &seen, device.as_ref(), &*store, &writing)?;
         let found = match &target {
-            Some((_, target)) => {
-                Salvaged { device: seen.device, ..cache::salvage(&*store, None, Some(target))? }
-            }
+            Some((_, target)) => SalvagedStore {
+                device: seen.device,
+                ..cache::salvage(&*store, None, Some(target))?
+            },
             None => seen,
         };
         Ok((target, found))
@@ -155,7 +156,7 @@ type Named = (String, Arc<dyn Device>);
 fn target(
     output: &Output,
     arguments: &SalvageArguments,
-    seen: &Salvaged,
+    seen: &SalvagedStore,
     device: Option<&Stack>,
     store: &dyn Device,
     guard: &Guard,
@@ -188,7 +189,7 @@ fn target(
 /// Ranges that are listed for people; programs get all.
 const LISTED: usize = 16;
 
-fn say(output: &Output, found: &Salvaged, place: Option<&str>) -> Result<(), Failure> {
+fn say(output: &Output, found: &SalvagedStore, place: Option<&str>) -> Result<(), Failure> {
     if output.json {
         return output.document(&json!({
             "device": found.name,

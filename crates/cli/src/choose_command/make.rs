@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use host::guard::{self, Drive};
 use host::mount;
 use host::system;
-use lab::choose::{ChosenLayout, MadeArray, Making, MakingStep, Member};
+use lab::choose::{ChosenLayout, MadeArray, MakeRequest, MakingStep, Member};
 use serde_json::json;
 use serve::{Boot, unit_name};
 
@@ -66,7 +66,7 @@ pub(super) fn make(
         };
     }
     let serve_with = array_command::serve_with()?;
-    let mut making = Making {
+    let mut making = MakeRequest {
         layout,
         name,
         mount,
@@ -130,7 +130,7 @@ fn tell(output: &Output, name: &str, made: &MadeArray) -> Result<(), Failure> {
 }
 
 /// Asks once, with what is on each drive; what was said yes to is the consent for it.
-fn ask(output: &Output, making: &Making<'_>) -> Result<host::guard::Consent, Failure> {
+fn ask(output: &Output, making: &MakeRequest<'_>) -> Result<host::guard::Consent, Failure> {
     if !Questions::can_be_asked() {
         // The guard names what is to be consented to, one drive after the other.
         return Ok(making.consent.clone());
@@ -169,7 +169,7 @@ fn ask(output: &Output, making: &Making<'_>) -> Result<host::guard::Consent, Fai
     Ok(consent)
 }
 
-fn array_text(making: &Making<'_>) -> String {
+fn array_text(making: &MakeRequest<'_>) -> String {
     let layout = making.layout;
     let mut text =
         format!("{}, a {} of {} drives", making.name, layout.level_name(), layout.members.len());

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use clap::Args;
 use host::guard::{self, Answer};
 use lab::choose::{self, Drives, Member, Question, Work};
-use lab::{Ended, Outcome, RunOptions};
+use lab::{Outcome, RunEnd, RunOptions};
 use results::Run;
 use results::choice::Choice;
 use serde_json::json;
@@ -121,7 +121,7 @@ pub(crate) fn choose(output: &Output, arguments: &ChooseArguments) -> Result<(),
         ..run::options(arguments.output.clone(), consent)?
     };
     let outcome = run::one_cell(output, &resolved, &options)?;
-    if outcome.ended == Ended::Interrupted {
+    if outcome.ended == RunEnd::Interrupted {
         let folder = outcome.folder.display();
         return Err(Failure::interrupted(format!(
             "interrupted after {} trials; nothing measured is lost. To go on:\n  raidloom run \

@@ -31,7 +31,7 @@ pub(crate) struct CutArguments {
 
     /// What is lost: what the drives had in their write caches, or any of it, by the seed
     #[arg(long, help_heading = "Power cut", value_name = "WHAT", default_value = "cache")]
-    pub cut_loses: Losing,
+    pub cut_loses: LossPolicy,
 
     /// What a second guest then runs on what is left, mounted; without it, it looks for names and
     /// checks the file system. What the first left in $OUT is in $BEFORE
@@ -46,7 +46,7 @@ pub(crate) struct CutArguments {
 
 /// What is lost of a drive's write cache.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Losing {
+pub(crate) enum LossPolicy {
     /// All of it
     Cache,
     /// Each sector by itself or not
@@ -121,8 +121,8 @@ pub(super) fn after(
         );
     }
     let survival = match arguments.cut_loses {
-        Losing::Cache => Survival::Nothing,
-        Losing::Any => Survival::Any,
+        LossPolicy::Cache => Survival::Nothing,
+        LossPolicy::Any => Survival::Any,
     };
     let lost = models.cut_power(outcome.time, survival, first.arguments.seed)?;
     if let Some(folder) = &arguments.images {

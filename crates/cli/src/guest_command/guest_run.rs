@@ -10,13 +10,13 @@ use block::{Device, Error, ErrorKind, Node, Reactor, Time, Traffic};
 use clap::{Args, Parser};
 use export::image::{Image, ImageKind};
 use guest::setup::SETUP_FAILED;
-use guest::{Boot, Cut, Drive, Format, Kernel, Outcome, Processor, Setup, State};
+use guest::{ArrayCompleteness, Boot, Cut, Drive, Format, Kernel, Outcome, Processor, Setup};
 use host::limits::promise_memory;
 use host::mount::FileSystem;
 use lab::guest_format;
 use mdtools::NewArraySettings;
 use serde_json::{Value, json};
-use serve::{OpenOptions, Opened};
+use serve::{OpenOptions, OpenStack};
 use stack::{Member, Models, OpenFiles};
 
 use super::{ended, go_on};
@@ -70,8 +70,8 @@ pub(crate) struct GuestArguments {
 
     /// Let the array's last member have failed, or be rebuilt: degraded, rebuilding. An array of
     /// raidloom's has metadata=1.2 for that
-    #[arg(long, help_heading = "Guest", value_name = "STATE", default_value = State::NAMES[0],
-        hide_default_value = true, value_parser = State::NAMES)]
+    #[arg(long, help_heading = "Guest", value_name = "STATE", default_value = ArrayCompleteness::NAMES[0],
+        hide_default_value = true, value_parser = ArrayCompleteness::NAMES)]
     pub state: String,
 
     /// How long a guest may take in real time; one that takes longer is ended
@@ -200,16 +200,16 @@ impl GuestArguments {
     fn open_disks(
         &self,
         size_bytes: Option<u64>,
-        state: State,
+        state: ArrayCompleteness,
         conditions: &Conditions,
-    ) -> Result<Vec<Opened>, Failure> {
+    ) -> Result<Vec<OpenStack>, Failure> {
         let Conditions { models, is_there, .. } = conditions;
         let beside = (models, &Reactor::virtual_clock());
         let mut stacks = Vec::new();
         for text in &self.stack {
             let opened = open(text, size_bytes, self.seed, beside, *is_there)?;
-            if self.md.is_none() && state != State::Whole && !is_there {
-                opened.degrade(state == State::Rebuilding, self.seed)?;
+            if self.md.is_none() && state != ArrayCompleteness::Whole && !is_there {
+                opened.degrade(state == ArrayCompleteness::Rebuilding, self.seed)?;
             }
             stacks.push(opened);
         }
@@ -264,7 +264,7 @@ fn open(
     seed: u64,
     (models, reactor): (&Models, &Reactor),
     is_there: bool,
-) -> Result<Opened, Failure> {
+) -> Result<OpenStack, Failure> {
     let node = stack::parse(text).map_err(|error| Failure::usage(format!("--stack: {error}")))?;
     let new_array = NewArraySettings {
         name: "guest".to_owned(),
@@ -283,7 +283,7 @@ fn open(
         reactor: Some(reactor),
         models: Some(models),
     };
-    Ok(Opened::open(&keeping(node, size_bytes), &options)?)
+    Ok(OpenStack::open(&keeping(node, size_bytes), &options)?)
 }
 
 /// On what a guest stands, and how it ends.
@@ -488,7 +488,7 @@ impl<'a> GuestRun<'a> {
 }
 
 fn traffic_between(
-    log: &[export::vhost_user::Done],
+    log: &[export::vhost_user::AnsweredRequest],
     begin: block::Time,
     end: block::Time,
 ) -> DiskTraffic {

@@ -13,7 +13,7 @@ use std::time::Instant;
 use block::Device;
 use clap::Subcommand;
 use device::RamDevice;
-use guest::{Boot, Kernel, Outcome, Processor, Step};
+use guest::{Boot, BuildStep, Kernel, Outcome, Processor};
 use host::mount::FILE_SYSTEMS;
 use serde_json::json;
 
@@ -109,9 +109,11 @@ fn build(
             let line = Line::new(output);
             let mut tell = |step| {
                 line.show(&match step {
-                    Step::Unpack => "unpacking Linux".to_owned(),
-                    Step::Configure => "configuring Linux".to_owned(),
-                    Step::Compile(done, of) => format!("compiling Linux: {done} of {of} steps"),
+                    BuildStep::Unpack => "unpacking Linux".to_owned(),
+                    BuildStep::Configure => "configuring Linux".to_owned(),
+                    BuildStep::Compile(done, of) => {
+                        format!("compiling Linux: {done} of {of} steps")
+                    }
                 });
             };
             let built =

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 
-use mdtools::State;
+use mdtools::ArrayCondition;
 use serve::Status;
 
 /// Where they are, and of which type.
@@ -10,7 +10,7 @@ pub(super) const PLACE: (&str, &str) = ("/metrics", "text/plain; version=0.0.4")
 
 /// What servers said when they were last asked.
 #[derive(Clone, Default)]
-pub(super) struct Latest {
+pub(super) struct LatestStatuses {
     /// Of those that answered.
     pub(super) statuses: Vec<Status>,
     /// Names of those that did not: they have died, or hang.
@@ -18,7 +18,7 @@ pub(super) struct Latest {
 }
 
 /// All figures of all servers.
-pub(super) fn text(Latest { statuses, silent }: &Latest) -> String {
+pub(super) fn text(LatestStatuses { statuses, silent }: &LatestStatuses) -> String {
     let mut page = Page::default();
     page.family("raidloom_up", "gauge", "whether the server answers");
     for (name, up) in
@@ -33,9 +33,9 @@ pub(super) fn text(Latest { statuses, silent }: &Latest) -> String {
     );
     for one in statuses {
         let worst = match one.state() {
-            State::Online => 0,
-            State::Degraded => 1,
-            State::Unusable | State::Failed => 2,
+            ArrayCondition::Online => 0,
+            ArrayCondition::Degraded => 1,
+            ArrayCondition::Unusable | ArrayCondition::Failed => 2,
         };
         page.figure("raidloom_degraded", &[("array", &one.name)], worst);
     }
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_server_that_does_not_answer_is_not_up() {
-        let page = text(&Latest { statuses: Vec::new(), silent: vec!["tank".to_owned()] });
+        let page = text(&LatestStatuses { statuses: Vec::new(), silent: vec!["tank".to_owned()] });
         assert!(page.contains("\nraidloom_up{array=\"tank\"} 0\n"), "{page}");
     }
 

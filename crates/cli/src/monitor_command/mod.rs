@@ -22,9 +22,9 @@ use serve::Runtime;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::signals;
-use metrics::Latest;
-use notices::Seen;
-use tell::Ways;
+use metrics::LatestStatuses;
+use notices::LastLook;
+use tell::NoticeTargets;
 
 /// Where notices go, and how often servers are asked.
 #[derive(Args, Debug)]
@@ -43,7 +43,7 @@ pub(crate) struct MonitorArguments {
 
     #[command(flatten)]
     #[allow(missing_docs)]
-    ways: Ways,
+    ways: NoticeTargets,
 
     /// Serve figures for Prometheus at http://ADDRESS/metrics, for this machine alone
     #[arg(long, value_name = "ADDRESS", conflicts_with = "once")]
@@ -58,11 +58,11 @@ pub(crate) fn monitor(output: &Output, arguments: &MonitorArguments) -> Result<(
     let runtime = Runtime::find()?;
     // It may be a pipe, and the first Ctrl-C ends the wait for it.
     let mut seen = match &arguments.state {
-        Some(path) => Seen::read(path)?,
-        None => Seen::default(),
+        Some(path) => LastLook::read(path)?,
+        None => LastLook::default(),
     };
     let end = signals::End::new()?;
-    let latest = Arc::new(Mutex::new(Latest::default()));
+    let latest = Arc::new(Mutex::new(LatestStatuses::default()));
     if let Some(address) = arguments.metrics {
         serve_metrics(output, address, &latest)?;
     }
@@ -79,7 +79,7 @@ pub(crate) fn monitor(output: &Output, arguments: &MonitorArguments) -> Result<(
         let (notices, now) = notices::since(&seen, &statuses, &dead, &silent);
         // What is told of can be read there.
         *latest.lock().unwrap_or_else(PoisonError::into_inner) =
-            Latest { statuses, silent: [dead, silent].concat() };
+            LatestStatuses { statuses, silent: [dead, silent].concat() };
         for notice in &notices {
             arguments.ways.tell(output, notice)?;
         }
@@ -100,7 +100,7 @@ pub(crate) fn monitor(output: &Output, arguments: &MonitorArguments) -> Result<(
 fn serve_metrics(
     output: &Output,
     address: SocketAddr,
-    latest: &Arc<Mutex<Latest>>,
+    latest: &Arc<Mutex<LatestStatuses>>,
 ) -> Result<(), Failure> {
     if !address.ip().is_loopback() {
         return Err(Failure::usage(format!(

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use host::Error;
-use mdtools::State;
+use mdtools::ArrayCondition;
 use serde::{Deserialize, Serialize};
 use serve::{Event, Status};
 
@@ -64,7 +64,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Server {
     started_unix_seconds: u64,
-    state: State,
+    state: ArrayCondition,
     events: Vec<Event>,
     failing: BTreeSet<String>,
     /// It had died, and that was told.
@@ -73,19 +73,19 @@ struct Server {
 
 /// What was seen at the last look, by the names of servers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Seen {
+pub(super) struct LastLook {
     servers: BTreeMap<String, Server>,
 }
 
-impl Seen {
+impl LastLook {
     /// What another monitor has kept; nothing where there is no such file.
     ///
     /// # Errors
     /// When it cannot be read, or is something else.
-    pub(super) fn read(path: &Path) -> Result<Seen, Error> {
+    pub(super) fn read(path: &Path) -> Result<LastLook, Error> {
         let text = match host::files::read_named(path) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Seen::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(LastLook::default()),
             Err(error) => return Err(Error::from_io(path.display(), &error)),
         };
         serde_json::from_slice(&text).map_err(|error| {
@@ -111,13 +111,13 @@ impl Seen {
 /// answer, beside what was seen. What had happened to a server before it was seen first is history;
 /// how it is, is not. Of one that does not answer nothing is known, and nothing is told.
 pub(super) fn since(
-    before: &Seen,
+    before: &LastLook,
     now: &[Status],
     dead: &[String],
     silent: &[String],
-) -> (Vec<Notice>, Seen) {
+) -> (Vec<Notice>, LastLook) {
     let mut notices = Vec::new();
-    let mut seen = Seen::default();
+    let mut seen = LastLook::default();
     for status in now {
         let server = of_one_that_answers(before, status, &mut notices);
         seen.servers.insert(status.name.clone(), server);
@@ -151,7 +151,7 @@ pub(super) fn since(
 }
 
 /// What is to be known of a server that answers; tells what is new.
-fn of_one_that_answers(before: &Seen, status: &Status, notices: &mut Vec<Notice>) -> Server {
+fn of_one_that_answers(before: &LastLook, status: &Status, notices: &mut Vec<Notice>) -> Server {
     let mut tell = |kind, text: String| {
         notices.push(Notice { server: status.name.clone(), kind, text });
     };
@@ -166,12 +166,14 @@ fn of_one_that_answers(before: &Seen, status: &Status, notices: &mut Vec<Notice>
         tell(Kind::Started, format!("it runs as process {}", status.process));
     }
     let state = status.state();
-    if state != known.map_or(State::Online, |known| known.state) {
+    if state != known.map_or(ArrayCondition::Online, |known| known.state) {
         let (kind, what) = match state {
-            State::Online => (Kind::Online, "all members are there"),
-            State::Degraded => (Kind::Degraded, "it goes on without all of its members"),
-            State::Unusable => (Kind::Unusable, "nothing is written to it any more"),
-            State::Failed => (Kind::Failed, "too many members are missing: data are not there"),
+            ArrayCondition::Online => (Kind::Online, "all members are there"),
+            ArrayCondition::Degraded => (Kind::Degraded, "it goes on without all of its members"),
+            ArrayCondition::Unusable => (Kind::Unusable, "nothing is written to it any more"),
+            ArrayCondition::Failed => {
+                (Kind::Failed, "too many members are missing: data are not there")
+            }
         };
         let slots = (status.arrays.iter())
             .map(|array| format!("{} {} {}", array.name, array.level, array.slots));
@@ -238,7 +240,7 @@ mod tests {
     /// "Events of running arrays […], once each."
     #[test]
     fn what_happens_is_told_once() {
-        let mut seen = Seen::default();
+        let mut seen = LastLook::default();
         let mut look = |now: &[Status], dead: &[String]| -> Vec<String> {
             let (notices, after) = since(&seen, now, dead, &[]);
             seen = serde_json::from_slice(&serde_json::to_vec(&after).unwrap()).unwrap();
@@ -283,7 +285,7 @@ mod tests {
         for (state, kind) in
             [("degraded", Kind::Degraded), ("unusable", Kind::Unusable), ("failed", Kind::Failed)]
         {
-            let (notices, _) = since(&Seen::default(), &[status(state, &[], None)], &[], &[]);
+            let (notices, _) = since(&LastLook::default(), &[status(state, &[], None)], &[], &[]);
             let kinds: Vec<Kind> = notices.iter().map(|one| one.kind).collect();
             assert_eq!(kinds, [Kind::Started, kind]);
         }
@@ -293,7 +295,7 @@ mod tests {
     #[test]
     fn a_server_that_does_not_answer_is_not_said_to_have_ended() {
         let fine = [status("online", &[], None)];
-        let (_, seen) = since(&Seen::default(), &fine, &[], &[]);
+        let (_, seen) = since(&LastLook::default(), &fine, &[], &[]);
         let (notices, after) = since(&seen, &[], &[], &["tank".to_owned()]);
         assert_eq!((notices, &after), (Vec::new(), &seen));
         assert_eq!(since(&after, &fine, &[], &[]).0, []);
@@ -303,12 +305,13 @@ mod tests {
     fn what_was_kept_is_read_again_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("monitor.json");
-        assert_eq!(Seen::read(&path).unwrap(), Seen::default());
-        let (_, seen) = since(&Seen::default(), &[status("degraded", &[(1, "x")], None)], &[], &[]);
+        assert_eq!(LastLook::read(&path).unwrap(), LastLook::default());
+        let (_, seen) =
+            since(&LastLook::default(), &[status("degraded", &[(1, "x")], None)], &[], &[]);
         seen.write(&path).unwrap();
-        assert_eq!(Seen::read(&path).unwrap(), seen);
+        assert_eq!(LastLook::read(&path).unwrap(), seen);
         std::fs::write(&path, "no JSON").unwrap();
-        let error = Seen::read(&path).unwrap_err();
+        let error = LastLook::read(&path).unwrap_err();
         assert!(error.exit_code() == 2 && error.to_string().contains("name another file"));
     }
 }

@@ -14,7 +14,7 @@ use crate::output::Output;
 
 /// Who is told besides the standard output.
 #[derive(Args, Debug)]
-pub(super) struct Ways {
+pub(super) struct NoticeTargets {
     /// Run this program for each notice, with RAIDLOOM_ARRAY, RAIDLOOM_EVENT and RAIDLOOM_TEXT set
     #[arg(long, value_name = "FILE")]
     run: Option<PathBuf>,
@@ -28,7 +28,7 @@ pub(super) struct Ways {
     webhook: Option<String>,
 }
 
-impl Ways {
+impl NoticeTargets {
     /// Whether they can be taken at all, before something happens.
     ///
     /// # Errors

@@ -43,7 +43,7 @@ pub(crate) struct RunArguments {
 
     /// Go on from look to look until no headline has an open question
     #[arg(long, value_name = "WHAT", conflicts_with = "resume")]
-    pub until: Option<Until>,
+    pub until: Option<StopRule>,
 
     /// What the run may cost in all: time=2h, written_per_member=200GiB, or none instead of either
     /// (may be repeated); a run that goes on takes it instead of its plan's
@@ -190,7 +190,7 @@ const LINE: &str = "A plan of one line";
 
 /// When a run that goes on is over.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Until {
+pub(crate) enum StopRule {
     /// No headline has a question left that more blocks might answer, or 60 blocks are there
     Decided,
 }

@@ -27,7 +27,7 @@ pub(super) fn submit(output: &Output, arguments: &RunArguments) -> Result<(), Fa
     output.progress(&format!("{}: {}", resolved.plan.name, plan::sentence(&outline)));
     let program = std::env::current_exe()
         .map_err(|error| Failure::failed(format!("finding this program: {error}")))?;
-    let (folder, job) = slurm::submit(&slurm::Wanted {
+    let (folder, job) = slurm::submit(&slurm::SlurmRequest {
         text: &text,
         settings: &set,
         resolved: &resolved,

@@ -11,15 +11,15 @@ pub(crate) use report::Report;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use lab::plan::Resolved;
-use lab::{Ended, More, Outcome, RunOptions};
+use lab::plan::ResolvedPlan;
+use lab::{Extension, Outcome, RunEnd, RunOptions};
 
 use crate::consent::Consent;
 use crate::failure::Failure;
 use crate::limits::Limits;
 use crate::output::Output;
 use crate::{array_command, guest_command, plan, pull_command, signals};
-use arguments::{Scheduler, Until};
+use arguments::{Scheduler, StopRule};
 use progress::RunProgress;
 
 /// Executes or resumes a run.
@@ -44,8 +44,8 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
     let options = RunOptions {
         allow_change: arguments.allow_change,
         more: match (arguments.more, arguments.until) {
-            (Some(blocks), _) => Some(More::Blocks(blocks)),
-            (None, Some(Until::Decided)) => Some(More::UntilDecided),
+            (Some(blocks), _) => Some(Extension::Blocks(blocks)),
+            (None, Some(StopRule::Decided)) => Some(Extension::UntilDecided),
             (None, None) => None,
         },
         shard: arguments.shard,
@@ -65,7 +65,7 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
 /// What is run.
 enum Subject {
     /// A plan, from its beginning.
-    Plan(Box<Resolved>),
+    Plan(Box<ResolvedPlan>),
     /// The folder of a run that goes on.
     Folder(PathBuf),
 }
@@ -108,7 +108,7 @@ fn refuse_to_go_on(arguments: &RunArguments, plan: &Path) -> Result<(), Failure>
 }
 
 /// The plan of one line, as text and as what it comes to.
-fn of_line(arguments: &RunArguments) -> Result<(String, Resolved), Failure> {
+fn of_line(arguments: &RunArguments) -> Result<(String, ResolvedPlan), Failure> {
     let text = arguments.line.plan().text()?;
     let resolved = lab::plan::resolve("--command", &text, &arguments.settings())?;
     Ok((text, resolved))
@@ -127,11 +127,11 @@ fn print_plan(output: &Output, arguments: &RunArguments) -> Result<(), Failure> 
 
 /// Says what a run has come to, and how to go on with one that was interrupted.
 fn finish(output: &Output, outcome: Outcome, limits: &Limits<'_>) -> Result<(), Failure> {
-    if let Some(shard) = outcome.shard.filter(|_| outcome.ended == Ended::Complete) {
+    if let Some(shard) = outcome.shard.filter(|_| outcome.ended == RunEnd::Complete) {
         return report::part(output, shard, &outcome);
     }
     let page = Report::of(outcome.folder, outcome.run)?;
-    if outcome.ended == Ended::Interrupted {
+    if outcome.ended == RunEnd::Interrupted {
         return Err(Failure::interrupted(format!(
             "interrupted after {} trials; nothing measured is lost. To go on:\n  raidloom run \
             --resume {}",
@@ -157,7 +157,7 @@ pub(crate) fn options(folder: Option<PathBuf>, consent: Consent) -> Result<RunOp
 /// Runs a plan of one configuration. What it cannot do is said before anything else.
 pub(crate) fn one_cell(
     output: &Output,
-    resolved: &Resolved,
+    resolved: &ResolvedPlan,
     options: &RunOptions,
 ) -> Result<Outcome, Failure> {
     let stop = signals::stop_flag()?;
@@ -170,7 +170,7 @@ pub(crate) fn one_cell(
 
 /// Says what a plan comes to, and runs it.
 fn start(
-    resolved: &Resolved,
+    resolved: &ResolvedPlan,
     options: &RunOptions,
     stop: &AtomicBool,
     progress: &mut RunProgress<'_>,

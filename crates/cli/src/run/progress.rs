@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use lab::{Observer, Progress, TimeLeft, watch};
-use results::course::Step;
+use results::course::CourseEvent;
 use results::{Plan, Trial};
 
 use crate::output::{Output, figure};
@@ -69,7 +69,7 @@ impl Observer for RunProgress<'_> {
         if let Some(folder) = &self.folder
             && self.told.is_none_or(|told| told.elapsed() >= TOLD_EVERY)
         {
-            watch::tell(folder, &watch::Now::of(plan, progress));
+            watch::tell(folder, &watch::RunPosition::of(plan, progress));
             self.told = Some(Instant::now());
         }
         // What is longest stands last: a narrow terminal shows the beginning.
@@ -114,25 +114,25 @@ impl Observer for RunProgress<'_> {
         }
     }
 
-    fn decided(&mut self, plan: &Plan, step: &Step) {
+    fn decided(&mut self, plan: &Plan, step: &CourseEvent) {
         self.line.clear();
         let label = |id: &String| {
             let found = plan.configurations.iter().find(|one| one.id == *id);
             found.map_or_else(|| id.clone(), |one| plan.label(&one.settings))
         };
         self.output.progress(&match step {
-            Step::Dropped { after_blocks, configurations } => format!(
+            CourseEvent::Dropped { after_blocks, configurations } => format!(
                 "race: {} clear losers dropped after {after_blocks} blocks",
                 configurations.len()
             ),
-            Step::Named { after_blocks, picks } => {
+            CourseEvent::Named { after_blocks, picks } => {
                 let mut named: Vec<String> = picks.iter().map(|pick| label(&pick.named)).collect();
                 named.dedup();
                 format!("race: over after {after_blocks} blocks; named: {}", named.join(", "))
             }
-            Step::Look { blocks } => format!("not decided yet: on to {blocks} blocks"),
-            Step::UntilDecided => "on until it is decided".to_owned(),
-            Step::Budget { .. } | Step::Spent { .. } => return,
+            CourseEvent::Look { blocks } => format!("not decided yet: on to {blocks} blocks"),
+            CourseEvent::UntilDecided => "on until it is decided".to_owned(),
+            CourseEvent::Budget { .. } | CourseEvent::Spent { .. } => return,
         });
     }
 

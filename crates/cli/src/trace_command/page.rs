@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use trace::OPERATIONS;
 
-use super::show::{Course, Shown, clock, courses, facts, headline, joined, op_name, operations};
+use super::show::{
+    Course, TraceProfile, clock, courses, facts, headline, joined, op_name, operations,
+};
 use crate::output::{about, figure};
 
 const WIDTH: f64 = 860.0;
@@ -25,7 +27,7 @@ dt{font-weight:600}dd{margin:0 0 .5rem 0}svg{width:100%;height:auto}\
 svg text{fill:#ddd}}";
 
 /// The page.
-pub(super) fn page(shown: &Shown<'_>) -> String {
+pub(super) fn page(shown: &TraceProfile<'_>) -> String {
     let title = escape::markup(&headline(shown));
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
@@ -63,7 +65,7 @@ fn svg(title: &str, inner: &str) -> String {
 }
 
 /// Lines over time, from zero.
-fn over_time(course: &Course, shown: &Shown<'_>) -> String {
+fn over_time(course: &Course, shown: &TraceProfile<'_>) -> String {
     let [left, top, right, bottom] = MARGIN;
     let (width, height) = (WIDTH - left - right, HEIGHT - top - bottom);
     let (windows, each) = joined(shown.profile, POINTS);
@@ -119,7 +121,7 @@ fn over_time(course: &Course, shown: &Shown<'_>) -> String {
 }
 
 /// The usual sizes, a bar each.
-fn sizes(shown: &Shown<'_>) -> String {
+fn sizes(shown: &TraceProfile<'_>) -> String {
     let all = OPERATIONS.iter().zip(&shown.profile.operations);
     let bars: Vec<(String, u64)> = all
         .flat_map(|(op, one)| {

@@ -26,7 +26,7 @@ pub(super) fn op_name(op: RecordedOp) -> &'static str {
 }
 
 /// A recording and what was found.
-pub(super) struct Shown<'a> {
+pub(super) struct TraceProfile<'a> {
     pub path: &'a Path,
     pub reader: &'a Reader,
     pub profile: &'a Profile,
@@ -36,7 +36,7 @@ pub(super) struct Shown<'a> {
 pub(super) fn show(
     output: &Output,
     arguments: &TraceArguments,
-    page: fn(&Shown<'_>) -> String,
+    page: fn(&TraceProfile<'_>) -> String,
 ) -> Result<(), Failure> {
     let path = &arguments.trace;
     let mut reader = open(path, &arguments.reading)?;
@@ -51,7 +51,7 @@ pub(super) fn show(
     if profile.requests == 0 {
         return Err(Failure::failed(format!("{}: there is no request in it", path.display())));
     }
-    let shown = Shown { path, reader: &reader, profile: &profile };
+    let shown = TraceProfile { path, reader: &reader, profile: &profile };
     if let Some(to) = &arguments.html {
         host::files::write_named(to, page(&shown).as_bytes())?;
         output.progress(&format!("wrote {}", to.display()));
@@ -126,7 +126,7 @@ pub(super) fn operations(profile: &Profile) -> (Vec<&'static str>, Vec<Vec<Strin
 }
 
 /// What there is to say beside the table, a name and a sentence each.
-pub(super) fn facts(shown: &Shown<'_>) -> Vec<(&'static str, String)> {
+pub(super) fn facts(shown: &TraceProfile<'_>) -> Vec<(&'static str, String)> {
     let profile = shown.profile;
     let mut facts = Vec::new();
     let length = profile.length_nanoseconds as f64 / 1e9;
@@ -191,7 +191,7 @@ pub(super) fn facts(shown: &Shown<'_>) -> Vec<(&'static str, String)> {
     facts
 }
 
-fn footprint(shown: &Shown<'_>) -> String {
+fn footprint(shown: &TraceProfile<'_>) -> String {
     let found = shown.profile.footprint;
     let mut text = about(found.bytes);
     if let Some(size) = shown.reader.size_bytes().filter(|size| *size > 0) {
@@ -241,7 +241,7 @@ fn lacks(profile: &Profile) -> Vec<&'static str> {
     .collect()
 }
 
-pub(super) fn headline(shown: &Shown<'_>) -> String {
+pub(super) fn headline(shown: &TraceProfile<'_>) -> String {
     let profile = shown.profile;
     let streams = match profile.streams {
         0 => String::new(),
@@ -256,7 +256,7 @@ pub(super) fn headline(shown: &Shown<'_>) -> String {
     format!("{}: {} requests{length}{streams} ({format})", shown.path.display(), profile.requests)
 }
 
-fn text(shown: &Shown<'_>, width: usize) -> String {
+fn text(shown: &TraceProfile<'_>, width: usize) -> String {
     let (head, rows) = operations(shown.profile);
     let right: Vec<usize> = (1..head.len()).filter(|column| *column != 4).collect();
     let mut text = format!("{}\n\n{}\n", headline(shown), table(&head, &rows, &right));
@@ -400,7 +400,7 @@ fn windows_document(windows: &[Window]) -> Vec<Value> {
         .collect()
 }
 
-fn problems_document(shown: &Shown<'_>) -> Vec<Value> {
+fn problems_document(shown: &TraceProfile<'_>) -> Vec<Value> {
     let problems = shown.reader.problems().all().iter();
     problems
         .map(|problem| {
@@ -413,7 +413,7 @@ fn problems_document(shown: &Shown<'_>) -> Vec<Value> {
         .collect()
 }
 
-fn document(shown: &Shown<'_>) -> Value {
+fn document(shown: &TraceProfile<'_>) -> Value {
     let profile = shown.profile;
     let (windows, each) = joined(profile, 240);
     let told = profile.contents;

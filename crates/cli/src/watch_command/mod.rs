@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use lab::watch::{self, Best, Now, RunState, Stage};
+use lab::watch::{self, Leader, RunPosition, RunState, Stage};
 use results::analysis::Verdict;
 
 use self::screen::Screen;
@@ -143,14 +143,14 @@ fn left(state: &RunState) -> String {
 }
 
 /// The time that a process says is left.
-fn range(now: &Now) -> String {
+fn range(now: &RunPosition) -> String {
     let time = |seconds: f64| duration(Duration::from_secs_f64(seconds.max(0.0)));
     let (low, high) = (time(now.left_low_seconds), time(now.left_high_seconds));
     let range = if low == high { low } else { format!("{low} to {high}") };
     format!("{range}{}", if now.left_is_rough { " (rough)" } else { "" })
 }
 
-fn ahead(best: &Best, stage: Stage) -> String {
+fn ahead(best: &Leader, stage: Stage) -> String {
     let place = [best.comparison.as_str(), best.work.as_str()];
     let place: Vec<&str> = place.into_iter().filter(|part| !part.is_empty()).collect();
     if stage != Stage::Running && !best.verdict.is_answer() {
@@ -167,14 +167,14 @@ fn ahead(best: &Best, stage: Stage) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lab::watch::{Scored, ShardState};
+    use lab::watch::{ConfigurationScore, ShardState};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
     use super::*;
 
     fn state() -> RunState {
-        let scored = |name: &str, ratio: f64| Scored {
+        let scored = |name: &str, ratio: f64| ConfigurationScore {
             comparison: String::new(),
             configuration: name.to_owned(),
             is_baseline: ratio == 1.0,
@@ -194,7 +194,7 @@ mod tests {
             trials_finished: 25,
             trials: 100,
             trials_flagged: 0,
-            now: Some(Now {
+            now: Some(RunPosition {
                 process: 1,
                 configuration: "raid0, 64KiB".to_owned(),
                 workload: "random read 512".to_owned(),
@@ -203,7 +203,7 @@ mod tests {
                 left_high_seconds: 190.0,
                 left_is_rough: true,
             }),
-            best: vec![Best {
+            best: vec![Leader {
                 comparison: String::new(),
                 work: "random".to_owned(),
                 configuration: "raid0, 64KiB".to_owned(),
@@ -257,7 +257,7 @@ mod tests {
     fn what_does_not_fit_is_wrapped_or_moved_to() {
         let mut state = state();
         let one = state.configurations[1].clone();
-        state.configurations.extend((0..30).map(|number| Scored {
+        state.configurations.extend((0..30).map(|number| ConfigurationScore {
             comparison: format!("disks of kind {number}"),
             configuration: format!("raid{number} over a great many members of a long name"),
             ..one.clone()

@@ -5,7 +5,7 @@
 use std::io::{self, Stderr};
 use std::time::{Duration, Instant};
 
-use lab::watch::{RunState, Scored, ShardState, Stage};
+use lab::watch::{ConfigurationScore, RunState, ShardState, Stage};
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::execute;
@@ -189,11 +189,16 @@ fn shards(shards: &[ShardState]) -> Vec<String> {
 }
 
 /// The configurations from `top` on, in the room there is: how many rows that holds.
-fn scores(frame: &mut Frame<'_>, area: Rect, configurations: &[Scored], top: &mut usize) -> usize {
+fn scores(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    configurations: &[ConfigurationScore],
+    top: &mut usize,
+) -> usize {
     const FIGURES: [u16; 4] = [6, 6, 14, 8];
     let between = FIGURES.len() as u16 * 2;
     let across = area.width.saturating_sub(FIGURES.iter().sum::<u16>() + between).max(12);
-    let cells = |one: &Scored| {
+    let cells = |one: &ConfigurationScore| {
         let ratio = one.ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}x"));
         let interval = match (one.ratio_low, one.ratio_high) {
             (Some(low), Some(high)) => format!("{low:.2}x to {high:.2}x"),
@@ -245,7 +250,7 @@ fn scores(frame: &mut Frame<'_>, area: Rect, configurations: &[Scored], top: &mu
 }
 
 /// What it is called, behind the comparison that it stands in where the name does not say that.
-fn name(one: &Scored) -> String {
+fn name(one: &ConfigurationScore) -> String {
     if one.comparison.is_empty() || one.configuration.starts_with(&one.comparison) {
         return one.configuration.clone();
     }

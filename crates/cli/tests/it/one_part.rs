@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use array::md::{Superblock, TimeStamp};
 use block::{Blocking, Device, Node, size_text};
 use host::guard::{Consent, Guard};
-use lab::alone::{Ground, alone};
+use lab::alone::{StartTarget, alone};
 use reactor::{Random, Reactor};
 use results::Configuration;
 use serve::{Runtime, Server};
@@ -274,7 +274,7 @@ fn cell(
 
 /// The same configuration, created and started over files of its own.
 fn started(configuration: &Configuration, work: Work, place: &Place) -> Seen {
-    let ground = Ground { members: place.members(), ..Ground::default() };
+    let ground = StartTarget { members: place.members(), ..StartTarget::default() };
     let mut alone = alone(configuration, &ground).unwrap();
     let mut wanted = alone.create.take().unwrap();
     // Files full of zeroes agree.

@@ -20,7 +20,9 @@ use std::time::{Duration, Instant};
 
 use export::RemovalPolicy;
 use host::mount::FileSystem;
-use lab::pull::{Behaviour, Ground, Happening, LostMember, Options, Program, Starter, WorkSource};
+use lab::pull::{
+    Behaviour, Happening, LostMember, MountHost, Options, Program, Starter, WorkSource,
+};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
@@ -341,7 +343,7 @@ fn a_guest_that_hangs_is_given_up_and_the_state_is_lost() {
         guest_memory_bytes: Some(96 << 20),
         md: None,
         starter: Starter::Same,
-        state: guest::State::Whole,
+        state: guest::ArrayCompleteness::Whole,
         unflushed: false,
         new_array: None,
         upkeep: true,
@@ -377,7 +379,7 @@ fn a_guest_that_hangs_is_given_up_and_the_state_is_lost() {
         // What a guest of root's may run is what its work names.
         let arguments = [env!("CARGO_BIN_EXE_raidloom"), "pull-worker"].map(str::to_owned).to_vec();
         let program = Program { path, arguments, state_time };
-        let ground = Ground::new(options.guest_memory_bytes).unwrap();
+        let ground = MountHost::new(options.guest_memory_bytes).unwrap();
         let stop = Arc::default();
         let outcome = lab::pull::run(&options, &ground, &program, &mut |_| (), &stop).unwrap();
         let figure = serde_json::to_value(&outcome.figure).unwrap();

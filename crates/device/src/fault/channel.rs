@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::{Buf, BufMut, Channel, Completion, Error, ErrorKind, Op, Reactor, Request, Returned};
+use block::{
+    Buf, BufMut, Channel, Completion, Error, ErrorKind, Op, Reactor, Request, ReturnedBuffer,
+};
 use reactor::{Slots, Source};
 
 use super::Shared;
@@ -60,15 +62,15 @@ enum Stage {
     /// Waits to write the cache back: a range, or everything.
     Waiting {
         tag: u64,
-        buffer: Returned,
+        buffer: ReturnedBuffer,
         range: Option<(u64, u64)>,
     },
     /// Writes the cache back, piece by piece, then flushes below.
     WritingBack {
         tag: u64,
-        buffer: Returned,
+        buffer: ReturnedBuffer,
         work: WriteBack,
-        under_way: Step,
+        under_way: FaultStep,
     },
 }
 
@@ -85,12 +87,12 @@ struct Aside {
 
 impl Aside {
     /// What its owner gets back.
-    fn returned(self, returned: Returned) -> Returned {
-        self.own.map_or(returned, Returned::Written)
+    fn returned(self, returned: ReturnedBuffer) -> ReturnedBuffer {
+        self.own.map_or(returned, ReturnedBuffer::Written)
     }
 }
 
-enum Step {
+enum FaultStep {
     Piece,
     Flush,
 }
@@ -125,7 +127,7 @@ impl FaultChannel {
         self.running.put(key, Running { serial: self.serial, stage });
     }
 
-    fn answer(&mut self, key: u32, tag: u64, buffer: Returned, result: Result<(), Error>) {
+    fn answer(&mut self, key: u32, tag: u64, buffer: ReturnedBuffer, result: Result<(), Error>) {
         self.running.remove(key);
         self.answered.push(Completion {
             tag,
@@ -144,9 +146,11 @@ impl FaultChannel {
         let mut overlay = Vec::new();
         match (&request.op, shared.options.volatile) {
             (Op::Flush, _) if shared.options.lying_flush => {
-                return self.answer(key, tag, Returned::Nothing, Ok(()));
+                return self.answer(key, tag, ReturnedBuffer::Nothing, Ok(()));
             }
-            (Op::Flush, true) => return self.wait_for_turn(key, tag, Returned::Nothing, None),
+            (Op::Flush, true) => {
+                return self.wait_for_turn(key, tag, ReturnedBuffer::Nothing, None);
+            }
             (Op::Write { offset, from, fua }, true) => {
                 let range = (*offset, from.len() as u64);
                 shared.state().bad.remove(range.0, range.1);
@@ -171,7 +175,13 @@ impl FaultChannel {
         self.below.submit(Request::new(key.into(), request.op));
     }
 
-    fn wait_for_turn(&mut self, key: u32, tag: u64, buffer: Returned, range: Option<(u64, u64)>) {
+    fn wait_for_turn(
+        &mut self,
+        key: u32,
+        tag: u64,
+        buffer: ReturnedBuffer,
+        range: Option<(u64, u64)>,
+    ) {
         self.keep(key, Stage::Waiting { tag, buffer, range });
         self.kept += 1;
         self.waiting.push_back(key);
@@ -215,7 +225,7 @@ impl FaultChannel {
     }
 
     /// Sends the next piece below, or the flush behind the last.
-    fn write_back(&mut self, key: u32, tag: u64, buffer: Returned, mut work: WriteBack) {
+    fn write_back(&mut self, key: u32, tag: u64, buffer: ReturnedBuffer, mut work: WriteBack) {
         let shared = Arc::clone(&self.shared);
         let mut state = shared.state();
         if let Err(error) = state.check(self.epoch) {
@@ -228,9 +238,9 @@ impl FaultChannel {
             Some((offset, from)) => {
                 state.piece = Some((offset, from.clone()));
                 state.changes_below += 1;
-                (Op::Write { offset, from, fua: false }, Step::Piece)
+                (Op::Write { offset, from, fua: false }, FaultStep::Piece)
             }
-            None => (Op::Flush, Step::Flush),
+            None => (Op::Flush, FaultStep::Flush),
         };
         drop(state);
         self.keep(key, Stage::WritingBack { tag, buffer, work, under_way });
@@ -258,7 +268,7 @@ impl FaultChannel {
                 }
                 drop(state);
                 let mut buffer = completion.buffer;
-                if let (Returned::Read(into), Ok(())) = (&mut buffer, &result) {
+                if let (ReturnedBuffer::Read(into), Ok(())) = (&mut buffer, &result) {
                     overlay.iter().for_each(|(at, bytes)| patch(into, *at, bytes));
                     if let Some(bit) = aside.flip {
                         flip(into, bit);
@@ -267,17 +277,17 @@ impl FaultChannel {
                 self.answer(key, tag, aside.returned(buffer), result);
             }
             Stage::WritingBack { tag, buffer, work, under_way } => {
-                if matches!(under_way, Step::Piece) {
+                if matches!(under_way, FaultStep::Piece) {
                     state.piece = None;
                     state.changes_below -= 1;
                 }
                 let alive = state.check(self.epoch);
                 let result = match (alive, completion.result, under_way) {
-                    (Ok(()), Ok(()), Step::Piece) => {
+                    (Ok(()), Ok(()), FaultStep::Piece) => {
                         drop(state);
                         return self.write_back(key, tag, buffer, work);
                     }
-                    (Ok(()), Ok(()), Step::Flush) => {
+                    (Ok(()), Ok(()), FaultStep::Flush) => {
                         state.cache.settle(&work);
                         Ok(())
                     }
@@ -472,7 +482,7 @@ impl Drop for FaultChannel {
             let ended = u32::try_from(completion.tag).ok().and_then(|key| self.running.take(key));
             match ended.map(|running| running.stage) {
                 Some(Stage::Below { changes: Some(_), .. }) => state.changes_below -= 1,
-                Some(Stage::WritingBack { under_way: Step::Piece, .. }) => {
+                Some(Stage::WritingBack { under_way: FaultStep::Piece, .. }) => {
                     state.piece = None;
                     state.changes_below -= 1;
                 }

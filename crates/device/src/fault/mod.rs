@@ -28,11 +28,11 @@ use std::time::Duration;
 
 use block::{
     Blocking, Channel, Device, DiscardSupport, Error, ErrorKind, Info, Lease, Node, Reactor,
-    Support, Traced, duration_text, size_text,
+    Support, TracedChannel, duration_text, size_text,
 };
 
 use channel::FaultChannel;
-use state::{Power, State};
+use state::{FaultState, Power};
 
 /// What goes wrong. The default is nothing.
 #[derive(Clone, Debug, PartialEq)]
@@ -168,11 +168,11 @@ struct Shared {
     below: Arc<dyn Device>,
     info: Info,
     options: FaultOptions,
-    state: Mutex<State>,
+    state: Mutex<FaultState>,
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FaultState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -224,7 +224,7 @@ impl FaultDevice {
             info.zeroes = Support::None;
             info.discard = DiscardSupport::None;
         }
-        let state = Mutex::new(State::new(&info, &options));
+        let state = Mutex::new(FaultState::new(&info, &options));
         Ok(FaultDevice { shared: Arc::new(Shared { below, info, options, state }) })
     }
 
@@ -301,7 +301,7 @@ impl Device for FaultDevice {
         self.shared.state().power.check().map_err(|error| error.at("fault"))?;
         let below = self.shared.below.open(depth, reactor)?;
         let channel = FaultChannel::new(&self.shared, below, reactor);
-        Ok(Box::new(Traced::new(channel, &self.describe())))
+        Ok(Box::new(TracedChannel::new(channel, &self.describe())))
     }
 
     fn lease(&self) -> Option<&Lease> {

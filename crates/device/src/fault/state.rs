@@ -48,7 +48,7 @@ pub(super) enum Mishap {
     Misdirected { offset: u64 },
 }
 
-pub(super) struct State {
+pub(super) struct FaultState {
     random: Random,
     pub(super) power: Power,
     block_bytes: u64,
@@ -77,12 +77,12 @@ pub(super) struct State {
     ringers: BTreeMap<u64, Ringer>,
 }
 
-impl State {
-    pub(super) fn new(info: &Info, options: &FaultOptions) -> State {
+impl FaultState {
+    pub(super) fn new(info: &Info, options: &FaultOptions) -> FaultState {
         let mut bad =
             BadBlocks { block_bytes: u64::from(info.block_bytes), ranges: BTreeMap::new() };
         options.bad.iter().for_each(|&range| bad.insert(range));
-        State {
+        FaultState {
             random: Random::with_seed(options.seed),
             power: Power::On,
             block_bytes: u64::from(info.block_bytes),
@@ -259,7 +259,7 @@ impl State {
     }
 
     /// Ends this life of the device; what was not durable is handed out.
-    pub(super) fn cut_power(&mut self) -> Volatile {
+    pub(super) fn cut_power(&mut self) -> VolatileBlocks {
         self.power = Power::Off;
         self.epoch += 1;
         self.writing_back = None;
@@ -268,7 +268,7 @@ impl State {
         }
         let blocks = std::mem::take(&mut self.cache.blocks);
         self.ring();
-        Volatile { block_bytes: self.cache.block_bytes, blocks, landing: self.piece.clone() }
+        VolatileBlocks { block_bytes: self.cache.block_bytes, blocks, landing: self.piece.clone() }
     }
 }
 
@@ -404,14 +404,14 @@ impl Cache {
 }
 
 /// What a crash found that was not durable.
-pub(super) struct Volatile {
+pub(super) struct VolatileBlocks {
     block_bytes: u64,
     blocks: BTreeMap<u64, Vec<Version>>,
     /// Under way below already: it will land whatever is chosen, so it is chosen.
     landing: Option<(u64, Buf)>,
 }
 
-impl Volatile {
+impl VolatileBlocks {
     /// Chooses a version of every block and writes it below.
     pub(super) fn settle(
         self,

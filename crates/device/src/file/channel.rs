@@ -4,7 +4,7 @@
 use std::io;
 use std::sync::Arc;
 
-use block::{Buf, BufMut, Channel, Completion, Error, ErrorKind, Op, Request, Returned};
+use block::{Buf, BufMut, Channel, Completion, Error, ErrorKind, Op, Request, ReturnedBuffer};
 use reactor::{Event, Outcome, RingFile, Slots, Source};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
@@ -433,10 +433,10 @@ impl Work {
         }
     }
 
-    fn into_buffer(self, read_well: bool) -> Returned {
+    fn into_buffer(self, read_well: bool) -> ReturnedBuffer {
         match self {
             Work::Read(Transfer { moved: Some(moved), owners, .. }) => {
-                Returned::Read(match owners {
+                ReturnedBuffer::Read(match owners {
                     None => moved,
                     Some(mut owners) => {
                         if read_well {
@@ -447,12 +447,12 @@ impl Work {
                 })
             }
             Work::Write { transfer: Transfer { moved: Some(moved), owners, .. }, .. } => {
-                Returned::Written(owners.unwrap_or(moved))
+                ReturnedBuffer::Written(owners.unwrap_or(moved))
             }
             Work::Read(_) | Work::Write { .. } => {
                 unreachable!("the end of a transfer hands its buffer back")
             }
-            Work::Clear { .. } | Work::SyncAfterClear | Work::Flush => Returned::Nothing,
+            Work::Clear { .. } | Work::SyncAfterClear | Work::Flush => ReturnedBuffer::Nothing,
         }
     }
 }

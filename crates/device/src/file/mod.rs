@@ -23,7 +23,7 @@ use std::sync::{Arc, OnceLock};
 
 use block::{
     Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Reactor, Support,
-    Traced, size_text,
+    TracedChannel, size_text,
 };
 use rustix::fs::OFlags;
 
@@ -201,7 +201,7 @@ impl Device for FileDevice {
             )
         })?;
         let channel = FileChannel::new(Arc::clone(&self.shared), file, reactor.source(), depth);
-        Ok(Box::new(Traced::new(channel, &self.describe())))
+        Ok(Box::new(TracedChannel::new(channel, &self.describe())))
     }
 
     /// What the file system knows: blocks that were given a place and never written are holes to it

@@ -14,7 +14,7 @@
 
 use std::collections::VecDeque;
 
-use super::index::{Index, Place};
+use super::index::{Index, IndexPosition};
 
 /// Cached data that goes to the media in one sweep.
 #[derive(Clone, Debug)]
@@ -183,7 +183,7 @@ impl WriteCache {
     }
 
     /// A new extent's slot; it is not in line yet.
-    fn add(&mut self, place: Place, extent: Extent) -> u32 {
+    fn add(&mut self, place: IndexPosition, extent: Extent) -> u32 {
         let start = extent.start;
         let slot = match self.free.pop() {
             Some(slot) => {
@@ -207,7 +207,7 @@ impl WriteCache {
     }
 
     /// An extent that start..end overlaps or lies beside, or else its own place.
-    fn touched(&self, start: u64, end: u64) -> Result<u32, Place> {
+    fn touched(&self, start: u64, end: u64) -> Result<u32, IndexPosition> {
         if let Some(last) = self.last
             && self.extents[last as usize].end == start
         {

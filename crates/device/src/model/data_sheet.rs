@@ -77,7 +77,7 @@ pub struct SheetModel {
 
 /// What a file says it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub(super) enum From {
+pub(super) enum ModelOrigin {
     #[serde(rename = "data sheet")]
     DataSheet,
 }
@@ -245,7 +245,7 @@ struct Sheet {
     name: String,
     title: String,
     #[serde(rename = "from")]
-    _from: From,
+    _from: ModelOrigin,
     hard_disk: Option<DiskSheet>,
     flash: Option<FlashSheet>,
 }

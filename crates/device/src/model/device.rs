@@ -24,15 +24,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use block::{
     Blocking, Channel, Clock, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node, Op,
-    Reactor, Request, SECTOR_BYTES, Support, Time, Traced, size_text,
+    Reactor, Request, SECTOR_BYTES, Support, Time, TracedChannel, size_text,
 };
-use reactor::{Due, Slots, Source};
+use reactor::{Slots, Source, TimerAction};
 
 use super::machine::Machine;
 use super::notes::MediaNote;
 use super::parameters::{LinkParameters, Parameters};
 use super::request::Operation;
-use super::unflushed::{Survival, Unflushed};
+use super::unflushed::{Survival, UnflushedSectors};
 use crate::ram::RamDevice;
 
 /// How a modelled disk is used.
@@ -57,12 +57,12 @@ pub struct Links {
 }
 
 /// What the first disk on a link says of it, and the disks on it.
-type ByName = HashMap<String, (LinkParameters, Arc<Shared>)>;
+type ByName = HashMap<String, (LinkParameters, Arc<LinkedDisks>)>;
 
 /// All disks on a link.
-struct Shared(Mutex<State>);
+struct LinkedDisks(Mutex<State>);
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for LinkedDisks {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Shared")
     }
@@ -89,7 +89,7 @@ struct Client {
     mailbox: Vec<u32>,
 }
 
-impl Shared {
+impl LinkedDisks {
     fn lock(&self) -> MutexGuard<'_, State> {
         // A panic elsewhere leaves nothing here half done that matters to others.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -144,14 +144,14 @@ impl State {
 pub struct ModelDevice {
     info: Info,
     node: Node,
-    shared: Arc<Shared>,
+    shared: Arc<LinkedDisks>,
     disk: usize,
     /// Most data of one command, in bytes.
     command_limit: u64,
     /// What is kept, from the start on.
     data: Option<RamDevice>,
     /// What a power cut would lose, where that is asked for.
-    unflushed: Option<Arc<Mutex<Unflushed>>>,
+    unflushed: Option<Arc<Mutex<UnflushedSectors>>>,
 }
 
 /// What a power cut did to a disk.
@@ -163,7 +163,7 @@ pub struct PowerCut {
     pub lost_bytes: u64,
 }
 
-fn lock(unflushed: &Mutex<Unflushed>) -> MutexGuard<'_, Unflushed> {
+fn lock(unflushed: &Mutex<UnflushedSectors>) -> MutexGuard<'_, UnflushedSectors> {
     unflushed.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -220,7 +220,7 @@ impl ModelDevice {
                 shift: 0,
                 notes: Vec::new(),
             };
-            (parameters.link.clone(), Arc::new(Shared(Mutex::new(state))))
+            (parameters.link.clone(), Arc::new(LinkedDisks(Mutex::new(state))))
         };
         let mut by_name = links.by_name.lock().unwrap_or_else(PoisonError::into_inner);
         let (link, shared) = by_name.entry(name.clone()).or_insert_with(new_link);
@@ -270,7 +270,8 @@ impl ModelDevice {
     /// The same disk, which remembers what a power cut would lose ([`ModelDevice::cut_power`]).
     #[must_use]
     pub fn losing(mut self) -> ModelDevice {
-        self.unflushed = self.info.stores_data.then(|| Arc::new(Mutex::new(Unflushed::new())));
+        self.unflushed =
+            self.info.stores_data.then(|| Arc::new(Mutex::new(UnflushedSectors::new())));
         self
     }
 
@@ -406,27 +407,27 @@ impl Device for ModelDevice {
             kept_bytes,
             losing: self.losing_channel(reactor)?,
         };
-        Ok(Box::new(Traced::new(channel, &self.describe())))
+        Ok(Box::new(TracedChannel::new(channel, &self.describe())))
     }
 }
 
 impl ModelDevice {
-    fn losing_channel(&self, reactor: &Reactor) -> Result<Option<Losing>, Error> {
+    fn losing_channel(&self, reactor: &Reactor) -> Result<Option<LossTracker>, Error> {
         let (Some(unflushed), Some(data)) = (&self.unflushed, &self.data) else { return Ok(None) };
         let before = Blocking::open(data, reactor)?;
-        Ok(Some(Losing { unflushed: Arc::clone(unflushed), before, bytes: Vec::new() }))
+        Ok(Some(LossTracker { unflushed: Arc::clone(unflushed), before, bytes: Vec::new() }))
     }
 }
 
 /// What remembers for a channel what a power cut would lose.
-struct Losing {
-    unflushed: Arc<Mutex<Unflushed>>,
+struct LossTracker {
+    unflushed: Arc<Mutex<UnflushedSectors>>,
     /// Reads what is about to be overwritten; memory answers at once.
     before: Blocking,
     bytes: Vec<u8>,
 }
 
-impl Losing {
+impl LossTracker {
     /// A request is answered, and a write's data are about to be kept.
     fn end(&mut self, request: &Request, mark: u64) -> Result<(), Error> {
         match &request.op {
@@ -476,7 +477,7 @@ const NEVER: Time = Time(u64::MAX);
 
 /// A channel's place in the machine of all disks on its link.
 struct LinkSide {
-    shared: Arc<Shared>,
+    shared: Arc<LinkedDisks>,
     disk: usize,
     client: usize,
     shift: Cell<u64>,
@@ -492,10 +493,10 @@ impl LinkSide {
 
     /// What a timer means whose time has come. A bound on the next answer is often too early, and
     /// the machine alone tells the next one.
-    fn due(&self, now: Time) -> Due {
+    fn due(&self, now: Time) -> TimerAction {
         if now < self.armed.get() {
             // Another was set, or nothing is under way.
-            return Due::Never;
+            return TimerAction::Never;
         }
         let mut state = self.shared.lock();
         let time = state.time(now, &self.shift);
@@ -504,9 +505,9 @@ impl LinkSide {
         match state.machine.next_answer(self.disk) {
             Some(next) if !is_answered => {
                 self.armed.set(self.time(next));
-                Due::At(self.armed.get())
+                TimerAction::At(self.armed.get())
             }
-            _ => Due::Now,
+            _ => TimerAction::Now,
         }
     }
 }
@@ -523,7 +524,7 @@ struct ModelChannel {
     in_flight: u32,
     data: Option<Box<dyn Channel>>,
     kept_bytes: u64,
-    losing: Option<Losing>,
+    losing: Option<LossTracker>,
 }
 
 impl ModelChannel {

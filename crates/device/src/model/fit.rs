@@ -60,7 +60,7 @@ pub struct KnownFacts {
     /// Maker and product.
     pub title: String,
     /// What the figures are.
-    pub published: Published,
+    pub published: PublishedFigures,
     /// Stated and assumed parameters.
     pub disk: DiskFacts,
     /// What the disk hung on when it was measured.
@@ -137,7 +137,7 @@ impl ChannelFacts {
 /// What the figures are.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Published {
+pub struct PublishedFigures {
     /// Which suite they come from.
     pub kind: Kind,
     /// How many bytes their kB or K is.

@@ -20,7 +20,7 @@ pub(super) struct Index {
 
 /// A place between two entries: before the one that `at` counts up to in its block.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct IndexPosition {
     block: usize,
     at: usize,
 }
@@ -41,24 +41,27 @@ impl Index {
 
     /// The place behind all that start at or before an address.
     #[inline]
-    pub(super) fn after(&self, address: u64) -> Place {
+    pub(super) fn after(&self, address: u64) -> IndexPosition {
         let block = if self.blocks.len() == 1 {
             0
         } else {
             self.blocks.partition_point(|block| block[0].0 <= address).saturating_sub(1)
         };
-        Place { block, at: self.blocks[block].partition_point(|&(start, _)| start <= address) }
+        IndexPosition {
+            block,
+            at: self.blocks[block].partition_point(|&(start, _)| start <= address),
+        }
     }
 
     /// The extent before a place that [`Index::after`] gave: where it starts, and its slot.
     #[inline]
-    pub(super) fn before(&self, place: Place) -> Option<(u64, u32)> {
+    pub(super) fn before(&self, place: IndexPosition) -> Option<(u64, u32)> {
         self.blocks[place.block].get(place.at.wrapping_sub(1)).copied()
     }
 
     /// The extent behind a place.
     #[inline]
-    pub(super) fn behind(&self, place: Place) -> Option<(u64, u32)> {
+    pub(super) fn behind(&self, place: IndexPosition) -> Option<(u64, u32)> {
         let block = &self.blocks[place.block];
         block.get(place.at).or_else(|| self.blocks.get(place.block + 1)?.first()).copied()
     }
@@ -71,7 +74,7 @@ impl Index {
 
     /// Adds an extent at the place behind those that start before it.
     #[inline]
-    pub(super) fn insert(&mut self, place: Place, start: u64, slot: u32) {
+    pub(super) fn insert(&mut self, place: IndexPosition, start: u64, slot: u32) {
         self.length += 1;
         let block = &mut self.blocks[place.block];
         block.insert(place.at, (start, slot));
@@ -84,7 +87,7 @@ impl Index {
     /// Takes out the extent that starts at an address.
     #[inline]
     pub(super) fn remove(&mut self, start: u64) {
-        let Place { block, at } = self.after(start);
+        let IndexPosition { block, at } = self.after(start);
         debug_assert_eq!(self.blocks[block][at - 1].0, start, "it is there");
         self.length -= 1;
         self.blocks[block].remove(at - 1);
@@ -96,7 +99,7 @@ impl Index {
     /// An extent starts somewhere else, with none between there and where it started.
     #[inline]
     pub(super) fn set_start(&mut self, from: u64, to: u64) {
-        let Place { block, at } = self.after(from);
+        let IndexPosition { block, at } = self.after(from);
         debug_assert_eq!(self.blocks[block][at - 1].0, from, "it is there");
         self.blocks[block][at - 1].0 = to;
     }

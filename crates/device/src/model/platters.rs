@@ -25,7 +25,7 @@ pub(super) enum Approach {
 
 /// How the head gets to where it passes over something.
 #[derive(Clone, Copy)]
-enum Way {
+enum HeadMove {
     /// It is there.
     None,
     /// Over a few tracks that it has just passed.
@@ -108,7 +108,7 @@ impl Platters {
         (start, end, position): (u64, u64, f64),
         settle: f64,
         approach: Approach,
-    ) -> Written {
+    ) -> MediaWrite {
         let in_part = |address: u64| address & (self.block_bytes - 1) != 0;
         if in_part(start) || in_part(end) || self.verify {
             return self.write_with_care(now, head, (start, end), settle, approach);
@@ -121,7 +121,7 @@ impl Platters {
         let head = self.geometry.revolutions(end);
         let passing = (head - position) * self.period;
         let ends = way + passing;
-        Written { passed: ends, head, begins: ends - passing, ends }
+        MediaWrite { passed: ends, head, begins: ends - passing, ends }
     }
 
     /// The same where blocks are filled in part, or what was written is read back.
@@ -132,16 +132,16 @@ impl Platters {
         (start, end): (u64, u64),
         settle: f64,
         approach: Approach,
-    ) -> Written {
+    ) -> MediaWrite {
         let (first, last) = self.blocks(start, end);
         let at = |address: u64| self.geometry.revolutions(address);
         let (mut passed, mut head) = (0.0, head);
-        let mut pass = |from: u64, to: u64, settle: f64, way: Way| {
+        let mut pass = |from: u64, to: u64, settle: f64, way: HeadMove| {
             let (from, to) = (at(from), at(to));
             passed += match way {
-                Way::None => 0.0,
-                Way::Back => self.positioning(now + passed as u64, from, from, settle),
-                Way::Seek => self.positioning(now + passed as u64, head, from, settle),
+                HeadMove::None => 0.0,
+                HeadMove::Back => self.positioning(now + passed as u64, from, from, settle),
+                HeadMove::Seek => self.positioning(now + passed as u64, head, from, settle),
             };
             passed += (to - from) * self.period;
             head = to;
@@ -149,29 +149,29 @@ impl Platters {
         };
         let in_part = |address: u64| !address.is_multiple_of(self.block_bytes);
         if in_part(start) {
-            pass(first, first + self.block_bytes, 0.0, Way::Seek);
+            pass(first, first + self.block_bytes, 0.0, HeadMove::Seek);
         }
         if in_part(end) && !(in_part(start) && last - first == self.block_bytes) {
-            pass(last - self.block_bytes, last, 0.0, Way::Seek);
+            pass(last - self.block_bytes, last, 0.0, HeadMove::Seek);
         }
         let follows = matches!(approach, Approach::Follows);
         let way = match (in_part(start) || in_part(end), follows) {
-            (true, _) => Way::Back,
-            (false, true) => Way::None,
-            (false, false) => Way::Seek,
+            (true, _) => HeadMove::Back,
+            (false, true) => HeadMove::None,
+            (false, false) => HeadMove::Seek,
         };
         let ends = pass(first, last, settle, way);
         if self.verify {
-            pass(first, last, 0.0, Way::Back);
+            pass(first, last, 0.0, HeadMove::Back);
         }
         let begins = ends - (at(last) - at(first)) * self.period;
-        Written { passed, head, begins, ends }
+        MediaWrite { passed, head, begins, ends }
     }
 }
 
 /// A range on its way to the media. Times are in nanoseconds from the beginning on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Written {
+pub(super) struct MediaWrite {
     /// Until the mechanism is free again.
     pub(super) passed: f64,
     /// Where the head is then.

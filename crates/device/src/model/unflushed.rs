@@ -39,15 +39,15 @@ struct Versions {
 }
 
 /// Sectors whose newest content may not be on the media.
-pub(super) struct Unflushed {
+pub(super) struct UnflushedSectors {
     sectors: BTreeMap<u64, Versions>,
     next: u64,
     settle_above: usize,
 }
 
-impl Unflushed {
-    pub(super) fn new() -> Unflushed {
-        Unflushed { sectors: BTreeMap::new(), next: 1, settle_above: SETTLE_ABOVE }
+impl UnflushedSectors {
+    pub(super) fn new() -> UnflushedSectors {
+        UnflushedSectors { sectors: BTreeMap::new(), next: 1, settle_above: SETTLE_ABOVE }
     }
 
     /// Writes from now on have this number or a higher one.
@@ -140,14 +140,14 @@ mod tests {
     }
 
     /// What is left of a sector: the byte that it is full of, or `None` for the newest.
-    fn left(unflushed: &mut Unflushed, survival: Survival, seed: u64) -> Vec<(u64, u8)> {
+    fn left(unflushed: &mut UnflushedSectors, survival: Survival, seed: u64) -> Vec<(u64, u8)> {
         let left = unflushed.cut(survival, seed);
         left.into_iter().map(|(sector, it)| (sector, it.map_or(0, |bytes| bytes[0]))).collect()
     }
 
     /// Sector 3 held 1, then 2 and 3 were written, the newest is 4.
-    fn thrice() -> Unflushed {
-        let mut unflushed = Unflushed::new();
+    fn thrice() -> UnflushedSectors {
+        let mut unflushed = UnflushedSectors::new();
         for before in 1..4 {
             unflushed.written(3 * SECTOR_BYTES, &content(before), false);
         }
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn what_the_cache_does_not_hold_any_more_is_on_the_media() {
-        let mut unflushed = Unflushed::new();
+        let mut unflushed = UnflushedSectors::new();
         unflushed.written(0, &content(7).repeat(8), false);
         unflushed.settle(&[(SECTOR_BYTES, 3 * SECTOR_BYTES), (6 * SECTOR_BYTES + 1, 4000)]);
         assert_eq!(left(&mut unflushed, Survival::Nothing, 0), [(1, 7), (2, 7), (6, 7), (7, 7)]);

@@ -27,7 +27,7 @@ use rustix::net::{SendFlags, Shutdown, sendmsg, shutdown};
 
 use super::Shared;
 use super::gate::Gate;
-use super::greet::Connected;
+use super::greet::NbdConnection;
 use super::inbox::Inbox;
 use super::work::{PART_MAX_BYTES, Work};
 
@@ -74,7 +74,7 @@ pub(super) struct NbdChannel {
     queued: VecDeque<u32>,
     /// What never reached the server, or has been given up.
     answered: Vec<Completion>,
-    state: State,
+    state: ConnectionState,
     /// How often another connection was needed.
     losses: u64,
     /// Losses since the server has answered anything.
@@ -87,7 +87,7 @@ pub(super) struct NbdChannel {
     last_read_bytes: usize,
 }
 
-enum State {
+enum ConnectionState {
     Connected(Connection),
     /// What is under way on the old connection ends; then another is made, or none.
     Closing {
@@ -123,7 +123,7 @@ struct Unsent {
 struct Reconnecting {
     /// Kept for the operation that waits for it.
     _bell: RingFile,
-    answer: Receiver<Result<Connected, Error>>,
+    answer: Receiver<Result<NbdConnection, Error>>,
     /// Dropped to end it.
     _stop: Sender<()>,
 }
@@ -230,7 +230,7 @@ impl NbdChannel {
             running: Slots::with_capacity(depth.min(1024) as usize),
             queued: VecDeque::new(),
             answered: Vec::new(),
-            state: State::Connected(connection),
+            state: ConnectionState::Connected(connection),
             losses: 0,
             fruitless: Losses::default(),
             connected_at: reactor.now(),
@@ -243,7 +243,7 @@ impl NbdChannel {
 
     /// Sends what is queued, unless something is being sent.
     fn send(&mut self) {
-        let State::Connected(connection) = &mut self.state else { return };
+        let ConnectionState::Connected(connection) = &mut self.state else { return };
         if connection.is_sending || connection.unsent.is_some() || self.queued.is_empty() {
             return;
         }
@@ -294,7 +294,7 @@ impl NbdChannel {
     /// Sends at once what others may write over: between the look at the lease and the kernel there
     /// is nothing that waits, and what does not fit into the socket stays here.
     fn send_shared(&mut self) {
-        let State::Connected(connection) = &mut self.state else { return };
+        let ConnectionState::Connected(connection) = &mut self.state else { return };
         while let Some(unsent) = connection.unsent.as_mut().filter(|_| !connection.is_sending) {
             let pieces: Vec<IoSlice<'_>> =
                 unsent.bytes.slices().take(SEND_PIECES_MAX).map(IoSlice::new).collect();
@@ -328,7 +328,7 @@ impl NbdChannel {
 
     /// Starts receiving: data to their place when there are many, else what the server has sent.
     fn receive(&mut self) {
-        let State::Connected(connection) = &mut self.state else { return };
+        let ConnectionState::Connected(connection) = &mut self.state else { return };
         connection.is_receiving = true;
         let is_long = |bytes: usize| bytes >= DIRECT_MIN_BYTES;
         let reads_are_long = is_long(self.last_read_bytes);
@@ -352,10 +352,10 @@ impl NbdChannel {
             (SEND, Outcome::Written { buffer, result }) => self.sent(buffer, result),
             (SEND, Outcome::Done { .. }) => {
                 match &mut self.state {
-                    State::Connected(one) | State::Closing { old: one, .. } => {
+                    ConnectionState::Connected(one) | ConnectionState::Closing { old: one, .. } => {
                         one.is_sending = false;
                     }
-                    State::Reconnecting(_) | State::Gone => {}
+                    ConnectionState::Reconnecting(_) | ConnectionState::Gone => {}
                 }
                 self.go_on();
             }
@@ -375,7 +375,7 @@ impl NbdChannel {
 
     fn sent(&mut self, mut buffer: Buf, result: io::Result<u32>) {
         match &mut self.state {
-            State::Connected(connection) => {
+            ConnectionState::Connected(connection) => {
                 connection.is_sending = false;
                 match result {
                     Ok(count) if (count as usize) < buffer.len() && count > 0 => {
@@ -388,16 +388,16 @@ impl NbdChannel {
                     Err(error) => self.lose(error),
                 }
             }
-            State::Closing { old, .. } => old.is_sending = false,
-            State::Reconnecting(_) | State::Gone => {}
+            ConnectionState::Closing { old, .. } => old.is_sending = false,
+            ConnectionState::Reconnecting(_) | ConnectionState::Gone => {}
         }
     }
 
     fn received(&mut self, buffer: BufMut, result: io::Result<u32>, done: &mut Vec<Completion>) {
         let (connection, is_lost) = match &mut self.state {
-            State::Connected(connection) => (connection, false),
-            State::Closing { old, .. } => (old, true),
-            State::Reconnecting(_) | State::Gone => return,
+            ConnectionState::Connected(connection) => (connection, false),
+            ConnectionState::Closing { old, .. } => (old, true),
+            ConnectionState::Reconnecting(_) | ConnectionState::Gone => return,
         };
         connection.is_receiving = false;
         let count = *result.as_ref().unwrap_or(&0) as usize;
@@ -423,7 +423,7 @@ impl NbdChannel {
 
     /// Goes through what has been received, and receives more.
     fn take_in(&mut self, done: &mut Vec<Completion>) {
-        while let State::Connected(connection) = &mut self.state {
+        while let ConnectionState::Connected(connection) = &mut self.state {
             if let Receiving::Data { rest: Some(rest), front, .. } = &mut connection.receiving {
                 let unread = connection.inbox.unread();
                 let count = unread.len().min(rest.len());
@@ -530,7 +530,7 @@ impl NbdChannel {
     }
 
     fn expect(&mut self, receiving: Receiving) -> Option<()> {
-        let State::Connected(connection) = &mut self.state else { return None };
+        let ConnectionState::Connected(connection) = &mut self.state else { return None };
         connection.receiving = receiving;
         Some(())
     }
@@ -611,7 +611,7 @@ impl NbdChannel {
 
     /// All of a chunk's data are at their place.
     fn data_over(&mut self, done: &mut Vec<Completion>) -> Option<()> {
-        let State::Connected(connection) = &mut self.state else { return None };
+        let ConnectionState::Connected(connection) = &mut self.state else { return None };
         let receiving = std::mem::replace(&mut connection.receiving, Receiving::Head);
         let Receiving::Data { key, is_last, .. } = receiving else { return None };
         self.put_back(receiving);
@@ -639,7 +639,7 @@ impl NbdChannel {
             let running = self.running.take(key)?;
             self.running.remove(key);
             self.fruitless = Losses::default();
-            if let State::Connected(Connection { gate: Some(gate), .. }) = &self.state
+            if let ConnectionState::Connected(Connection { gate: Some(gate), .. }) = &self.state
                 && running.work.may_be_lost()
                 && !self.running.iter().any(|(_, running)| running.work.may_be_lost())
             {
@@ -702,11 +702,11 @@ impl NbdChannel {
         };
         let text = format!("{}: the connection is lost: {text}", self.shared.address);
         let reason = Error::with_source(ErrorKind::Gone, "", error).retold(text);
-        match std::mem::replace(&mut self.state, State::Gone) {
-            State::Connected(old) => {
+        match std::mem::replace(&mut self.state, ConnectionState::Gone) {
+            ConnectionState::Connected(old) => {
                 let _ = shutdown(old.socket.as_fd(), Shutdown::Both);
                 self.count_loss();
-                self.state = State::Closing { old, reason };
+                self.state = ConnectionState::Closing { old, reason };
             }
             other => self.state = other,
         }
@@ -753,7 +753,7 @@ impl NbdChannel {
 
     /// When nothing is under way any more on a lost connection: makes another, or gives up.
     fn closed(&mut self, done: &mut Vec<Completion>) {
-        let State::Closing { old, reason } = &self.state else { return };
+        let ConnectionState::Closing { old, reason } = &self.state else { return };
         if old.is_sending || old.is_receiving {
             return;
         }
@@ -774,7 +774,7 @@ impl NbdChannel {
         } else {
             match self.reconnect() {
                 Ok(reconnecting) => {
-                    self.state = State::Reconnecting(reconnecting);
+                    self.state = ConnectionState::Reconnecting(reconnecting);
                     None
                 }
                 Err(error) => Some(error),
@@ -820,7 +820,9 @@ impl NbdChannel {
 
     /// No connection in all the time there was: the last attempt tells why.
     fn too_late(&mut self, done: &mut Vec<Completion>) {
-        let State::Reconnecting(Reconnecting { answer, .. }) = &self.state else { return };
+        let ConnectionState::Reconnecting(Reconnecting { answer, .. }) = &self.state else {
+            return;
+        };
         let last = answer.try_iter().last().and_then(Result::err).unwrap_or_else(|| {
             let text = format!("{}: connecting again: no answer", self.shared.address);
             Error::new(ErrorKind::Gone, text)
@@ -830,7 +832,9 @@ impl NbdChannel {
 
     /// The thread has connected.
     fn reconnected(&mut self) {
-        let State::Reconnecting(Reconnecting { answer, .. }) = &self.state else { return };
+        let ConnectionState::Reconnecting(Reconnecting { answer, .. }) = &self.state else {
+            return;
+        };
         let connected = match answer.try_iter().last() {
             Some(Ok(connected)) => same_export(&self.shared, &connected)
                 .and_then(|()| Connection::new(&self.shared, connected, self.source.reactor())),
@@ -842,7 +846,7 @@ impl NbdChannel {
         };
         match connected {
             Ok(connection) => {
-                self.state = State::Connected(connection);
+                self.state = ConnectionState::Connected(connection);
                 self.connected_at = self.source.reactor().now();
                 // What was not answered is asked again, from the beginning.
                 self.queued = self.running.keys().into();
@@ -868,7 +872,7 @@ impl NbdChannel {
     /// Answers everything: the device is gone.
     fn give_up(&mut self, error: &Error, done: &mut Vec<Completion>) {
         let error = self.shared.end(error);
-        self.state = State::Gone;
+        self.state = ConnectionState::Gone;
         self.queued.clear();
         for key in self.running.keys() {
             if let Some(Running { tag, work, .. }) = self.running.take(key) {
@@ -928,7 +932,7 @@ impl Channel for NbdChannel {
         while let Some(event) = self.source.take() {
             self.ended(event, done);
         }
-        if !matches!(self.state, State::Gone) && self.shared.gone().is_some() {
+        if !matches!(self.state, ConnectionState::Gone) && self.shared.gone().is_some() {
             self.follow(done);
         }
         done.append(&mut self.answered);
@@ -942,10 +946,10 @@ impl Channel for NbdChannel {
 impl NbdChannel {
     /// Another channel has found the device gone: so it is here.
     fn follow(&mut self, done: &mut Vec<Completion>) {
-        if let State::Connected(_) = &self.state {
+        if let ConnectionState::Connected(_) = &self.state {
             self.lose(io::Error::from(io::ErrorKind::NotConnected));
         }
-        if let State::Reconnecting(_) = &self.state
+        if let ConnectionState::Reconnecting(_) = &self.state
             && let Some(error) = self.shared.gone().map(Error::repeat)
         {
             self.give_up(&error, done);
@@ -956,7 +960,7 @@ impl NbdChannel {
 
 impl Drop for NbdChannel {
     fn drop(&mut self) {
-        if let State::Connected(connection) = &self.state {
+        if let ConnectionState::Connected(connection) = &self.state {
             if !connection.is_sending && connection.unsent.is_none() {
                 let bye = RequestHead {
                     flags: 0,
@@ -976,7 +980,11 @@ impl Drop for NbdChannel {
 }
 
 impl Connection {
-    fn new(shared: &Shared, connected: Connected, reactor: &Reactor) -> Result<Connection, Error> {
+    fn new(
+        shared: &Shared,
+        connected: NbdConnection,
+        reactor: &Reactor,
+    ) -> Result<Connection, Error> {
         let socket = Arc::new(connected.socket);
         let file = reactor.register(Arc::clone(&socket)).map_err(|error| {
             let text = format!(
@@ -1000,7 +1008,7 @@ impl Connection {
 }
 
 /// Another export behind the same name is another device.
-fn same_export(shared: &Shared, connected: &Connected) -> Result<(), Error> {
+fn same_export(shared: &Shared, connected: &NbdConnection) -> Result<(), Error> {
     let (then, now) = (&shared.export, &connected.export);
     if (then.size_bytes, then.flags, then.limits) == (now.size_bytes, now.flags, now.limits)
         && then.structured == now.structured

@@ -25,7 +25,7 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 
 use super::gate::Gate;
-use super::limited::Limited;
+use super::limited::TimedStream;
 use super::tls::{self, Secure};
 
 /// The port that the protocol's description names.
@@ -168,7 +168,7 @@ pub(super) struct Export {
 }
 
 /// A connection whose handshake is over.
-pub(super) struct Connected {
+pub(super) struct NbdConnection {
     pub(super) socket: OwnedFd,
     pub(super) export: Export,
     /// Where another thread sends what is written to the socket: what that thread has to hold back.
@@ -187,7 +187,7 @@ pub(super) fn connect(
     address: &NbdAddress,
     secure: Option<&Secure>,
     is_shared: bool,
-) -> Result<Connected, Error> {
+) -> Result<NbdConnection, Error> {
     let failed = |error| lost(address, error);
     let end = Instant::now() + HANDSHAKE_TIME;
     match &address.place {
@@ -221,17 +221,17 @@ fn talk<S>(
     address: &NbdAddress,
     secure: Option<&Secure>,
     end: Instant,
-) -> Result<Connected, Error>
+) -> Result<NbdConnection, Error>
 where
     S: Read + Write + AsFd + Into<OwnedFd> + Send + 'static,
 {
     let failed = |error| lost(address, error);
-    let mut stream = Limited::new(stream, left(end));
+    let mut stream = TimedStream::new(stream, left(end));
     greet(&mut stream, address)?;
     let Some(secure) = secure else {
         let export = choose(&mut stream, address)?;
         stream.lift().map_err(failed)?;
-        return Ok(Connected { socket: stream.into(), export, gate: None });
+        return Ok(NbdConnection { socket: stream.into(), export, gate: None });
     };
     ask(&mut stream, address, option::STARTTLS, &[], |_, _| false)?.map_err(|_| {
         Error::new(
@@ -259,7 +259,7 @@ where
     stream.sock.lift().map_err(failed)?;
     let gate = Arc::<Gate>::default();
     let socket = tls::relay(stream, Arc::clone(&gate)).map_err(failed)?;
-    Ok(Connected { socket, export, gate: Some(gate) })
+    Ok(NbdConnection { socket, export, gate: Some(gate) })
 }
 
 /// A server that has stopped does not take connections: then connecting takes its time too.

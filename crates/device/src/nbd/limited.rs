@@ -13,16 +13,16 @@ use std::time::{Duration, Instant};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 
 /// A stream with the end of its time.
-pub(super) struct Limited<S> {
+pub(super) struct TimedStream<S> {
     stream: S,
     /// No read and no write goes on longer; for ever without it.
     end: Option<Instant>,
 }
 
-impl<S: AsFd> Limited<S> {
+impl<S: AsFd> TimedStream<S> {
     /// Reads and writes end in so much time, all together.
-    pub(super) fn new(stream: S, time: Duration) -> Limited<S> {
-        Limited { stream, end: Some(Instant::now() + time) }
+    pub(super) fn new(stream: S, time: Duration) -> TimedStream<S> {
+        TimedStream { stream, end: Some(Instant::now() + time) }
     }
 
     /// From now on all together end in so much time.
@@ -55,14 +55,14 @@ impl<S: AsFd> Limited<S> {
     }
 }
 
-impl<S: Read + AsFd> Read for Limited<S> {
+impl<S: Read + AsFd> Read for TimedStream<S> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         self.limit(Timeout::Recv)?;
         self.stream.read(bytes)
     }
 }
 
-impl<S: Write + AsFd> Write for Limited<S> {
+impl<S: Write + AsFd> Write for TimedStream<S> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.limit(Timeout::Send)?;
         self.stream.write(bytes)
@@ -73,14 +73,14 @@ impl<S: Write + AsFd> Write for Limited<S> {
     }
 }
 
-impl<S: AsFd> AsFd for Limited<S> {
+impl<S: AsFd> AsFd for TimedStream<S> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
 }
 
-impl<S: Into<OwnedFd>> From<Limited<S>> for OwnedFd {
-    fn from(limited: Limited<S>) -> OwnedFd {
+impl<S: Into<OwnedFd>> From<TimedStream<S>> for OwnedFd {
+    fn from(limited: TimedStream<S>) -> OwnedFd {
         limited.stream.into()
     }
 }
@@ -95,7 +95,7 @@ mod tests {
     fn bytes_that_come_do_not_make_the_time_longer() {
         let (ours, mut theirs) = UnixStream::pair().expect("a pair");
         theirs.write_all(b"12").expect("room");
-        let mut stream = Limited::new(ours, Duration::from_secs(60));
+        let mut stream = TimedStream::new(ours, Duration::from_secs(60));
         stream.read_exact(&mut [0]).expect("there is time");
         stream.renew(Duration::ZERO);
         let error = stream.read_exact(&mut [0]).expect_err("it is over, and there is a byte");

@@ -34,7 +34,7 @@ use std::time::Duration;
 
 use block::{
     Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Lease, Node, Reactor,
-    Support, Traced,
+    Support, TracedChannel,
 };
 use nbd_wire::transmission_flags as can;
 
@@ -42,8 +42,8 @@ pub use greet::NbdAddress;
 pub use tls::NbdTls;
 
 use channel::NbdChannel;
-use greet::{Connected, Export};
-use several::Several;
+use greet::{Export, NbdConnection};
+use several::ConnectionPool;
 use status::Status;
 use tls::Secure;
 
@@ -121,7 +121,7 @@ impl Shared {
     ///
     /// # Errors
     /// As [`greet::connect`], and where another export is there now.
-    fn connect(&self) -> Result<Connected, Error> {
+    fn connect(&self) -> Result<NbdConnection, Error> {
         let connected =
             greet::connect(&self.address, self.secure.as_ref(), self.lease.is_limited())?;
         if let Some(gate) = &connected.gate {
@@ -282,11 +282,11 @@ impl Device for NbdDevice {
             return Err(error.repeat());
         }
         if self.shared.options.connections > 1 {
-            let channel = Several::open(&self.shared, depth, reactor)?;
-            return Ok(Box::new(Traced::new(channel, &self.node)));
+            let channel = ConnectionPool::open(&self.shared, depth, reactor)?;
+            return Ok(Box::new(TracedChannel::new(channel, &self.node)));
         }
         let channel = NbdChannel::open(Arc::clone(&self.shared), depth, reactor)?;
-        Ok(Box::new(Traced::new(channel, &self.node)))
+        Ok(Box::new(TracedChannel::new(channel, &self.node)))
     }
 
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {

@@ -15,29 +15,29 @@ use super::channel::NbdChannel;
 
 /// Each request goes to the connection with the fewest under way: its server's thread is the
 /// nearest to being idle.
-pub(super) struct Several {
+pub(super) struct ConnectionPool {
     shared: Arc<Shared>,
     connections: Vec<NbdChannel>,
     /// Where the search begins, so that of equals each has its turn.
     next: usize,
 }
 
-impl Several {
+impl ConnectionPool {
     /// Makes all connections.
     pub(super) fn open(
         shared: &Arc<Shared>,
         depth: u32,
         reactor: &Reactor,
-    ) -> Result<Several, Error> {
+    ) -> Result<ConnectionPool, Error> {
         let count = shared.options.connections;
         let each = depth.div_ceil(count);
         let open = |_| NbdChannel::open(Arc::clone(shared), each, reactor);
         let connections = (0..count).map(open).collect::<Result<Vec<_>, Error>>()?;
-        Ok(Several { shared: Arc::clone(shared), connections, next: 0 })
+        Ok(ConnectionPool { shared: Arc::clone(shared), connections, next: 0 })
     }
 }
 
-impl Channel for Several {
+impl Channel for ConnectionPool {
     fn submit(&mut self, request: Request) {
         let count = self.connections.len();
         let places = (0..count).map(|step| (self.next + step) % count);

@@ -9,7 +9,7 @@ use block::{Error, ErrorKind, Extents};
 use nbd_wire::{CHUNK_BYTES, CHUNK_MAGIC, Cursor, RequestHead, allocation, chunk, command};
 
 use super::greet::{NbdAddress, connect};
-use super::limited::Limited;
+use super::limited::TimedStream;
 use super::tls::Secure;
 
 /// What is asked at once, at most, in bytes.
@@ -21,7 +21,7 @@ const ANSWER_TIME: Duration = Duration::from_secs(5);
 
 /// The connection, once something was asked.
 pub(super) struct Status {
-    stream: Option<Limited<File>>,
+    stream: Option<TimedStream<File>>,
     cookie: u64,
 }
 
@@ -44,7 +44,7 @@ impl Status {
             Some(stream) => stream,
             None => {
                 let socket = connect(address, secure, false)?.socket;
-                Limited::new(File::from(socket), ANSWER_TIME)
+                TimedStream::new(File::from(socket), ANSWER_TIME)
             }
         };
         stream.renew(ANSWER_TIME);
@@ -63,7 +63,7 @@ impl Status {
 
 /// Asks once; the payload of the block status chunk.
 fn exchange(
-    stream: &mut Limited<File>,
+    stream: &mut TimedStream<File>,
     cookie: u64,
     offset: u64,
     length: u64,

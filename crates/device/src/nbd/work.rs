@@ -1,6 +1,6 @@
 //! What a request asks of a server, and how.
 
-use block::{Buf, BufMut, Returned};
+use block::{Buf, BufMut, ReturnedBuffer};
 use nbd_wire::{REQUEST_BYTES, RequestHead, command, command_flags};
 
 /// Zeroes and discards are asked for in parts of so many bytes: the protocol counts in 32 bits.
@@ -56,14 +56,14 @@ impl Work {
         matches!(self, Work::Write { .. } | Work::Clear { .. })
     }
 
-    pub(super) fn into_buffer(self) -> Returned {
+    pub(super) fn into_buffer(self) -> ReturnedBuffer {
         match self {
-            Work::Read { into: Some(into), .. } => Returned::Read(into),
+            Work::Read { into: Some(into), .. } => ReturnedBuffer::Read(into),
             Work::Read { into: None, .. } => {
                 unreachable!("a connection gives its buffer back before a read ends")
             }
-            Work::Write { from, .. } => Returned::Written(from),
-            Work::Clear { .. } | Work::Flush { .. } => Returned::Nothing,
+            Work::Write { from, .. } => ReturnedBuffer::Written(from),
+            Work::Clear { .. } | Work::Flush { .. } => ReturnedBuffer::Nothing,
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::{Checked, Device, Emulated, Reactor};
+use block::{ContractCheck, Device, Emulated, Reactor};
 use common::{folder_in_memory, folder_on_disk, new_file};
 use device::{
     CrashPolicy, Direct, FaultControl, FaultDevice, FaultOptions, FileDevice, FileOptions,
@@ -68,7 +68,7 @@ fn the_fault_layer_conforms_as_long_as_nothing_fails() {
     ];
     for (options, seed) in cases.into_iter().zip(5..) {
         let make = || -> Arc<dyn Device> {
-            Arc::new(FaultDevice::new(Checked::over(ram(512)), options.clone()).unwrap())
+            Arc::new(FaultDevice::new(ContractCheck::over(ram(512)), options.clone()).unwrap())
         };
         conforms(make, Reactor::virtual_clock, seed);
         conforms(make, || Reactor::wall().unwrap(), seed);
@@ -85,7 +85,7 @@ fn a_write_cache_over_a_slow_device_conforms() {
             ..FaultOptions::default()
         };
         let slow = Arc::new(FaultDevice::new(ram(512), slow).unwrap());
-        Arc::new(FaultDevice::new(Checked::over(slow), volatile()).unwrap())
+        Arc::new(FaultDevice::new(ContractCheck::over(slow), volatile()).unwrap())
     };
     conforms(make, Reactor::virtual_clock, 9);
 }
@@ -124,11 +124,12 @@ fn crash_everywhere(
     let make = || {
         let below: Arc<dyn Device> = Arc::new(RamDevice::new(64 * 512, 512).unwrap());
         let device = Arc::new(
-            FaultDevice::new(Checked::over(below), FaultOptions { seed, ..options.clone() })
+            FaultDevice::new(ContractCheck::over(below), FaultOptions { seed, ..options.clone() })
                 .unwrap(),
         );
         let plug = Plug { control: device.control(), kept };
-        let start = Box::new(move || Ok(Checked::over(Arc::clone(&device) as Arc<dyn Device>)));
+        let start =
+            Box::new(move || Ok(ContractCheck::over(Arc::clone(&device) as Arc<dyn Device>)));
         Rig { members: vec![Arc::new(plug)], start }
     };
     let device = (make().start)().unwrap();

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::{BufMut, Channel, Completion, Device, ErrorKind, Op, Reactor, Request, Returned};
+use block::{BufMut, Channel, Completion, Device, ErrorKind, Op, Reactor, Request, ReturnedBuffer};
 use device::{DeadlineDevice, FaultDevice, FaultOptions, RamDevice};
 use testkit::conformance;
 
@@ -71,10 +71,10 @@ fn silence_becomes_an_error_on_every_channel_and_stays_one() {
     assert!(done.iter().all(|completion| {
         completion.result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Gone)
     }));
-    assert!(matches!(&done[0].buffer, Returned::Read(buffer) if buffer.len() == 4096
+    assert!(matches!(&done[0].buffer, ReturnedBuffer::Read(buffer) if buffer.len() == 4096
             && buffer.as_slice().unwrap().as_ptr() != lent));
     assert!(matches!(&done[1].buffer,
-            Returned::Written(buffer) if buffer.slices().flatten().all(|byte| *byte == 0x5a)
+            ReturnedBuffer::Written(buffer) if buffer.slices().flatten().all(|byte| *byte == 0x5a)
                 && buffer.len() == 1024));
     assert_eq!(others[0].tag, 1);
     assert_eq!((one.in_flight(), other.in_flight()), (0, 0));

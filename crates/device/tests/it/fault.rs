@@ -9,27 +9,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use block::{
-    Blocking, BufMut, Channel, Checked, Completion, Device, ErrorKind, Op, Reactor, Request,
-    Returned, Support,
+    Blocking, BufMut, Channel, Completion, ContractCheck, Device, ErrorKind, Op, Reactor, Request,
+    ReturnedBuffer, Support,
 };
 use common::{bytes_of, finish, folder_on_disk, frozen, new_file, run_against_memory};
 use device::{
     BadRange, CrashPolicy, CrashReport, FaultControl, FaultDevice, FaultOptions, FileDevice,
     FileOptions, RamDevice,
 };
-use reactor::{Random, Time, Woken};
+use reactor::{Random, Time, WakeReason};
 
 const BLOCK: u64 = 512;
 
 fn ram(size_bytes: u64) -> Arc<dyn Device> {
-    Checked::over(Arc::new(RamDevice::new(size_bytes, 512).unwrap()))
+    ContractCheck::over(Arc::new(RamDevice::new(size_bytes, 512).unwrap()))
 }
 
 /// A faulty device between checks on both sides.
 fn faulty(below: &Arc<dyn Device>, options: FaultOptions) -> (Arc<dyn Device>, FaultControl) {
     let device = FaultDevice::new(Arc::clone(below), options).unwrap();
     let control = device.control();
-    (Checked::over(Arc::new(device)), control)
+    (ContractCheck::over(Arc::new(device)), control)
 }
 
 fn volatile() -> FaultOptions {
@@ -105,8 +105,9 @@ fn a_write_cache_works_over_a_file_in_real_time() {
     let folder = folder_on_disk();
     let path = folder.path().join("a.img");
     let file = new_file(&path, 1 << 20);
-    let below =
-        Checked::over(Arc::new(FileDevice::new(file, &path, &FileOptions::default()).unwrap()));
+    let below = ContractCheck::over(Arc::new(
+        FileDevice::new(file, &path, &FileOptions::default()).unwrap(),
+    ));
     let delayed =
         FaultOptions { delay: Duration::from_micros(50), delay_probability: 0.2, ..volatile() };
     let (device, control) = faulty(&below, delayed);
@@ -167,12 +168,13 @@ fn a_mishap_changes_what_is_stored_or_read_and_answers_as_if_nothing_had_happene
             channel.submit(Request::new(77, write(4096, &[0x55; 2048])));
             let written = finish(&mut *channel, &reactor).pop().unwrap();
             assert!(written.result.is_ok());
-            let Returned::Written(own) = written.buffer else {
+            let ReturnedBuffer::Written(own) = written.buffer else {
                 panic!("a write's buffer comes back")
             };
             assert_eq!(own.as_slice().unwrap(), [0x55; 2048], "the owner's bytes are its own");
             channel.submit(Request::new(78, read(4096, 2048)));
-            let Returned::Read(seen) = finish(&mut *channel, &reactor).pop().unwrap().buffer else {
+            let ReturnedBuffer::Read(seen) = finish(&mut *channel, &reactor).pop().unwrap().buffer
+            else {
                 panic!("a read's buffer comes back")
             };
             let seen = bytes_of(&seen);
@@ -343,7 +345,7 @@ fn what_is_stuck_stays_in_flight_until_the_device_goes_or_comes_back() {
         let mut done = Vec::new();
         channel.poll(&mut done);
         assert_eq!((done.len(), channel.in_flight()), (2, 3));
-        assert_eq!(reactor.wait(None).unwrap(), Woken::Idle);
+        assert_eq!(reactor.wait(None).unwrap(), WakeReason::Idle);
         channel.poll(&mut done);
         assert_eq!((done.len(), channel.in_flight()), (2, 3));
         if comes_back {
@@ -811,7 +813,7 @@ fn reads_of_a_rope_find_what_the_cache_holds() {
         1,
         Op::Read { offset: BLOCK, into: common::rope(&[1; 6 * 512], 5, 512) },
     ));
-    let Returned::Read(buffer) = finish(&mut *channel, &reactor).pop().unwrap().buffer else {
+    let ReturnedBuffer::Read(buffer) = finish(&mut *channel, &reactor).pop().unwrap().buffer else {
         panic!("no buffer")
     };
     assert_eq!(bytes_of(&buffer), [vec![0; 1024], vec![3; 1024], vec![0; 1024]].concat());

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use block::{
-    Blocking, BufMut, Checked, Device, DiscardSupport, ErrorKind, Op, Reactor, Request, Support,
+    Blocking, BufMut, ContractCheck, Device, DiscardSupport, ErrorKind, Op, Reactor, Request,
+    Support,
 };
 use common::{
     bytes_of, finish, folder_in_memory, folder_on_disk, frozen, new_file, noise, rope,
@@ -45,7 +46,7 @@ fn a_file_holds_what_plain_memory_would() {
         for (seed, direct) in [(10, Direct::Auto), (20, Direct::No)] {
             let path = folder.path().join("a.img");
             let device = device(&path, 3 * MIB, &options(direct));
-            let checked = Checked::over(device);
+            let checked = ContractCheck::over(device);
             let expected = run_against_memory(&checked, &reactor, seed + number as u64, 60);
             assert!(std::fs::read(&path).unwrap() == expected, "the file itself holds other bytes");
         }
@@ -62,7 +63,8 @@ fn a_window_touches_nothing_outside_it() {
         FileOptions { offset_bytes: MIB, size_bytes: Some(MIB + 8192), ..FileOptions::default() };
     let device = Arc::new(FileDevice::new(file, &path, &options).unwrap());
     assert_eq!(device.info().size_bytes, MIB + 8192);
-    let expected = run_against_memory(&Checked::over(device), &Reactor::wall().unwrap(), 5, 60);
+    let expected =
+        run_against_memory(&ContractCheck::over(device), &Reactor::wall().unwrap(), 5, 60);
     let found = std::fs::read(&path).unwrap();
     let (window, end) = (MIB as usize, (2 * MIB + 8192) as usize);
     assert!(found[window..end] == expected);
@@ -116,7 +118,7 @@ fn a_window_that_direct_io_cannot_serve_falls_back_or_fails_as_asked() {
         format!("file:{}?offset=100&direct=no", path.display())
     );
     assert_eq!(fallen_back.info().size_bytes, MIB - 512, "whole blocks only");
-    run_against_memory(&Checked::over(fallen_back), &Reactor::wall().unwrap(), 6, 20);
+    run_against_memory(&ContractCheck::over(fallen_back), &Reactor::wall().unwrap(), 6, 20);
 
     let error =
         FileDevice::new(new_file(&path, MIB), &path, &FileOptions { direct: Direct::Yes, ..odd })
@@ -134,7 +136,7 @@ fn buffers_of_any_place_in_memory_are_taken() {
     let folder = folder_on_disk();
     let reactor = Reactor::wall().unwrap();
     let device = device(&folder.path().join("a.img"), MIB, &options(Direct::Auto));
-    let mut channel = Blocking::open(&*Checked::over(device), &reactor).unwrap();
+    let mut channel = Blocking::open(&*ContractCheck::over(device), &reactor).unwrap();
     let bytes = noise(&mut Random::with_seed(7), 8192);
     let mut odd = BufMut::zeroed(8192 + 3);
     drop(odd.split_to(3));
@@ -152,7 +154,7 @@ fn a_buffer_in_more_pieces_than_the_kernel_takes_goes_out_whole() {
     for folder in folders() {
         for direct in [Direct::Auto, Direct::No] {
             let device = device(&folder.path().join("a.img"), 2 * MIB, &options(direct));
-            let mut channel = Blocking::open(&*Checked::over(device), &reactor).unwrap();
+            let mut channel = Blocking::open(&*ContractCheck::over(device), &reactor).unwrap();
             let bytes = noise(&mut Random::with_seed(8), MIB as usize);
             channel.write(512, rope(&bytes, 2048, 512).freeze()).unwrap();
             let found = channel.read(512, rope(&vec![1; MIB as usize], 1500, 512)).unwrap();
@@ -222,7 +224,7 @@ fn a_file_cut_short_under_us_is_an_error_that_says_so() {
         for left in [MIB, MIB + 1024, MIB + 100] {
             let path = folder.path().join("a.img");
             let device = device(&path, 2 * MIB, &options(direct));
-            let mut channel = Checked::over(device).open(2, &reactor).unwrap();
+            let mut channel = ContractCheck::over(device).open(2, &reactor).unwrap();
             OpenOptions::new().write(true).open(&path).unwrap().set_len(left).unwrap();
             let into = rope(&vec![0; MIB as usize], 3, 512);
             channel.submit(Request::new(1, Op::Read { offset: MIB - 8192, into }));
@@ -322,7 +324,7 @@ fn a_larger_block_is_kept_to() {
     let larger = FileOptions { block_bytes: Some(8192), ..FileOptions::default() };
     let device = device(&folder.path().join("a"), MIB + 4096, &larger);
     assert_eq!((device.info().block_bytes, device.info().size_bytes), (8192, MIB));
-    run_against_memory(&Checked::over(device), &Reactor::wall().unwrap(), 9, 20);
+    run_against_memory(&ContractCheck::over(device), &Reactor::wall().unwrap(), 9, 20);
 }
 
 /// Runs a tool; its output, or `None` when it is missing or fails.
@@ -368,7 +370,7 @@ fn a_full_file_system_is_an_error_and_later_requests_go_on() {
     let path = small.0.path().join("a.img");
     let reactor = Reactor::wall().unwrap();
     let device = device(&path, 4 * MIB, &FileOptions::default());
-    let mut channel = Checked::over(device).open(4, &reactor).unwrap();
+    let mut channel = ContractCheck::over(device).open(4, &reactor).unwrap();
     // The first half of it fits, so the kernel stops in the middle of the request.
     let from = frozen(&vec![3; 2 * MIB as usize]);
     channel.submit(Request::new(1, Op::Write { offset: 0, from, fua: false }));
@@ -383,7 +385,7 @@ fn a_full_file_system_is_an_error_and_later_requests_go_on() {
         )
     );
     assert!(matches!(completion.buffer,
-            block::Returned::Written(buffer) if buffer.len() as u64 == 2 * MIB));
+            block::ReturnedBuffer::Written(buffer) if buffer.len() as u64 == 2 * MIB));
 
     channel.submit(Request::new(1, Op::Discard { offset: 0, length: 4 * MIB }));
     channel.submit(Request::new(2, Op::Flush));
@@ -434,7 +436,7 @@ fn a_block_device_works_as_a_file_does() {
         assert!(matches!(device.identity(), Identity::BlockDevice { .. }));
         assert_eq!((device.info().size_bytes, device.info().zeroes), (4 * MIB, Support::Native));
         assert_eq!(device.direct(), direct == Direct::Auto, "{:?}", device.direct_refused());
-        run_against_memory(&Checked::over(device), &reactor, seed, 40);
+        run_against_memory(&ContractCheck::over(device), &reactor, seed, 40);
     }
     let smaller = FileOptions { block_bytes: Some(512), ..FileOptions::default() };
     assert!(

@@ -5,7 +5,7 @@ use crate::common;
 
 use std::sync::Arc;
 
-use block::{Blocking, BufMut, Checked, Device, Op, Reactor, Returned};
+use block::{Blocking, BufMut, ContractCheck, Device, Op, Reactor, ReturnedBuffer};
 use common::{bytes_of, frozen, noise, run_against_memory};
 use device::{NullDevice, RamDevice};
 use reactor::Random;
@@ -13,7 +13,7 @@ use reactor::Random;
 #[test]
 fn ram_holds_what_plain_memory_would() {
     for (seed, block_bytes) in [(1, 512), (2, 4096), (3, 512), (4, 65536)] {
-        let device = Checked::over(Arc::new(RamDevice::new(3 << 20, block_bytes).unwrap()));
+        let device = ContractCheck::over(Arc::new(RamDevice::new(3 << 20, block_bytes).unwrap()));
         run_against_memory(&device, &Reactor::virtual_clock(), seed, 200);
     }
 }
@@ -70,11 +70,12 @@ fn ram_is_one_device_for_all_threads() {
 
 #[test]
 fn null_forgets_and_never_shows_what_a_buffer_held_before() {
-    let device = Checked::over(Arc::new(NullDevice::new(1 << 20, 512).unwrap()));
+    let device = ContractCheck::over(Arc::new(NullDevice::new(1 << 20, 512).unwrap()));
     assert!(!device.info().stores_data);
     let mut channel = Blocking::open(&*device, &Reactor::virtual_clock()).unwrap();
     channel.write(0, frozen(&noise(&mut Random::with_seed(1), 4096))).unwrap();
-    let Returned::Read(buffer) = channel.run(Op::Read { offset: 0, into: rubbish(4096) }).unwrap()
+    let ReturnedBuffer::Read(buffer) =
+        channel.run(Op::Read { offset: 0, into: rubbish(4096) }).unwrap()
     else {
         panic!("no buffer")
     };

@@ -31,11 +31,11 @@ use block::{Device, Emulated, Error, ErrorKind};
 use reactor::Ringer;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use crate::gate::{Gate, Served};
+use crate::gate::{Gate, GateTicket};
 use crate::policy::RemovalPolicy;
 use crate::users;
 use protocol::{Attributes, Handshake};
-use worker::{Shared, Worker};
+use worker::{FuseMount, Worker};
 
 /// The longest request, in bytes: what the kernel sends at most without being told otherwise by its
 /// administrator.
@@ -64,9 +64,9 @@ pub struct FuseOptions {
 /// it open.
 pub struct FuseFile {
     path: PathBuf,
-    shared: Arc<Shared>,
+    shared: Arc<FuseMount>,
     workers: Vec<(Ringer, JoinHandle<()>)>,
-    _served: Vec<Served>,
+    _served: Vec<GateTicket>,
     ended: mpsc::Receiver<Result<(), Error>>,
     mounted: bool,
 }
@@ -112,7 +112,7 @@ impl FuseFile {
             uid: rustix::process::getuid().as_raw(),
             gid: rustix::process::getgid().as_raw(),
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(FuseMount {
             device,
             attributes,
             policy: options.policy,
@@ -239,7 +239,7 @@ fn shake_hands(fuse: &OwnedFd, max_bytes: u32) -> Result<(), Error> {
 
 fn start_worker(
     number: usize,
-    shared: Arc<Shared>,
+    shared: Arc<FuseMount>,
     ended: mpsc::Sender<Result<(), Error>>,
 ) -> Result<(Ringer, JoinHandle<()>), Error> {
     let (ready_sender, ready) = mpsc::channel();

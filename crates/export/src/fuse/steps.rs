@@ -3,11 +3,11 @@
 
 use std::collections::VecDeque;
 
-use crate::gate::Way;
+use crate::gate::WritePath;
 
 /// One thing to do on the device; offsets and lengths are whole blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum FuseStep {
     /// Make the range read as zeroes.
     Clear { offset: u64, length: u64 },
     /// Read the range, put `count` bytes at `at` within it, and write it back.
@@ -35,9 +35,9 @@ pub(super) fn around(offset: u64, length: u64, block: u64) -> (u64, u64) {
     (start, (offset + length).next_multiple_of(block) - start)
 }
 
-fn patch(offset: u64, length: u64, block: u64, with: Content) -> Step {
+fn patch(offset: u64, length: u64, block: u64, with: Content) -> FuseStep {
     let (start, whole) = around(offset, length, block);
-    Step::Patch {
+    FuseStep::Patch {
         offset: start,
         length: whole as usize,
         at: (offset - start) as usize,
@@ -47,15 +47,20 @@ fn patch(offset: u64, length: u64, block: u64, with: Content) -> Step {
 }
 
 /// A write of bytes that are not whole blocks.
-pub(super) fn write(offset: u64, length: u64, block: u64) -> (Way, VecDeque<Step>) {
-    (Way::Alone, [patch(offset, length, block, Content::Data)].into())
+pub(super) fn write(offset: u64, length: u64, block: u64) -> (WritePath, VecDeque<FuseStep>) {
+    (WritePath::Alone, [patch(offset, length, block, Content::Data)].into())
 }
 
 /// A range that shall read as zeroes.
-pub(super) fn clear(offset: u64, length: u64, block: u64, flush: bool) -> (Way, VecDeque<Step>) {
+pub(super) fn clear(
+    offset: u64,
+    length: u64,
+    block: u64,
+    flush: bool,
+) -> (WritePath, VecDeque<FuseStep>) {
     let end = offset + length;
     let (first, last) = (offset.next_multiple_of(block), end - end % block);
-    let way = if is_whole(offset, length, block) { Way::Together } else { Way::Alone };
+    let way = if is_whole(offset, length, block) { WritePath::Together } else { WritePath::Alone };
     let mut steps = VecDeque::new();
     if first > last {
         // Within one block.
@@ -65,14 +70,14 @@ pub(super) fn clear(offset: u64, length: u64, block: u64, flush: bool) -> (Way, 
             steps.push_back(patch(offset, first - offset, block, Content::Zeroes));
         }
         if first < last {
-            steps.push_back(Step::Clear { offset: first, length: last - first });
+            steps.push_back(FuseStep::Clear { offset: first, length: last - first });
         }
         if last < end {
             steps.push_back(patch(last, end - last, block, Content::Zeroes));
         }
     }
     if flush {
-        steps.push_back(Step::Flush);
+        steps.push_back(FuseStep::Flush);
     }
     (way, steps)
 }
@@ -82,14 +87,19 @@ mod tests {
     use super::*;
 
     /// Carries steps out on bytes, and says which of them changed.
-    fn carry_out(steps: impl IntoIterator<Item = Step>, bytes: &mut [u8], data: &[u8], block: u64) {
+    fn carry_out(
+        steps: impl IntoIterator<Item = FuseStep>,
+        bytes: &mut [u8],
+        data: &[u8],
+        block: u64,
+    ) {
         for step in steps {
             match step {
-                Step::Clear { offset, length } => {
+                FuseStep::Clear { offset, length } => {
                     assert!(is_whole(offset, length, block) && length > 0);
                     bytes[offset as usize..(offset + length) as usize].fill(0);
                 }
-                Step::Patch { offset, length, at, count, with } => {
+                FuseStep::Patch { offset, length, at, count, with } => {
                     assert!(
                         is_whole(offset, length as u64, block) && at + count <= length && count > 0
                     );
@@ -99,7 +109,7 @@ mod tests {
                         Content::Data => range[at..at + count].copy_from_slice(data),
                     }
                 }
-                Step::Flush => (),
+                FuseStep::Flush => (),
             }
         }
     }
@@ -112,7 +122,7 @@ mod tests {
                 let range = offset as usize..(offset + length) as usize;
                 let mut bytes = [1; 40];
                 let (way, steps) = clear(offset, length, block, false);
-                assert_eq!(way == Way::Together, is_whole(offset, length, block));
+                assert_eq!(way == WritePath::Together, is_whole(offset, length, block));
                 carry_out(steps, &mut bytes, &[], block);
                 for (index, byte) in bytes.iter().enumerate() {
                     assert_eq!(
@@ -144,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_range_is_given_back_before_it_is_said_to_be_durable() {
-        let steps: Vec<Step> = clear(16, 16, 8, true).1.into();
-        assert_eq!(steps, [Step::Clear { offset: 16, length: 16 }, Step::Flush]);
+        let steps: Vec<FuseStep> = clear(16, 16, 8, true).1.into();
+        assert_eq!(steps, [FuseStep::Clear { offset: 16, length: 16 }, FuseStep::Flush]);
     }
 }

@@ -9,15 +9,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use block::{
     BufMut, Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Op, Request,
-    Returned, Support,
+    ReturnedBuffer, Support,
 };
 use reactor::{Event, Outcome, Reactor, RingFile, Ringer, Source};
 use rustix::io::Errno;
 
 use super::frame::Frame;
 use super::protocol::{self, Attributes, Call};
-use super::steps::{self, Content, Step};
-use crate::gate::{Gate, Way};
+use super::steps::{self, Content, FuseStep};
+use crate::gate::{Gate, WritePath};
 use crate::policy::RemovalPolicy;
 
 /// Requests that one worker has under way; the others wait in the kernel.
@@ -26,7 +26,7 @@ const DEPTH: u32 = 64;
 const MAX_LISTENING: u32 = 16;
 
 /// What all workers of a mount share.
-pub(super) struct Shared {
+pub(super) struct FuseMount {
     pub(super) device: Arc<dyn Device>,
     pub(super) attributes: Attributes,
     pub(super) policy: RemovalPolicy,
@@ -38,7 +38,7 @@ pub(super) struct Shared {
     pub(super) stop: AtomicBool,
 }
 
-impl Shared {
+impl FuseMount {
     fn info(&self) -> &Info {
         self.device.info()
     }
@@ -65,7 +65,7 @@ enum Work {
     },
     /// The device does what is left of a list, the first of which is under way.
     Steps {
-        left: VecDeque<Step>,
+        left: VecDeque<FuseStep>,
         written: Option<u32>,
     },
     /// The device makes all durable.
@@ -78,12 +78,12 @@ struct Slot {
     unique: u64,
     work: Work,
     /// How it passed the gate.
-    way: Option<Way>,
+    way: Option<WritePath>,
     durable: bool,
 }
 
 pub(super) struct Worker {
-    shared: Arc<Shared>,
+    shared: Arc<FuseMount>,
     reactor: Reactor,
     channel: Box<dyn Channel>,
     source: Source,
@@ -101,7 +101,7 @@ pub(super) struct Worker {
 
 impl Worker {
     /// Opens the device on a reactor of this thread.
-    pub(super) fn new(shared: Arc<Shared>) -> Result<Worker, Error> {
+    pub(super) fn new(shared: Arc<FuseMount>) -> Result<Worker, Error> {
         let failed = |error| Error::from_io("serving a mount", error);
         let reactor = Reactor::wall()?;
         let channel = shared.device.open(DEPTH, &reactor)?;
@@ -299,7 +299,7 @@ impl Worker {
         slot.durable = durable || self.shared.policy.writes_durably();
         let way = if steps::is_whole(offset, length, block) {
             slot.work = Work::Write { offset, length: length as u32 };
-            Way::Together
+            WritePath::Together
         } else {
             let (way, left) = steps::write(offset, length, block);
             slot.work = Work::Steps { left, written: Some(length as u32) };
@@ -349,18 +349,18 @@ impl Worker {
             unreachable!("only steps have a next one")
         };
         let op = match left.front() {
-            Some(&Step::Clear { offset, length })
+            Some(&FuseStep::Clear { offset, length })
                 if self.shared.info().discard == DiscardSupport::ReadsZero =>
             {
                 Op::Discard { offset, length }
             }
-            Some(&Step::Clear { offset, length }) => {
+            Some(&FuseStep::Clear { offset, length }) => {
                 Op::WriteZeroes { offset, length, fua: slot.durable }
             }
-            Some(&Step::Patch { offset, length, .. }) => {
+            Some(&FuseStep::Patch { offset, length, .. }) => {
                 Op::Read { offset, into: BufMut::zeroed(length) }
             }
-            Some(Step::Flush) => Op::Flush,
+            Some(FuseStep::Flush) => Op::Flush,
             None => {
                 let body = written.map(protocol::written);
                 return self.answer(index, body.as_ref().map_or(&[], |body| &body[..]));
@@ -402,8 +402,8 @@ impl Worker {
                 (Some(error), ..) => self.fail(index, error),
                 (
                     None,
-                    Some(&Step::Patch { offset, at, count, with, .. }),
-                    Returned::Read(mut buffer),
+                    Some(&FuseStep::Patch { offset, at, count, with, .. }),
+                    ReturnedBuffer::Read(mut buffer),
                 ) => {
                     let bytes = buffer.as_mut_slice();
                     match (bytes, with) {

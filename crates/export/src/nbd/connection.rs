@@ -37,7 +37,7 @@ pub(super) struct Connection {
     pub(super) asked: Activity,
     pub(super) phase: Phase,
     pub(super) tunnel: Option<Tunnel>,
-    pub(super) receiving: Receiving,
+    pub(super) receiving: ReceiveTarget,
     /// What TLS is received into, while it is not lent to the kernel.
     pub(super) cipher: Option<BufMut>,
     pub(super) input: Input,
@@ -45,7 +45,7 @@ pub(super) struct Connection {
     pub(super) payload: Option<Payload>,
     /// Data of a refused write that are still to be passed over.
     pub(super) skip_bytes: u64,
-    pub(super) requests: Vec<Option<Running>>,
+    pub(super) requests: Vec<Option<RunningOrder>>,
     pub(super) free_requests: Vec<u32>,
     /// Orders in an order queue that have not been answered.
     pub(super) orders: u32,
@@ -89,7 +89,7 @@ pub(super) enum Ending {
 }
 
 /// A request that has not been answered.
-pub(super) struct Running {
+pub(super) struct RunningOrder {
     pub(super) cookie: u64,
     /// Orders in the order queue.
     pub(super) orders: u32,
@@ -100,7 +100,7 @@ pub(super) struct Running {
     pub(super) head: Option<BufMut>,
 }
 
-impl Running {
+impl RunningOrder {
     pub(super) fn failed(&mut self, error: &Error) {
         if self.error.is_none() {
             self.error = Some((Errno::from(error), error.to_string()));
@@ -149,7 +149,7 @@ impl Piece {
 
 /// What the kernel is receiving into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Receiving {
+pub(super) enum ReceiveTarget {
     Nothing,
     Input,
     Piece,
@@ -172,7 +172,7 @@ impl Connection {
             asked: Activity::Something,
             phase: Phase::Handshake(handshake),
             tunnel: None,
-            receiving: Receiving::Nothing,
+            receiving: ReceiveTarget::Nothing,
             cipher: None,
             input: Input {
                 buffer: Some(BufMut::zeroed(GREETING_BYTES)),
@@ -210,7 +210,7 @@ impl Connection {
     }
 
     /// Notes a request; its number among those of this connection.
-    pub(super) fn begin(&mut self, running: Running) -> u32 {
+    pub(super) fn begin(&mut self, running: RunningOrder) -> u32 {
         if let Some(index) = self.free_requests.pop() {
             self.requests[index as usize] = Some(running);
             return index;
@@ -220,7 +220,7 @@ impl Connection {
     }
 
     /// Takes a request off the list, for its answer.
-    pub(super) fn end(&mut self, request: u32) -> Running {
+    pub(super) fn end(&mut self, request: u32) -> RunningOrder {
         self.free_requests.push(request);
         self.requests[request as usize].take().expect("a request under way")
     }
@@ -245,7 +245,7 @@ impl Connection {
 
     /// Whether anything of it is still in use by the kernel or a device.
     pub(super) fn is_in_use(&self) -> bool {
-        self.receiving != Receiving::Nothing || self.output.is_sending() || self.orders > 0
+        self.receiving != ReceiveTarget::Nothing || self.output.is_sending() || self.orders > 0
     }
 }
 

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use block::{BufMut, Device, Extents, Returned};
+use block::{BufMut, Device, Extents, ReturnedBuffer};
 
-use super::connection::{Activity, INPUT_BYTES, Payload, Phase, Piece, Running};
+use super::connection::{Activity, INPUT_BYTES, Payload, Phase, Piece, RunningOrder};
 use super::handshake::{OPTION_MAX_BYTES, Verdict};
 use super::memory::Grant;
 use super::shared::Counters;
@@ -211,7 +211,8 @@ impl Worker {
         let (connection, pool, budget, order_queues) = self.split(index);
         let orders =
             order_queues[session.export].as_mut().expect("opened when the first client came");
-        let mut running = Running { cookie, orders: 1, receiving: false, error: None, head: None };
+        let mut running =
+            RunningOrder { cookie, orders: 1, receiving: false, error: None, head: None };
         let order = match command {
             Command::Read { offset, length } => {
                 match budget.take(&mut connection.held_bytes, u64::from(length)) {
@@ -384,15 +385,15 @@ impl Worker {
         if let Err(error) = &answer.result {
             running.failed(error);
         }
-        let is_read = matches!(answer.buffer, Returned::Read(_));
+        let is_read = matches!(answer.buffer, ReturnedBuffer::Read(_));
         match answer.buffer {
-            Returned::Written(from) => {
+            ReturnedBuffer::Written(from) => {
                 budget.give_back(&mut connection.held_bytes, from.len() as u64);
                 if let Ok(buffer) = from.try_mut() {
                     pool.give_back(0, buffer);
                 }
             }
-            Returned::Read(data) => {
+            ReturnedBuffer::Read(data) => {
                 let mut whole = running.head.take().expect("a read has a head");
                 let (head_bytes, data_bytes) = (whole.len(), data.len() as u64);
                 whole.append(data);
@@ -403,7 +404,7 @@ impl Worker {
                     pool.give_back(head_bytes, whole);
                 }
             }
-            Returned::Nothing => (),
+            ReturnedBuffer::Nothing => (),
         }
         if running.orders > 0 || running.receiving {
             return;

@@ -20,7 +20,7 @@ use block::BufMut;
 use reactor::{Event, Outcome, Time};
 
 use super::admission::Ticket;
-use super::connection::{Activity, Connection, Ending, Phase, Receiving};
+use super::connection::{Activity, Connection, Ending, Phase, ReceiveTarget};
 use super::handshake::{Handshake, TlsRule};
 use super::memory::Pool;
 use super::shared::Mail;
@@ -164,7 +164,7 @@ impl Worker {
                     if count == 0 { self.drain(index) } else { self.touch(index) }
                 }
                 Err(_) => {
-                    connection.receiving = Receiving::Nothing;
+                    connection.receiving = ReceiveTarget::Nothing;
                     self.kill(index);
                 }
             },
@@ -197,16 +197,16 @@ impl Worker {
     /// Puts what was received where it belongs.
     fn received(&mut self, index: u32, buffer: BufMut, count: usize) {
         let connection = self.get(index);
-        match std::mem::replace(&mut connection.receiving, Receiving::Nothing) {
-            Receiving::Input => connection.input.returned(buffer, count),
-            Receiving::Cipher => {
+        match std::mem::replace(&mut connection.receiving, ReceiveTarget::Nothing) {
+            ReceiveTarget::Input => connection.input.returned(buffer, count),
+            ReceiveTarget::Cipher => {
                 if let (Some(tunnel), Some(bytes)) = (&mut connection.tunnel, buffer.as_slice()) {
                     tunnel.received(&bytes[..count]);
                 }
                 connection.cipher = Some(buffer);
             }
-            Receiving::Piece => self.piece_received(index, buffer, count),
-            Receiving::Nothing => unreachable!("a receive was started"),
+            ReceiveTarget::Piece => self.piece_received(index, buffer, count),
+            ReceiveTarget::Nothing => unreachable!("a receive was started"),
         }
     }
 
@@ -246,7 +246,7 @@ impl Worker {
     /// Starts to receive, unless that is under way or the connection has to wait.
     fn receive(&mut self, index: u32) {
         let connection = self.connections.get_mut(index).expect("a connection in use");
-        if connection.ending != Ending::Open || connection.receiving != Receiving::Nothing {
+        if connection.ending != Ending::Open || connection.receiving != ReceiveTarget::Nothing {
             return;
         }
         let token = u64::from(index) << 1;
@@ -254,7 +254,7 @@ impl Worker {
             if !tunnel.has_waiting() && !connection.is_waiting() {
                 let space =
                     connection.cipher.take().unwrap_or_else(|| BufMut::zeroed(CIPHER_BYTES));
-                connection.receiving = Receiving::Cipher;
+                connection.receiving = ReceiveTarget::Cipher;
                 self.source.receive(&connection.socket, space, false, token);
             }
             return;
@@ -268,12 +268,12 @@ impl Worker {
             && let Some(rest) =
                 rest.and_then(|rest| rest.take_if(|rest| rest.len() >= DIRECT_BYTES))
         {
-            connection.receiving = Receiving::Piece;
+            connection.receiving = ReceiveTarget::Piece;
             self.source.receive(&connection.socket, rest, true, token);
         } else if !connection.is_waiting()
             && let Some(space) = connection.input.lend()
         {
-            connection.receiving = Receiving::Input;
+            connection.receiving = ReceiveTarget::Input;
             self.source.receive(&connection.socket, space, false, token);
         }
     }

@@ -17,7 +17,7 @@ use super::admission::Admission;
 use super::limits::Limits;
 use super::listen::{Address, Listener};
 use super::shape::Shape;
-use super::shared::{Counters, Exported, Mail, Shared};
+use super::shared::{Counters, ExportEntry, Mail, ServerCore};
 use super::tls::Tls;
 use super::worker::Worker;
 use crate::{Gate, RemovalPolicy};
@@ -109,7 +109,7 @@ impl WorkerHandle {
 
 /// A running server. It stops when it is dropped.
 pub struct Server {
-    shared: Arc<Shared>,
+    shared: Arc<ServerCore>,
     listeners: Arc<Vec<Listener>>,
     handles: Arc<Vec<WorkerHandle>>,
     stop: Arc<Stop>,
@@ -150,7 +150,7 @@ impl Server {
         }
         let failed = |error: io::Error| Error::from_io("NBD server", error);
         let bell = Bell::new().map_err(failed)?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServerCore {
             exports,
             shapes,
             tls,
@@ -195,7 +195,7 @@ impl Server {
     /// What it is doing.
     #[must_use]
     pub fn status(&self) -> Status {
-        let sum = |export: &Exported, counter: &dyn Fn(&Counters) -> &AtomicU64| {
+        let sum = |export: &ExportEntry, counter: &dyn Fn(&Counters) -> &AtomicU64| {
             export.counters.iter().map(|counters| counter(counters).load(Ordering::Relaxed)).sum()
         };
         let exports = self.shared.exports.iter().zip(&self.shared.shapes).map(|(export, shape)| {
@@ -242,7 +242,7 @@ impl Drop for Server {
     }
 }
 
-fn prepare(exports: Vec<Export>, workers: usize) -> Result<(Vec<Exported>, Vec<Shape>), Error> {
+fn prepare(exports: Vec<Export>, workers: usize) -> Result<(Vec<ExportEntry>, Vec<Shape>), Error> {
     let invalid = |text: String| Err(Error::new(ErrorKind::Invalid, text));
     if exports.is_empty() {
         return invalid("an NBD server needs something to export".to_owned());
@@ -281,7 +281,7 @@ fn prepare(exports: Vec<Export>, workers: usize) -> Result<(Vec<Exported>, Vec<S
             fast_zeroes: info.zeroes == Support::Native,
         });
         let counters = (0..workers).map(|_| Counters::default()).collect();
-        prepared.push(Exported {
+        prepared.push(ExportEntry {
             device,
             policy: export.policy,
             gate: export.gate,
@@ -293,7 +293,7 @@ fn prepare(exports: Vec<Export>, workers: usize) -> Result<(Vec<Exported>, Vec<S
 }
 
 fn start_worker(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerCore>,
     number: usize,
 ) -> Result<(WorkerHandle, JoinHandle<()>), Error> {
     let failed = |error: io::Error| Error::from_io("starting a worker for NBD", error);
@@ -336,7 +336,7 @@ fn start_worker(
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Deals connections out to the workers, to the one with the fewest first.
-fn accept(shared: &Shared, listeners: &[Listener], handles: &[WorkerHandle], stop: &Stop) {
+fn accept(shared: &ServerCore, listeners: &[Listener], handles: &[WorkerHandle], stop: &Stop) {
     // Out of descriptors: connections are left to wait until others have gone.
     let mut exhausted = false;
     while !stop.wanted.load(Ordering::Acquire) {

@@ -26,7 +26,7 @@ pub(super) struct Counters {
     pub(super) errors: AtomicU64,
 }
 
-pub(super) struct Exported {
+pub(super) struct ExportEntry {
     pub(super) device: Arc<dyn Device>,
     pub(super) policy: RemovalPolicy,
     pub(super) gate: Arc<Gate>,
@@ -35,15 +35,15 @@ pub(super) struct Exported {
     pub(super) trouble: Mutex<Option<String>>,
 }
 
-impl Exported {
+impl ExportEntry {
     pub(super) fn complain(&self, error: &Error) {
         *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
     }
 }
 
 /// What workers share.
-pub(super) struct Shared {
-    pub(super) exports: Vec<Exported>,
+pub(super) struct ServerCore {
+    pub(super) exports: Vec<ExportEntry>,
     /// What the protocol knows of them, in the same order.
     pub(super) shapes: Vec<Shape>,
     pub(super) tls: Option<Arc<rustls::ServerConfig>>,

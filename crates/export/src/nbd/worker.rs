@@ -9,7 +9,7 @@ use reactor::{Reactor, Slots, Source, Time};
 
 use super::connection::{Connection, Ending};
 use super::memory::{Budget, Pool};
-use super::shared::{Counters, Mail, Shared};
+use super::shared::{Counters, Mail, ServerCore};
 use crate::serve::{Answer, OrderQueue};
 use nbd_wire::REQUEST_MAX_BYTES;
 
@@ -20,7 +20,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 pub(super) struct Worker {
     pub(super) reactor: Reactor,
     pub(super) source: Source,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<ServerCore>,
     pub(super) number: usize,
     pub(super) inbox: Receiver<Mail>,
     pub(super) order_queues: Vec<Option<OrderQueue>>,
@@ -47,7 +47,7 @@ pub(super) struct Worker {
 
 impl Worker {
     pub(super) fn new(
-        shared: Arc<Shared>,
+        shared: Arc<ServerCore>,
         number: usize,
         inbox: Receiver<Mail>,
         reactor: Reactor,

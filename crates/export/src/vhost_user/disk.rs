@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use block::{BufMut, Device, Error, Info, Reactor, Returned, Time};
+use block::{BufMut, Device, Error, Info, Reactor, ReturnedBuffer, Time};
 
 use super::memory::{GuestMemory, Span};
-use super::request::{Ask, Framed, NAME_BYTES, Status};
+use super::request::{Ask, NAME_BYTES, ParsedRequest, Status};
 use super::session::Session;
 use crate::serve::{Answer, Order, OrderQueue};
 use crate::{Gate, RemovalPolicy};
@@ -17,7 +17,7 @@ const HELD_MAX_BYTES: u64 = 64 << 20;
 
 /// A request that has been answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Done {
+pub struct AnsweredRequest {
     /// What was asked for.
     pub ask: Ask,
     /// How much data.
@@ -34,7 +34,7 @@ pub struct Done {
 
 struct Slot {
     ring: usize,
-    framed: Framed,
+    framed: ParsedRequest,
     memory: Arc<GuestMemory>,
     taken: Time,
     depth: u32,
@@ -44,7 +44,7 @@ struct Slot {
 struct Ready {
     slot: usize,
     status: Status,
-    buffer: Returned,
+    buffer: ReturnedBuffer,
     done: Time,
 }
 
@@ -109,7 +109,7 @@ impl Disk {
                 return Ok(());
             }
             let Some(chain) = entries.take(memory)? else { return Ok(()) };
-            let framed = Framed::parse(chain, memory)?;
+            let framed = ParsedRequest::parse(chain, memory)?;
             let memory = Arc::clone(memory);
             session.begun(ring);
             self.start(ring, framed, memory, durable)?;
@@ -120,7 +120,7 @@ impl Disk {
     fn start(
         &mut self,
         ring: usize,
-        framed: Framed,
+        framed: ParsedRequest,
         memory: Arc<GuestMemory>,
         durable: bool,
     ) -> Result<(), Error> {
@@ -138,7 +138,7 @@ impl Disk {
             Err(status) => self.ready.push(Ready {
                 slot: index,
                 status,
-                buffer: Returned::Nothing,
+                buffer: ReturnedBuffer::Nothing,
                 done: taken,
             }),
         }
@@ -148,7 +148,7 @@ impl Disk {
     /// What the device is to do, or the answer where that is known already.
     fn order(
         &self,
-        framed: &Framed,
+        framed: &ParsedRequest,
         memory: &GuestMemory,
         durable: bool,
     ) -> Result<Result<Order, Status>, Error> {
@@ -207,7 +207,7 @@ impl Disk {
         &mut self,
         session: &mut Session,
         calls: &mut Vec<usize>,
-        done: &mut Vec<Done>,
+        done: &mut Vec<AnsweredRequest>,
     ) -> Result<(), Error> {
         let mut given = Vec::new();
         for ready in std::mem::take(&mut self.ready) {
@@ -217,7 +217,7 @@ impl Disk {
             let Slot { ring, framed, memory, taken, depth } = slot;
             self.held_bytes -= framed.data_bytes;
             let mut written = 1;
-            if let (Ask::Read { .. }, Status::Done, Returned::Read(buffer)) =
+            if let (Ask::Read { .. }, Status::Done, ReturnedBuffer::Read(buffer)) =
                 (framed.ask, ready.status, &ready.buffer)
             {
                 // A read buffer that came back in pieces is taken piece by piece.
@@ -231,7 +231,7 @@ impl Disk {
             if !given.contains(&ring) {
                 given.push(ring);
             }
-            done.push(Done {
+            done.push(AnsweredRequest {
                 ask: framed.ask,
                 data_bytes: framed.data_bytes,
                 status: ready.status,

@@ -25,10 +25,10 @@ mod server;
 mod session;
 mod socket;
 
-pub use disk::{Disk, Done};
+pub use disk::{AnsweredRequest, Disk};
 pub use server::{Options, Server, Status};
 pub use session::{FollowUp, Offer, Reaction, Session};
-pub use socket::{Received, read_message, send_all};
+pub use socket::{ReceivedMessage, read_message, send_all};
 
 /// `N` bytes at `at`, which its caller knows to be there.
 fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {

@@ -75,7 +75,7 @@ pub enum Ask {
 
 /// A request, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Framed {
+pub struct ParsedRequest {
     /// Its number in the ring.
     pub head: u16,
     /// What is asked for.
@@ -88,12 +88,12 @@ pub struct Framed {
     pub status: u64,
 }
 
-impl Framed {
+impl ParsedRequest {
     /// From a chain, whose header is read from `memory`.
     ///
     /// # Errors
     /// A chain without header or answer, or with memory that is not there.
-    pub fn parse(chain: Chain, memory: &GuestMemory) -> Result<Framed, Error> {
+    pub fn parse(chain: Chain, memory: &GuestMemory) -> Result<ParsedRequest, Error> {
         let Chain { head, mut readable, mut writable } = chain;
         let header = cut_front(&mut readable, HEADER_BYTES)
             .ok_or_else(|| broken("a request of less than its header of 16 bytes"))?;
@@ -128,7 +128,7 @@ impl Framed {
             }
             _ => Ask::Nothing(Status::Unsupported),
         };
-        Ok(Framed { head, ask, data, data_bytes, status })
+        Ok(ParsedRequest { head, ask, data, data_bytes, status })
     }
 }
 
@@ -247,14 +247,14 @@ mod tests {
         descriptor(&memory, 16 * 7, (0x7000, 48, 4, 0));
         offer(&memory, 2, &[0, 7]);
         let mut ring = Ring::new(8, ADDRESSES, 0, &memory).unwrap();
-        let write = Framed::parse(ring.take(&memory).unwrap().unwrap(), &memory).unwrap();
+        let write = ParsedRequest::parse(ring.take(&memory).unwrap().unwrap(), &memory).unwrap();
         let spans = |spans: &[Span]| {
             spans.iter().map(|span| (span.address, span.length)).collect::<Vec<_>>()
         };
         assert_eq!((write.head, write.ask), (0, Ask::Write { offset: 2560 }));
         assert_eq!(spans(&write.data), [(0x4000, 1024), (0x5000, 1024)]);
         assert_eq!((write.data_bytes, write.status), (2048, 0x3020));
-        let read = Framed::parse(ring.take(&memory).unwrap().unwrap(), &memory).unwrap();
+        let read = ParsedRequest::parse(ring.take(&memory).unwrap().unwrap(), &memory).unwrap();
         assert_eq!((read.head, read.ask), (7, Ask::Read { offset: 4608 }));
         assert_eq!((spans(&read.data), read.status), (vec![(0x6000, 4096)], 0x3120));
         assert_eq!((ring.take(&memory).unwrap(), ring.base()), (None, 2));
@@ -344,7 +344,7 @@ mod tests {
                 let length: u64 =
                     chain.readable.iter().chain(&chain.writable).map(|span| span.length).sum();
                 if length < 1 << 20
-                    && let Ok(framed) = Framed::parse(chain, &memory)
+                    && let Ok(framed) = ParsedRequest::parse(chain, &memory)
                 {
                     assert!(framed.data_bytes <= length, "seed {seed}: {framed:?}");
                 }

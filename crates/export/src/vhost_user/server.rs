@@ -68,7 +68,7 @@ pub struct Status {
     pub trouble: Option<String>,
 }
 
-struct Shared {
+struct FrontEndCore {
     device: Arc<dyn Device>,
     offer: Offer,
     options: Options,
@@ -95,7 +95,7 @@ impl Client {
     }
 }
 
-impl Shared {
+impl FrontEndCore {
     fn clients(&self) -> MutexGuard<'_, Vec<Client>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -107,7 +107,7 @@ impl Shared {
 
 /// A running server. It stops when it is dropped.
 pub struct Server {
-    shared: Arc<Shared>,
+    shared: Arc<FrontEndCore>,
     path: PathBuf,
     thread: Option<JoinHandle<()>>,
 }
@@ -125,7 +125,7 @@ impl Server {
         let read_only = options.read_only || device.info().read_only;
         let cache = !options.policy.writes_durably();
         let offer = Offer::new(device.info(), read_only, cache, RINGS, SEGMENTS, false);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(FrontEndCore {
             device,
             offer,
             options,
@@ -183,7 +183,7 @@ impl Drop for Server {
     }
 }
 
-fn accept(shared: &Arc<Shared>, listener: &Listener) {
+fn accept(shared: &Arc<FrontEndCore>, listener: &Listener) {
     while !shared.stop.load(Ordering::Acquire) {
         let mut watched = [
             PollFd::from_borrowed_fd(shared.bell.as_fd(), PollFlags::IN),
@@ -203,7 +203,7 @@ fn accept(shared: &Arc<Shared>, listener: &Listener) {
 
 /// Whether there is room for one more. Many may come and say nothing; a machine that means it has
 /// its rings in a moment, so the one that has taken longest goes.
-fn make_room(shared: &Shared) -> bool {
+fn make_room(shared: &FrontEndCore) -> bool {
     let mut clients = shared.clients();
     clients.retain(|client| !client.thread.is_finished());
     if clients.len() < CLIENTS_MAX {
@@ -228,7 +228,7 @@ fn make_room(shared: &Shared) -> bool {
     true
 }
 
-fn welcome(shared: &Arc<Shared>, socket: OwnedFd) {
+fn welcome(shared: &Arc<FrontEndCore>, socket: OwnedFd) {
     if !make_room(shared) {
         return;
     }
@@ -257,7 +257,11 @@ fn welcome(shared: &Arc<Shared>, socket: OwnedFd) {
 }
 
 /// Serves one client until it hangs up, the server stops, or it breaks the protocol.
-fn serve(shared: &Shared, socket: &Arc<OwnedFd>, has_rings: &AtomicBool) -> Result<(), Error> {
+fn serve(
+    shared: &FrontEndCore,
+    socket: &Arc<OwnedFd>,
+    has_rings: &AtomicBool,
+) -> Result<(), Error> {
     let failed = |error: io::Error| Error::from_io("serving a client of vhost-user", error);
     let reactor = Reactor::wall()?;
     let options = &shared.options;
@@ -271,7 +275,7 @@ fn serve(shared: &Shared, socket: &Arc<OwnedFd>, has_rings: &AtomicBool) -> Resu
     )?;
     let source = reactor.source();
     let session = Session::new(shared.offer.clone());
-    let mut client = Serving {
+    let mut client = FrontEndSession {
         kicks: (0..session.rings()).map(|_| Bell::default()).collect(),
         session,
         disk,
@@ -314,7 +318,7 @@ impl Bell {
     }
 }
 
-struct Serving {
+struct FrontEndSession {
     session: Session,
     disk: Disk,
     source: Source,
@@ -328,10 +332,10 @@ struct Serving {
 /// The token of the socket; rings have others.
 const SOCKET: u64 = u64::MAX;
 
-impl Serving {
+impl FrontEndSession {
     fn run(
         &mut self,
-        shared: &Shared,
+        shared: &FrontEndCore,
         socket: &OwnedFd,
         has_rings: &AtomicBool,
     ) -> Result<(), Error> {

@@ -8,7 +8,7 @@ use block::{DiscardSupport, Error, Info, SECTOR_BYTES};
 use super::memory::GuestMemory;
 use super::message::{self, Request, RingAddresses, broken};
 use super::ring::Ring;
-use super::socket::Received;
+use super::socket::ReceivedMessage;
 
 // Bits of VIRTIO 1.2: the disk's (5.2.3) and those of every device (6).
 const SEG_MAX: u64 = 1 << 2;
@@ -164,8 +164,8 @@ impl Session {
     ///
     /// # Errors
     /// [`block::ErrorKind::Invalid`]: it makes no sense, and the client is to be cut off.
-    pub fn take(&mut self, message: Received) -> Result<Reaction, Error> {
-        let Received { header, payload, mut descriptors } = message;
+    pub fn take(&mut self, message: ReceivedMessage) -> Result<Reaction, Error> {
+        let ReceivedMessage { header, payload, mut descriptors } = message;
         let request = Request::parse(header, &payload)?;
         let number = |number| Some(message::reply_number(header.request, number));
         let mut reaction = Reaction {

@@ -11,7 +11,7 @@ use super::message::{HEADER_BYTES, Header, REGIONS_MAX, broken};
 
 /// A message as it came.
 #[derive(Debug)]
-pub struct Received {
+pub struct ReceivedMessage {
     /// What stands before it.
     pub header: Header,
     /// What it says.
@@ -25,7 +25,7 @@ pub struct Received {
 ///
 /// # Errors
 /// A message that makes no sense or stops in its middle, or what the socket says.
-pub fn read_message(socket: impl AsFd) -> Result<Option<Received>, Error> {
+pub fn read_message(socket: impl AsFd) -> Result<Option<ReceivedMessage>, Error> {
     let mut descriptors = Vec::new();
     let mut bytes = [0; HEADER_BYTES];
     if !fill(socket.as_fd(), &mut bytes, &mut descriptors)? {
@@ -36,7 +36,7 @@ pub fn read_message(socket: impl AsFd) -> Result<Option<Received>, Error> {
     if !payload.is_empty() && !fill(socket.as_fd(), &mut payload, &mut descriptors)? {
         return Err(broken("a message without its payload"));
     }
-    Ok(Some(Received { header, payload, descriptors }))
+    Ok(Some(ReceivedMessage { header, payload, descriptors }))
 }
 
 fn fill(

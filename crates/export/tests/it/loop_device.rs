@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use block::{Blocking, Counted, Device, DiscardSupport, ErrorKind, Info, Support};
+use block::{Blocking, CountingDevice, Device, DiscardSupport, ErrorKind, Info, Support};
 use export::fuse::{FuseFile, FuseOptions};
 use export::image::{Image, ImageKind};
 use export::loop_device::{LoopDevice, LoopOptions, detach_from, write_back};
@@ -91,7 +91,7 @@ fn blocks_discards_and_flushes_are_the_devices_own() {
             zeroes: Support::Native,
             ..Info::plain(16 << 20)
         };
-        let counted = Arc::new(Counted::over(Arc::new(Memory::with(Info {
+        let counted = Arc::new(CountingDevice::over(Arc::new(Memory::with(Info {
             discard: DiscardSupport::ReadsZero,
             ..info
         }))));

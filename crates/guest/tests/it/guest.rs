@@ -15,7 +15,7 @@ use std::time::Duration;
 use block::{
     Channel, Completion, Device, Error, ErrorKind, Info, Node, Op, Reactor, Request, Time,
 };
-use export::vhost_user::Done;
+use export::vhost_user::AnsweredRequest;
 use export::vhost_user::request::{Ask, Status};
 use guest::{Boot, Cut, Kernel, Outcome, Processor};
 use rustix::process::{Pid, Signal};
@@ -75,7 +75,7 @@ fn figure(outcome: &Outcome, word: &str) -> u64 {
         .unwrap_or_else(|| panic!("no {word}: {}", outcome.output))
 }
 
-fn took(done: &Done) -> u64 {
+fn took(done: &AnsweredRequest) -> u64 {
     done.done.nanoseconds() - done.taken.nanoseconds()
 }
 
@@ -522,8 +522,9 @@ fn requests_are_as_long_as_read_ahead_and_the_queue_are_set() {
         done";
     let outcome = run(&kernel, vec![disk(5)], job);
     let log = &outcome.logs[0];
-    let longest = |done: &[&Done]| done.iter().map(|done| done.data_bytes).max().unwrap();
-    let reads: Vec<&Done> = log
+    let longest =
+        |done: &[&AnsweredRequest]| done.iter().map(|done| done.data_bytes).max().unwrap();
+    let reads: Vec<&AnsweredRequest> = log
         .iter()
         .filter(|done| matches!(done.ask, Ask::Read { offset } if offset < 4 * MEBIBYTE))
         .collect();
@@ -531,7 +532,7 @@ fn requests_are_as_long_as_read_ahead_and_the_queue_are_set() {
     let second = reads.iter().rposition(|done| done.ask == Ask::Read { offset: 0 }).unwrap();
     assert_eq!(longest(&reads[..second]), 128 << 10);
     assert_eq!(longest(&reads[second..]), 512 << 10);
-    let writes: Vec<&Done> =
+    let writes: Vec<&AnsweredRequest> =
         log.iter().filter(|done| matches!(done.ask, Ask::Write { .. })).collect();
     assert_eq!(writes.len(), 4 * 8 + 4 * 2);
     assert_eq!((longest(&writes[..32]), longest(&writes[32..])), (128 << 10, 512 << 10));

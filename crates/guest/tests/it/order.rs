@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use block::{Channel, Completion, Device, Error, Info, Node, Reactor, Request, Time};
-use guest::{Cut, Disk, Ended, MESSAGE_BYTES, Message, Op, PlantedMistake, Scheduler};
+use guest::{Cut, Disk, GuestEnding, MESSAGE_BYTES, Message, Op, PlantedMistake, Scheduler};
 use reactor::{Random, Source};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::MemfdFlags;
@@ -256,7 +256,7 @@ type Seen = Vec<(usize, u64)>;
 fn run(
     devices: Vec<Arc<dyn Device>>,
     kernel: impl FnOnce(&mut Kernel) + Send + 'static,
-) -> (Result<Ended, Error>, Vec<Log>, Seen) {
+) -> (Result<GuestEnding, Error>, Vec<Log>, Seen) {
     run_until(None, devices, kernel)
 }
 
@@ -264,7 +264,7 @@ fn run_until(
     cut: Option<Cut>,
     devices: Vec<Arc<dyn Device>>,
     kernel: impl FnOnce(&mut Kernel) + Send + 'static,
-) -> (Result<Ended, Error>, Vec<Log>, Seen) {
+) -> (Result<GuestEnding, Error>, Vec<Log>, Seen) {
     let (ended, logs, seen) = run_with(PlantedMistake::None, cut, devices, kernel);
     (ended, logs, seen.unwrap_or_else(|panic| resume_unwind(panic)))
 }
@@ -276,7 +276,7 @@ fn run_with(
     cut: Option<Cut>,
     devices: Vec<Arc<dyn Device>>,
     kernel: impl FnOnce(&mut Kernel) + Send + 'static,
-) -> (Result<Ended, Error>, Vec<Log>, thread::Result<Seen>) {
+) -> (Result<GuestEnding, Error>, Vec<Log>, thread::Result<Seen>) {
     let reactor = Reactor::virtual_clock();
     let (ours, theirs) = UnixStream::pair().unwrap();
     let mut sockets = Vec::new();

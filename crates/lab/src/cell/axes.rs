@@ -7,7 +7,7 @@ use std::time::Duration;
 use bench::processor::Processor;
 use export::RemovalPolicy;
 use export::image::ImageKind;
-use guest::State;
+use guest::ArrayCompleteness;
 use host::Error;
 use host::mount::FileSystem;
 
@@ -57,7 +57,7 @@ pub(crate) struct Axes {
     pub(crate) queue_depth: Option<u32>,
     pub(crate) write_cache: Option<WriteCache>,
     pub(crate) disk_bytes: Option<u64>,
-    pub(crate) state: Option<State>,
+    pub(crate) state: Option<ArrayCompleteness>,
     /// Settings of the plan's suites that are axes, by their names as axes.
     pub(crate) suites: BTreeMap<String, String>,
 }
@@ -102,7 +102,7 @@ impl Axes {
             queue_depth: texts.read(QUEUE_DEPTH, number)?,
             write_cache: texts.read(WRITE_CACHE, WriteCache::from_str)?,
             disk_bytes: texts.read(DISK_SIZE, stacks::parse_size)?,
-            state: texts.read(STATE, State::from_str)?,
+            state: texts.read(STATE, ArrayCompleteness::from_str)?,
             suites: settings
                 .iter()
                 .filter(of_suites)

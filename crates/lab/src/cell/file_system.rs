@@ -29,12 +29,12 @@ pub(crate) struct CellFileSystem {
     pub(crate) mount_options: Option<String>,
     pub(crate) policy: RemovalPolicy,
     /// The image that carries it, where it is not on the device itself.
-    pub(crate) nested: Option<Nested>,
+    pub(crate) nested: Option<NestedImage>,
 }
 
 /// An image and its outer file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Nested {
+pub(crate) struct NestedImage {
     pub(crate) image: Image,
     pub(crate) outer: FileSystem,
     make_options: Option<String>,
@@ -57,7 +57,7 @@ impl Axes {
         }))
     }
 
-    fn nested(&self) -> Result<Option<Nested>, Error> {
+    fn nested(&self) -> Result<Option<NestedImage>, Error> {
         let Choice::With(kind) = self.image else { return Ok(None) };
         let needs = |axis: &str, what: &str| {
             Error::usage(format!("{IMAGE} = \"{kind}\" needs the axis {axis}: {what}"))
@@ -72,7 +72,7 @@ impl Axes {
             .ok_or_else(|| needs(OUTER_FILE_SYSTEM, "what the image is a file of"))?;
         let image = Image { kind, size_bytes, direct: self.image_io == Some(ImageIo::Direct) };
         image.check()?;
-        Ok(Some(Nested {
+        Ok(Some(NestedImage {
             image,
             outer,
             make_options: self.outer_make_options.value().cloned(),
@@ -126,7 +126,7 @@ fn options_to_make(file_system: &FileSystem, own: &str) -> Option<String> {
     Some(all).filter(|all| !all.trim().is_empty())
 }
 
-impl Nested {
+impl NestedImage {
     /// Why an image cannot lie in a file system on a device of so many bytes, if it cannot.
     pub(crate) fn refuse_unfit(&self, device_bytes: u64) -> Result<(), String> {
         let shown = |bytes| stacks::size_text(bytes);
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    fn nested(axes: &Axes) -> Nested {
+    fn nested(axes: &Axes) -> NestedImage {
         axes.file_system().unwrap().unwrap().nested.unwrap()
     }
 
@@ -222,11 +222,14 @@ mod tests {
         let error = nested.refuse_unfit((8 << 20) + 512).unwrap_err();
         assert!(error.contains("does not fit into ext4"), "{error}");
         let large = Image { size_bytes: 4 << 30, ..nested.image };
-        let fat =
-            Nested { outer: FileSystem::named("vfat").unwrap(), image: large, ..nested.clone() };
+        let fat = NestedImage {
+            outer: FileSystem::named("vfat").unwrap(),
+            image: large,
+            ..nested.clone()
+        };
         let error = fat.refuse_unfit(1 << 40).unwrap_err();
         assert!(error.contains("less than 4GiB"), "{error}");
-        assert!(Nested { outer: nested.outer, ..fat }.refuse_unfit(1 << 40).is_ok());
+        assert!(NestedImage { outer: nested.outer, ..fat }.refuse_unfit(1 << 40).is_ok());
     }
 
     #[test]

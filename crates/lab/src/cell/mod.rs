@@ -31,13 +31,13 @@ use block::{Info, Node};
 use export::RemovalPolicy;
 use host::Error;
 use host::processors::Processors;
-use results::{Clock, Configuration, Ground, MeasuredCache, Plan};
+use results::{Clock, Configuration, MeasuredCache, Plan, WorkTarget};
 
 pub(crate) use axes::{Axes, suite_axis};
-pub(crate) use file_system::{CellFileSystem, Nested};
+pub(crate) use file_system::{CellFileSystem, NestedImage};
 pub(crate) use level::{LEVELS, Level};
 pub use open::open_cell;
-pub(crate) use open::{Serving, open};
+pub(crate) use open::{StackOpening, open};
 
 use crate::stacks::{self, Leaf};
 
@@ -49,7 +49,7 @@ pub(crate) struct Cell {
     /// What its device is made of; files of the run's own by their placeholders.
     pub(crate) stack: Node,
     /// How a server opens and keeps it.
-    pub(crate) serving: Serving,
+    pub(crate) serving: StackOpening,
     /// The file system that suites work in; `None` where they load the device.
     pub(crate) file_system: Option<CellFileSystem>,
     /// What it says on every axis.
@@ -82,7 +82,7 @@ impl Cell {
 
     /// What suites are run on: a folder, that of the file system where it has one, or the device.
     pub(crate) fn target(&self) -> TargetKind {
-        let is_folder = self.file_system.is_some() || self.record.ground == Ground::Folder;
+        let is_folder = self.file_system.is_some() || self.record.ground == WorkTarget::Folder;
         if is_folder { TargetKind::Folder } else { TargetKind::Device }
     }
 
@@ -141,7 +141,7 @@ pub(crate) fn shown(settings: &BTreeMap<String, String>, is: &str, then: &str) -
 /// it ([`Configuration`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Nature {
-    pub(crate) ground: Ground,
+    pub(crate) ground: WorkTarget,
     pub(crate) modelled: bool,
     pub(crate) caches: Vec<MeasuredCache>,
     pub(crate) quick_removal: bool,
@@ -152,11 +152,11 @@ impl Nature {
     /// what was measured is none of ours.
     pub(crate) fn of(node: Option<&Node>, axes: &Axes, clock: Clock, pulls_only: bool) -> Nature {
         let ground = match axes.file_system.value() {
-            _ if pulls_only => Ground::Pull,
-            _ if axes.is_in_guest() => Ground::Guest,
-            Some(_) => Ground::FileSystem,
-            None if node.and_then(stacks::folder_of).is_some() => Ground::Folder,
-            None => Ground::Device,
+            _ if pulls_only => WorkTarget::Pull,
+            _ if axes.is_in_guest() => WorkTarget::Guest,
+            Some(_) => WorkTarget::FileSystem,
+            None if node.and_then(stacks::folder_of).is_some() => WorkTarget::Folder,
+            None => WorkTarget::Device,
         };
         let layer = node.is_some_and(stacks::has_cache).then_some(MeasuredCache::Layer);
         let memory = axes.is_in_guest().then_some(MeasuredCache::GuestMemory);

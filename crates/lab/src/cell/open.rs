@@ -9,7 +9,7 @@ use host::guard::Guard;
 use mdtools::NewArraySettings;
 use reactor::Reactor;
 use results::Configuration;
-use serve::{Attach, MEMBER_TIME, MountSettings, OpenOptions, Opened, Settings};
+use serve::{Attach, MEMBER_TIME, MountSettings, OpenOptions, OpenStack, Settings};
 use stack::Models;
 
 use super::axes::Axes;
@@ -22,7 +22,7 @@ const NAME: &str = "raidloom";
 
 /// How a stack is opened and kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Serving {
+pub(crate) struct StackOpening {
     /// The array that is made of its members, as `array create` makes it; none where they are used
     /// whole.
     pub(crate) new_array: Option<NewArraySettings>,
@@ -34,9 +34,9 @@ pub(crate) struct Serving {
     pub(crate) upkeep: bool,
 }
 
-impl Default for Serving {
-    fn default() -> Serving {
-        Serving {
+impl Default for StackOpening {
+    fn default() -> StackOpening {
+        StackOpening {
             new_array: None,
             member_time: Some(MEMBER_TIME),
             is_member_time_said: false,
@@ -50,7 +50,7 @@ impl Axes {
     ///
     /// # Errors
     /// A bitmap of which a bit covers too much.
-    pub(crate) fn serving(&self) -> Result<Serving, Error> {
+    pub(crate) fn serving(&self) -> Result<StackOpening, Error> {
         let new_array = match self.metadata {
             None | Some(Metadata::Without) => None,
             Some(Metadata::Superblocks) => Some(NewArraySettings {
@@ -59,7 +59,7 @@ impl Axes {
                 bitmap_chunk_bytes: self.bitmap_bytes.value().map(bitmap_chunk).transpose()?,
             }),
         };
-        Ok(Serving {
+        Ok(StackOpening {
             new_array,
             member_time: match self.member_timeout {
                 Choice::Absent => Some(MEMBER_TIME),
@@ -87,12 +87,12 @@ fn bitmap_chunk(bytes: &u64) -> Result<u32, Error> {
 /// What cannot be built, or a member that is refused.
 pub(crate) fn open(
     node: &Node,
-    serving: &Serving,
+    serving: &StackOpening,
     files: &Guard,
     seed: u64,
     reactor: Option<&Reactor>,
     models: Option<&Models>,
-) -> Result<Opened, Error> {
+) -> Result<OpenStack, Error> {
     let options = OpenOptions {
         files,
         seed,
@@ -107,7 +107,7 @@ pub(crate) fn open(
         reactor,
         models,
     };
-    Ok(Opened::open(node, &options)?)
+    Ok(OpenStack::open(node, &options)?)
 }
 
 /// Opens a configuration over another stack than its own, as a run opens its own.
@@ -120,7 +120,7 @@ pub fn open_cell(
     files: &Guard,
     seed: u64,
     reactor: Option<&Reactor>,
-) -> Result<Opened, Error> {
+) -> Result<OpenStack, Error> {
     open(node, &Cell::of(configuration)?.serving, files, seed, reactor, None)
 }
 
@@ -167,6 +167,6 @@ fn mount_settings(file_system: &CellFileSystem, folder: &Path) -> MountSettings 
         fs: file_system.kind.name.to_owned(),
         options: file_system.mount_options.clone(),
         make_options: file_system.options_to_make(),
-        image: file_system.nested.as_ref().map(super::Nested::settings),
+        image: file_system.nested.as_ref().map(super::NestedImage::settings),
     }
 }

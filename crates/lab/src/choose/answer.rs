@@ -10,7 +10,8 @@
 use host::Error;
 use results::analysis::{Analysis, Comparison, KindResult, MODEL_CASES_MIN, Reservation, analyse};
 use results::choice::{
-    Choice, Condition, Contrast, Figures, PowerCuts, Rebuild, Removed, Rival, Scheme, WorkloadRatio,
+    Choice, Condition, Contrast, Figures, PowerCuts, Rebuild, RemovedLayout, Rival, Scheme,
+    WorkloadRatio,
 };
 use results::claim::Claim;
 use results::safety::at_most_percent;
@@ -70,7 +71,7 @@ impl Question {
                 let Some(score) = overall.score(&configuration.id) else { continue };
                 if is_ruled_out(overall, &configuration.id) {
                     let layout = self.facts(*shape, chunk_bytes);
-                    removed.push(Removed { layout, by: Condition::Latency });
+                    removed.push(RemovedLayout { layout, by: Condition::Latency });
                     continue;
                 }
                 let score = score.ratio;

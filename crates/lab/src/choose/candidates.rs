@@ -2,7 +2,7 @@
 //! account, with why.
 
 use host::Error;
-use results::choice::{Condition, Layout, Removed, Scheme, Share};
+use results::choice::{Condition, Layout, RemovedLayout, Scheme, Share};
 
 use super::layout::{ChosenLayout, Order, decimal_size};
 use super::question::Question;
@@ -210,7 +210,7 @@ impl Question {
     }
 
     /// Says which condition removed what.
-    fn nothing_left(&self, removed: &[Removed]) -> Error {
+    fn nothing_left(&self, removed: &[RemovedLayout]) -> Error {
         let asked = format!("--survive {}", self.survive);
         let few = removed.iter().filter_map(|one| match one.by {
             Condition::Survives { losses } => Some(losses),
@@ -256,7 +256,7 @@ fn drives(count: u32) -> String {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Candidates {
     pub(super) kept: Vec<Shape>,
-    pub(super) removed: Vec<Removed>,
+    pub(super) removed: Vec<RemovedLayout>,
     /// Whether they are run with all of their drives alone, and not with one missing as well.
     pub(super) is_whole: bool,
 }
@@ -267,7 +267,9 @@ impl Candidates {
         for shape in std::mem::take(&mut self.kept) {
             match why(shape) {
                 None => kept.push(shape),
-                Some(by) => self.removed.push(Removed { layout: question.facts(shape, None), by }),
+                Some(by) => {
+                    self.removed.push(RemovedLayout { layout: question.facts(shape, None), by })
+                }
             }
         }
         self.kept = kept;

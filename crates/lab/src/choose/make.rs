@@ -23,7 +23,7 @@ use serve::{
 use super::{ChosenLayout, Member};
 
 /// What is to be made, and where.
-pub struct Making<'a> {
+pub struct MakeRequest<'a> {
     /// The layout, over drives and files that are there.
     pub layout: &'a ChosenLayout,
     /// The array's name, by which it is started too.
@@ -66,7 +66,7 @@ pub struct MadeArray {
     pub initramfs_renewed: bool,
 }
 
-impl Making<'_> {
+impl MakeRequest<'_> {
     /// Whether everything is there that it takes. Nothing is written.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ impl Making<'_> {
     /// fails or `stop` is set, and what cannot be is named.
     ///
     /// # Errors
-    /// As [`Making::check`]; what the guard refuses; what a step fails with.
+    /// As [`MakeRequest::check`]; what the guard refuses; what a step fails with.
     pub fn make(
         &self,
         stop: &AtomicBool,

@@ -8,7 +8,7 @@ use toml::Value;
 use super::candidates::{Candidates, Shape};
 use super::layout::Member;
 use super::question::Question;
-use crate::plan::Resolved;
+use crate::plan::ResolvedPlan;
 use results::choice::Scheme;
 
 /// The set of members of one shape over fewer drives than there are, or all of them.
@@ -60,7 +60,7 @@ impl Question {
     ///
     /// # Errors
     /// When no layout is left, or a profile says what no plan takes.
-    pub fn plan(&self) -> Result<(String, Resolved), Error> {
+    pub fn plan(&self) -> Result<(String, ResolvedPlan), Error> {
         self.plan_of(&self.candidates()?, None)
     }
 
@@ -69,7 +69,7 @@ impl Question {
         &self,
         candidates: &Candidates,
         percent: Option<u64>,
-    ) -> Result<(String, Resolved), Error> {
+    ) -> Result<(String, ResolvedPlan), Error> {
         let text = self.plan_text(candidates, percent);
         let resolved =
             crate::plan::resolve("the plan", &text, &[]).map_err(

@@ -1,7 +1,7 @@
 //! What is asked: with what, for what, and what must hold.
 
 use host::mount::FileSystem;
-use results::choice::{DriveGroup, Removed};
+use results::choice::{DriveGroup, RemovedLayout};
 use serde::{Deserialize, Serialize};
 
 use super::drives::Drives;
@@ -25,7 +25,7 @@ pub struct Question {
     pub file_system: Option<String>,
     /// What a part of a recording has shown to be far behind ([`Question::race`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub raced: Vec<Removed>,
+    pub raced: Vec<RemovedLayout>,
 }
 
 impl Question {

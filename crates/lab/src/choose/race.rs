@@ -10,12 +10,12 @@ use std::sync::atomic::AtomicBool;
 
 use host::Error;
 use results::analysis::analyse;
-use results::choice::{Condition, Removed};
+use results::choice::{Condition, RemovedLayout};
 
 use super::answer::of_all_work;
 use super::candidates::{Candidates, Shape};
 use super::question::Question;
-use crate::run::{RunOptions, Silent, start};
+use crate::run::{NoObserver, RunOptions, start};
 
 /// How many of 100 requests a round replays, and how fast what goes on must be, of the best.
 const ROUNDS: [(u64, f64); 2] = [(1, 0.5), (10, 0.8)];
@@ -51,14 +51,19 @@ impl Question {
         Ok(())
     }
 
-    fn round(&self, percent: u64, least: f64, stop: &AtomicBool) -> Result<Vec<Removed>, Error> {
+    fn round(
+        &self,
+        percent: u64,
+        least: f64,
+        stop: &AtomicBool,
+    ) -> Result<Vec<RemovedLayout>, Error> {
         let candidates = Candidates { is_whole: true, ..self.candidates()? };
         let (_, resolved) = self.plan_of(&candidates, Some(percent))?;
         let folder =
             tempfile::tempdir().map_err(|error| Error::from_io("a folder for the race", &error))?;
         let output = Some(folder.path().join("race"));
         let options = RunOptions { output, ..RunOptions::default() };
-        let run = start(&resolved, &options, stop, &mut Silent)?.run;
+        let run = start(&resolved, &options, stop, &mut NoObserver)?.run;
         let analysis = analyse(&run);
         let Ok((_, overall)) = of_all_work(&analysis) else { return Ok(Vec::new()) };
         let mut runners = Vec::new();
@@ -81,7 +86,7 @@ impl Question {
                 || runner.chunk_bytes == Some(mdtools::CHUNK_BYTES)
         };
         let left_out = runners.iter().filter(|runner| !goes_on(runner));
-        let removed = left_out.map(|runner| Removed {
+        let removed = left_out.map(|runner| RemovedLayout {
             layout: self.facts(runner.shape, runner.chunk_bytes),
             by: Condition::Slower { percent },
         });

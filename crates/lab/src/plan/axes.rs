@@ -8,7 +8,7 @@ use block::Node;
 use export::RemovalPolicy;
 use export::image::ImageKind;
 
-use super::document::{At, Item, Place, Reader, suggestion, values};
+use super::document::{Item, Located, Reader, SourceLocation, suggestion, values};
 use super::members::{self, MemberSet};
 use super::suite::{SuiteAxis, Workloads};
 use crate::cell::names::*;
@@ -109,7 +109,7 @@ fn is_place(node: &Node) -> bool {
 /// Reads `[caches]`: names and stack texts.
 pub(super) fn read_caches(section: Option<Reader<'_>>) -> Result<Vec<Cache>, Error> {
     let Some(section) = section else { return Ok(Vec::new()) };
-    let read = |(name, place, item): (&str, &Place, &Item)| {
+    let read = |(name, place, item): (&str, &SourceLocation, &Item)| {
         if name == NONE {
             return Err(
                 place.error("a cache cannot be called `none`: that is the name of having none")
@@ -202,20 +202,20 @@ impl Names<'_> {
 /// The values that `[matrix]` or one `[[add]]` gives for each axis.
 #[derive(Clone)]
 pub(super) struct Selection<'a> {
-    pub(super) members: Vec<At<&'a MemberSet>>,
-    pub(super) levels: Vec<At<Level>>,
-    pub(super) chunks: Vec<At<u64>>,
+    pub(super) members: Vec<Located<&'a MemberSet>>,
+    pub(super) levels: Vec<Located<Level>>,
+    pub(super) chunks: Vec<Located<u64>>,
     /// By axis, in the order of [`TEXT_AXES`]; an axis that is not given has none.
-    texts: [Vec<At<String>>; TEXT_AXES.len()],
+    texts: [Vec<Located<String>>; TEXT_AXES.len()],
     /// Axes over settings of the plan's suites.
     pub(super) suites: Vec<SuiteAxis>,
 }
 
 impl<'a> Selection<'a> {
     /// What is taken where a table names nothing: all sets of members, and no other axis.
-    pub(super) fn usual(names: &Names<'a>, place: &Place) -> Selection<'a> {
+    pub(super) fn usual(names: &Names<'a>, place: &SourceLocation) -> Selection<'a> {
         let members =
-            names.sets.iter().map(|set| At { value: set, place: place.clone() }).collect();
+            names.sets.iter().map(|set| Located { value: set, place: place.clone() }).collect();
         Selection {
             members,
             levels: Vec::new(),
@@ -226,7 +226,7 @@ impl<'a> Selection<'a> {
     }
 
     /// Values of an axis of texts.
-    pub(super) fn texts(&self, axis: &str) -> &[At<String>] {
+    pub(super) fn texts(&self, axis: &str) -> &[Located<String>] {
         let index = TEXT_AXES.iter().position(|known| *known == axis).expect("an axis of texts");
         &self.texts[index]
     }
@@ -260,7 +260,7 @@ impl<'a> Selection<'a> {
             None => usual
                 .members
                 .iter()
-                .map(|at| At { value: at.value, place: table.place.clone() })
+                .map(|at| Located { value: at.value, place: table.place.clone() })
                 .collect(),
         };
         let levels = each(level, LEVEL, named_level)?;
@@ -326,13 +326,13 @@ fn read_texts(
     names: &Names<'_>,
     usual: &Selection<'_>,
     table: &Reader<'_>,
-) -> Result<[Vec<At<String>>; TEXT_AXES.len()], Error> {
+) -> Result<[Vec<Located<String>>; TEXT_AXES.len()], Error> {
     let names_own = |axis: &str| match axis {
         MAKE_OPTIONS | MOUNT_OPTIONS => table.get(FILE_SYSTEM).is_some(),
         OUTER_MAKE_OPTIONS | OUTER_MOUNT_OPTIONS => table.get(OUTER_FILE_SYSTEM).is_some(),
         axis => OF_LEVEL.contains(&axis),
     };
-    let mut texts: [Vec<At<String>>; TEXT_AXES.len()] = Default::default();
+    let mut texts: [Vec<Located<String>>; TEXT_AXES.len()] = Default::default();
     for (axis, values) in TEXT_AXES.into_iter().zip(&mut texts) {
         *values = match table.get(axis) {
             Some(item) => each(item, axis, |item| text_of(axis, item, names))?,
@@ -342,7 +342,7 @@ fn read_texts(
     }
     let any = |axis: &str, is_it: fn(&str) -> bool| {
         let index = TEXT_AXES.iter().position(|known| *known == axis);
-        index.is_some_and(|index| texts[index].iter().any(|at: &At<String>| is_it(&at.value)))
+        index.is_some_and(|index| texts[index].iter().any(|at: &Located<String>| is_it(&at.value)))
     };
     let refuse = |axes: &'static [&'static str], why: &str| {
         axes.iter()
@@ -456,7 +456,7 @@ fn words_of(axis: &str) -> Option<&'static [&'static str]> {
         PLACE => Machine::WORDS,
         ARRAY => ArrayMaker::WORDS,
         SCHEDULER => Scheduler::WORDS,
-        STATE => &guest::State::NAMES,
+        STATE => &guest::ArrayCompleteness::NAMES,
         IMAGE_IO => ImageIo::WORDS,
         _ => return None,
     })
@@ -485,14 +485,14 @@ fn each<T>(
     item: &Item,
     axis: &str,
     read: impl Fn(&Item) -> Result<T, Error>,
-) -> Result<Vec<At<T>>, Error> {
+) -> Result<Vec<Located<T>>, Error> {
     values(item, axis)?
         .iter()
-        .map(|item| Ok(At { value: read(item)?, place: item.place.clone() }))
+        .map(|item| Ok(Located { value: read(item)?, place: item.place.clone() }))
         .collect()
 }
 
-fn twice<'a>(values: impl Iterator<Item = (String, &'a Place)>) -> Result<(), Error> {
+fn twice<'a>(values: impl Iterator<Item = (String, &'a SourceLocation)>) -> Result<(), Error> {
     let mut seen = HashSet::new();
     for (value, place) in values {
         if let Some(value) = seen.replace(value) {
@@ -529,7 +529,7 @@ pub(super) fn read_size(item: &Item) -> Result<u64, Error> {
 }
 
 /// A list of sizes, or `{ from = "4KiB", to = "512KiB", times = 2 }`.
-fn read_chunks(item: &Item) -> Result<Vec<At<u64>>, Error> {
+fn read_chunks(item: &Item) -> Result<Vec<Located<u64>>, Error> {
     let chunks = match item.reader(CHUNK) {
         Ok(range) => {
             let (from, to) =
@@ -545,11 +545,11 @@ fn read_chunks(item: &Item) -> Result<Vec<At<u64>>, Error> {
             }
             let sizes = std::iter::successors(Some(first), |size| size.checked_mul(times))
                 .take_while(|size| *size <= last);
-            sizes.map(|value| At { value, place: item.place.clone() }).collect()
+            sizes.map(|value| Located { value, place: item.place.clone() }).collect()
         }
         Err(_) => each(item, CHUNK, read_size)?,
     };
-    for At { value, place } in &chunks {
+    for Located { value, place } in &chunks {
         if *value == 0 || !value.is_multiple_of(SECTOR_BYTES) {
             return Err(place.error(format!(
                 "a chunk of {} is not possible: it has to be a multiple of {SECTOR_BYTES} bytes, \

@@ -14,12 +14,12 @@ use host::Error;
 /// Where something stands: in a file at a line and column (both from 1), or in a setting given on
 /// the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct SourceLocation {
     origin: Arc<str>,
     line_column: Option<(usize, usize)>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line_column {
             Some((line, column)) => write!(f, "{}:{line}:{column}", self.origin),
@@ -28,7 +28,7 @@ impl fmt::Display for Place {
     }
 }
 
-impl Place {
+impl SourceLocation {
     /// A usage error at this place.
     pub(crate) fn error(&self, text: impl fmt::Display) -> Error {
         Error::usage(format!("{self}: {text}"))
@@ -38,7 +38,7 @@ impl Place {
 /// A value and where it stands.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
-    pub(crate) place: Place,
+    pub(crate) place: SourceLocation,
     pub(crate) value: Value,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Table {
 #[derive(Clone, Debug)]
 struct Entry {
     key: String,
-    place: Place,
+    place: SourceLocation,
     item: Item,
 }
 
@@ -74,13 +74,13 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    fn place(&self, span: &Range<usize>) -> Place {
+    fn place(&self, span: &Range<usize>) -> SourceLocation {
         let line_column = self.text.map(|text| {
             let before = &text[..text.floor_char_boundary(span.start)];
             let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
             (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
         });
-        Place { origin: Arc::clone(&self.origin), line_column }
+        SourceLocation { origin: Arc::clone(&self.origin), line_column }
     }
 
     fn table(&self, table: &DeTable<'_>) -> Result<Table, Error> {
@@ -228,7 +228,7 @@ fn set_below(document: &mut Table, path: &mut Vec<String>, item: &Item) -> Resul
     }
 }
 
-fn set(table: &mut Table, keys: &[&str], item: &Item, place: &Place) -> Result<(), Error> {
+fn set(table: &mut Table, keys: &[&str], item: &Item, place: &SourceLocation) -> Result<(), Error> {
     let (key, rest) = keys.split_first().expect("a path has a first key");
     let entry = match table.entries.iter().position(|entry| entry.key == *key) {
         Some(index) => &mut table.entries[index],
@@ -275,13 +275,17 @@ pub(crate) struct Reader<'a> {
     /// What messages call the table, for example `[trials]`.
     pub(crate) name: String,
     /// Where the table itself stands, for keys that are missing.
-    pub(crate) place: Place,
+    pub(crate) place: SourceLocation,
     asked: RefCell<Vec<&'static str>>,
     unlisted: RefCell<Vec<&'static str>>,
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(table: &'a Table, name: impl Into<String>, place: Place) -> Reader<'a> {
+    pub(crate) fn new(
+        table: &'a Table,
+        name: impl Into<String>,
+        place: SourceLocation,
+    ) -> Reader<'a> {
         Reader {
             table,
             name: name.into(),
@@ -296,7 +300,7 @@ impl<'a> Reader<'a> {
         Reader::new(
             table,
             "the plan",
-            Place { origin: Arc::from(origin), line_column: Some((1, 1)) },
+            SourceLocation { origin: Arc::from(origin), line_column: Some((1, 1)) },
         )
     }
 
@@ -330,7 +334,9 @@ impl<'a> Reader<'a> {
     }
 
     /// Every key with its value and place, for tables whose keys are names (`[members.NAME]`).
-    pub(crate) fn named(&self) -> impl Iterator<Item = (&'a str, &'a Place, &'a Item)> + use<'a> {
+    pub(crate) fn named(
+        &self,
+    ) -> impl Iterator<Item = (&'a str, &'a SourceLocation, &'a Item)> + use<'a> {
         self.table.entries.iter().map(|entry| (entry.key.as_str(), &entry.place, &entry.item))
     }
 
@@ -455,9 +461,9 @@ impl Item {
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
-pub(super) struct At<T> {
+pub(super) struct Located<T> {
     pub(super) value: T,
-    pub(super) place: Place,
+    pub(super) place: SourceLocation,
 }
 
 /// More configurations than this are a slip, not a plan.

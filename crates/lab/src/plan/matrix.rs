@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashSet};
 
 use block::Node;
-use results::{Clock, Configuration, Ground, configuration_id};
+use results::{Clock, Configuration, WorkTarget, configuration_id};
 
 use super::axes::{Names, Selection, TEXT_AXES, is_known, read_size, text_of};
-use super::document::{At, CONFIGURATIONS_MAX, Item, Place, Reader, values};
+use super::document::{CONFIGURATIONS_MAX, Item, Located, Reader, SourceLocation, values};
 use super::members::{MemberSet, keeping_data, keeping_first};
 use super::terms;
 use crate::cell::names::{
@@ -21,7 +21,7 @@ use host::mount::{FileSystem, check_mount_options};
 
 /// A configuration that is left out.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Skipped {
+pub struct SkippedConfiguration {
     /// Its settings.
     pub settings: BTreeMap<String, String>,
     /// Why, in the plan's words.
@@ -29,20 +29,20 @@ pub struct Skipped {
 }
 
 /// A configuration that has no baseline yet, and where the plan asks for it.
-pub(super) struct Placed {
+pub(super) struct PlacedCell {
     cell: Cell,
-    place: Place,
+    place: SourceLocation,
 }
 
-impl Placed {
+impl PlacedCell {
     fn settings(&self) -> &BTreeMap<String, String> {
         &self.cell.record.settings
     }
 }
 
-pub(super) struct Found {
-    pub(super) cells: Vec<Placed>,
-    pub(super) skipped: Vec<Skipped>,
+pub(super) struct ConfigurationMatrix {
+    pub(super) cells: Vec<PlacedCell>,
+    pub(super) skipped: Vec<SkippedConfiguration>,
 }
 
 /// All configurations of a plan.
@@ -51,8 +51,8 @@ pub(super) fn read(
     matrix: Option<&Reader<'_>>,
     add: &[Reader<'_>],
     skip: Vec<Reader<'_>>,
-    document: &Place,
-) -> Result<Found, Error> {
+    document: &SourceLocation,
+) -> Result<ConfigurationMatrix, Error> {
     if matrix.is_none() && add.is_empty() {
         return Err(document.error("the plan has no [matrix] and no [[add]]: no configuration"));
     }
@@ -75,7 +75,7 @@ pub(super) fn read(
         );
         return Err(document.error(text));
     }
-    let mut cells: Vec<Placed> = Vec::new();
+    let mut cells: Vec<PlacedCell> = Vec::new();
     let mut known: HashSet<String> = HashSet::new();
     for (table, selection) in &selections {
         for cell in product(names, selection)? {
@@ -90,7 +90,7 @@ pub(super) fn read(
             cells.push(cell);
         }
     }
-    let mut found = Found { cells, skipped: Vec::new() };
+    let mut found = ConfigurationMatrix { cells, skipped: Vec::new() };
     for table in skip {
         leave_out(names, &mut found, table)?;
     }
@@ -103,7 +103,7 @@ pub(super) fn read(
 }
 
 /// Whether the options of a configuration's file systems are such that are passed on.
-fn check_options(placed: &Placed, selections: &[&Selection<'_>]) -> Result<(), Error> {
+fn check_options(placed: &PlacedCell, selections: &[&Selection<'_>]) -> Result<(), Error> {
     let axes = &placed.cell.axes;
     let make = |kind: &FileSystem, text: &str| kind.make_words(text).map(|_| ());
     let mount = |kind: &FileSystem, text: &str| check_mount_options(Some(kind), Some(text));
@@ -138,12 +138,12 @@ pub(super) fn of_suites(settings: &BTreeMap<String, String>) -> impl Iterator<It
 }
 
 /// The values of one axis, or one time none where it is not given.
-fn or_none<T>(values: &[At<T>]) -> Vec<Option<&At<T>>> {
+fn or_none<T>(values: &[Located<T>]) -> Vec<Option<&Located<T>>> {
     if values.is_empty() { vec![None] } else { values.iter().map(Some).collect() }
 }
 
 /// What lies upon the members: axes and their values, and a file system or none.
-type Above<'a> = Vec<(&'a str, &'a At<String>)>;
+type Above<'a> = Vec<(&'a str, &'a Located<String>)>;
 
 /// The value of an axis in a combination.
 fn value_of<'a>(above: &Above<'a>, axis: &str) -> Option<&'a str> {
@@ -166,7 +166,7 @@ fn above<'a>(selection: &'a Selection<'_>, level: Level) -> Vec<Above<'a>> {
         all = next;
     }
     for axis in &selection.suites {
-        let with = |before: &Above<'a>, at: &'a At<String>| {
+        let with = |before: &Above<'a>, at: &'a Located<String>| {
             before.iter().copied().chain([(axis.name.as_str(), at)]).collect()
         };
         all = all
@@ -197,15 +197,15 @@ fn count_above<'a>(
         Machine::Guest.to_string(),
         ArrayMaker::Md.to_string(),
     ];
-    let kind = |at: &At<String>| telling.each_ref().map(|word| at.value == *word);
-    let mut kinds: Vec<(&At<String>, u64)> = Vec::new();
+    let kind = |at: &Located<String>| telling.each_ref().map(|word| at.value == *word);
+    let mut kinds: Vec<(&Located<String>, u64)> = Vec::new();
     for value in values {
         match kinds.iter_mut().find(|(known, _)| kind(known) == kind(value)) {
             Some((_, count)) => *count += 1,
             None => kinds.push((value, 1)),
         }
     }
-    let count = |(value, count): (&'a At<String>, u64)| {
+    let count = |(value, count): (&'a Located<String>, u64)| {
         let with = before.iter().copied().chain([(axis, value)]).collect();
         count.saturating_mul(count_above(selection, level, rest, &with))
     };
@@ -214,7 +214,7 @@ fn count_above<'a>(
 
 /// How many configurations [`product`] makes of a selection.
 fn count(selection: &Selection<'_>) -> u64 {
-    let of_level = |level: &At<Level>| {
+    let of_level = |level: &Located<Level>| {
         let chunks = if level.value.has_chunks { selection.chunks.len().max(1) as u64 } else { 1 };
         chunks.saturating_mul(count_above(selection, level.value, &TEXT_AXES, &Vec::new()))
     };
@@ -225,7 +225,7 @@ fn count(selection: &Selection<'_>) -> u64 {
         .saturating_mul(suites.fold(1, u64::saturating_mul))
 }
 
-fn product(names: &Names<'_>, selection: &Selection<'_>) -> Result<Vec<Placed>, Error> {
+fn product(names: &Names<'_>, selection: &Selection<'_>) -> Result<Vec<PlacedCell>, Error> {
     let mut cells = Vec::new();
     for members in &selection.members {
         for level in &selection.levels {
@@ -245,10 +245,10 @@ fn product(names: &Names<'_>, selection: &Selection<'_>) -> Result<Vec<Placed>, 
 fn placed(
     names: &Names<'_>,
     set: &MemberSet,
-    level: &At<Level>,
-    chunk: Option<&At<u64>>,
+    level: &Located<Level>,
+    chunk: Option<&Located<u64>>,
     above: &Above<'_>,
-) -> Result<Placed, Error> {
+) -> Result<PlacedCell, Error> {
     let place = chunk.map_or(&level.place, |chunk| &chunk.place).clone();
     let texts = above.iter().map(|(axis, at)| ((*axis).to_owned(), at.value.clone())).collect();
     let mut axes = Axes::read(&texts).map_err(|error| place.error(error))?;
@@ -272,11 +272,16 @@ fn placed(
     let mut cell = with_stack(set, axes, node, names.work.has_pulls_only(), keeps_all)
         .map_err(|error| place.error(error))?;
     cell.record.model_errors = names.work.model_errors(&cell);
-    Ok(Placed { cell, place })
+    Ok(PlacedCell { cell, place })
 }
 
 /// The array of a set of members, or the first of them.
-fn array(set: &MemberSet, level: &At<Level>, axes: &Axes, place: &Place) -> Result<Node, Error> {
+fn array(
+    set: &MemberSet,
+    level: &Located<Level>,
+    axes: &Axes,
+    place: &SourceLocation,
+) -> Result<Node, Error> {
     let name = level.value.name;
     let mut node = match level.value.is_array() {
         true => Node::layer(name, set.nodes.clone()),
@@ -353,7 +358,7 @@ fn with_stack(
     let Nature { ground, modelled, caches, quick_removal } =
         Nature::of(Some(&node), &axes, clock, pulls_only);
     // What lies under a folder is not the plan's, and changes meanwhile.
-    let has_members = ground != Ground::Folder;
+    let has_members = ground != WorkTarget::Folder;
     let record = Configuration {
         id: configuration_id(&settings),
         survives: terms::survives(&node, &axes, set.pool.as_ref()).filter(|_| has_members),
@@ -433,23 +438,26 @@ fn matches(pattern: &[(String, Vec<String>)], settings: &BTreeMap<String, String
         .all(|(axis, values)| settings.get(axis).is_some_and(|value| values.contains(value)))
 }
 
-fn leave_out(names: &Names<'_>, found: &mut Found, table: Reader<'_>) -> Result<(), Error> {
+fn leave_out(
+    names: &Names<'_>,
+    found: &mut ConfigurationMatrix,
+    table: Reader<'_>,
+) -> Result<(), Error> {
     let pattern = pattern(names, &table)?;
     let why = table.require("why", "the reason, shown with the plan")?.text()?.to_owned();
     let place = table.place.clone();
     table.finish()?;
-    let (left_out, left): (Vec<Placed>, Vec<Placed>) = std::mem::take(&mut found.cells)
+    let (left_out, left): (Vec<PlacedCell>, Vec<PlacedCell>) = std::mem::take(&mut found.cells)
         .into_iter()
         .partition(|cell| matches(&pattern, cell.settings()));
     if left_out.is_empty() {
         return Err(place.error("this [[skip]] matches no configuration"));
     }
     found.cells = left;
-    found.skipped.extend(
-        left_out
-            .into_iter()
-            .map(|cell| Skipped { settings: cell.cell.record.settings, why: why.clone() }),
-    );
+    found.skipped.extend(left_out.into_iter().map(|cell| SkippedConfiguration {
+        settings: cell.cell.record.settings,
+        why: why.clone(),
+    }));
     Ok(())
 }
 
@@ -458,12 +466,12 @@ fn leave_out(names: &Names<'_>, found: &mut Found, table: Reader<'_>) -> Result<
 /// file system that it names brings its own options.
 pub(super) fn with_baselines(
     names: &Names<'_>,
-    cells: Vec<Placed>,
+    cells: Vec<PlacedCell>,
     section: Option<Reader<'_>>,
-    document: &Place,
+    document: &SourceLocation,
 ) -> Result<Vec<Cell>, Error> {
     let baselines = baselines(names, &cells, section, document)?;
-    let with = |(placed, baseline): (Placed, String)| {
+    let with = |(placed, baseline): (PlacedCell, String)| {
         let mut cell = placed.cell;
         cell.record.baseline = baseline;
         cell
@@ -474,9 +482,9 @@ pub(super) fn with_baselines(
 /// The identity of the baseline of each.
 fn baselines(
     names: &Names<'_>,
-    cells: &[Placed],
+    cells: &[PlacedCell],
     section: Option<Reader<'_>>,
-    document: &Place,
+    document: &SourceLocation,
 ) -> Result<Vec<String>, Error> {
     let Some(table) = section else {
         let several = || {
@@ -516,7 +524,7 @@ fn baseline_of(
     cell: &Configuration,
     candidates: &[&Configuration],
     pattern: &[(String, Vec<String>)],
-    place: &Place,
+    place: &SourceLocation,
 ) -> Result<String, Error> {
     let is_named = |axis: &str| pattern.iter().any(|(named, _)| named == axis);
     // Options are a file system's own: where that is named, they go with it.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use block::Node;
 use results::{Clock, Survival};
 
-use super::document::{Item, Place, Reader};
+use super::document::{Item, Reader, SourceLocation};
 use crate::stacks::{self, Leaf, PLACEHOLDER, leaves, map_leaves};
 use host::Error;
 
@@ -22,7 +22,10 @@ pub(super) struct MemberSet {
 }
 
 /// Reads `[members.NAME]` tables.
-pub(super) fn read(section: Option<Reader<'_>>, document: &Place) -> Result<Vec<MemberSet>, Error> {
+pub(super) fn read(
+    section: Option<Reader<'_>>,
+    document: &SourceLocation,
+) -> Result<Vec<MemberSet>, Error> {
     let missing = || {
         document.error(
             "the plan has no [members.NAME] table: nothing to measure, for example\n  \
@@ -37,7 +40,7 @@ pub(super) fn read(section: Option<Reader<'_>>, document: &Place) -> Result<Vec<
     if sets.is_empty() { Err(missing()) } else { Ok(sets) }
 }
 
-fn read_set(name: &str, place: &Place, item: &Item) -> Result<MemberSet, Error> {
+fn read_set(name: &str, place: &SourceLocation, item: &Item) -> Result<MemberSet, Error> {
     let table = item.reader(format!("[members.{name}]")).map_err(|_| {
         place.error(format!(
             "members are given in named sets: write [members.NAME] with `{name}` below it"

@@ -26,17 +26,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bench::suite::{Suite, TargetKind, explain, pull};
-use results::{Axis, Budget, Clock, Configuration, Design, Ground, Plan, Schedule, Terms};
+use results::{Axis, Budget, Clock, Configuration, Design, Plan, Schedule, Terms, WorkTarget};
 
 use crate::cell::{Cell, names};
 use crate::stacks::{self, Leaf, leaves};
 pub(crate) use document::suggestion;
-use document::{Override, Place, Reader};
+use document::{Override, Reader, SourceLocation};
 use host::Error;
-pub use matrix::Skipped;
+pub use matrix::SkippedConfiguration;
 pub use one_cell::{OneCell, axes as configuration_keys, folder, is_key, suite_with};
 pub use one_line::OneLine;
-pub use shipped::{Shipped, shipped};
+pub use shipped::{ShippedPlan, shipped};
 pub use suite::{row, setting_value, settings as suite_settings, suite_of};
 
 /// How much of what was typed the name of a plan that is made of it has, in letters.
@@ -44,13 +44,13 @@ const NAME_MAX: usize = 60;
 
 /// A plan file with every default filled in, and what it was read from.
 #[derive(Clone, Debug)]
-pub struct Resolved {
+pub struct ResolvedPlan {
     /// What will be run.
     pub plan: Plan,
     /// The text of the plan file, with the overrides of the command line as comments on top.
     pub text: String,
     /// Configurations that the plan leaves out, with the reason it gives.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedConfiguration>,
 }
 
 /// A commented plan to start from.
@@ -64,7 +64,7 @@ pub fn starter() -> &'static str {
 ///
 /// # Errors
 /// A usage error of one line with file, line and column: what is wrong, and what was expected.
-pub fn load(path: &Path, overrides: &[String]) -> Result<Resolved, Error> {
+pub fn load(path: &Path, overrides: &[String]) -> Result<ResolvedPlan, Error> {
     let (origin, text) = read(path)?;
     resolve(&origin, &text, overrides)
 }
@@ -81,15 +81,15 @@ pub fn read(path: &Path) -> Result<(String, String), Error> {
 ///
 /// # Errors
 /// As [`load`].
-pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolved, Error> {
+pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<ResolvedPlan, Error> {
     let changes: Vec<Override> =
         overrides.iter().map(|setting| Override::read(setting)).collect::<Result<_, _>>()?;
     let resolved = resolve_changed(origin, text, &changes)?;
-    Ok(Resolved { text: changed_text(text, overrides), ..resolved })
+    Ok(ResolvedPlan { text: changed_text(text, overrides), ..resolved })
 }
 
 /// The same of a text and what is changed in it, which stands in no text yet.
-fn resolve_changed(origin: &str, text: &str, changes: &[Override]) -> Result<Resolved, Error> {
+fn resolve_changed(origin: &str, text: &str, changes: &[Override]) -> Result<ResolvedPlan, Error> {
     let mut document = document::parse(origin, text)?;
     let size = change(&mut document, changes)?;
     let reader = Reader::document(&document, origin);
@@ -155,7 +155,7 @@ fn resolve_changed(origin: &str, text: &str, changes: &[Override]) -> Result<Res
     if let Some(must) = must {
         terms::must(&mut plan, &cells, must)?;
     }
-    Ok(Resolved { plan, text: text.to_owned(), skipped: found.skipped })
+    Ok(ResolvedPlan { plan, text: text.to_owned(), skipped: found.skipped })
 }
 
 /// The text of a plan with what the command line says besides as comments on top.
@@ -179,7 +179,7 @@ fn change(document: &mut document::Table, changes: &[Override]) -> Result<Option
 
 /// Refuses a plan of too many trials.
 fn refuse_endless(
-    place: &Place,
+    place: &SourceLocation,
     configurations: usize,
     workloads: usize,
     blocks: u32,
@@ -200,7 +200,7 @@ fn called(name: &str, size: Option<&str>) -> String {
 }
 
 /// Every suite has to be able to run on every configuration.
-fn refuse_unfit(cells: &[Cell], suites: &[(&'static Suite, Place)]) -> Result<(), Error> {
+fn refuse_unfit(cells: &[Cell], suites: &[(&'static Suite, SourceLocation)]) -> Result<(), Error> {
     let shown = |cell: &Cell| matrix::shown(&cell.record.settings);
     let has_processor = |cell: &&Cell| cell.axes.processor.value().is_some();
     if let (Some((_, place)), Some(cell)) = (suites.first(), cells.iter().find(has_processor))
@@ -336,7 +336,7 @@ fn axes(configurations: &[Configuration]) -> Vec<Axis> {
 
 /// A file or device that a run writes to.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Written {
+pub struct WriteTarget {
     /// Its path; `{members}` stands for a folder of the run's own, and `…` for what suites make in
     /// a folder that is there.
     pub path: String,
@@ -368,7 +368,7 @@ pub struct Outline {
     /// How long it will take, roughly, in seconds.
     pub estimated_seconds: f64,
     /// Everything that will be written to.
-    pub written: Vec<Written>,
+    pub written: Vec<WriteTarget>,
 }
 
 /// What a plan comes to.
@@ -376,7 +376,7 @@ pub struct Outline {
 /// # Errors
 /// When a stack of the plan cannot be made sense of, or a file or device it names is gone.
 pub fn outline(plan: &Plan) -> Result<Outline, Error> {
-    let mut written: Vec<Written> = Vec::new();
+    let mut written: Vec<WriteTarget> = Vec::new();
     let mut seconds = 0.0;
     for configuration in &plan.configurations {
         let cell = Cell::of(configuration)?;
@@ -408,7 +408,7 @@ pub fn outline(plan: &Plan) -> Result<Outline, Error> {
                 Some(seen) => {
                     seen.prepared_bytes = seen.prepared_bytes.saturating_add(share);
                 }
-                None => written.push(Written { path, size_bytes, made, prepared_bytes: share }),
+                None => written.push(WriteTarget { path, size_bytes, made, prepared_bytes: share }),
             }
         }
         seconds += visit_time(plan, &cell, prepared_bytes).as_secs_f64() * f64::from(plan.blocks);
@@ -485,7 +485,7 @@ fn visit_time(plan: &Plan, cell: &Cell, prepared_bytes: u64) -> Duration {
 /// How long a visit takes to make the file systems of a configuration and to take them away again.
 /// In a guest that is part of its boot, and of a power cut part of the test.
 pub(crate) fn planned_mounting(cell: &Cell) -> Duration {
-    if cell.record.ground != Ground::FileSystem {
+    if cell.record.ground != WorkTarget::FileSystem {
         return Duration::ZERO;
     }
     match cell.image_bytes() {

@@ -19,7 +19,7 @@ use toml::{Table, Value};
 
 use super::document::{Override, suggestion};
 use super::members::absolute;
-use super::{NAME_MAX, Resolved, resolve_changed};
+use super::{NAME_MAX, ResolvedPlan, resolve_changed};
 use crate::cell::Level;
 use crate::cell::names::{
     ARRAY, AXES, CHUNK, FILE_SYSTEM, LAYOUT, LEVEL, MEMBERS, MEMORY, METADATA, MOUNT_OPTIONS, PLACE,
@@ -68,7 +68,7 @@ impl OneCell {
     ///
     /// # Errors
     /// A usage error of one line: what was said, and what is expected.
-    pub fn resolve(&self) -> Result<Resolved, Error> {
+    pub fn resolve(&self) -> Result<ResolvedPlan, Error> {
         let changes = self.changes()?;
         let node = self.node()?;
         let mut plan = self.plan(&node, &changes)?;
@@ -77,7 +77,7 @@ impl OneCell {
         for change in &changes {
             write(&mut plan, change);
         }
-        Ok(Resolved { text: plan.to_string(), ..resolved })
+        Ok(ResolvedPlan { text: plan.to_string(), ..resolved })
     }
 
     /// What is said of the plan's keys, each where a plan has it.

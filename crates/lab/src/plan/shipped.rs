@@ -26,7 +26,7 @@ const SHIPPED: [(&str, &str); 13] = [
 
 /// A plan that came with the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Shipped {
+pub struct ShippedPlan {
     /// What `raidloom run` and `raidloom run plan` take.
     pub name: &'static str,
     /// Its first comment: the question that it asks.
@@ -35,8 +35,8 @@ pub struct Shipped {
 
 /// The plans that came with the program, by name.
 #[must_use]
-pub fn shipped() -> Vec<Shipped> {
-    SHIPPED.iter().map(|(name, text)| Shipped { name, question: question(text) }).collect()
+pub fn shipped() -> Vec<ShippedPlan> {
+    SHIPPED.iter().map(|(name, text)| ShippedPlan { name, question: question(text) }).collect()
 }
 
 /// What messages call the plan that is meant, and its text: that of a file, or else of the plan

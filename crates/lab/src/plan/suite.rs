@@ -25,7 +25,7 @@ use results::safety;
 use results::{Clock, Configuration, Group, Judge, ModelError, ModelErrors, Plan, Workload};
 use stack::{Order, Work, size};
 
-use super::document::{At, Item, Place, Reader, Value as Given, suggestion, values};
+use super::document::{Item, Located, Reader, SourceLocation, Value as Given, suggestion, values};
 use crate::cell::names::axis_name;
 use crate::cell::{Cell, suite_axis};
 use crate::stacks;
@@ -63,11 +63,11 @@ pub(super) struct Workloads {
     pub(super) workloads: Vec<Workload>,
     pub(super) settings: BTreeMap<String, String>,
     /// The suites, with the place where each is named.
-    pub(super) suites: Vec<(&'static Suite, Place)>,
+    pub(super) suites: Vec<(&'static Suite, SourceLocation)>,
     /// Settings that were given a list of values, each of which is an axis of the plan.
     pub(super) axes: Vec<SuiteAxis>,
     /// Settings that were given one value, or some for groups of rows, with their places.
-    given: Vec<(&'static str, Place)>,
+    given: Vec<(&'static str, SourceLocation)>,
     /// Settings that were given a list, before all suites are known.
     lists: Vec<(&'static Setting, Item)>,
 }
@@ -77,7 +77,7 @@ pub(super) struct Workloads {
 pub(super) struct SuiteAxis {
     /// Its name in the configurations' settings.
     pub(super) name: String,
-    pub(super) values: Vec<At<String>>,
+    pub(super) values: Vec<Located<String>>,
 }
 
 impl Workloads {
@@ -97,7 +97,7 @@ impl Workloads {
 
     /// How far predictions for a configuration of modelled drives were off, by workload.
     pub(super) fn model_errors(&self, cell: &Cell) -> Option<ModelErrors> {
-        let modelled = stack::Modelled::of(&cell.stack, cell.file_system.is_some())?;
+        let modelled = stack::ModelledStack::of(&cell.stack, cell.file_system.is_some())?;
         let of_suite = |workload: &Workload| {
             (workload.suite.clone(), split_name(workload).0.to_owned(), workload.group)
         };
@@ -121,7 +121,11 @@ impl Workloads {
     }
 
     /// The values of an axis over a setting, each checked for every suite of the plan.
-    pub(super) fn axis_values(&self, name: &str, item: &Item) -> Result<Vec<At<String>>, Error> {
+    pub(super) fn axis_values(
+        &self,
+        name: &str,
+        item: &Item,
+    ) -> Result<Vec<Located<String>>, Error> {
         let kinds: Vec<Kind> =
             self.suites.iter().filter_map(|(suite, _)| Some(suite.setting(name)?.kind)).collect();
         let one = |item: &Item| {
@@ -130,9 +134,9 @@ impl Workloads {
             for kind in &kinds {
                 shown = setting_value(*kind, &text).map_err(|text| item.error(text))?.to_string();
             }
-            Ok(At { value: shown, place: item.place.clone() })
+            Ok(Located { value: shown, place: item.place.clone() })
         };
-        let values: Vec<At<String>> =
+        let values: Vec<Located<String>> =
             values(item, name)?.iter().map(one).collect::<Result<_, Error>>()?;
         for (index, at) in values.iter().enumerate() {
             if values[..index].iter().any(|other| other.value == at.value) {
@@ -145,7 +149,7 @@ impl Workloads {
     /// Refuses what is said of a setting that means nothing to any of the configurations.
     fn refuse_without_meaning(&self, cells: &[Cell]) -> Result<(), Error> {
         for (name, place) in &self.given {
-            let its = |(suite, _): &(&'static Suite, Place)| suite.setting(name);
+            let its = |(suite, _): &(&'static Suite, SourceLocation)| suite.setting(name);
             let Some(scope) = self.suites.iter().find_map(its).map(|setting| setting.scope) else {
                 continue;
             };
@@ -160,7 +164,11 @@ impl Workloads {
 
     /// Refuses configurations for which the workloads are not what was read: a setting that is an
     /// axis and given a value besides, or one that decides which rows there are.
-    pub(super) fn refuse_unfit(&self, cells: &[Cell], document: &Place) -> Result<(), Error> {
+    pub(super) fn refuse_unfit(
+        &self,
+        cells: &[Cell],
+        document: &SourceLocation,
+    ) -> Result<(), Error> {
         let is_axis = |setting: &str| {
             cells.iter().any(|cell| suite_axis(&cell.record.settings, setting).is_some())
         };
@@ -200,7 +208,7 @@ impl Workloads {
 }
 
 /// Reads the `[[workload]]` tables.
-pub(super) fn read(tables: Vec<Reader<'_>>, document: &Place) -> Result<Workloads, Error> {
+pub(super) fn read(tables: Vec<Reader<'_>>, document: &SourceLocation) -> Result<Workloads, Error> {
     if tables.is_empty() {
         return Err(document.error(
             "the plan has no [[workload]], for example\n  [[workload]]\n  suite = \"devtest\"",
@@ -297,8 +305,9 @@ impl Workloads {
             )));
         }
         let axis = SuiteAxis { name: axis_name(setting), values: self.axis_values(setting, item)? };
-        let same =
-            |values: &[At<String>]| values.iter().map(|at| at.value.clone()).collect::<Vec<_>>();
+        let same = |values: &[Located<String>]| {
+            values.iter().map(|at| at.value.clone()).collect::<Vec<_>>()
+        };
         match self.axes.iter().find(|known| known.name == axis.name) {
             None => self.axes.push(axis),
             Some(known) if same(&known.values) == same(&axis.values) => (),

@@ -6,7 +6,7 @@ use bench::suite::pull;
 use block::Node;
 use host::Error;
 use results::safety::{self, Grade, LeastGrade};
-use results::{Bound, Budget, Elsewhere, Goal, Group, Plan, Survival, Usable};
+use results::{Bound, Budget, Group, Plan, PlanGoal, RemoteMembers, Survival, UsableSpace};
 
 use super::document::{Item, Reader, Value, suggestion};
 use crate::cell::{Axes, Cell};
@@ -64,7 +64,7 @@ pub(super) fn goal(plan: &mut Plan, item: &Item) -> Result<(), Error> {
         }
         let text: Vec<String> =
             weights.iter().map(|(name, _, weight)| format!("{name} work x {weight}")).collect();
-        plan.terms.goal = Some(Goal { text: text.join(", "), metric: None });
+        plan.terms.goal = Some(PlanGoal { text: text.join(", "), metric: None });
         return Ok(());
     }
     let text = item.text()?;
@@ -72,7 +72,7 @@ pub(super) fn goal(plan: &mut Plan, item: &Item) -> Result<(), Error> {
         let hint = suggestion(text, GOALS.map(|(known, _)| known));
         return Err(item.error(format!("no goal is called `{text}`{hint}")));
     };
-    plan.terms.goal = Some(Goal { text: text.to_owned(), metric: metric.map(str::to_owned) });
+    plan.terms.goal = Some(PlanGoal { text: text.to_owned(), metric: metric.map(str::to_owned) });
     Ok(())
 }
 
@@ -101,7 +101,7 @@ pub(super) fn must(plan: &mut Plan, cells: &[Cell], list: &Item) -> Result<(), E
                 let wanted = number.ok_or_else(|| item.error(MUSTS))? / 100.0;
                 let capacity = |one: &Cell| {
                     let usable = one.record.usable;
-                    let usable = usable.unwrap_or(Usable { bytes: 1, members_bytes: 1 });
+                    let usable = usable.unwrap_or(UsableSpace { bytes: 1, members_bytes: 1 });
                     let found = usable.bytes as f64 / usable.members_bytes.max(1) as f64;
                     let short = || format!("capacity {:.0} %", (found * 100.0).floor());
                     Ok((found < wanted).then(short))
@@ -304,7 +304,7 @@ fn site(leaf: &Node) -> Site<'_> {
 
 /// How many of the machines with members, other than this one, may be lost where so many members
 /// may; nothing where there are none.
-fn elsewhere(members: &[&Node], count: u32) -> Option<Elsewhere> {
+fn elsewhere(members: &[&Node], count: u32) -> Option<RemoteMembers> {
     // Site -> members that are gone without it.
     let mut sites: BTreeMap<Site<'_>, u32> = BTreeMap::new();
     for member in members {
@@ -327,7 +327,7 @@ fn elsewhere(members: &[&Node], count: u32) -> Option<Elsewhere> {
     });
     let hosts = sums.take_while(|sum| *sum <= count).count();
     let hosts = (!of_cluster).then(|| u32::try_from(hosts).unwrap_or(u32::MAX));
-    Some(Elsewhere { hosts, all })
+    Some(RemoteMembers { hosts, all })
 }
 
 /// Whether all data are in an image of a Ceph cluster.
@@ -339,7 +339,7 @@ fn is_image(node: &Node) -> bool {
 }
 
 /// What a stack whose device has so many bytes offers of its members' space.
-pub(super) fn usable(node: &Node, axes: &Axes, bytes: u64) -> Result<Usable, Error> {
+pub(super) fn usable(node: &Node, axes: &Axes, bytes: u64) -> Result<UsableSpace, Error> {
     let members_bytes = match array(node, level(axes)) {
         Some(Node::Layer { children, .. }) => children
             .iter()
@@ -347,7 +347,7 @@ pub(super) fn usable(node: &Node, axes: &Axes, bytes: u64) -> Result<Usable, Err
             .sum::<Result<u64, Error>>()?,
         _ => bytes,
     };
-    Ok(Usable { bytes, members_bytes })
+    Ok(UsableSpace { bytes, members_bytes })
 }
 
 /// The layer of a level within a stack.

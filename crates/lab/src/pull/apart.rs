@@ -16,7 +16,7 @@ use std::time::Duration;
 use host::Error;
 use serde::{Deserialize, Serialize};
 
-use super::ground::Ground;
+use super::ground::MountHost;
 use super::options::Options;
 use super::outcome::Outcome;
 use super::place::{KEEPS, enter};
@@ -31,7 +31,7 @@ const IN_GUEST: &str = "--guest";
 
 /// What the process says.
 #[derive(Debug, Serialize, Deserialize)]
-enum Said {
+enum ProcessMessage {
     Told(String),
     Ended(Box<Outcome>),
     Failed(String),
@@ -42,7 +42,7 @@ struct Test {
     child: Child,
     /// The test ends with it.
     _input: ChildStdin,
-    said: Receiver<Said>,
+    said: Receiver<ProcessMessage>,
 }
 
 impl Drop for Test {
@@ -69,9 +69,9 @@ pub(crate) fn run_apart(
             return Ok(None);
         }
         match test.said.recv_timeout(LOOK) {
-            Ok(Said::Told(text)) => tell(&text),
-            Ok(Said::Ended(outcome)) => return Ok(Some(*outcome)),
-            Ok(Said::Failed(text)) => return Err(Error::failed(text)),
+            Ok(ProcessMessage::Told(text)) => tell(&text),
+            Ok(ProcessMessage::Ended(outcome)) => return Ok(Some(*outcome)),
+            Ok(ProcessMessage::Failed(text)) => return Err(Error::failed(text)),
             Err(RecvTimeoutError::Timeout) => (),
             // The signal that asks for an end reaches it too.
             Err(RecvTimeoutError::Disconnected) if stop.load(Ordering::Relaxed) => return Ok(None),
@@ -121,13 +121,13 @@ fn start(options: &Options, program: &Program) -> Result<Test, Error> {
 /// When nobody listens any more. What kept the test from being made is said, and no error here.
 pub fn serve_test(worker: &Program, in_guest: bool, output: &mut Output<'_>) -> Result<(), Error> {
     let said = match test(worker, in_guest, output) {
-        Ok(outcome) => Said::Ended(Box::new(outcome)),
-        Err(error) => Said::Failed(error.to_string()),
+        Ok(outcome) => ProcessMessage::Ended(Box::new(outcome)),
+        Err(error) => ProcessMessage::Failed(error.to_string()),
     };
     say(output, &said).map_err(|error| Error::from_io("the pull test", &error))
 }
 
-fn say(output: &mut Output<'_>, said: &Said) -> std::io::Result<()> {
+fn say(output: &mut Output<'_>, said: &ProcessMessage) -> std::io::Result<()> {
     output(&(serde_json::to_string(said).map_err(std::io::Error::other)? + "\n"))
 }
 
@@ -147,10 +147,10 @@ fn test(worker: &Program, in_guest: bool, output: &mut Output<'_>) -> Result<Out
         let _ = std::io::stdin().read_line(&mut String::new());
         std::process::exit(1);
     });
-    let ground = Ground::new(options.guest_memory_bytes)?;
+    let ground = MountHost::new(options.guest_memory_bytes)?;
     let mut gone = None;
     let mut tell = |text: &str| {
-        if let Err(error) = say(output, &Said::Told(text.to_owned())) {
+        if let Err(error) = say(output, &ProcessMessage::Told(text.to_owned())) {
             gone = Some(error);
         }
     };

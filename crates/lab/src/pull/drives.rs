@@ -9,7 +9,7 @@ use host::Error;
 use stack::Models;
 
 use super::images::image_name;
-use super::timed::Timed;
+use super::timed::TimedDevice;
 
 /// How the addresses of our drives begin in a stack.
 const ADDRESS: &str = "/raidloom-pull-drive-";
@@ -132,7 +132,7 @@ pub(super) fn timed(
     if let Node::Leaf { options, .. } = &mut leaf {
         options.retain(|(name, _)| name != "data");
     }
-    Ok(Arc::new(Timed::new(built_among(&leaf, seed, Some(models))?, data)))
+    Ok(Arc::new(TimedDevice::new(built_among(&leaf, seed, Some(models))?, data)))
 }
 
 fn built(leaf: &Node, seed: u64) -> Result<Arc<dyn Device>, Error> {

@@ -17,42 +17,42 @@ use host::Error;
 
 use super::guests::Guests;
 use super::options::Options;
-use super::place::Place;
+use super::place::PullFolder;
 use super::worker::{Program, Worker};
 
 /// Where file systems are mounted.
-pub enum Ground {
+pub enum MountHost {
     /// By this machine's kernel.
-    Host(Place),
+    Host(PullFolder),
     /// By that of a guest.
     Guest(Guests),
 }
 
-impl Ground {
+impl MountHost {
     /// Guests with so much memory, or this machine, in the namespace that was entered.
     ///
     /// # Errors
     /// What is missing for it.
-    pub fn new(guest_memory_bytes: Option<u64>) -> Result<Ground, Error> {
+    pub fn new(guest_memory_bytes: Option<u64>) -> Result<MountHost, Error> {
         Ok(match guest_memory_bytes {
-            Some(bytes) => Ground::Guest(Guests::new(bytes)?),
-            None => Ground::Host(Place::new()?),
+            Some(bytes) => MountHost::Guest(Guests::new(bytes)?),
+            None => MountHost::Host(PullFolder::new()?),
         })
     }
 
     /// The clock of a recording; that of a guest's disks is their reactor's.
     pub(super) fn clock(&self) -> Option<fn() -> u64> {
         match self {
-            Ground::Host(_) => Some(clock),
-            Ground::Guest(_) => None,
+            MountHost::Host(_) => Some(clock),
+            MountHost::Guest(_) => None,
         }
     }
 
     /// What a stack is opened on; on the wall's clock without it.
     pub(super) fn reactor(&self) -> Option<Reactor> {
         match self {
-            Ground::Host(_) => None,
-            Ground::Guest(_) => Some(Reactor::virtual_clock()),
+            MountHost::Host(_) => None,
+            MountHost::Guest(_) => Some(Reactor::virtual_clock()),
         }
     }
 }
@@ -60,7 +60,7 @@ impl Ground {
 /// Where a test is made: on which ground, until when, and where its guests run.
 #[derive(Clone, Copy)]
 pub(super) struct Site<'a> {
-    pub(super) ground: &'a Ground,
+    pub(super) ground: &'a MountHost,
     /// Nothing is begun or waited for once it is set.
     pub(super) stop: &'a Arc<AtomicBool>,
     /// The processor of its guests.
@@ -77,7 +77,7 @@ impl Site<'_> {
         seed: u64,
     ) -> Result<Stage, Error> {
         match self.ground {
-            Ground::Host(place) => {
+            MountHost::Host(place) => {
                 let [device] = disks else { return Err(md_on_host()) };
                 let fuse =
                     FuseOptions { workers: 1, policy: options.removal, ..FuseOptions::default() };
@@ -95,7 +95,7 @@ impl Site<'_> {
                     _held: Some((held, file)),
                 })
             }
-            Ground::Guest(guests) => {
+            MountHost::Guest(guests) => {
                 let write_cache = !options.removal.writes_durably();
                 let program = (program, options.own_program());
                 let disks = disks.iter().cloned();

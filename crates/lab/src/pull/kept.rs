@@ -11,18 +11,18 @@ use pull::{Cut, Extent, History, Judgement, Log, Policy, Role};
 use serde::Serialize;
 
 use super::drives;
-use super::ground::{Ground, Site};
+use super::ground::{MountHost, Site};
 use super::images::write_images;
 use super::loss::{SmallestLoss, smallest_loss};
 use super::options::{Happening, LostMember, Options};
 use super::recording::Recording;
-use super::state::{Failing, Made, States, what};
+use super::state::{FailingState, StateOrigin, States, what};
 use super::worker::Program;
 
 /// A state that was kept, with the log from which it is made.
-pub struct Kept {
+pub struct KeptState {
     /// What makes it again.
-    pub failing: Failing,
+    pub failing: FailingState,
     log: Arc<Log>,
     policy: Policy,
     options: Options,
@@ -32,10 +32,10 @@ pub struct Kept {
 ///
 /// # Errors
 /// A file that is none or has gone, a log that is damaged or another's.
-pub fn kept(path: &Path) -> Result<Kept, Error> {
+pub fn kept(path: &Path) -> Result<KeptState, Error> {
     let wrong = |text: String| Error::usage(format!("{}: {text}", path.display()));
     let text = host::files::read_named(path).map_err(|error| wrong(error.to_string()))?;
-    let failing: Failing = serde_json::from_slice(&text)
+    let failing: FailingState = serde_json::from_slice(&text)
         .map_err(|error| wrong(format!("no state that pull has kept: {error}")))?;
     // What lies elsewhere has not been kept with it.
     let is_beside = Path::new(&failing.log).file_name().is_some_and(|name| name == &*failing.log);
@@ -49,11 +49,11 @@ pub fn kept(path: &Path) -> Result<Kept, Error> {
     let policy: Policy = failing.policy.parse().map_err(wrong)?;
     check(&failing, &log).map_err(wrong)?;
     let options = options_of(&failing).map_err(|error| wrong(error.to_string()))?;
-    Ok(Kept { failing, log: Arc::new(log), policy, options })
+    Ok(KeptState { failing, log: Arc::new(log), policy, options })
 }
 
 /// Why a state cannot be made from a log, where it does not belong to it or makes no sense.
-fn check(failing: &Failing, log: &Log) -> Result<(), String> {
+fn check(failing: &FailingState, log: &Log) -> Result<(), String> {
     let drives = log.drives().iter().filter(|drive| drive.role == Role::Drive);
     let sizes: Vec<u64> = drives.map(|drive| drive.size_bytes).collect();
     let (log_name, events) = (&failing.log, log.events().len());
@@ -100,17 +100,17 @@ pub struct ReplayOptions<'a> {
 /// # Errors
 /// What keeps it from being judged, or its drives from being written.
 pub fn replay(
-    kept: &Kept,
-    ground: &Ground,
+    kept: &KeptState,
+    ground: &MountHost,
     program: &Program,
     with: ReplayOptions<'_>,
-) -> Result<Replayed, Error> {
-    let Kept { failing, log, policy, options } = kept;
+) -> Result<ReplayedState, Error> {
+    let KeptState { failing, log, policy, options } = kept;
     let policy = *policy;
     let recording = Recording::of(Arc::clone(log), (0, 0))?;
     let cut = Cut { events: failing.cut_events, time_nanoseconds: failing.cut_nanoseconds };
     let unit = failing.unit_bytes;
-    let made = Made { cut, policy, seed: failing.seed, unit };
+    let made = StateOrigin { cut, policy, seed: failing.seed, unit };
     let mut history = History::new(Arc::clone(&recording.log), options.fault(), Some(unit));
     let stop = Arc::default();
     let site = Site { ground, stop: &stop, processor: Processor::Same };
@@ -133,7 +133,7 @@ pub fn replay(
         false => None,
     };
     states.end_worker();
-    Ok(Replayed {
+    Ok(ReplayedState {
         images,
         smallest_loss,
         is_own_check: options.own_program().is_some(),
@@ -146,7 +146,7 @@ pub fn replay(
 
 /// A state that was made again.
 #[derive(Clone, Debug, Serialize)]
-pub struct Replayed {
+pub struct ReplayedState {
     /// Bit for bit.
     pub is_same_state: bool,
     /// And it showed the same.
@@ -165,7 +165,7 @@ pub struct Replayed {
 }
 
 /// What a state that was kept needs to be started and judged again.
-fn options_of(failing: &Failing) -> Result<Options, Error> {
+fn options_of(failing: &FailingState) -> Result<Options, Error> {
     Ok(Options {
         stack: crate::stacks::parse(&failing.stack)?,
         drive_bytes: failing.drive_bytes.clone(),

@@ -17,7 +17,7 @@ use pull::{
 use serde::Serialize;
 
 use super::owner::{Ext, Owner};
-use super::state::{Made, States};
+use super::state::{StateOrigin, States};
 
 /// The most states that are judged to find it.
 const STATES_MAX: u32 = 400;
@@ -90,7 +90,7 @@ pub enum Covering {
 pub(super) fn smallest_loss(
     states: &mut States<'_>,
     history: &History,
-    made: Made,
+    made: StateOrigin,
     judgement: &Judgement,
 ) -> Result<Option<SmallestLoss>, Error> {
     if !breaks(judgement) {
@@ -228,7 +228,7 @@ fn at_end(log: &Arc<Log>) -> Result<Crash, Error> {
 /// that came before that write is there.
 fn first_late(
     states: &mut States<'_>,
-    made: Made,
+    made: StateOrigin,
     judgement: &Judgement,
 ) -> Result<Option<u32>, Error> {
     let log = Arc::clone(states.log());

@@ -10,10 +10,12 @@ use export::RemovalPolicy;
 use host::Error;
 use host::mount::FileSystem;
 use mdtools::NewArraySettings;
-use pull::{Advertised, Arrived, DriveFault, Extent, Media, Policy, Recorder, Work, Written};
+use pull::{
+    Advertised, DataArrival, DriveFault, Extent, Media, MediaTransfer, Policy, Recorder, Work,
+};
 use reactor::derive_seed;
 use serde::{Deserialize, Serialize};
-use serve::{OpenOptions, Opened};
+use serve::{OpenOptions, OpenStack};
 use stack::{MediaNote, ModelDevice, Models};
 
 use super::drives::{self, Drives};
@@ -189,7 +191,7 @@ pub struct Options {
     pub starter: Starter,
     /// Whether the array has all of its members while it is worked on; in guests only.
     #[serde(default, with = "super::text::state")]
-    pub state: guest::State,
+    pub state: guest::ArrayCompleteness,
     /// Linux in the guest is told that its disks have no cache, and flushes none of them.
     #[serde(default)]
     pub unflushed: bool,
@@ -305,7 +307,7 @@ impl Options {
         drives: Vec<Arc<dyn Device>>,
         is_new: bool,
         reactor: Option<&Reactor>,
-    ) -> Result<Opened, Error> {
+    ) -> Result<OpenStack, Error> {
         let files = Drives(drives);
         let options = OpenOptions {
             files: &files,
@@ -318,7 +320,7 @@ impl Options {
             reactor,
             models: None,
         };
-        Ok(Opened::open(stack, &options)?)
+        Ok(OpenStack::open(stack, &options)?)
     }
 
     /// The model of a drive that has one, and the seed of its spindle.
@@ -367,10 +369,10 @@ impl RecordedDrives {
             for note in notes {
                 match note {
                     MediaNote::Arrived { time, start, end } => {
-                        media.arrived.push(Arrived { time, start, end });
+                        media.arrived.push(DataArrival { time, start, end });
                     }
                     MediaNote::Written { taken, begins, ends, start, end } => {
-                        media.written.push(Written { taken, begins, ends, start, end });
+                        media.written.push(MediaTransfer { taken, begins, ends, start, end });
                     }
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use pull::{Cut, Judgement, Mark, ScoreCard, Unjudged, promises, score};
+use pull::{Cut, Judgement, Mark, NoVerdict, ScoreCard, promises, score};
 use serde::{Deserialize, Serialize};
 
 use super::recording::Recording;
@@ -19,7 +19,7 @@ pub struct Sample {
     pub unjudged: u64,
     /// Why not, each reason once.
     #[serde(default)]
-    pub unjudged_why: Vec<Unjudged>,
+    pub unjudged_why: Vec<NoVerdict>,
 }
 
 /// What came out.
@@ -51,7 +51,7 @@ pub(super) struct Samples {
     pub(super) states: Vec<(u64, Judgement)>,
     pub(super) unsteady: u64,
     pub(super) unjudged: u64,
-    pub(super) unjudged_why: Vec<Unjudged>,
+    pub(super) unjudged_why: Vec<NoVerdict>,
 }
 
 impl Samples {
@@ -65,7 +65,7 @@ impl Samples {
         self.unjudged_why.extend(why);
     }
 
-    pub(super) fn add_unjudged(&mut self, why: Unjudged) {
+    pub(super) fn add_unjudged(&mut self, why: NoVerdict) {
         self.unjudged += 1;
         if !self.unjudged_why.contains(&why) {
             self.unjudged_why.push(why);

@@ -137,7 +137,7 @@ fn is_removable(mount: &Mount) -> bool {
 }
 
 /// The folder.
-pub struct Place {
+pub struct PullFolder {
     folder: PathBuf,
     /// The last process of the namespace, however this one ends. Whoever is the last unmounts what
     /// is mounted there, which waits for the disks under it; this process serves them, and would
@@ -145,12 +145,12 @@ pub struct Place {
     _last: Watchdog,
 }
 
-impl Place {
+impl PullFolder {
     /// Makes it, in the namespace that was entered.
     ///
     /// # Errors
     /// What the system says.
-    pub fn new() -> Result<Place, Error> {
+    pub fn new() -> Result<PullFolder, Error> {
         let failed = |error: &std::io::Error| Error::from_io("a folder for mounts", error);
         let covered = Path::new(COVERED);
         if !covered.is_dir() {
@@ -163,7 +163,7 @@ impl Place {
             .map_err(|error| failed(&error.into()))?;
         let folder = covered.join(format!("pull-{}", std::process::id()));
         let last = Watchdog::start([]).map_err(|error| failed(&error))?;
-        let place = Place { folder, _last: last };
+        let place = PullFolder { folder, _last: last };
         fs::create_dir_all(place.point()).map_err(|error| failed(&error))?;
         for file in [place.disk(), place.image()] {
             fs::File::create_new(file).map_err(|error| failed(&error))?;

@@ -8,10 +8,10 @@ use std::sync::mpsc::{self, Sender};
 use guest::Processor;
 use host::Error;
 use host::mount::check_mount_options;
-use pull::{Unjudged, hot_cuts, uniform_cuts};
+use pull::{NoVerdict, hot_cuts, uniform_cuts};
 use reactor::derive_seed;
 
-use super::ground::{Ground, Site};
+use super::ground::{MountHost, Site};
 use super::options::Options;
 use super::outcome::{Outcome, Samples};
 use super::recording::{record, write_log_writes};
@@ -24,12 +24,12 @@ use super::worker::Program;
 /// What kept it from being recorded, or a state from being made. What a state showed is no error.
 pub fn run(
     options: &Options,
-    ground: &Ground,
+    ground: &MountHost,
     program: &Program,
     tell: &mut dyn FnMut(&str),
     stop: &Arc<AtomicBool>,
 ) -> Result<Outcome, Error> {
-    if matches!(ground, Ground::Host(_)) {
+    if matches!(ground, MountHost::Host(_)) {
         options.file_system.check_mountable()?;
     }
     options.file_system.make_words(options.make_options.as_deref().unwrap_or_default())?;
@@ -64,7 +64,7 @@ struct Part {
 /// judged by one guest after the other, whatever else goes on: its states come out the same.
 fn side_by_side(
     options: &Options,
-    (ground, stop): (&Ground, &Arc<AtomicBool>),
+    (ground, stop): (&MountHost, &Arc<AtomicBool>),
     program: &Program,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Vec<(u64, Part)>, Error> {
@@ -72,8 +72,8 @@ fn side_by_side(
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
     let threads = match ground {
         // There is one place for mounts.
-        Ground::Host(_) => 1,
-        Ground::Guest(_) => processors.min(count as usize),
+        MountHost::Host(_) => 1,
+        MountHost::Guest(_) => processors.min(count as usize),
     };
     let next = AtomicU64::new(0);
     let has_failed = AtomicBool::new(false);
@@ -155,7 +155,7 @@ fn recorded_and_judged(
 }
 
 /// How many states of a sample there are of which none was judged, and why.
-fn never_judged(samples: &[Samples]) -> Option<(u64, Unjudged)> {
+fn never_judged(samples: &[Samples]) -> Option<(u64, NoVerdict)> {
     let none = samples.iter().find(|sample| sample.states.is_empty() && sample.unjudged > 0)?;
     Some((none.unjudged, *none.unjudged_why.first()?))
 }

@@ -22,7 +22,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use confine::{Confinement, Watchdog};
 use host::Error;
-use pull::{Promise, Statement, Stream, Unjudged, WrongKey, verdict, wrong_keys};
+use pull::{NoVerdict, Promise, Statement, Stream, WrongKey, verdict, wrong_keys};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
@@ -55,11 +55,11 @@ pub struct OwnProgram {
 
 /// What a check has said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Checked {
+pub(super) enum CheckResult {
     /// What is wrong; nothing where it has found nothing.
     Verdict(Vec<WrongKey>),
     /// Nothing: why.
-    Unjudged(Unjudged),
+    Unjudged(NoVerdict),
 }
 
 /// Makes the program's folder and sets it up, durably.
@@ -113,7 +113,7 @@ pub(super) fn work(
 }
 
 /// Looks at what is left of what was promised.
-pub(super) fn check(point: &Path, text: &str, promised: &[Promise]) -> Result<Checked, Error> {
+pub(super) fn check(point: &Path, text: &str, promised: &[Promise]) -> Result<CheckResult, Error> {
     let run = Run { what: "--check", text, point, steps: None };
     let mut lines = Vec::new();
     let promise = |promise: &Promise| format!("{}\n", promise.line);
@@ -130,9 +130,11 @@ pub(super) fn check(point: &Path, text: &str, promised: &[Promise]) -> Result<Ch
     })?;
     let Ended { status, .. } = ended;
     Ok(match (status.signal(), status.code()) {
-        (Some(number), _) => Checked::Unjudged(Unjudged::Signal(number)),
-        (_, Some(code)) if NOT_RUN.contains(&code) => Checked::Unjudged(Unjudged::NotRun(code)),
-        _ => Checked::Verdict(wrong_keys(&lines, status.success(), promised)),
+        (Some(number), _) => CheckResult::Unjudged(NoVerdict::Signal(number)),
+        (_, Some(code)) if NOT_RUN.contains(&code) => {
+            CheckResult::Unjudged(NoVerdict::NotRun(code))
+        }
+        _ => CheckResult::Verdict(wrong_keys(&lines, status.success(), promised)),
     })
 }
 
@@ -440,11 +442,11 @@ mod tests {
             ["a", "b"].map(|line| Promise { line: line.to_owned(), since_nanoseconds: 5 });
         let check = |text: &str| check(&point, text, &promised).unwrap();
         let text = "while read -r key; do [ -e $key ] || echo lost $key; done <$PROMISED";
-        let Checked::Verdict(wrong) = check(text) else { panic!("it judges") };
+        let CheckResult::Verdict(wrong) = check(text) else { panic!("it judges") };
         assert_eq!(wrong.len(), 2, "{wrong:?}");
-        assert_eq!(check("true"), Checked::Verdict(Vec::new()));
-        assert!(matches!(check("exit 1"), Checked::Verdict(wrong) if wrong.len() == 1));
-        assert_eq!(check("kill -11 $$"), Checked::Unjudged(Unjudged::Signal(11)));
-        assert_eq!(check("/none/such"), Checked::Unjudged(Unjudged::NotRun(127)));
+        assert_eq!(check("true"), CheckResult::Verdict(Vec::new()));
+        assert!(matches!(check("exit 1"), CheckResult::Verdict(wrong) if wrong.len() == 1));
+        assert_eq!(check("kill -11 $$"), CheckResult::Unjudged(NoVerdict::Signal(11)));
+        assert_eq!(check("/none/such"), CheckResult::Unjudged(NoVerdict::NotRun(127)));
     }
 }

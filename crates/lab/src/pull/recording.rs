@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use host::Error;
-use pull::{Log, Mark, Media, Recorder, Statement, Unjudged, promises};
+use pull::{Log, Mark, Media, NoVerdict, Recorder, Statement, promises};
 use reactor::derive_seed;
 
 use super::ground::{Site, Stage};
 use super::guests::Guests;
 use super::options::{Behaviour, Options, RecordedDrives, WorkSource};
-use super::program::{Checked, OwnProgram};
+use super::program::{CheckResult, OwnProgram};
 use super::worker::{Entry, Program, Task, Worker};
 
 /// A recording of a work on a file system.
@@ -38,8 +38,10 @@ pub(super) fn record(
         Some(_) => None,
         None => Some(options.open(&options.stack, drives.clone(), true, reactor.as_ref())?),
     };
-    if let Some(opened) = opened.as_ref().filter(|_| options.state != guest::State::Whole) {
-        let rebuild = options.state == guest::State::Rebuilding;
+    if let Some(opened) =
+        opened.as_ref().filter(|_| options.state != guest::ArrayCompleteness::Whole)
+    {
+        let rebuild = options.state == guest::ArrayCompleteness::Rebuilding;
         opened.degrade(rebuild, options.seed)?;
     }
     let stripe = opened.as_ref().and_then(|opened| opened.device.info().stripe);
@@ -113,7 +115,7 @@ fn try_check(
     let check = own.check.clone();
     let promised = promises(said, u32::MAX);
     let text = match worker.try_check(&Task::Check { point: point.to_owned(), check, promised })? {
-        Checked::Verdict(wrong) => match &wrong[..] {
+        CheckResult::Verdict(wrong) => match &wrong[..] {
             [] => return Ok(()),
             [first, rest @ ..] => {
                 let more = match rest.len() {
@@ -124,10 +126,10 @@ fn try_check(
                 format!("it says `{}{key}`{more}", first.verdict)
             }
         },
-        Checked::Unjudged(Unjudged::Hangs) => {
+        CheckResult::Unjudged(NoVerdict::Hangs) => {
             "it did not end in time (-s state_time=60s)".to_owned()
         }
-        Checked::Unjudged(why) => why.to_string(),
+        CheckResult::Unjudged(why) => why.to_string(),
     };
     Err(Error::failed(format!(
         "--check fails on the file system before any power cut, where nothing is lost: {text}"

@@ -5,11 +5,13 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use block::{Channel, Completion, Device, Error, ErrorKind, Info, Node, Reactor, Request, Traced};
+use block::{
+    Channel, Completion, Device, Error, ErrorKind, Info, Node, Reactor, Request, TracedChannel,
+};
 
 /// What lies in it, and how often that has changed.
 #[derive(Default)]
-struct Held {
+struct SlotContent {
     device: Option<Arc<dyn Device>>,
     changes: u64,
 }
@@ -18,7 +20,7 @@ struct Held {
 #[derive(Clone)]
 pub(super) struct Slot {
     info: Info,
-    held: Arc<Mutex<Held>>,
+    held: Arc<Mutex<SlotContent>>,
 }
 
 impl Slot {
@@ -47,7 +49,7 @@ impl Slot {
         held.changes += 1;
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, SlotContent> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -69,7 +71,7 @@ impl Device for Slot {
             below: None,
             refused: Vec::new(),
         };
-        Ok(Box::new(Traced::new(channel, &self.describe())))
+        Ok(Box::new(TracedChannel::new(channel, &self.describe())))
     }
 }
 

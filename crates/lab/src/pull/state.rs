@@ -15,24 +15,24 @@ use export::tool;
 use guest::setup::{STOP_ARRAY, assemble_array};
 use host::Error;
 use pull::{
-    Crash, Cut, Findings, History, Judgement, Log, LoggedRequest, Mark, Policy, Unjudged, expected,
-    nothing_left, promises,
+    Crash, Cut, Findings, History, Judgement, Log, LoggedRequest, Mark, NoVerdict, Policy,
+    expected, nothing_left, promises,
 };
 use reactor::{Random, derive_seed};
 use serde::{Deserialize, Serialize};
-use serve::Opened;
+use serve::OpenStack;
 use stack::Models;
 use tempfile::NamedTempFile;
 
 use super::drives;
-use super::ground::{Ground, Site, clock, md_on_host};
+use super::ground::{MountHost, Site, clock, md_on_host};
 use super::guests::Guests;
 use super::images::write_image;
 use super::options::{Behaviour, LostMember, Options, Starter, WorkSource};
 use super::outcome::Samples;
 use super::recording::Recording;
 use super::slot::Slot;
-use super::worker::{Array, Program, Promised, State, Waited, Worker};
+use super::worker::{Array, Program, Promises, StateToJudge, WaitEnd, Worker};
 
 /// Where the chance of guests that judge comes from: the same for every state, so that one that is
 /// made again is judged as before.
@@ -40,7 +40,7 @@ const JUDGE_SEED: u64 = 1;
 
 /// A state that broke something: enough to make it again, bit for bit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Failing {
+pub struct FailingState {
     /// The stack, over drives of our own.
     pub stack: String,
     /// Their sizes in bytes.
@@ -76,7 +76,7 @@ pub struct Failing {
     pub starter: Starter,
     /// Whether the array had all of its members.
     #[serde(default, with = "super::text::state")]
-    pub state: guest::State,
+    pub state: guest::ArrayCompleteness,
     /// Linux was told that its disks had no cache.
     #[serde(default)]
     pub unflushed: bool,
@@ -106,7 +106,7 @@ pub(super) struct States<'a> {
     /// The disks of the guest in which the worker is.
     slots: Vec<Slot>,
     /// The state that lies in them: the guest lets go of it when there is another.
-    in_slots: Option<Served>,
+    in_slots: Option<ServedState>,
     /// What was judged: of the same media after the same events nothing else comes out.
     known: HashMap<(u32, u64, Vec<usize>), Judgement>,
     /// The run in the content.
@@ -114,19 +114,19 @@ pub(super) struct States<'a> {
 }
 
 /// A state as disks that a kernel can be given.
-struct Served {
+struct ServedState {
     disks: Vec<Arc<dyn Device>>,
     /// What makes one device of them, where that is md.
     array: Option<Array>,
     /// How long the drives took to start it, in modelled time.
     started_milliseconds: u64,
     /// What they are the device of.
-    _on: Option<Opened>,
+    _on: Option<OpenStack>,
 }
 
 /// What a state is made of.
 #[derive(Clone, Copy)]
-pub(super) struct Made {
+pub(super) struct StateOrigin {
     pub(super) cut: Cut,
     pub(super) policy: Policy,
     pub(super) seed: u64,
@@ -170,7 +170,7 @@ impl<'a> States<'a> {
                 false => self.options.policy(),
             };
             let seed = derive_seed(random.u64(..), label, index);
-            let made = Made { cut, policy, seed, unit };
+            let made = StateOrigin { cut, policy, seed, unit };
             history.advance(cut)?;
             let crash = history.crash(cut, policy, seed)?;
             let media = (cut.events, crash.fingerprint(), self.gone(seed));
@@ -211,14 +211,22 @@ impl<'a> States<'a> {
         self.in_slots = None;
     }
 
-    pub(super) fn judge(&mut self, history: &mut History, made: Made) -> Result<Judgement, Error> {
+    pub(super) fn judge(
+        &mut self,
+        history: &mut History,
+        made: StateOrigin,
+    ) -> Result<Judgement, Error> {
         history.advance(made.cut)?;
         let crash = history.crash(made.cut, made.policy, made.seed)?;
         self.judge_crash(&crash, made)
     }
 
     /// Judges what a cut has left by what had been promised then.
-    pub(super) fn judge_crash(&mut self, crash: &Crash, made: Made) -> Result<Judgement, Error> {
+    pub(super) fn judge_crash(
+        &mut self,
+        crash: &Crash,
+        made: StateOrigin,
+    ) -> Result<Judgement, Error> {
         let begun = clock();
         let (served, mut refused) = self.start(crash, made.seed)?;
         let mut started_milliseconds = (clock() - begun) / 1_000_000;
@@ -228,21 +236,21 @@ impl<'a> States<'a> {
             return Ok(judgement);
         };
         let mut waited = self.look(&served, made.cut, false)?;
-        if let Waited::Stopped(why) = &waited {
+        if let WaitEnd::Stopped(why) = &waited {
             refused.get_or_insert_with(|| format!("the kernel that mounted it stopped: {why}"));
             waited = self.look(&served, made.cut, true)?;
         }
         let mut judgement = match waited {
-            Waited::Judged(judgement) => judgement,
-            Waited::Hangs => lost("mounting or reading it does not end".to_owned()),
-            Waited::Stopped(why) => lost(format!("the kernel that mounted it stopped: {why}")),
-            Waited::CheckHangs => {
-                Judgement { unjudged: Some(Unjudged::Hangs), ..Judgement::default() }
+            WaitEnd::Judged(judgement) => judgement,
+            WaitEnd::Hangs => lost("mounting or reading it does not end".to_owned()),
+            WaitEnd::Stopped(why) => lost(format!("the kernel that mounted it stopped: {why}")),
+            WaitEnd::CheckHangs => {
+                Judgement { unjudged: Some(NoVerdict::Hangs), ..Judgement::default() }
             }
         };
         judgement.unmountable = refused.or(judgement.unmountable);
         self.with_promises(&mut judgement, made.cut);
-        if matches!(self.site.ground, Ground::Guest(_)) {
+        if matches!(self.site.ground, MountHost::Guest(_)) {
             // Drives and guest alone take time there.
             started_milliseconds = served.started_milliseconds;
             self.in_slots = Some(served);
@@ -252,14 +260,14 @@ impl<'a> States<'a> {
     }
 
     /// What had been promised before a cut, as it should be.
-    fn promised(&self, cut: Cut) -> Promised {
+    fn promised(&self, cut: Cut) -> Promises {
         match &self.options.work {
             WorkSource::BuiltIn(work) => {
                 let before = self.recording.marks.iter().filter(|(event, ..)| *event < cut.events);
                 let marks: Vec<(u64, Mark)> = before.map(|&(_, time, mark)| (time, mark)).collect();
-                Promised::Files { run: self.run, expected: expected(*work, &marks) }
+                Promises::Files { run: self.run, expected: expected(*work, &marks) }
             }
-            WorkSource::Program(own) => Promised::Program {
+            WorkSource::Program(own) => Promises::Program {
                 check: own.check.clone(),
                 promises: promises(&self.recording.statements, cut.events),
             },
@@ -333,8 +341,8 @@ impl<'a> States<'a> {
     fn with_promises(&self, judgement: &mut Judgement, cut: Cut) {
         if judgement.lost_for_good.is_some() && judgement.findings.is_none() {
             judgement.findings = Some(match self.promised(cut) {
-                Promised::Files { expected, .. } => nothing_left(&expected),
-                Promised::Program { promises, .. } => Findings::of_nothing(&promises),
+                Promises::Files { expected, .. } => nothing_left(&expected),
+                Promises::Program { promises, .. } => Findings::of_nothing(&promises),
             });
         }
     }
@@ -355,7 +363,9 @@ impl<'a> States<'a> {
         let Options { drive_bytes, lost_member, state, .. } = self.options;
         let count = drive_bytes.len();
         let mut gone: Vec<usize> = lost_member.of(count, seed).into_iter().collect();
-        gone.extend((*state == guest::State::Degraded).then(|| count.saturating_sub(1)));
+        gone.extend(
+            (*state == guest::ArrayCompleteness::Degraded).then(|| count.saturating_sub(1)),
+        );
         gone.sort_unstable();
         gone.dedup();
         gone
@@ -363,7 +373,11 @@ impl<'a> States<'a> {
 
     /// Starts the stack from what is left, by force where it does not start as it is; with why it
     /// does not.
-    fn start(&self, crash: &Crash, seed: u64) -> Result<(Option<Served>, Option<String>), Error> {
+    fn start(
+        &self,
+        crash: &Crash,
+        seed: u64,
+    ) -> Result<(Option<ServedState>, Option<String>), Error> {
         let Options { stack, drive_bytes, .. } = self.options;
         let gone = self.gone(seed);
         if self.options.is_started_by_md() {
@@ -374,7 +388,8 @@ impl<'a> States<'a> {
                 stop: STOP_ARRAY.to_owned(),
             };
             let disks = self.drives(crash)?;
-            let served = Served { disks, array: Some(array), started_milliseconds: 0, _on: None };
+            let served =
+                ServedState { disks, array: Some(array), started_milliseconds: 0, _on: None };
             return Ok((Some(served), None));
         }
         let without = |left: Option<Node>, number: &usize| drives::without(&left?, *number);
@@ -382,10 +397,10 @@ impl<'a> States<'a> {
             let text = "a drive was lost with the power, and the stack cannot do without it";
             return Ok((None, Some(text.to_owned())));
         };
-        let open = |stack: &Node| -> Result<Result<Served, Error>, Error> {
+        let open = |stack: &Node| -> Result<Result<ServedState, Error>, Error> {
             let reactor = self.site.ground.reactor();
             let opened = self.options.open(stack, self.drives(crash)?, false, reactor.as_ref());
-            Ok(opened.map(|opened| Served {
+            Ok(opened.map(|opened| ServedState {
                 disks: vec![Arc::clone(&opened.device)],
                 array: None,
                 started_milliseconds: reactor
@@ -403,16 +418,21 @@ impl<'a> States<'a> {
     }
 
     /// Lets the worker look at a state that was started.
-    fn look(&mut self, served: &Served, cut: Cut, repair_first: bool) -> Result<Waited, Error> {
+    fn look(
+        &mut self,
+        served: &ServedState,
+        cut: Cut,
+        repair_first: bool,
+    ) -> Result<WaitEnd, Error> {
         let (image, point, file) = match self.site.ground {
-            Ground::Host(place) => {
+            MountHost::Host(place) => {
                 let [device] = &served.disks[..] else { return Err(md_on_host()) };
                 let options = FuseOptions { workers: 1, ..FuseOptions::default() };
                 let device = Arc::clone(device);
                 let file = FuseFile::mount(device, &place.image(), &options)?;
                 (file.path().to_owned(), place.point(), Some(file))
             }
-            Ground::Guest(_) => {
+            MountHost::Guest(_) => {
                 let both = || self.slots.iter().zip(&served.disks);
                 let fits = self.slots.len() == served.disks.len()
                     && both().all(|(slot, disk)| slot.fits(disk.info()));
@@ -425,7 +445,7 @@ impl<'a> States<'a> {
                 (Guests::device_after(self.options), Guests::point(), None)
             }
         };
-        let state = State {
+        let state = StateToJudge {
             image,
             is_device: file.is_none(),
             array: served.array.clone(),
@@ -438,7 +458,7 @@ impl<'a> States<'a> {
         let waited = self.worker()?.judge(state)?;
         // What serves it goes first: then whoever waits for it gets an error.
         drop(file);
-        if !matches!(waited, Waited::Judged(_)) {
+        if !matches!(waited, WaitEnd::Judged(_)) {
             self.worker = None;
         }
         Ok(waited)
@@ -448,14 +468,14 @@ impl<'a> States<'a> {
     fn worker(&mut self) -> Result<&mut Worker, Error> {
         let worker = match (self.worker.take(), self.site.ground) {
             (Some(worker), _) => worker,
-            (None, Ground::Guest(guests)) => {
+            (None, MountHost::Guest(guests)) => {
                 let disk = |slot: &Slot| Arc::new(slot.clone()) as Arc<dyn Device>;
                 let disks = self.slots.iter().map(disk);
                 let program = (self.program, self.options.own_program());
                 let on = (self.site.processor, JUDGE_SEED);
                 guests.start(program, disks, true, on, self.site.stop)?
             }
-            (None, Ground::Host(_)) => self.program.start(self.site.stop)?,
+            (None, MountHost::Host(_)) => self.program.start(self.site.stop)?,
         };
         Ok(self.worker.insert(worker))
     }
@@ -464,7 +484,7 @@ impl<'a> States<'a> {
     fn keep(
         &self,
         history: &History,
-        made: Made,
+        made: StateOrigin,
         judgement: &Judgement,
     ) -> Result<Option<PathBuf>, Error> {
         let Some(folder) = &self.options.keep_failing else { return Ok(None) };
@@ -478,7 +498,7 @@ impl<'a> States<'a> {
         {
             host::files::write_whole(&log_path, bytes)?;
         }
-        let failing = Failing {
+        let failing = FailingState {
             stack: self.options.stack.to_string(),
             drive_bytes: self.options.drive_bytes.clone(),
             log,

@@ -20,7 +20,8 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use block::{
-    Channel, Completion, Device, Error as BlockError, Info, Node, Op, Reactor, Request, Traced,
+    Channel, Completion, Device, Error as BlockError, Info, Node, Op, Reactor, Request,
+    TracedChannel,
 };
 use host::Error;
 use rustix::fs::OFlags;
@@ -96,7 +97,7 @@ impl Device for TalkDevice {
             reactor: reactor.clone(),
             answered: Vec::new(),
         };
-        Ok(Box::new(Traced::new(channel, &self.describe())))
+        Ok(Box::new(TracedChannel::new(channel, &self.describe())))
     }
 }
 

@@ -61,16 +61,21 @@ pub(super) mod removal {
 }
 
 pub(super) mod state {
-    use guest::State;
+    use guest::ArrayCompleteness;
     use serde::{Deserializer, Serializer};
 
     use crate::pull::text::read;
 
-    pub(crate) fn serialize<S: Serializer>(state: &State, into: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(
+        state: &ArrayCompleteness,
+        into: S,
+    ) -> Result<S::Ok, S::Error> {
         into.collect_str(state)
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<State, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<ArrayCompleteness, D::Error> {
         read(from, str::parse)
     }
 }

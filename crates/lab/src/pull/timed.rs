@@ -3,10 +3,12 @@
 
 use std::sync::Arc;
 
-use block::{BufMut, Channel, Completion, Device, Error, Info, Node, Op, Reactor, Request, Traced};
+use block::{
+    BufMut, Channel, Completion, Device, Error, Info, Node, Op, Reactor, Request, TracedChannel,
+};
 
 /// Both together.
-pub(super) struct Timed {
+pub(super) struct TimedDevice {
     info: Info,
     /// Keeps no data: a read leaves its buffer as it is.
     time: Arc<dyn Device>,
@@ -14,14 +16,14 @@ pub(super) struct Timed {
     data: Arc<dyn Device>,
 }
 
-impl Timed {
+impl TimedDevice {
     /// `time` is no smaller than `data`, and `data` takes no time.
-    pub(super) fn new(time: Arc<dyn Device>, data: Arc<dyn Device>) -> Timed {
-        Timed { info: data.info().clone(), time, data }
+    pub(super) fn new(time: Arc<dyn Device>, data: Arc<dyn Device>) -> TimedDevice {
+        TimedDevice { info: data.info().clone(), time, data }
     }
 }
 
-impl Device for Timed {
+impl Device for TimedDevice {
     fn info(&self) -> &Info {
         &self.info
     }
@@ -38,7 +40,7 @@ impl Device for Timed {
             answered: Vec::new(),
             info: self.info.clone(),
         };
-        Ok(Box::new(Traced::new(channel, &self.describe())))
+        Ok(Box::new(TracedChannel::new(channel, &self.describe())))
     }
 }
 

@@ -25,11 +25,11 @@ use export::tool;
 use host::Error;
 use host::mount::{FileSystem, unmount_patiently};
 use pull::{
-    Expected, Extent, Findings, Judgement, Mark, Promise, Statement, Unjudged, Work, judge,
+    ExpectedFile, Extent, Findings, Judgement, Mark, NoVerdict, Promise, Statement, Work, judge,
 };
 use serde::{Deserialize, Serialize};
 
-use super::program::{self, Checked, OwnProgram};
+use super::program::{self, CheckResult, OwnProgram};
 
 /// How long a state may take to be mounted, repaired and read where nothing else is said.
 pub const STATE_TIME: Duration = Duration::from_secs(60);
@@ -89,12 +89,12 @@ pub(super) enum Task {
     Unmount {
         point: PathBuf,
     },
-    Judge(Box<State>),
+    Judge(Box<StateToJudge>),
 }
 
 /// A state to be judged.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct State {
+pub(super) struct StateToJudge {
     /// A file that is mounted as a loop device, or a block device.
     pub(super) image: PathBuf,
     pub(super) is_device: bool,
@@ -105,14 +105,14 @@ pub(super) struct State {
     pub(super) point: PathBuf,
     pub(super) file_system: String,
     pub(super) options: Option<String>,
-    pub(super) promised: Promised,
+    pub(super) promised: Promises,
 }
 
 /// What had been promised before a cut.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum Promised {
+pub(super) enum Promises {
     /// Files of a built-in work, with the run in their content.
-    Files { run: u64, expected: Vec<Expected> },
+    Files { run: u64, expected: Vec<ExpectedFile> },
     /// What a program of the user's own has said, and what looks at it.
     Program { check: String, promises: Vec<Promise> },
 }
@@ -140,13 +140,13 @@ pub(super) struct Array {
 
 /// What the worker says.
 #[derive(Debug, Serialize, Deserialize)]
-enum Said {
+enum WorkerMessage {
     /// To be written down; it waits for an empty line.
     Entry(Entry),
     Done,
     /// All is mounted, and the check of the user's begins.
     Checking,
-    Checked(Checked),
+    Checked(CheckResult),
     Judged(Box<Judgement>),
     Failed(String),
 }
@@ -245,7 +245,7 @@ pub(super) struct Worker {
 }
 
 /// How waiting for the worker ended.
-pub(super) enum Waited {
+pub(super) enum WaitEnd {
     Judged(Judgement),
     /// It has not answered in time.
     Hangs,
@@ -279,7 +279,10 @@ impl Worker {
         self.life.send(&(line + "\n"))
     }
 
-    fn hear(&mut self, time: Duration) -> Result<Result<(Said, Option<u64>), NoAnswer>, Error> {
+    fn hear(
+        &mut self,
+        time: Duration,
+    ) -> Result<Result<(WorkerMessage, Option<u64>), NoAnswer>, Error> {
         let end = Instant::now() + time;
         loop {
             let left = end.saturating_duration_since(Instant::now());
@@ -315,13 +318,16 @@ impl Worker {
         self.send_task(task)?;
         loop {
             match self.hear(TASK_TIME)? {
-                Ok((Said::Entry(entry), time)) => {
+                Ok((WorkerMessage::Entry(entry), time)) => {
                     mark(&entry, time);
                     self.life.send("\n")?;
                 }
-                Ok((Said::Done | Said::Judged(_) | Said::Checked(_), time)) => return Ok(time),
-                Ok((Said::Checking, _)) => (),
-                Ok((Said::Failed(text), _)) => return Err(Error::failed(text)),
+                Ok((
+                    WorkerMessage::Done | WorkerMessage::Judged(_) | WorkerMessage::Checked(_),
+                    time,
+                )) => return Ok(time),
+                Ok((WorkerMessage::Checking, _)) => (),
+                Ok((WorkerMessage::Failed(text), _)) => return Err(Error::failed(text)),
                 Err(NoAnswer::Interrupted) => return Err(interrupted()),
                 Err(NoAnswer::Late) => {
                     return Err(Error::failed("the work on the file system hangs"));
@@ -337,36 +343,36 @@ impl Worker {
         }
     }
 
-    pub(super) fn judge(&mut self, state: State) -> Result<Waited, Error> {
+    pub(super) fn judge(&mut self, state: StateToJudge) -> Result<WaitEnd, Error> {
         self.send_task(&Task::Judge(Box::new(state)))?;
         let mut said = self.hear(self.state_time)?;
-        let is_checking = matches!(said, Ok((Said::Checking, _)));
+        let is_checking = matches!(said, Ok((WorkerMessage::Checking, _)));
         if is_checking {
             said = self.hear(self.state_time)?;
         }
         match said {
-            Ok((Said::Judged(judgement), _)) => Ok(Waited::Judged(*judgement)),
-            Ok((Said::Failed(text), _)) => Err(Error::failed(text)),
+            Ok((WorkerMessage::Judged(judgement), _)) => Ok(WaitEnd::Judged(*judgement)),
+            Ok((WorkerMessage::Failed(text), _)) => Err(Error::failed(text)),
             Ok(_) => Err(Error::failed("the worker makes no sense")),
             Err(NoAnswer::Interrupted) => Err(interrupted()),
-            Err(NoAnswer::Late) if is_checking => Ok(Waited::CheckHangs),
-            Err(NoAnswer::Late) => Ok(Waited::Hangs),
+            Err(NoAnswer::Late) if is_checking => Ok(WaitEnd::CheckHangs),
+            Err(NoAnswer::Late) => Ok(WaitEnd::Hangs),
             Err(NoAnswer::Ended) => match self.life.last_words() {
-                Some(why) => Ok(Waited::Stopped(why)),
+                Some(why) => Ok(WaitEnd::Stopped(why)),
                 None => Err(Error::failed("what judges states has ended early")),
             },
         }
     }
 
     /// Runs a check where nothing has crashed: what it has to say of that.
-    pub(super) fn try_check(&mut self, task: &Task) -> Result<Checked, Error> {
+    pub(super) fn try_check(&mut self, task: &Task) -> Result<CheckResult, Error> {
         self.send_task(task)?;
         match self.hear(self.state_time)? {
-            Ok((Said::Checked(checked), _)) => Ok(checked),
-            Ok((Said::Failed(text), _)) => Err(Error::failed(text)),
+            Ok((WorkerMessage::Checked(checked), _)) => Ok(checked),
+            Ok((WorkerMessage::Failed(text), _)) => Err(Error::failed(text)),
             Ok(_) => Err(Error::failed("the worker makes no sense")),
             Err(NoAnswer::Interrupted) => Err(interrupted()),
-            Err(NoAnswer::Late) => Ok(Checked::Unjudged(Unjudged::Hangs)),
+            Err(NoAnswer::Late) => Ok(CheckResult::Unjudged(NoVerdict::Hangs)),
             Err(NoAnswer::Ended) => Err(Error::failed("what runs the check has ended early")),
         }
     }
@@ -398,24 +404,28 @@ pub fn serve_worker(input: &mut dyn BufRead, output: &mut Output<'_>) -> Result<
         }
         let answer = match serde_json::from_str(&line) {
             Ok(task) => carry_out(task, input, output)
-                .unwrap_or_else(|error| Said::Failed(error.to_string())),
-            Err(error) => Said::Failed(format!("no such task: {error}")),
+                .unwrap_or_else(|error| WorkerMessage::Failed(error.to_string())),
+            Err(error) => WorkerMessage::Failed(format!("no such task: {error}")),
         };
         say(output, &answer).map_err(failed)?;
     }
 }
 
-fn say(output: &mut Output<'_>, said: &Said) -> io::Result<()> {
+fn say(output: &mut Output<'_>, said: &WorkerMessage) -> io::Result<()> {
     output(&(serde_json::to_string(said).map_err(io::Error::other)? + "\n"))
 }
 
-fn carry_out(task: Task, input: &mut dyn BufRead, output: &mut Output<'_>) -> Result<Said, Error> {
+fn carry_out(
+    task: Task,
+    input: &mut dyn BufRead,
+    output: &mut Output<'_>,
+) -> Result<WorkerMessage, Error> {
     if let Task::Judge(state) = &task {
-        let checking = &mut || say(output, &Said::Checking);
-        return judge_state(state, checking).map(|found| Said::Judged(Box::new(found)));
+        let checking = &mut || say(output, &WorkerMessage::Checking);
+        return judge_state(state, checking).map(|found| WorkerMessage::Judged(Box::new(found)));
     }
     let mut tell = |entry: Entry| -> io::Result<()> {
-        say(output, &Said::Entry(entry))?;
+        say(output, &WorkerMessage::Entry(entry))?;
         match input.read_line(&mut String::new())? {
             0 => Err(io::Error::other("the test has ended")),
             _ => Ok(()),
@@ -448,12 +458,12 @@ fn carry_out(task: Task, input: &mut dyn BufRead, output: &mut Output<'_>) -> Re
             program::work(&point, &own, &mut |said| tell(Entry::Statement(said)))?;
         }
         Task::Check { point, check, promised } => {
-            return program::check(&point, &check, &promised).map(Said::Checked);
+            return program::check(&point, &check, &promised).map(WorkerMessage::Checked);
         }
         Task::Unmount { point } => unmount_patiently(&point)?,
         Task::Judge(_) => unreachable!("it was judged above"),
     }
-    Ok(Said::Done)
+    Ok(WorkerMessage::Done)
 }
 
 /// Whatever is on an image, it may not be used to become somebody else.
@@ -504,7 +514,11 @@ fn clear_fat_mark(image: &Path) -> io::Result<()> {
 }
 
 /// Whether a tool finds nothing to say about an image; nothing where there is no tool.
-fn passes(words: &[&str], state: &State, codes: std::ops::RangeInclusive<i32>) -> Option<bool> {
+fn passes(
+    words: &[&str],
+    state: &StateToJudge,
+    codes: std::ops::RangeInclusive<i32>,
+) -> Option<bool> {
     let mut command = tool::command(words[0]);
     // What tells a tool that an image is a file.
     let words = words[1..].iter().filter(|word| !(state.is_device && **word == "-f"));
@@ -527,7 +541,7 @@ fn shell(command: &str) -> Result<(), Error> {
 /// Says that the check of the user's begins.
 type Checking<'a> = dyn FnMut() -> io::Result<()> + 'a;
 
-fn judge_state(state: &State, checking: &mut Checking<'_>) -> Result<Judgement, Error> {
+fn judge_state(state: &StateToJudge, checking: &mut Checking<'_>) -> Result<Judgement, Error> {
     let begun = Instant::now();
     let Some(array) = &state.array else { return judge_device(state, begun, checking) };
     let refused = shell(&array.start).err().map(|error| format!("md does not start: {error}"));
@@ -547,7 +561,7 @@ fn judge_state(state: &State, checking: &mut Checking<'_>) -> Result<Judgement, 
 }
 
 fn judge_device(
-    state: &State,
+    state: &StateToJudge,
     begun: Instant,
     checking: &mut Checking<'_>,
 ) -> Result<Judgement, Error> {
@@ -594,20 +608,20 @@ fn judge_device(
 
 /// Holds what is mounted against what was promised.
 fn look(
-    state: &State,
+    state: &StateToJudge,
     judgement: &mut Judgement,
     checking: &mut Checking<'_>,
 ) -> Result<(), Error> {
     judgement.findings = match &state.promised {
-        Promised::Files { run, expected } => Some(judge(&state.point, *run, expected)),
-        Promised::Program { promises, .. } if !program::is_there(&state.point) => {
+        Promises::Files { run, expected } => Some(judge(&state.point, *run, expected)),
+        Promises::Program { promises, .. } if !program::is_there(&state.point) => {
             Some(Findings::of_nothing(promises))
         }
-        Promised::Program { check, promises } => {
+        Promises::Program { check, promises } => {
             checking().map_err(|error| Error::from_io("the worker", &error))?;
             match program::check(&state.point, check, promises)? {
-                Checked::Verdict(wrong) => Some(Findings::of_check(promises, wrong)),
-                Checked::Unjudged(why) => {
+                CheckResult::Verdict(wrong) => Some(Findings::of_check(promises, wrong)),
+                CheckResult::Unjudged(why) => {
                     judgement.unjudged = Some(why);
                     None
                 }
@@ -647,8 +661,8 @@ mod tests {
         }
     }
 
-    fn state() -> State {
-        State {
+    fn state() -> StateToJudge {
+        StateToJudge {
             image: PathBuf::from("/none"),
             is_device: true,
             array: None,
@@ -656,7 +670,7 @@ mod tests {
             point: PathBuf::from("/none"),
             file_system: "ext4".to_owned(),
             options: None,
-            promised: Promised::Files { run: 1, expected: Vec::new() },
+            promised: Promises::Files { run: 1, expected: Vec::new() },
         }
     }
 
@@ -670,7 +684,7 @@ mod tests {
     #[test]
     fn what_never_answers_hangs_and_is_killed() {
         let mut worker = shell("while read -r task; do :; done", Duration::from_millis(20));
-        assert!(matches!(worker.judge(state()), Ok(Waited::Hangs)));
+        assert!(matches!(worker.judge(state()), Ok(WaitEnd::Hangs)));
         // It waits for the process, which ends only because it is killed.
         drop(worker);
     }
@@ -716,7 +730,7 @@ mod tests {
     fn a_kernel_that_stops_is_what_a_state_showed() {
         let (_, said) = mpsc::channel();
         let mut worker = Worker::new(Box::new(Stopped), said, STATE_TIME, &Arc::default());
-        let Ok(Waited::Stopped(why)) = worker.judge(state()) else { panic!("it has stopped") };
+        let Ok(WaitEnd::Stopped(why)) = worker.judge(state()) else { panic!("it has stopped") };
         assert_eq!(why, "Kernel panic - not syncing");
     }
 }

@@ -26,7 +26,7 @@ use host::Error;
 use reactor::Reactor;
 use results::Plan;
 
-use super::found::Found;
+use super::found::WorkloadResult;
 use super::resources::StackOpener;
 use super::rows::{OpenedTarget, RowSink, SuiteEnd, SuiteRun};
 use crate::cell::Cell;
@@ -62,7 +62,7 @@ pub(super) struct UnitEnd {
 pub(super) struct UnitRow {
     pub(super) phase: String,
     pub(super) run: u32,
-    pub(super) found: Found,
+    pub(super) found: WorkloadResult,
     pub(super) took: Duration,
 }
 
@@ -76,12 +76,12 @@ pub(super) struct Crew<'a> {
     stop: &'a AtomicBool,
     /// Nothing more is wanted.
     halt: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<UnitQueue>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct UnitQueue {
     /// Units that were begun.
     begun: usize,
     /// Units that were taken.
@@ -111,14 +111,14 @@ impl<'a> Crew<'a> {
     }
 
     /// Begins to work on the units.
-    pub(super) fn start<'s>(&'s self, scope: &'s Scope<'s, '_>) -> Ahead<'s> {
+    pub(super) fn start<'s>(&'s self, scope: &'s Scope<'s, '_>) -> UnitReceiver<'s> {
         for _ in 0..self.threads {
             scope.spawn(|| self.work());
         }
-        Ahead { crew: self }
+        UnitReceiver { crew: self }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, UnitQueue> {
         // No thread panics while it has it.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -142,7 +142,7 @@ impl<'a> Crew<'a> {
     fn begin(&self) -> Option<usize> {
         let most = AHEAD * self.threads;
         let state = self.state();
-        let is_early = |state: &mut State| !self.is_over() && state.begun >= state.taken + most;
+        let is_early = |state: &mut UnitQueue| !self.is_over() && state.begun >= state.taken + most;
         let mut state =
             self.changed.wait_while(state, is_early).unwrap_or_else(PoisonError::into_inner);
         if self.is_over() || state.begun == self.units.len() {
@@ -173,7 +173,7 @@ struct Collector<'a> {
 }
 
 impl RowSink for Collector<'_> {
-    fn found(&mut self, phase: &str, run: u32, found: Found) {
+    fn found(&mut self, phase: &str, run: u32, found: WorkloadResult) {
         let now = Instant::now();
         let took = now - std::mem::replace(&mut self.last, now);
         self.rows.push(UnitRow { phase: phase.to_owned(), run, found, took });
@@ -185,11 +185,11 @@ impl RowSink for Collector<'_> {
 }
 
 /// Takes what units found, in their order. Dropped, it ends the work on the others.
-pub(super) struct Ahead<'s> {
+pub(super) struct UnitReceiver<'s> {
     crew: &'s Crew<'s>,
 }
 
-impl Ahead<'_> {
+impl UnitReceiver<'_> {
     /// Threads that share the time that a unit takes.
     pub(super) fn threads(&self) -> u32 {
         u32::try_from(self.crew.threads).unwrap_or(u32::MAX)
@@ -199,7 +199,7 @@ impl Ahead<'_> {
     /// it was begun.
     pub(super) fn take(&mut self) -> Option<Result<UnitEnd, Error>> {
         let crew = self.crew;
-        let is_coming = |state: &mut State| {
+        let is_coming = |state: &mut UnitQueue| {
             let is_begun = state.begun > state.taken;
             !state.ended.contains_key(&state.taken) && (is_begun || !crew.is_over())
         };
@@ -216,7 +216,7 @@ impl Ahead<'_> {
     }
 }
 
-impl Drop for Ahead<'_> {
+impl Drop for UnitReceiver<'_> {
     fn drop(&mut self) {
         self.crew.halt.store(true, Ordering::Relaxed);
         // A thread that has just found that it may not begin waits before this is told.

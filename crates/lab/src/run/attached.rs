@@ -18,7 +18,7 @@ use std::time::Duration;
 use block::Node;
 use reactor::derive_seed;
 use results::MemberTraffic;
-use serve::{Client, Fresh, Launch, Launched, ServeWith};
+use serve::{Client, Fresh, Launch, LaunchedServer, ServeWith};
 
 use crate::cell::Cell;
 use crate::stacks::{Leaf, leaves};
@@ -57,12 +57,12 @@ fn server_name(run: &Path) -> String {
 }
 
 /// A file system that is mounted. Dropping it takes everything away again.
-pub(super) struct Attached {
-    served: Launched,
+pub(super) struct MountedExport {
+    served: LaunchedServer,
     point: PathBuf,
 }
 
-impl Attached {
+impl MountedExport {
     /// Serves the stack, makes the file system and mounts it.
     pub(super) fn new(
         (run, point): (&Path, &Path),
@@ -70,7 +70,7 @@ impl Attached {
         serve_with: &ServeWith,
         cell: &Cell,
         (node, seed): (&Node, u64),
-    ) -> Result<Attached, Error> {
+    ) -> Result<MountedExport, Error> {
         let mut files: BTreeMap<PathBuf, File> = BTreeMap::new();
         for leaf in leaves(node)? {
             if let Leaf::Existing { path, .. } = leaf {
@@ -91,7 +91,7 @@ impl Attached {
             let text = places.iter().fold(error.to_string(), |text, place| text.replace(place, ""));
             error.retold(text)
         })?;
-        Ok(Attached { served, point: point.to_owned() })
+        Ok(MountedExport { served, point: point.to_owned() })
     }
 
     /// Where suites work.

@@ -70,7 +70,7 @@ fn items<'a>(json: &'a mut Value, name: &str) -> &'a mut [Value] {
 mod tests {
     use std::path::Path;
 
-    use results::{Ground, MeasuredCache};
+    use results::{MeasuredCache, WorkTarget};
     use serde_json::json;
 
     use super::*;
@@ -135,9 +135,9 @@ mod tests {
         assert_eq!(
             found.collect::<Vec<_>>(),
             [
-                (Ground::FileSystem, false, vec![MeasuredCache::Layer], true),
-                (Ground::Guest, true, vec![MeasuredCache::GuestMemory], false),
-                (Ground::Device, false, vec![], false),
+                (WorkTarget::FileSystem, false, vec![MeasuredCache::Layer], true),
+                (WorkTarget::Guest, true, vec![MeasuredCache::GuestMemory], false),
+                (WorkTarget::Device, false, vec![], false),
             ]
         );
         let direct = plan.workloads.iter().map(|one| one.buffered_of.as_deref());

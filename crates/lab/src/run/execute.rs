@@ -7,14 +7,14 @@ use std::thread;
 use guest::Kernel;
 use host::Error;
 use reactor::Reactor;
-use results::{Clock, Configuration, Ground};
-use serve::Opened;
+use results::{Clock, Configuration, WorkTarget};
+use serve::OpenStack;
 
-use super::ahead::{Ahead, Crew};
-use super::found::Broken;
+use super::ahead::{Crew, UnitReceiver};
+use super::found::VisitFailure;
 use super::members::Members;
 use super::methods::{self, Booted, Work};
-use super::observer::{Ended, Observer};
+use super::observer::{Observer, RunEnd};
 use super::resources::Resources;
 use super::visits::{Visit, Visits};
 use crate::cell::Cell;
@@ -55,7 +55,7 @@ impl<'a> Execution<'a> {
         &mut self,
         members: &Members,
         observer: &mut dyn Observer,
-    ) -> Result<Ended, Error> {
+    ) -> Result<RunEnd, Error> {
         self.visits.begin(observer)?;
         let ended = self
             .run_blocks(members, observer)
@@ -70,12 +70,12 @@ impl<'a> Execution<'a> {
         &mut self,
         members: &Members,
         observer: &mut dyn Observer,
-    ) -> Result<Ended, Error> {
+    ) -> Result<RunEnd, Error> {
         let mut block = 0;
         loop {
             let known = self.visits.known_turns(block, observer)?;
             if known.is_empty() {
-                return Ok(Ended::Complete);
+                return Ok(RunEnd::Complete);
             }
             let visits: Vec<Visit<'_>> = (block..)
                 .zip(&known)
@@ -103,12 +103,12 @@ impl<'a> Execution<'a> {
         series: &[Visit<'_>],
         members: &Members,
         observer: &mut dyn Observer,
-    ) -> Result<Option<Ended>, Error> {
+    ) -> Result<Option<RunEnd>, Error> {
         if !series.iter().any(|visit| self.is_missing(visit)) {
             return Ok(None);
         }
         if self.visits.stops_at_budget(observer)? {
-            return Ok(Some(Ended::Complete));
+            return Ok(Some(RunEnd::Complete));
         }
         if !std::mem::replace(&mut self.is_ready, true) {
             self.make_ready(members, observer)?;
@@ -130,22 +130,22 @@ impl<'a> Execution<'a> {
     fn run_visits(
         &mut self,
         visits: &[Visit<'_>],
-        mut ahead: Option<&mut Ahead<'_>>,
+        mut ahead: Option<&mut UnitReceiver<'_>>,
         observer: &mut dyn Observer,
-    ) -> Result<Option<Ended>, Error> {
+    ) -> Result<Option<RunEnd>, Error> {
         for visit in visits {
             if !self.is_missing(visit) {
                 continue;
             }
             if self.visits.stops_at_budget(observer)? {
-                return Ok(Some(Ended::Complete));
+                return Ok(Some(RunEnd::Complete));
             }
             let result = self.visit(visit, ahead.as_deref_mut(), observer);
             self.visits.note_time()?;
             match result {
                 Ok(()) => (),
-                Err(Broken::Stopped) => return Ok(Some(Ended::Interrupted)),
-                Err(Broken::Failed(error)) => return Err(error.at(&visit.cell.record.stack)),
+                Err(VisitFailure::Stopped) => return Ok(Some(RunEnd::Interrupted)),
+                Err(VisitFailure::Failed(error)) => return Err(error.at(&visit.cell.record.stack)),
             }
         }
         Ok(None)
@@ -159,9 +159,9 @@ impl<'a> Execution<'a> {
     fn visit(
         &mut self,
         visit: &Visit<'_>,
-        ahead: Option<&mut Ahead<'_>>,
+        ahead: Option<&mut UnitReceiver<'_>>,
         observer: &mut dyn Observer,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), VisitFailure> {
         let _kept = match visit.cell.keep_to_processors() {
             Ok(kept) => kept,
             // This machine has not so many.
@@ -191,7 +191,7 @@ impl<'a> Execution<'a> {
     fn make_ready(&mut self, members: &Members, observer: &mut dyn Observer) -> Result<(), Error> {
         let (cells, stop) = (self.visits.cells(), self.visits.stop());
         // A pull test has drives of its own.
-        if cells.iter().any(|cell| cell.record.ground != Ground::Pull) {
+        if cells.iter().any(|cell| cell.record.ground != WorkTarget::Pull) {
             let (guard, own) = (self.resources.opener.guard, self.resources.opener.own_members());
             members.make(guard, &own, &mut self.resources.journal, stop)?;
         }
@@ -233,19 +233,19 @@ impl<'a> Execution<'a> {
     fn why_not(&mut self, cell: &Cell) -> Result<Option<Error>, Error> {
         let record = &cell.record;
         match record.ground {
-            Ground::Guest => return Ok(self.resources.find_kernel(self.visits.cells()).err()),
-            Ground::Pull if record.is_in_guest() => {
+            WorkTarget::Guest => return Ok(self.resources.find_kernel(self.visits.cells()).err()),
+            WorkTarget::Pull if record.is_in_guest() => {
                 return Ok(Kernel::find().err().map(Error::from));
             }
-            Ground::Pull => return Ok(pull::may_mount_or_why().err()),
-            Ground::Folder => return Ok(None),
-            Ground::Device | Ground::FileSystem => (),
+            WorkTarget::Pull => return Ok(pull::may_mount_or_why().err()),
+            WorkTarget::Folder => return Ok(None),
+            WorkTarget::Device | WorkTarget::FileSystem => (),
         }
         let at = |error: Error| error.at(&record.stack);
         let reactor = (record.clock == Clock::Virtual).then(Reactor::virtual_clock);
         let opened = self.resources.opener.open(cell, 0, reactor.as_ref());
-        opened.and_then(Opened::end).map_err(at)?;
-        if record.ground == Ground::Device {
+        opened.and_then(OpenStack::end).map_err(at)?;
+        if record.ground == WorkTarget::Device {
             return Ok(None);
         }
         match self.resources.attach(cell, 0) {

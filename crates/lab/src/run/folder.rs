@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use results::course::Step;
+use results::course::CourseEvent;
 use results::{Host, Plan};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -224,12 +224,12 @@ pub(super) fn read_plan(folder: &Path) -> Result<Plan, Error> {
 }
 
 /// What was decided so far; nothing for a run in which nothing had to be.
-pub(super) fn read_steps(folder: &Path) -> Result<Vec<Step>, Error> {
+pub(super) fn read_steps(folder: &Path) -> Result<Vec<CourseEvent>, Error> {
     if folder.join(COURSE).exists() { read_json(folder, COURSE) } else { Ok(Vec::new()) }
 }
 
 /// Writes what was decided so far.
-pub(super) fn write_steps(folder: &Path, steps: &[Step]) -> Result<(), Error> {
+pub(super) fn write_steps(folder: &Path, steps: &[CourseEvent]) -> Result<(), Error> {
     write_whole(folder, COURSE, &json(&steps))
 }
 

@@ -7,7 +7,7 @@ use results::{Doubt, MemberTraffic};
 
 /// What came of a workload.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Found {
+pub(super) struct WorkloadResult {
     pub(super) metrics: BTreeMap<String, f64>,
     pub(super) members: Vec<MemberTraffic>,
     pub(super) flags: Vec<Doubt>,
@@ -15,13 +15,13 @@ pub(super) struct Found {
 
 /// Why a visit did not come to its end.
 #[derive(Debug)]
-pub(super) enum Broken {
+pub(super) enum VisitFailure {
     Stopped,
     Failed(Error),
 }
 
-impl<E: Into<Error>> From<E> for Broken {
-    fn from(error: E) -> Broken {
-        Broken::Failed(error.into())
+impl<E: Into<Error>> From<E> for VisitFailure {
+    fn from(error: E) -> VisitFailure {
+        VisitFailure::Failed(error.into())
     }
 }

@@ -29,29 +29,29 @@ use bench::suite::{
 };
 use block::{Device, Node, Reactor, Time, Traffic};
 use export::image::Image;
-use export::vhost_user::Done;
+use export::vhost_user::AnsweredRequest;
 use export::vhost_user::request::Ask;
 use guest::counter::CounterReader;
-use guest::{Boot, Drive, Format, Kernel, Processor, Setup, State};
+use guest::{ArrayCompleteness, Boot, Drive, Format, Kernel, Processor, Setup};
 use host::Error;
 use host::guard::{Consent, Guard};
 use results::{Configuration, Doubt, MemberTraffic, Plan};
 use serde::{Deserialize, Serialize};
-use serve::Opened;
+use serve::OpenStack;
 use stack::Models;
 
 use super::audited;
-use super::found::Found;
+use super::found::WorkloadResult;
 use super::rows::{Files, found_of};
 use crate::audit::TargetMeter;
 use crate::cell::values::WriteCache;
-use crate::cell::{self, Axes, Cell, CellFileSystem, Serving};
+use crate::cell::{self, Axes, Cell, CellFileSystem, StackOpening};
 use crate::plan::suite;
 use crate::processor;
 use host::mount::{FileSystem, check_mount_options};
 
 /// What came of a boot: rows with what was found of each.
-pub(super) type GuestRows = Result<Vec<(String, Found)>, Error>;
+pub(super) type GuestRows = Result<Vec<(String, WorkloadResult)>, Error>;
 
 /// The program that measures inside a guest, and how it is told to: it hands its standard input
 /// to [`work`].
@@ -76,7 +76,7 @@ struct Task {
 
 /// What that process says of a row.
 #[derive(Debug, Serialize, Deserialize)]
-struct Said {
+struct RowMessage {
     phase: String,
     /// The date when it began and ended, in nanoseconds since 1970.
     begin: u64,
@@ -94,7 +94,7 @@ struct Said {
 /// One boot: everything that it depends on.
 pub(super) struct Job {
     disks: Vec<Node>,
-    serving: Serving,
+    serving: StackOpening,
     setup: Setup,
     script: String,
     memory_bytes: u64,
@@ -123,7 +123,9 @@ impl Job {
         let copies = if axes.is_by_md() { audited::copies(&node) } else { 1.0 };
         // Arrays of the guest's own are made of disks that are used whole.
         let (disks, md, serving) = match (node, axes.md_text()) {
-            (Node::Layer { children, .. }, Some(md)) => (children, Some(md), Serving::default()),
+            (Node::Layer { children, .. }, Some(md)) => {
+                (children, Some(md), StackOpening::default())
+            }
             (node, _) => (vec![node], None, cell.serving.clone()),
         };
         let file_system = cell.file_system.as_ref();
@@ -173,15 +175,15 @@ impl Job {
         let open = |node: &Node| {
             let (serving, reactor) = (&self.serving, Some(&reactor));
             let opened = cell::open(node, serving, &guard, self.seed, reactor, Some(&models))?;
-            if self.setup.md.is_none() && self.setup.state != State::Whole {
-                opened.degrade(self.setup.state == State::Rebuilding, self.seed)?;
+            if self.setup.md.is_none() && self.setup.state != ArrayCompleteness::Whole {
+                opened.degrade(self.setup.state == ArrayCompleteness::Rebuilding, self.seed)?;
             }
             Ok(opened)
         };
-        let opened: Vec<Opened> = self.disks.iter().map(open).collect::<Result<_, Error>>()?;
+        let opened: Vec<OpenStack> = self.disks.iter().map(open).collect::<Result<_, Error>>()?;
         // Making superblocks has kept some of them turning longer than others.
         models.align();
-        let drive = |opened: &Opened| Drive {
+        let drive = |opened: &OpenStack| Drive {
             device: Arc::clone(&opened.device) as Arc<dyn Device>,
             write_cache: self.write_cache,
         };
@@ -205,8 +207,8 @@ impl Job {
                 outcome.status.unwrap_or_default()
             )));
         }
-        let line = |line: &str| -> Result<(String, Found), Error> {
-            let said: Said = serde_json::from_str(line).map_err(|error| {
+        let line = |line: &str| -> Result<(String, WorkloadResult), Error> {
+            let said: RowMessage = serde_json::from_str(line).map_err(|error| {
                 Error::failed(format!("what the suite in the guest said: {error}: {line}"))
             })?;
             Ok(self.found(said, &outcome.logs))
@@ -215,14 +217,14 @@ impl Job {
     }
 
     /// A row with what the disks were asked for meanwhile.
-    fn found(&self, said: Said, logs: &[Vec<Done>]) -> (String, Found) {
+    fn found(&self, said: RowMessage, logs: &[Vec<AnsweredRequest>]) -> (String, WorkloadResult) {
         let (begin, end) = (guest::modelled(said.begin), guest::modelled(said.end));
         let moved_until = |end| -> Vec<MemberTraffic> {
             logs.iter().map(|log| moved_between(log, begin, end)).collect()
         };
         let members = moved_until(end);
         let returned = said.returned.map(|date| moved_until(guest::modelled(date)));
-        let mut found = Found { metrics: said.metrics, members, flags: said.flags };
+        let mut found = WorkloadResult { metrics: said.metrics, members, flags: said.flags };
         found.flags.extend(self.flags.iter().cloned());
         if said.elapsed_nanoseconds > 0 {
             let sum = |of: fn(&MemberTraffic) -> u64| found.members.iter().map(of).sum::<u64>();
@@ -345,7 +347,7 @@ fn task(
 }
 
 /// What a disk has done from one moment to another.
-fn moved_between(log: &[Done], begin: Time, end: Time) -> MemberTraffic {
+fn moved_between(log: &[AnsweredRequest], begin: Time, end: Time) -> MemberTraffic {
     let mut moved = MemberTraffic::default();
     for done in log.iter().filter(|done| done.done > begin && done.done <= end) {
         match done.ask {
@@ -447,7 +449,7 @@ impl SuiteObserver for Teller<'_> {
         };
         let said_end = date();
         let bytes = |traffic: Traffic| [traffic.read_bytes, traffic.written_bytes];
-        let said = Said {
+        let said = RowMessage {
             phase: row.phase.clone(),
             begin: self.begin,
             end: said_end,

@@ -46,11 +46,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use results::course::{self, Course, Step};
+use results::course::{self, Course, CourseEvent};
 use results::{Clock, Doubt, Fact, Host, Plan, Run, SharedDisk, Trial};
 
 use crate::cell::Cell;
-use crate::plan::{Resolved, terms};
+use crate::plan::{ResolvedPlan, terms};
 use crate::pull::Program;
 use crate::record::{self, Record};
 use crate::shard::{self, Part, Shard};
@@ -70,7 +70,7 @@ use serve::ServeWith;
 use visits::Visits;
 
 pub use in_guest::{Worker, guest_format, work};
-pub use observer::{Ended, Observer, Progress, Silent};
+pub use observer::{NoObserver, Observer, Progress, RunEnd};
 
 /// What a run needs besides its plan.
 #[derive(Clone, Debug, Default)]
@@ -83,7 +83,7 @@ pub struct RunOptions {
     /// Resume although the machine has changed.
     pub allow_change: bool,
     /// What is measured beyond what the plan asks for.
-    pub more: Option<More>,
+    pub more: Option<Extension>,
     /// The part of the run that is measured here. Not for resuming: the folder says it.
     pub shard: Option<Shard>,
     /// What the run may cost from now on, as `time=2h` or `written_per_member=200GiB`: of a run
@@ -131,7 +131,7 @@ pub struct Outcome {
     /// Its folder.
     pub folder: PathBuf,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: RunEnd,
     /// Which part of a run it is, if it is not all of it.
     pub shard: Option<Shard>,
     /// What was measured, as it is in the folder.
@@ -173,7 +173,7 @@ fn tell_shared(host: &Host, observer: &mut dyn Observer) {
 /// A usage error or a refusal before anything is written; otherwise what failed. When no trial was
 /// recorded, the folder is gone again; when there were, the message says how to go on.
 pub fn start(
-    resolved: &Resolved,
+    resolved: &ResolvedPlan,
     options: &RunOptions,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
@@ -210,7 +210,7 @@ pub fn start(
         tell_shared(&host, observer);
         folder::write_whole(&folder, HOST, &folder::json(&host))?;
         let steps = match options.more {
-            Some(More::UntilDecided) => until_decided(plan, &[])?,
+            Some(Extension::UntilDecided) => until_decided(plan, &[])?,
             _ => Vec::new(),
         };
         if !steps.is_empty() {
@@ -244,7 +244,7 @@ pub fn start(
 
 /// Steps of a run that is to go on until its headlines are decided, after those that it has taken:
 /// it begins with the first look that is no shorter than what its plan asks for.
-fn until_decided(plan: &Plan, steps: &[Step]) -> Result<Vec<Step>, Error> {
+fn until_decided(plan: &Plan, steps: &[CourseEvent]) -> Result<Vec<CourseEvent>, Error> {
     let course = Course::new(plan, steps);
     let mut steps = steps.to_vec();
     if course.is_until_decided() {
@@ -252,9 +252,9 @@ fn until_decided(plan: &Plan, steps: &[Step]) -> Result<Vec<Step>, Error> {
     }
     if !course.is_race() && course.look().is_none() {
         let blocks = course::look_after(plan.blocks - 1).ok_or_else(|| too_long(plan.blocks))?;
-        steps.push(Step::Look { blocks });
+        steps.push(CourseEvent::Look { blocks });
     }
-    steps.push(Step::UntilDecided);
+    steps.push(CourseEvent::UntilDecided);
     Ok(steps)
 }
 
@@ -268,7 +268,7 @@ fn too_long(blocks: u32) -> Error {
 
 /// What is measured beyond what a plan asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum More {
+pub enum Extension {
     /// So many blocks or a few more, to the next look: of a finished run.
     Blocks(u32),
     /// From look to look until the headlines are decided.
@@ -388,10 +388,10 @@ fn refuse_more_of_shard(
 }
 
 /// Gives a run another budget from now on.
-fn raise_budget(plan: &Plan, steps: &mut Vec<Step>, said: &[String]) -> Result<(), Error> {
+fn raise_budget(plan: &Plan, steps: &mut Vec<CourseEvent>, said: &[String]) -> Result<(), Error> {
     let budget = terms::raised(Course::new(plan, steps).budget(), said)?;
-    steps.retain(|step| !matches!(step, Step::Budget { .. }));
-    steps.push(Step::Budget {
+    steps.retain(|step| !matches!(step, CourseEvent::Budget { .. }));
+    steps.push(CourseEvent::Budget {
         milliseconds: budget.time_seconds.map(|seconds| (seconds * 1e3).ceil() as u64),
         written_bytes_per_member: budget.written_bytes_per_member,
     });
@@ -416,11 +416,11 @@ fn refuse_other_machine(folder: &Path, plan: &Plan, part: Option<&Part>) -> Resu
 /// The steps of a run, and those with which it goes on.
 fn further(
     plan: &Plan,
-    taken: &[Step],
+    taken: &[CourseEvent],
     trials: &[Trial],
-    more: Option<More>,
+    more: Option<Extension>,
     folder: &Path,
-) -> Result<Vec<Step>, Error> {
+) -> Result<Vec<CourseEvent>, Error> {
     let course = Course::new(plan, taken);
     let Some(more) = more else { return Ok(taken.to_vec()) };
     let blocks = course.blocks().filter(|_| trials.len() >= course.trials());
@@ -432,18 +432,18 @@ fn further(
         )));
     };
     match more {
-        More::UntilDecided => until_decided(plan, taken),
-        More::Blocks(more) => {
+        Extension::UntilDecided => until_decided(plan, taken),
+        Extension::Blocks(more) => {
             // Of a race only the fresh blocks are counted.
             let there = blocks - course.first_fresh();
             let wanted = there.saturating_add(more.saturating_sub(1));
             let blocks = course::look_after(wanted).ok_or_else(|| too_long(there))?;
-            Ok([taken, &[Step::Look { blocks }]].concat())
+            Ok([taken, &[CourseEvent::Look { blocks }]].concat())
         }
     }
 }
 
-fn outcome(folder: &Path, ended: Result<Ended, Error>) -> Result<Outcome, Error> {
+fn outcome(folder: &Path, ended: Result<RunEnd, Error>) -> Result<Outcome, Error> {
     let ended = ended.map_err(|error| {
         error.then(format!("the run can go on with: raidloom run --resume {}", folder.display()))
     })?;

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::time::Duration;
 
-use results::course::Step;
+use results::course::CourseEvent;
 use results::{Configuration, Plan, Trial};
 
 use crate::estimate::TimeLeft;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum RunEnd {
     /// Every trial is there.
     Complete,
     /// It was asked to stop and can be resumed.
@@ -55,7 +55,7 @@ pub trait Observer {
         let _ = (plan, progress, trial);
     }
     /// Something was decided about the trials that follow.
-    fn decided(&mut self, plan: &Plan, step: &Step) {
+    fn decided(&mut self, plan: &Plan, step: &CourseEvent) {
         let _ = (plan, step);
     }
     /// Something the user should know.
@@ -66,6 +66,6 @@ pub trait Observer {
 
 /// Watches without a word.
 #[derive(Debug)]
-pub struct Silent;
+pub struct NoObserver;
 
-impl Observer for Silent {}
+impl Observer for NoObserver {}

@@ -11,7 +11,7 @@ use pull::{Extent, WORKS};
 use results::safety::Tally;
 use results::{Plan, Workload};
 
-use super::found::Found;
+use super::found::WorkloadResult;
 use crate::cell::Cell;
 use crate::cell::values::WriteCache;
 use crate::plan::suite;
@@ -161,8 +161,8 @@ fn happening(settings: &Settings) -> Result<Happening, Error> {
 }
 
 /// What is recorded of a test.
-pub(super) fn found(options: &Options, outcome: &Outcome) -> Found {
-    let mut found = Found::default();
+pub(super) fn found(options: &Options, outcome: &Outcome) -> WorkloadResult {
+    let mut found = WorkloadResult::default();
     let Some(sample) = &outcome.figure else { return found };
     let dishonest = if options.behaviour.is_honest() { 0 } else { u64::from(options.recordings) };
     let card = &sample.card;

@@ -11,9 +11,9 @@ use host::guard::Guard;
 use host::journal::Journal;
 use reactor::Reactor;
 use results::Doubt;
-use serve::{Opened, ServeWith};
+use serve::{OpenStack, ServeWith};
 
-use super::attached::{self, Attached};
+use super::attached::{self, MountedExport};
 use super::folder::{self, MEMBERS};
 use super::in_guest::Worker;
 use super::members::{empty_stores, put_in_place};
@@ -50,7 +50,7 @@ impl StackOpener<'_> {
         cell: &Cell,
         seed: u64,
         reactor: Option<&Reactor>,
-    ) -> Result<Opened, Error> {
+    ) -> Result<OpenStack, Error> {
         let node = self.node(cell)?;
         cell::open(&node, &cell.serving, self.guard, seed, reactor, None)
     }
@@ -99,7 +99,7 @@ impl<'a> Resources<'a> {
     }
 
     /// A configuration's file system, mounted.
-    pub(super) fn attach(&mut self, cell: &Cell, seed: u64) -> Result<Attached, Error> {
+    pub(super) fn attach(&mut self, cell: &Cell, seed: u64) -> Result<MountedExport, Error> {
         let Some(serve_with) = self.serve_with else {
             return Err(Error::failed("nothing was named that serves a stack to the kernel"));
         };
@@ -109,7 +109,7 @@ impl<'a> Resources<'a> {
             Some(point) => point,
             None => self.point.insert(attached::make_point(folder, &mut self.journal)?),
         };
-        Attached::new((folder, point), guard, serve_with, cell, (&node, seed))
+        MountedExport::new((folder, point), guard, serve_with, cell, (&node, seed))
     }
 
     /// Finds the kernel of guests, and says once whose figures they are.

@@ -23,9 +23,9 @@ use block::{Channel, Device, Error, ErrorKind, Extents, Info, Node, Reactor, Tra
 use results::{Clock, Doubt, MemberTraffic, Plan};
 use stack::{BuildContext, OpenFiles, Stack};
 
-use super::attached::Attached;
+use super::attached::MountedExport;
 use super::audited;
-use super::found::{Broken, Found};
+use super::found::{VisitFailure, WorkloadResult};
 use super::limit;
 use super::observer::Observer;
 use super::visits::{Visit, Visits};
@@ -38,7 +38,7 @@ pub(super) enum OpenedTarget<'a> {
     /// The device of a stack.
     Device(&'a Stack),
     /// The folder of a mounted file system.
-    Folder(&'a Attached),
+    Folder(&'a MountedExport),
     /// A folder on a file system in use.
     Existing(&'a Path),
 }
@@ -138,7 +138,7 @@ impl Files {
         let node = Node::file(path).with("direct", if direct { "yes" } else { "no" });
         let context =
             BuildContext { files: self, seed: 0, read_only: false, create_bytes: None, emulate };
-        Ok(Box::new(Whole(stack::build(&node, &context)?.device)))
+        Ok(Box::new(SharedDevice(stack::build(&node, &context)?.device)))
     }
 }
 
@@ -159,9 +159,9 @@ impl OpenFiles for Files {
 }
 
 /// A shared device as one that is owned.
-struct Whole(Arc<dyn Device>);
+struct SharedDevice(Arc<dyn Device>);
 
-impl Device for Whole {
+impl Device for SharedDevice {
     fn info(&self) -> &Info {
         self.0.info()
     }
@@ -266,7 +266,7 @@ pub(super) trait RowSink {
     }
 
     /// What came of a row.
-    fn found(&mut self, phase: &str, run: u32, found: Found);
+    fn found(&mut self, phase: &str, run: u32, found: WorkloadResult);
 
     /// Whether no further row is wanted.
     fn wants_no_more(&self) -> bool;
@@ -314,7 +314,7 @@ pub(super) fn run(
     notes: &[Doubt],
     reactor: &Reactor,
     observer: &mut dyn Observer,
-) -> Result<(), Broken> {
+) -> Result<(), VisitFailure> {
     let missing = visits.missing(visit, group);
     if missing.is_empty() {
         return Ok(());
@@ -348,11 +348,11 @@ pub(super) struct Recorder<'a, 'b, 'c> {
     notes: &'a [Doubt],
     observer: &'a mut dyn Observer,
     /// Rows that come several times, by workload.
-    rows: BTreeMap<usize, Vec<Found>>,
+    rows: BTreeMap<usize, Vec<WorkloadResult>>,
     /// Whether the first row has begun.
     prepared: bool,
     /// Why nothing more is recorded.
-    broken: Option<Broken>,
+    broken: Option<VisitFailure>,
 }
 
 impl<'a, 'b, 'c> Recorder<'a, 'b, 'c> {
@@ -390,13 +390,19 @@ impl<'a, 'b, 'c> Recorder<'a, 'b, 'c> {
     }
 
     /// Records a row that took so much of the run's time.
-    pub(super) fn found_in(&mut self, took: Duration, phase: &str, run: u32, found: Found) {
+    pub(super) fn found_in(
+        &mut self,
+        took: Duration,
+        phase: &str,
+        run: u32,
+        found: WorkloadResult,
+    ) {
         self.visits.has_taken(took);
         self.found(phase, run, found);
     }
 
     /// What is left to be recorded when the suite has ended.
-    pub(super) fn conclude(self, end: SuiteEnd) -> Result<(), Broken> {
+    pub(super) fn conclude(self, end: SuiteEnd) -> Result<(), VisitFailure> {
         let Recorder { visits, visit, group, observer, rows, broken, .. } = self;
         if let Some(broken) = broken {
             return Err(broken);
@@ -418,7 +424,7 @@ impl<'a, 'b, 'c> Recorder<'a, 'b, 'c> {
             Err(error) if cannot(&error) && visits.has_nothing_else() => Err(error.into()),
             Err(error) if cannot(&error) => visits.skip(visit, group, &error.to_string(), observer),
             Err(error) => Err(error.into()),
-            Ok(()) if is_stopped => Err(Broken::Stopped),
+            Ok(()) if is_stopped => Err(VisitFailure::Stopped),
             Ok(()) if visits.is_spent() => Ok(()),
             Ok(()) => visits.skip(visit, group, "the suite gave no such row", observer),
         }
@@ -442,7 +448,7 @@ impl RowSink for Recorder<'_, '_, '_> {
         self.broken.is_some() || is_stopped || self.visits.is_spent()
     }
 
-    fn found(&mut self, phase: &str, run: u32, mut found: Found) {
+    fn found(&mut self, phase: &str, run: u32, mut found: WorkloadResult) {
         let visit = self.visit_of(run);
         let Some(workload) = self.workload(&visit, phase).filter(|_| self.broken.is_none()) else {
             return;
@@ -458,8 +464,8 @@ impl RowSink for Recorder<'_, '_, '_> {
 
 /// What a row says, but for what the members moved. That nothing was verified is what being
 /// modelled means, and needs no words there.
-pub(super) fn found_of(row: &Row, modelled: bool) -> Found {
-    let mut found = Found::default();
+pub(super) fn found_of(row: &Row, modelled: bool) -> WorkloadResult {
+    let mut found = WorkloadResult::default();
     match &row.result {
         RowResult::Measured(measured) => {
             found.metrics = measured.metrics();
@@ -476,8 +482,8 @@ pub(super) fn found_of(row: &Row, modelled: bool) -> Found {
 }
 
 /// Several runs of one row as one: the median of each figure, all bytes, every flag once.
-pub(super) fn median(all: &[Found]) -> Found {
-    let mut whole = Found::default();
+pub(super) fn median(all: &[WorkloadResult]) -> WorkloadResult {
+    let mut whole = WorkloadResult::default();
     let names: Vec<&String> = all.iter().flat_map(|found| found.metrics.keys()).collect();
     for name in names {
         let figures: Vec<f64> =
@@ -510,7 +516,7 @@ mod tests {
 
     #[test]
     fn several_runs_of_a_row_are_one_trial() {
-        let found = |rate: f64, doubt: Doubt| Found {
+        let found = |rate: f64, doubt: Doubt| WorkloadResult {
             metrics: BTreeMap::from([("throughput_bytes_per_second".to_owned(), rate)]),
             members: vec![MemberTraffic { read_bytes: 10, written_bytes: 1 }],
             flags: vec![doubt],

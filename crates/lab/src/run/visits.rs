@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 use bench::suite::{Kind as SuiteKind, Settings, Suite};
 use host::Error;
 use reactor::{Reactor, derive_seed};
-use results::course::{self, Course, Step};
+use results::course::{self, Course, CourseEvent};
 use results::safety;
 use results::{Clock, Configuration, Doubt, Host, Plan, Run, Trial, cell_id};
 
 use super::folder;
-use super::found::{Broken, Found};
+use super::found::{VisitFailure, WorkloadResult};
 use super::observer::{Observer, Progress};
 use super::written::{add_written, prepared_for};
 use crate::cell::Cell;
@@ -40,7 +40,7 @@ pub(super) struct Visits<'a> {
     /// Cell and block of every trial that is recorded.
     done: HashSet<(String, u32)>,
     /// What was decided so far.
-    steps: Vec<Step>,
+    steps: Vec<CourseEvent>,
     /// All trials that are recorded, where something is decided by them.
     trials: Vec<Trial>,
     /// Bytes written to each member so far, by its text; preparing is added by the plan's figures.
@@ -97,7 +97,7 @@ impl<'a> Visits<'a> {
         (plan, cells): (&'a Plan, &'a [Cell]),
         folder: &'a Path,
         record: Record,
-        (trials, steps): (Vec<Trial>, Vec<Step>),
+        (trials, steps): (Vec<Trial>, Vec<CourseEvent>),
         started: String,
         stop: &'a AtomicBool,
     ) -> Visits<'a> {
@@ -287,7 +287,7 @@ impl<'a> Visits<'a> {
     }
 
     /// What is to be decided before this block.
-    fn next_step(&mut self, block: u32) -> Option<Step> {
+    fn next_step(&mut self, block: u32) -> Option<CourseEvent> {
         // What grades rule out cannot lead.
         let mut judged = self.plan.clone();
         judged.terms = safety::judged(&judged.terms, &safety::safety(self.plan, &self.trials));
@@ -315,7 +315,7 @@ impl<'a> Visits<'a> {
         };
         let is_decided = results::analyse(&run).is_decided();
         self.trials = run.trials;
-        (!is_decided).then_some(Step::Look { blocks: next })
+        (!is_decided).then_some(CourseEvent::Look { blocks: next })
     }
 
     /// Time that was spent on the run before this process.
@@ -323,7 +323,7 @@ impl<'a> Visits<'a> {
         self.steps
             .iter()
             .find_map(|step| match step {
-                Step::Spent { milliseconds } => Some(Duration::from_millis(*milliseconds)),
+                CourseEvent::Spent { milliseconds } => Some(Duration::from_millis(*milliseconds)),
                 _ => None,
             })
             .unwrap_or_default()
@@ -332,10 +332,11 @@ impl<'a> Visits<'a> {
     /// Writes down how much time was spent, for a run that is gone on with.
     fn write_spent(&mut self) -> Result<(), Error> {
         let milliseconds = (self.spent_before() + self.begun.elapsed()).as_millis();
-        let spent = Step::Spent { milliseconds: u64::try_from(milliseconds).unwrap_or(u64::MAX) };
+        let spent =
+            CourseEvent::Spent { milliseconds: u64::try_from(milliseconds).unwrap_or(u64::MAX) };
         // In memory it stays as it was: `begun` is counted from there.
-        let others = self.steps.iter().filter(|step| !matches!(step, Step::Spent { .. }));
-        let steps: Vec<Step> = others.cloned().chain([spent]).collect();
+        let others = self.steps.iter().filter(|step| !matches!(step, CourseEvent::Spent { .. }));
+        let steps: Vec<CourseEvent> = others.cloned().chain([spent]).collect();
         folder::write_steps(self.folder, &steps)
     }
 
@@ -520,10 +521,10 @@ impl<'a> Visits<'a> {
         group: &[usize],
         reason: &str,
         observer: &mut dyn Observer,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), VisitFailure> {
         for workload in self.missing(visit, group) {
             let flags = vec![Doubt::NotMeasured { reason: reason.to_owned() }];
-            let found = Found { flags, ..Found::default() };
+            let found = WorkloadResult { flags, ..WorkloadResult::default() };
             self.trial_found(visit, workload, found, observer)?;
         }
         Ok(())
@@ -534,9 +535,9 @@ impl<'a> Visits<'a> {
         &mut self,
         visit: &Visit<'_>,
         workload: usize,
-        found: Found,
+        found: WorkloadResult,
         observer: &mut dyn Observer,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), VisitFailure> {
         let (plan, planned) = (self.plan, &self.plan.workloads[workload]);
         let clock = visit.cell.record.clock;
         if !self.course().budget().is_default() {

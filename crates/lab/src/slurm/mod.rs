@@ -19,10 +19,10 @@ use std::process::Command;
 use host::{Error, facts, files};
 
 use crate::now::Stage;
-use crate::plan::Resolved;
+use crate::plan::ResolvedPlan;
 use crate::run;
 use crate::shard::{self, Shard};
-use crate::whole::Whole;
+use crate::whole::ShardSet;
 use job::{ask, read, write};
 
 pub use job::Job;
@@ -35,13 +35,13 @@ const SHARDS: u32 = 8;
 
 /// What is submitted, and how.
 #[derive(Clone, Debug)]
-pub struct Wanted<'a> {
+pub struct SlurmRequest<'a> {
     /// The plan as it was read, which every task reads again.
     pub text: &'a str,
     /// The changes of it that were said (`-s`).
     pub settings: &'a [String],
     /// The same plan, resolved.
-    pub resolved: &'a Resolved,
+    pub resolved: &'a ResolvedPlan,
     /// This program, where nodes have it too.
     pub program: &'a Path,
     /// Flags that every task is given besides.
@@ -61,7 +61,7 @@ pub struct Wanted<'a> {
 /// # Errors
 /// A usage error where the plan cannot be cut, or the folder is not empty; otherwise what sbatch
 /// says. Nothing is left behind then.
-pub fn submit(wanted: &Wanted<'_>) -> Result<(PathBuf, Job), Error> {
+pub fn submit(wanted: &SlurmRequest<'_>) -> Result<(PathBuf, Job), Error> {
     let plan = &wanted.resolved.plan;
     let is_measured = shard::is_measured(plan);
     let most = if is_measured { plan.blocks } else { u32::MAX };
@@ -134,7 +134,7 @@ pub fn resubmit(folder: &Path) -> Result<(Job, Vec<u32>), Error> {
             with: raidloom run --resume {shown}"
         ))
     })?;
-    let whole = Whole::read(&folder)?;
+    let whole = ShardSet::read(&folder)?;
     let left: Vec<u32> = whole
         .iter()
         .flat_map(|whole| &whole.shards)
@@ -152,7 +152,7 @@ pub fn resubmit(folder: &Path) -> Result<(Job, Vec<u32>), Error> {
 }
 
 /// What a task does, for sh.
-fn task(wanted: &Wanted<'_>, folder: &Path, job: &Job) -> String {
+fn task(wanted: &SlurmRequest<'_>, folder: &Path, job: &Job) -> String {
     let word = |path: &Path| escape::shell(&path.to_string_lossy());
     let words = |flags: &[String]| -> String {
         flags.iter().map(|flag| format!(" {}", escape::shell(flag))).collect()
@@ -251,7 +251,7 @@ mod tests {
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         let resolved = crate::plan::resolve("plan", crate::plan::starter(), &[]).unwrap();
         let here = place.path().join("here");
-        let wanted = Wanted {
+        let wanted = SlurmRequest {
             text: "",
             settings: &["trials.seed=7 # a".to_owned()],
             resolved: &resolved,

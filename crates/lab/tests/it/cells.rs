@@ -16,7 +16,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use lab::{Ended, Observer, Outcome, Progress, RunOptions, Silent};
+use lab::{NoObserver, Observer, Outcome, Progress, RunEnd, RunOptions};
 use results::{Plan, Trial};
 use serve::{Runtime, ServeWith};
 
@@ -199,11 +199,11 @@ fn who_looks_at_a_device_does_not_end_the_run() {
         }
         asked
     });
-    let outcome = place.start(&[], &never(), &mut Silent);
+    let outcome = place.start(&[], &never(), &mut NoObserver);
     is_over.store(true, Ordering::Relaxed);
     let ((held, spaces), asked) = (looker.join().unwrap(), asker.join().unwrap());
     assert!(asked > 0, "no device of the run was asked about");
-    assert_eq!(outcome.ended, Ended::Complete, "{:?}", outcome.run.notes);
+    assert_eq!(outcome.ended, RunEnd::Complete, "{:?}", outcome.run.notes);
     assert!(!held.is_empty(), "nothing was looked at");
     assert!(outcome.run.trials.iter().all(|trial| !trial.metrics.is_empty()));
     drop(held);
@@ -225,8 +225,8 @@ fn suites_run_in_folders_and_what_cannot_be_had_says_why() {
         return;
     }
     let place = Place::new(PLAN);
-    let outcome = place.start(&[], &never(), &mut Silent);
-    assert_eq!(outcome.ended, Ended::Complete);
+    let outcome = place.start(&[], &never(), &mut NoObserver);
+    assert_eq!(outcome.ended, RunEnd::Complete);
     let run = &outcome.run;
     // copy has three rows, the profile of crystal four, each direct and buffered.
     assert_eq!(run.trials.len(), 4 * (3 + 8) * 2);
@@ -277,7 +277,7 @@ fn a_plan_of_which_nothing_can_be_measured_here_is_refused_before_its_first_tria
     let place = Place::new(PLAN);
     let resolved = lab::plan::load(&place.plan(), &["trials.blocks=1".to_owned()]).unwrap();
     let options = RunOptions { serve_with: None, ..options(place.0.path(), Some(place.run())) };
-    let error = lab::start(&resolved, &options, &never(), &mut Silent).unwrap_err().to_string();
+    let error = lab::start(&resolved, &options, &never(), &mut NoObserver).unwrap_err().to_string();
     assert!(error.starts_with("nothing of this plan can be measured here: "), "{error}");
     assert_eq!(error.matches("nothing was named that serves").count(), 1, "{error}");
     assert!(!place.run().exists(), "a run without a trial is no run");
@@ -310,11 +310,12 @@ fn a_stopped_cell_is_unmounted_and_resumed() {
     let stop = never();
     let outcome = place.start(&ONE, &stop, &mut StopAtOnce(&stop));
     let trials = &outcome.run.trials;
-    assert_eq!((outcome.ended, trials.len()), (Ended::Interrupted, 1), "{trials:#?}");
+    assert_eq!((outcome.ended, trials.len()), (RunEnd::Interrupted, 1), "{trials:#?}");
     place.assert_nothing_left_behind();
     let resumed =
-        lab::resume(&place.run(), &options(place.0.path(), None), &never(), &mut Silent).unwrap();
-    assert_eq!((resumed.ended, resumed.run.trials.len()), (Ended::Complete, 2 * 11 * 2));
+        lab::resume(&place.run(), &options(place.0.path(), None), &never(), &mut NoObserver)
+            .unwrap();
+    assert_eq!((resumed.ended, resumed.run.trials.len()), (RunEnd::Complete, 2 * 11 * 2));
     assert_eq!(resumed.run.trials[0], outcome.run.trials[0]);
     place.assert_nothing_left_behind();
 }
@@ -326,7 +327,7 @@ fn child_process() {
     let Some(folder) = std::env::var_os("RAIDLOOM_TEST_PLACE").map(PathBuf::from) else { return };
     let resolved = lab::plan::load(&folder.join("plan.toml"), &ONE.map(str::to_owned)).unwrap();
     let options = options(&folder, Some(folder.join("runs/run")));
-    lab::start(&resolved, &options, &never(), &mut Silent).unwrap();
+    lab::start(&resolved, &options, &never(), &mut NoObserver).unwrap();
 }
 
 fn child(place: &Path) -> Child {
@@ -403,7 +404,8 @@ fn a_killed_run_is_unmounted_by_its_server_and_can_be_resumed() {
         "the server took its mounts away"
     );
     let resumed =
-        lab::resume(&place.run(), &options(place.0.path(), None), &never(), &mut Silent).unwrap();
+        lab::resume(&place.run(), &options(place.0.path(), None), &never(), &mut NoObserver)
+            .unwrap();
     assert_eq!(resumed.run.trials.len(), 2 * 11 * 2);
     place.assert_nothing_left_behind();
 }
@@ -426,7 +428,7 @@ fn what_a_killed_run_and_its_killed_server_left_is_undone_by_the_next_start_besi
     let resolved = lab::plan::load(&place.plan(), &overrides).unwrap();
     let beside = place.0.path().join("runs/beside");
     let options = options(place.0.path(), Some(beside));
-    lab::start(&resolved, &options, &never(), &mut Silent).unwrap();
+    lab::start(&resolved, &options, &never(), &mut NoObserver).unwrap();
     place.assert_nothing_left_behind();
 }
 
@@ -484,7 +486,7 @@ fn suites_run_in_an_image_in_a_file_system() {
     let overrides = [&ONE[..], &["trials.blocks=1"]].concat();
     let outcome = place.start(&overrides, &never(), &mut observer);
     let run = &outcome.run;
-    assert_eq!((outcome.ended, run.trials.len()), (Ended::Complete, 2 * 11));
+    assert_eq!((outcome.ended, run.trials.len()), (RunEnd::Complete, 2 * 11));
     for trial in &run.trials {
         assert!(trial.metrics["operations_count"] > 0.0, "{trial:?}");
         assert_eq!(trial.settings["image"], "vhd");
@@ -517,7 +519,7 @@ fn nothing_is_left_of_an_image_whose_run_was_killed() {
         let left = loops(place.0.path());
         assert_eq!(left.len(), if both { 2 } else { 0 }, "killed both: {both}: {left:?}");
         let resumed =
-            lab::resume(&place.run(), &options(place.0.path(), None), &never(), &mut Silent)
+            lab::resume(&place.run(), &options(place.0.path(), None), &never(), &mut NoObserver)
                 .unwrap();
         assert_eq!(resumed.run.trials.len(), 2 * 11 * 2);
         assert!(resumed.run.trials.iter().all(|trial| !trial.metrics.is_empty()));
@@ -537,7 +539,7 @@ fn an_image_that_does_not_fit_is_not_measured() {
     let overrides: Vec<String> = overrides.iter().map(|&one| one.to_owned()).collect();
     let resolved = lab::plan::load(&place.plan(), &overrides).unwrap();
     let options = options(place.0.path(), Some(place.run()));
-    let error = lab::start(&resolved, &options, &never(), &mut Silent).unwrap_err().to_string();
+    let error = lab::start(&resolved, &options, &never(), &mut NoObserver).unwrap_err().to_string();
     let said = "an image of 60MiB does not fit into the file system";
     assert!(
         error.contains("nothing of this plan can be measured") && error.contains(said),

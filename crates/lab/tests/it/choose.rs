@@ -5,8 +5,8 @@
 use std::sync::atomic::AtomicBool;
 
 use lab::choose::{Drives, Question, Work};
-use lab::plan::Resolved;
-use lab::{RunOptions, Silent};
+use lab::plan::ResolvedPlan;
+use lab::{NoObserver, RunOptions};
 use reactor::Random;
 use results::choice::Condition;
 use results::{Run, analyse};
@@ -55,10 +55,10 @@ fn question(seed: u64) -> Question {
     }
 }
 
-fn run(resolved: &Resolved) -> Run {
+fn run(resolved: &ResolvedPlan) -> Run {
     let folder = tempfile::tempdir().unwrap();
     let options = RunOptions { output: Some(folder.path().join("run")), ..RunOptions::default() };
-    lab::start(resolved, &options, &AtomicBool::new(false), &mut Silent).unwrap().run
+    lab::start(resolved, &options, &AtomicBool::new(false), &mut NoObserver).unwrap().run
 }
 
 /// Of how many seeds the pick is how far behind the best that is allowed, in a run of all

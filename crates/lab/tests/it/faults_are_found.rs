@@ -7,7 +7,9 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use bench::suite::{Blind, Session, Silent, Suite, Target, Ticker, Value, crystal, depth, devtest};
+use bench::suite::{
+    NoAudit, NoProgress, Session, Suite, Target, Ticker, Value, crystal, depth, devtest,
+};
 use block::{Error, ErrorKind, Reactor};
 use stack::{BuildContext, NoFiles};
 
@@ -30,7 +32,7 @@ fn run(suite: &'static Suite, said: &[(&str, Value)], mishap: &str) -> Result<()
     }
     let reactor = Reactor::virtual_clock();
     let (stop, ticker, mut meter, mut observer) =
-        (AtomicBool::new(false), Ticker::new(), Blind, Silent);
+        (AtomicBool::new(false), Ticker::new(), NoAudit, NoProgress);
     let mut session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut observer);
     (suite.run)(Target::Device(&*stack.device), &settings, &mut session)
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use bench::suite::{Blind, Session, Silent, Suite, Target, Ticker, Value, load, replay};
+use bench::suite::{NoAudit, NoProgress, Session, Suite, Target, Ticker, Value, load, replay};
 use block::{Clock, Error, Reactor};
 use stack::{BuildContext, OpenFiles};
 
@@ -49,7 +49,7 @@ fn seconds(suite: &'static Suite, said: &Said, stack_text: &str) -> f64 {
     }
     let reactor = Reactor::virtual_clock();
     let (stop, ticker, mut meter, mut observer) =
-        (AtomicBool::new(false), Ticker::new(), Blind, Silent);
+        (AtomicBool::new(false), Ticker::new(), NoAudit, NoProgress);
     let mut session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut observer);
     (suite.run)(Target::Device(&*stack.device), &settings, &mut session).unwrap();
     let done = &session.rows()[0].measured().unwrap().done;

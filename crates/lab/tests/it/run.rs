@@ -17,9 +17,9 @@ use std::time::Duration;
 
 use export::loop_device::{LoopDevice, LoopOptions};
 use host::guard::Consent;
-use lab::{Ended, More, Observer, Outcome, Progress, RunOptions, Silent, TimeLeft};
+use lab::{Extension, NoObserver, Observer, Outcome, Progress, RunEnd, RunOptions, TimeLeft};
 use reactor::Random;
-use results::course::{Course, Step};
+use results::course::{Course, CourseEvent};
 use results::{Clock, Plan, Trial};
 
 /// Memory, real files and nothing at all, in trials of a few requests. `@DIR@` holds a folder of
@@ -87,7 +87,7 @@ impl Place {
     }
 
     fn resume(&self) -> Result<Outcome, host::Error> {
-        lab::resume(&self.run(), &options(None), &AtomicBool::new(false), &mut Silent)
+        lab::resume(&self.run(), &options(None), &AtomicBool::new(false), &mut NoObserver)
     }
 
     /// Names of what is in the run's folder.
@@ -141,8 +141,8 @@ fn expected(plan: &Plan) -> Vec<(String, u32, u32)> {
 #[test]
 fn a_run_records_every_trial_in_its_order_and_leaves_nothing_behind() {
     let place = Place::new();
-    let outcome = place.start(&[], &never(), &mut Silent).unwrap();
-    assert_eq!(outcome.ended, Ended::Complete);
+    let outcome = place.start(&[], &never(), &mut NoObserver).unwrap();
+    assert_eq!(outcome.ended, RunEnd::Complete);
     let run = &outcome.run;
     assert_eq!(set(&run.trials), expected(&run.plan));
     assert_eq!(run.trials.len(), 9 * 3 * 3);
@@ -290,13 +290,13 @@ fn a_stopped_run_is_resumed_to_the_same_set() {
         let place = Place::new();
         let stop = never();
         let outcome = place.start(&[], &stop, &mut StopAfter { trials, stop: &stop }).unwrap();
-        assert_eq!((outcome.ended, outcome.run.trials.len()), (Ended::Interrupted, trials));
+        assert_eq!((outcome.ended, outcome.run.trials.len()), (RunEnd::Interrupted, trials));
         place.assert_nothing_left_behind();
         let first = fs::read(place.run().join("trials.jsonl")).unwrap();
         let resumed = place.resume().unwrap();
         assert_eq!(
             (resumed.ended, set(&resumed.run.trials)),
-            (Ended::Complete, expected(&resumed.run.plan))
+            (RunEnd::Complete, expected(&resumed.run.plan))
         );
         assert!(
             fs::read(place.run().join("trials.jsonl")).unwrap().starts_with(&first),
@@ -328,7 +328,7 @@ fn a_race_is_resumed_in_any_phase() {
         let stop = never();
         let stopping = &mut StopAfter { trials, stop: &stop };
         let outcome = place.start(&RACE, &stop, stopping).unwrap();
-        assert_eq!((outcome.ended, outcome.run.trials.len()), (Ended::Interrupted, trials));
+        assert_eq!((outcome.ended, outcome.run.trials.len()), (RunEnd::Interrupted, trials));
         let first = outcome.run.steps;
         let run = place.resume().unwrap().run;
         assert!(run.steps.starts_with(&first), "what was decided stays: {:?}", run.steps);
@@ -350,7 +350,7 @@ fn a_race_is_resumed_in_any_phase() {
 fn a_trial_of_another_clock_is_refused_with_its_line() {
     let place = Place::new();
     let few = ["matrix.members=[\"memory\"]", "add.members=[\"memory\"]"];
-    place.start(&few, &never(), &mut Silent).unwrap();
+    place.start(&few, &never(), &mut NoObserver).unwrap();
     let path = place.run().join("trials.jsonl");
     let text = fs::read_to_string(&path).unwrap();
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -403,7 +403,7 @@ fn a_modelled_race_says_no_more_than_the_full_design() {
                 [format!("trials.seed={seed}"), format!("trials.design={design}")].to_vec();
             let resolved = lab::plan::load(&plan, &settings).unwrap();
             let options = options(Some(folder.path().join("run")));
-            let run = lab::start(&resolved, &options, &never(), &mut Silent).unwrap().run;
+            let run = lab::start(&resolved, &options, &never(), &mut NoObserver).unwrap().run;
             results::analyse(&run)
         };
         let (raced, whole) = (of("race"), of("full"));
@@ -427,29 +427,30 @@ fn a_finished_run_goes_on_to_the_next_look() {
     let stop = never();
     let stopping = &mut StopAfter { trials: 5, stop: &stop };
     place.start(&few, &stop, stopping).unwrap();
-    let more = |more: More| {
+    let more = |more: Extension| {
         let options = RunOptions { more: Some(more), ..options(None) };
-        lab::resume(&place.run(), &options, &never(), &mut Silent)
+        lab::resume(&place.run(), &options, &never(), &mut NoObserver)
     };
-    let error = more(More::Blocks(1)).unwrap_err().to_string();
+    let error = more(Extension::Blocks(1)).unwrap_err().to_string();
     assert!(error.contains("not finished") && error.contains("--resume"), "{error}");
     let three = place.resume().unwrap().run;
     assert!(three.trials.len() == 3 * 3 * 3 && three.steps.is_empty());
-    let eight = more(More::Blocks(2)).unwrap().run;
-    assert_eq!(eight.steps, [Step::Look { blocks: 8 }], "5 blocks are no look");
+    let eight = more(Extension::Blocks(2)).unwrap().run;
+    assert_eq!(eight.steps, [CourseEvent::Look { blocks: 8 }], "5 blocks are no look");
     assert_eq!(eight.trials.len(), 3 * 3 * 8);
     assert_eq!(eight.trials[..27], three.trials[..], "what was measured stays");
     let orders: Vec<_> = set(&eight.trials);
     assert_eq!(orders.len(), orders.iter().collect::<BTreeSet<_>>().len());
-    let error = more(More::Blocks(53)).unwrap_err().to_string();
+    let error = more(Extension::Blocks(53)).unwrap_err().to_string();
     assert!(error.contains("the last look is after 60 blocks"), "{error}");
 }
 
 #[test]
 fn a_run_that_is_stopped_at_once_can_be_resumed() {
     let place = Place::new();
-    let outcome = place.start(&["trials.blocks=1"], &AtomicBool::new(true), &mut Silent).unwrap();
-    assert_eq!((outcome.ended, outcome.run.trials.len()), (Ended::Interrupted, 0));
+    let outcome =
+        place.start(&["trials.blocks=1"], &AtomicBool::new(true), &mut NoObserver).unwrap();
+    assert_eq!((outcome.ended, outcome.run.trials.len()), (RunEnd::Interrupted, 0));
     place.assert_nothing_left_behind();
     let resumed = place.resume().unwrap();
     assert_eq!(set(&resumed.run.trials), expected(&resumed.run.plan));
@@ -462,12 +463,12 @@ fn child_process() {
     let Some(folder) = std::env::var_os("RAIDLOOM_TEST_PLACE").map(PathBuf::from) else { return };
     let run = folder.join("runs/run");
     let result = if run.join("plan.resolved.json").exists() {
-        lab::resume(&run, &options(None), &never(), &mut Silent)
+        lab::resume(&run, &options(None), &never(), &mut NoObserver)
     } else {
         let resolved = lab::plan::load(&folder.join("plan.toml"), &[]).unwrap();
-        lab::start(&resolved, &options(Some(run)), &never(), &mut Silent)
+        lab::start(&resolved, &options(Some(run)), &never(), &mut NoObserver)
     };
-    assert_eq!(result.unwrap().ended, Ended::Complete);
+    assert_eq!(result.unwrap().ended, RunEnd::Complete);
 }
 
 fn child(place: &Path) -> Child {
@@ -525,7 +526,7 @@ fn a_run_killed_at_random_moments_ends_with_the_same_set() {
 #[test]
 fn a_torn_last_line_is_dropped_noted_and_run_again() {
     let place = Place::new();
-    place.start(&[], &never(), &mut Silent).unwrap();
+    place.start(&[], &never(), &mut NoObserver).unwrap();
     let path = place.run().join("trials.jsonl");
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() - 30]).unwrap();
@@ -636,12 +637,14 @@ fn a_folder_that_is_in_use_is_left_alone() {
     let place = Place::new();
     fs::create_dir_all(place.run()).unwrap();
     fs::write(place.run().join("thesis.txt"), "years of work").unwrap();
-    let error = place.start(&[], &never(), &mut Silent).unwrap_err();
+    let error = place.start(&[], &never(), &mut NoObserver).unwrap_err();
     assert!(error.exit_code() == 2 && error.to_string().contains("is not empty"), "{error}");
     assert_eq!(place.files(), ["thesis.txt".to_owned()].into());
     fs::remove_file(place.run().join("thesis.txt")).unwrap();
-    place.start(&["trials.blocks=1", "workload.max_operations=1"], &never(), &mut Silent).unwrap();
-    let error = place.start(&[], &never(), &mut Silent).unwrap_err();
+    place
+        .start(&["trials.blocks=1", "workload.max_operations=1"], &never(), &mut NoObserver)
+        .unwrap();
+    let error = place.start(&[], &never(), &mut NoObserver).unwrap_err();
     assert!(error.exit_code() == 2 && error.to_string().contains("holds a run already"), "{error}");
 }
 
@@ -650,7 +653,7 @@ fn a_member_file_that_raidloom_did_not_make_is_never_overwritten() {
     let place = Place::new();
     let theirs = place.elsewhere().join("raidloom-elsewhere-1.img");
     fs::write(&theirs, "theirs").unwrap();
-    let error = place.start(&[], &never(), &mut Silent).unwrap_err();
+    let error = place.start(&[], &never(), &mut NoObserver).unwrap_err();
     assert!(error.exit_code() == 4 && error.to_string().contains("it exists already"), "{error}");
     assert_eq!(fs::read_to_string(&theirs).unwrap(), "theirs");
     assert_eq!(
@@ -674,7 +677,7 @@ fn members_with_a_signature_are_refused_before_anything_is_written() {
         1,
     );
     fs::write(place.plan(), plan).unwrap();
-    let error = place.start(&[], &never(), &mut Silent).unwrap_err();
+    let error = place.start(&[], &never(), &mut NoObserver).unwrap_err();
     assert!(
         error.exit_code() == 4 && error.to_string().contains("it carries a signature: XFS"),
         "{error}"
@@ -705,7 +708,7 @@ fn a_changed_machine_is_refused_or_flagged() {
         "a refused resume changes nothing"
     );
     let options = RunOptions { allow_change: true, ..options(None) };
-    let run = lab::resume(&place.run(), &options, &never(), &mut Silent).unwrap().run;
+    let run = lab::resume(&place.run(), &options, &never(), &mut NoObserver).unwrap().run;
     assert_eq!(set(&run.trials), expected(&run.plan));
     let flagged = run
         .trials
@@ -772,7 +775,7 @@ fn a_run_does_not_go_on_with_an_edited_plan() {
 fn a_folder_without_a_run_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let resume =
-        |path: &Path| lab::resume(path, &options(None), &never(), &mut Silent).unwrap_err();
+        |path: &Path| lab::resume(path, &options(None), &never(), &mut NoObserver).unwrap_err();
     assert!(resume(folder.path()).to_string().contains("holds no run"));
     assert_eq!(resume(&folder.path().join("none")).exit_code(), 2);
     assert!(resume(&folder.path().join("none")).to_string().contains("there is no run at"));
@@ -797,7 +800,7 @@ fn what_a_killed_run_left_behind_is_undone_by_the_next_start_beside_it() {
     )
     .unwrap();
     let beside = place.folder.path().join("runs/beside");
-    lab::start(&resolved, &options(Some(beside)), &never(), &mut Silent).unwrap();
+    lab::start(&resolved, &options(Some(beside)), &never(), &mut NoObserver).unwrap();
     place.assert_nothing_left_behind();
 }
 
@@ -826,13 +829,15 @@ fn what_somebody_elses_folder_beside_a_run_names_is_left_alone() {
     for path in [theirs.clone(), theirs.join("cleanup.jsonl")] {
         std::os::unix::fs::chown(path, Some(65534), Some(65534)).unwrap();
     }
-    place.start(&["trials.blocks=1", "workload.max_operations=1"], &never(), &mut Silent).unwrap();
+    place
+        .start(&["trials.blocks=1", "workload.max_operations=1"], &never(), &mut NoObserver)
+        .unwrap();
     assert_eq!(fs::read_to_string(&victim).unwrap(), "{\"half\": ");
     assert!(theirs.join("cleanup.jsonl").exists());
     // Also not as the run that is named.
     fs::copy(place.run().join("plan.resolved.json"), theirs.join("plan.resolved.json")).unwrap();
     let error =
-        lab::resume(&theirs, &options(None), &never(), &mut Silent).unwrap_err().to_string();
+        lab::resume(&theirs, &options(None), &never(), &mut NoObserver).unwrap_err().to_string();
     assert!(error.contains("trials.jsonl"), "{error}");
     assert_eq!(fs::read_to_string(&victim).unwrap(), "{\"half\": ");
 }
@@ -898,7 +903,7 @@ blocks = 2
         let mut outcome = place
             .start(&[&seed], &stop, &mut StopAfter { trials: stop_after, stop: &stop })
             .unwrap();
-        if outcome.ended == Ended::Interrupted {
+        if outcome.ended == RunEnd::Interrupted {
             outcome = place.resume().unwrap();
         }
         assert_eq!(set(&outcome.run.trials), expected(&outcome.run.plan));
@@ -952,7 +957,7 @@ blocks = 4
 /// Modelled trials of a run with so many threads, which is stopped after so many trials and gone on
 /// with, as lines.
 fn modelled_lines(
-    (plan, overrides, more): (&str, &[&str], Option<More>),
+    (plan, overrides, more): (&str, &[&str], Option<Extension>),
     threads: usize,
     stop_after: usize,
 ) -> Vec<String> {
@@ -967,11 +972,11 @@ fn modelled_lines(
     let mut observer = StopAfter { trials: stop_after, stop: &stop };
     let started = RunOptions { threads, more, ..options(Some(run.clone())) };
     let mut outcome = lab::start(&resolved, &started, &stop, &mut observer).unwrap();
-    if outcome.ended == Ended::Interrupted {
+    if outcome.ended == RunEnd::Interrupted {
         let resumed = RunOptions { threads, ..options(None) };
-        outcome = lab::resume(&run, &resumed, &never(), &mut Silent).unwrap();
+        outcome = lab::resume(&run, &resumed, &never(), &mut NoObserver).unwrap();
     }
-    assert_eq!(outcome.ended, Ended::Complete);
+    assert_eq!(outcome.ended, RunEnd::Complete);
     let text = fs::read_to_string(run.join("trials.jsonl")).unwrap();
     let is_modelled = |line: &&str| line.contains("\"clock\":\"virtual\"");
     text.lines().filter(is_modelled).map(str::to_owned).collect()
@@ -987,7 +992,7 @@ fn modelled_trials_are_byte_equal_with_any_number_of_threads() {
         ((MODELLED_AND_MEASURED, &[][..], None), 60),
         ((MODELLED_AND_MEASURED, &budget[..], None), 3),
         ((MODELLED_RACE, &["trials.design=race"][..], None), 20),
-        ((MODELLED_RACE, &one_row[..], Some(More::UntilDecided)), 20),
+        ((MODELLED_RACE, &one_row[..], Some(Extension::UntilDecided)), 20),
     ] {
         let one = modelled_lines(of, 1, usize::MAX);
         assert!(one.len() >= least, "{of:?}: {} trials", one.len());
@@ -1043,7 +1048,7 @@ blocks = 2
     let stop = never();
     let mut observer = KeepSuperblock { member: &members[0], stop: &stop, kept: Vec::new() };
     let ended = place.start(&[], &stop, &mut observer).unwrap().ended;
-    assert_eq!(ended, Ended::Interrupted);
+    assert_eq!(ended, RunEnd::Interrupted);
     let superblock = observer.kept;
     assert_eq!(superblock[..4], [0xfc, 0x4e, 0x2b, 0xa9], "the magic of md");
     let plant = |superblock: &[u8]| {
@@ -1057,7 +1062,7 @@ blocks = 2
     let error = place.resume().unwrap_err().to_string();
     assert!(error.contains("carries a signature: md array member"), "{error}");
     plant(&superblock);
-    assert_eq!(place.resume().unwrap().ended, Ended::Complete);
+    assert_eq!(place.resume().unwrap().ended, RunEnd::Complete);
 }
 
 /// "The run stops at its budget in an orderly way and the report says so."
@@ -1071,8 +1076,8 @@ fn a_run_ends_when_its_budget_is_spent() {
     ] {
         let place = Place::new();
         let said = [memory[0], memory[1], budget];
-        let outcome = place.start(&said, &never(), &mut Silent).unwrap();
-        assert_eq!(outcome.ended, Ended::Complete);
+        let outcome = place.start(&said, &never(), &mut NoObserver).unwrap();
+        assert_eq!(outcome.ended, RunEnd::Complete);
         let run = outcome.run;
         assert!(run.trials.len() < 27, "{budget}");
         assert!(run.notes[0].contains("stopped at its budget") && run.notes[0].contains(says));
@@ -1086,26 +1091,26 @@ fn a_run_ends_when_its_budget_is_spent() {
     // It is looked at after every trial and not only before a visit: the first row spends it.
     let place = Place::new();
     let said = [memory[0], memory[1], "budget={ written_per_member = \"16KiB\" }"];
-    let run = place.start(&said, &never(), &mut Silent).unwrap().run;
+    let run = place.start(&said, &never(), &mut NoObserver).unwrap().run;
     assert_eq!(run.trials.len(), 1);
     // With another budget it goes on to its end, with the trials that it would have had.
     let options =
         RunOptions { budget: vec!["written_per_member=none".to_owned()], ..options(None) };
-    let again = lab::resume(&place.run(), &options, &never(), &mut Silent).unwrap().run;
+    let again = lab::resume(&place.run(), &options, &never(), &mut NoObserver).unwrap().run;
     assert_eq!((again.trials.len(), &again.trials[..1]), (27, &run.trials[..]));
     for (wrong, says) in [
         ("size=3", "--budget size=3: expected time=TIME or written_per_member=SIZE"),
         ("time=soon", "--budget time=soon: "),
     ] {
         let options = RunOptions { budget: vec![wrong.to_owned()], ..options.clone() };
-        let error = lab::resume(&place.run(), &options, &never(), &mut Silent).unwrap_err();
+        let error = lab::resume(&place.run(), &options, &never(), &mut NoObserver).unwrap_err();
         assert!(error.to_string().starts_with(says), "{error}");
     }
     let place = Place::new();
     let far = ["budget={ time = \"30m\", written_per_member = \"1GiB\" }", memory[0], memory[1]];
-    let run = place.start(&far, &never(), &mut Silent).unwrap().run;
+    let run = place.start(&far, &never(), &mut NoObserver).unwrap().run;
     assert_eq!((run.trials.len(), run.notes), (27, Vec::new()));
-    let error = place.start(&["budget={}"], &never(), &mut Silent).unwrap_err().to_string();
+    let error = place.start(&["budget={}"], &never(), &mut NoObserver).unwrap_err().to_string();
     assert!(error.contains("the budget names nothing"), "{error}");
 }
 
@@ -1117,7 +1122,7 @@ fn files_in_a_folder_called_as_a_model_are_measured() {
     let folder = place.folder.path().join("model:x");
     fs::create_dir(&folder).unwrap();
     fs::write(place.plan(), PLAN.replace("@DIR@", &folder.display().to_string())).unwrap();
-    let run = place.start(&["trials.blocks=2"], &never(), &mut Silent).unwrap().run;
+    let run = place.start(&["trials.blocks=2"], &never(), &mut NoObserver).unwrap().run;
     let stacks: Vec<&str> = run.plan.configurations.iter().map(|one| &*one.stack).collect();
     assert!(stacks.iter().any(|stack| stack.contains("model:x")), "{stacks:?}");
     assert!(results::analyse(&run).comparisons.iter().all(|one| !one.modelled));

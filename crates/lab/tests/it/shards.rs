@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lab::{Ended, Observer, Outcome, Progress, RunOptions, Shard, Silent, merge};
+use lab::{NoObserver, Observer, Outcome, Progress, RunEnd, RunOptions, Shard, merge};
 use results::{Plan, Trial};
 
 const MODELLED: &str = r#"schema = 1
@@ -62,7 +62,7 @@ impl Place {
     }
 
     fn run(&self, plan: &str, shard: Option<&str>, name: &str) -> Result<Outcome, host::Error> {
-        self.run_until(plan, shard, name, &mut Silent, &AtomicBool::new(false))
+        self.run_until(plan, shard, name, &mut NoObserver, &AtomicBool::new(false))
     }
 
     fn run_until(
@@ -84,7 +84,7 @@ impl Place {
         let of_number = |number| {
             let name = format!("{number} of {count}");
             let ended = self.run(plan, Some(&format!("{number}/{count}")), &name).unwrap();
-            assert_eq!(ended.ended, Ended::Complete);
+            assert_eq!(ended.ended, RunEnd::Complete);
             self.at(&name)
         };
         (1..=count).map(of_number).collect()
@@ -202,7 +202,7 @@ fn a_shard_that_was_stopped_goes_on_and_is_not_joined_before() {
     let stop = AtomicBool::new(false);
     let stopped =
         place.run_until(MODELLED, Some("1/3"), "1 of 3", &mut Stopping(4, &stop), &stop).unwrap();
-    assert_eq!(stopped.ended, Ended::Interrupted);
+    assert_eq!(stopped.ended, RunEnd::Interrupted);
     let mut shards = vec![place.at("1 of 3")];
     for number in [2, 3] {
         place.run(MODELLED, Some(&format!("{number}/3")), &format!("{number} of 3")).unwrap();
@@ -213,7 +213,7 @@ fn a_shard_that_was_stopped_goes_on_and_is_not_joined_before() {
     let stage = || lab::watch::look(&shards[0]).unwrap().stage;
     assert_eq!(stage(), lab::watch::Stage::Interrupted);
     let resumed =
-        lab::resume(&shards[0], &RunOptions::default(), &AtomicBool::new(false), &mut Silent);
+        lab::resume(&shards[0], &RunOptions::default(), &AtomicBool::new(false), &mut NoObserver);
     assert_eq!(resumed.unwrap().shard, Some("1/3".parse().unwrap()));
     assert_eq!(stage(), lab::watch::Stage::Finished, "it has all of its part");
     merge(&shards, &place.at("joined")).unwrap();
@@ -245,7 +245,7 @@ fn shards_in_one_folder_are_looked_at_and_joined_as_one() {
     let said = place.refused(std::slice::from_ref(&sweep));
     assert!(said.contains("shard 3/3 has 4 of its"), "{said}");
     let (options, stop) = (RunOptions::default(), AtomicBool::new(false));
-    lab::resume(&sweep.join("a"), &options, &stop, &mut Silent).unwrap();
+    lab::resume(&sweep.join("a"), &options, &stop, &mut NoObserver).unwrap();
     assert_eq!(place.refused(std::slice::from_ref(&sweep)), "shard 2/3 is missing");
     place.run(MODELLED, Some("2/3"), "sweep/c").unwrap();
     assert_eq!(look(&sweep).unwrap().stage, Stage::Finished);
@@ -270,7 +270,7 @@ fn measured_blocks_that_were_begun_elsewhere_do_not_go_on_here() {
         part["machine"] = machine;
         fs::write(place.at("part/shard.json"), part.to_string()).unwrap();
         let (options, stop) = (RunOptions::default(), AtomicBool::new(false));
-        lab::resume(&place.at("part"), &options, &stop, &mut Silent)
+        lab::resume(&place.at("part"), &options, &stop, &mut NoObserver)
     };
     let error = resumed("another".into()).unwrap_err();
     assert_eq!(error.exit_code(), 2);
@@ -279,7 +279,7 @@ fn measured_blocks_that_were_begun_elsewhere_do_not_go_on_here() {
         said.contains("shard 1/2 was begun on another machine") && !said.contains('\n'),
         "{said}"
     );
-    assert_eq!(resumed(here).unwrap().ended, Ended::Complete);
+    assert_eq!(resumed(here).unwrap().ended, RunEnd::Complete);
 }
 
 /// "Shards of different plans or versions, one missing: one line each, nothing half joined."

@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use lab::{Ended, RunOptions, Silent};
+use lab::{NoObserver, RunEnd, RunOptions};
 use results::analysis::{Comparison, Member, analyse};
 use results::claim::{Answer, Claim};
 use results::{Run, Trial};
@@ -64,8 +64,9 @@ fn run_as(name: &str, overrides: &[&str]) -> Run {
     let serve_with = Some(ServeWith { program, arguments, runtime });
     let options =
         RunOptions { output: Some(folder.path().join("run")), serve_with, ..RunOptions::default() };
-    let outcome = lab::start(&resolved, &options, &AtomicBool::new(false), &mut Silent).unwrap();
-    assert_eq!(outcome.ended, Ended::Complete);
+    let outcome =
+        lab::start(&resolved, &options, &AtomicBool::new(false), &mut NoObserver).unwrap();
+    assert_eq!(outcome.ended, RunEnd::Complete);
     let left = std::fs::read_dir(folder.path().join("run"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name());

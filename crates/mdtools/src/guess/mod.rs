@@ -50,7 +50,7 @@ pub use images::Images;
 use landmarks::{Landmark, openings};
 use reader::{Reader, is_zero};
 use redundancy::{Arrangement, Fit, Sample};
-use search::{Absent, COPIES, Order, Search};
+use search::{AbsentSource, COPIES, Order, Search};
 pub use shape::Shape;
 use shape::{Map, Spot};
 
@@ -111,7 +111,7 @@ pub trait Members {
 
 /// What is known beforehand. What is empty is searched for.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct SearchLimits {
     /// The levels it can be.
     pub levels: Vec<Level>,
     /// The chunk sizes it can have, in bytes.
@@ -217,7 +217,7 @@ impl Members for Without<'_> {
 #[must_use]
 pub fn guess(
     members: &dyn Members,
-    known: &Known,
+    known: &SearchLimits,
     progress: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Guesses {
     let mut found = guess_with_all(members, known, progress);
@@ -327,7 +327,7 @@ fn proofs(evidence: &[Evidence]) -> u32 {
 
 fn guess_with_all(
     members: &dyn Members,
-    known: &Known,
+    known: &SearchLimits,
     progress: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Guesses {
     let mut stopped = false;
@@ -396,7 +396,7 @@ impl Relations {
     }
 
     /// The levels that the members can be of.
-    fn levels(&self, reader: &Reader<'_>, known: &Known) -> Vec<Level> {
+    fn levels(&self, reader: &Reader<'_>, known: &SearchLimits) -> Vec<Level> {
         let can_be = match self.absent {
             _ if self.count < 2 => vec![Level::Linear],
             _ if self.equal.holds() => vec![Level::Raid1],
@@ -465,7 +465,7 @@ impl Relations {
 }
 
 /// Every shape to try, the usual ones first.
-fn shapes(reader: &Reader<'_>, levels: &[Level], known: &Known) -> Vec<Shape> {
+fn shapes(reader: &Reader<'_>, levels: &[Level], known: &SearchLimits) -> Vec<Shape> {
     let mut shapes = Vec::new();
     let chunks =
         if known.chunks_bytes.is_empty() { &CHUNKS_BYTES[..] } else { &known.chunks_bytes };
@@ -574,7 +574,7 @@ impl Work<'_> {
             Level::Linear => self.try_linear(shape, &sizes),
             Level::Raid1 => {
                 let everybody = Order::known((0..count).map(Some).collect());
-                let orders = self.after_openings(&map, Absent::Unknown, &everybody, &[]);
+                let orders = self.after_openings(&map, AbsentSource::Unknown, &everybody, &[]);
                 let orders = if orders.is_empty() { vec![everybody] } else { orders };
                 orders.into_iter().for_each(|order| self.finish(shape, &sizes, &order, &[]));
             }
@@ -610,7 +610,7 @@ impl Work<'_> {
     fn after_openings(
         &self,
         map: &Map,
-        absent: Absent,
+        absent: AbsentSource,
         start: &Order,
         compared: &[u64],
     ) -> Vec<Order> {
@@ -712,7 +712,7 @@ impl Work<'_> {
                             .iter()
                             .enumerate()
                             .for_each(|(role, member)| start.members[role] = Some(*member));
-                        let mut search = Search::new(self.reader, &map, Absent::Unknown, &[]);
+                        let mut search = Search::new(self.reader, &map, AbsentSource::Unknown, &[]);
                         search.fills = false;
                         longer.extend(
                             search
@@ -851,11 +851,11 @@ fn gain(tally: &Tally) -> i64 {
 }
 
 /// What an absent member is made from.
-fn absent_in(level: Level) -> Absent {
+fn absent_in(level: Level) -> AbsentSource {
     match level {
-        Level::Raid4 | Level::Raid5 => Absent::Sum,
-        Level::Raid6 => Absent::SumWithoutQ,
-        _ => Absent::Unknown,
+        Level::Raid4 | Level::Raid5 => AbsentSource::Sum,
+        Level::Raid6 => AbsentSource::SumWithoutQ,
+        _ => AbsentSource::Unknown,
     }
 }
 

@@ -88,7 +88,7 @@ impl Order {
 
 /// What an absent member is made from while landmarks are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Absent {
+pub(super) enum AbsentSource {
     /// Nothing, or copies.
     Unknown,
     /// The sum of all others: levels 4 and 5.
@@ -102,7 +102,7 @@ pub(super) struct Search<'a> {
     pub(super) reader: &'a Reader<'a>,
     pub(super) map: &'a Map,
     /// What an absent member is made from.
-    pub(super) absent: Absent,
+    pub(super) absent: AbsentSource,
     /// Addresses of the array at which its copies are compared; none for levels without.
     pub(super) compared: &'a [u64],
     /// Whether places without a member are to get one.
@@ -118,7 +118,7 @@ impl<'a> Search<'a> {
     pub(super) fn new(
         reader: &'a Reader<'a>,
         map: &'a Map,
-        absent: Absent,
+        absent: AbsentSource,
         compared: &'a [u64],
     ) -> Search<'a> {
         Search {
@@ -148,9 +148,9 @@ impl<'a> Search<'a> {
             return self.reader.sector(member, offset);
         }
         let but = match self.absent {
-            Absent::Unknown => return None,
-            Absent::Sum => None,
-            Absent::SumWithoutQ => Some(order.members[self.map.row_at(offset)?.q?]?),
+            AbsentSource::Unknown => return None,
+            AbsentSource::Sum => None,
+            AbsentSource::SumWithoutQ => Some(order.members[self.map.row_at(offset)?.q?]?),
         };
         self.reader.sum_of_others(member, but, offset)
     }

@@ -10,7 +10,7 @@ use array::md::{Consistency, Features, Layout, Level, Role, Superblock};
 use array::{ParityLayout, Raid0Layout, Raid10Layout};
 use block::{Blocking, ErrorKind, Reactor};
 use host::guard::{Access, Consent, Guard};
-use mdtools::{ArrayStatus, Create, MemberSource, MemberState, Opening, State};
+use mdtools::{ArrayCondition, ArrayStatus, AssemblyOptions, Create, MemberSource, MemberState};
 use reactor::Random;
 use stack::{BuildContext, Stack};
 
@@ -106,7 +106,7 @@ impl Members {
             .map(|(_, path)| path.clone())
             .collect();
         let found = mdtools::find(&Guard::new(Consent::default()), &paths);
-        found.groups[0].stack(Opening::default()).expect("an array").to_string()
+        found.groups[0].stack(AssemblyOptions::default()).expect("an array").to_string()
     }
 }
 
@@ -199,7 +199,7 @@ fn a_spare_comes_along() {
     assert_eq!(states, [MemberState::Online, MemberState::Online, MemberState::Spare]);
     assert_eq!(
         (status.state, status.is_running, status.slots.as_str(), status.metadata.as_str()),
-        (State::Online, true, "[UU]", "1.2")
+        (ArrayCondition::Online, true, "[UU]", "1.2")
     );
     assert!(
         status.members[0].name.as_ref().is_some_and(|name| name.starts_with("file:")),
@@ -400,7 +400,7 @@ fn an_old_copy_of_a_member_is_left_out_untouched_and_never_mixed_in() {
             );
             assert_eq!(
                 (status.state, status.members[1].state),
-                (State::Degraded, MemberState::Stale),
+                (ArrayCondition::Degraded, MemberState::Stale),
                 "{level} {layout}"
             );
             assert!(status.is_readable && status.is_writable);
@@ -496,11 +496,17 @@ fn rescue(consistency: Consistency, advice: &str) {
         members.paths.iter().map(|path| fs::read(path).expect("read")).collect();
     let found = mdtools::find(&Guard::new(Consent::default()), &members.paths[..2]);
     let refusal = found.groups[0]
-        .stack(Opening { overlay: Some(members.folder.path()), ..Opening::default() })
+        .stack(AssemblyOptions {
+            overlay: Some(members.folder.path()),
+            ..AssemblyOptions::default()
+        })
         .expect_err("dirty and degraded");
     assert!(refusal.to_string().contains(advice), "{refusal}");
-    let opening =
-        Opening { overlay: Some(members.folder.path()), force: true, ..Opening::default() };
+    let opening = AssemblyOptions {
+        overlay: Some(members.folder.path()),
+        force: true,
+        ..AssemblyOptions::default()
+    };
     let text = found.groups[0].stack(opening).expect("a text").to_string();
     let mut patched = content.clone();
     for byte in [0x55, 0x66] {
@@ -833,14 +839,15 @@ fn old_superblocks_are_read_and_never_written() {
             .collect();
         let found = mdtools::find(&Guard::new(Consent::default()), &present);
         let group = &found.groups[0];
-        let refusal = group.stack(Opening::default()).expect_err("it would be written").to_string();
+        let refusal =
+            group.stack(AssemblyOptions::default()).expect_err("it would be written").to_string();
         let says = [
             "version 0.90, which raidloom reads and never writes",
             "--read-only, or --overlay DIR",
         ];
         assert!(says.iter().all(|part| refusal.contains(part)), "{refusal}");
         let text = group
-            .stack(Opening { read_only: true, ..Opening::default() })
+            .stack(AssemblyOptions { read_only: true, ..AssemblyOptions::default() })
             .expect("a text")
             .to_string();
         assert!(text.starts_with("raid5(metadata=0.90, "), "{text}");
@@ -854,7 +861,8 @@ fn old_superblocks_are_read_and_never_written() {
     }
     // What is written to try it out goes to a delta.
     let found = mdtools::find(&Guard::new(Consent::default()), &members.paths);
-    let opening = Opening { overlay: Some(members.folder.path()), ..Opening::default() };
+    let opening =
+        AssemblyOptions { overlay: Some(members.folder.path()), ..AssemblyOptions::default() };
     let text = found.groups[0].stack(opening).expect("a text").to_string();
     {
         let (stack, _guard) = members.start(&text).expect("an array");
@@ -895,7 +903,7 @@ fn the_status_of_what_does_not_run_is_what_superblocks_say() {
     assert_eq!(states, [online, online, online, stale, rebuild], "{status:#?}");
     assert_eq!(
         (status.state, status.slots.as_str(), status.events),
-        (State::Degraded, "[UUU__]", 9)
+        (ArrayCondition::Degraded, "[UUU__]", 9)
     );
     assert_eq!(status.members[4].rebuilt_bytes, Some(1 << 20));
     assert!(status.notes[0].contains("is stale"), "{status:?}");
@@ -959,7 +967,7 @@ fn check_assembly(
     (read_only, force): (bool, bool),
     expected: [bool; 3],
     number: usize,
-    state: State,
+    state: ArrayCondition,
 ) {
     let there: Vec<PathBuf> = members.paths.iter().filter(|path| path.exists()).cloned().collect();
     let found = mdtools::find(&Guard::new(Consent::default()), &there);
@@ -973,7 +981,7 @@ fn check_assembly(
         "{what}: {:?}",
         status.notes
     );
-    let opening = Opening { read_only, force, overlay: None };
+    let opening = AssemblyOptions { read_only, force, overlay: None };
     let shown = group.stack(opening).map(|stack| stack.to_string());
     assert_eq!(shown.is_ok(), expected[number], "{what}, {opening:?}: {shown:?}");
     let places: Vec<String> = (0..3)
@@ -999,43 +1007,55 @@ fn check_assembly(
 fn what_assemble_says_is_what_a_start_does() {
     // Whether it is started: as it is, read-only, by force.
     for (what, consistency, harm, expected, state) in [
-        ("nothing", Consistency::Resync, (|_| ()) as fn(&Members), [true; 3], State::Online),
+        (
+            "nothing",
+            Consistency::Resync,
+            (|_| ()) as fn(&Members),
+            [true; 3],
+            ArrayCondition::Online,
+        ),
         (
             "a bad-block log",
             Consistency::Resync,
             damaged_bad_blocks,
             [false, true, true],
-            State::Unusable,
+            ArrayCondition::Unusable,
         ),
         (
             "a bitmap",
             Consistency::Bitmap { chunk_bytes: None },
             damaged_bitmap,
             [true; 3],
-            State::Online,
+            ArrayCondition::Online,
         ),
         (
             "a bitmap of another version",
             Consistency::Bitmap { chunk_bytes: None },
             bitmap_of_another_version,
             [false, true, true],
-            State::Unusable,
+            ArrayCondition::Unusable,
         ),
         (
             "a dirty array lacks one",
             Consistency::Resync,
             dirty_without_one,
             [false, false, true],
-            State::Unusable,
+            ArrayCondition::Unusable,
         ),
         (
             "an unknown feature",
             Consistency::Resync,
             unknown_feature,
             [false, true, false],
-            State::Online,
+            ArrayCondition::Online,
         ),
-        ("two of three are gone", Consistency::Resync, without_two, [false; 3], State::Failed),
+        (
+            "two of three are gone",
+            Consistency::Resync,
+            without_two,
+            [false; 3],
+            ArrayCondition::Failed,
+        ),
     ] {
         for (number, (read_only, force)) in
             [(false, false), (true, false), (false, true)].into_iter().enumerate()
@@ -1061,14 +1081,14 @@ fn members_of_a_level_without_redundancy_that_are_behind_are_taken_by_force() {
     members.edit(0, |superblock| superblock.events = 17);
     members.edit(1, |superblock| superblock.events = 900);
     let found = mdtools::find(&Guard::new(Consent::default()), &members.paths);
-    let error = found.groups[0].stack(Opening::default()).expect_err("not without force");
+    let error = found.groups[0].stack(AssemblyOptions::default()).expect_err("not without force");
     for text in ["its events are 17", "may be older than the rest", "with --read-only first"] {
         assert!(error.to_string().contains(text), "{error}");
     }
     let error = members.start("raid0(metadata=1.2, {0}, {1})").map(drop).expect_err("as it is");
     assert!(error.contains("may be older than the rest"), "{error}");
     for read_only in [true, false] {
-        let opening = Opening { read_only, force: true, overlay: None };
+        let opening = AssemblyOptions { read_only, force: true, overlay: None };
         let text = found.groups[0].stack(opening).expect("by force").to_string();
         let (stack, _guard) = members.start_as(&text, read_only).expect("by force");
         assert_eq!(stack.device.info().read_only, read_only);
@@ -1290,7 +1310,7 @@ fn members_in_the_partitions_of_disk_images_are_found_where_they_are() {
     let all = mdtools::members_in(&[folder.to_owned()]).expect("a folder");
     let found = mdtools::find(&guard, &all);
     assert_eq!((found.groups.len(), found.groups[0].sources.len()), (1, 2), "{found:?}");
-    let text = found.groups[0].stack(Opening::default()).expect("an array").to_string();
+    let text = found.groups[0].stack(AssemblyOptions::default()).expect("an array").to_string();
     assert!(text.contains("disk0.img?offset=4MiB&size=3MiB"), "{text}");
     drop(members.start(&text).expect("it starts"));
     let whole = MemberSource::from(disk(0));
@@ -1340,7 +1360,7 @@ fn a_member_whose_name_is_not_utf_8_is_opened_by_what_is_printed_for_it() {
     fs::rename(&members.paths[1], &odd).expect("renamed");
     let all = mdtools::members_in(&[members.folder.path().to_owned()]).expect("a folder");
     let found = mdtools::find(&Guard::new(Consent::default()), &all);
-    let text = found.groups[0].stack(Opening::default()).expect("an array").to_string();
+    let text = found.groups[0].stack(AssemblyOptions::default()).expect("an array").to_string();
     assert!(text.contains("inv\\xff.img"), "{text}");
     let (stack, _guard) = members.start(&text).expect("it starts");
     let described = stack.device.describe().to_string();
@@ -1364,13 +1384,13 @@ fn a_slot_that_two_files_claim_is_undecided() {
     let group = &found.groups[0];
     let status =
         ArrayStatus::of_superblocks(group.assembly.as_ref().expect("an array"), &group.candidates);
-    assert_eq!((status.state, status.slots.as_str()), (State::Unusable, "[U?U]"));
+    assert_eq!((status.state, status.slots.as_str()), (ArrayCondition::Unusable, "[U?U]"));
     assert_eq!(status.members[1].state, MemberState::Undecided);
     let name = status.members[1].name.clone().expect("both");
     assert!(name.contains("m1") && name.contains(" or ") && name.contains("copy"), "{name}");
     let action = status.action("tank").expect("something to do");
     assert!(action.contains("claim member 1"), "{action}");
-    assert!(group.stack(Opening { force: true, ..Opening::default() }).is_err());
+    assert!(group.stack(AssemblyOptions { force: true, ..AssemblyOptions::default() }).is_err());
 }
 
 #[test]

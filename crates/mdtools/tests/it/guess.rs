@@ -8,7 +8,7 @@ use std::process::Command;
 
 use block::{Blocking, Node, Reactor};
 use host::guard::{Consent, Guard};
-use mdtools::guess::{Guess, Guesses, Images, Known, guess};
+use mdtools::guess::{Guess, Guesses, Images, SearchLimits, guess};
 use reactor::Random;
 use stack::BuildContext;
 
@@ -127,7 +127,11 @@ impl Case<'_> {
     ) -> (Guesses, String, Vec<usize>) {
         let guard = Guard::new(Consent::default());
         let images = Images::open(&guard, paths).expect("members");
-        let known = Known { seed, data_offsets_bytes: self.offsets.clone(), ..Known::default() };
+        let known = SearchLimits {
+            seed,
+            data_offsets_bytes: self.offsets.clone(),
+            ..SearchLimits::default()
+        };
         let found = guess(&images, &known, &mut |_, _| true);
         let best = found
             .guesses
@@ -398,7 +402,7 @@ fn nothing_is_found_where_there_is_nothing() {
     let guard = Guard::new(Consent::default());
     let search = |paths: &[Option<PathBuf>]| {
         let images = Images::open(&guard, paths).expect("members");
-        guess(&images, &Known { seed: SEED, ..Known::default() }, &mut |_, _| true)
+        guess(&images, &SearchLimits { seed: SEED, ..SearchLimits::default() }, &mut |_, _| true)
     };
     let found = search(&random);
     assert!(

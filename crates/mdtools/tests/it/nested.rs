@@ -5,11 +5,14 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use array::md::{Consistency, Layout, Level, Start, Superblock};
+use array::md::{Consistency, Layout, Level, Startability, Superblock};
 use array::{ParityLayout, Raid0Layout};
 use block::{Blocking, Node, Reactor};
 use host::guard::{Consent, Guard};
-use mdtools::{ArrayStatus, Create, CreateMember, Created, FoundArrays, Group, Opening, State};
+use mdtools::{
+    ArrayCondition, ArrayStatus, AssemblyOptions, Create, CreateMember, CreatedArray, FoundArrays,
+    Group,
+};
 use reactor::Random;
 use stack::{BuildContext, Stack};
 
@@ -64,7 +67,7 @@ impl Files {
     }
 }
 
-fn create(wanted: &Create) -> Result<Created, host::Error> {
+fn create(wanted: &Create) -> Result<CreatedArray, host::Error> {
     mdtools::create(&Guard::new(Consent::default()), wanted, &AtomicBool::new(false))
 }
 
@@ -102,7 +105,7 @@ fn read(stack: &Stack, offset: u64, length: usize) -> Vec<u8> {
 
 /// Each array by itself holds the superblock of the one above it, where md looks for it, and the
 /// members carry the names that tell which is which.
-fn superblocks_are_where_md_looks(created: &Created, name: &str) {
+fn superblocks_are_where_md_looks(created: &CreatedArray, name: &str) {
     for below in &created.below {
         let own = below.superblocks[0].name();
         assert!(own.starts_with(&format!("{name}-")), "{own}");
@@ -199,7 +202,7 @@ fn what_happens_after_a_crash_is_said_for_every_array_that_can_have_it() {
     let wanted =
         Create { consistency: bitmap, ..files.wanted(Level::Raid0, &["raid1(@a, @b)", "@c"]) };
     let created = create(&wanted).expect("an array");
-    let has = |created: &Created| created.superblocks[0].features.to_string();
+    let has = |created: &CreatedArray| created.superblocks[0].features.to_string();
     assert!(has(&created.below[0]) != has(&created), "{created:?}");
     superblocks_are_where_md_looks(&created, "tank");
     let files = Files::new();
@@ -250,7 +253,8 @@ fn found(files: &Files, absent: &[&str]) -> FoundArrays {
 
 /// Members, absent files, the state of each array by its name, that of the outermost with all
 /// below it, and how many can be started alone.
-type NestedCase<'a> = (Level, Vec<&'a str>, &'a [&'a str], Vec<(&'a str, State)>, State, usize);
+type NestedCase<'a> =
+    (Level, Vec<&'a str>, &'a [&'a str], Vec<(&'a str, ArrayCondition)>, ArrayCondition, usize);
 
 /// Makes an array of arrays, and holds what is found of it against what was made.
 fn check_nested((level, members, absent, states, outermost, startable): NestedCase<'_>) {
@@ -258,7 +262,7 @@ fn check_nested((level, members, absent, states, outermost, startable): NestedCa
     let created = create(&files.wanted(level, &members)).expect("an array");
     let before = files.held();
     let found = found(&files, absent);
-    let mut said: Vec<(String, State)> = (found.groups.iter())
+    let mut said: Vec<(String, ArrayCondition)> = (found.groups.iter())
         .map(|group| {
             let assembly = group.assembly.as_ref().expect("an array");
             let status = ArrayStatus::of_superblocks(assembly, &group.candidates);
@@ -266,7 +270,7 @@ fn check_nested((level, members, absent, states, outermost, startable): NestedCa
         })
         .collect();
     said.sort_by(|one, other| (one.0.len(), &one.0).cmp(&(other.0.len(), &other.0)));
-    let mut expected: Vec<(String, State)> =
+    let mut expected: Vec<(String, ArrayCondition)> =
         states.iter().map(|(name, state)| ((*name).to_owned(), *state)).collect();
     expected.sort_by(|one, other| (one.0.len(), &one.0).cmp(&(other.0.len(), &other.0)));
     assert_eq!(said, expected, "{members:?} without {absent:?}");
@@ -276,7 +280,7 @@ fn check_nested((level, members, absent, states, outermost, startable): NestedCa
     let only = found.only().map(Group::set_uuid);
     assert_eq!(only, Some(tank.set_uuid()), "{members:?} without {absent:?}");
     let texts: Vec<String> = (found.outermost())
-        .filter_map(|group| group.stack(Opening::default()).ok())
+        .filter_map(|group| group.stack(AssemblyOptions::default()).ok())
         .map(|stack| stack.to_string())
         .collect();
     assert_eq!(texts.len(), startable, "{texts:?}");
@@ -294,7 +298,7 @@ fn check_nested((level, members, absent, states, outermost, startable): NestedCa
 /// each level says what it can do without those that are gone.
 #[test]
 fn arrays_of_arrays_are_found_with_what_stands_on_them() {
-    use State::{Degraded, Failed, Online};
+    use ArrayCondition::{Degraded, Failed, Online};
     let (left, right) = ("raid5(chunk=64KiB, @a, @b, @c)", "raid5(chunk=64KiB, @d, @e, @f)");
     let mirrors = vec!["raid1(@a, @b)", "raid1(@c, @d)"];
     let deep = "raid1(raid0(chunk=64KiB, @a, @b), raid0(chunk=64KiB, @c, @d))";
@@ -369,13 +373,20 @@ fn an_array_needs_what_its_members_need() {
     let found = found(&files, &["c"]);
     assert_eq!(found.groups.len(), 3, "{created:?}");
     let tank = found.outermost().last().expect("an array");
-    assert!(matches!(tank.assembly.as_ref().expect("an array").start, Start::NeedsForce(_)));
-    let refused = tank.stack(Opening::default()).expect_err("not without force").to_string();
+    assert!(matches!(tank.assembly.as_ref().expect("an array").start, Startability::NeedsForce(_)));
+    let refused =
+        tank.stack(AssemblyOptions::default()).expect_err("not without force").to_string();
     assert!(refused.contains("tank-0") && refused.contains("--force"), "{refused}");
-    let text = tank.stack(Opening { force: true, ..Opening::default() }).expect("by force");
+    let text = tank
+        .stack(AssemblyOptions { force: true, ..AssemblyOptions::default() })
+        .expect("by force");
     let (stack, _guard) = start(&text, &[], true);
     assert_eq!(created.size_bytes, Some(stack.device.info().size_bytes), "{text}");
-    let overlay = Opening { overlay: Some(files.0.path()), force: true, ..Opening::default() };
+    let overlay = AssemblyOptions {
+        overlay: Some(files.0.path()),
+        force: true,
+        ..AssemblyOptions::default()
+    };
     let text = tank.stack(overlay).expect("tried out").to_string();
     assert_eq!(text.matches("read_only=yes").count(), 4, "{text}");
 }

@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use array::md::{AssembleOptions, Consistency, Start, assemble};
+use array::md::{AssembleOptions, Consistency, Startability, assemble};
 use array::metadata::{PlantedMistake, StartOptions, examine};
 use block::{
-    Blocking, BufMut, Channel, Checked, Device, DiscardSupport, Emulated, Error, Info, Op, Reactor,
-    Request, Support,
+    Blocking, BufMut, Channel, ContractCheck, Device, DiscardSupport, Emulated, Error, Info, Op,
+    Reactor, Request, Support,
 };
 use cache::{
     AdmissionOptions, Cache, CacheMode, CacheOptions, Facts, KeepingOptions, LeafFacts, PolicyKind,
@@ -116,7 +116,7 @@ impl Subject {
     fn open_cache(drives: &[Arc<dyn Device>]) -> Result<Arc<dyn Device>, Error> {
         let leaf = LeafFacts { identity: 1, epoch: 0, state: 1 };
         let facts = Facts { leaves: vec![leaf], believe_sample: false };
-        let checked = |drive: &Arc<dyn Device>| Checked::over(Arc::clone(drive));
+        let checked = |drive: &Arc<dyn Device>| ContractCheck::over(Arc::clone(drive));
         let cache = Cache::open(checked(&drives[0]), checked(&drives[1]), &facts, CACHE)?;
         Ok(Emulated::over(Arc::new(cache)))
     }
@@ -135,8 +135,10 @@ impl Subject {
         }
         let device = match self {
             Subject::Array(_, planted) => {
-                let members: Vec<_> =
-                    drives.iter().map(|drive| Some(Checked::over(Arc::clone(drive)))).collect();
+                let members: Vec<_> = drives
+                    .iter()
+                    .map(|drive| Some(ContractCheck::over(Arc::clone(drive))))
+                    .collect();
                 let options = StartOptions { planted, ..StartOptions::default() };
                 let array = started(&members, &options).expect("an array");
                 let rests = [30, 900][Random::with_seed(seed).usize(..2)];
@@ -176,7 +178,7 @@ impl Subject {
             return all(&*cache).map(|_| ());
         };
         let mut members: Vec<Option<Arc<dyn Device>>> =
-            drives.iter().map(|drive| Some(Checked::over(Arc::clone(drive)))).collect();
+            drives.iter().map(|drive| Some(ContractCheck::over(Arc::clone(drive)))).collect();
         // Half of the starts lack a member, where that is safe.
         let mut random = Random::with_seed(derive_seed(seed, "absent", 0));
         let absent = random.usize(..members.len());
@@ -209,7 +211,7 @@ fn starts(members: &[Option<Arc<dyn Device>>]) -> Result<bool, String> {
     }
     let assembly = assemble(&candidates, AssembleOptions::default())
         .map_err(|error| format!("the array does not assemble: {error}"))?;
-    Ok(matches!(assembly.start, Start::Ready))
+    Ok(matches!(assembly.start, Startability::Ready))
 }
 
 /// Everything a drive holds, written once more through its recorder, and flushed.

@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reactor::{Buf, BufMut, Outcome, Random, Reactor, RingFile, Source, Woken};
+use reactor::{Buf, BufMut, Outcome, Random, Reactor, RingFile, Source, WakeReason};
 
 /// Long enough for any kernel; a test that gets there fails.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -28,7 +28,7 @@ fn take(source: &Source) -> Outcome {
         }
         assert_ne!(
             reactor.wait(Some(deadline)).unwrap(),
-            Woken::Deadline,
+            WakeReason::Deadline,
             "no event in {PATIENCE:?}"
         );
     }

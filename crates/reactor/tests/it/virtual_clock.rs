@@ -6,7 +6,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reactor::{Clock, Due, Outcome, Random, Reactor, Source, Time, Woken, derive_seed};
+use reactor::{
+    Clock, Outcome, Random, Reactor, Source, Time, TimerAction, WakeReason, derive_seed,
+};
 
 fn tokens(source: &Source) -> Vec<u64> {
     std::iter::from_fn(|| source.take())
@@ -26,11 +28,11 @@ fn the_clock_jumps_to_the_next_timer_and_only_in_wait() {
     source.at(Time(5), 1);
     reactor.turn().unwrap();
     assert_eq!((reactor.now(), tokens(&source)), (Time::ZERO, vec![]));
-    assert_eq!(reactor.wait(None).unwrap(), Woken::Events);
+    assert_eq!(reactor.wait(None).unwrap(), WakeReason::Events);
     assert_eq!((reactor.now(), tokens(&source)), (Time(5), vec![1]));
-    assert_eq!(reactor.wait(None).unwrap(), Woken::Events);
+    assert_eq!(reactor.wait(None).unwrap(), WakeReason::Events);
     assert_eq!((reactor.now(), tokens(&source)), (Time(3_600_000_000_000), vec![2]));
-    assert_eq!(reactor.wait(None).unwrap(), Woken::Idle);
+    assert_eq!(reactor.wait(None).unwrap(), WakeReason::Idle);
 }
 
 #[test]
@@ -54,7 +56,7 @@ fn a_thousand_random_timers_go_off_in_order_of_time_then_of_setting() {
     expected.iter().for_each(|&(time, token)| source.at(Time(time), token));
     expected.sort_unstable();
     let mut seen = Vec::new();
-    while reactor.wait(None).unwrap() == Woken::Events {
+    while reactor.wait(None).unwrap() == WakeReason::Events {
         seen.extend(tokens(&source).into_iter().map(|token| (reactor.now().nanoseconds(), token)));
     }
     assert_eq!(seen, expected, "seed {seed}");
@@ -65,20 +67,20 @@ fn a_deadline_moves_the_clock_there_and_no_further() {
     let reactor = Reactor::virtual_clock();
     let source = reactor.source();
     source.at(Time(1000), 1);
-    assert_eq!(reactor.wait(Some(Time(400))).unwrap(), Woken::Deadline);
+    assert_eq!(reactor.wait(Some(Time(400))).unwrap(), WakeReason::Deadline);
     assert_eq!(reactor.now(), Time(400));
     // A deadline that has passed already does not turn the clock back.
-    assert_eq!(reactor.wait(Some(Time(10))).unwrap(), Woken::Deadline);
+    assert_eq!(reactor.wait(Some(Time(10))).unwrap(), WakeReason::Deadline);
     assert_eq!(reactor.now(), Time(400));
     // A timer at the deadline itself is in time.
-    assert_eq!(reactor.wait(Some(Time(1000))).unwrap(), Woken::Events);
+    assert_eq!(reactor.wait(Some(Time(1000))).unwrap(), WakeReason::Events);
     assert_eq!(tokens(&source), [1]);
     // Without timers a deadline is still something to wait for.
-    assert_eq!(reactor.wait(Some(Time(1500))).unwrap(), Woken::Deadline);
+    assert_eq!(reactor.wait(Some(Time(1500))).unwrap(), WakeReason::Deadline);
     assert_eq!(reactor.now(), Time(1500));
     // A timer of the past goes off now, whatever the deadline.
     source.at(Time(3), 2);
-    assert_eq!(reactor.wait(Some(Time(1))).unwrap(), Woken::Events);
+    assert_eq!(reactor.wait(Some(Time(1))).unwrap(), WakeReason::Events);
     assert_eq!((reactor.now(), tokens(&source)), (Time(1500), vec![2]));
 }
 
@@ -91,7 +93,7 @@ fn the_clock_stands_still_while_events_lie_in_a_mailbox() {
     }
     second.at(Time(2), 2);
     for token in 1..=4 {
-        assert_eq!(reactor.wait(None).unwrap(), Woken::Events);
+        assert_eq!(reactor.wait(None).unwrap(), WakeReason::Events);
         assert_eq!(reactor.now(), Time(1));
         assert_eq!(first.take().map(|event| event.token), Some(token));
     }
@@ -108,7 +110,7 @@ fn what_a_dropped_source_waited_for_does_not_exist_any_more() {
     reactor.wait(None).unwrap();
     // One event lies in its mailbox, one timer is still set.
     drop(source);
-    assert_eq!(reactor.wait(None).unwrap(), Woken::Idle);
+    assert_eq!(reactor.wait(None).unwrap(), WakeReason::Idle);
     assert_eq!(
         reactor.now(),
         Time(1),
@@ -166,13 +168,13 @@ fn one_who_waits_for_more_leaves_the_others_their_events() {
     let (own, other) = (reactor.source(), reactor.source());
     other.at(Time(10), 1);
     own.at(Time(20), 2);
-    assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Events);
-    assert_eq!(reactor.wait_for_more().expect("no kernel"), Woken::Events);
+    assert_eq!(reactor.wait(None).expect("no kernel"), WakeReason::Events);
+    assert_eq!(reactor.wait_for_more().expect("no kernel"), WakeReason::Events);
     assert_eq!((reactor.now(), own.take().map(|event| event.token)), (Time(20), Some(2)));
-    assert_eq!(reactor.wait_for_more().expect("no kernel"), Woken::Idle);
+    assert_eq!(reactor.wait_for_more().expect("no kernel"), WakeReason::Idle);
     assert_eq!(
         reactor.wait(None).expect("no kernel"),
-        Woken::Events,
+        WakeReason::Events,
         "the other's event still lies there"
     );
     assert_eq!(other.take().map(|event| event.token), Some(1));
@@ -182,9 +184,13 @@ fn one_who_waits_for_more_leaves_the_others_their_events() {
 fn a_nudge_ends_the_next_wait_and_no_other() {
     let reactor = Reactor::virtual_clock();
     reactor.nudge();
-    assert_eq!(reactor.wait_for_more().expect("no kernel"), Woken::Idle, "it is not for this one");
-    assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Rung);
-    assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Idle);
+    assert_eq!(
+        reactor.wait_for_more().expect("no kernel"),
+        WakeReason::Idle,
+        "it is not for this one"
+    );
+    assert_eq!(reactor.wait(None).expect("no kernel"), WakeReason::Rung);
+    assert_eq!(reactor.wait(None).expect("no kernel"), WakeReason::Idle);
 }
 
 #[test]
@@ -204,20 +210,23 @@ fn one_owner_of_several_is_not_kept_awake_by_the_others_events() {
         waits.push(reactor.wait_for_new(None).expect("no kernel"));
         assert!(waits.len() <= 3, "an event that lies there ends every wait");
     };
-    assert_eq!((event.token, reactor.now(), &waits[..]), (30, Time(30), &[Woken::Events; 3][..]));
-    assert_eq!(reactor.wait_for_new(Some(Time(35))).expect("no kernel"), Woken::Deadline);
+    assert_eq!(
+        (event.token, reactor.now(), &waits[..]),
+        (30, Time(30), &[WakeReason::Events; 3][..])
+    );
+    assert_eq!(reactor.wait_for_new(Some(Time(35))).expect("no kernel"), WakeReason::Deadline);
     assert_eq!(
         reactor.wait(None).expect("no kernel"),
-        Woken::Events,
+        WakeReason::Events,
         "an owner of all hears of those that lie there"
     );
     assert_eq!(
         std::iter::from_fn(|| other.take()).map(|event| event.token).collect::<Vec<_>>(),
         [10, 20]
     );
-    assert_eq!(reactor.wait_for_new(None).expect("no kernel"), Woken::Events);
+    assert_eq!(reactor.wait_for_new(None).expect("no kernel"), WakeReason::Events);
     assert_eq!((other.take().map(|event| event.token), reactor.now()), (Some(40), Time(40)));
-    assert_eq!(reactor.wait_for_new(None).expect("no kernel"), Woken::Idle);
+    assert_eq!(reactor.wait_for_new(None).expect("no kernel"), WakeReason::Idle);
 }
 
 #[test]
@@ -227,18 +236,18 @@ fn what_came_while_nobody_waited_is_new() {
     other.at(Time(0), 1);
     own.at(Time(0), 2);
     reactor.turn().expect("no kernel");
-    assert_eq!(reactor.wait_for_new(Some(Time(5))).expect("no kernel"), Woken::Events);
+    assert_eq!(reactor.wait_for_new(Some(Time(5))).expect("no kernel"), WakeReason::Events);
     assert_eq!(own.take().map(|event| event.token), Some(2));
     // And so is what came while another source would not let go.
     own.at(Time(7), 3);
-    assert_eq!(reactor.wait_for_more().expect("no kernel"), Woken::Events);
-    assert_eq!(reactor.wait_for_new(Some(Time(9))).expect("no kernel"), Woken::Events);
+    assert_eq!(reactor.wait_for_more().expect("no kernel"), WakeReason::Events);
+    assert_eq!(reactor.wait_for_new(Some(Time(9))).expect("no kernel"), WakeReason::Events);
     assert_eq!((own.take().map(|event| event.token), reactor.now()), (Some(3), Time(7)));
     reactor.nudge();
-    assert_eq!(reactor.wait_for_new(None).expect("no kernel"), Woken::Rung);
+    assert_eq!(reactor.wait_for_new(None).expect("no kernel"), WakeReason::Rung);
     assert_eq!(
         reactor.wait_for_new(None).expect("no kernel"),
-        Woken::Idle,
+        WakeReason::Idle,
         "the other's event is old"
     );
     assert_eq!(other.take().map(|event| event.token), Some(1));
@@ -252,22 +261,26 @@ fn an_event_that_nobody_takes_is_loud_and_keeps_nobody_awake() {
     let (own, forgotten) = (reactor.source(), reactor.source());
     forgotten.at(Time(1), 1);
     own.at(Time(500), 2);
-    assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Events);
+    assert_eq!(reactor.wait(None).expect("no kernel"), WakeReason::Events);
     assert!(own.take().is_none());
     // Only where assertions are off is this reached.
     assert_eq!(
         (reactor.wait(None).expect("no kernel"), reactor.now()),
-        (Woken::Events, Time(500)),
+        (WakeReason::Events, Time(500)),
         "what is new ends a wait"
     );
     assert_eq!(own.take().map(|event| event.token), Some(2));
-    assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Events, "it is told of once more");
+    assert_eq!(
+        reactor.wait(None).expect("no kernel"),
+        WakeReason::Events,
+        "it is told of once more"
+    );
     assert_eq!(
         (reactor.wait(None).expect("no kernel"), reactor.now().since(Time(500))),
-        (Woken::Events, Duration::from_secs(1))
+        (WakeReason::Events, Duration::from_secs(1))
     );
     assert_eq!(forgotten.take().map(|event| event.token), Some(1));
-    assert_eq!((reactor.wait(None).expect("no kernel"), reactor.rounds()), (Woken::Idle, 5));
+    assert_eq!((reactor.wait(None).expect("no kernel"), reactor.rounds()), (WakeReason::Idle, 5));
 }
 
 /// An owner that goes, or takes only some, has done its part.
@@ -279,12 +292,12 @@ fn a_round_in_which_something_was_taken_is_none_for_nothing() {
     own.at(Time(1), 2);
     other.at(Time(1), 3);
     for token in [1, 2] {
-        assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Events);
+        assert_eq!(reactor.wait(None).expect("no kernel"), WakeReason::Events);
         assert_eq!(own.take().map(|event| event.token), Some(token));
     }
-    assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Events);
+    assert_eq!(reactor.wait(None).expect("no kernel"), WakeReason::Events);
     drop(other);
-    assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Idle);
+    assert_eq!(reactor.wait(None).expect("no kernel"), WakeReason::Idle);
 }
 
 /// An owner that is asked first is woken only where it says so: the clock goes on from bound to
@@ -297,25 +310,25 @@ fn a_timer_is_set_again_where_its_time_has_not_come() {
     let source = reactor.source_asked_first(move |now| {
         list.borrow_mut().push(now.nanoseconds());
         match now.nanoseconds() {
-            10 => Due::At(Time(25)),
-            25 => Due::At(Time(40)),
-            30 => Due::Never,
+            10 => TimerAction::At(Time(25)),
+            25 => TimerAction::At(Time(40)),
+            30 => TimerAction::Never,
             // That would never end.
-            50 => Due::At(Time(50)),
-            _ => Due::Now,
+            50 => TimerAction::At(Time(50)),
+            _ => TimerAction::Now,
         }
     });
     source.at(Time(10), 1);
     source.at(Time(30), 2);
-    assert_eq!(reactor.wait(Some(Time(20))).unwrap(), Woken::Deadline);
+    assert_eq!(reactor.wait(Some(Time(20))).unwrap(), WakeReason::Deadline);
     assert_eq!(reactor.next_event(), Some(Time(25)));
-    assert_eq!(reactor.wait(None).unwrap(), Woken::Events);
+    assert_eq!(reactor.wait(None).unwrap(), WakeReason::Events);
     assert_eq!((reactor.now(), tokens(&source)), (Time(40), vec![1]));
     source.at(Time(50), 3);
-    assert_eq!(reactor.wait(None).unwrap(), Woken::Events);
+    assert_eq!(reactor.wait(None).unwrap(), WakeReason::Events);
     assert_eq!((reactor.now(), tokens(&source)), (Time(50), vec![3]));
     source.at(Time(60), 4);
     drop(source);
-    assert_eq!(reactor.wait(None).unwrap(), Woken::Idle);
+    assert_eq!(reactor.wait(None).unwrap(), WakeReason::Idle);
     assert_eq!(*asked.borrow(), [10, 25, 30, 40, 50], "and not once it is gone");
 }

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use reactor::{Buf, BufMut, Clock, Event, Outcome, Random, Reactor, RingFile, Source, Woken};
+use reactor::{Buf, BufMut, Clock, Event, Outcome, Random, Reactor, RingFile, Source, WakeReason};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
@@ -32,7 +32,7 @@ fn take(source: &Source) -> Event {
         }
         assert_ne!(
             reactor.wait(Some(deadline)).unwrap(),
-            Woken::Deadline,
+            WakeReason::Deadline,
             "no event in {PATIENCE:?}"
         );
     }
@@ -128,7 +128,7 @@ fn a_wait_whose_deadline_has_passed_still_takes_what_is_there() {
     let source = reactor.source();
     source.write(&ring_file, 0, BufMut::zeroed(512).freeze(), false, 1);
     let give_up = reactor.now() + PATIENCE;
-    while reactor.wait(Some(reactor.now())).unwrap() != Woken::Events {
+    while reactor.wait(Some(reactor.now())).unwrap() != WakeReason::Events {
         assert!(
             reactor.now() < give_up,
             "polling with a passed deadline never finds the completion"
@@ -323,7 +323,7 @@ fn timers_and_deadlines_on_the_wall() {
     assert!(reactor.now() >= start + Duration::from_millis(1));
     // A busy machine may oversleep, up to the first timer and beyond.
     assert!(
-        woken == Woken::Deadline || reactor.now() >= start + Duration::from_millis(2),
+        woken == WakeReason::Deadline || reactor.now() >= start + Duration::from_millis(2),
         "{woken:?}"
     );
     for token in [1, 2] {
@@ -332,7 +332,7 @@ fn timers_and_deadlines_on_the_wall() {
         assert_eq!(event.token, token);
         assert!(reactor.now() >= start + Duration::from_millis(2 * token));
     }
-    assert_eq!(reactor.wait(Some(reactor.now())).unwrap(), Woken::Deadline);
+    assert_eq!(reactor.wait(Some(reactor.now())).unwrap(), WakeReason::Deadline);
 }
 
 #[test]
@@ -414,7 +414,7 @@ fn a_reactor_with_reads_that_never_end_can_be_dropped() {
             reactor.turn().unwrap();
             assert_eq!(
                 reactor.wait(Some(reactor.now() + Duration::from_millis(1))).unwrap(),
-                Woken::Deadline
+                WakeReason::Deadline
             );
         }
         drop(source);
@@ -466,19 +466,19 @@ fn another_thread_rings() {
     for _ in 0..50 {
         let clone = ringer.clone();
         let thread = std::thread::spawn(move || clone.ring());
-        assert_eq!(reactor.wait(Some(reactor.now() + PATIENCE)).unwrap(), Woken::Rung);
+        assert_eq!(reactor.wait(Some(reactor.now() + PATIENCE)).unwrap(), WakeReason::Rung);
         thread.join().unwrap();
     }
     // Rings before a wait are one, and none is left afterwards.
     (0..5).for_each(|_| ringer.ring());
-    assert_eq!(reactor.wait(Some(reactor.now() + PATIENCE)).unwrap(), Woken::Rung);
+    assert_eq!(reactor.wait(Some(reactor.now() + PATIENCE)).unwrap(), WakeReason::Rung);
     assert_eq!(
         reactor.wait(Some(reactor.now() + Duration::from_millis(1))).unwrap(),
-        Woken::Deadline
+        WakeReason::Deadline
     );
     // A second bell of the same reactor is the same bell; one may outlive the reactor.
     reactor.ringer().unwrap().ring();
-    assert_eq!(reactor.wait(Some(reactor.now() + PATIENCE)).unwrap(), Woken::Rung);
+    assert_eq!(reactor.wait(Some(reactor.now() + PATIENCE)).unwrap(), WakeReason::Rung);
     drop(reactor);
     ringer.ring();
 }
@@ -497,7 +497,7 @@ fn child_waits_for_a_signal() {
     println!("thread {}", rustix::thread::gettid().as_raw_pid());
     // The first wait also submits, the second only sleeps: both end with a signal.
     for _ in 0..2 {
-        assert_eq!(reactor.wait(Some(reactor.now() + PATIENCE)).unwrap(), Woken::Rung);
+        assert_eq!(reactor.wait(Some(reactor.now() + PATIENCE)).unwrap(), WakeReason::Rung);
     }
     assert!(caught.load(std::sync::atomic::Ordering::SeqCst));
 }
@@ -547,7 +547,7 @@ fn one_owner_of_several_sleeps_over_the_others_events() {
         if let Some(event) = own.take() {
             break event;
         }
-        assert_ne!(reactor.wait_for_new(Some(deadline)).unwrap(), Woken::Deadline);
+        assert_ne!(reactor.wait_for_new(Some(deadline)).unwrap(), WakeReason::Deadline);
         waits += 1;
     };
     // The other's read, the timer, and signals: not as often as a processor can ask in that time.
@@ -593,7 +593,7 @@ fn what_an_owner_has_spent_is_known_at_once() {
     // A deadline is one of the owner's own time.
     let deadline = reactor.now() + work;
     reactor.spend(work);
-    assert_eq!(reactor.wait(Some(deadline)).unwrap(), Woken::Deadline);
+    assert_eq!(reactor.wait(Some(deadline)).unwrap(), WakeReason::Deadline);
 
     let modelled = Reactor::virtual_clock();
     modelled.spend(work);

@@ -2,7 +2,7 @@
 //! and the card of it.
 
 use maud::{Markup, html};
-use results::analysis::{Analysis, Start};
+use results::analysis::{Analysis, StartRecipe};
 use results::types::Run;
 
 use super::{behind, scrolled, shown};
@@ -109,7 +109,7 @@ fn table_of_rows(groups: &[Group<'_>], caption: &str) -> Table {
 }
 
 /// What builds a decision.
-pub(super) fn builds(start: &Start) -> Markup {
+pub(super) fn builds(start: &StartRecipe) -> Markup {
     html! {
         pre role="group" tabindex="0" aria-label=(say!(COMMAND)) {
             code { (start.command) } }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use results::analysis::Comparison;
 
 use super::frame::{LABEL_MAX, LogScale, px, ratio_mark, sizes};
-use crate::charts::Graded;
+use crate::charts::GradedConfiguration;
 use crate::measure::{self, Face, fitted};
 use crate::table;
 use crate::words::{self, say};
@@ -18,9 +18,9 @@ const PLOT: f64 = 180.0;
 const LETTER: f64 = 20.0;
 
 /// Scores against the baseline, by grade from best to worst, and of each grade the fastest first.
-pub(crate) fn grades(comparison: &Comparison, graded: &[Graded<'_>]) -> Markup {
+pub(crate) fn grades(comparison: &Comparison, graded: &[GradedConfiguration<'_>]) -> Markup {
     let widest = |texts: &mut dyn Iterator<Item = f64>| texts.fold(0.0, f64::max);
-    let label = |one: &Graded<'_>| fitted(&one.name, Face::Text, LABEL_MAX);
+    let label = |one: &GradedConfiguration<'_>| fitted(&one.name, Face::Text, LABEL_MAX);
     let left = LETTER
         + 12.0
         + widest(&mut graded.iter().map(|one| measure::width(&label(one), Face::Text)));
@@ -29,7 +29,7 @@ pub(crate) fn grades(comparison: &Comparison, graded: &[Graded<'_>]) -> Markup {
         widest(&mut graded.iter().map(|one| measure::width(&one.ratio(), Face::Text)))
     });
     let width = right + 12.0 + figures + 2.0;
-    let ends = |one: &Graded<'_>| {
+    let ends = |one: &GradedConfiguration<'_>| {
         let interval = one.score.interval();
         [Some(one.score.ratio), interval.map(|ends| ends.low), interval.map(|ends| ends.high)]
     };
@@ -70,7 +70,7 @@ pub(crate) fn grades(comparison: &Comparison, graded: &[Graded<'_>]) -> Markup {
 }
 
 fn row(
-    one: &Graded<'_>,
+    one: &GradedConfiguration<'_>,
     label: &str,
     scale: &LogScale,
     top: f64,

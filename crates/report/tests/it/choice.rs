@@ -3,8 +3,8 @@
 use report::{Language, Style, choice_text, in_language};
 use results::ModelError;
 use results::choice::{
-    Choice, Condition, Contrast, DriveGroup, Figures, Layout, PowerCuts, Rebuild, Removed, Rival,
-    Scheme, Share, WorkloadRatio,
+    Choice, Condition, Contrast, DriveGroup, Figures, Layout, PowerCuts, Rebuild, RemovedLayout,
+    Rival, Scheme, Share, WorkloadRatio,
 };
 
 const TERABYTE: u64 = 1_000_000_000_000;
@@ -70,7 +70,7 @@ fn choice() -> Choice {
         has_flash: false,
         writes_are_modelled: true,
         model_error: Some(ModelError { error: 1.606, cases: 0 }),
-        removed: vec![Removed {
+        removed: vec![RemovedLayout {
             layout: layout(Scheme::Stripe, 32, 0, 0),
             by: Condition::Survives { losses: 0 },
         }],

@@ -9,7 +9,7 @@
 
 use results::Doubt;
 use results::claim::Answer;
-use results::compare::{Beside, Limit, against_baseline, compare};
+use results::compare::{Limit, ReferenceCell, against_baseline, compare};
 use results::types::{Group, Run};
 use serde_json::Value;
 use testkit::made_up::{LATENCY, MadeUp, Noise, THROUGHPUT};
@@ -610,7 +610,7 @@ fn what_all_figures_have_in_common_is_named_and_can_be_taken_out() {
         let shift = changes.common_shift;
         named += u32::from(shift.is_some_and(|shift| (shift.change + 0.05).abs() < 0.01));
         failed += u32::from(!changes.judge(&limits).passed.is_empty());
-        let beside = Some(&Beside::Baseline);
+        let beside = Some(&ReferenceCell::Baseline);
         let changes = compare(&before, &slower, 0.02, beside);
         assert_eq!((changes.cells.len(), changes.common_shift), (8 * 5 * 2, None));
         beside_failed += u32::from(!changes.judge(&sharpest).passed.is_empty());

@@ -611,13 +611,13 @@ fn which_accesses_are_cached_stands_in_every_form_of_the_report() {
 /// "Claims say over how many hosts they hold"; "the report says what each survives".
 #[test]
 fn how_many_machines_and_what_each_configuration_survives_are_said() {
-    use results::types::{Elsewhere, Survival};
+    use results::types::{RemoteMembers, Survival};
     let mut run = fixture::run(1, &[65536], &[4096], 8);
     let markdown = |run: &Run| report::markdown(run, &results::analyse(run));
     let before = markdown(&run);
     assert!(!before.contains("What each survives") && !before.contains("machines. Each has"));
     run.host.machines = (0..8).map(|block| (block, block % 5)).collect();
-    let elsewhere = |hosts, all| Some(Elsewhere { hosts, all });
+    let elsewhere = |hosts, all| Some(RemoteMembers { hosts, all });
     let pool = |size, min_size, needed, apart: Option<&str>| Survival::Pool {
         size,
         min_size,

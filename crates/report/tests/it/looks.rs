@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use report::{Language, in_language};
 use results::analyse;
-use testkit::{Browser, Kept, chromium};
+use testkit::{Browser, KeptPictures, chromium};
 
 const WIDTHS: [u32; 3] = [380, 1024, 1920];
 
@@ -53,7 +53,7 @@ fn the_page_looks_as_it_did() {
     let screenshots = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("screenshots");
     std::fs::create_dir_all(&screenshots).unwrap();
     let mut browser = Browser::start(&chromium);
-    let mut pictures = Kept::open(kept());
+    let mut pictures = KeptPictures::open(kept());
     for language in Language::ALL {
         let path = written(folder.path(), language);
         browser.open(&format!("file://{}", path.display()));
@@ -88,7 +88,7 @@ fn a_page_that_looks_otherwise_is_found() {
     let Some(chromium) = chromium() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = written(folder.path(), Language::English);
-    let kept = Kept::open(kept());
+    let kept = KeptPictures::open(kept());
     let mut browser = Browser::start(&chromium);
     browser.resize(1024, false);
     let style = |rule: &str| {

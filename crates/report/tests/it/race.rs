@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use results::analyse;
 use results::analysis::{Analysis, Metric};
 use results::claim::Answer;
-use results::course::{Course, LOOKS, Pick, RACE_BLOCKS_MIN, Step, look_after};
+use results::course::{Course, CourseEvent, LOOKS, Pick, RACE_BLOCKS_MIN, look_after};
 use results::types::{Design, Group, Run, Terms, cell_id, configuration_id};
 use testkit::made_up::{MadeUp, Noise, THROUGHPUT};
 
@@ -109,7 +109,7 @@ fn clear_losers_stop_but_never_the_baseline_nor_the_last_of_a_level() {
     }
     let course = Course::new(&run.plan, &[]);
     assert_eq!(course.next_step(&run.trials, RACE_BLOCKS_MIN - 1), None, "too early");
-    let Some(Step::Dropped { after_blocks: 3, configurations }) =
+    let Some(CourseEvent::Dropped { after_blocks: 3, configurations }) =
         course.next_step(&run.trials, RACE_BLOCKS_MIN)
     else {
         panic!("nothing was dropped")
@@ -183,7 +183,7 @@ fn the_same_trials_lead_to_the_same_steps() {
             }
         }
         assert_eq!(steps, run.steps, "seed {seed}");
-        assert!(matches!(steps.last(), Some(Step::Named { picks, .. }) if picks.len() == 3));
+        assert!(matches!(steps.last(), Some(CourseEvent::Named { picks, .. }) if picks.len() == 3));
     }
 }
 
@@ -310,7 +310,7 @@ fn going_on_as_advised_settles_most_questions_and_makes_no_false_words() {
             let more = claim.settle.and_then(|settle| settle.more);
             let Some(more) = more.filter(|_| claim.answer == Answer::Open) else { break };
             let done = Course::new(&run.plan, &run.steps).blocks().unwrap();
-            run.steps.push(Step::Look { blocks: done + more });
+            run.steps.push(CourseEvent::Look { blocks: done + more });
             made.go_on(&mut run, |_, _| 1.0);
             analysis = analyse(&run);
             if turn == 0 {
@@ -348,7 +348,7 @@ fn until_decided_makes_no_false_words_and_finds_what_is_there() {
             };
             let truth = |configuration: usize, _| if configuration == 0 { 1.0 } else { truth };
             let mut run = made.run(truth);
-            run.steps = vec![Step::Look { blocks: LOOKS[0] }, Step::UntilDecided];
+            run.steps = vec![CourseEvent::Look { blocks: LOOKS[0] }, CourseEvent::UntilDecided];
             let analysis = loop {
                 let analysis = analyse(&run);
                 let done = Course::new(&run.plan, &run.steps).blocks().unwrap();
@@ -356,7 +356,7 @@ fn until_decided_makes_no_false_words_and_finds_what_is_there() {
                     blocks += done;
                     break analysis;
                 };
-                run.steps.push(Step::Look { blocks });
+                run.steps.push(CourseEvent::Look { blocks });
                 made.go_on(&mut run, truth);
             };
             words += u32::from(is_word_of_difference(answer(&analysis, 1)));

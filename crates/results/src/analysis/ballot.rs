@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::course::{self, Course, Pick, Step};
+use crate::course::{self, Course, CourseEvent, Pick};
 use crate::types::{Plan, Run};
 use crate::voices::Table;
 
@@ -74,7 +74,7 @@ impl<'a> Ballot<'a> {
 /// runners-up, fresh ones.
 pub(crate) fn shown_trials(run: &Run) -> Table<'_> {
     let unasked = course::unasked_look(&run.plan, &run.steps, &run.trials);
-    let steps: Vec<Step> = run.steps.iter().cloned().chain(unasked).collect();
+    let steps: Vec<CourseEvent> = run.steps.iter().cloned().chain(unasked).collect();
     let course = Course::new(&run.plan, &steps);
     let (all, ..) = Table::new(&run.plan, &run.trials);
     let ballot = Ballot::new(&run.plan, &course, run, all.clone());

@@ -7,7 +7,7 @@ use crate::claim::Answer;
 use crate::course;
 use crate::statistics;
 use crate::types::{
-    Better, Clock, Configuration, Group, Host, Plan, SharedDisk, Survival, setting_text,
+    BetterDirection, Clock, Configuration, Group, Host, Plan, SharedDisk, Survival, setting_text,
     settings_text,
 };
 use crate::voices::{Table, better_in};
@@ -15,8 +15,8 @@ use crate::voices::{Table, better_in};
 use super::ballot::Ballot;
 use super::order::VisitOrder;
 use super::{
-    BlockEffect, Cell, Comparison, Cost, Drift, KindResult, Loss, Member, Stage, Step, is_in_model,
-    kind, order, rows,
+    BlockEffect, Cell, Comparison, Cost, Drift, KindResult, Loss, MachineStep, Member, Stage,
+    is_in_model, kind, order, rows,
 };
 
 /// Most axes that a name gives the values of without asking whether they tell anything.
@@ -188,9 +188,10 @@ fn kinds(
             has_only_figures: members.len() == 1 && !ballot.all.trials.is_empty(),
             is_imported: ballot.is_imported,
         };
-        kind::Judged::of(frame, group)
+        kind::KindFigures::of(frame, group)
     };
-    let judged: Vec<kind::Judged<'_, '_>> = course::kinds(plan).into_iter().map(of_kind).collect();
+    let judged: Vec<kind::KindFigures<'_, '_>> =
+        course::kinds(plan).into_iter().map(of_kind).collect();
     let regret = |configuration: usize| {
         let kinds = judged.iter().filter(|one| !one.is_whole() || judged.len() == 1);
         kinds.map(|one| one.regret(configuration)).fold(0.0, f64::max)
@@ -336,7 +337,8 @@ fn block_effects(
     for member in members {
         for (index, workload) in plan.workloads.iter().enumerate() {
             let metric = &metrics[index];
-            let sign = if better_in(workload, metric) == Better::Lower { -1.0 } else { 1.0 };
+            let sign =
+                if better_in(workload, metric) == BetterDirection::Lower { -1.0 } else { 1.0 };
             let voices = table.moving_voices(*member, index, metric);
             let logarithms: Vec<f64> = voices.values().map(|voice| voice.logarithm).collect();
             let Some(centre) = statistics::median(&logarithms) else { continue };
@@ -352,13 +354,13 @@ fn block_effects(
 }
 
 /// Whether the machine changed steadily over the blocks, and whether at once between two of them.
-fn course_of_machine(effects: &[BlockEffect]) -> (Option<Drift>, Option<Step>) {
+fn course_of_machine(effects: &[BlockEffect]) -> (Option<Drift>, Option<MachineStep>) {
     let changes: Vec<f64> = effects.iter().map(|effect| effect.change.ln_1p()).collect();
     let drift = statistics::trend(&changes).map(|trend| Drift {
         change: (trend.slope * (changes.len() - 1) as f64).exp_m1(),
         p: trend.p,
     });
-    let step = statistics::step(&changes).map(|step| Step {
+    let step = statistics::step(&changes).map(|step| MachineStep {
         block: effects[step.after].block,
         change: step.change.exp_m1(),
         p: step.p,

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::claim::{
-    self, Again, Answer, Claim, Family, LEVEL, Over, PAIRS_MIN, Quantiles, Question, Sample,
+    self, Answer, Claim, ErrorScope, Family, LEVEL, PAIRS_MIN, Quantiles, Question, RepeatDesign,
+    Sample,
 };
 use crate::course::LOOKS;
 use crate::doubt::Silence;
 use crate::statistics::Interval;
-use crate::types::{Better, Configuration, Design, Group, ModelError, Plan, Workload};
+use crate::types::{BetterDirection, Configuration, Design, Group, ModelError, Plan, Workload};
 use crate::{bounds, course};
 
 use super::order::VisitOrder;
@@ -53,26 +54,26 @@ pub(super) struct Frame<'a, 'b> {
 impl Frame<'_, '_> {
     /// What the whole design would have asked with in place of a race that asks at a level: once,
     /// after the plan's blocks; or with looks, where the race went on to a further one.
-    fn whole_design(&self, level: f64) -> Again {
+    fn whole_design(&self, level: f64) -> RepeatDesign {
         let own = self.plan.blocks;
         let (blocks, level) = match self.done.filter(|done| *done > LOOKS[0]) {
             Some(done) => (own.max(done), level),
             None => (own, level * self.looks.max(1) as f64),
         };
-        Again { blocks, level, row: 1, model_error: 0.0 }
+        RepeatDesign { blocks, level, row: 1, model_error: 0.0 }
     }
 }
 
 /// What one kind of work says of all pairs, or all of it, before anything is taken.
-pub(super) struct Judged<'a, 'b> {
+pub(super) struct KindFigures<'a, 'b> {
     frame: Frame<'a, 'b>,
     group: Option<Group>,
     left_out: Vec<LeftOut>,
-    known: Known,
+    known: KindClaims,
     terms: Terms,
 }
 
-impl<'a, 'b> Judged<'a, 'b> {
+impl<'a, 'b> KindFigures<'a, 'b> {
     /// Of the workloads of one kind, or of all.
     pub(super) fn of(frame: Frame<'a, 'b>, group: Option<Group>) -> Self {
         let of_kind = |workload: &Workload| group.is_none_or(|group| workload.group == group);
@@ -86,7 +87,7 @@ impl<'a, 'b> Judged<'a, 'b> {
             .map(|(index, workload)| (index, workload, frame.metrics[index].as_str()))
             .collect();
         let (counted, left_out) = counted(&frame, wanted);
-        let known = Known::of(&frame, &counted);
+        let known = KindClaims::of(&frame, &counted);
         let terms = Terms::of(&frame);
         Self { group, left_out, known, terms, frame }
     }
@@ -145,7 +146,7 @@ impl<'a, 'b> Judged<'a, 'b> {
 }
 
 /// The claims of a kind, between places of its members.
-struct Known {
+struct KindClaims {
     /// Place of the baseline.
     base: Option<usize>,
     /// The places of all others.
@@ -188,10 +189,12 @@ struct Scores<'a, 'b, 'c> {
 impl Scores<'_, '_, '_> {
     fn question(&self, configurations: [usize; 2], comparisons: usize) -> (Family, Question) {
         let plan = self.frame.plan;
-        let family =
-            Family { over: Over::Report, comparisons: self.share * comparisons.max(1) as f64 };
+        let family = Family {
+            over: ErrorScope::Report,
+            comparisons: self.share * comparisons.max(1) as f64,
+        };
         let question = Question {
-            better: Some(Better::Higher),
+            better: Some(BetterDirection::Higher),
             margin: plan.margin,
             level: family.level(),
             same_level: LEVEL / self.shares,
@@ -228,7 +231,7 @@ impl Scores<'_, '_, '_> {
             let by_order =
                 order.and_then(|order| order.score_shift(table, self.counted, pairs, both));
             let question = Question { by_order, ..question };
-            let again = Again {
+            let again = RepeatDesign {
                 row: comparisons,
                 model_error: question.model_error,
                 ..self.frame.whole_design(question.level)
@@ -244,7 +247,7 @@ impl Scores<'_, '_, '_> {
     }
 }
 
-impl Known {
+impl KindClaims {
     /// Makes them all: of each against the baseline, and of all pairs of the others.
     fn of(frame: &Frame<'_, '_>, counted: &[(usize, &Workload, &str)]) -> Self {
         let Frame { table, members, baseline, .. } = frame;
@@ -675,7 +678,7 @@ fn headline(
     frame: &Frame<'_, '_>,
     scores: &[Score],
     choice: &Choice,
-    known: &Known,
+    known: &KindClaims,
     rival: impl Fn(usize) -> Option<Answer>,
 ) -> Headline {
     let Frame { plan, members, baseline, .. } = frame;

@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::claim::{LEVEL, PAIRS_MIN, tail_of};
 use crate::statistics::{self, Interval};
-use crate::types::{Better, Plan, Workload};
+use crate::types::{BetterDirection, Plan, Workload};
 use crate::voices::{Pairs, Table, Voices, better_in, pair};
 
 /// What follows a configuration differs by this much, as a fraction: less is not worth a warning.
@@ -70,7 +70,8 @@ fn logarithms(
             (0..plan.workloads.len())
                 .map(|index| {
                     let mut voices = table.moving_voices(*member, index, &metrics[index]);
-                    if better_in(&plan.workloads[index], &metrics[index]) == Better::Lower {
+                    if better_in(&plan.workloads[index], &metrics[index]) == BetterDirection::Lower
+                    {
                         voices.values_mut().for_each(|voice| voice.logarithm *= -1.0);
                     }
                     voices

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::claim::{
-    self, Answer, Claim, Family, Invalid, LEVEL, Over, PAIRS_MIN, Quantiles, Question, Sample,
-    Settle,
+    self, Answer, Claim, ErrorScope, Family, Invalid, LEVEL, PAIRS_MIN, Quantiles, Question,
+    Sample, Settle,
 };
 use crate::doubt;
 use crate::statistics::{self, Interval};
@@ -89,7 +89,8 @@ pub(super) fn make_claims(
     let workloads = plan.workloads.len();
     let looks = ballot.course.looks() as f64;
     let others = members.iter().filter(|member| **member != baseline && !ballot.is_raced(**member));
-    let family = Family { over: Over::Row, comparisons: looks * others.count().max(1) as f64 };
+    let family =
+        Family { over: ErrorScope::Row, comparisons: looks * others.count().max(1) as f64 };
     let in_model = is_in_model(plan, members);
     let mut quantiles = Quantiles::default();
     for (index, workload) in plan.workloads.iter().enumerate() {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::verdict::{Cost, Loss, Tie, Verdict};
 use super::{Autocorrelation, ByOrder, CarryOver, JointPart};
-use crate::caches::Cached;
+use crate::caches::CacheEffect;
 use crate::claim::{Answer, Claim, Estimate, Invalid, PAIRS_MIN};
 use crate::doubt::{Doubt, Silence};
 use crate::safety::Safety;
@@ -51,7 +51,7 @@ pub struct Analysis {
     /// Which accesses are cached, in the plan's order; nothing where no row is there both past the
     /// page cache and through it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub cached: Vec<Cached>,
+    pub cached: Vec<CacheEffect>,
     /// What the reader should know before believing the figures.
     pub warnings: Vec<Warning>,
     /// How long one more block would take, roughly, in seconds: for a caller that knows the suites
@@ -60,7 +60,7 @@ pub struct Analysis {
     pub block_seconds: Option<f64>,
     /// How what is recommended is started: for a caller that knows where the run lies to fill in.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub starts: Vec<Start>,
+    pub starts: Vec<StartRecipe>,
 }
 
 /// How a run with looks stands.
@@ -95,7 +95,7 @@ pub enum Stage {
 
 /// How a configuration is started on its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Start {
+pub struct StartRecipe {
     /// Identity of the configuration.
     pub configuration: String,
     /// Its values, for people.
@@ -145,7 +145,7 @@ pub struct Comparison {
     /// Steady change over the blocks, when there are enough blocks to tell.
     pub drift: Option<Drift>,
     /// One step somewhere between the blocks, when there are enough of them to tell.
-    pub step: Option<Step>,
+    pub step: Option<MachineStep>,
     /// How much of what one trial had of chance the next one has too; none on the virtual clock,
     /// where no trial knows of another.
     pub autocorrelation: Option<Autocorrelation>,
@@ -389,7 +389,7 @@ pub struct Drift {
 
 /// A step of the machine between two blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Step {
+pub struct MachineStep {
     /// Number of the first block behind it.
     pub block: u32,
     /// Relative change, as a fraction; above 0 is better.

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::claim::{self, Answer, Claim, PAIRS_MIN};
 use crate::statistics::Interval;
-use crate::types::{Configuration, Survival, Usable};
+use crate::types::{Configuration, Survival, UsableSpace};
 
 /// What a headline comes to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -131,7 +131,7 @@ pub struct Cost {
     pub configuration: String,
     /// What it offers of its members' space.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub usable: Option<Usable>,
+    pub usable: Option<UsableSpace>,
     /// What may be lost of it without data being lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub survives: Option<Survival>,
@@ -256,7 +256,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::types::{Clock, Ground};
+    use crate::types::{Clock, WorkTarget};
 
     fn with_chunks(chunks: &[&str]) -> Vec<Configuration> {
         let of = |chunk: &&str| Configuration {
@@ -264,7 +264,7 @@ mod tests {
             settings: BTreeMap::from([("chunk".to_owned(), (*chunk).to_owned())]),
             stack: String::new(),
             clock: Clock::Wall,
-            ground: Ground::Device,
+            ground: WorkTarget::Device,
             modelled: false,
             caches: Vec::new(),
             quick_removal: false,

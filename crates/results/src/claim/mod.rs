@@ -27,7 +27,7 @@ use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor, Normal, St
 use crate::doubt::Silence;
 use crate::looks::look_after;
 use crate::statistics::{self, Interval};
-use crate::types::Better;
+use crate::types::BetterDirection;
 
 /// How often a family of claims may hold a false word, as a fraction.
 pub const LEVEL: f64 = 0.05;
@@ -107,7 +107,7 @@ impl Answer {
 /// What holds together at 5 %.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Over {
+pub enum ErrorScope {
     /// All configurations against one baseline, in one workload and metric.
     Row,
     /// All headlines of a report.
@@ -122,7 +122,7 @@ pub enum Over {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Family {
     /// What holds together.
-    pub over: Over,
+    pub over: ErrorScope,
     /// How many times smaller than [`LEVEL`] the level of each comparison is.
     pub comparisons: f64,
 }
@@ -184,7 +184,7 @@ pub struct Claim {
     /// Name of the metric; `score` for a weighted mean over workloads.
     pub metric: String,
     /// Which direction is better; none when that is not known, and then there is no answer.
-    pub better: Option<Better>,
+    pub better: Option<BetterDirection>,
     /// Blocks in which both sides vote.
     pub pairs: usize,
     /// Blocks in which both were measured and one of them does not vote.
@@ -218,7 +218,7 @@ impl Claim {
     /// The ratio with "more is better": turned over for a metric of which less is better.
     #[must_use]
     pub fn gain(&self) -> f64 {
-        if self.better == Some(Better::Lower) { 1.0 / self.ratio } else { self.ratio }
+        if self.better == Some(BetterDirection::Lower) { 1.0 / self.ratio } else { self.ratio }
     }
 
     /// The interval that the answer rests on: for `same` that of its own test, else that of the
@@ -232,7 +232,7 @@ impl Claim {
     #[must_use]
     pub fn gain_interval(&self) -> Option<Interval> {
         let shown = self.shown_interval()?;
-        Some(if self.better == Some(Better::Lower) { shown.reciprocal() } else { shown })
+        Some(if self.better == Some(BetterDirection::Lower) { shown.reciprocal() } else { shown })
     }
 
     /// Whether most of its trials were measured while the machine was busy.
@@ -391,7 +391,7 @@ pub(crate) fn leaning(row: &[Option<Sample>], prior: f64) -> Vec<Option<Estimate
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Question {
     /// Which direction is better; none asks nothing.
-    pub better: Option<Better>,
+    pub better: Option<BetterDirection>,
     /// Half-width of "same", as a fraction.
     pub margin: f64,
     /// Level of "they differ", two-sided.
@@ -454,7 +454,7 @@ pub fn interval(
 
 /// A design with trials of its own that asks the same once more.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Again {
+pub(crate) struct RepeatDesign {
     /// Its blocks.
     pub(crate) blocks: u32,
     /// How many comparisons of its rows lean on each other.
@@ -474,7 +474,7 @@ pub(crate) struct Again {
 /// point of that is one of the noncentral t (as Johnson and Welch 1940 approach it).
 pub(crate) fn is_found_again(
     estimate: &Estimate,
-    again: &Again,
+    again: &RepeatDesign,
     quantiles: &mut Quantiles,
 ) -> bool {
     let blocks = f64::from(again.blocks.max(1));
@@ -511,7 +511,7 @@ pub fn decide(estimate: &Estimate, question: &Question, quantiles: &mut Quantile
         None => Answer::Open,
         Some(_) if low <= same.low && same.high <= high => Answer::Same,
         Some(better) if differ.low > 1.0 || differ.high < 1.0 => {
-            if (differ.low > 1.0) == (better == Better::Higher) {
+            if (differ.low > 1.0) == (better == BetterDirection::Higher) {
                 Answer::Ahead
             } else {
                 Answer::Behind

@@ -14,9 +14,9 @@ fn shares(
 ) -> [f64; 3] {
     let mut random = Random::new(seed);
     let mut quantiles = Quantiles::default();
-    let family = Family { over: Over::Row, comparisons: others as f64 };
+    let family = Family { over: ErrorScope::Row, comparisons: others as f64 };
     let question = Question {
-        better: Some(Better::Higher),
+        better: Some(BetterDirection::Higher),
         margin,
         level: family.level(),
         same_level: LEVEL,
@@ -90,7 +90,7 @@ fn estimate(centre: f64, error: f64) -> Estimate {
 }
 
 const QUESTION: Question = Question {
-    better: Some(Better::Higher),
+    better: Some(BetterDirection::Higher),
     margin: 0.02,
     level: 0.05,
     same_level: LEVEL,
@@ -120,7 +120,7 @@ fn answers_follow_the_intervals() {
         (-0.02, 0.0, Answer::Behind),
     ] {
         assert_eq!(answer(centre, error, QUESTION), word, "{centre} ± {error}");
-        let lower = Question { better: Some(Better::Lower), ..QUESTION };
+        let lower = Question { better: Some(BetterDirection::Lower), ..QUESTION };
         assert_eq!(answer(centre, error, lower), word.turned(), "{centre} ± {error}, lower");
     }
     let nobody = Question { better: None, ..QUESTION };
@@ -158,7 +158,7 @@ fn small_tails_keep_their_quantiles() {
 fn what_is_found_again_is_found_again() {
     let mut random = Random::new(11);
     let mut quantiles = Quantiles::default();
-    let again = Again { blocks: 9, row: 1, level: 0.005, model_error: 0.0 };
+    let again = RepeatDesign { blocks: 9, row: 1, level: 0.005, model_error: 0.0 };
     let (mut said, mut open, mut own) = (0, 0, 0);
     for _ in 0..20_000 {
         // A difference in deviations of one pair.

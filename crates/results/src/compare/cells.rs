@@ -6,12 +6,12 @@ use serde::Serialize;
 
 use crate::analysis::shown_trials;
 use crate::claim::{
-    self, Answer, Claim, Decision, Estimate, Family, Invalid, LEVEL, Over, Quantiles, Question,
-    Sample, Settle,
+    self, Answer, Claim, Decision, ErrorScope, Estimate, Family, Invalid, LEVEL, Quantiles,
+    Question, Sample, Settle,
 };
 use crate::doubt::Silence;
 use crate::statistics;
-use crate::types::{Better, Configuration, Plan, Run, better_of, settings_text};
+use crate::types::{BetterDirection, Configuration, Plan, Run, better_of, settings_text};
 use crate::voices::{Machines, Table, Voice, Voices, drawn, judged_metrics, pair};
 
 /// Fewest voting trials on each side for a word, and for passing a limit.
@@ -45,7 +45,7 @@ pub struct CellChange {
 
 /// What every cell is judged beside: its change less that of this configuration, block by block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Beside {
+pub enum ReferenceCell {
     /// The baseline of each configuration.
     Baseline,
     /// The only configuration that has this value: of this axis, or of any where none is said.
@@ -57,7 +57,7 @@ pub enum Beside {
     },
 }
 
-impl Beside {
+impl ReferenceCell {
     /// Index of the configuration that one is judged beside; none where there is no such, or are
     /// several.
     fn of(&self, plan: &Plan, configuration: &Configuration) -> Option<usize> {
@@ -91,14 +91,14 @@ pub(super) struct BothRuns<'a> {
     judged: [Vec<String>; 2],
     /// Each has one configuration, and these are compared whatever they are.
     is_alone: bool,
-    beside: Option<&'a Beside>,
+    beside: Option<&'a ReferenceCell>,
 }
 
 impl<'a> BothRuns<'a> {
     pub(super) fn new(
         runs: [&'a Run; 2],
         is_alone: bool,
-        beside: Option<&'a Beside>,
+        beside: Option<&'a ReferenceCell>,
     ) -> BothRuns<'a> {
         let tables = runs.map(shown_trials);
         let judged = [0, 1].map(|side: usize| judged_metrics(&runs[side].plan, &tables[side]));
@@ -207,8 +207,10 @@ impl<'a> BothRuns<'a> {
             });
             counted.count().max(1) as f64
         };
-        let families = [false, true]
-            .map(|judged| Family { over: Over::Comparison, comparisons: comparisons(judged) });
+        let families = [false, true].map(|judged| Family {
+            over: ErrorScope::Comparison,
+            comparisons: comparisons(judged),
+        });
         let mut quantiles = Quantiles::default();
         let mut changes = Vec::new();
         for ((one, sides), estimate) in found.iter().zip(&sides).zip(estimates) {
@@ -258,7 +260,7 @@ impl MetricVoices {
     }
 
     /// Which direction is better.
-    fn better(&self, plan: &Plan) -> Option<Better> {
+    fn better(&self, plan: &Plan) -> Option<BetterDirection> {
         let workload = &plan.workloads[self.workload];
         if self.judged { Some(workload.better) } else { better_of(&self.metric) }
     }

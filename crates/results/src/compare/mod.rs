@@ -22,14 +22,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-pub use self::cells::{Beside, CellChange, TRIALS_MIN};
 use self::cells::{BothRuns, label};
+pub use self::cells::{CellChange, ReferenceCell, TRIALS_MIN};
 use crate::analysis::Analysis;
 use crate::claim::{self, Answer, Invalid, LEVEL, PAIRS_MIN, Quantiles};
 use crate::doubt::Silence;
 use crate::safety::speeds;
 use crate::statistics::{self, Interval};
-use crate::types::{Better, Run};
+use crate::types::{BetterDirection, Run};
 
 /// What is not the same in the two runs although figures depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -45,7 +45,7 @@ pub enum Aspect {
 
 /// One such thing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Differing {
+pub struct RunDifference {
     /// What kind of thing it is.
     pub aspect: Aspect,
     /// Its name.
@@ -85,7 +85,7 @@ pub struct Changes {
     /// name.
     pub cells: Vec<CellChange>,
     /// What is not the same although figures depend on it.
-    pub differing: Vec<Differing>,
+    pub differing: Vec<RunDifference>,
     /// What the reader should know.
     pub notes: Vec<String>,
     /// How many looks share the level of a limit, of one run against its own baseline; 0 for two
@@ -134,7 +134,7 @@ impl Limit {
 /// not be seen.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
-pub enum Blind {
+pub enum Insensitivity {
     /// Too few trials vote on one side, for another reason than the next.
     FewTrials {
         /// How many vote, on the side with fewer.
@@ -160,11 +160,11 @@ pub enum Blind {
 
 /// What limits say of the cells that they are about, as (limit, cell) by index.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Judged {
+pub struct LimitVerdicts {
     /// Cells that surely pass a limit.
     pub passed: Vec<(usize, usize)>,
     /// Cells of which a limit sees nothing: none of their metrics that it is about can tell.
-    pub blind: Vec<(usize, usize, Blind)>,
+    pub blind: Vec<(usize, usize, Insensitivity)>,
     /// How many further figures cannot tell, beside one of the same cell that can.
     pub unseen: usize,
 }
@@ -173,7 +173,7 @@ pub struct Judged {
 enum Sight {
     Passed,
     Holds,
-    Blind(Blind),
+    Blind(Insensitivity),
 }
 
 impl Changes {
@@ -181,7 +181,7 @@ impl Changes {
     /// (number of cells that the limits are about), so that of equal runs at most 5 % pass any. One
     /// that does not pass may be one in which nothing would be seen; that is not to hold.
     #[must_use]
-    pub fn judge(&self, limits: &[Limit]) -> Judged {
+    pub fn judge(&self, limits: &[Limit]) -> LimitVerdicts {
         let asked: Vec<(usize, usize)> = limits
             .iter()
             .enumerate()
@@ -195,10 +195,10 @@ impl Changes {
         let level = LEVEL / (tested.max(1) * self.looks.max(1)) as f64;
         let least = if self.looks == 0 { TRIALS_MIN } else { PAIRS_MIN };
         let mut quantiles = Quantiles::default();
-        let mut judged = Judged::default();
+        let mut judged = LimitVerdicts::default();
         // By limit, configuration and workload: whether any figure can tell, and those that cannot.
         type Place<'a> = (usize, &'a BTreeMap<String, String>, &'a str);
-        let mut cells: BTreeMap<Place<'_>, (bool, Vec<(usize, Blind)>)> = BTreeMap::new();
+        let mut cells: BTreeMap<Place<'_>, (bool, Vec<(usize, Insensitivity)>)> = BTreeMap::new();
         for (limit, index) in asked {
             let cell = &self.cells[index];
             let (sees, blind) =
@@ -226,11 +226,11 @@ impl CellChange {
         let voting = self.trials[0].min(self.trials[1]);
         let Some(estimate) = &self.estimate else {
             return Sight::Blind(match (self.requests_needed, &self.claim.invalid) {
-                (Some(needed), _) => Blind::FewRequests { needed },
+                (Some(needed), _) => Insensitivity::FewRequests { needed },
                 (None, Some(Invalid::TooFew { reason, .. })) => {
-                    Blind::FewTrials { voting, least, reason: reason.clone() }
+                    Insensitivity::FewTrials { voting, least, reason: reason.clone() }
                 }
-                (None, _) => Blind::FewTrials { voting, least, reason: None },
+                (None, _) => Insensitivity::FewTrials { voting, least, reason: None },
             });
         };
         let error = self.claim.model_error.unwrap_or(0.0);
@@ -254,7 +254,7 @@ impl CellChange {
         } else {
             // Errors shrink with the root of the number of trials.
             let trials = (voting as f64 * (reach / asked).powi(2)).ceil() as usize;
-            Sight::Blind(Blind::Wide { interval, trials })
+            Sight::Blind(Insensitivity::Wide { interval, trials })
         }
     }
 }
@@ -264,7 +264,7 @@ impl CellChange {
 /// alone. `margin` is the half-width of "same", as a fraction; `beside` what cells are judged
 /// beside, if anything.
 #[must_use]
-pub fn compare(first: &Run, second: &Run, margin: f64, beside: Option<&Beside>) -> Changes {
+pub fn compare(first: &Run, second: &Run, margin: f64, beside: Option<&ReferenceCell>) -> Changes {
     // Grades are no figures to compare.
     let (first, second) = (&*speeds(first), &*speeds(second));
     let mut changes = Changes { differing: differing(first, second), ..Changes::default() };
@@ -395,8 +395,8 @@ fn common_shift(cells: &[CellChange]) -> Option<CommonShift> {
     let gain = |cell: &CellChange| {
         let estimate = cell.estimate.filter(|estimate| estimate.error > 0.0)?;
         let sign = match cell.claim.better? {
-            Better::Higher => 1.0,
-            Better::Lower => -1.0,
+            BetterDirection::Higher => 1.0,
+            BetterDirection::Lower => -1.0,
         };
         Some((sign * estimate.centre, estimate.error))
     };
@@ -437,12 +437,12 @@ fn common_shift(cells: &[CellChange]) -> Option<CommonShift> {
 /// What differs between two runs although figures depend on it: figures of the two are comparable
 /// only where there is nothing, or where somebody says that they are all the same.
 #[must_use]
-pub fn differing(first: &Run, second: &Run) -> Vec<Differing> {
+pub fn differing(first: &Run, second: &Run) -> Vec<RunDifference> {
     let mut found = Vec::new();
     let mut put = |aspect: Aspect, name: &str, before: Option<&String>, after: Option<&String>| {
         if before != after {
             let text = |value: Option<&String>| value.cloned().unwrap_or_default();
-            found.push(Differing {
+            found.push(RunDifference {
                 aspect,
                 name: name.to_owned(),
                 first: text(before),

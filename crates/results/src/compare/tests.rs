@@ -2,8 +2,8 @@ use super::*;
 use crate::doubt::Doubt;
 use crate::random::Random;
 use crate::types::{
-    Axis, Better, Clock, Configuration, Fact, Ground, Group, Host, Plan, Schedule, Trial, Workload,
-    cell_id, configuration_id,
+    Axis, BetterDirection, Clock, Configuration, Fact, Group, Host, Plan, Schedule, Trial,
+    WorkTarget, Workload, cell_id, configuration_id,
 };
 
 const THROUGHPUT: &str = "throughput_bytes_per_second";
@@ -31,7 +31,7 @@ fn run(source: &str, figures: &[f64], clock: Clock) -> Run {
         suite: "devtest".to_owned(),
         group: Group::Random,
         metric: THROUGHPUT.to_owned(),
-        better: Better::Higher,
+        better: BetterDirection::Higher,
         weight: 1.0,
         judge: crate::types::Judge::default(),
         buffered_of: None,
@@ -41,7 +41,7 @@ fn run(source: &str, figures: &[f64], clock: Clock) -> Run {
         settings: settings.clone(),
         stack: String::new(),
         clock,
-        ground: Ground::Device,
+        ground: WorkTarget::Device,
         modelled: clock == Clock::Virtual,
         caches: Vec::new(),
         quick_removal: false,
@@ -117,7 +117,7 @@ fn every_metric_is_compared_and_a_loss_of_latency_is_found_by_its_name() {
     assert_eq!(names, [THROUGHPUT, "latency_mean_seconds"]);
     assert_eq!(changes.cells[1].claim.answer, Answer::Behind);
     assert_eq!(changes.judge(&[limit("latency", false, 0.1)]).passed, [(0, 1)]);
-    assert_eq!(changes.judge(&[limit("throughput", true, -0.05)]), Judged::default());
+    assert_eq!(changes.judge(&[limit("throughput", true, -0.05)]), LimitVerdicts::default());
 }
 
 /// "Fewer than four trials a side cannot fail anything and say so."
@@ -128,7 +128,7 @@ fn three_trials_a_side_fail_nothing() {
     let changes = compare(&before, &after, 0.02, None);
     assert_eq!(changes.cells[0].claim.answer, Answer::Open);
     let judged = changes.judge(&[limit("throughput", true, -0.05)]);
-    let few = Blind::FewTrials { voting: 3, least: TRIALS_MIN, reason: None };
+    let few = Insensitivity::FewTrials { voting: 3, least: TRIALS_MIN, reason: None };
     assert_eq!((judged.passed, judged.blind), (vec![], vec![(0, 0, few)]));
     assert!(changes.notes.iter().any(|note| note.contains("cannot fail")), "{:?}", changes.notes);
 }
@@ -154,7 +154,7 @@ fn a_percentile_of_too_few_requests_is_blind_and_says_how_many_it_wants() {
     let few = judged(9_000.0);
     assert_eq!(few.passed, []);
     assert!(
-        matches!(few.blind[..], [(0, _, Blind::FewRequests { needed: 10_000 })]),
+        matches!(few.blind[..], [(0, _, Insensitivity::FewRequests { needed: 10_000 })]),
         "{:?}",
         few.blind
     );
@@ -173,13 +173,13 @@ fn an_interval_wider_than_the_limit_is_blind_and_says_how_many_trials_would_see(
     let (before, after) = (run("4KiB", &noisy, Clock::Wall), run("4KiB", &noisy, Clock::Wall));
     let changes = compare(&before, &after, 0.02, None);
     let judged = changes.judge(&[limit("throughput", true, -0.1)]);
-    let [(0, 0, Blind::Wide { interval, trials })] = &judged.blind[..] else {
+    let [(0, 0, Insensitivity::Wide { interval, trials })] = &judged.blind[..] else {
         panic!("{judged:?}");
     };
     assert!(interval.low < 0.7 && interval.high > 1.4 && *trials > 50, "{interval:?}, {trials}");
     // A limit as wide as the interval is seen to hold; so is one that lies beyond its end.
-    assert_eq!(changes.judge(&[limit("throughput", true, -0.6)]), Judged::default());
-    assert_eq!(changes.judge(&[limit("throughput", false, 4.0)]), Judged::default());
+    assert_eq!(changes.judge(&[limit("throughput", true, -0.6)]), LimitVerdicts::default());
+    assert_eq!(changes.judge(&[limit("throughput", false, 4.0)]), LimitVerdicts::default());
 }
 
 /// Blocks of one machine have in common what is peculiar to it.
@@ -288,7 +288,7 @@ fn cells_are_judged_beside_the_one_that_is_named() {
         all
     };
     let (before, after) = (three([1.0; 3]), three([0.9, 0.9, 0.8]));
-    let value = |axis: Option<&str>, value: &str| Beside::Value {
+    let value = |axis: Option<&str>, value: &str| ReferenceCell::Value {
         axis: axis.map(str::to_owned),
         value: value.to_owned(),
     };

@@ -224,12 +224,12 @@ pub struct Row {
     /// Trials that have figures.
     pub trials: usize,
     /// What they come to together; none where none has.
-    pub whole: Option<Whole>,
+    pub whole: Option<PullTotals>,
     /// What their hunts came to: cuts and losses as hostile as they are permitted, which say
     /// nothing of how often anything happens and count for no grade of the configuration. None
     /// where there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hunt: Option<Whole>,
+    pub hunt: Option<PullTotals>,
     /// Why trials have no figures, the first reason; none where all have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unmeasured: Option<String>,
@@ -237,7 +237,7 @@ pub struct Row {
 
 /// What pulls come to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Whole {
+pub struct PullTotals {
     /// The grade.
     pub grade: Grade,
     /// The most pulls in a hundred of which anything that none has shown may be true, at 95 %.
@@ -249,7 +249,7 @@ pub struct Whole {
     pub tally: Tally,
 }
 
-impl Whole {
+impl PullTotals {
     fn of(grade: Grade, tally: Tally) -> Self {
         Self {
             grade,
@@ -275,7 +275,7 @@ pub struct Safety {
     pub rows: Vec<Row>,
     /// All of them together, with the worst grade: those on honest drives, where there are any.
     /// None where none has figures.
-    pub whole: Option<Whole>,
+    pub whole: Option<PullTotals>,
 }
 
 impl Safety {
@@ -353,13 +353,13 @@ fn row<'a>(workload: &Workload, trials: impl Iterator<Item = &'a Trial>) -> Row 
             None => (),
         }
     }
-    row.whole = (row.trials > 0).then(|| Whole::of(sum.grade(), sum));
-    row.hunt = (hunted.pulls > 0).then(|| Whole::of(hunted.grade(), hunted));
+    row.whole = (row.trials > 0).then(|| PullTotals::of(sum.grade(), sum));
+    row.hunt = (hunted.pulls > 0).then(|| PullTotals::of(hunted.grade(), hunted));
     row
 }
 
-fn whole(rows: &[Row]) -> Option<Whole> {
-    let all: Vec<&Whole> = rows.iter().filter_map(|row| row.whole.as_ref()).collect();
+fn whole(rows: &[Row]) -> Option<PullTotals> {
+    let all: Vec<&PullTotals> = rows.iter().filter_map(|row| row.whole.as_ref()).collect();
     let honest = all.iter().any(|row| !row.tally.is_dishonest());
     let counted = all.into_iter().filter(|row| !honest || !row.tally.is_dishonest());
     let mut sum = Tally::default();
@@ -368,7 +368,7 @@ fn whole(rows: &[Row]) -> Option<Whole> {
         sum.add(&row.tally);
         worst = worst.max(Some(row.grade));
     }
-    Some(Whole::of(worst?, sum))
+    Some(PullTotals::of(worst?, sum))
 }
 
 /// The plan's terms with what its grades rule out, so that everything that goes by them need know

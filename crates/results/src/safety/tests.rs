@@ -1,5 +1,5 @@
 use super::*;
-use crate::types::{Better, Clock, Ground, Judge, configuration_id};
+use crate::types::{BetterDirection, Clock, Judge, WorkTarget, configuration_id};
 
 #[test]
 fn bounds_are_those_of_the_binomial_distribution() {
@@ -71,7 +71,7 @@ fn workload(name: &str, group: Group) -> Workload {
         suite: "any".to_owned(),
         group,
         metric: "throughput_bytes_per_second".to_owned(),
-        better: Better::Higher,
+        better: BetterDirection::Higher,
         weight: if group == Group::Safety { 0.0 } else { 1.0 },
         judge: Judge::default(),
         buffered_of: None,
@@ -88,7 +88,7 @@ fn configuration(options: &str) -> Configuration {
         settings: settings(options),
         stack: "ram:1GiB".to_owned(),
         clock: Clock::Wall,
-        ground: Ground::Device,
+        ground: WorkTarget::Device,
         modelled: false,
         caches: Vec::new(),
         quick_removal: false,

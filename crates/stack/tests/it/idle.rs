@@ -8,7 +8,7 @@ use std::time::Duration;
 use array::sync::SyncScheduler;
 use block::{BufMut, Channel, Error, ErrorKind, Op, Reactor, Request};
 use cache::CacheUpkeep;
-use reactor::Woken;
+use reactor::WakeReason;
 use stack::{BuildContext, OpenFiles, Stack, parse_and_build};
 
 /// Memory and models only, with a bound on how long members may take for an answer.
@@ -116,7 +116,7 @@ impl Owner {
                         }
                         assert_ne!(
                             self.reactor.wait(None).expect("no kernel"),
-                            Woken::Idle,
+                            WakeReason::Idle,
                             "{text}: never answered"
                         );
                     }
@@ -134,7 +134,7 @@ impl Owner {
             assert!(done.is_empty(), "{text}: nothing was asked for");
             if !matches!(
                 self.reactor.wait(Some(until)).expect("no kernel"),
-                Woken::Events | Woken::Rung
+                WakeReason::Events | WakeReason::Rung
             ) {
                 return self.reactor.rounds() - before;
             }

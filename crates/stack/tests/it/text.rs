@@ -2,7 +2,7 @@
 
 use block::Node;
 use reactor::Random;
-use stack::table::{LAYERS, LEAVES, OptionRow, Takes};
+use stack::table::{LAYERS, LEAVES, OptionRow, ValueKind};
 use stack::{parse, table};
 
 #[test]
@@ -62,21 +62,21 @@ fn a_place_far_along_a_line_is_named_and_not_drawn() {
 }
 
 /// A value that the option takes.
-fn value(takes: Takes, random: &mut Random) -> String {
+fn value(takes: ValueKind, random: &mut Random) -> String {
     match takes {
-        Takes::Size => stack::size::text(random.u64(1..1 << 40)),
-        Takes::Copies => ["n2", "f3", "o2", "n2f2"][random.usize(..4)].to_owned(),
-        Takes::Count => random.u64(..).to_string(),
-        Takes::Fraction => format!("{:.3}", random.f64()),
-        Takes::Duration => format!("{}us", random.u16(..)),
-        Takes::Word(words) => words[random.usize(..words.len())].to_owned(),
-        Takes::Ranges => (0..random.usize(1..4))
+        ValueKind::Size => stack::size::text(random.u64(1..1 << 40)),
+        ValueKind::Copies => ["n2", "f3", "o2", "n2f2"][random.usize(..4)].to_owned(),
+        ValueKind::Count => random.u64(..).to_string(),
+        ValueKind::Fraction => format!("{:.3}", random.f64()),
+        ValueKind::Duration => format!("{}us", random.u16(..)),
+        ValueKind::Word(words) => words[random.usize(..words.len())].to_owned(),
+        ValueKind::Ranges => (0..random.usize(1..4))
             .map(|at| format!("{at}MiB+{}", random.u16(..)))
             .collect::<Vec<_>>()
             .join(";"),
-        Takes::Export => format!("//{}", value(Takes::Path, random)),
-        Takes::Image => ["p/a", "p/n/a", "p/a@s"][random.usize(..3)].to_owned(),
-        Takes::Path | Takes::Name => {
+        ValueKind::Export => format!("//{}", value(ValueKind::Path, random)),
+        ValueKind::Image => ["p/a", "p/n/a", "p/a@s"][random.usize(..3)].to_owned(),
+        ValueKind::Path | ValueKind::Name => {
             let letters: Vec<char> = "ab/.-:=?&\\\"'(), \t\nµ漢é%#[]{}".chars().collect();
             (0..random.usize(1..12)).map(|_| letters[random.usize(..letters.len())]).collect()
         }

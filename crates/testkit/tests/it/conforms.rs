@@ -6,7 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::{Checked, Counted, Device, DiscardSupport, Emulated, Info, Reactor, Support};
+use block::{
+    ContractCheck, CountingDevice, Device, DiscardSupport, Emulated, Info, Reactor, Support,
+};
 use testkit::crash::{self, Crashable, Options, Rig};
 use testkit::model::{self, Load};
 use testkit::{Empty, Fault, Memory, conformance};
@@ -63,7 +65,7 @@ fn devices_that_can_less() {
 #[test]
 fn adapters_and_an_empty_layer_over_slow_memory() {
     conforms(|| Arc::new(Empty(Arc::new(slow(able(SIZE))))));
-    conforms(|| Arc::new(Counted::over(Arc::new(slow(able(SIZE))))));
+    conforms(|| Arc::new(CountingDevice::over(Arc::new(slow(able(SIZE))))));
     for volatile_cache in [false, true] {
         conforms(|| Emulated::over(Arc::new(slow(Info { volatile_cache, ..Info::plain(SIZE) }))));
         conforms(|| {
@@ -74,7 +76,8 @@ fn adapters_and_an_empty_layer_over_slow_memory() {
 
 #[test]
 fn checked_has_nothing_to_say_about_random_requests() {
-    let device = Checked::over(Emulated::over(Checked::over(Arc::new(slow(Info::plain(SIZE))))));
+    let device =
+        ContractCheck::over(Emulated::over(ContractCheck::over(Arc::new(slow(Info::plain(SIZE))))));
     for seed in 0..4 {
         model::drive(&device, &Reactor::virtual_clock(), &Load::default(), seed).unwrap();
     }

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use block::{
-    Buf, BufMut, Channel, Checked, Completion, Device, DiscardSupport, Emulated, ErrorKind, Info,
-    Op, Reactor, Request, Returned, Support, Time,
+    Buf, BufMut, Channel, Completion, ContractCheck, Device, DiscardSupport, Emulated, ErrorKind,
+    Info, Op, Reactor, Request, ReturnedBuffer, Support, Time,
 };
-use reactor::Woken;
+use reactor::WakeReason;
 use testkit::crash::Crashable;
 use testkit::{Fault, Memory, conformance};
 
@@ -50,7 +50,7 @@ fn settle(reactor: &Reactor, channel: &mut dyn Channel) -> Vec<Completion> {
         if channel.in_flight() == 0 {
             return done;
         }
-        assert_ne!(reactor.wait(None).unwrap(), Woken::Idle, "a request is never answered");
+        assert_ne!(reactor.wait(None).unwrap(), WakeReason::Idle, "a request is never answered");
     }
 }
 
@@ -123,12 +123,12 @@ fn the_buffer_comes_back_and_a_failure_is_a_completion() {
         for completion in settle(&reactor, &mut *channel) {
             assert_eq!(completion.result.is_err(), fails);
             let address = match &completion.buffer {
-                Returned::Read(buffer) => buffer.as_slice().unwrap().as_ptr(),
-                Returned::Written(buffer) => buffer.as_slice().unwrap().as_ptr(),
-                Returned::Nothing => panic!("both carried a buffer"),
+                ReturnedBuffer::Read(buffer) => buffer.as_slice().unwrap().as_ptr(),
+                ReturnedBuffer::Written(buffer) => buffer.as_slice().unwrap().as_ptr(),
+                ReturnedBuffer::Nothing => panic!("both carried a buffer"),
             };
             assert_eq!(address, addresses[completion.tag as usize]);
-            if let (Returned::Read(buffer), true) = (&completion.buffer, fails) {
+            if let (ReturnedBuffer::Read(buffer), true) = (&completion.buffer, fails) {
                 assert_ne!(
                     buffer.as_slice().unwrap(),
                     [0; 512],
@@ -203,7 +203,7 @@ fn refused_requests() {
 #[test]
 fn tags_and_depth_are_the_owners() {
     let reactor = Reactor::virtual_clock();
-    let device = Checked::over(Arc::new(slow(able())));
+    let device = ContractCheck::over(Arc::new(slow(able())));
     let tags = [0, u64::MAX, 1 << 63, 5];
     let mut channel = device.open(4, &reactor).unwrap();
     for _ in 0..3 {
@@ -255,13 +255,13 @@ fn polling_and_waiting() {
     reactor.turn().unwrap();
     slow.poll(&mut done);
     assert_eq!((done.len(), reactor.now()), (0, Time::ZERO));
-    assert_eq!(reactor.wait(None).unwrap(), Woken::Events);
+    assert_eq!(reactor.wait(None).unwrap(), WakeReason::Events);
     slow.poll(&mut done);
     assert_eq!((done.len(), reactor.now() > Time::ZERO), (1, true));
     // At the next poll, without time: no owner is woken for it, and none has to be.
     let mut quick = Memory::with(able()).open(1, &reactor).unwrap();
     quick.submit(Request::new(2, read(0)));
-    assert_eq!(reactor.wait(None).unwrap(), Woken::Idle);
+    assert_eq!(reactor.wait(None).unwrap(), WakeReason::Idle);
     quick.poll(&mut done);
     assert_eq!(done.len(), 2);
     // A layer that starts something new from its own poll sees it through: here a write, then the
@@ -284,7 +284,11 @@ fn a_dropped_channel() {
     channel.submit(Request::new(0, Op::Write { offset: 0, from: shared.clone(), fua: false }));
     channel.submit(Request::new(1, read(0)));
     drop(channel);
-    assert_eq!(reactor.wait(None).unwrap(), Woken::Idle, "nobody is woken for what was given up");
+    assert_eq!(
+        reactor.wait(None).unwrap(),
+        WakeReason::Idle,
+        "nobody is woken for what was given up"
+    );
     let mut next = memory.open(1, &reactor).unwrap();
     let found: BTreeSet<u8> = (0..BLOCKS).map(|block| look(&reactor, &mut *next, block)).collect();
     assert_eq!(found, BTreeSet::from([0, 3]), "old or new, block by block");

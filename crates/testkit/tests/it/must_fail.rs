@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use block::{
     Buf, BufMut, Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Extents, Info,
-    Node, Op, Reactor, Request, Returned, Support,
+    Node, Op, Reactor, Request, ReturnedBuffer, Support,
 };
 use testkit::crash::{self, Crashable, Options, Rig};
 use testkit::model::{self, Load};
@@ -232,22 +232,24 @@ impl Channel for MistakenChannel {
                 (Mistake::CompletesTwice, _) if self.count.is_multiple_of(5) => {
                     done.push(Completion {
                         tag: completion.tag,
-                        buffer: Returned::Nothing,
+                        buffer: ReturnedBuffer::Nothing,
                         result: Ok(()),
                     });
                 }
-                (Mistake::SwapsReadBuffer, Returned::Read(buffer)) => {
+                (Mistake::SwapsReadBuffer, ReturnedBuffer::Read(buffer)) => {
                     let mut bytes = vec![0; buffer.len()];
                     buffer.copy_to_slice(&mut bytes);
                     let mut other = BufMut::zeroed(bytes.len());
                     other.copy_from_slice(&bytes);
-                    completion.buffer = Returned::Read(other);
+                    completion.buffer = ReturnedBuffer::Read(other);
                 }
-                (Mistake::SwapsWriteBuffer, Returned::Written(buffer)) => {
-                    completion.buffer = Returned::Written(copied(buffer));
+                (Mistake::SwapsWriteBuffer, ReturnedBuffer::Written(buffer)) => {
+                    completion.buffer = ReturnedBuffer::Written(copied(buffer));
                 }
                 (Mistake::ChangesTag, _) => completion.tag ^= 1 << 40,
-                (Mistake::StaleReads, Returned::Read(buffer)) if completion.result.is_ok() => {
+                (Mistake::StaleReads, ReturnedBuffer::Read(buffer))
+                    if completion.result.is_ok() =>
+                {
                     let mut remembered = self.remembered.lock().unwrap();
                     let known = remembered.entry(self.lent[&completion.tag]).or_insert_with(|| {
                         let mut bytes = vec![0; buffer.len()];

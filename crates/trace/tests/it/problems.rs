@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use reactor::Random;
-use trace::{Contents, Format, Place, Problem, ProblemKind, Profiler, ReadOptions, Reader};
+use trace::{Contents, Format, Problem, ProblemKind, ProblemSite, Profiler, ReadOptions, Reader};
 
 use super::formats::{Event, QUEUE_READ, reader};
 
@@ -23,7 +23,7 @@ fn looked_at(text: &str) -> (Vec<u64>, Vec<Problem>, String) {
 }
 
 fn problem(kind: ProblemKind, count: u64, line: u64) -> Vec<Problem> {
-    vec![Problem { kind, count, first: Place::Line(line) }]
+    vec![Problem { kind, count, first: ProblemSite::Line(line) }]
 }
 
 #[test]

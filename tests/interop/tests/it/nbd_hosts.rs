@@ -11,10 +11,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use array::metadata::{MetadataWriter, Running, examine};
+use array::metadata::{MetadataWriter, RunningArray, examine};
 use array::sync::{Ending, Limits, Notice, SyncScheduler};
 use block::{
-    Blocking, BufMut, Channel, Counted, Counters, Info, Op, Reactor, Request, Returned, Support,
+    Blocking, BufMut, Channel, Counters, CountingDevice, Info, Op, Reactor, Request,
+    ReturnedBuffer, Support,
 };
 use export::RemovalPolicy;
 use export::nbd::{Address, Export, Options, Server};
@@ -58,14 +59,14 @@ impl Host {
         let mut channel = Blocking::open(&disk, &reactor).expect("a channel");
         channel.write_slice(0, content).and_then(|()| channel.flush()).expect("written");
         let socket = folder.join(format!("host{number}"));
-        let counters = Counted::over(Arc::new(disk.reopened())).counters();
+        let counters = CountingDevice::over(Arc::new(disk.reopened())).counters();
         let mut host = Host { socket, disk, counters, server: None };
         host.start();
         host
     }
 
     fn start(&mut self) {
-        let counted = Counted::over(Arc::new(self.disk.reopened()));
+        let counted = CountingDevice::over(Arc::new(self.disk.reopened()));
         self.counters = counted.counters();
         let export = Export {
             name: "disk".to_owned(),
@@ -136,7 +137,7 @@ struct Client {
     reactor: Reactor,
     writer: MetadataWriter,
     scheduler: SyncScheduler,
-    running: Running,
+    running: RunningArray,
     random: Rng,
     /// What was written and answered, by block; the rest is zeroes.
     holds: BTreeMap<u64, u8>,
@@ -160,7 +161,7 @@ impl Client {
                 continue;
             }
             self.reading.remove(&tag);
-            if let Returned::Read(buffer) = completion.buffer {
+            if let ReturnedBuffer::Read(buffer) = completion.buffer {
                 self.check(tag & 0xffff_ffff, &buffer);
             }
         }

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex};
 
 use array::geometry::{Parity, Raid10};
 use array::parity::{multiply, power};
-use array::{Faults, Level, LevelTraits, Lost, MemberSet, Part, Plan, Queues, Spot, SyncRange};
+use array::{
+    Faults, Level, LevelTraits, MemberSet, Part, Plan, Queues, Spot, SyncRange, TooManyAbsent,
+};
 use block::{
     Blocking, Channel, Completion, Device, Error, ErrorKind, Info, Node, Op, Reactor, Request,
 };
@@ -218,7 +220,7 @@ impl<L: Level> Level for Twisted<L> {
         self.level.pieces_at_once()
     }
 
-    fn holds_all(&self, absent: &MemberSet) -> Result<(), Lost> {
+    fn holds_all(&self, absent: &MemberSet) -> Result<(), TooManyAbsent> {
         self.level.holds_all(absent)
     }
 
@@ -236,7 +238,7 @@ impl<L: Level> Level for Twisted<L> {
         faults: &Faults,
         queues: &Queues,
         plan: &mut Plan,
-    ) -> Result<(), Lost> {
+    ) -> Result<(), TooManyAbsent> {
         self.level.plan(piece, &self.faults(faults), queues, plan)?;
         (self.twist)(plan);
         Ok(())
@@ -254,7 +256,12 @@ impl<L: Level> Level for Twisted<L> {
         self.level.sync_range_bytes(range)
     }
 
-    fn plan_sync(&self, range: SyncRange, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
+    fn plan_sync(
+        &self,
+        range: SyncRange,
+        faults: &Faults,
+        plan: &mut Plan,
+    ) -> Result<(), TooManyAbsent> {
         self.level.plan_sync(range, faults, plan)?;
         (self.sync_twist)(plan);
         Ok(())

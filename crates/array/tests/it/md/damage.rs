@@ -3,7 +3,7 @@
 
 use array::md::{
     AssembleOptions, BadRange, Bitmap, Candidate, ChecksumVerdict, Features, Level, PplEntry,
-    PplHeader, Role, Slot, Start, Superblock, Version, assemble, decode_bad_blocks,
+    PplHeader, Role, Slot, Startability, Superblock, Version, assemble, decode_bad_blocks,
     encode_bad_blocks, find_newest_ppl, group, ppl_signature,
 };
 
@@ -262,7 +262,10 @@ fn a_log_that_nobody_writes_to_may_lie_in_the_data() {
 }
 
 /// What becomes of an array after a change to its members, whose checksums are put right.
-fn start_of(name: &str, change: impl FnOnce(&mut Vec<Candidate>)) -> (Start, Vec<String>, String) {
+fn start_of(
+    name: &str,
+    change: impl FnOnce(&mut Vec<Candidate>),
+) -> (Startability, Vec<String>, String) {
     let mut members = candidates(&read(name));
     change(&mut members);
     members.iter_mut().for_each(seal);
@@ -274,7 +277,7 @@ fn start_of(name: &str, change: impl FnOnce(&mut Vec<Candidate>)) -> (Start, Vec
 
 fn refusal(name: &str, change: impl FnOnce(&mut Vec<Candidate>)) -> String {
     match start_of(name, change).0 {
-        Start::Refused(reasons) => reasons.join("; "),
+        Startability::Refused(reasons) => reasons.join("; "),
         other => panic!("{other:?}"),
     }
 }
@@ -332,9 +335,9 @@ fn members_of_two_arrays_are_not_mixed() {
 #[test]
 fn one_event_less_is_taken_and_two_are_stale() {
     let (start, left_out, places) = start_of("raid5", |members| members[2].superblock.events -= 1);
-    assert_eq!((start, left_out, places.as_str()), (Start::Ready, vec![], "[UUU]"));
+    assert_eq!((start, left_out, places.as_str()), (Startability::Ready, vec![], "[UUU]"));
     let (start, left_out, places) = start_of("raid5", |members| members[2].superblock.events -= 2);
-    assert_eq!((start, places.as_str()), (Start::Ready, "[UU_]"));
+    assert_eq!((start, places.as_str()), (Startability::Ready, "[UU_]"));
     assert!(left_out[0].starts_with("m2: is stale: its events are "), "{left_out:?}");
 }
 
@@ -345,7 +348,7 @@ fn a_stale_member_without_redundancy_is_used_by_force() {
         let (start, left_out, places) = start_of(name, |members| {
             members.iter_mut().skip(1).for_each(|member| member.superblock.events += 883);
         });
-        let Start::NeedsForce(reasons) = start else { panic!("{name}: {start:?}") };
+        let Startability::NeedsForce(reasons) = start else { panic!("{name}: {start:?}") };
         assert!(
             reasons.len() == 1
                 && reasons[0].starts_with("m0: its events are ")
@@ -366,7 +369,7 @@ fn a_dirty_member_one_event_behind_a_clean_one_is_an_old_copy() {
     };
     for name in ["raid1", "raid5", "raid10-near", "raid5-bitmap"] {
         let (start, left_out, places) = start_of(name, |members| dirty(&mut members[1], 1));
-        assert_eq!((start, places.matches('_').count()), (Start::Ready, 1), "{name}");
+        assert_eq!((start, places.matches('_').count()), (Startability::Ready, 1), "{name}");
         assert!(
             left_out[0].starts_with("m1: is stale: its events are ")
                 && left_out[0].contains("and the array has been called clean since (m0)"),
@@ -387,7 +390,7 @@ fn a_dirty_member_one_event_behind_a_clean_one_is_an_old_copy() {
     // Too many are not believed without a word; md's driver may have left them in a crash.
     let (start, left_out, places) =
         start_of("raid5", |members| members[1..].iter_mut().for_each(|one| dirty(one, 1)));
-    let Start::NeedsForce(reasons) = start else { panic!("{start:?}") };
+    let Startability::NeedsForce(reasons) = start else { panic!("{start:?}") };
     assert_eq!((reasons.len(), left_out, places.as_str()), (2, vec![], "[UUU]"), "{reasons:?}");
 }
 
@@ -401,7 +404,7 @@ fn a_dirty_member_from_another_time_is_an_old_copy() {
         }
         members[0].superblock.updated.seconds -= 7200;
     });
-    assert_eq!((start, places.as_str()), (Start::Ready, "[_U]"));
+    assert_eq!((start, places.as_str()), (Startability::Ready, "[_U]"));
     assert!(left_out[0].contains("7200 s before m1 (utime)"), "{left_out:?}");
 }
 
@@ -425,7 +428,11 @@ fn an_old_copy_with_as_many_events_is_stale() {
                     members[1].superblock.resync_offset_sectors = 0;
                 }
             });
-            assert_eq!((start, found.as_str()), (Start::Ready, places), "{name}, dirty {dirty}");
+            assert_eq!(
+                (start, found.as_str()),
+                (Startability::Ready, places),
+                "{name}, dirty {dirty}"
+            );
             assert!(
                 left_out[0].starts_with("m1: ") && left_out[0].contains(recovering),
                 "{left_out:?}"
@@ -461,7 +468,7 @@ fn members_of_a_crash_are_no_old_copies() {
             member.superblock.updated.seconds -= 1;
         }
     });
-    assert_eq!((start, left_out, places.as_str()), (Start::Ready, vec![], "[UUU]"));
+    assert_eq!((start, left_out, places.as_str()), (Startability::Ready, vec![], "[UUU]"));
     // Going dirty did not reach one.
     let (start, left_out, places) = start_of("raid5", |members| {
         for member in &mut members[1..] {
@@ -470,14 +477,14 @@ fn members_of_a_crash_are_no_old_copies() {
             member.superblock.updated.seconds += 3600;
         }
     });
-    assert_eq!((start, left_out, places.as_str()), (Start::Ready, vec![], "[UUU]"));
+    assert_eq!((start, left_out, places.as_str()), (Startability::Ready, vec![], "[UUU]"));
     // Without redundancy it can only be said.
     let mut members = candidates(&read("raid0-unequal"));
     members[0].superblock.updated.seconds -= 60;
     members.iter_mut().for_each(seal);
     let assembly =
         assemble(&members, AssembleOptions::default()).expect("there are usable members");
-    assert_eq!((&assembly.start, assembly.slots_text().as_str()), (&Start::Ready, "[UUU]"));
+    assert_eq!((&assembly.start, assembly.slots_text().as_str()), (&Startability::Ready, "[UUU]"));
     assert!(
         assembly.notes[0].contains("m0: it was last updated 60 s before m1 (utime)"),
         "{:?}",
@@ -514,7 +521,7 @@ fn the_newest_member_knows_who_failed() {
         let number = members[1].superblock.member_number;
         members[0].superblock.roles[number as usize] = Role::Faulty;
     });
-    assert_eq!((start, places.as_str()), (Start::Ready, "[U_U]"));
+    assert_eq!((start, places.as_str()), (Startability::Ready, "[U_U]"));
     assert!(left_out[0].contains("m0 has it as faulty (dev_roles)"), "{left_out:?}");
 }
 
@@ -523,9 +530,9 @@ fn too_few_members_are_named() {
     let text = refusal("raid5", |members| drop(members.drain(..2)));
     assert_eq!(text, "too few members for raid5: member 0 is missing, member 1 is missing");
     assert!(refusal("linear", |members| drop(members.remove(2))).contains("member 2 is missing"));
-    assert_eq!(start_of("raid6", |members| drop(members.drain(1..3))).0, Start::Ready);
+    assert_eq!(start_of("raid6", |members| drop(members.drain(1..3))).0, Startability::Ready);
     assert!(refusal("raid6", |members| drop(members.drain(..3))).contains("raid6"));
-    assert_eq!(start_of("raid1", |members| drop(members.remove(0))).0, Start::Ready);
+    assert_eq!(start_of("raid1", |members| drop(members.remove(0))).0, Startability::Ready);
 }
 
 #[test]
@@ -533,8 +540,14 @@ fn level_10_needs_one_copy_of_each_chunk() {
     // Two near copies on three members: any one may go, no two. On four members with two offset
     // copies neighbours hold copies.
     for gone in 0..3 {
-        assert_eq!(start_of("raid10-near", |members| drop(members.remove(gone))).0, Start::Ready);
-        assert_eq!(start_of("raid10-far", |members| drop(members.remove(gone))).0, Start::Ready);
+        assert_eq!(
+            start_of("raid10-near", |members| drop(members.remove(gone))).0,
+            Startability::Ready
+        );
+        assert_eq!(
+            start_of("raid10-far", |members| drop(members.remove(gone))).0,
+            Startability::Ready
+        );
         refusal("raid10-near", |members| *members = vec![members[gone].clone()]);
     }
     for (one, two, enough) in
@@ -544,21 +557,21 @@ fn level_10_needs_one_copy_of_each_chunk() {
             members.remove(two);
             members.remove(one);
         });
-        assert_eq!(start.0 == Start::Ready, enough, "without {one} and {two}");
+        assert_eq!(start.0 == Startability::Ready, enough, "without {one} and {two}");
     }
 }
 
 #[test]
 fn a_member_that_shrank_is_left_out() {
     let (start, left_out, places) = start_of("raid5", |members| members[1].size_sectors -= 8);
-    assert_eq!((start, places.as_str()), (Start::Ready, "[U_U]"));
+    assert_eq!((start, places.as_str()), (Startability::Ready, "[U_U]"));
     assert!(left_out[0].starts_with("m1: md superblock: data_size (byte 136) is "), "{left_out:?}");
 }
 
 #[test]
 fn what_is_not_known_is_not_written() {
     let read_only = |name, change: fn(&mut Vec<Candidate>)| match start_of(name, change).0 {
-        Start::ReadOnly(reasons) => reasons.join("; "),
+        Startability::ReadOnly(reasons) => reasons.join("; "),
         other => panic!("{other:?}"),
     };
     let text = read_only("raid5", |members| members[2].superblock.features = Features(0x4000));
@@ -621,7 +634,7 @@ fn zones_without_a_layout_are_refused_where_it_matters() {
     forget(&mut members);
     members.iter_mut().for_each(seal);
     let options = AssembleOptions { raid0_layout: Some(array::Raid0Layout::Alternate) };
-    assert_eq!(assemble(&members, options).map(|assembly| assembly.start), Ok(Start::Ready));
+    assert_eq!(assemble(&members, options).map(|assembly| assembly.start), Ok(Startability::Ready));
 }
 
 #[test]

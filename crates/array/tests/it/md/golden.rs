@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use array::md::{
     AssembleOptions, BadRange, Bitmap, BitmapHeader, Candidate, ChecksumVerdict, Features, Level,
-    PPL_HEADER_BYTES, PplEntry, PplHeader, Role, Slot, Start, Superblock, Version, assemble,
+    PPL_HEADER_BYTES, PplEntry, PplHeader, Role, Slot, Startability, Superblock, Version, assemble,
     decode_bad_blocks, encode_bad_blocks, find_newest_ppl, ppl_signature, uuid_text,
 };
 
@@ -409,11 +409,11 @@ fn summary(candidates: &[Candidate]) -> String {
         text += &format!(", spares {:?}", assembly.spares);
     }
     let start = match assembly.start {
-        Start::Ready => "ready",
-        Start::ReadOnly(_) => "read-only",
-        Start::ReadOnlyOrForce(_) => "read-only, or force",
-        Start::NeedsForce(_) => "needs force",
-        Start::Refused(_) => "refused",
+        Startability::Ready => "ready",
+        Startability::ReadOnly(_) => "read-only",
+        Startability::ReadOnlyOrForce(_) => "read-only, or force",
+        Startability::NeedsForce(_) => "needs force",
+        Startability::Refused(_) => "refused",
     };
     format!("{text}: {start}")
 }

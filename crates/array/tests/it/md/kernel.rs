@@ -10,7 +10,7 @@ use std::process::Command;
 use array::geometry::{ParityLayout, Raid0Layout, Raid10Layout};
 use array::md::{
     AssembleOptions, Bitmap, Candidate, ChecksumVerdict, Consistency, Features, Layout, Level,
-    NewArray, PplHeader, Role, Start, Superblock, Version, assemble, ppl_signature,
+    NewArray, PplHeader, Role, Startability, Superblock, Version, assemble, ppl_signature,
 };
 
 use crate::md::oracle::{Image, member, new_array, tool};
@@ -135,7 +135,7 @@ fn check_array(number: usize, array: &NewArray, images: &[Image], line: &str, lo
         format!("{sectors} 0"),
         "array {number}: size in sectors and missing members, as the kernel has them\n{log}"
     );
-    assert_eq!((&assembly.start, assembly.clean), (&Start::Ready, true), "array {number}");
+    assert_eq!((&assembly.start, assembly.clean), (&Startability::Ready, true), "array {number}");
     assert!(
         assembly.left_out.is_empty() && assembly.degraded_count() == 0,
         "array {number}: {:?}",

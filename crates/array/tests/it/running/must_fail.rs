@@ -8,7 +8,7 @@ use std::time::Duration;
 use array::md::Consistency;
 use array::metadata::PlantedMistake;
 use array::sync::SyncAction;
-use array::{Content, Level, ParityLayout, Plan, Raid10Layout, Step};
+use array::{Computation, Content, Level, ParityLayout, Plan, Raid10Layout};
 
 use super::metadata::bench::Shape;
 use super::metadata::crashes::{Case, Slip, crashes};
@@ -57,7 +57,7 @@ fn after_crashes(name: &'static str, case: Case) -> Mistake {
 
 fn reverse_q(plan: &mut Plan) {
     for step in &plan.compute {
-        if let Step::Parity { first, count, q: Some(_), .. } = *step {
+        if let Computation::Parity { first, count, q: Some(_), .. } = *step {
             plan.sources[first..first + count].reverse();
         }
     }
@@ -66,7 +66,7 @@ fn reverse_q(plan: &mut Plan) {
 /// Parity keeps what it was: it is computed, and not written.
 fn skip_parity(plan: &mut Plan) {
     let is_data = |access: &array::Access<Content>| {
-        matches!(access.content, Content::Bytes(array::Place::Host { .. }))
+        matches!(access.content, Content::Bytes(array::ByteSite::Host { .. }))
     };
     plan.write.retain(is_data);
 }
@@ -229,7 +229,8 @@ fn every_mistake_is_found() {
 fn a_check_that_cannot_fail_is_found() {
     let (level, scheme) = left(4);
     let mut blind = Twisted::straight(level);
-    blind.sync_twist = |plan| plan.compute.retain(|step| !matches!(step, Step::Compare { .. }));
+    blind.sync_twist =
+        |plan| plan.compute.retain(|step| !matches!(step, Computation::Compare { .. }));
     let bench = Bench::new((blind, scheme), 1);
     bench.corrupt(2, 700);
     assert_eq!(differing(&bench.control, SyncAction::Check(None)), Ok(0));
@@ -244,7 +245,7 @@ fn a_repair_that_mends_the_wrong_thing_is_found() {
         |plan| plan.mend.clear(),
         |plan| {
             for step in &mut plan.compute {
-                if let Step::Locate { p, q, .. } = step {
+                if let Computation::Locate { p, q, .. } = step {
                     std::mem::swap(p, q);
                 }
             }

@@ -17,7 +17,7 @@ use results::Clock;
 
 use self::outcome::{Figure, Outcome, PHASES, Setting, is_too_short, seconds};
 use self::table::Table;
-use super::{Found, Imported};
+use super::{Found, ImportedResult};
 
 /// Name of the suite.
 const SUITE: &str = "bonnie";
@@ -119,14 +119,14 @@ fn name(how: &[Setting], all: &[(Vec<Setting>, Found)]) -> Option<String> {
     Some(name)
 }
 
-fn empty(outcome: &Outcome) -> Imported {
+fn empty(outcome: &Outcome) -> ImportedResult {
     let mut notes = vec![
         "bonnie++ counts what the calls accepted; without -b part of what it wrote was still in \
         memory"
             .to_owned(),
     ];
     notes.extend(table::note(outcome));
-    Imported {
+    ImportedResult {
         tool: format!("bonnie++ {}", outcome.version),
         suite: SUITE.to_owned(),
         clock: Clock::Wall,

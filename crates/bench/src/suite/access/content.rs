@@ -62,13 +62,13 @@ pub enum Verify {
 
 /// What was written to a block last.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::suite) struct Written {
+pub(in crate::suite) struct LastWrite {
     number: u32,
     /// What its random bytes are: a part of the `check` word of its second sector.
     body: u32,
 }
 
-const NOTHING: Written = Written { number: UNKNOWN, body: 0 };
+const NOTHING: LastWrite = LastWrite { number: UNKNOWN, body: 0 };
 
 /// The part of a sector's `check` word that is kept.
 fn body_of(block: &[u8]) -> u32 {
@@ -78,11 +78,11 @@ fn body_of(block: &[u8]) -> u32 {
 
 /// What is known of the content of a file or device: the last write to each block.
 #[derive(Debug)]
-pub struct Filled {
+pub struct BlockContents {
     pub(in crate::suite) data: Data,
     pub(in crate::suite) seed: u64,
     /// By block; 0 where it is not known.
-    pub(in crate::suite) numbers: Vec<Written>,
+    pub(in crate::suite) numbers: Vec<LastWrite>,
     /// Of the latest write.
     pub(in crate::suite) last: u32,
     /// Bytes written before the first row.
@@ -93,10 +93,10 @@ pub struct Filled {
     pub(in crate::suite) unverified: Option<UnverifiedReason>,
 }
 
-impl Filled {
-    pub(in crate::suite) fn nothing(size_bytes: u64, data: Data, seed: u64) -> Filled {
+impl BlockContents {
+    pub(in crate::suite) fn nothing(size_bytes: u64, data: Data, seed: u64) -> BlockContents {
         let numbers = vec![NOTHING; size_bytes as usize / BLOCK_BYTES];
-        Filled {
+        BlockContents {
             data,
             seed,
             numbers,
@@ -108,8 +108,8 @@ impl Filled {
     }
 
     /// Content that is not written first and not checked.
-    pub(in crate::suite) fn unverified(because: UnverifiedReason) -> Filled {
-        Filled { unverified: Some(because), ..Filled::nothing(0, Data::Random, 0) }
+    pub(in crate::suite) fn unverified(because: UnverifiedReason) -> BlockContents {
+        BlockContents { unverified: Some(because), ..BlockContents::nothing(0, Data::Random, 0) }
     }
 
     /// Something was written that cannot be checked.
@@ -122,7 +122,7 @@ impl Filled {
 pub(in crate::suite) struct Stamped<'a> {
     pub(in crate::suite) data: Data,
     pub(in crate::suite) seed: u64,
-    pub(in crate::suite) numbers: &'a mut [Written],
+    pub(in crate::suite) numbers: &'a mut [LastWrite],
     /// The block that `numbers` begins with.
     pub(in crate::suite) first_block: usize,
     pub(in crate::suite) last: u32,
@@ -132,7 +132,7 @@ pub(in crate::suite) struct Stamped<'a> {
 }
 
 impl Stamped<'_> {
-    fn blocks(&mut self, access: &Access) -> &mut [Written] {
+    fn blocks(&mut self, access: &Access) -> &mut [LastWrite] {
         let start = access.offset as usize / BLOCK_BYTES - self.first_block;
         &mut self.numbers[start..start + access.length as usize / BLOCK_BYTES]
     }
@@ -166,7 +166,7 @@ impl Content for Stamped<'_> {
             .zip(buffer.chunks_mut(BLOCK_BYTES))
             .zip((access.offset..).step_by(BLOCK_BYTES))
         {
-            *written = Written { number, body: body_of(block) };
+            *written = LastWrite { number, body: body_of(block) };
             if data == Data::Random {
                 pattern::mark(block, offset, seed, u64::from(number));
             }

@@ -12,7 +12,7 @@ mod run;
 use std::fmt;
 use std::time::Duration;
 
-pub use content::{Data, Filled, Verify};
+pub use content::{BlockContents, Data, Verify};
 pub use run::{View, prepare, read_back, run};
 
 use crate::load::Direction;
@@ -28,7 +28,7 @@ pub enum Order {
 
 /// What a row's requests do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Way {
+pub enum AccessKind {
     /// All of them read.
     Read,
     /// All of them write.
@@ -40,30 +40,30 @@ pub enum Way {
     },
 }
 
-impl Way {
+impl AccessKind {
     /// Whether anything is written.
     #[must_use]
     pub fn writes(self) -> bool {
-        self != Way::Read
+        self != AccessKind::Read
     }
 
     /// The direction, when there is only one.
     #[must_use]
     pub fn direction(self) -> Option<Direction> {
         match self {
-            Way::Read => Some(Direction::Read),
-            Way::Write => Some(Direction::Write),
-            Way::Mix { .. } => None,
+            AccessKind::Read => Some(Direction::Read),
+            AccessKind::Write => Some(Direction::Write),
+            AccessKind::Mix { .. } => None,
         }
     }
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for AccessKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Way::Read => f.write_str("read"),
-            Way::Write => f.write_str("write"),
-            Way::Mix { .. } => f.write_str("mix"),
+            AccessKind::Read => f.write_str("read"),
+            AccessKind::Write => f.write_str("write"),
+            AccessKind::Mix { .. } => f.write_str("mix"),
         }
     }
 }
@@ -80,7 +80,7 @@ pub struct Row {
     /// Threads.
     pub threads: u32,
     /// Which way.
-    pub way: Way,
+    pub way: AccessKind,
     /// The clock is looked at only after so many requests; `None` for after each one, and 0 for
     /// after each whole pass.
     pub(super) looks_every: Option<u64>,
@@ -112,9 +112,9 @@ impl Row {
     pub fn what(&self) -> String {
         let places = if self.order == Order::Sequential { "adjacent" } else { "randomly placed" };
         let way = match self.way {
-            Way::Read => "reads".to_owned(),
-            Way::Write => "writes".to_owned(),
-            Way::Mix { read_percent } => {
+            AccessKind::Read => "reads".to_owned(),
+            AccessKind::Write => "writes".to_owned(),
+            AccessKind::Mix { read_percent } => {
                 format!("reads and writes, {read_percent} to {} by number,", 100 - read_percent)
             }
         };
@@ -136,7 +136,7 @@ impl Row {
         threads: u32,
         looks_every: Option<u64>,
     ) -> Row {
-        Row { order, request_bytes: kib << 10, queues, threads, way: Way::Read, looks_every }
+        Row { order, request_bytes: kib << 10, queues, threads, way: AccessKind::Read, looks_every }
     }
 }
 

@@ -9,12 +9,12 @@ use reactor::{Random, derive_seed};
 use results::Doubt;
 use results::doubt::UnverifiedReason;
 
-use super::content::{BLOCK_BYTES, Filled, Stamped};
-use super::{Options, Order, Row, Verify, Way};
+use super::content::{BLOCK_BYTES, BlockContents, Stamped};
+use super::{AccessKind, Options, Order, Row, Verify};
 use crate::load::{
-    self, Access, Bounds, Content, Direction, Hooks, Load, Requests, Sample, Unverified,
+    self, Access, Bounds, Content, Direction, Hooks, Load, Requests, Sample, UnverifiedContent,
 };
-use crate::suite::{Done, Next, Phase, Session, rounds, steps};
+use crate::suite::{AfterPhase, Phase, Session, WorkDone, rounds, steps};
 
 /// A way to the target.
 #[derive(Clone, Copy)]
@@ -36,11 +36,11 @@ pub fn prepare(
     reactor: &Reactor,
     options: &Options,
     hooks: &mut Hooks<'_>,
-) -> Result<Filled, Error> {
+) -> Result<BlockContents, Error> {
     if !device.info().stores_data {
-        return Ok(Filled::unverified(UnverifiedReason::NoData));
+        return Ok(BlockContents::unverified(UnverifiedReason::NoData));
     }
-    let mut filled = Filled::nothing(options.size_bytes, options.data, options.data_seed);
+    let mut filled = BlockContents::nothing(options.size_bytes, options.data, options.data_seed);
     let mut content = whole(&mut filled);
     let what = (Direction::Write, vec![(0, options.size_bytes)], BLOCK_BYTES as u32);
     let written = steps::cover((device, reactor), what, &mut content, hooks);
@@ -52,7 +52,7 @@ pub fn prepare(
     Ok(filled)
 }
 
-fn whole(filled: &mut Filled) -> Stamped<'_> {
+fn whole(filled: &mut BlockContents) -> Stamped<'_> {
     Stamped {
         data: filled.data,
         seed: filled.seed,
@@ -73,7 +73,7 @@ pub fn read_back(
     device: &dyn Device,
     reactor: &Reactor,
     options: &Options,
-    filled: &mut Filled,
+    filled: &mut BlockContents,
     hooks: &mut Hooks<'_>,
 ) -> Result<(), Error> {
     if filled.unverified.is_some() {
@@ -97,9 +97,9 @@ pub fn run(
     views: &[(View<'_>, Phase)],
     row: &Row,
     options: &Options,
-    filled: &mut Filled,
+    filled: &mut BlockContents,
     session: &mut Session<'_>,
-) -> Result<Next, Error> {
+) -> Result<AfterPhase, Error> {
     let able: Vec<&(View<'_>, Phase)> = views
         .iter()
         .filter(|(view, phase)| {
@@ -111,7 +111,7 @@ pub fn run(
         })
         .collect();
     if able.is_empty() {
-        return Ok(Next::Go);
+        return Ok(AfterPhase::Go);
     }
     rest(options.interval, session)?;
     // Run 0 is the warm-up.
@@ -120,16 +120,16 @@ pub fn run(
             let one = One { device: view.device, row, options, number };
             let next = if number == 0 {
                 let done = one.run(filled, session).map_err(|error| error.at(&phase.name))?;
-                if done.is_some() { Next::Go } else { Next::Stop }
+                if done.is_some() { AfterPhase::Go } else { AfterPhase::Stop }
             } else {
                 session.measure(phase, number, |session| one.run(filled, session))?
             };
-            if next == Next::Stop {
-                return Ok(Next::Stop);
+            if next == AfterPhase::Stop {
+                return Ok(AfterPhase::Stop);
             }
         }
     }
-    Ok(Next::Go)
+    Ok(AfterPhase::Go)
 }
 
 /// Why a row cannot run on a device, if it cannot.
@@ -187,7 +187,11 @@ struct Part {
 
 impl One<'_> {
     /// `None` when the caller stopped it.
-    fn run(&self, filled: &mut Filled, session: &mut Session<'_>) -> Result<Option<Done>, Error> {
+    fn run(
+        &self,
+        filled: &mut BlockContents,
+        session: &mut Session<'_>,
+    ) -> Result<Option<WorkDone>, Error> {
         let reactor = session.reactor;
         if !self.device.info().read_only {
             // What an earlier run left to be written is not this one's.
@@ -222,7 +226,7 @@ impl One<'_> {
                 threads: self.row.threads,
             });
         }
-        Ok(Some(Done {
+        Ok(Some(WorkDone {
             operations: sample.operations(),
             read_bytes: sample.read.bytes,
             written_bytes: sample.write.bytes,
@@ -243,14 +247,14 @@ impl One<'_> {
     fn once(
         &self,
         round: u64,
-        filled: &mut Filled,
+        filled: &mut BlockContents,
         session: &Session<'_>,
     ) -> Result<Sample, Error> {
         let stop = || session.stopped();
         let mut hooks = Hooks { stop: Some(&stop), progress: None };
         if filled.unverified.is_some() {
             let part = self.parts(1, round).remove(0);
-            return self.load(session.reactor, &part, &mut Unverified, &mut hooks);
+            return self.load(session.reactor, &part, &mut UnverifiedContent, &mut hooks);
         }
         let (last, loaded) = self.load_verified(round, filled, session.reactor, &mut hooks);
         filled.last = last;
@@ -262,7 +266,7 @@ impl One<'_> {
         steps::flush(self.device, reactor, "flush after the run")
     }
 
-    fn has_threads(&self, filled: &Filled, reactor: &Reactor) -> bool {
+    fn has_threads(&self, filled: &BlockContents, reactor: &Reactor) -> bool {
         filled.unverified.is_none() && reactor.clock() == Clock::Wall
     }
 
@@ -295,7 +299,7 @@ impl One<'_> {
     fn load_verified(
         &self,
         round: u64,
-        filled: &mut Filled,
+        filled: &mut BlockContents,
         reactor: &Reactor,
         hooks: &mut Hooks<'_>,
     ) -> (u32, Result<Sample, Error>) {
@@ -441,7 +445,7 @@ impl Requests for Places<'_> {
     fn bounds(&self) -> Bounds {
         let way = self.row.way;
         Bounds {
-            reads: way != Way::Write,
+            reads: way != AccessKind::Write,
             writes: way.writes(),
             longest_bytes: self.row.request_bytes,
         }
@@ -457,10 +461,12 @@ impl Requests for Places<'_> {
             }
         };
         let direction = match self.row.way {
-            Way::Read => Direction::Read,
-            Way::Write => Direction::Write,
-            Way::Mix { read_percent } if self.random.u32(..100) < read_percent => Direction::Read,
-            Way::Mix { .. } => Direction::Write,
+            AccessKind::Read => Direction::Read,
+            AccessKind::Write => Direction::Write,
+            AccessKind::Mix { read_percent } if self.random.u32(..100) < read_percent => {
+                Direction::Read
+            }
+            AccessKind::Mix { .. } => Direction::Write,
         };
         let length = self.row.request_bytes;
         Some(Access { direction, offset: self.start + place * u64::from(length), length })

@@ -25,7 +25,7 @@ const PIECE_BYTES: u64 = 1 << 30;
 const CHARACTER_BUFFER: usize = 4096;
 
 /// The large file of a copy, in one piece or several.
-pub(super) struct Large {
+pub(super) struct LargeFile {
     pieces: Vec<(File, PathBuf)>,
     piece_bytes: u64,
 }
@@ -39,8 +39,8 @@ fn piece_path(folder: &Path, index: u64) -> PathBuf {
     folder.join(format!("{NAME}.{index:03}"))
 }
 
-impl Large {
-    fn with(worker: &Worker<'_>, how: &OpenOptions) -> Result<Large, Error> {
+impl LargeFile {
+    fn with(worker: &Worker<'_>, how: &OpenOptions) -> Result<LargeFile, Error> {
         let (count, piece_bytes) = pieces(worker);
         let mut how = how.clone();
         if worker.options.direct {
@@ -52,18 +52,21 @@ impl Large {
                 .map(|file| (file, path.clone()))
                 .map_err(|error| Error::from_io(path.display().to_string(), error))
         };
-        Ok(Large { pieces: (0..count).map(open).collect::<Result<_, _>>()?, piece_bytes })
+        Ok(LargeFile { pieces: (0..count).map(open).collect::<Result<_, _>>()?, piece_bytes })
     }
 
     /// Made anew, in the place of what was there.
-    fn create(worker: &Worker<'_>) -> Result<Large, Error> {
+    fn create(worker: &Worker<'_>) -> Result<LargeFile, Error> {
         remove(&worker.folder)?;
         worker.changes.clear();
-        Large::with(worker, OpenOptions::new().read(true).write(true).create_new(true).mode(0o600))
+        LargeFile::with(
+            worker,
+            OpenOptions::new().read(true).write(true).create_new(true).mode(0o600),
+        )
     }
 
-    pub(super) fn open(worker: &Worker<'_>) -> Result<Large, Error> {
-        Large::with(worker, OpenOptions::new().read(true).write(true))
+    pub(super) fn open(worker: &Worker<'_>) -> Result<LargeFile, Error> {
+        LargeFile::with(worker, OpenOptions::new().read(true).write(true))
     }
 
     fn at(&mut self, offset: u64) -> &mut (File, PathBuf) {
@@ -245,9 +248,9 @@ struct Pass {
 /// was written.
 fn go_over(
     worker: &Worker<'_>,
-    mut large: Large,
+    mut large: LargeFile,
     pass: &Pass,
-    mut each: impl FnMut(&mut Large, &mut Chunk, u64) -> Result<(), Error>,
+    mut each: impl FnMut(&mut LargeFile, &mut Chunk, u64) -> Result<(), Error>,
 ) -> Result<Option<Tally>, Error> {
     let step = pass.step as u64;
     let mut chunk = Chunk::of(worker, pass.step);
@@ -290,7 +293,7 @@ fn blocks(worker: &Worker<'_>, fills: bool, writes: bool) -> Pass {
 
 /// The phase "block write".
 pub(super) fn block_write(worker: &Worker<'_>) -> Result<Option<Tally>, Error> {
-    let large = Large::create(worker)?;
+    let large = LargeFile::create(worker)?;
     go_over(worker, large, &blocks(worker, true, true), |large, chunk, offset| {
         large.write(offset, chunk.bytes())
     })
@@ -298,7 +301,7 @@ pub(super) fn block_write(worker: &Worker<'_>) -> Result<Option<Tally>, Error> {
 
 /// The phase "block read".
 pub(super) fn block_read(worker: &Worker<'_>) -> Result<Option<Tally>, Error> {
-    let large = Large::open(worker)?;
+    let large = LargeFile::open(worker)?;
     go_over(worker, large, &blocks(worker, false, false), |large, chunk, offset| {
         large.read(offset, chunk.bytes())?;
         chunk.check(offset, worker.changes)
@@ -307,7 +310,7 @@ pub(super) fn block_read(worker: &Worker<'_>) -> Result<Option<Tally>, Error> {
 
 /// The phase "rewrite". Its rate counts the file once, though each byte is read and written.
 pub(super) fn rewrite(worker: &Worker<'_>) -> Result<Option<Tally>, Error> {
-    let large = Large::open(worker)?;
+    let large = LargeFile::open(worker)?;
     let length = worker.options.size_bytes;
     let tally = go_over(worker, large, &blocks(worker, false, true), |large, chunk, offset| {
         large.read(offset, chunk.bytes())?;
@@ -341,7 +344,7 @@ fn noted(worker: &Worker<'_>, tally: Tally) -> Tally {
 
 /// The phase "character write".
 pub(super) fn character_write(worker: &Worker<'_>) -> Result<Option<Tally>, Error> {
-    let large = Large::create(worker)?;
+    let large = LargeFile::create(worker)?;
     let (pass, buffered) = characters(worker, true);
     let mut staging = Chunk::of(worker, CHARACTER_BUFFER);
     let tally = go_over(worker, large, &pass, |large, chunk, offset| {
@@ -365,7 +368,7 @@ pub(super) fn character_write(worker: &Worker<'_>) -> Result<Option<Tally>, Erro
 
 /// The phase "character read".
 pub(super) fn character_read(worker: &Worker<'_>) -> Result<Option<Tally>, Error> {
-    let large = Large::open(worker)?;
+    let large = LargeFile::open(worker)?;
     let (pass, buffered) = characters(worker, false);
     let mut staging = Chunk::of(worker, CHARACTER_BUFFER);
     let tally = go_over(worker, large, &pass, |large, chunk, offset| {

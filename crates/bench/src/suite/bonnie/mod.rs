@@ -24,12 +24,12 @@ mod work;
 use std::time::Duration;
 
 use block::{Error, ErrorKind};
-use results::{Better, Group};
+use results::{BetterDirection, Group};
 
 use super::definition::{Kind, Rows, Setting, Settings, Suite, Target, TargetKind, Value};
 use super::folder::WorkFolder;
 use super::phase::Phase;
-use super::session::{Next, Session};
+use super::session::{AfterPhase, Session};
 use files::Order;
 pub use options::{Links, Options, Style};
 use work::{Job, Passes};
@@ -175,14 +175,16 @@ pub static SUITE: Suite = Suite {
         .on_virtual(Value::Time(Duration::ZERO)),
     ],
     rows: Rows::InOrder,
-    phases: |settings| Step::all(settings).into_iter().map(|step| step.phase(settings)).collect(),
+    phases: |settings| {
+        BonniePhase::all(settings).into_iter().map(|step| step.phase(settings)).collect()
+    },
     prepared_bytes: |_, _| 0,
     run,
 };
 
 /// The phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum BonniePhase {
     CharacterWrite,
     BlockWrite,
     Rewrite,
@@ -194,26 +196,32 @@ enum Step {
     Delete(Order),
 }
 
-impl Step {
+impl BonniePhase {
     /// Those that the settings ask for, in order.
-    fn all(settings: &Settings) -> Vec<Step> {
+    fn all(settings: &Settings) -> Vec<BonniePhase> {
         let mut steps = Vec::new();
         if settings.switch("io") {
             steps = vec![
-                Step::CharacterWrite,
-                Step::BlockWrite,
-                Step::Rewrite,
-                Step::CharacterRead,
-                Step::BlockRead,
-                Step::Seeks,
+                BonniePhase::CharacterWrite,
+                BonniePhase::BlockWrite,
+                BonniePhase::Rewrite,
+                BonniePhase::CharacterRead,
+                BonniePhase::BlockRead,
+                BonniePhase::Seeks,
             ];
             if !settings.switch("per_character") {
-                steps.retain(|step| !matches!(step, Step::CharacterWrite | Step::CharacterRead));
+                steps.retain(|step| {
+                    !matches!(step, BonniePhase::CharacterWrite | BonniePhase::CharacterRead)
+                });
             }
         }
         if settings.count("files") > 0 {
             for order in [Order::Sequential, Order::Random] {
-                steps.extend([Step::Create(order), Step::Stat(order), Step::Delete(order)]);
+                steps.extend([
+                    BonniePhase::Create(order),
+                    BonniePhase::Stat(order),
+                    BonniePhase::Delete(order),
+                ]);
             }
         }
         steps
@@ -221,78 +229,80 @@ impl Step {
 
     fn name(self) -> String {
         match self {
-            Step::CharacterWrite => "character write".to_owned(),
-            Step::BlockWrite => "block write".to_owned(),
-            Step::Rewrite => "rewrite".to_owned(),
-            Step::CharacterRead => "character read".to_owned(),
-            Step::BlockRead => "block read".to_owned(),
-            Step::Seeks => "seeks".to_owned(),
-            Step::Create(order) => format!("{} create", order.name()),
-            Step::Stat(order) => format!("{} stat", order.name()),
-            Step::Delete(order) => format!("{} delete", order.name()),
+            BonniePhase::CharacterWrite => "character write".to_owned(),
+            BonniePhase::BlockWrite => "block write".to_owned(),
+            BonniePhase::Rewrite => "rewrite".to_owned(),
+            BonniePhase::CharacterRead => "character read".to_owned(),
+            BonniePhase::BlockRead => "block read".to_owned(),
+            BonniePhase::Seeks => "seeks".to_owned(),
+            BonniePhase::Create(order) => format!("{} create", order.name()),
+            BonniePhase::Stat(order) => format!("{} stat", order.name()),
+            BonniePhase::Delete(order) => format!("{} delete", order.name()),
         }
     }
 
     /// What is done, which is where the two versions differ.
     fn what(self, old: bool) -> &'static str {
         match self {
-            Step::CharacterWrite if old => {
+            BonniePhase::CharacterWrite if old => {
                 "The file is made and written a character at a time through a buffer of 4096 \
                 bytes, as putc() does."
             }
-            Step::CharacterWrite => {
+            BonniePhase::CharacterWrite => {
                 "The file is made and its first 3MiB are written by one call for every byte; then \
                 it is synced."
             }
-            Step::BlockWrite if old => {
+            BonniePhase::BlockWrite if old => {
                 "The file is removed, made anew and written by one call for each chunk, in pieces \
                 of 1GiB."
             }
-            Step::BlockWrite => {
+            BonniePhase::BlockWrite => {
                 "The file is removed, made anew and written by one call for each chunk; then it is \
                 synced."
             }
-            Step::Rewrite => {
+            BonniePhase::Rewrite => {
                 "Each chunk is read, changed in one byte, gone back over with lseek() and written. \
                 The rate counts the file once."
             }
-            Step::CharacterRead if old => {
+            BonniePhase::CharacterRead if old => {
                 "The file is read a character at a time through a buffer of 4096 bytes, as getc() \
                 does."
             }
-            Step::CharacterRead => {
+            BonniePhase::CharacterRead => {
                 "The first 3MiB of the file are read by one call for every byte."
             }
-            Step::BlockRead => "The file is read from its beginning by one call for each chunk.",
-            Step::Seeks if old => {
+            BonniePhase::BlockRead => {
+                "The file is read from its beginning by one call for each chunk."
+            }
+            BonniePhase::Seeks if old => {
                 "Three seekers at the same time take one of 8192 tickets after the other: seek to \
                 a random chunk and read it. Each seeker \
                  changes and rewrites the first and then every tenth of its chunks."
             }
-            Step::Seeks => {
+            BonniePhase::Seeks => {
                 "Five seekers at the same time take one of 8192 tickets after the other: seek to a \
                 random chunk and read it. One ticket of \
                  ten also changes the chunk and rewrites it."
             }
-            Step::Create(Order::Sequential) => {
+            BonniePhase::Create(Order::Sequential) => {
                 "Files are made whose names ascend: a number, then up to twelve random letters."
             }
-            Step::Stat(Order::Sequential) => {
+            BonniePhase::Stat(Order::Sequential) => {
                 "The files are looked at in the order in which the folder lists them; those with \
                 content are read."
             }
-            Step::Delete(Order::Sequential) => {
+            BonniePhase::Delete(Order::Sequential) => {
                 "The files are deleted in the order in which the folder lists them, then their \
                 folders."
             }
-            Step::Create(Order::Random) => {
+            BonniePhase::Create(Order::Random) => {
                 "Files are made whose names do not ascend: up to twelve random letters, then a \
                 number."
             }
-            Step::Stat(Order::Random) => {
+            BonniePhase::Stat(Order::Random) => {
                 "The files are looked at in random order; those with content are read."
             }
-            Step::Delete(Order::Random) => {
+            BonniePhase::Delete(Order::Random) => {
                 "The files are deleted in random order, then their folders."
             }
         }
@@ -300,20 +310,25 @@ impl Step {
 
     fn phase(self, settings: &Settings) -> Phase {
         let (group, metric) = match self {
-            Step::Seeks => (Group::Random, "io_per_second"),
-            Step::Create(_) | Step::Stat(_) | Step::Delete(_) => (Group::Files, "io_per_second"),
+            BonniePhase::Seeks => (Group::Random, "io_per_second"),
+            BonniePhase::Create(_) | BonniePhase::Stat(_) | BonniePhase::Delete(_) => {
+                (Group::Files, "io_per_second")
+            }
             _ => (Group::Sequential, "throughput_bytes_per_second"),
         };
-        let writes = !matches!(self, Step::CharacterRead | Step::BlockRead | Step::Stat(_));
+        let writes = !matches!(
+            self,
+            BonniePhase::CharacterRead | BonniePhase::BlockRead | BonniePhase::Stat(_)
+        );
         let what = self.what(settings.text("style") == "1.03");
         Phase {
             name: self.name(),
             what: what.into(),
             group,
             metric: metric.into(),
-            better: Better::Higher,
+            better: BetterDirection::Higher,
             writes,
-            is_deep: matches!(self, Step::Seeks),
+            is_deep: matches!(self, BonniePhase::Seeks),
             buffered_of: None,
         }
     }
@@ -323,7 +338,7 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
     let Target::Folder(parent) = target else {
         return Err(Error::new(ErrorKind::Invalid, "bonnie works on files: name a folder"));
     };
-    if Step::all(settings).is_empty() {
+    if BonniePhase::all(settings).is_empty() {
         let text =
             "no large file (io=false) and no small ones (files=0): nothing could be measured";
         return Err(Error::new(ErrorKind::Invalid, text));
@@ -334,8 +349,9 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
         let job = Job::new(&options, folder.path(), session, run)?;
         // Sets of small files that were made and not yet deleted.
         let mut sets = 0;
-        for step in Step::all(settings) {
-            if one(session, &job, step, &step.phase(settings), run, &mut sets)? == Next::Stop {
+        for step in BonniePhase::all(settings) {
+            if one(session, &job, step, &step.phase(settings), run, &mut sets)? == AfterPhase::Stop
+            {
                 return Ok(());
             }
         }
@@ -347,49 +363,49 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
 fn one(
     session: &mut Session<'_>,
     job: &Job<'_>,
-    step: Step,
+    step: BonniePhase,
     phase: &Phase,
     run: u32,
     sets: &mut u64,
-) -> Result<Next, Error> {
+) -> Result<AfterPhase, Error> {
     let next = match step {
-        Step::CharacterWrite => {
+        BonniePhase::CharacterWrite => {
             job.phase(session, phase, run, Passes::LongEnough(1), |worker, _| {
                 bulk::character_write(worker)
             })?
             .0
         }
-        Step::BlockWrite => {
+        BonniePhase::BlockWrite => {
             job.phase(session, phase, run, Passes::LongEnough(1), |worker, _| {
                 bulk::block_write(worker)
             })?
             .0
         }
-        Step::Rewrite => {
+        BonniePhase::Rewrite => {
             job.phase(session, phase, run, Passes::LongEnough(1), |worker, _| {
                 bulk::rewrite(worker)
             })?
             .0
         }
-        Step::CharacterRead => {
+        BonniePhase::CharacterRead => {
             job.phase(session, phase, run, Passes::LongEnough(1), |worker, _| {
                 bulk::character_read(worker)
             })?
             .0
         }
-        Step::BlockRead => {
+        BonniePhase::BlockRead => {
             job.phase(session, phase, run, Passes::LongEnough(1), |worker, _| {
                 bulk::block_read(worker)
             })?
             .0
         }
-        Step::Seeks => {
+        BonniePhase::Seeks => {
             let (next, _) = job.phase(session, phase, run, Passes::LongEnough(1), seeks::seek)?;
             // The small files have the disk for themselves.
             job.folders().try_for_each(|folder| bulk::remove(&folder))?;
             next
         }
-        Step::Create(order) => {
+        BonniePhase::Create(order) => {
             let (next, made) =
                 job.phase(session, phase, run, Passes::LongEnough(1), |worker, set| {
                     files::create(worker, order, set)
@@ -397,14 +413,14 @@ fn one(
             *sets = made;
             next
         }
-        Step::Stat(order) => {
+        BonniePhase::Stat(order) => {
             let made = *sets;
             job.phase(session, phase, run, Passes::LongEnough(made), |worker, pass| {
                 files::stat(worker, order, pass % made)
             })?
             .0
         }
-        Step::Delete(order) => {
+        BonniePhase::Delete(order) => {
             job.phase(session, phase, run, Passes::Exactly(*sets), |worker, set| {
                 files::delete(worker, order, set)
             })?

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use block::{Error, Reactor};
 use reactor::derive_seed;
 
-use super::bulk::{Chunk, Large};
+use super::bulk::{Chunk, LargeFile};
 use super::changes::Changes;
 use super::options::{Options, Style};
-use super::work::{Shared, Tally, Worker, at_once};
+use super::work::{PhaseControl, Tally, Worker, at_once};
 
 /// One in so many is an update, in both versions.
 const UPDATE_EVERY: u64 = 10;
@@ -38,7 +38,7 @@ pub(super) fn seek(worker: &Worker<'_>, pass: u64) -> Result<Option<Tally>, Erro
     let seekers: Vec<Seeker<'_>> = (0..options.seekers)
         .map(|_| {
             Ok(Seeker {
-                large: Large::open(worker)?,
+                large: LargeFile::open(worker)?,
                 next: &next,
                 options,
                 seed: derive_seed(worker.seed, "pass", pass),
@@ -55,13 +55,13 @@ pub(super) fn seek(worker: &Worker<'_>, pass: u64) -> Result<Option<Tally>, Erro
 }
 
 struct Seeker<'a> {
-    large: Large,
+    large: LargeFile,
     next: &'a AtomicU64,
     options: &'a Options,
     seed: u64,
     data_seed: u64,
     changes: &'a Changes,
-    shared: Shared<'a>,
+    shared: PhaseControl<'a>,
 }
 
 impl Seeker<'_> {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use block::{Error, ErrorKind, Reactor};
 
 use super::*;
-use crate::suite::{Blind, Observer, Row, Session, Ticker};
+use crate::suite::{NoAudit, Observer, Row, Session, Ticker};
 
 const MIB: u64 = 1 << 20;
 
@@ -39,7 +39,7 @@ fn run_in(
     observer: &mut dyn Observer,
 ) -> Ended {
     let reactor = Reactor::wall().unwrap();
-    let (ticker, mut meter) = (Ticker::new(), Blind);
+    let (ticker, mut meter) = (Ticker::new(), NoAudit);
     let mut session = Session::new(&reactor, stop, &ticker, &mut meter, observer);
     let result = (SUITE.run)(Target::Folder(folder), settings, &mut session);
     Ended { rows: session.into_rows(), result }
@@ -48,13 +48,13 @@ fn run_in(
 fn rows(said: &[(&'static str, Value)]) -> Vec<Row> {
     let folder = tempfile::tempdir().unwrap();
     let ended =
-        run_in(folder.path(), &small(said), &AtomicBool::new(false), &mut crate::suite::Silent);
+        run_in(folder.path(), &small(said), &AtomicBool::new(false), &mut crate::suite::NoProgress);
     ended.result.unwrap();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "files were left behind");
     ended.rows
 }
 
-fn by_name(rows: &[Row]) -> BTreeMap<&str, &crate::suite::Measured> {
+fn by_name(rows: &[Row]) -> BTreeMap<&str, &crate::suite::PhaseFigures> {
     rows.iter().map(|row| (row.phase.as_str(), row.measured().unwrap())).collect()
 }
 
@@ -125,7 +125,7 @@ fn direct_io_holds_for_every_phase_where_the_folder_takes_it() {
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
     let settings = small(&[("direct", Value::Switch(true)), ("seeks", Value::Count(100))]);
     let ended =
-        run_in(folder.path(), &settings, &AtomicBool::new(false), &mut crate::suite::Silent);
+        run_in(folder.path(), &settings, &AtomicBool::new(false), &mut crate::suite::NoProgress);
     match ended.result {
         Ok(()) => assert_eq!(ended.rows.len(), 12),
         Err(error) => assert!(
@@ -387,7 +387,7 @@ fn runs_differ_in_their_order_and_one_seed_gives_the_same_again() {
         });
         let settings = small(&[("io", Value::Switch(false)), ("runs", Value::Count(2))]);
         let reactor = Reactor::wall().unwrap();
-        let (stop, ticker, mut meter) = (AtomicBool::new(false), Ticker::new(), Blind);
+        let (stop, ticker, mut meter) = (AtomicBool::new(false), Ticker::new(), NoAudit);
         let mut session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut looks);
         session.seed = seed;
         (SUITE.run)(Target::Folder(folder.path()), &settings, &mut session).unwrap();

@@ -16,8 +16,8 @@ use super::changes::Changes;
 use super::options::Options;
 use crate::latency::Latency;
 use crate::suite::phase::Phase;
-use crate::suite::row::Done;
-use crate::suite::session::{Next, Session, Ticker};
+use crate::suite::row::WorkDone;
+use crate::suite::session::{AfterPhase, Session, Ticker};
 
 /// Passes of one phase at most: what takes no time must not make it endless.
 const PASSES_MAX: u64 = 100_000;
@@ -95,8 +95,8 @@ impl Tally {
         self.elapsed + self.flush.unwrap_or_default()
     }
 
-    fn done(self) -> Done {
-        Done {
+    fn done(self) -> WorkDone {
+        WorkDone {
             operations: self.operations,
             read_bytes: self.read_bytes,
             written_bytes: self.written_bytes,
@@ -182,7 +182,7 @@ impl<'a> Job<'a> {
         run: u32,
         passes: Passes,
         work: impl Fn(&Worker<'_>, u64) -> Result<Option<Tally>, Error> + Sync,
-    ) -> Result<(Next, u64), Error> {
+    ) -> Result<(AfterPhase, u64), Error> {
         let mut gone_through = 0;
         let next = session.measure(phase, run, |session| {
             let mut sum: Option<Tally> = None;
@@ -219,7 +219,7 @@ impl<'a> Job<'a> {
         work: impl Fn(&Worker<'_>) -> Result<Option<Tally>, Error> + Sync,
     ) -> Result<Option<Tally>, Error> {
         let give_up = AtomicBool::new(false);
-        let shared = Shared { stop: session.stop, give_up: &give_up, ticker: session.ticker };
+        let shared = PhaseControl { stop: session.stop, give_up: &give_up, ticker: session.ticker };
         if self.options.copies == 1 {
             return self.worker(0, session.reactor, &shared, &work);
         }
@@ -234,7 +234,7 @@ impl<'a> Job<'a> {
         &self,
         copy: u64,
         reactor: &Reactor,
-        shared: &Shared<'_>,
+        shared: &PhaseControl<'_>,
         work: &impl Fn(&Worker<'_>) -> Result<Option<Tally>, Error>,
     ) -> Result<Option<Tally>, Error> {
         let own = |seed| derive_seed(seed, "copy", copy);
@@ -253,7 +253,7 @@ impl<'a> Job<'a> {
 
 /// What the threads of a phase have in common.
 #[derive(Clone, Copy)]
-pub(super) struct Shared<'a> {
+pub(super) struct PhaseControl<'a> {
     stop: &'a AtomicBool,
     /// Set when one of them failed: the others need not go on.
     give_up: &'a AtomicBool,
@@ -272,7 +272,7 @@ pub(super) struct Worker<'a> {
     pub(super) data_seed: u64,
     /// What became of its large file.
     pub(super) changes: &'a Changes,
-    pub(super) shared: Shared<'a>,
+    pub(super) shared: PhaseControl<'a>,
 }
 
 impl Worker<'_> {
@@ -298,7 +298,7 @@ impl Worker<'_> {
     }
 }
 
-impl Shared<'_> {
+impl PhaseControl<'_> {
     pub(super) fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.give_up.load(Ordering::Relaxed)
     }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use regex_lite::Regex;
-use results::{Better, better_of};
+use results::{BetterDirection, better_of};
 use serde_json::Value;
 
 use super::formats::{self, OutputFormat};
@@ -42,7 +42,7 @@ enum Entry {
 /// A figure of the user's own.
 struct Own {
     name: String,
-    better: Better,
+    better: BetterDirection,
     factor: f64,
     source: Source,
 }
@@ -61,7 +61,7 @@ pub(super) struct Figure {
     /// The metric that it is judged by.
     pub(super) metric: String,
     /// Which direction of it is better.
-    pub(super) better: Better,
+    pub(super) better: BetterDirection,
 }
 
 /// All figures that are wanted.
@@ -92,7 +92,7 @@ impl FigureList {
             Entry::Format(format) => Figure {
                 row: format.row.to_owned(),
                 metric: format.metric.to_owned(),
-                better: Better::Higher,
+                better: BetterDirection::Higher,
             },
             Entry::Own(own) => {
                 Figure { row: spoken(&own.name), metric: own.name.clone(), better: own.better }
@@ -153,16 +153,16 @@ fn entry(line: &str) -> Result<Entry, String> {
         ));
     }
     let mut better = match name {
-        _ if name.ends_with("_per_second") => Some(Better::Higher),
-        _ if name.ends_with("_seconds") => Some(Better::Lower),
+        _ if name.ends_with("_per_second") => Some(BetterDirection::Higher),
+        _ if name.ends_with("_seconds") => Some(BetterDirection::Lower),
         _ => better_of(name),
     };
     let mut factor = 1.0;
     loop {
         let (found, after) = word(rest);
         match found {
-            "lower" => better = Some(Better::Lower),
-            "higher" => better = Some(Better::Higher),
+            "lower" => better = Some(BetterDirection::Lower),
+            "higher" => better = Some(BetterDirection::Higher),
             "in" => {
                 let (unit, after) = word(after);
                 let known = UNITS.iter().find(|(known, _)| *known == unit);
@@ -291,7 +291,7 @@ mod tests {
         let expected = [("commit_seconds", 1.2505), ("mail_per_second", 12.0), ("waste", 0.5)];
         assert_eq!(figures, expected.map(|(name, figure)| (name.to_owned(), figure)).into());
         let rows: Vec<_> = wanted.rows().into_iter().map(|row| (row.row, row.better)).collect();
-        let (lower, higher) = (Better::Lower, Better::Higher);
+        let (lower, higher) = (BetterDirection::Lower, BetterDirection::Higher);
         let expected = [("commit", lower), ("mail", higher), ("waste", higher)];
         assert_eq!(rows, expected.map(|(name, better)| (name.to_owned(), better)));
     }

@@ -18,13 +18,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use block::{Error, ErrorKind, Traffic};
-use results::{Better, Doubt, Group};
+use results::{BetterDirection, Doubt, Group};
 
 use self::figures::FigureList;
 use super::folder::{Needs, WorkFolder};
 use super::program::{self, Group as ProcessGroup, Program};
 use super::{
-    Done, Kind, Next, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value,
+    AfterPhase, Kind, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value,
+    WorkDone,
 };
 use crate::latency::Latency;
 
@@ -140,7 +141,7 @@ fn phases(wanted: &FigureList) -> Vec<Phase> {
             what: "The command, until it ends; durable when all is written out.".into(),
             group: Group::Files,
             metric: "elapsed_seconds".into(),
-            better: Better::Lower,
+            better: BetterDirection::Lower,
             writes: true,
             is_deep: false,
             buffered_of: None,
@@ -160,14 +161,14 @@ fn phases(wanted: &FigureList) -> Vec<Phase> {
 }
 
 /// Where a command works.
-pub(super) enum Place {
+pub(super) enum CommandSite {
     /// In a folder of its own.
     Folder(WorkFolder),
     /// On a device that the kernel knows by this path.
     Device(PathBuf),
 }
 
-impl Place {
+impl CommandSite {
     /// The place on a target.
     ///
     /// # Errors
@@ -176,7 +177,7 @@ impl Place {
         target: Target<'_>,
         suite: &str,
         session: &Session<'_>,
-    ) -> Result<Place, Error> {
+    ) -> Result<CommandSite, Error> {
         // The command works in the folder, where a relative path would lead elsewhere.
         let absolute = |path: &Path| {
             std::path::absolute(path)
@@ -185,9 +186,9 @@ impl Place {
         match (target, &session.device_path) {
             (Target::Folder(parent), _) => {
                 let parent = absolute(parent)?;
-                Ok(Place::Folder(WorkFolder::new(&parent, suite, &Needs::default())?))
+                Ok(CommandSite::Folder(WorkFolder::new(&parent, suite, &Needs::default())?))
             }
-            (Target::Device(_), Some(path)) => Ok(Place::Device(absolute(path)?)),
+            (Target::Device(_), Some(path)) => Ok(CommandSite::Device(absolute(path)?)),
             (Target::Device(_), None) => Err(Error::new(
                 ErrorKind::Unsupported,
                 "other programs cannot open this stack: give it a file system, or name a file, a \
@@ -199,16 +200,16 @@ impl Place {
     /// The folder, if it is one.
     pub(super) fn folder(&self) -> Option<&Path> {
         match self {
-            Place::Folder(folder) => Some(folder.path()),
-            Place::Device(_) => None,
+            CommandSite::Folder(folder) => Some(folder.path()),
+            CommandSite::Device(_) => None,
         }
     }
 
     /// Where data end up.
     pub(super) fn path(&self) -> &Path {
         match self {
-            Place::Folder(folder) => folder.path(),
-            Place::Device(path) => path,
+            CommandSite::Folder(folder) => folder.path(),
+            CommandSite::Device(path) => path,
         }
     }
 
@@ -218,8 +219,8 @@ impl Place {
     /// When it asks for a folder on a device, or for a device in a folder.
     pub(super) fn put_in(&self, text: &str, quote: fn(&str) -> String) -> Result<String, Error> {
         let (own, other, is) = match self {
-            Place::Folder(_) => (FOLDER, DEVICE, "a folder"),
-            Place::Device(_) => (DEVICE, FOLDER, "a device"),
+            CommandSite::Folder(_) => (FOLDER, DEVICE, "a folder"),
+            CommandSite::Device(_) => (DEVICE, FOLDER, "a device"),
         };
         if text.contains(other) {
             return Err(Error::new(
@@ -246,11 +247,11 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
     let environment = environment(settings.text("environment")).map_err(invalid("environment"))?;
     let commands = Commands { settings, wanted: &wanted, environment };
     for run in 1..=u32::try_from(settings.count("runs")).unwrap_or(1) {
-        let place = Place::new(target, NAME, session)?;
+        let place = CommandSite::new(target, NAME, session)?;
         let next = commands.once(&place, run, session);
         // What was prepared is put away also after a failure, whose error is the one that counts.
         let cleaned = commands.beside("cleanup", &place, true, session);
-        if next? == Next::Stop {
+        if next? == AfterPhase::Stop {
             return Ok(());
         }
         cleaned?;
@@ -259,10 +260,15 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
 }
 
 impl Commands<'_> {
-    fn once(&self, place: &Place, run: u32, session: &mut Session<'_>) -> Result<Next, Error> {
+    fn once(
+        &self,
+        place: &CommandSite,
+        run: u32,
+        session: &mut Session<'_>,
+    ) -> Result<AfterPhase, Error> {
         // What preparing leaves running is there until all is over.
         let Some(_left) = self.beside("prepare", place, false, session)? else {
-            return Ok(Next::Stop);
+            return Ok(AfterPhase::Stop);
         };
         program::sync(place.path(), session)?;
         let mut notes = Vec::new();
@@ -275,14 +281,18 @@ impl Commands<'_> {
             self.measured(place, session).map(|done| {
                 done.map(|done| {
                     let notes = [notes, done.notes.clone()].concat();
-                    let one = Done { notes, ..done };
+                    let one = WorkDone { notes, ..done };
                     vec![one; self.wanted.rows().len().max(1)]
                 })
             })
         })
     }
 
-    fn measured(&self, place: &Place, session: &Session<'_>) -> Result<Option<Done>, Error> {
+    fn measured(
+        &self,
+        place: &CommandSite,
+        session: &Session<'_>,
+    ) -> Result<Option<WorkDone>, Error> {
         let text = place.put_in(self.settings.text("run"), escape::shell)?;
         let Some(ran) = program::run(&self.program("run", &text, place, false), session)? else {
             return Ok(None);
@@ -295,7 +305,7 @@ impl Commands<'_> {
         let notes = failed.map(|count| Doubt::TransactionsFailed { count: *count as u64 });
         let mut latency = Latency::new();
         latency.record_duration(ran.elapsed);
-        Ok(Some(Done {
+        Ok(Some(WorkDone {
             operations: 1,
             read_bytes: 0,
             written_bytes: 0,
@@ -316,7 +326,7 @@ impl Commands<'_> {
     fn beside(
         &self,
         name: &'static str,
-        place: &Place,
+        place: &CommandSite,
         to_the_end: bool,
         session: &Session<'_>,
     ) -> Result<Option<Option<ProcessGroup>>, Error> {
@@ -333,7 +343,7 @@ impl Commands<'_> {
         &'a self,
         what: &'a str,
         text: &'a str,
-        place: &'a Place,
+        place: &'a CommandSite,
         to_the_end: bool,
     ) -> Program<'a> {
         Program {

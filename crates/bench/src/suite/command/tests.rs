@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use block::{Clock, Reactor};
 
 use super::*;
-use crate::suite::{Blind, Row, Silent, Ticker};
+use crate::suite::{NoAudit, NoProgress, Row, Ticker};
 
 fn settings(said: &[(&str, &str)]) -> Settings {
     let mut settings = SUITE.defaults(Clock::Wall);
@@ -22,7 +22,7 @@ fn settings(said: &[(&str, &str)]) -> Settings {
 fn run_in(target: &Path, said: &[(&str, &str)]) -> Result<Vec<Row>, Error> {
     let reactor = Reactor::wall().expect("io_uring");
     let (stop, ticker, mut meter, mut observer) =
-        (AtomicBool::new(false), Ticker::new(), Blind, Silent);
+        (AtomicBool::new(false), Ticker::new(), NoAudit, NoProgress);
     let mut session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut observer);
     (SUITE.run)(Target::Folder(target), &settings(said), &mut session)?;
     Ok(session.into_rows())

@@ -19,14 +19,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use block::{BufMut, Error, ErrorKind, Reactor, Traffic};
-use results::{Better, Group};
+use results::{BetterDirection, Group};
 use rustix::fs::{Advice, OFlags};
 
 use super::definition::{Kind, Rows, Setting, Settings, Suite, Target, TargetKind, Value};
 use super::folder::{Needs, WorkFolder};
 use super::phase::Phase;
-use super::row::Done;
-use super::session::{Next, Session};
+use super::row::WorkDone;
+use super::session::{AfterPhase, Session};
 use crate::latency::Latency;
 use crate::pattern::{self, SECTOR_BYTES};
 
@@ -92,42 +92,44 @@ pub static SUITE: Suite = Suite {
         Setting::new("direct", Kind::Switch, Value::Switch(false), "Past the page cache."),
     ],
     rows: Rows::InOrder,
-    phases: |_| Step::ALL.iter().map(|step| step.phase()).collect(),
+    phases: |_| CopyPhase::ALL.iter().map(|step| step.phase()).collect(),
     prepared_bytes: |_, _| 0,
     run,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum CopyPhase {
     Write,
     Read,
     Delete,
 }
 
-impl Step {
-    const ALL: [Step; 3] = [Step::Write, Step::Read, Step::Delete];
+impl CopyPhase {
+    const ALL: [CopyPhase; 3] = [CopyPhase::Write, CopyPhase::Read, CopyPhase::Delete];
 
     fn phase(self) -> Phase {
         let (name, what, metric) = match self {
-            Step::Write => (
+            CopyPhase::Write => (
                 "write",
                 "Each file is made in its folder and written.",
                 "throughput_bytes_per_second",
             ),
-            Step::Read => (
+            CopyPhase::Read => (
                 "read",
                 "Each file is opened, read and compared with what was written, in the same order.",
                 "throughput_bytes_per_second",
             ),
-            Step::Delete => ("delete", "Each file is deleted, then the folders.", "io_per_second"),
+            CopyPhase::Delete => {
+                ("delete", "Each file is deleted, then the folders.", "io_per_second")
+            }
         };
         Phase {
             name: name.into(),
             what: what.into(),
             group: Group::Files,
             metric: metric.into(),
-            better: Better::Higher,
-            writes: self != Step::Read,
+            better: BetterDirection::Higher,
+            writes: self != CopyPhase::Read,
             is_deep: false,
             buffered_of: None,
         }
@@ -196,12 +198,12 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
     let folder = WorkFolder::new(parent, NAME, &needs)?;
     let mut copying = Copying::new(session, folder.path(), &sizes, settings);
     copying.make_folders()?;
-    for step in Step::ALL {
+    for step in CopyPhase::ALL {
         let next = session.measure(&step.phase(), 1, |session| copying.step(step, session))?;
-        if next == Next::Stop {
+        if next == AfterPhase::Stop {
             break;
         }
-        if settings.switch("drop_caches") && step != Step::Delete {
+        if settings.switch("drop_caches") && step != CopyPhase::Delete {
             copying.drop_caches()?;
         }
     }
@@ -269,9 +271,9 @@ impl<'a> Copying<'a> {
             .try_for_each(|path| fs::create_dir_all(path).map_err(failed("making", path)))
     }
 
-    fn step(&mut self, step: Step, session: &Session<'_>) -> Result<Option<Done>, Error> {
+    fn step(&mut self, step: CopyPhase, session: &Session<'_>) -> Result<Option<WorkDone>, Error> {
         let total: u64 = self.files.iter().map(|file| file.bytes).sum();
-        if step == Step::Delete {
+        if step == CopyPhase::Delete {
             session.ticker.plan_operations(self.files.len() as u64);
         } else {
             session.ticker.plan_bytes(total);
@@ -283,25 +285,25 @@ impl<'a> Copying<'a> {
                 return Ok(None);
             }
             let time = match step {
-                Step::Write => self.write(index)?,
-                Step::Read => self.read(index)?,
-                Step::Delete => self.delete(index)?,
+                CopyPhase::Write => self.write(index)?,
+                CopyPhase::Read => self.read(index)?,
+                CopyPhase::Delete => self.delete(index)?,
             };
             latency.record_duration(time);
             elapsed += time;
-            session.ticker.add(if step == Step::Delete { 1 } else { self.files[index].bytes });
+            session.ticker.add(if step == CopyPhase::Delete { 1 } else { self.files[index].bytes });
         }
-        if step == Step::Delete {
+        if step == CopyPhase::Delete {
             elapsed += self.remove_folders()?;
         }
-        let bytes = |of: Step| if step == of { total } else { 0 };
-        Ok(Some(Done {
+        let bytes = |of: CopyPhase| if step == of { total } else { 0 };
+        Ok(Some(WorkDone {
             operations: self.files.len() as u64,
-            read_bytes: bytes(Step::Read),
-            written_bytes: bytes(Step::Write),
+            read_bytes: bytes(CopyPhase::Read),
+            written_bytes: bytes(CopyPhase::Write),
             rated_bytes: None,
             elapsed,
-            flush: if step == Step::Read { None } else { Some(self.sync_all()?) },
+            flush: if step == CopyPhase::Read { None } else { Some(self.sync_all()?) },
             beside: Traffic::default(),
             latency,
             ramp: crate::load::Ramp::default(),

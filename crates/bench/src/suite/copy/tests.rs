@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
-use crate::suite::{Blind, Observer, Row, Silent, Ticker};
+use crate::suite::{NoAudit, NoProgress, Observer, Row, Ticker};
 
 fn run_in(
     folder: &Path,
@@ -15,7 +15,7 @@ fn run_in(
         settings.set(&SUITE, name, value.clone()).unwrap();
     }
     let reactor = Reactor::wall().unwrap();
-    let (ticker, mut meter) = (Ticker::new(), Blind);
+    let (ticker, mut meter) = (Ticker::new(), NoAudit);
     let mut session = Session::new(&reactor, stop, &ticker, &mut meter, observer);
     session.data_seed = 99;
     let result = (SUITE.run)(Target::Folder(folder), &settings, &mut session);
@@ -53,7 +53,7 @@ fn all_bytes_are_written_read_and_deleted() {
             ("drop_caches", Value::Switch(fsync == "file")),
             ("access_times", Value::Switch(false)),
         ];
-        let (rows, result) = run_in(folder.path(), &said, &AtomicBool::new(false), &mut Silent);
+        let (rows, result) = run_in(folder.path(), &said, &AtomicBool::new(false), &mut NoProgress);
         result.unwrap();
         let moved: Vec<_> = rows
             .iter()

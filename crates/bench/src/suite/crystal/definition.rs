@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use block::{Device, Error, ErrorKind};
-use results::{Better, Group};
+use results::{BetterDirection, Group};
 
-use super::{Data, NAME, Options, Order, Profile, RUNS_MAX, Row, Verify, Way};
+use super::{AccessKind, Data, NAME, Options, Order, Profile, RUNS_MAX, Row, Verify};
 use crate::load::Hooks;
 use crate::suite::access::{View, prepare, read_back, run};
 use crate::suite::folder::{Needs, WorkFolder};
 use crate::suite::rounds::{self, STEADY};
 use crate::suite::{
-    Kind, Next, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value,
+    AfterPhase, Kind, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value,
 };
 
 /// `crystal`.
@@ -163,7 +163,7 @@ pub fn options(settings: &Settings) -> Result<Options, String> {
 
 pub(super) fn phase(row: &Row, buffered: bool) -> Phase {
     let group = match (row.way, row.order) {
-        (Way::Mix { .. }, _) => Group::Mixed,
+        (AccessKind::Mix { .. }, _) => Group::Mixed,
         (_, Order::Sequential) => Group::Sequential,
         (_, Order::Random) => Group::Random,
     };
@@ -176,7 +176,7 @@ pub(super) fn phase(row: &Row, buffered: bool) -> Phase {
         what: format!("{first}{}; {way}.", &what[1..]).into(),
         group,
         metric: "throughput_bytes_per_second".into(),
-        better: Better::Higher,
+        better: BetterDirection::Higher,
         writes: row.way.writes(),
         is_deep: row.queues * row.threads > 1,
     }
@@ -258,7 +258,9 @@ fn rows(
                 None => session.skip(&phase, 1, "a raw target has no page cache of a file system"),
             }
         }
-        if session.stopped() || run(&there, &row, &access, &mut filled, session)? == Next::Stop {
+        if session.stopped()
+            || run(&there, &row, &access, &mut filled, session)? == AfterPhase::Stop
+        {
             return Ok(());
         }
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Data, Options, Order, Row, Way};
+use super::{AccessKind, Data, Options, Order, Row};
 
 /// One fio job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,12 +21,12 @@ impl Job {
     #[must_use]
     pub fn new(row: &Row, said: &Options, path: &Path, direct: bool) -> Job {
         let rw = match (row.order, row.way) {
-            (Order::Sequential, Way::Read) => "read",
-            (Order::Sequential, Way::Write) => "write",
-            (Order::Sequential, Way::Mix { .. }) => "rw",
-            (Order::Random, Way::Read) => "randread",
-            (Order::Random, Way::Write) => "randwrite",
-            (Order::Random, Way::Mix { .. }) => "randrw",
+            (Order::Sequential, AccessKind::Read) => "read",
+            (Order::Sequential, AccessKind::Write) => "write",
+            (Order::Sequential, AccessKind::Mix { .. }) => "rw",
+            (Order::Random, AccessKind::Read) => "randread",
+            (Order::Random, AccessKind::Write) => "randwrite",
+            (Order::Random, AccessKind::Mix { .. }) => "randrw",
         };
         let part_bytes = said.size_bytes / u64::from(row.threads);
         let mut options = vec![
@@ -51,7 +51,7 @@ impl Job {
                 (part_bytes - part_bytes % u64::from(row.request_bytes)).to_string(),
             ));
         }
-        if let Way::Mix { read_percent } = row.way {
+        if let AccessKind::Mix { read_percent } = row.way {
             options.push(("rwmixread", read_percent.to_string()));
         }
         match (row.way.writes(), said.data) {

@@ -35,7 +35,7 @@ pub use definition::{SUITE, options};
 pub use fio::Job;
 
 use super::access;
-pub use super::access::{Data, Order, Row, Verify, Way};
+pub use super::access::{AccessKind, Data, Order, Row, Verify};
 
 /// Name of the suite.
 pub const NAME: &str = "crystal";
@@ -116,16 +116,18 @@ impl Profile {
     #[must_use]
     pub fn rows(self, mix_read_percent: Option<u32>) -> Vec<Row> {
         let accesses = self.accesses();
-        let each = |way: Way| accesses.iter().map(move |row| Row { way, ..*row });
+        let each = |way: AccessKind| accesses.iter().map(move |row| Row { way, ..*row });
         let mut rows: Vec<Row> = match self {
             Profile::Three => accesses
                 .iter()
-                .flat_map(|row| [Way::Read, Way::Write].map(|way| Row { way, ..*row }))
+                .flat_map(|row| {
+                    [AccessKind::Read, AccessKind::Write].map(|way| Row { way, ..*row })
+                })
                 .collect(),
-            _ => each(Way::Read).chain(each(Way::Write)).collect(),
+            _ => each(AccessKind::Read).chain(each(AccessKind::Write)).collect(),
         };
         if let Some(read_percent) = mix_read_percent {
-            rows.extend(each(Way::Mix { read_percent }));
+            rows.extend(each(AccessKind::Mix { read_percent }));
         }
         rows
     }

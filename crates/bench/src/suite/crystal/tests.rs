@@ -10,8 +10,8 @@ use super::*;
 use crate::load::{Access, Content, Hooks};
 use crate::memory::{Fault, Memory};
 use crate::suite::access::content::{BLOCK_BYTES, Stamped};
-use crate::suite::access::{Filled, View, prepare, read_back, run};
-use crate::suite::{Blind, Next, Row as SuiteRow, Session, Silent, Ticker};
+use crate::suite::access::{BlockContents, View, prepare, read_back, run};
+use crate::suite::{AfterPhase, NoAudit, NoProgress, Row as SuiteRow, Session, Ticker};
 
 #[test]
 fn the_profiles_have_the_rows_of_the_originals_in_their_order() {
@@ -116,7 +116,7 @@ struct Bench {
     memory: Memory,
     reactor: Reactor,
     options: Options,
-    filled: Filled,
+    filled: BlockContents,
     stop: AtomicBool,
 }
 
@@ -139,8 +139,8 @@ impl Bench {
         read_back(&self.memory, &self.reactor, &access, &mut self.filled, &mut Hooks::default())
     }
 
-    fn run(&mut self, row: &Row) -> Result<(Next, Vec<SuiteRow>), Error> {
-        let (ticker, mut meter, mut observer) = (Ticker::new(), Blind, Silent);
+    fn run(&mut self, row: &Row) -> Result<(AfterPhase, Vec<SuiteRow>), Error> {
+        let (ticker, mut meter, mut observer) = (Ticker::new(), NoAudit, NoProgress);
         let mut session =
             Session::new(&self.reactor, &self.stop, &ticker, &mut meter, &mut observer);
         let views = [false, true].map(|buffered| {
@@ -159,7 +159,7 @@ impl Bench {
 fn check_row(bench: &mut Bench, row: &Row, what: &str) {
     let checked_before = bench.filled.checked_bytes;
     let (next, rows) = bench.run(row).unwrap_or_else(|error| panic!("{what}: {error}"));
-    assert_eq!(next, Next::Go);
+    assert_eq!(next, AfterPhase::Go);
     let order: Vec<_> =
         rows.iter().map(|row| (row.phase.ends_with(" buffered"), row.run)).collect();
     assert_eq!(
@@ -182,10 +182,10 @@ fn check_row(bench: &mut Bench, row: &Row, what: &str) {
         written_bytes += done.written_bytes;
     }
     match row.way {
-        Way::Read => assert_eq!(written_bytes, 0),
-        Way::Write => assert_eq!(read_bytes, 0),
-        Way::Mix { .. } if bench.reactor.clock() == Clock::Wall => (),
-        Way::Mix { .. } => assert!(
+        AccessKind::Read => assert_eq!(written_bytes, 0),
+        AccessKind::Write => assert_eq!(read_bytes, 0),
+        AccessKind::Mix { .. } if bench.reactor.clock() == Clock::Wall => (),
+        AccessKind::Mix { .. } => assert!(
             read_bytes > written_bytes && written_bytes > 0,
             "{}: 70 of 100 read",
             row.name()
@@ -307,7 +307,7 @@ fn a_block_that_is_torn_inside_is_found_by_the_reading_back() {
 /// "No two blocks of 4 KiB that are written carry the same data".
 #[test]
 fn every_block_that_is_written_is_unlike_every_other() {
-    let mut filled = Filled::nothing(1 << 20, Data::Random, 3);
+    let mut filled = BlockContents::nothing(1 << 20, Data::Random, 3);
     let (data, seed, numbers) = (filled.data, filled.seed, &mut filled.numbers);
     let mut stamped = Stamped {
         data,
@@ -375,7 +375,7 @@ fn a_stopped_row_has_no_figure() {
     bench.stop = AtomicBool::new(true);
     let row = bench.row("SEQ1M Q8T1 read");
     let (next, rows) = bench.run(&row).expect("no error");
-    assert!(next == Next::Stop && rows.is_empty());
+    assert!(next == AfterPhase::Stop && rows.is_empty());
 }
 
 /// "Steady state by SNIA's rule for workloads that write": a target that slows down after a while

@@ -5,16 +5,16 @@ use std::time::Duration;
 use block::{Device, Error, ErrorKind, size_text};
 use reactor::derive_seed;
 use results::doubt::UnverifiedReason;
-use results::{Better, Group};
+use results::{BetterDirection, Group};
 
 use super::open::{self, OPEN_DEPTH, OpenLoad};
 use super::{NAME, curves};
 use crate::load::{Direction, Hooks, Sequential, Uniform};
-use crate::suite::access::{self, Filled, Options, Order, Row as Access, View, Way};
+use crate::suite::access::{self, AccessKind, BlockContents, Options, Order, Row as Access, View};
 use crate::suite::rounds::{self, STEADY};
 use crate::suite::{
-    Done, Kind, Next, Phase, Rows, Scope, Session, Setting, Settings, Suite, Target, TargetKind,
-    Value,
+    AfterPhase, Kind, Phase, Rows, Scope, Session, Setting, Settings, Suite, Target, TargetKind,
+    Value, WorkDone,
 };
 
 const MIB: u64 = 1 << 20;
@@ -117,7 +117,7 @@ pub static SUITE: Suite = Suite {
 #[derive(Clone, Copy)]
 struct Series {
     order: Order,
-    way: Way,
+    way: AccessKind,
     request_bytes: u32,
 }
 
@@ -132,7 +132,13 @@ impl Series {
         Access { way: self.way, ..row }
     }
 
-    fn phase(&self, name: String, what: String, metric: &'static str, better: Better) -> Phase {
+    fn phase(
+        &self,
+        name: String,
+        what: String,
+        metric: &'static str,
+        better: BetterDirection,
+    ) -> Phase {
         let group = if self.order == Order::Sequential { Group::Sequential } else { Group::Random };
         Phase {
             name,
@@ -158,7 +164,7 @@ impl Series {
             format!("{} Q{depth}", self.name()),
             what,
             "throughput_bytes_per_second",
-            Better::Higher,
+            BetterDirection::Higher,
         );
         Phase { is_deep: depth > 1, ..phase }
     }
@@ -173,7 +179,7 @@ impl Series {
             format!("{} open {share}%", self.name()),
             what,
             "latency_p99_seconds",
-            Better::Lower,
+            BetterDirection::Lower,
         )
     }
 }
@@ -185,9 +191,9 @@ fn series(settings: &Settings) -> Vec<Series> {
         _ => vec![Order::Random, Order::Sequential],
     };
     let ways = match settings.text("way") {
-        "read" => vec![Way::Read],
-        "write" => vec![Way::Write],
-        _ => vec![Way::Read, Way::Write],
+        "read" => vec![AccessKind::Read],
+        "write" => vec![AccessKind::Write],
+        _ => vec![AccessKind::Read, AccessKind::Write],
     };
     let first = u32::try_from(settings.bytes("block_min")).unwrap_or(u32::MAX);
     let most = settings.bytes("block_max").min(BLOCK_MAX_BYTES);
@@ -290,9 +296,9 @@ fn measure(
     let halt = session.stop;
     let stop = || halt.load(std::sync::atomic::Ordering::Relaxed);
     let mut filled = if info.read_only {
-        Filled::unverified(UnverifiedReason::UnknownContent)
+        BlockContents::unverified(UnverifiedReason::UnknownContent)
     } else if size_bytes > settings.bytes("prepare") && info.stores_data {
-        Filled::unverified(UnverifiedReason::PartlyPrepared)
+        BlockContents::unverified(UnverifiedReason::PartlyPrepared)
     } else {
         access::prepare(
             device,
@@ -311,7 +317,7 @@ fn measure(
                 &mut filled,
                 session,
             )?;
-            if next == Next::Stop {
+            if next == AfterPhase::Stop {
                 return Ok(());
             }
         }
@@ -320,7 +326,7 @@ fn measure(
             if series.way.writes() {
                 filled.forget();
             }
-            if next == Next::Stop {
+            if next == AfterPhase::Stop {
                 return Ok(());
             }
         }
@@ -340,7 +346,7 @@ fn open_loops(
     series: &Series,
     options: &Options,
     session: &mut Session<'_>,
-) -> Result<Next, Error> {
+) -> Result<AfterPhase, Error> {
     let curve = curves(super::points(session.rows()))
         .into_iter()
         .find(|curve| curve.access == series.name());
@@ -362,12 +368,12 @@ fn open_loops(
         };
         if session
             .measure(&phase, run, |session| open_loop(device, series, options, &load, session))?
-            == Next::Stop
+            == AfterPhase::Stop
         {
-            return Ok(Next::Stop);
+            return Ok(AfterPhase::Stop);
         }
     }
-    Ok(Next::Go)
+    Ok(AfterPhase::Go)
 }
 
 fn open_loop(
@@ -376,7 +382,7 @@ fn open_loop(
     options: &Options,
     load: &OpenLoad,
     session: &Session<'_>,
-) -> Result<Option<Done>, Error> {
+) -> Result<Option<WorkDone>, Error> {
     let direction = series.way.direction().unwrap_or(Direction::Read);
     let length = series.request_bytes;
     match series.order {

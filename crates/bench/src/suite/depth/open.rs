@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use block::{
     Buf, BufMut, Channel, Clock, Completion, Device, Error, ErrorKind, Op, Reactor, Request,
-    Returned, Time, Traffic,
+    ReturnedBuffer, Time, Traffic,
 };
 use reactor::Random;
 use results::Doubt;
@@ -24,7 +24,7 @@ use results::doubt::UnverifiedReason;
 use crate::latency::Latency;
 use crate::load::{Access, Direction, Requests};
 use crate::pattern;
-use crate::suite::{Done, Session, steps};
+use crate::suite::{Session, WorkDone, steps};
 
 /// Most requests that an open loop submits at a time.
 pub(in crate::suite) const OPEN_DEPTH: u32 = 1024;
@@ -250,9 +250,9 @@ impl Open<'_> {
         let slot = &mut self.slots[completion.tag as usize];
         self.free.push(completion.tag as u32);
         match completion.buffer {
-            Returned::Read(buffer) => slot.reading = Some(buffer),
-            Returned::Written(buffer) => slot.writing = Some(buffer),
-            Returned::Nothing => unreachable!("reads and writes bring their buffer back"),
+            ReturnedBuffer::Read(buffer) => slot.reading = Some(buffer),
+            ReturnedBuffer::Written(buffer) => slot.writing = Some(buffer),
+            ReturnedBuffer::Nothing => unreachable!("reads and writes bring their buffer back"),
         }
         let Access { direction, offset, length } = slot.access;
         if let Err(error) = completion.result {
@@ -271,13 +271,13 @@ impl Open<'_> {
     }
 
     fn wait(&mut self, deadline: Option<Time>, waits_for_moment: bool) -> Result<(), Error> {
-        use reactor::Woken;
+        use reactor::WakeReason;
         match self.reactor.wait(deadline) {
-            Ok(Woken::Deadline | Woken::Idle) if !waits_for_moment => {
+            Ok(WakeReason::Deadline | WakeReason::Idle) if !waits_for_moment => {
                 let text = format!("no answer to {} requests", self.channel.in_flight());
                 Err(Error::new(ErrorKind::TimedOut, text))
             }
-            Ok(Woken::Idle) => Err(Error::new(ErrorKind::Invalid, "the clock stands still")),
+            Ok(WakeReason::Idle) => Err(Error::new(ErrorKind::Invalid, "the clock stands still")),
             Ok(_) => Ok(()),
             Err(error) => Err(Error::from_io("waiting for the device", error)),
         }
@@ -294,7 +294,7 @@ pub(in crate::suite) fn measured(
     load: &OpenLoad,
     requests: &mut impl Requests,
     session: &Session<'_>,
-) -> Result<Option<Done>, Error> {
+) -> Result<Option<WorkDone>, Error> {
     let sample = run(device, session.reactor, load, requests, &|| session.stopped())?;
     if sample.stopped {
         return Ok(None);
@@ -310,7 +310,7 @@ pub(in crate::suite) fn measured(
     if session.reactor.clock() == Clock::Wall {
         notes.push(Doubt::WakingCounts);
     }
-    Ok(Some(Done {
+    Ok(Some(WorkDone {
         operations: sample.operations,
         read_bytes: sample.read_bytes,
         written_bytes: sample.written_bytes,

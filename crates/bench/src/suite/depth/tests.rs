@@ -7,7 +7,7 @@ use super::open::{OpenLoad, OpenSample, run};
 use super::*;
 use crate::load::{Direction, Uniform};
 use crate::memory::Memory;
-use crate::suite::{Blind, Session, Silent, Target, Ticker, Value};
+use crate::suite::{NoAudit, NoProgress, Session, Target, Ticker, Value};
 
 fn point(depth: u32, io_per_second: f64) -> Point {
     // Little's law: what a closed loop can show.
@@ -150,7 +150,7 @@ fn getting_ready_counts_for_no_request() {
 fn suite(target: &Memory, change: &[(&str, Value)]) -> Vec<Row> {
     let reactor = Reactor::virtual_clock();
     let (stop, ticker, mut meter, mut observer) =
-        (AtomicBool::new(false), Ticker::new(), Blind, Silent);
+        (AtomicBool::new(false), Ticker::new(), NoAudit, NoProgress);
     let mut settings = SUITE.defaults(block::Clock::Wall);
     for (name, value) in change {
         settings.set(&SUITE, name, value.clone()).expect("a setting of the suite");

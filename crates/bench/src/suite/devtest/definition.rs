@@ -11,11 +11,11 @@ use super::super::definition::{
 };
 use super::super::phase::Phase;
 use super::super::rounds::{self, STEADY};
-use super::super::row::Done;
-use super::super::session::{Next, Session};
+use super::super::row::WorkDone;
+use super::super::session::{AfterPhase, Session};
 use super::{
-    Kind, Measured, NAME, Outcome, Place, Prepared, RequestBytes, Settings, Test, Verify, prepare,
-    run_test, tests,
+    DeviceEnd, Kind, NAME, Outcome, PreparedContent, RequestBytes, Settings, Test, TestFigures,
+    Verify, prepare, run_test, tests,
 };
 use crate::load::{Direction, Hooks};
 
@@ -110,7 +110,7 @@ fn phase(test: &Test) -> Phase {
     let verb = |direction| if direction == Direction::Read { "Reads" } else { "Writes" };
     let what = match test.kind {
         Kind::Sequential { direction, place, .. } => {
-            let end = if place == Place::Start { "start" } else { "end" };
+            let end = if place == DeviceEnd::Start { "start" } else { "end" };
             format!(
                 "{} of {size}, ascending, in a region at the {end} of the device.",
                 verb(direction)
@@ -203,7 +203,7 @@ pub(crate) fn measure_all(
         }
         let next = session
             .measure(phase, 1, |session| one(device, test, settings, &mut prepared, session))?;
-        if next == Next::Stop {
+        if next == AfterPhase::Stop {
             return Ok(());
         }
     }
@@ -215,9 +215,9 @@ fn one(
     device: &dyn block::Device,
     test: &Test,
     settings: &Settings,
-    prepared: &mut Prepared,
+    prepared: &mut PreparedContent,
     session: &mut Session<'_>,
-) -> Result<Option<Done>, Error> {
+) -> Result<Option<WorkDone>, Error> {
     let stop = session.stop;
     let stopped = || stop.load(std::sync::atomic::Ordering::Relaxed);
     let mut hooks = Hooks { stop: Some(&stopped), progress: None };
@@ -228,9 +228,9 @@ fn one(
     })
 }
 
-pub(super) fn done(test: &Test, measured: Measured) -> Done {
+pub(super) fn done(test: &Test, measured: TestFigures) -> WorkDone {
     let sample = measured.sample;
-    Done {
+    WorkDone {
         operations: sample.operations(),
         read_bytes: sample.read.bytes,
         written_bytes: sample.write.bytes,

@@ -37,13 +37,13 @@ use std::time::Duration;
 use block::{Clock, Device, Error, Info, Reactor, SECTOR_BYTES};
 use reactor::derive_seed;
 use results::doubt::UnverifiedReason;
-use results::{Better, Doubt, Group};
+use results::{BetterDirection, Doubt, Group};
 use serde::{Serialize, Serializer};
 
-use crate::known::{Known, Verified, joined};
+use crate::known::{VerifiedContent, WriteLedger, joined};
 use crate::load::{
     self, Access, Content, Direction, Hooks, Load, Mixed, Mixture, Requests, Sample, Sequential,
-    Syncs, Uniform, Unverified,
+    Syncs, Uniform, UnverifiedContent,
 };
 
 use super::{rounds, steps};
@@ -58,7 +58,7 @@ const MIXED_SECTORS_MAX: u32 = 128;
 
 /// Which end of the device a sequential test works at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum DeviceEnd {
     /// From offset 0 on.
     Start,
     /// Up to the last byte.
@@ -73,7 +73,7 @@ pub enum Kind {
         /// Which way.
         direction: Direction,
         /// At which end.
-        place: Place,
+        place: DeviceEnd,
         /// Size of a request in bytes.
         request_bytes: u32,
     },
@@ -134,7 +134,7 @@ pub struct Test {
     /// The metric that verdicts are about.
     pub metric: &'static str,
     /// Which direction of that metric is better.
-    pub better: Better,
+    pub better: BetterDirection,
     /// What it does.
     pub kind: Kind,
 }
@@ -142,10 +142,10 @@ pub struct Test {
 impl Test {
     pub(super) fn new(kind: Kind) -> Test {
         let name = match kind {
-            Kind::Sequential { direction, place: Place::Start, .. } => {
+            Kind::Sequential { direction, place: DeviceEnd::Start, .. } => {
                 format!("sequential {} at start", direction.name())
             }
-            Kind::Sequential { direction, place: Place::End, .. } => {
+            Kind::Sequential { direction, place: DeviceEnd::End, .. } => {
                 format!("sequential {} at end", direction.name())
             }
             Kind::Random { direction, .. } => format!("random {}", direction.name()),
@@ -178,7 +178,7 @@ impl Test {
             request_bytes,
             group,
             metric: "throughput_bytes_per_second",
-            better: Better::Higher,
+            better: BetterDirection::Higher,
             kind,
         }
     }
@@ -263,7 +263,7 @@ pub fn tests() -> Vec<Test> {
     const SIZES_BYTES: [u32; 3] = [512, 16384, 65536];
     let mut tests = Vec::new();
     for direction in [Direction::Read, Direction::Write] {
-        for place in [Place::Start, Place::End] {
+        for place in [DeviceEnd::Start, DeviceEnd::End] {
             tests.extend(SIZES_BYTES.map(|request_bytes| {
                 Test::new(Kind::Sequential { direction, place, request_bytes })
             }));
@@ -381,14 +381,14 @@ impl Settings {
         &self,
         info: &Info,
         direction: Direction,
-        place: Place,
+        place: DeviceEnd,
         request_bytes: u32,
     ) -> Sequential {
         let region = self.region_bytes(info);
         let whole = region - region % u64::from(request_bytes);
         let start = match place {
-            Place::Start => 0,
-            Place::End => info.size_bytes - whole,
+            DeviceEnd::Start => 0,
+            DeviceEnd::End => info.size_bytes - whole,
         };
         Sequential::new(direction, start, whole, request_bytes)
     }
@@ -432,8 +432,8 @@ impl Settings {
 
 /// What is known of a device's content before a test, and after it.
 #[derive(Debug)]
-pub struct Prepared {
-    known: Known,
+pub struct PreparedContent {
+    known: WriteLedger,
     size_bytes: u64,
     /// Bytes that were written for the tests to read.
     pub written_bytes: u64,
@@ -452,12 +452,12 @@ pub fn prepare(
     tests: &[Test],
     settings: &Settings,
     hooks: &mut Hooks<'_>,
-) -> Result<Prepared, Error> {
+) -> Result<PreparedContent, Error> {
     let info = device.info();
     // A device without content needs no memory of it.
     let size_bytes = if info.stores_data { info.size_bytes } else { 0 };
-    let mut prepared = Prepared {
-        known: Known::new(size_bytes, settings.data_seed),
+    let mut prepared = PreparedContent {
+        known: WriteLedger::new(size_bytes, settings.data_seed),
         size_bytes: info.size_bytes,
         written_bytes: 0,
     };
@@ -470,7 +470,7 @@ pub fn prepare(
     } else {
         read_places(info, tests, settings)
     };
-    let mut content = Verified::new(&mut prepared.known, false);
+    let mut content = VerifiedContent::new(&mut prepared.known, false);
     let what = (Direction::Write, ranges, info.block_bytes);
     let written = steps::cover((device, reactor), what, &mut content, hooks);
     let flushed = written.and_then(|sample| steps::flush(device, reactor, "flush").map(|_| sample));
@@ -490,10 +490,10 @@ fn read_places(info: &Info, tests: &[Test], settings: &Settings) -> Vec<(u64, u6
     let mut ranges = Vec::new();
     for test in tests.iter().filter(|test| test.impossible(info, settings).is_none()) {
         match test.kind {
-            Kind::Sequential { direction: Direction::Read, place: Place::Start, .. } => {
+            Kind::Sequential { direction: Direction::Read, place: DeviceEnd::Start, .. } => {
                 ranges.push((0, region));
             }
-            Kind::Sequential { direction: Direction::Read, place: Place::End, .. } => {
+            Kind::Sequential { direction: Direction::Read, place: DeviceEnd::End, .. } => {
                 ranges.push((info.size_bytes - region, info.size_bytes));
             }
             Kind::Load(mixture) => ranges
@@ -520,7 +520,7 @@ fn read_places(info: &Info, tests: &[Test], settings: &Settings) -> Vec<(u64, u6
 #[derive(Debug)]
 pub enum Outcome {
     /// It was measured.
-    Measured(Box<Measured>),
+    Measured(Box<TestFigures>),
     /// It was not run, for this reason.
     Skipped(String),
     /// The caller stopped it: there is no figure.
@@ -529,7 +529,7 @@ pub enum Outcome {
 
 /// The figures of one test.
 #[derive(Debug)]
-pub struct Measured {
+pub struct TestFigures {
     /// Counts and latencies.
     pub sample: Sample,
     /// How long the flush after a test that writes took.
@@ -565,7 +565,7 @@ pub fn run_test(
     reactor: &Reactor,
     test: &Test,
     settings: &Settings,
-    prepared: &mut Prepared,
+    prepared: &mut PreparedContent,
     hooks: &mut Hooks<'_>,
 ) -> Result<TestResult, Error> {
     let info = device.info();
@@ -591,7 +591,7 @@ pub fn read_back(
     device: &dyn Device,
     reactor: &Reactor,
     settings: &Settings,
-    prepared: &mut Prepared,
+    prepared: &mut PreparedContent,
     hooks: &mut Hooks<'_>,
 ) -> Result<u64, Error> {
     let info = device.info();
@@ -599,7 +599,7 @@ pub fn read_back(
         return Ok(0);
     }
     let what = (Direction::Read, prepared.known.written_after(0), info.block_bytes);
-    let mut content = Verified::new(&mut prepared.known, true);
+    let mut content = VerifiedContent::new(&mut prepared.known, true);
     steps::cover((device, reactor), what, &mut content, hooks)
         .map_err(|error| error.at("reading everything back after the last test"))?;
     Ok(content.checked_bytes)
@@ -617,7 +617,7 @@ struct Running<'a> {
 impl Running<'_> {
     fn measure(
         &mut self,
-        prepared: &mut Prepared,
+        prepared: &mut PreparedContent,
         hooks: &mut Hooks<'_>,
     ) -> Result<Outcome, Error> {
         let writes = self.test.writes();
@@ -631,11 +631,11 @@ impl Running<'_> {
             if writes {
                 prepared.known.clear();
             }
-            self.rounds(u64::MAX, &mut Unverified, hooks)?
+            self.rounds(u64::MAX, &mut UnverifiedContent, hooks)?
         } else {
             prepared.known.make_room();
             let writes_left = prepared.known.writes_left();
-            let mut content = Verified::new(&mut prepared.known, verify == Verify::Full);
+            let mut content = VerifiedContent::new(&mut prepared.known, verify == Verify::Full);
             let (sample, flush) =
                 self.rounds(if writes { writes_left } else { u64::MAX }, &mut content, hooks)?;
             checked_bytes = content.checked_bytes;
@@ -657,7 +657,7 @@ impl Running<'_> {
             if verify != Verify::Off {
                 let ranges = prepared.known.written_after(before);
                 let what = (Direction::Read, ranges, self.info.block_bytes);
-                let mut content = Verified::new(&mut prepared.known, true);
+                let mut content = VerifiedContent::new(&mut prepared.known, true);
                 let mut quiet = Hooks { stop: hooks.stop, progress: None };
                 let read_back =
                     steps::cover((self.device, self.reactor), what, &mut content, &mut quiet);
@@ -668,7 +668,7 @@ impl Running<'_> {
             }
         }
         let notes = std::mem::take(&mut self.notes);
-        Ok(Outcome::Measured(Box::new(Measured {
+        Ok(Outcome::Measured(Box::new(TestFigures {
             sample,
             flush,
             checked_bytes,
@@ -800,7 +800,7 @@ impl Running<'_> {
 impl TestResult {
     /// The figures, if it was measured.
     #[must_use]
-    pub fn measured(&self) -> Option<&Measured> {
+    pub fn measured(&self) -> Option<&TestFigures> {
         match &self.outcome {
             Outcome::Measured(measured) => Some(measured),
             Outcome::Skipped(_) | Outcome::Stopped => None,

@@ -23,7 +23,7 @@ struct Bench {
     memory: Arc<Memory>,
     reactor: Reactor,
     settings: Settings,
-    prepared: Prepared,
+    prepared: PreparedContent,
 }
 
 impl Bench {
@@ -59,7 +59,7 @@ fn row(result: TestResult) -> super::super::row::Row {
     let Outcome::Measured(measured) = result.outcome else {
         panic!("{} was measured", result.test.workload)
     };
-    let measured = super::super::row::Measured {
+    let measured = super::super::row::PhaseFigures {
         done: definition::done(&result.test, *measured),
         facts: crate::audit::Facts::default(),
         flags: Vec::new(),
@@ -245,7 +245,7 @@ fn large_devices_are_checked_as_exactly() {
         Settings { depth: 8, verify: Verify::Full, read_only: true, ..settings() },
     );
     bench.settings.read_only = false;
-    bench.prepared.known = Known::as_extents(1);
+    bench.prepared.known = WriteLedger::as_extents(1);
     for test in tests().iter().filter(|test| test.writes()).chain(&tests()) {
         let result = bench.measured(&test.workload);
         let measured = result.measured().unwrap();

@@ -111,7 +111,7 @@ pub(super) fn same_version(own: &str, found: &[(&Client, String)]) -> Result<(),
 }
 
 /// What all clients did together, and when each had finished.
-pub(super) struct Joined {
+pub(super) struct ClientTotals {
     /// Their jobs, as if one fio had run them.
     pub(super) jobs: Vec<Json>,
     /// The one that finished first, and the one that finished last, with their times.
@@ -122,7 +122,7 @@ pub(super) struct Joined {
 ///
 /// # Errors
 /// Which of them did not come to the end.
-pub(super) fn joined(document: &Json, clients: &[Client]) -> Result<Joined, String> {
+pub(super) fn joined(document: &Json, clients: &[Client]) -> Result<ClientTotals, String> {
     let entries = document["client_stats"].as_array().map_or(&[][..], Vec::as_slice);
     let jobs: Vec<Json> = entries.iter().filter(|entry| entry["jobname"] != ALL).cloned().collect();
     let time = |client: &Client| {
@@ -142,7 +142,7 @@ pub(super) fn joined(document: &Json, clients: &[Client]) -> Result<Joined, Stri
     }
     times.sort_by_key(|(_, time)| *time);
     match (times.first().cloned(), times.last().cloned()) {
-        (Some(first), Some(last)) => Ok(Joined { jobs, finished: [first, last] }),
+        (Some(first), Some(last)) => Ok(ClientTotals { jobs, finished: [first, last] }),
         _ => Err("no client is named".to_owned()),
     }
 }

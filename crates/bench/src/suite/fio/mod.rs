@@ -19,17 +19,18 @@ use std::time::Duration;
 
 use block::{Error, ErrorKind, Traffic};
 use confine::Confinement;
-use results::{Better, Doubt, Group};
+use results::{BetterDirection, Doubt, Group};
 use serde_json::Value as Json;
 
-use super::command::Place;
-use super::program::{self, Output, Program, Ran};
+use super::command::CommandSite;
+use super::program::{self, Output, Program, ProgramResult};
 use super::{
-    Done, Kind, Next, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value,
+    AfterPhase, Kind, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value,
+    WorkDone,
 };
 use crate::format::fio;
 use crate::latency::Latency;
-use clients::{Client, Joined};
+use clients::{Client, ClientTotals};
 use job::Line;
 
 /// Name of the suite.
@@ -113,7 +114,7 @@ impl Jobs {
             what: "The jobs of one group, at the same time, as fio runs them.".into(),
             group,
             metric: "throughput_bytes_per_second".into(),
-            better: Better::Higher,
+            better: BetterDirection::Higher,
             writes: !reads,
             // As many as the job file says, which is not read here.
             is_deep: true,
@@ -186,11 +187,11 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
     let clients =
         clients::parse(settings.text("clients")).map_err(|text| invalid("clients", text))?;
     for run in 1..=u32::try_from(settings.count("runs")).unwrap_or(1) {
-        let place = Place::new(target, NAME, session)?;
+        let place = CommandSite::new(target, NAME, session)?;
         // A colon in a name ends it, in fio's words.
         let text = place.put_in(text, |path| path.replace(':', "\\:"))?;
         let mut begin = "[global]\ngroup_reporting=1\n".to_owned();
-        if let Place::Device(_) = &place {
+        if let CommandSite::Device(_) = &place {
             begin += &place.put_in("filename={device}\n", |path| path.replace(':', "\\:"))?;
         }
         if !clients.is_empty() && place.folder().is_some() {
@@ -220,7 +221,7 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
                     .map(Some)
                     .map_err(|text| Error::new(ErrorKind::Other, format!("fio: {text}")))
             })?;
-            if next == Next::Stop {
+            if next == AfterPhase::Stop {
                 return Ok(());
             }
         }
@@ -230,7 +231,7 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
 
 /// How fio is run, here or by its servers.
 struct Fio<'a> {
-    place: &'a Place,
+    place: &'a CommandSite,
     /// The job file.
     text: String,
     clients: &'a [Client],
@@ -242,7 +243,7 @@ struct Fio<'a> {
 
 impl<'a> Fio<'a> {
     fn new(
-        place: &'a Place,
+        place: &'a CommandSite,
         text: String,
         clients: &'a [Client],
         limit: Duration,
@@ -300,7 +301,7 @@ impl<'a> Fio<'a> {
     }
 
     /// Runs the job file, on every client if there are any.
-    fn run(&self, options: &str, session: &Session<'_>) -> Result<Option<Ran>, Error> {
+    fn run(&self, options: &str, session: &Session<'_>) -> Result<Option<ProgramResult>, Error> {
         const FIO: &str = "fio --output-format=json";
         let path = self.job_file(&self.text)?;
         if self.clients.is_empty() {
@@ -315,7 +316,7 @@ impl<'a> Fio<'a> {
         self.shell(&format!("{FIO}{clients} || true"), session)
     }
 
-    fn shell(&self, text: &str, session: &Session<'_>) -> Result<Option<Ran>, Error> {
+    fn shell(&self, text: &str, session: &Session<'_>) -> Result<Option<ProgramResult>, Error> {
         let program = Program {
             what: NAME,
             text,
@@ -337,8 +338,8 @@ impl<'a> Fio<'a> {
 }
 
 /// What fio says that its clients did.
-fn of_clients(output: &Output, clients: &[Client]) -> Result<Done, String> {
-    let Joined { jobs, finished: [first, last] } = clients::joined(&output.json()?, clients)?;
+fn of_clients(output: &Output, clients: &[Client]) -> Result<WorkDone, String> {
+    let ClientTotals { jobs, finished: [first, last] } = clients::joined(&output.json()?, clients)?;
     let mut done = done_of(&jobs, None)?;
     let told = done.told.get_or_insert_default();
     told.insert("first_client_seconds".to_owned(), first.1.as_secs_f64());
@@ -354,12 +355,12 @@ fn of_clients(output: &Output, clients: &[Client]) -> Result<Done, String> {
 }
 
 /// What fio says that it did.
-fn done(output: &Output, flush: Option<Duration>) -> Result<Done, String> {
+fn done(output: &Output, flush: Option<Duration>) -> Result<WorkDone, String> {
     let document = output.json()?;
     done_of(document["jobs"].as_array().map_or(&[][..], Vec::as_slice), flush)
 }
 
-fn done_of(jobs: &[Json], flush: Option<Duration>) -> Result<Done, String> {
+fn done_of(jobs: &[Json], flush: Option<Duration>) -> Result<WorkDone, String> {
     let mut told = fio::group(jobs)?;
     let sides = || {
         let of = |job: &'_ Json| ["read", "write", "trim"].map(|side| job[side].clone());
@@ -380,7 +381,7 @@ fn done_of(jobs: &[Json], flush: Option<Duration>) -> Result<Done, String> {
             told.insert(format!("durable_{name}"), rate * ratio);
         }
     }
-    Ok(Done {
+    Ok(WorkDone {
         operations: told.get("operations_count").map_or(0, |count| *count as u64),
         read_bytes,
         written_bytes,
@@ -405,7 +406,7 @@ mod tests {
     use block::{Clock, Reactor};
 
     use super::*;
-    use crate::suite::{Blind, Row, Silent, Ticker};
+    use crate::suite::{NoAudit, NoProgress, Row, Ticker};
 
     const JOBS: &str = "; two groups\n[global]\nsize=1m\nbs=64k\nrw=write\n\n[log]\n[data:x]\n\
         rw=randwrite\n# the second\n[back]\nstonewall\nfilename={dir}/back\nrw=randread\n\
@@ -465,7 +466,7 @@ mod tests {
     fn run_in(folder: &std::path::Path, text: &str, clients: &str) -> Result<Vec<Row>, Error> {
         let reactor = Reactor::wall().unwrap();
         let (stop, ticker, mut meter, mut observer) =
-            (AtomicBool::new(false), Ticker::new(), Blind, Silent);
+            (AtomicBool::new(false), Ticker::new(), NoAudit, NoProgress);
         let mut session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut observer);
         let mut settings = SUITE.defaults(Clock::Wall);
         settings.set(&SUITE, "job", Value::from(text.to_owned())).unwrap();
@@ -518,9 +519,9 @@ mod tests {
         fs::create_dir(at("target")).unwrap();
         let reactor = Reactor::wall().unwrap();
         let (stop, ticker, mut meter, mut observer) =
-            (AtomicBool::new(false), Ticker::new(), Blind, Silent);
+            (AtomicBool::new(false), Ticker::new(), NoAudit, NoProgress);
         let session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut observer);
-        let place = Place::new(Target::Folder(&at("target")), NAME, &session).unwrap();
+        let place = CommandSite::new(Target::Folder(&at("target")), NAME, &session).unwrap();
         let run = |confinement: Option<Confinement>| {
             let precious = at("precious");
             let text = format!("[a]\nfilename={}\nsize=16k\nbs=4k\nrw=write\n", precious.display());

@@ -10,7 +10,7 @@
 
 use block::{Device, Error, ErrorKind};
 use reactor::derive_seed;
-use results::Better;
+use results::BetterDirection;
 
 use super::definition::{
     FILE_SIZE, Kind, Rows, Scope, Setting, Settings, Suite, Target, TargetKind, VERIFY, Value,
@@ -186,9 +186,9 @@ fn phase(settings: &Settings) -> Phase {
     // Small accesses at places are counted, and the bytes of large ones and of streams.
     let is_small = mixture.sequential_percent < 50 && mixture.sizes.bounds().1 <= SMALL_BYTES_MAX;
     let (metric, better) = match rate {
-        0 if is_small => ("io_per_second", Better::Higher),
-        0 => ("throughput_bytes_per_second", Better::Higher),
-        _ => ("latency_p99_seconds", Better::Lower),
+        0 if is_small => ("io_per_second", BetterDirection::Higher),
+        0 => ("throughput_bytes_per_second", BetterDirection::Higher),
+        _ => ("latency_p99_seconds", BetterDirection::Lower),
     };
     let directions = match mixture.read_percent {
         0 => "Writes".to_owned(),

@@ -5,7 +5,7 @@ use results::Group;
 
 use super::*;
 use crate::memory::Memory;
-use crate::suite::{Blind, Row, Silent, Ticker};
+use crate::suite::{NoAudit, NoProgress, Row, Ticker};
 
 fn settings(change: &[(&str, Value)]) -> Settings {
     let mut settings = SUITE.defaults(block::Clock::Virtual);
@@ -23,7 +23,7 @@ fn settings(change: &[(&str, Value)]) -> Settings {
 fn measured(target: &Memory, change: &[(&str, Value)]) -> Result<Row, Error> {
     let reactor = reactor::Reactor::virtual_clock();
     let (stop, ticker, mut meter, mut observer) =
-        (AtomicBool::new(false), Ticker::new(), Blind, Silent);
+        (AtomicBool::new(false), Ticker::new(), NoAudit, NoProgress);
     let settings = settings(change);
     let mut session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut observer);
     (SUITE.run)(Target::Device(target), &settings, &mut session)?;
@@ -58,7 +58,7 @@ fn an_open_loop_keeps_the_rate_and_is_judged_by_its_latency() {
     let rate = row.measured().expect("measured").operations_per_second();
     assert!((rate / 5000.0 - 1.0).abs() < 0.06, "{rate}");
     let phase = &(SUITE.phases)(&settings(&change))[0];
-    assert_eq!((&*phase.metric, phase.better), ("latency_p99_seconds", Better::Lower));
+    assert_eq!((&*phase.metric, phase.better), ("latency_p99_seconds", BetterDirection::Lower));
 }
 
 #[test]

@@ -17,15 +17,15 @@ use std::time::Duration;
 
 use block::{
     BufMut, Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Op, Reactor,
-    Request, Returned, Support, Time,
+    Request, ReturnedBuffer, Support, Time,
 };
-use reactor::Woken;
+use reactor::WakeReason;
 use trace::{Record, RecordedOp};
 
 use super::buffers::Store;
 use super::fit::Fit;
-use super::waits::{Progress, Waits};
-use crate::known::{Known, Verified};
+use super::waits::{Dependencies, Progress};
+use crate::known::{VerifiedContent, WriteLedger};
 use crate::latency::Latency;
 use crate::load::{Access, Content, Direction, Side, check};
 
@@ -35,7 +35,7 @@ pub(super) enum Pace<'a> {
     /// When the recording has them.
     Open,
     /// When what they waited for is answered, and what was thought about it.
-    Closed(&'a Waits),
+    Closed(&'a Dependencies),
     /// As soon as fewer than the depth are outstanding.
     Fast,
 }
@@ -50,12 +50,12 @@ pub(super) struct Replay<'a> {
     /// Most requests outstanding, parts counted one by one.
     pub(super) depth: u32,
     /// What is known of the target, where reads are verified, and whether every byte is compared.
-    pub(super) known: Option<(&'a mut Known, bool)>,
+    pub(super) known: Option<(&'a mut WriteLedger, bool)>,
 }
 
 /// What came of it.
 #[derive(Debug)]
-pub(super) struct Replayed {
+pub(super) struct ReplayResult {
     pub(super) read: Side,
     pub(super) write: Side,
     /// Flushes, discards, writes of zeroes.
@@ -82,7 +82,7 @@ pub(super) struct Replayed {
     pub(super) stopped: bool,
 }
 
-impl Replayed {
+impl ReplayResult {
     fn answered(&self) -> u64 {
         self.read.operations + self.write.operations + self.other.operations
     }
@@ -109,7 +109,7 @@ fn after(event: Time, nanoseconds: u64) -> Time {
 }
 
 /// Requests in the order in which they are due.
-enum Due<'a> {
+enum DueRequests<'a> {
     /// The number of the next one.
     Listed {
         next: u32,
@@ -146,8 +146,8 @@ struct Engine<'a, 'k> {
     is_open: bool,
     reactor: &'a Reactor,
     channel: Box<dyn Channel>,
-    content: Option<Verified<'k>>,
-    due: Due<'a>,
+    content: Option<VerifiedContent<'k>>,
+    due: DueRequests<'a>,
     begin: Time,
     slots: Vec<Slot>,
     free: Vec<u32>,
@@ -157,7 +157,7 @@ struct Engine<'a, 'k> {
     taken: Vec<u32>,
     reads: Store,
     writes: Store,
-    found: Replayed,
+    found: ReplayResult,
     error: Option<Error>,
 }
 
@@ -172,17 +172,17 @@ pub(super) fn run(
     reactor: &Reactor,
     replay: Replay<'_>,
     ask: &dyn Fn(u64) -> bool,
-) -> Result<Replayed, Error> {
+) -> Result<ReplayResult, Error> {
     let Replay { records, fit, pace, speed, depth, known } = replay;
     let channel = device.open(depth, reactor)?;
     let begin = reactor.now();
     let mut due = match pace {
-        Pace::Open | Pace::Fast => Due::Listed { next: 0 },
+        Pace::Open | Pace::Fast => DueRequests::Listed { next: 0 },
         Pace::Closed(waits) => {
-            Due::Released { progress: Progress::new(waits), heap: BinaryHeap::new() }
+            DueRequests::Released { progress: Progress::new(waits), heap: BinaryHeap::new() }
         }
     };
-    if let Due::Released { progress, heap } = &mut due {
+    if let DueRequests::Released { progress, heap } = &mut due {
         progress.begin(|request, gap| heap.push(Reverse((after(begin, gap / speed), request))));
     }
     let side = || Side::new(true);
@@ -194,7 +194,7 @@ pub(super) fn run(
         is_open: matches!(pace, Pace::Open),
         reactor,
         channel,
-        content: known.map(|(known, every_byte)| Verified::new(known, every_byte)),
+        content: known.map(|(known, every_byte)| VerifiedContent::new(known, every_byte)),
         due,
         begin,
         slots: Vec::new(),
@@ -204,7 +204,7 @@ pub(super) fn run(
         taken: Vec::new(),
         reads: Store::default(),
         writes: Store::default(),
-        found: Replayed {
+        found: ReplayResult {
             read: side(),
             write: side(),
             other: side(),
@@ -226,7 +226,7 @@ pub(super) fn run(
 }
 
 impl Engine<'_, '_> {
-    fn run(mut self, depth: u32, ask: &dyn Fn(u64) -> bool) -> Result<Replayed, Error> {
+    fn run(mut self, depth: u32, ask: &dyn Fn(u64) -> bool) -> Result<ReplayResult, Error> {
         let mut done: Vec<Completion> = Vec::new();
         let mut next_ask = self.begin + ASK;
         loop {
@@ -282,27 +282,27 @@ impl Engine<'_, '_> {
     /// The request that goes next, and when.
     fn next_due(&self, now: Time) -> Option<(Time, u32)> {
         match &self.due {
-            Due::Listed { next } => {
+            DueRequests::Listed { next } => {
                 let record = self.records.get(*next as usize)?;
                 let time = record.time_nanoseconds / self.speed;
                 let due = if self.is_open { after(self.begin, time) } else { now };
                 Some((due, *next))
             }
-            Due::Released { heap, .. } => heap.peek().map(|Reverse(first)| *first),
+            DueRequests::Released { heap, .. } => heap.peek().map(|Reverse(first)| *first),
         }
     }
 
     fn take_due(&mut self) {
         match &mut self.due {
-            Due::Listed { next } => *next += 1,
-            Due::Released { heap, .. } => drop(heap.pop()),
+            DueRequests::Listed { next } => *next += 1,
+            DueRequests::Released { heap, .. } => drop(heap.pop()),
         }
     }
 
     /// Lets requests go that waited for the answer to this one.
     #[inline]
     fn let_go(&mut self, request: u32, now: Time) {
-        let Due::Released { progress, heap } = &mut self.due else { return };
+        let DueRequests::Released { progress, heap } = &mut self.due else { return };
         let speed = self.speed;
         progress.answered(request, |other, gap| {
             heap.push(Reverse((after(now, gap / speed), other)));
@@ -452,7 +452,7 @@ impl Engine<'_, '_> {
         let (rest, is_disturbed) = (slot.rest.take(), slot.is_disturbed);
         let mut result = completion.result;
         match completion.buffer {
-            Returned::Read(buffer) => {
+            ReturnedBuffer::Read(buffer) => {
                 match &mut self.content {
                     Some(content) if is_disturbed => {
                         content.unknown_bytes += u64::from(access.length);
@@ -462,8 +462,8 @@ impl Engine<'_, '_> {
                 }
                 self.reads.give_back(buffer, rest);
             }
-            Returned::Written(buffer) => self.writes.give_back_written(buffer, rest),
-            Returned::Nothing => (),
+            ReturnedBuffer::Written(buffer) => self.writes.give_back_written(buffer, rest),
+            ReturnedBuffer::Nothing => (),
         }
         if changes_data(op)
             && (is_disturbed || result.is_err() || op != RecordedOp::Write)
@@ -529,11 +529,11 @@ impl Engine<'_, '_> {
     fn wait(&mut self, moment: Option<Time>) -> Result<(), Error> {
         let deadline = moment.unwrap_or_else(|| self.reactor.now() + PATIENCE);
         match self.reactor.wait(Some(deadline)) {
-            Ok(Woken::Deadline | Woken::Idle) if moment.is_none() => {
+            Ok(WakeReason::Deadline | WakeReason::Idle) if moment.is_none() => {
                 let text = format!("no answer to {} requests", self.channel.in_flight());
                 Err(Error::new(ErrorKind::TimedOut, text))
             }
-            Ok(Woken::Idle) => Err(Error::new(ErrorKind::Invalid, "the clock stands still")),
+            Ok(WakeReason::Idle) => Err(Error::new(ErrorKind::Invalid, "the clock stands still")),
             Ok(_) => Ok(()),
             Err(error) => Err(Error::from_io("waiting for the device", error)),
         }

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use block::{Clock, Device, Error, ErrorKind, Traffic};
 use results::doubt::{ReplayWindow, ReplayedOperation, UnverifiedReason};
-use results::{Better, Doubt, Group};
+use results::{BetterDirection, Doubt, Group};
 
 use super::definition::{
     FILE_SIZE, Kind, Rows, Scope, Setting, Settings, Suite, Target, TargetKind, VERIFY, Value,
@@ -25,11 +25,11 @@ use super::definition::{
 use super::depth::open::OPEN_DEPTH;
 use super::phase::Phase;
 use super::session::Session;
-use super::{Done, steps};
-use crate::known::{Known, Verified, joined};
+use super::{WorkDone, steps};
+use crate::known::{VerifiedContent, WriteLedger, joined};
 use crate::load::{Direction, Hooks, Ramp, Sides};
 
-use engine::{NOT_ANSWERED, Pace, Replay, Replayed};
+use engine::{NOT_ANSWERED, Pace, Replay, ReplayResult};
 use fit::{Fit, Rule};
 use recording::{Recording, Selection};
 
@@ -176,8 +176,8 @@ fn check_file(path: &str) -> Result<(), String> {
 
 fn phase(settings: &Settings) -> Phase {
     let (metric, better) = match settings.text("mode") {
-        "open" => ("latency_p99_seconds", Better::Lower),
-        _ => ("io_per_second", Better::Higher),
+        "open" => ("latency_p99_seconds", BetterDirection::Lower),
+        _ => ("io_per_second", BetterDirection::Higher),
     };
     let when = match settings.text("mode") {
         "open" => "at their times",
@@ -253,7 +253,7 @@ fn measure(
     let mut one = One { device, settings, recording: &recording, fit, pace, notes: Vec::new() };
     let verify = one.verify(session);
     let keeps_data = info.stores_data && !info.read_only;
-    let mut known = keeps_data.then(|| Known::new(info.size_bytes, session.data_seed));
+    let mut known = keeps_data.then(|| WriteLedger::new(info.size_bytes, session.data_seed));
     if let Some(known) = &mut known
         && phase.writes
         && !one.prepare(known, session)?
@@ -292,7 +292,7 @@ impl One<'_> {
 
     /// Writes what the recording touches, so that no read finds a hole, and all are verified. False
     /// when the caller stopped it.
-    fn prepare(&self, known: &mut Known, session: &Session<'_>) -> Result<bool, Error> {
+    fn prepare(&self, known: &mut WriteLedger, session: &Session<'_>) -> Result<bool, Error> {
         let has_data = |record: &&trace::Record| record.op != trace::RecordedOp::Flush;
         let places = self.recording.records.iter().filter(has_data).map(|record| {
             let (offset, length) = self.fit.place(record);
@@ -305,7 +305,7 @@ impl One<'_> {
         }
         let stop = || session.stopped();
         let mut hooks = Hooks { stop: Some(&stop), progress: None };
-        let mut content = Verified::new(known, false);
+        let mut content = VerifiedContent::new(known, false);
         let on = (self.device, session.reactor);
         let what = (Direction::Write, touched, self.device.info().block_bytes);
         let sample = steps::cover(on, what, &mut content, &mut hooks)
@@ -319,9 +319,9 @@ impl One<'_> {
     /// Nothing when the caller stopped it.
     fn replay(
         &mut self,
-        known: Option<&mut (Known, bool)>,
+        known: Option<&mut (WriteLedger, bool)>,
         session: &mut Session<'_>,
-    ) -> Result<Option<Done>, Error> {
+    ) -> Result<Option<WorkDone>, Error> {
         let depth = match self.pace {
             Pace::Fast => u32::try_from(self.settings.count("depth")).expect("at most 4096"),
             Pace::Open | Pace::Closed(_) => OPEN_DEPTH,
@@ -355,7 +355,7 @@ impl One<'_> {
     }
 
     /// Says what was done otherwise than recorded, and what was found.
-    fn note(&mut self, found: &Replayed, session: &Session<'_>) {
+    fn note(&mut self, found: &ReplayResult, session: &Session<'_>) {
         let submitted = found.latencies.len() as u64;
         let is_late = found.late as f64 > LATE_SHARE_MAX * submitted as f64;
         let fit = &self.fit;
@@ -393,10 +393,10 @@ impl One<'_> {
         self.notes.push(windows);
     }
 
-    fn done(&mut self, found: Replayed, flush: Option<Duration>) -> Done {
-        let Replayed { read, write, other, service, elapsed, .. } = found;
+    fn done(&mut self, found: ReplayResult, flush: Option<Duration>) -> WorkDone {
+        let ReplayResult { read, write, other, service, elapsed, .. } = found;
         let all = read.merged(&write).merged(&other);
-        Done {
+        WorkDone {
             operations: all.operations,
             read_bytes: read.bytes,
             written_bytes: write.bytes,

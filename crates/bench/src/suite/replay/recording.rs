@@ -8,7 +8,7 @@ use block::{Error, ErrorKind};
 use results::Doubt;
 use trace::{ProblemKind, Problems, ReadOptions, Record, RecordedOp};
 
-use super::waits::Waits;
+use super::waits::Dependencies;
 
 /// Which part of a file is replayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(super) struct Recording {
     pub(super) damage: Option<Doubt>,
     /// Whether it says when requests were submitted.
     pub(super) has_times: bool,
-    waits: OnceLock<Result<Waits, String>>,
+    waits: OnceLock<Result<Dependencies, String>>,
 }
 
 impl Recording {
@@ -44,8 +44,8 @@ impl Recording {
     ///
     /// # Errors
     /// Why that is not known.
-    pub(super) fn waits(&self) -> Result<&Waits, String> {
-        self.waits.get_or_init(|| Waits::of(&self.records)).as_ref().map_err(Clone::clone)
+    pub(super) fn waits(&self) -> Result<&Dependencies, String> {
+        self.waits.get_or_init(|| Dependencies::of(&self.records)).as_ref().map_err(Clone::clone)
     }
 
     /// From the first submission to the last, in nanoseconds.

@@ -8,12 +8,12 @@ use block::{Channel, Completion, Info, Node, Reactor, Request};
 use results::doubt::{AddressFit, Bearing};
 use trace::{Record, RecordedOp};
 
-use super::engine::{LATE, Replayed};
-use super::waits::Waits;
+use super::engine::{LATE, ReplayResult};
+use super::waits::Dependencies;
 use super::*;
-use crate::load::{self, Load, Mixed, Unverified};
+use crate::load::{self, Load, Mixed, UnverifiedContent};
 use crate::memory::{Fault, Memory};
-use crate::suite::{Blind, Row, Silent, Ticker};
+use crate::suite::{NoAudit, NoProgress, Row, Ticker};
 
 /// A request as a device saw it.
 #[derive(Clone, Copy, Debug)]
@@ -124,9 +124,15 @@ fn recorded(depth: u32, think: Duration, delay: fn(usize) -> Duration) -> (Vec<S
     let device = Recorder::over(Memory::new(SIZE).delayed(delay));
     let load = Load { depth, think, operations: Some(2000), ..Load::default() };
     let mut requests = Mixed::new(0.6, 16, SIZE, 512, 5);
-    let sample =
-        load::run(&device, &reactor, &load, &mut requests, &mut Unverified, &mut Hooks::default())
-            .expect("it runs");
+    let sample = load::run(
+        &device,
+        &reactor,
+        &load,
+        &mut requests,
+        &mut UnverifiedContent,
+        &mut Hooks::default(),
+    )
+    .expect("it runs");
     (device.seen(), sample.elapsed)
 }
 
@@ -140,7 +146,7 @@ fn replayed(
     records: &[Record],
     pace: Pace<'_>,
     depth: u32,
-) -> Result<Replayed, Error> {
+) -> Result<ReplayResult, Error> {
     let info = device.info();
     let fit = Fit::new(records, None, (info.size_bytes, info.block_bytes), Rule::Keep).unwrap();
     let replay = Replay { records, fit: &fit, pace, speed: 1, depth, known: None };
@@ -159,7 +165,7 @@ fn answers(records: &[Record]) -> HashMap<u32, Vec<(u64, u32)>> {
 }
 
 /// Of requests that waited for another one of their slot, the share of which that one was found.
-fn share_found(seen: &[Seen], records: &[Record], waits: &Waits) -> f64 {
+fn share_found(seen: &[Seen], records: &[Record], waits: &Dependencies) -> f64 {
     let answers = answers(records);
     let mut last: HashMap<u64, u32> = HashMap::new();
     let (mut found, mut all) = (0, 0);
@@ -206,7 +212,7 @@ fn what_waited_for_what_is_found_in_loads_of_which_it_is_known() {
         for (record, seen) in records.iter_mut().zip(&seen) {
             record.stream = if is_known { 1 + seen.tag as u32 } else { 0 };
         }
-        let waits = Waits::of(&records).expect("answers are known");
+        let waits = Dependencies::of(&records).expect("answers are known");
         let found = share_found(&seen, &records, &waits);
         let on = |delay: fn(usize) -> Duration| {
             let device = Memory::new(SIZE).delayed(delay);
@@ -245,7 +251,7 @@ enum Flaw {
 }
 
 /// Holds what a device saw against what is to be replayed; every request has an offset of its own.
-fn flaws(records: &[Record], waits: &Waits, seen: &[Record]) -> Vec<Flaw> {
+fn flaws(records: &[Record], waits: &Dependencies, seen: &[Record]) -> Vec<Flaw> {
     let made: HashMap<u64, &Record> = seen.iter().map(|record| (record.offset, record)).collect();
     let made = |record: &Record| {
         let made = made.get(&record.offset).copied()?;
@@ -292,7 +298,7 @@ fn two_streams() -> Vec<Record> {
 #[test]
 fn a_replay_drops_nothing_and_keeps_order_and_times_and_what_does_not_is_found() {
     let records = two_streams();
-    let waits = Waits::of(&records).unwrap();
+    let waits = Dependencies::of(&records).unwrap();
     let device = Recorder::over(Memory::new(SIZE).delayed(slower));
     replayed(&device, &records, Pace::Closed(&waits), 1024).expect("it is replayed");
     let seen = device.records();
@@ -368,7 +374,7 @@ fn suite(
 ) -> Result<(Row, String), Error> {
     let reactor = Reactor::virtual_clock();
     let (stop, ticker, mut meter, mut observer) =
-        (AtomicBool::new(false), Ticker::new(), Blind, Silent);
+        (AtomicBool::new(false), Ticker::new(), NoAudit, NoProgress);
     let mut settings = SUITE.defaults(Clock::Virtual);
     let file = ("file", Value::from(file.to_string_lossy().into_owned()));
     for (name, value) in [file].iter().chain(change) {

@@ -34,7 +34,7 @@ const AROUND: usize = 64;
 
 /// What lets the requests of a recording go. Requests and streams are numbered from 0.
 #[derive(Debug)]
-pub(super) struct Waits {
+pub(super) struct Dependencies {
     /// By request: answers of its stream that must have come before it goes.
     answers: Vec<u32>,
     /// By request: nanoseconds from the last of these answers, or from the stream's begin.
@@ -69,19 +69,19 @@ struct Stream {
     begin: u64,
 }
 
-impl Waits {
+impl Dependencies {
     /// Of records in the order of their submission, the first at 0.
     ///
     /// # Errors
     /// When none says when it was answered.
-    pub(super) fn of(records: &[Record]) -> Result<Waits, String> {
+    pub(super) fn of(records: &[Record]) -> Result<Dependencies, String> {
         let count = records.len();
         if count > 0 && records.iter().all(|record| record.latency_nanoseconds.is_none()) {
             return Err("the recording does not say when requests were answered, so that nobody \
                 knows what waited for what: mode = \"open\" or \"fast\" needs no answers"
                 .to_owned());
         }
-        let mut waits = Waits {
+        let mut waits = Dependencies {
             answers: vec![0; count],
             gaps: vec![0; count],
             next: vec![NONE; count],
@@ -189,14 +189,14 @@ fn most_around(outstanding: &[u32]) -> Vec<u32> {
 
 /// How far the streams of a replay are.
 pub(super) struct Progress<'a> {
-    waits: &'a Waits,
+    waits: &'a Dependencies,
     /// By stream: the next request that has not been let go, and how many answers came.
     streams: Vec<(u32, u32)>,
 }
 
 impl<'a> Progress<'a> {
     /// Nothing was let go.
-    pub(super) fn new(waits: &'a Waits) -> Progress<'a> {
+    pub(super) fn new(waits: &'a Dependencies) -> Progress<'a> {
         let streams = waits.first.iter().map(|first| (*first, 0)).collect();
         Progress { waits, streams }
     }
@@ -237,7 +237,7 @@ impl<'a> Progress<'a> {
 }
 
 #[cfg(test)]
-impl Waits {
+impl Dependencies {
     /// For a request, how many answers of its stream it needs, and its gap.
     pub(super) fn needs(&self, request: u32) -> (u32, u64) {
         (self.answers[request as usize], self.gaps[request as usize])
@@ -265,7 +265,7 @@ mod tests {
     }
 
     fn needs(requests: &[(u64, u64, u32)]) -> Vec<(u32, u64)> {
-        let waits = Waits::of(&records(requests)).expect("answers are known");
+        let waits = Dependencies::of(&records(requests)).expect("answers are known");
         (0..requests.len() as u32).map(|request| waits.needs(request)).collect()
     }
 
@@ -283,7 +283,7 @@ mod tests {
         let found = needs(&requests);
         assert_eq!(found[..4], [(0, 0), (0, 2), (1, 1), (1, 2)]);
         assert_eq!(found[4..], [(0, 2), (2, 4), (1, 4)]);
-        let waits = Waits::of(&records(&requests)).unwrap();
+        let waits = Dependencies::of(&records(&requests)).unwrap();
         let mut went = Vec::new();
         let mut progress = Progress::new(&waits);
         progress.begin(|request, gap| went.push((request, gap)));
@@ -310,10 +310,10 @@ mod tests {
     fn without_answers_nothing_can_be_said() {
         let mut records = records(&[(0, 1, 0), (5, 1, 0), (9, 1, 0)]);
         records.iter_mut().for_each(|record| record.latency_nanoseconds = None);
-        let error = Waits::of(&records).unwrap_err();
+        let error = Dependencies::of(&records).unwrap_err();
         assert!(error.contains("mode = \"open\""), "{error}");
         // Some are enough.
         records[0].latency_nanoseconds = Some(2);
-        assert_eq!(Waits::of(&records).unwrap().needs(1), (1, 3));
+        assert_eq!(Dependencies::of(&records).unwrap().needs(1), (1, 3));
     }
 }

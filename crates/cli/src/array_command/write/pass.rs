@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use block::{
     BufMut, Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Op, Reactor,
-    Request, Returned,
+    Request, ReturnedBuffer,
 };
 
 use super::image::Piece;
@@ -183,11 +183,11 @@ impl<'a> Pass<'a> {
             let before = std::mem::replace(&mut slot.state, State::Done);
             let error = match (completion.result, completion.buffer) {
                 (Err(error), _) => Some(error.at(place())),
-                (Ok(()), Returned::Read(bytes)) if index < from_image => {
+                (Ok(()), ReturnedBuffer::Read(bytes)) if index < from_image => {
                     slot.state = State::Ready(Some(bytes));
                     None
                 }
-                (Ok(()), Returned::Read(found)) => {
+                (Ok(()), ReturnedBuffer::Read(found)) => {
                     debug_assert_eq!(work, Work::Compare);
                     let State::Sent(expected) = before else {
                         unreachable!("the target has what was sent")
@@ -203,11 +203,11 @@ impl<'a> Pass<'a> {
                     self.buffers.extend(expected);
                     wrong
                 }
-                (Ok(()), Returned::Written(bytes)) => {
+                (Ok(()), ReturnedBuffer::Written(bytes)) => {
                     self.buffers.extend(bytes.try_mut().ok());
                     None
                 }
-                (Ok(()), Returned::Nothing) => None,
+                (Ok(()), ReturnedBuffer::Nothing) => None,
             };
             if failure.is_none() {
                 *failure = error;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use block::{BufMut, Device, Error, Reactor, Returned};
+use block::{BufMut, Device, Error, Reactor, ReturnedBuffer};
 use export::serve::{Order, OrderQueue};
 use export::{Gate, RemovalPolicy};
 
@@ -41,7 +41,7 @@ fn serve(device: &dyn Device, lines: &str, reactor: &Reactor) -> Result<Vec<Stri
         queue.poll(&mut answers);
         said.extend(answers.drain(..).map(|answer| match (answer.result, answer.buffer) {
             (Err(error), _) => format!("{} {error}", answer.token),
-            (Ok(()), Returned::Read(block)) => {
+            (Ok(()), ReturnedBuffer::Read(block)) => {
                 let mut byte = [0];
                 block.slices().take(1).for_each(|bytes| byte[0] = bytes[0]);
                 format!("{} {}", answer.token, byte[0])

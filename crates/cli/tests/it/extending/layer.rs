@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use block::{
-    Channel, Completion, Device, Error, Extents, Info, Node, Op, Reactor, Request, Traced,
+    Channel, Completion, Device, Error, Extents, Info, Node, Op, Reactor, Request, TracedChannel,
 };
 
 /// The `length` bytes from `start` on of the device below.
@@ -36,7 +36,7 @@ impl Device for Part {
         let below = self.below.open(depth, reactor)?;
         let (info, start) = (self.info.clone(), self.start);
         let channel = PartChannel { below, info, start, refused: Vec::new() };
-        Ok(Box::new(Traced::new(channel, &self.describe())))
+        Ok(Box::new(TracedChannel::new(channel, &self.describe())))
     }
 
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use block::{Channel, Completion, Device, Error, Info, Node, Op, Reactor, Request, Traced};
+use block::{Channel, Completion, Device, Error, Info, Node, Op, Reactor, Request, TracedChannel};
 
 /// Bytes in a vector, which all channels share.
 struct Heap {
@@ -29,7 +29,7 @@ impl Device for Heap {
     fn open(&self, _depth: u32, _reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         let (info, bytes) = (self.info.clone(), Arc::clone(&self.bytes));
         let channel = HeapChannel { info, bytes, answered: Vec::new() };
-        Ok(Box::new(Traced::new(channel, &self.describe())))
+        Ok(Box::new(TracedChannel::new(channel, &self.describe())))
     }
 }
 

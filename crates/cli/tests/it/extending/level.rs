@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use array::{ArrayDevice, Faults, Level, Lost, MemberSet, Part, Plan, Queues, Raid0Layout, Spot};
+use array::{
+    ArrayDevice, Faults, Level, MemberSet, Part, Plan, Queues, Raid0Layout, Spot, TooManyAbsent,
+};
 use block::{Blocking, Device, Info, Reactor};
 
 const CHUNK_BYTES: u64 = 64 << 10;
@@ -52,7 +54,7 @@ impl Level for Striped {
         _faults: &Faults,
         _queues: &Queues,
         plan: &mut Plan,
-    ) -> Result<(), Lost> {
+    ) -> Result<(), TooManyAbsent> {
         plan.add(piece.action, self.spot(piece.offset), piece.length, 0);
         Ok(())
     }

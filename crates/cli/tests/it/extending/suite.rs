@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::sync::atomic::AtomicBool;
 
-use bench::load::{self, Direction, Hooks, Load, Sequential, Unverified};
+use bench::load::{self, Direction, Hooks, Load, Sequential, UnverifiedContent};
 use bench::suite::{
-    Blind, Done, Kind, Phase, Rows, Session, Setting, Settings, Silent, Suite, Target, TargetKind,
-    Ticker, Value,
+    Kind, NoAudit, NoProgress, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind,
+    Ticker, Value, WorkDone,
 };
 use block::{Device, Error, ErrorKind, Reactor, Traffic};
-use results::{Better, Group};
+use results::{BetterDirection, Group};
 
 static SUITE: Suite = Suite {
     name: "again",
@@ -34,7 +34,7 @@ fn phase() -> Phase {
         what: Cow::Borrowed("Reads of 64 KiB at offset 0, one at a time."),
         group: Group::Sequential,
         metric: "throughput_bytes_per_second".into(),
-        better: Better::Higher,
+        better: BetterDirection::Higher,
         writes: false,
         is_deep: false,
         buffered_of: None,
@@ -49,17 +49,17 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
     Ok(())
 }
 
-fn read(device: &dyn Device, reads: u64, session: &Session<'_>) -> Result<Option<Done>, Error> {
+fn read(device: &dyn Device, reads: u64, session: &Session<'_>) -> Result<Option<WorkDone>, Error> {
     let stop = || session.stopped();
     let sample = load::run(
         device,
         session.reactor,
         &Load { operations: Some(reads), ..Load::default() },
         &mut Sequential::new(Direction::Read, 0, 64 << 10, 64 << 10),
-        &mut Unverified,
+        &mut UnverifiedContent,
         &mut Hooks { stop: Some(&stop), progress: None },
     )?;
-    Ok((!sample.stopped).then(|| Done {
+    Ok((!sample.stopped).then(|| WorkDone {
         operations: sample.operations(),
         read_bytes: sample.read.bytes,
         written_bytes: 0,
@@ -82,7 +82,7 @@ fn a_suite_measures_what_it_says() {
     let device = testkit::Memory::new(1 << 20);
     let mut settings = SUITE.defaults(reactor.clock());
     settings.set(&SUITE, "reads", Value::Count(10)).expect("a setting");
-    let (mut blind, mut silent) = (Blind, Silent);
+    let (mut blind, mut silent) = (NoAudit, NoProgress);
     let mut session = Session::new(&reactor, &stop, &ticker, &mut blind, &mut silent);
     (SUITE.run)(Target::Device(&device), &settings, &mut session).expect("it runs");
     let rows = session.into_rows();

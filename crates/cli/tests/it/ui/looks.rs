@@ -8,14 +8,14 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use testkit::{Browser, Kept, chromium};
+use testkit::{Browser, KeptPictures, chromium};
 
 use crate::ui::{Place, screenshots};
 
 const PARTS: [&str; 6] = ["header", "#arrays", "#runs", "#board", "#plan", "#drives"];
 
-fn kept() -> Kept {
-    Kept::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/ui/pictures.txt"))
+fn kept() -> KeptPictures {
+    KeptPictures::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/ui/pictures.txt"))
 }
 
 /// What the page is told instead of what is so here.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use block::{BufMut, Channel, Completion, Device, Error, Op, Reactor, Request, Time};
 
 use super::super::random::Random;
-use super::solve::{self, QUEUE_MAX, Turning};
+use super::solve::{self, QUEUE_MAX, Rotation};
 use super::{Probe, Sample, Samples};
 
 const SECTOR: u64 = 512;
@@ -268,7 +268,7 @@ impl Prober<'_> {
         Ok(least)
     }
 
-    fn seeks(&mut self, turning: &Turning) -> Result<(), MeasureError> {
+    fn seeks(&mut self, turning: &Rotation) -> Result<(), MeasureError> {
         let from = self.at(0.0);
         let pause = (turning.period * 2.5) as u64;
         for series in 0..24 {
@@ -283,7 +283,7 @@ impl Prober<'_> {
         Ok(())
     }
 
-    fn holds(&mut self, turning: &Turning) -> Result<(), MeasureError> {
+    fn holds(&mut self, turning: &Rotation) -> Result<(), MeasureError> {
         let (from, to) = (self.at(0.0), self.at(0.1));
         let track = turning.track_bytes(to as f64);
         let mut pauses: Vec<u64> =
@@ -334,7 +334,7 @@ impl Prober<'_> {
         Ok(())
     }
 
-    fn queue(&mut self, turning: &Turning) -> Result<(), MeasureError> {
+    fn queue(&mut self, turning: &Rotation) -> Result<(), MeasureError> {
         for far_count in 1..QUEUE_MAX - 1 {
             if self.is_over() {
                 break;

@@ -24,7 +24,7 @@ mod solve;
 use std::fmt::Write as _;
 
 pub use measure::{MeasureError, measure};
-pub use solve::{Check, NotFound, Solution, Unsolved, Why, solve};
+pub use solve::{Check, FitFailure, MissingReason, NotFound, Solution, solve};
 
 use super::parameters::ModelError;
 

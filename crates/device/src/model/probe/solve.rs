@@ -35,12 +35,12 @@ pub struct NotFound {
     /// As in the model's file.
     pub parameter: &'static str,
     /// Why.
-    pub why: Why,
+    pub why: MissingReason,
 }
 
 /// Why a parameter was not measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum MissingReason {
     /// Only writes show it, and nothing was written.
     Writes,
     /// It takes several drives.
@@ -87,7 +87,7 @@ pub struct Solution {
 
 /// Why samples make no model.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Unsolved {
+pub enum FitFailure {
     /// Nothing turns: overhead of a read in microseconds, rate of the interface in bytes a second.
     NotTurning {
         /// Of a read, in microseconds.
@@ -101,13 +101,13 @@ pub enum Unsolved {
 
 /// What is known of the platters while the other probes run.
 #[derive(Clone, Debug)]
-pub(super) struct Turning {
+pub(super) struct Rotation {
     /// In nanoseconds.
     pub(super) period: f64,
     rates: Rates,
 }
 
-impl Turning {
+impl Rotation {
     /// Bytes of a track at an address.
     pub(super) fn track_bytes(&self, address: f64) -> u64 {
         (self.rates.at(address) * self.period / 1e9) as u64
@@ -241,8 +241,8 @@ fn period(samples: &Samples) -> Option<f64> {
 }
 
 /// What is known once the first probes have run, if anything turns.
-pub(super) fn turning(samples: &Samples) -> Option<Turning> {
-    Some(Turning { period: period(samples)?, rates: rates(samples)? })
+pub(super) fn turning(samples: &Samples) -> Option<Rotation> {
+    Some(Rotation { period: period(samples)?, rates: rates(samples)? })
 }
 
 /// The longest pause that nothing was held after, and the shortest that something was, where the
@@ -332,24 +332,24 @@ fn seek_curve(points: &[(f64, f64)]) -> Option<SeekCurve> {
 ///
 /// # Errors
 /// Samples of something that does not turn, or that lack what every model needs.
-pub fn solve(samples: &Samples, name: &str, title: &str) -> Result<Solution, Unsolved> {
-    let (overhead, per_byte) = interface(samples).ok_or(Unsolved::Lacking(Probe::Cached))?;
-    let rates = rates(samples).ok_or(Unsolved::Lacking(Probe::Rate))?;
+pub fn solve(samples: &Samples, name: &str, title: &str) -> Result<Solution, FitFailure> {
+    let (overhead, per_byte) = interface(samples).ok_or(FitFailure::Lacking(Probe::Cached))?;
+    let rates = rates(samples).ok_or(FitFailure::Lacking(Probe::Rate))?;
     if samples.of(Probe::Turn).count() < 50 {
-        return Err(Unsolved::Lacking(Probe::Turn));
+        return Err(FitFailure::Lacking(Probe::Turn));
     }
     let Some(period) = period(samples) else {
         let (overhead_us, link_rate) = (overhead / 1e3, 1e9 / per_byte);
-        return Err(Unsolved::NotTurning { overhead_us, link_rate });
+        return Err(FitFailure::NotTurning { overhead_us, link_rate });
     };
     let mut not_found: Vec<NotFound> = [
-        ("write_overhead", Why::Writes),
-        ("link_rate_write", Why::Writes),
-        ("cache_size", Why::Writes),
-        ("write_window", Why::Writes),
-        ("settle", Why::Writes),
-        ("destage_rule", Why::Writes),
-        ("spindle_tolerance", Why::OneDrive),
+        ("write_overhead", MissingReason::Writes),
+        ("link_rate_write", MissingReason::Writes),
+        ("cache_size", MissingReason::Writes),
+        ("write_window", MissingReason::Writes),
+        ("settle", MissingReason::Writes),
+        ("destage_rule", MissingReason::Writes),
+        ("spindle_tolerance", MissingReason::OneDrive),
     ]
     .map(|(parameter, why)| NotFound { parameter, why })
     .into();
@@ -446,7 +446,7 @@ fn stages(
     disk: &mut DiskParameters,
     link: &LinkParameters,
     not_found: &mut Vec<NotFound>,
-) -> Result<f64, Unsolved> {
+) -> Result<f64, FitFailure> {
     let (name, title) = (String::new(), String::new());
     let link = link.clone();
     let parameters = Parameters { name, title, sheet: None, flash: None, disk: disk.clone(), link };
@@ -462,9 +462,9 @@ fn stages(
         .map(|(to, time)| (geometry.revolutions(to) / geometry.total_revolutions(), time))
         .collect();
     if points.len() < 6 {
-        return Err(Unsolved::Lacking(Probe::Seek));
+        return Err(FitFailure::Lacking(Probe::Seek));
     }
-    let curve = seek_curve(&points).ok_or(Unsolved::Lacking(Probe::Seek))?;
+    let curve = seek_curve(&points).ok_or(FitFailure::Lacking(Probe::Seek))?;
     let note = || format!("least times of {} distances over all angles", points.len());
     // What is unexplained may have less than nothing; a disk has not.
     let milliseconds = |time: f64| rounded(time.max(1.0) / MILLISECOND, 4);
@@ -478,7 +478,7 @@ fn stages(
             let note = "how many were seen when the nearest came last".to_owned();
             disk.queue_depth = measured(depth, "requests", note);
         }
-        None => not_found.push(NotFound { parameter: "queue_depth", why: Why::Time }),
+        None => not_found.push(NotFound { parameter: "queue_depth", why: MissingReason::Time }),
     }
     Ok(curve.error)
 }
@@ -508,7 +508,7 @@ fn read_ahead(
         }
     }
     if misses == u64::MAX {
-        not_found.push(NotFound { parameter: "read_ahead_length", why: Why::Time });
+        not_found.push(NotFound { parameter: "read_ahead_length", why: MissingReason::Time });
     } else {
         let note = "how far behind a read its data are in the buffer".to_owned();
         disk.read_ahead_length = measured(hits, "bytes", note);
@@ -522,7 +522,7 @@ fn read_ahead(
         })
         .collect();
     if found.is_empty() {
-        not_found.push(NotFound { parameter: "read_ahead_hold", why: Why::Time });
+        not_found.push(NotFound { parameter: "read_ahead_hold", why: MissingReason::Time });
         return;
     }
     let period = disk.revolution.value * MILLISECOND;
@@ -536,7 +536,8 @@ fn read_ahead(
     let start = match hold_begins(&found, period) {
         Some((free, held)) => free.midpoint(held) as f64 + arrival,
         None => {
-            not_found.push(NotFound { parameter: "read_ahead_start", why: Why::TooShort });
+            not_found
+                .push(NotFound { parameter: "read_ahead_start", why: MissingReason::TooShort });
             0.0
         }
     };

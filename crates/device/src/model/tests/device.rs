@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use block::{
-    Blocking, BufMut, Channel, Checked, Completion, Device, ErrorKind, Op, Reactor, Request,
-    Returned,
+    Blocking, BufMut, Channel, Completion, ContractCheck, Device, ErrorKind, Op, Reactor, Request,
+    ReturnedBuffer,
 };
-use reactor::Woken;
+use reactor::WakeReason;
 
 use super::super::random::Random;
 use super::super::{Links, ModelDevice, ModelOptions, Operation, Parameters};
@@ -18,7 +18,7 @@ fn kept() -> ModelOptions {
 fn device(options: &ModelOptions, seed: u64, links: &Links) -> Arc<dyn Device> {
     let device =
         ModelDevice::new("planted", &super::parameters(), options, seed, links).expect("a device");
-    Checked::over(Arc::new(device))
+    ContractCheck::over(Arc::new(device))
 }
 
 fn buffer(length: usize) -> BufMut {
@@ -37,7 +37,7 @@ fn finish(channels: &mut [Box<dyn Channel>], reactor: &Reactor) -> Vec<Completio
         }
         let deadline = reactor.now() + std::time::Duration::from_secs(60);
         let woken = reactor.wait(Some(deadline)).expect("a reactor that works");
-        assert!(!matches!(woken, Woken::Deadline | Woken::Idle), "requests never ended");
+        assert!(!matches!(woken, WakeReason::Deadline | WakeReason::Idle), "requests never ended");
     }
 }
 
@@ -214,7 +214,7 @@ fn what_it_cannot_take_ends_as_an_error() {
         .map(|completion| completion.result.as_ref().err().map(block::Error::kind))
         .collect();
     assert_eq!(kinds, [Some(ErrorKind::OutOfRange), None, Some(ErrorKind::Unsupported)]);
-    assert!(matches!(done[1].buffer, Returned::Read(_)), "the buffer comes back");
+    assert!(matches!(done[1].buffer, ReturnedBuffer::Read(_)), "the buffer comes back");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use block::{Channel, Completion, Device, Error, Info, Node, Op, Reactor, Request
 use crate::{FaultDevice, FaultOptions};
 
 use super::super::parameters::DiskParameters;
-use super::super::probe::{self, MeasureError, Samples, Solution, Unsolved};
+use super::super::probe::{self, FitFailure, MeasureError, Samples, Solution};
 use super::super::random::Random;
 use super::super::replay::{Pattern, Test, replay};
 use super::super::{Links, ModelDevice, ModelOptions, Parameters};
@@ -255,7 +255,7 @@ fn a_drive_that_fails_or_hangs_is_named() {
 fn what_does_not_turn_is_said() {
     let stick = Parameters::load("ssd-2008").expect("built in");
     let found = probe::solve(&measured(&stick, 1), "found", "found");
-    assert!(matches!(found, Err(Unsolved::NotTurning { .. })), "{found:?}");
+    assert!(matches!(found, Err(FitFailure::NotTurning { .. })), "{found:?}");
 }
 
 #[test]

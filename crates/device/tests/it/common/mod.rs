@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use block::{
     Blocking, Buf, BufMut, Channel, Completion, Device, DiscardSupport, Info, Op, Reactor, Request,
-    Returned, Support,
+    ReturnedBuffer, Support,
 };
-use reactor::{Random, Woken};
+use reactor::{Random, WakeReason};
 
 /// Where a test file lies: a disk's file system, or memory.
 pub(crate) fn folder_on_disk() -> tempfile::TempDir {
@@ -49,7 +49,7 @@ pub(crate) fn finish_all(channels: &mut [&mut dyn Channel], reactor: &Reactor) -
         let deadline = reactor.now() + std::time::Duration::from_secs(60);
         let woken = reactor.wait(Some(deadline)).unwrap();
         assert!(
-            !matches!(woken, Woken::Deadline | Woken::Idle),
+            !matches!(woken, WakeReason::Deadline | WakeReason::Idle),
             "{in_flight} requests never ended"
         );
     }
@@ -157,7 +157,7 @@ pub(crate) fn run_against_memory(
         let [left, right] = &mut channels;
         for completion in finish_all(&mut [&mut **left, &mut **right], reactor) {
             completion.result.unwrap_or_else(|error| panic!("{place}: {error}"));
-            if let Returned::Read(buffer) = completion.buffer {
+            if let ReturnedBuffer::Read(buffer) = completion.buffer {
                 let (_, range) =
                     reads.iter().find(|(number, _)| *number == completion.tag).unwrap();
                 assert!(

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::{Checked, Device, Info, Support};
+use block::{ContractCheck, Device, Info, Support};
 use export::fuse::{FuseFile, FuseOptions};
 use export::nbd::{Limits, Options};
 use export::{Gate, RemovalPolicy};
@@ -147,7 +147,7 @@ fn requests_of_any_length_overtake_each_other_and_find_their_data() {
     };
     let memory = Memory::with(info).delayed(seed, Duration::from_micros(300));
     let served =
-        serve(Checked::over(Arc::new(memory)), &Options { workers: 2, ..Options::default() });
+        serve(ContractCheck::over(Arc::new(memory)), &Options { workers: 2, ..Options::default() });
     let size = 6 << 20;
     let mut model = vec![0; size];
     let mut random = Random::with_seed(seed);
@@ -364,7 +364,7 @@ fn requests_that_are_not_whole_blocks_are_served_and_nobodys_write_is_lost() {
     };
     let memory = Memory::with(info).delayed(3, Duration::from_micros(200));
     let served =
-        serve(Checked::over(Arc::new(memory)), &Options { workers: 2, ..Options::default() });
+        serve(ContractCheck::over(Arc::new(memory)), &Options { workers: 2, ..Options::default() });
     // Each has its own bytes of the same few blocks, and one writes whole blocks beside them.
     let ends: Vec<Vec<u8>> = std::thread::scope(|scope| {
         let writers: Vec<_> = (0..WRITERS)

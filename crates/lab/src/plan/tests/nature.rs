@@ -25,18 +25,18 @@ fn a_configuration_says_what_it_is() {
     };
     let memory = || vec![MeasuredCache::GuestMemory];
     for (members, matrix, suite, expected) in [
-        (MEMORY, "", "devtest", (Ground::Device, false, vec![], false)),
-        (MODELS, "", "devtest", (Ground::Device, true, vec![], false)),
-        (PACED, "", "devtest", (Ground::Device, true, vec![], false)),
+        (MEMORY, "", "devtest", (WorkTarget::Device, false, vec![], false)),
+        (MODELS, "", "devtest", (WorkTarget::Device, true, vec![], false)),
+        (PACED, "", "devtest", (WorkTarget::Device, true, vec![], false)),
         (MEMORY, "cache = \"ram\"", "devtest", {
-            (Ground::Device, false, vec![MeasuredCache::Layer], false)
+            (WorkTarget::Device, false, vec![MeasuredCache::Layer], false)
         }),
-        (MEMORY, "cache = \"none\"", "devtest", (Ground::Device, false, vec![], false)),
-        (MEMORY, "file_system = \"ext2\"", "copy", (Ground::FileSystem, false, vec![], false)),
-        (MEMORY, "file_system = \"none\"", "devtest", (Ground::Device, false, vec![], false)),
-        (MODELS, GUEST, "copy", (Ground::Guest, true, memory(), true)),
-        (MODELS, GUEST, "pull", (Ground::Pull, true, memory(), true)),
-        (MEMORY, "file_system = \"ext2\"", "pull", (Ground::Pull, false, vec![], false)),
+        (MEMORY, "cache = \"none\"", "devtest", (WorkTarget::Device, false, vec![], false)),
+        (MEMORY, "file_system = \"ext2\"", "copy", (WorkTarget::FileSystem, false, vec![], false)),
+        (MEMORY, "file_system = \"none\"", "devtest", (WorkTarget::Device, false, vec![], false)),
+        (MODELS, GUEST, "copy", (WorkTarget::Guest, true, memory(), true)),
+        (MODELS, GUEST, "pull", (WorkTarget::Pull, true, memory(), true)),
+        (MEMORY, "file_system = \"ext2\"", "pull", (WorkTarget::Pull, false, vec![], false)),
     ] {
         assert_eq!(of(members, matrix, suite), expected, "{members} {matrix} {suite}");
     }
@@ -59,7 +59,7 @@ fn names_of_folders_say_nothing_of_what_is_measured() {
         let one = configurations(&members, "", "devtest").remove(0);
         assert!(one.stack.contains("odel:") || one.stack.contains("cache("), "{}", one.stack);
         assert_eq!((one.modelled, one.caches.len()), (false, 0), "{}", one.stack);
-        assert_eq!((one.clock, one.ground), (Clock::Wall, Ground::Device));
+        assert_eq!((one.clock, one.ground), (Clock::Wall, WorkTarget::Device));
     }
 }
 

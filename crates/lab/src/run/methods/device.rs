@@ -2,23 +2,23 @@
 
 use reactor::Reactor;
 use results::Doubt;
-use serve::Opened;
+use serve::OpenStack;
 
 use super::method::{Method, Work};
 use crate::order;
-use crate::run::found::Broken;
+use crate::run::found::VisitFailure;
 use crate::run::rows::OpenedTarget;
 use crate::run::visits::Visit;
 
 /// A stack that is open.
 pub(super) struct OnDevice {
     reactor: Reactor,
-    stack: Opened,
+    stack: OpenStack,
     notes: Vec<Doubt>,
 }
 
 impl Method for OnDevice {
-    fn open(work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<OnDevice, Broken> {
+    fn open(work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<OnDevice, VisitFailure> {
         let reactor = Reactor::wall()?;
         work.visits.rest(&reactor)?;
         let seed = order::visit_seed(work.visits.plan(), &visit.cell.record, visit.block);
@@ -32,12 +32,12 @@ impl Method for OnDevice {
         work: &mut Work<'_, '_, '_>,
         visit: &Visit<'_>,
         group: &[usize],
-    ) -> Result<(), Broken> {
+    ) -> Result<(), VisitFailure> {
         let target = OpenedTarget::Device(&self.stack);
         work.run_on(&target, &self.notes, &self.reactor, (visit, group))
     }
 
-    fn close(self, _: &mut Work<'_, '_, '_>, _: &Visit<'_>) -> Result<(), Broken> {
+    fn close(self, _: &mut Work<'_, '_, '_>, _: &Visit<'_>) -> Result<(), VisitFailure> {
         // Its ring may hold the members' files.
         drop(self.reactor);
         Ok(self.stack.end()?)

@@ -12,22 +12,22 @@ use results::Doubt;
 
 use super::method::{Method, Work};
 use crate::order;
-use crate::run::attached::Attached;
-use crate::run::found::Broken;
+use crate::run::attached::MountedExport;
+use crate::run::found::VisitFailure;
 use crate::run::rows::OpenedTarget;
 use crate::run::visits::Visit;
 
 /// A file system that is mounted.
 pub(super) struct OnFileSystem {
     reactor: Reactor,
-    attached: Attached,
+    attached: MountedExport,
     /// How long that took.
     attaching: Duration,
     notes: Vec<Doubt>,
 }
 
 impl Method for OnFileSystem {
-    fn open(work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<OnFileSystem, Broken> {
+    fn open(work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<OnFileSystem, VisitFailure> {
         let seed = order::visit_seed(work.visits.plan(), &visit.cell.record, visit.block);
         let begun = Instant::now();
         let attached = work.resources.attach(visit.cell, seed)?;
@@ -43,12 +43,12 @@ impl Method for OnFileSystem {
         work: &mut Work<'_, '_, '_>,
         visit: &Visit<'_>,
         group: &[usize],
-    ) -> Result<(), Broken> {
+    ) -> Result<(), VisitFailure> {
         let target = OpenedTarget::Folder(&self.attached);
         work.run_on(&target, &self.notes, &self.reactor, (visit, group))
     }
 
-    fn close(self, work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<(), Broken> {
+    fn close(self, work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<(), VisitFailure> {
         // Its ring may hold files of the suites.
         drop(self.reactor);
         let ending = Instant::now();

@@ -6,7 +6,7 @@ use host::Error;
 use reactor::Reactor;
 
 use super::method::{Method, Work};
-use crate::run::found::Broken;
+use crate::run::found::VisitFailure;
 use crate::run::rows::OpenedTarget;
 use crate::run::visits::Visit;
 use crate::stacks;
@@ -18,7 +18,7 @@ pub(super) struct InFolder {
 }
 
 impl Method for InFolder {
-    fn open(work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<InFolder, Broken> {
+    fn open(work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<InFolder, VisitFailure> {
         let stack = &visit.cell.stack;
         let folder = stacks::folder_of(stack)
             .ok_or_else(|| Error::failed(format!("{stack}: it is no folder")))?;
@@ -32,7 +32,7 @@ impl Method for InFolder {
         work: &mut Work<'_, '_, '_>,
         visit: &Visit<'_>,
         group: &[usize],
-    ) -> Result<(), Broken> {
+    ) -> Result<(), VisitFailure> {
         let target = OpenedTarget::Existing(&self.folder);
         work.run_on(&target, &[], &self.reactor, (visit, group))
     }

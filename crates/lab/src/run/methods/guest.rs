@@ -11,12 +11,12 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use host::Error;
-use results::Ground;
+use results::WorkTarget;
 
 use super::method::{GuestEnd, Method, Work};
 use crate::order;
 use crate::plan::suite;
-use crate::run::found::{Broken, Found};
+use crate::run::found::{VisitFailure, WorkloadResult};
 use crate::run::in_guest::{self, Job};
 use crate::run::visits::Visit;
 use crate::run::{limit, rows};
@@ -25,7 +25,7 @@ use crate::run::{limit, rows};
 pub(super) struct InGuest;
 
 impl Method for InGuest {
-    fn open(_: &mut Work<'_, '_, '_>, _: &Visit<'_>) -> Result<InGuest, Broken> {
+    fn open(_: &mut Work<'_, '_, '_>, _: &Visit<'_>) -> Result<InGuest, VisitFailure> {
         Ok(InGuest)
     }
 
@@ -34,7 +34,7 @@ impl Method for InGuest {
         work: &mut Work<'_, '_, '_>,
         visit: &Visit<'_>,
         group: &[usize],
-    ) -> Result<(), Broken> {
+    ) -> Result<(), VisitFailure> {
         let missing = work.visits.missing(visit, group);
         let Some(&first) = missing.first() else { return Ok(()) };
         work.visits.tell(visit, first, work.observer);
@@ -50,10 +50,10 @@ impl Method for InGuest {
             None => Ok(Vec::new()),
         };
         if work.visits.stop().load(Ordering::Relaxed) {
-            return Err(Broken::Stopped);
+            return Err(VisitFailure::Stopped);
         }
         let plan = work.visits.plan();
-        let mut found: BTreeMap<usize, Vec<Found>> = BTreeMap::new();
+        let mut found: BTreeMap<usize, Vec<WorkloadResult>> = BTreeMap::new();
         for (phase, row) in rows? {
             let named = |workload: &&usize| suite::row(&plan.workloads[**workload]) == phase;
             if let Some(workload) = missing.iter().find(named) {
@@ -82,7 +82,7 @@ fn boot(work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<(), Error> {
     let (mut keys, mut jobs, mut limit) = (Vec::new(), Vec::new(), Duration::ZERO);
     'all: for visit in visits.onward(visit) {
         let cell = visit.cell;
-        if cell.record.ground != Ground::Guest {
+        if cell.record.ground != WorkTarget::Guest {
             continue;
         }
         for group in visits.parts(&visit) {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use reactor::Reactor;
 use results::Doubt;
 
-use crate::run::ahead::Ahead;
-use crate::run::found::Broken;
+use crate::run::ahead::UnitReceiver;
+use crate::run::found::VisitFailure;
 use crate::run::in_guest::GuestRows;
 use crate::run::observer::Observer;
 use crate::run::resources::Resources;
@@ -37,7 +37,7 @@ pub(in crate::run) struct Work<'a, 'b, 'c> {
     /// What guests found that were booted beside earlier ones.
     pub(in crate::run) booted: &'a mut Booted,
     /// What is found on modelled disks, where the visit is on such.
-    pub(in crate::run) ahead: Option<&'a mut Ahead<'c>>,
+    pub(in crate::run) ahead: Option<&'a mut UnitReceiver<'c>>,
     pub(in crate::run) observer: &'a mut dyn Observer,
 }
 
@@ -50,7 +50,7 @@ impl Work<'_, '_, '_> {
         notes: &[Doubt],
         reactor: &Reactor,
         (visit, group): (&Visit<'_>, &[usize]),
-    ) -> Result<(), Broken> {
+    ) -> Result<(), VisitFailure> {
         rows::run(self.visits, visit, group, target, notes, reactor, self.observer)
     }
 }
@@ -58,7 +58,7 @@ impl Work<'_, '_, '_> {
 /// A way to measure a configuration.
 pub(super) trait Method: Sized {
     /// Opens what the rows of a visit are run on.
-    fn open(work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<Self, Broken>;
+    fn open(work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<Self, VisitFailure>;
 
     /// Runs what is missing of the rows of one suite, and records it.
     fn run_rows(
@@ -66,10 +66,10 @@ pub(super) trait Method: Sized {
         work: &mut Work<'_, '_, '_>,
         visit: &Visit<'_>,
         group: &[usize],
-    ) -> Result<(), Broken>;
+    ) -> Result<(), VisitFailure>;
 
     /// Takes it away again, where anything stays open between the suites.
-    fn close(self, _: &mut Work<'_, '_, '_>, _: &Visit<'_>) -> Result<(), Broken> {
+    fn close(self, _: &mut Work<'_, '_, '_>, _: &Visit<'_>) -> Result<(), VisitFailure> {
         Ok(())
     }
 }

@@ -19,9 +19,9 @@ mod method;
 mod models;
 mod power_cuts;
 
-use results::{Clock, Ground, safety};
+use results::{Clock, WorkTarget, safety};
 
-use super::found::Broken;
+use super::found::VisitFailure;
 use super::visits::Visit;
 use crate::cell::Cell;
 use device::OnDevice;
@@ -39,7 +39,7 @@ fn measure<M: Method>(
     work: &mut Work<'_, '_, '_>,
     visit: &Visit<'_>,
     groups: &[Vec<usize>],
-) -> Result<(), Broken> {
+) -> Result<(), VisitFailure> {
     let mut method = M::open(work, visit)?;
     for group in groups {
         if work.visits.is_spent() {
@@ -53,7 +53,7 @@ fn measure<M: Method>(
 /// Whether a configuration's trials are worked on ahead of the run, as nothing but modelled disks
 /// has a part in them.
 pub(super) fn is_on_models(cell: &Cell) -> bool {
-    (cell.record.ground, cell.record.clock) == (Ground::Device, Clock::Virtual)
+    (cell.record.ground, cell.record.clock) == (WorkTarget::Device, Clock::Virtual)
 }
 
 /// Measures what is missing of a visit. `unfit` says why this machine cannot have the
@@ -62,15 +62,15 @@ pub(super) fn visit(
     work: &mut Work<'_, '_, '_>,
     visit: &Visit<'_>,
     unfit: Option<&str>,
-) -> Result<(), Broken> {
+) -> Result<(), VisitFailure> {
     let groups = work.visits.parts(visit);
     let (ground, clock) = (visit.cell.record.ground, visit.cell.record.clock);
     match (ground, clock) {
-        (Ground::Device, Clock::Virtual) => measure::<OnModels>(work, visit, &groups),
-        (Ground::Device, Clock::Wall) => measure::<OnDevice>(work, visit, &groups),
-        (Ground::Folder, _) => measure::<InFolder>(work, visit, &groups),
-        (Ground::FileSystem, _) => visit_file_system(work, visit, groups, unfit),
-        (Ground::Guest | Ground::Pull, _) => {
+        (WorkTarget::Device, Clock::Virtual) => measure::<OnModels>(work, visit, &groups),
+        (WorkTarget::Device, Clock::Wall) => measure::<OnDevice>(work, visit, &groups),
+        (WorkTarget::Folder, _) => measure::<InFolder>(work, visit, &groups),
+        (WorkTarget::FileSystem, _) => visit_file_system(work, visit, groups, unfit),
+        (WorkTarget::Guest | WorkTarget::Pull, _) => {
             if let Some(reason) = unfit {
                 return work.visits.skip(visit, &groups.concat(), reason, work.observer);
             }
@@ -93,7 +93,7 @@ fn visit_file_system(
     visit: &Visit<'_>,
     groups: Vec<Vec<usize>>,
     unfit: Option<&str>,
-) -> Result<(), Broken> {
+) -> Result<(), VisitFailure> {
     let (pulled, measured): (Vec<_>, Vec<_>) =
         groups.into_iter().partition(|group| work.visits.is_pull(group));
     let is_missing = |group: &Vec<usize>| !work.visits.missing(visit, group).is_empty();

@@ -8,7 +8,7 @@ use super::method::{Method, Work};
 use crate::order;
 use crate::plan::suite;
 use crate::run::ahead::{Unit, UnitEnd};
-use crate::run::found::Broken;
+use crate::run::found::VisitFailure;
 use crate::run::rows::{Recorder, RowSink};
 use crate::run::visits::{Visit, Visits};
 
@@ -16,7 +16,7 @@ use crate::run::visits::{Visit, Visits};
 pub(super) struct OnModels;
 
 impl Method for OnModels {
-    fn open(_: &mut Work<'_, '_, '_>, _: &Visit<'_>) -> Result<OnModels, Broken> {
+    fn open(_: &mut Work<'_, '_, '_>, _: &Visit<'_>) -> Result<OnModels, VisitFailure> {
         Ok(OnModels)
     }
 
@@ -25,7 +25,7 @@ impl Method for OnModels {
         work: &mut Work<'_, '_, '_>,
         visit: &Visit<'_>,
         group: &[usize],
-    ) -> Result<(), Broken> {
+    ) -> Result<(), VisitFailure> {
         for part in parts(work.visits, visit, group)? {
             if work.visits.is_spent() {
                 return Ok(());
@@ -36,7 +36,7 @@ impl Method for OnModels {
             }
             let ahead = work.ahead.as_mut().expect("modelled trials are worked on ahead");
             let threads = ahead.threads();
-            let UnitEnd { rows, suite, closed } = ahead.take().ok_or(Broken::Stopped)??;
+            let UnitEnd { rows, suite, closed } = ahead.take().ok_or(VisitFailure::Stopped)??;
             let mut recorder = Recorder::new(work.visits, visit, &part, work.observer);
             for row in rows {
                 if recorder.wants_no_more() {

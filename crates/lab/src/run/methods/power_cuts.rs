@@ -4,7 +4,7 @@ use host::Error;
 
 use super::method::{Method, Work};
 use crate::pull::run_apart;
-use crate::run::found::{Broken, Found};
+use crate::run::found::{VisitFailure, WorkloadResult};
 use crate::run::visits::Visit;
 use crate::run::{limit, pulled};
 
@@ -12,7 +12,7 @@ use crate::run::{limit, pulled};
 pub(super) struct PowerCuts;
 
 impl Method for PowerCuts {
-    fn open(_: &mut Work<'_, '_, '_>, _: &Visit<'_>) -> Result<PowerCuts, Broken> {
+    fn open(_: &mut Work<'_, '_, '_>, _: &Visit<'_>) -> Result<PowerCuts, VisitFailure> {
         Ok(PowerCuts)
     }
 
@@ -21,7 +21,7 @@ impl Method for PowerCuts {
         work: &mut Work<'_, '_, '_>,
         visit: &Visit<'_>,
         group: &[usize],
-    ) -> Result<(), Broken> {
+    ) -> Result<(), VisitFailure> {
         for workload in work.visits.missing(visit, group) {
             if work.visits.is_spent() {
                 return Ok(());
@@ -31,7 +31,7 @@ impl Method for PowerCuts {
                 Ok(Some(found)) => {
                     work.visits.trial_found(visit, workload, found, work.observer)?;
                 }
-                Ok(None) => return Err(Broken::Stopped),
+                Ok(None) => return Err(VisitFailure::Stopped),
                 // No right to mount, no program that makes the file system, drives too small.
                 Err(error) => {
                     work.visits.skip(visit, &[workload], &error.to_string(), work.observer)?;
@@ -47,7 +47,7 @@ fn pull(
     work: &Work<'_, '_, '_>,
     visit: &Visit<'_>,
     workload: usize,
-) -> Result<Option<Found>, Error> {
+) -> Result<Option<WorkloadResult>, Error> {
     let plan = work.visits.plan();
     let row = &plan.workloads[workload];
     let options =

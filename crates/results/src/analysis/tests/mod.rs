@@ -12,8 +12,8 @@ use crate::claim::{Answer, Claim, Invalid};
 use crate::doubt::{Doubt, Silence};
 use crate::random::Random;
 use crate::types::{
-    Axis, Better, Clock, Configuration, Ground, Group, Host, Judge, MeasuredCache, OneDisk, Plan,
-    Schedule, SharedDisk, Trial, Workload, cell_id, configuration_id,
+    Axis, BetterDirection, Clock, Configuration, Group, Host, Judge, MeasuredCache, OneDisk, Plan,
+    Schedule, SharedDisk, Trial, WorkTarget, Workload, cell_id, configuration_id,
 };
 
 const THROUGHPUT: &str = "throughput_bytes_per_second";
@@ -32,7 +32,7 @@ fn configuration(members: &str, chunk: Option<&str>, baseline: &str) -> Configur
         settings,
         stack: format!("{members}:{}", chunk.unwrap_or("single")),
         clock,
-        ground: Ground::Device,
+        ground: WorkTarget::Device,
         modelled: clock == Clock::Virtual,
         caches: Vec::new(),
         quick_removal: false,
@@ -51,7 +51,7 @@ fn workload(name: &str, group: Group) -> Workload {
         suite: "devtest".into(),
         group,
         metric: THROUGHPUT.into(),
-        better: Better::Higher,
+        better: BetterDirection::Higher,
         weight: 1.0,
         judge: Judge::default(),
         buffered_of: None,
@@ -373,7 +373,7 @@ fn less_latency_is_faster() {
     // As the workloads' own metric it turns the scores over.
     for workload in &mut run.plan.workloads {
         workload.metric = LATENCY.into();
-        workload.better = Better::Lower;
+        workload.better = BetterDirection::Lower;
     }
     let by_latency = analyse(&run);
     for (left, right) in by_latency.comparisons[0].kinds[0]
@@ -391,12 +391,12 @@ fn less_latency_is_faster() {
 #[test]
 fn directions_follow_from_the_names() {
     for (metric, better) in [
-        ("throughput_bytes_per_second", Some(Better::Higher)),
-        ("read_io_per_second", Some(Better::Higher)),
-        ("write_latency_p99_seconds", Some(Better::Lower)),
-        ("durable_throughput_bytes_per_second", Some(Better::Higher)),
-        ("cpu_seconds_per_operation", Some(Better::Lower)),
-        ("member_write_ratio", Some(Better::Lower)),
+        ("throughput_bytes_per_second", Some(BetterDirection::Higher)),
+        ("read_io_per_second", Some(BetterDirection::Higher)),
+        ("write_latency_p99_seconds", Some(BetterDirection::Lower)),
+        ("durable_throughput_bytes_per_second", Some(BetterDirection::Higher)),
+        ("cpu_seconds_per_operation", Some(BetterDirection::Lower)),
+        ("member_write_ratio", Some(BetterDirection::Lower)),
         ("read_modify_write_count", None),
     ] {
         assert_eq!(better_of(metric), better, "{metric}");
@@ -797,13 +797,13 @@ fn a_models_error_is_that_of_the_work_and_of_the_array() {
 /// what must hold keeps the fastest from being taken, and says so.
 #[test]
 fn the_headline_is_the_goals_and_obeys_what_must_hold() {
-    use crate::types::{Bound, Goal};
+    use crate::types::{Bound, PlanGoal};
 
     let mut run = run(8, |c, w, block| planted(c, w) * (1.0 + 0.002 * f64::from(block % 3)));
     let id = |index: usize| run.plan.configurations[index].id.clone();
     let [single, small, middle, large] = [0, 1, 2, 3].map(id);
     // By latency the middle one is ahead, which is less time.
-    let goal = |metric: &str| Some(Goal { text: "a goal".into(), metric: Some(metric.into()) });
+    let goal = |metric: &str| Some(PlanGoal { text: "a goal".into(), metric: Some(metric.into()) });
     run.plan.terms.goal = goal(LATENCY);
     let analysis = analyse(&run);
     let comparison = &analysis.comparisons[0];

@@ -1,7 +1,7 @@
 //! What a plan demands of figures, in headlines and in races.
 
 use super::*;
-use crate::course::{Course, Step as Decided};
+use crate::course::{Course, CourseEvent as Decided};
 use crate::types::{Bound, Design};
 
 const P99: &str = "latency_p99_seconds";
@@ -92,7 +92,7 @@ fn bounds_are_surely_met_by_chance_in_at_most_one_report_of_twenty() {
         members.into_iter().any(|member| {
             let tail = LEVEL / asked as f64;
             let held = crate::bounds::held(&table, member, tail, &mut quantiles);
-            held.iter().any(crate::bounds::Held::surely_holds)
+            held.iter().any(crate::bounds::BoundMargin::surely_holds)
         })
     };
     let wrong = (0..rounds).filter(|seed| surely(*seed)).count();

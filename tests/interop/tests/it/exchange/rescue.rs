@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use block::{Blocking, Reactor};
 use host::guard::{Consent, Guard};
 use interop::{Job, Machine, Shape, Sizes, difference, member_path, noise, said};
-use mdtools::Opening;
+use mdtools::AssemblyOptions;
 use stack::BuildContext;
 
 use crate::exchange::{Wrong, folder, run};
@@ -23,13 +23,13 @@ fn content(members: &[PathBuf], absent: Option<usize>) -> Result<Vec<u8>, String
     let guard = Guard::new(Consent::default());
     let found = mdtools::find(&guard, &present);
     let [group] = &found.groups[..] else { return Err(format!("{found:?}")) };
-    match group.stack(Opening::default()) {
+    match group.stack(AssemblyOptions::default()) {
         Err(error)
             if error.to_string().contains("it can be read: --read-only, or --overlay DIR") => {}
         other => return Err(format!("it is not to be written: {other:?}")),
     }
     let text = group
-        .stack(Opening { read_only: true, ..Opening::default() })
+        .stack(AssemblyOptions { read_only: true, ..AssemblyOptions::default() })
         .map_err(|error| error.to_string())?
         .to_string();
     let context = BuildContext {

@@ -11,10 +11,10 @@ use array::md::{
     AssembleOptions, Assembly, Bitmap, Candidate, Consistency, Features, Layout, Level, NewArray,
     NewMember, PplArea, PplHeader, Role, Superblock, TimeStamp, assemble, ppl_signature,
 };
-use array::metadata::{MetadataWriter, Running, StartOptions, examine, start};
+use array::metadata::{MetadataWriter, RunningArray, StartOptions, examine, start};
 use array::sync::{Ending, Notice, SyncAction, SyncScheduler};
 use block::{
-    Blocking, Channel, Checked, Completion, Device, Error, Info, Node, Op, Reactor, Request,
+    Blocking, Channel, Completion, ContractCheck, Device, Error, Info, Node, Op, Reactor, Request,
 };
 use reactor::{Random, Source, derive_seed};
 use testkit::Memory;
@@ -246,7 +246,7 @@ pub(crate) fn assembly(
 pub(crate) fn started(
     members: &[Option<Arc<dyn Device>>],
     options: &StartOptions,
-) -> Result<Running, Error> {
+) -> Result<RunningArray, Error> {
     let (assembly, devices) = assembly(members);
     start(&assembly, &devices, options, &Reactor::virtual_clock())
 }
@@ -254,7 +254,7 @@ pub(crate) fn started(
 pub(crate) fn checked(members: &[Arc<Memory>]) -> Vec<Option<Arc<dyn Device>>> {
     members
         .iter()
-        .map(|member| Some(Checked::over(Arc::clone(member) as Arc<dyn Device>)))
+        .map(|member| Some(ContractCheck::over(Arc::clone(member) as Arc<dyn Device>)))
         .collect()
 }
 
@@ -277,7 +277,7 @@ pub(crate) fn bitmap(member: &dyn Device) -> Bitmap {
 }
 
 /// Lets a scheduler and a metadata writer do what is due, until nothing is.
-pub(crate) fn settle(array: &Running, ask: Option<SyncAction>) -> Vec<array::sync::Outcome> {
+pub(crate) fn settle(array: &RunningArray, ask: Option<SyncAction>) -> Vec<array::sync::Outcome> {
     let reactor = Reactor::virtual_clock();
     let mut scheduler = SyncScheduler::open(array.control(), &reactor).expect("a scheduler");
     let mut metadata_writer = array.metadata_writer(&reactor).expect("a metadata writer");
@@ -302,7 +302,7 @@ pub(crate) fn settle(array: &Running, ask: Option<SyncAction>) -> Vec<array::syn
 }
 
 /// Resyncs what has to be and then has everything compared.
-pub(crate) fn scrub(array: &Running) -> Result<(), String> {
+pub(crate) fn scrub(array: &RunningArray) -> Result<(), String> {
     for outcome in settle(array, Some(SyncAction::Check(None))) {
         let checked = matches!(outcome.progress.action, SyncAction::Check(_));
         match outcome.ending {
@@ -322,7 +322,7 @@ pub(crate) fn scrub(array: &Running) -> Result<(), String> {
 /// An array with a metadata writer at its side, whose completions take their time to get to the
 /// owner: so it has rests.
 pub(crate) struct Kept {
-    array: Running,
+    array: RunningArray,
     /// The array, or what is over it.
     device: Arc<dyn Device>,
     seed: u64,
@@ -331,7 +331,7 @@ pub(crate) struct Kept {
 
 impl Kept {
     pub(crate) fn over(
-        array: Running,
+        array: RunningArray,
         device: Arc<dyn Device>,
         seed: u64,
         longest: Duration,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use array::MemberState;
-use array::md::{Assembly, Consistency, Slot, Start};
-use array::metadata::{MetadataWriter, PlantedMistake, Running, StartOptions};
+use array::md::{Assembly, Consistency, Slot, Startability};
+use array::metadata::{MetadataWriter, PlantedMistake, RunningArray, StartOptions};
 use block::{Blocking, Channel, Device, Reactor};
 use testkit::Memory;
 
@@ -24,7 +24,7 @@ fn members(shape: &Shape) -> Vec<Arc<Memory>> {
 
 /// An array that runs, with a writer of metadata beside it.
 struct Served {
-    array: Running,
+    array: RunningArray,
     channel: Box<dyn Channel>,
     writer: MetadataWriter,
     reactor: Reactor,
@@ -108,7 +108,7 @@ fn is_stale(assembly: &Assembly, member: usize) -> bool {
 fn reads_as(devices: &[Option<Arc<dyn Device>>], expected: &[u8], context: &str) {
     let (found, _) = assembly(devices);
     assert!(
-        matches!(found.start, Start::Ready | Start::NeedsForce(_)),
+        matches!(found.start, Startability::Ready | Startability::NeedsForce(_)),
         "{context}: {:?}",
         found.start
     );

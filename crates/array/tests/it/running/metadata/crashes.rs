@@ -10,15 +10,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use array::MemberState;
-use array::md::{Consistency, Start, Superblock};
-use array::metadata::{PlantedMistake, Running, StartOptions};
+use array::md::{Consistency, Startability, Superblock};
+use array::metadata::{PlantedMistake, RunningArray, StartOptions};
 use array::sync::{Limits, SyncScheduler};
 use block::{
-    Blocking, Channel, Checked, Completion, Device, Error, ErrorKind, Info, Node, Op, Reactor,
-    Request, Returned,
+    Blocking, Channel, Completion, ContractCheck, Device, Error, ErrorKind, Info, Node, Op,
+    Reactor, Request, ReturnedBuffer,
 };
 use reactor::{Random, derive_seed};
-use testkit::crash::{self, Crashable, Options, Rig, Step};
+use testkit::crash::{self, CrashOperation, Crashable, Options, Rig};
 use testkit::{Memory, Violation};
 
 use super::bench::{CHUNK, Kept, Shape, assembly, scrub, started, superblock};
@@ -140,13 +140,15 @@ fn start_again(
     }
     let mut members: Vec<Option<Arc<dyn Device>>> = memories
         .iter()
-        .map(|memory| Some(Checked::over(Arc::clone(memory) as Arc<dyn Device>)))
+        .map(|memory| Some(ContractCheck::over(Arc::clone(memory) as Arc<dyn Device>)))
         .collect();
     let (whole, _) = assembly(&members);
     // Whatever the moment, members that were there all the time count, and start without force.
     if case.dying.is_none()
         && case.slip == Slip::None
-        && (whole.degraded_count() > 0 || !whole.left_out.is_empty() || whole.start != Start::Ready)
+        && (whole.degraded_count() > 0
+            || !whole.left_out.is_empty()
+            || whole.start != Startability::Ready)
     {
         let left_out: Vec<_> = whole.left_out.iter().map(|left| left.reason.clone()).collect();
         return Err(no_such(format!("{}: {}", whole.start, left_out.join("; "))));
@@ -163,19 +165,19 @@ fn start_again(
         let there = members[absent].take();
         let (degraded, _) = assembly(&members);
         match degraded.start {
-            Start::Ready => (),
+            Startability::Ready => (),
             // The one place where something may be lost is refused, and only while it may.
-            Start::NeedsForce(_) if !degraded.clean && !is_safe_degraded(&case.shape) => {
+            Startability::NeedsForce(_) if !degraded.clean && !is_safe_degraded(&case.shape) => {
                 members[absent] = there;
             }
             // Another one died before.
-            Start::Refused(_) if whole.degraded_count() > 0 => members[absent] = there,
+            Startability::Refused(_) if whole.degraded_count() > 0 => members[absent] = there,
             other => return Err(no_such(format!("without member {absent}: {other}"))),
         }
     }
     let has_copies = case.shape.level.parity_count() == 0;
     let mut found = Found::default();
-    let mut read = |array: &Running| {
+    let mut read = |array: &RunningArray| {
         if has_copies { found.read(array, seed).map_err(no_such) } else { Ok(()) }
     };
     if has_copies {
@@ -198,7 +200,7 @@ struct Found {
 impl Found {
     /// Reads everything, in parts as they come, several at a time, so that an array that may choose
     /// among copies chooses this one and that.
-    fn read(&mut self, array: &Running, seed: u64) -> Result<(), String> {
+    fn read(&mut self, array: &RunningArray, seed: u64) -> Result<(), String> {
         let mut random = Random::with_seed(derive_seed(seed, "reads", self.rounds));
         self.rounds += 1;
         let blocks = array.info().size_bytes / 512;
@@ -219,7 +221,7 @@ impl Found {
             }
             for completion in finish(&mut *channel, &reactor) {
                 completion.result.map_err(|error| error.to_string())?;
-                let Returned::Read(buffer) = completion.buffer else {
+                let ReturnedBuffer::Read(buffer) = completion.buffer else {
                     return Err("a read gives back its buffer".to_owned());
                 };
                 let mut bytes = vec![0; buffer.len()];
@@ -294,7 +296,7 @@ fn rig(case: &Case, seed: u64, scenes: &Arc<Scenes>) -> Rig {
             if Some(number) == case.dying {
                 dying = Some(Arc::clone(&mortal));
             }
-            members.push(Some(Checked::over(mortal)));
+            members.push(Some(ContractCheck::over(mortal)));
         }
         let array =
             started(&members, &StartOptions { planted: case.planted, ..StartOptions::default() })?;
@@ -317,7 +319,7 @@ fn rig(case: &Case, seed: u64, scenes: &Arc<Scenes>) -> Rig {
 
 /// An array whose missing member gets a replacement, and with a scheduler that rebuilds it.
 struct Tended {
-    array: Running,
+    array: RunningArray,
     replacement: Mutex<Option<Arc<dyn Device>>>,
     seed: u64,
 }
@@ -362,7 +364,7 @@ impl Device for Tended {
 
 struct TendedChannel {
     below: Box<dyn Channel>,
-    array: Running,
+    array: RunningArray,
     replacement: Option<Arc<dyn Device>>,
     scheduler: Option<SyncScheduler>,
     random: Random,
@@ -452,7 +454,7 @@ impl Channel for WithoutFlushChannel {
 
 /// With a log, what was being written to several chunks of a row may be lost with a member: so has
 /// md. One chunk never is.
-fn steps(case: &Case, seed: u64) -> Vec<Step> {
+fn steps(case: &Case, seed: u64) -> Vec<CrashOperation> {
     let info: Info = {
         let memories = case.shape.make(|_, info| Memory::with(info));
         let members: Vec<_> =
@@ -463,8 +465,8 @@ fn steps(case: &Case, seed: u64) -> Vec<Step> {
     if case.shape.consistency == Consistency::Ppl && (case.absent.is_some() || case.dying.is_some())
     {
         for step in &mut steps {
-            if let Step::Write { offset, length, .. } | Step::WriteZeroes { offset, length, .. } =
-                step
+            if let CrashOperation::Write { offset, length, .. }
+            | CrashOperation::WriteZeroes { offset, length, .. } = step
             {
                 *length = (*length).min(CHUNK - *offset % CHUNK);
             }

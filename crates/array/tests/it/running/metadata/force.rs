@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use array::MemberState;
-use array::md::{Consistency, Features, Start, decode_bad_blocks};
-use array::metadata::{Running, StartOptions};
+use array::md::{Consistency, Features, Startability, decode_bad_blocks};
+use array::metadata::{RunningArray, StartOptions};
 use array::sync::{Ending, Ranges, SyncAction};
 use block::{Blocking, Device, ErrorKind, Info, Reactor};
 use testkit::Memory;
@@ -20,7 +20,7 @@ fn members(shape: &Shape) -> Vec<Arc<Memory>> {
     shape.make(|_, info| Memory::with(info))
 }
 
-fn write_all(array: &Running, seed: u64) -> Vec<u8> {
+fn write_all(array: &RunningArray, seed: u64) -> Vec<u8> {
     let content: Vec<u8> =
         (0..array.info().size_bytes).map(|at| (at / 512 * 7 + seed) as u8).collect();
     let mut channel = Blocking::open(array, &Reactor::virtual_clock()).expect("a channel");
@@ -73,7 +73,7 @@ fn dirty_and_degraded_starts_only_by_force() {
             let (found, _) = assembly(&devices);
             assert_eq!(
                 (found.clean, found.degraded_count(), &found.start),
-                (true, 1, &Start::Ready),
+                (true, 1, &Startability::Ready),
                 "{shape:?} without {absent}"
             );
             let again = started(&devices, &StartOptions::default()).expect("an array");
@@ -245,7 +245,7 @@ fn a_member_that_fails_during_a_resync_leaves_an_array_that_starts() {
             let (found, _) = assembly(&devices);
             assert_eq!(
                 (found.clean, found.degraded_count(), &found.start),
-                (true, 1, &Start::Ready),
+                (true, 1, &Startability::Ready),
                 "{context}"
             );
             let again = started(&devices, &StartOptions::default()).expect("an array");

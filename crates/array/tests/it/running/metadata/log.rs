@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use array::ParityLayout;
 use array::geometry::Parity;
-use array::md::{Consistency, PplHeader, Start, find_newest_ppl};
+use array::md::{Consistency, PplHeader, Startability, find_newest_ppl};
 use array::metadata::StartOptions;
 use block::{Blocking, Device, Reactor};
 use reactor::Random;
@@ -106,7 +106,11 @@ impl Interrupted<'_> {
         let mut devices = checked(&copies);
         devices[absent] = None;
         let (found, _) = assembly(&devices);
-        assert!(!found.clean && found.start == Start::Ready, "round {round}: {}", found.start);
+        assert!(
+            !found.clean && found.start == Startability::Ready,
+            "round {round}: {}",
+            found.start
+        );
         // A start for reading only does not make parity true, and without that it would read
         // rubbish.
         let reading = StartOptions { read_only: true, ..StartOptions::default() };

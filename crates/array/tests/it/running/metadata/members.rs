@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use array::MemberState;
-use array::md::{Consistency, Role, Slot, Start, Superblock, Version};
-use array::metadata::{Running, StartOptions};
+use array::md::{Consistency, Role, Slot, Startability, Superblock, Version};
+use array::metadata::{RunningArray, StartOptions};
 use block::{Blocking, Device, ErrorKind, Info, Op, Reactor};
 use testkit::Memory;
 
@@ -26,13 +26,13 @@ fn mortals(members: &[Arc<Memory>], dying: usize) -> (Vec<Option<Arc<dyn Device>
     (devices, mortal)
 }
 
-fn fill(array: &Running, reactor: &Reactor, byte: u8) -> Vec<u8> {
+fn fill(array: &RunningArray, reactor: &Reactor, byte: u8) -> Vec<u8> {
     let content: Vec<u8> = (0..array.info().size_bytes).map(|at| (at / 512) as u8 ^ byte).collect();
     Blocking::open(array, reactor).expect("a channel").write_slice(0, &content).expect("written");
     content
 }
 
-fn content(array: &Running, reactor: &Reactor) -> Vec<u8> {
+fn content(array: &RunningArray, reactor: &Reactor) -> Vec<u8> {
     let mut found = vec![0; array.info().size_bytes as usize];
     Blocking::open(array, reactor).expect("a channel").read_slice(0, &mut found).expect("read");
     found
@@ -71,7 +71,7 @@ fn a_member_that_dies_is_left_out_for_good() {
             let (back, _) = assembly(&checked(&members));
             let refuses = shape.level.parity_count() > 0 && shape.consistency != Consistency::Ppl;
             assert_eq!(
-                matches!(back.start, Start::NeedsForce(_)),
+                matches!(back.start, Startability::NeedsForce(_)),
                 refuses,
                 "{shape:?}: dirty and degraded: {}",
                 back.start
@@ -80,7 +80,7 @@ fn a_member_that_dies_is_left_out_for_good() {
             let (back, _) = assembly(&checked(&members));
             assert_eq!(
                 (back.clean, back.degraded_count(), &back.start),
-                (true, 1, &Start::Ready),
+                (true, 1, &Startability::Ready),
                 "{shape:?}"
             );
             assert!(matches!(back.slots[dying], Slot::Missing | Slot::Stale { .. }));

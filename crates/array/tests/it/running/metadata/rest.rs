@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use array::md::{Consistency, Features, Role, Superblock};
 use array::metadata::StartOptions;
-use block::{Blocking, Counted, Device, ErrorKind, Reactor};
-use reactor::Woken;
+use block::{Blocking, CountingDevice, Device, ErrorKind, Reactor};
+use reactor::WakeReason;
 use testkit::Memory;
 
 use super::bench::{CHUNK, Shape, assembly, bitmap, checked, run, scrub, started, superblock};
@@ -29,9 +29,9 @@ fn states(members: &[Arc<Memory>]) -> Vec<(u64, u64)> {
 #[test]
 fn a_stream_of_reads_stays_on_a_member_with_a_superblock() {
     let shape = Shape::raid1(Consistency::Resync);
-    let members: Vec<Counted> =
-        members(&shape).into_iter().map(|member| Counted::over(member)).collect();
-    let counters: Vec<_> = members.iter().map(Counted::counters).collect();
+    let members: Vec<CountingDevice> =
+        members(&shape).into_iter().map(|member| CountingDevice::over(member)).collect();
+    let counters: Vec<_> = members.iter().map(CountingDevice::counters).collect();
     let members: Vec<Option<Arc<dyn Device>>> =
         members.into_iter().map(|member| Some(Arc::new(member) as Arc<dyn Device>)).collect();
     let array = started(&members, &StartOptions::default()).expect("an array");
@@ -80,7 +80,7 @@ fn a_write_makes_dirty_and_a_rest_makes_clean() {
                 metadata_writer.poll();
                 assert_ne!(
                     reactor.wait(None).expect("no kernel"),
-                    Woken::Idle,
+                    WakeReason::Idle,
                     "{shape:?}: the metadata writer sees to it"
                 );
             }
@@ -127,14 +127,14 @@ fn bits_are_set_before_a_write_and_cleared_two_rounds_later() {
             metadata_writer.poll();
             assert_ne!(
                 reactor.wait(None).expect("no kernel"),
-                Woken::Idle,
+                WakeReason::Idle,
                 "{shape:?}: the metadata writer sees to it"
             );
         }
         metadata_writer.poll();
         let took = reactor.now() - began;
         assert!(took >= Duration::from_secs(5) && took <= Duration::from_secs(11), "{took:?}");
-        while reactor.wait(None).expect("no kernel") != Woken::Idle {
+        while reactor.wait(None).expect("no kernel") != WakeReason::Idle {
             metadata_writer.poll();
         }
         for member in &members {
@@ -307,7 +307,7 @@ fn a_channel_dropped_while_it_writes_an_update_leaves_no_piece_waiting() {
             while other.in_flight() > 0 {
                 assert_ne!(
                     reactor.wait(None).expect("no kernel"),
-                    Woken::Idle,
+                    WakeReason::Idle,
                     "{shape:?} after {polls}: nobody wrote it down"
                 );
                 other.poll(&mut done);

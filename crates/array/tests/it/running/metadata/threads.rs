@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use array::metadata::StartOptions;
-use block::{Checked, Device, Reactor, Request};
-use reactor::{Random, Woken};
+use block::{ContractCheck, Device, Reactor, Request};
+use reactor::{Random, WakeReason};
 use testkit::Memory;
 
 use super::bench::{Shape, assembly, checked, scrub, started};
@@ -35,21 +35,25 @@ fn write_and_rest(device: &dyn Device, seed: u64) {
                 channel.poll(&mut ended);
                 if channel.in_flight() > 0 {
                     let woken = reactor.wait(Some(patience)).expect("the ring works");
-                    assert_ne!(woken, Woken::Deadline, "thread {seed}: nobody wrote the record");
+                    assert_ne!(
+                        woken,
+                        WakeReason::Deadline,
+                        "thread {seed}: nobody wrote the record"
+                    );
                 }
             }
             assert!(ended.drain(..).all(|completion| completion.result.is_ok()));
         }
         // Long enough for the array to be called clean, or nearly.
         let rest = reactor.now() + Duration::from_millis(random.u64(150..600));
-        while reactor.wait(Some(rest)).expect("the ring works") != Woken::Deadline {}
+        while reactor.wait(Some(rest)).expect("the ring works") != WakeReason::Deadline {}
     }
 }
 
 fn hammer(shape: &Shape) {
     let members = shape.make(|_, info| Memory::with(info));
     let array = started(&checked(&members), &StartOptions::default()).expect("an array");
-    let device = Checked::over(Arc::new(array.clone()) as Arc<dyn Device>);
+    let device = ContractCheck::over(Arc::new(array.clone()) as Arc<dyn Device>);
     let done = AtomicBool::new(false);
     let cleaned = std::thread::scope(|scope| {
         let metadata_writer = scope.spawn(|| {

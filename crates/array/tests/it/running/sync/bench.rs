@@ -8,8 +8,8 @@ use array::sync::{
     Control, Ending, Findings, Limits, NewDevice, Notice, Outcome, SyncAction, SyncScheduler,
 };
 use array::{ArrayDevice, Level, MirrorLevel, ParityLayout, ParityLevel, Raid10Layout};
-use block::{Blocking, Checked, Device, Reactor};
-use reactor::{Random, Woken};
+use block::{Blocking, ContractCheck, Device, Reactor};
+use reactor::{Random, WakeReason};
 use testkit::Memory;
 
 use crate::common::{Mortal, bytes, mirror_image, parity_image};
@@ -174,7 +174,7 @@ impl Parts {
 
 impl Part {
     pub(crate) fn device(&self) -> Arc<dyn Device> {
-        Checked::over(Arc::clone(&self.mortal) as Arc<dyn Device>)
+        ContractCheck::over(Arc::clone(&self.mortal) as Arc<dyn Device>)
     }
 }
 
@@ -270,7 +270,7 @@ pub(crate) fn keep(control: &Control, asked: &[SyncAction]) -> Result<Vec<Outcom
         if scheduler.progress().is_none() {
             continue;
         }
-        if reactor.wait(None).expect("the virtual clock does not fail") == Woken::Idle {
+        if reactor.wait(None).expect("the virtual clock does not fail") == WakeReason::Idle {
             return Err(format!(
                 "nothing is under way, but {:?} is not done",
                 scheduler.progress()

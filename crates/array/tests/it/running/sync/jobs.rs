@@ -7,9 +7,9 @@ use std::time::Duration;
 use array::sync::{
     Ending, Limits, NewDevice, Notice, Outcome, Ranges, SyncAction, SyncRunner, SyncScheduler,
 };
-use array::{ArrayDevice, Level, MemberState, ParityLayout, ParityLevel, Start};
+use array::{ArrayDevice, Level, MemberAtStart, MemberState, ParityLayout, ParityLevel};
 use block::{Blocking, Device, ErrorKind, Info, Reactor};
-use reactor::{Random, Woken};
+use reactor::{Random, WakeReason};
 use testkit::{Fault, Memory};
 
 use super::bench::{
@@ -222,7 +222,7 @@ fn finish(runner: &mut SyncRunner, reactor: &Reactor) -> Outcome {
         }
         assert_ne!(
             reactor.wait(None).expect("no kernel"),
-            Woken::Idle,
+            WakeReason::Idle,
             "stuck at {:?}",
             runner.progress()
         );
@@ -252,7 +252,7 @@ fn a_spare_takes_the_place_of_a_member_that_fails() {
                 break;
             }
             Some(notice) => panic!("{notice:?}"),
-            None => assert_ne!(reactor.wait(None).expect("no kernel"), Woken::Idle),
+            None => assert_ne!(reactor.wait(None).expect("no kernel"), WakeReason::Idle),
         }
     }
     assert_eq!(bench.control.snapshot().members, [MemberState::InSync; 4]);
@@ -298,7 +298,7 @@ fn a_rebuild_goes_on_from_its_checkpoint() {
         let starts = seated.iter().enumerate().map(|(member, part)| {
             let unrecovered = if member == 1 { lacks_1.clone() } else { Ranges::none() };
             let device = part.as_ref().expect("somebody").device();
-            Some(Start { device, data_offset: 0, unrecovered, lost: Ranges::none() })
+            Some(MemberAtStart { device, data_offset: 0, unrecovered, lost: Ranges::none() })
         });
         let array = Arc::new(
             ArrayDevice::resume(make().0, starts.collect(), Ranges::none()).expect("an array"),
@@ -401,7 +401,7 @@ fn pace_and_progress_are_those_of_the_clock() {
     runner.pause();
     while runner.poll().is_none()
         && reactor.wait(Some(start + Duration::from_secs(30))).expect("no kernel")
-            != Woken::Deadline
+            != WakeReason::Deadline
     {}
     let paused = runner.progress().expect("a job");
     assert!(
@@ -443,7 +443,7 @@ fn at_full_pace<L: Level>(name: &str, make: impl Fn() -> L, members: usize, spar
     {
         let level = make();
         let lacks = |what| if *work == what { PACED_MEMBER_BYTES } else { 0 };
-        let start = |member: usize| Start {
+        let start = |member: usize| MemberAtStart {
             device: memory(),
             data_offset: 0,
             unrecovered: Ranges::one(

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use array::sync::{Ending, NewDevice, Notice, SyncAction, SyncScheduler};
 use array::{ArrayDevice, MemberState, ParityLayout};
-use block::{Blocking, Device, Op, Reactor, Request, Returned};
-use reactor::{Random, Woken};
+use block::{Blocking, Device, Op, Reactor, Request, ReturnedBuffer};
+use reactor::{Random, WakeReason};
 use testkit::Memory;
 
 use super::bench::LIVELY;
@@ -66,13 +66,13 @@ fn host(array: &dyn Device, seed: u64, stop: &AtomicBool) -> Vec<u64> {
             }
             assert_ne!(
                 reactor.wait(Some(deadline)).expect("the ring works"),
-                Woken::Deadline,
+                WakeReason::Deadline,
                 "a request is not answered"
             );
         }
         for completion in done.drain(..) {
             completion.result.expect("there is redundancy enough");
-            if let (Some((block, version)), Returned::Read(buffer)) =
+            if let (Some((block, version)), ReturnedBuffer::Read(buffer)) =
                 (expected[completion.tag as usize], completion.buffer)
             {
                 assert!(
@@ -138,7 +138,7 @@ fn members_are_rebuilt_on_one_thread_while_another_writes() {
                     } else if !scheduler.is_idle() {
                         assert_ne!(
                             reactor.wait(Some(deadline)).expect("the ring works"),
-                            Woken::Deadline,
+                            WakeReason::Deadline,
                             "{:?}",
                             scheduler.progress()
                         );
@@ -190,7 +190,7 @@ fn a_scheduler_that_sleeps_is_woken_by_a_failure() {
         while control.snapshot().absent().count() == 0 {
             assert_ne!(
                 reactor.wait(Some(deadline)).expect("the ring works"),
-                Woken::Deadline,
+                WakeReason::Deadline,
                 "nobody rang"
             );
         }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use array::sync::{Control, Ending, Notice, SyncAction, SyncScheduler};
 use array::{Level, MemberSet, MemberState};
-use block::{Channel, Checked, Completion, Device, Error, Info, Node, Reactor, Request};
+use block::{Channel, Completion, ContractCheck, Device, Error, Info, Node, Reactor, Request};
 use reactor::Random;
 use testkit::model::{self, Load};
 
@@ -192,7 +192,7 @@ pub(crate) fn survive<L: Level>(
 ) -> Result<Deeds, String> {
     let bench = Bench::new(made, seed);
     let turmoil = Arc::new(Turmoil {
-        array: Checked::over(Arc::clone(&bench.array) as Arc<dyn Device>),
+        array: ContractCheck::over(Arc::clone(&bench.array) as Arc<dyn Device>),
         control: bench.control.clone(),
         scheme: bench.scheme,
         parts: Arc::clone(&bench.parts),
