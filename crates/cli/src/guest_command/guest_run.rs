@@ -70,8 +70,8 @@ pub(crate) struct GuestArguments {
 
     /// Let the array's last member have failed, or be rebuilt: degraded, rebuilding. An array of
     /// raidloom's has metadata=1.2 for that
-    #[arg(long, help_heading = "Guest", value_name = "STATE", default_value = ArrayCompleteness::NAMES[0],
-        hide_default_value = true, value_parser = ArrayCompleteness::NAMES)]
+    #[arg(long, help_heading = "Guest", value_name = "STATE", hide_default_value = true,
+        default_value = ArrayCompleteness::NAMES[0], value_parser = ArrayCompleteness::NAMES)]
     pub state: String,
 
     /// How long a guest may take in real time; one that takes longer is ended
