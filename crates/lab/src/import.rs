@@ -154,7 +154,7 @@ fn rows_of(files: &[ImportedFile]) -> (Vec<Workload>, Vec<Trial>) {
                 clock: file.imported.clock,
                 metrics: row.metrics.clone(),
                 members: Vec::new(),
-                flags: vec![Doubt::Imported],
+                flags: [&[Doubt::Imported], &row.findings[..]].concat(),
             });
         }
     }

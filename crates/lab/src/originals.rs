@@ -13,7 +13,8 @@ use std::fmt::Write;
 use bench::format::crystal::{Heading, Line};
 use bench::suite::bonnie::{self, csv};
 use bench::suite::{Suite, Value, copy, crystal};
-use results::{Clock, Configuration, Plan, Run, Trial, Workload};
+use results::doubt::{self, Bearing};
+use results::{Clock, Configuration, Doubt, Plan, Run, Trial, Workload};
 
 use crate::import::SOURCE;
 use crate::plan::suite;
@@ -76,6 +77,13 @@ impl<'a> Found<'a> {
         }
         Some(if configuration.is_in_guest() { "modelled, Linux in a guest" } else { "modelled" })
     }
+}
+
+/// What the audit found of any of some trials, each once.
+fn findings(trials: &[&Trial]) -> Vec<Doubt> {
+    let flags = trials.iter().flat_map(|trial| &trial.flags);
+    let all = doubt::counted(flags.filter(|flag| flag.bearing() != Bearing::Note));
+    all.into_iter().map(|(finding, _)| finding).collect()
 }
 
 /// The mean of a metric over trials; `None` where one lacks it.
@@ -165,6 +173,7 @@ pub fn crystal_text(run: &Run) -> Result<String, Error> {
                 };
                 let bytes_per_second = best(rate, f64::max)?;
                 Some(Line {
+                    findings: findings(&trials),
                     row: *row,
                     bytes_per_second,
                     io_per_second: bytes_per_second / f64::from(row.request_bytes),

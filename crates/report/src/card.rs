@@ -87,6 +87,10 @@ fn card(run: &Run, analysis: &Analysis, comparison: &Comparison) -> Option<Card>
         foot.push(say!(CARD_RETURNED));
     }
     foot.extend(origin(run, comparison, take));
+    let is_imported = |cell: &Cell| cell.flags.iter().any(|one| one.doubt == Doubt::Imported);
+    if cells.iter().any(|(_, cell)| is_imported(cell)) {
+        foot.push(say!(CARD_IMPORTED));
+    }
     if !doubts.is_empty() {
         doubts.dedup();
         foot.push(say!(CARD_DOUBTFUL, doubts = doubts.join(", ")));

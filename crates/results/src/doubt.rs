@@ -342,6 +342,22 @@ impl Doubt {
         }
     }
 
+    /// What the audit finds, by its [code](Self::code) alone; `None` for all others.
+    #[must_use]
+    pub fn of_audit(code: &str) -> Option<Self> {
+        let all = [
+            Self::ReadFromCache { share: None },
+            Self::NeverWritten { share: None },
+            Self::CompressedOrStillDirty { share: None },
+            Self::Impossible { factor: None },
+            Self::WriteAmplification { factor: None },
+            Self::Stolen { share: None },
+            Self::OtherWork { share: None },
+            Self::NotSteady,
+        ];
+        all.into_iter().find(|doubt| doubt.code() == code)
+    }
+
     /// The same without the audit's figures, which differ from trial to trial.
     #[must_use]
     pub fn without_figures(&self) -> Self {

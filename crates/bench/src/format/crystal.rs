@@ -1,11 +1,23 @@
-//! Our rows as CrystalDiskMark's text, of version 3 and of version 8.
+//! Our rows as CrystalDiskMark's text, of version 3 and of version 8. What the audit found stands
+//! below them, for whoever the text is sent to and for `bench --import`:
+//!
+//! ```text
+//!   Audit: read-from-cache: SEQ1M Q8T1 read, RND4K Q32T1 read
+//! ```
 
 use std::fmt::Write;
 
+use results::Doubt;
+
 use crate::suite::crystal::{AccessKind, Data, Options, Order, Profile, Row};
 
+/// The name of a line of the audit's.
+pub(super) const AUDIT: &str = "Audit";
+/// What stands below the program's name, before the version.
+pub(super) const FORMAT_OF: &str = "in the format of CrystalDiskMark";
+
 /// One line of the text: a row and its figures.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// The row.
     pub row: Row,
@@ -15,6 +27,8 @@ pub struct Line {
     pub io_per_second: f64,
     /// Mean latency in seconds: the shortest of the runs' means, which need not be the same run.
     pub latency_mean_seconds: f64,
+    /// What the audit found of the runs.
+    pub findings: Vec<Doubt>,
 }
 
 /// What stands above and below the lines.
@@ -35,19 +49,29 @@ pub struct Heading {
 /// The text of version 3 or of version 8, as the profile has it.
 #[must_use]
 pub fn text(options: &Options, lines: &[Line], heading: &Heading) -> String {
-    if options.profile == Profile::Three {
+    let text = if options.profile == Profile::Three {
         text_of_three(options, lines, heading)
     } else {
         text_of_eight(options, lines, heading)
+    };
+    text + &audit(lines)
+}
+
+/// A line for each finding, with the rows that it is of.
+fn audit(lines: &[Line]) -> String {
+    let mut text = String::new();
+    for (finding, _) in results::doubt::counted(lines.iter().flat_map(|line| &line.findings)) {
+        let has = |line: &&Line| line.findings.iter().any(|one| one.without_figures() == finding);
+        let rows: Vec<String> = lines.iter().filter(has).map(|line| line.row.name()).collect();
+        let _ = writeln!(text, "  {AUDIT}: {}: {}", finding.code(), rows.join(", "));
     }
+    text
 }
 
 fn text_of_three(options: &Options, lines: &[Line], heading: &Heading) -> String {
     let rule = "-".repeat(71);
-    let mut text = format!(
-        "{rule}\n{}\n{:>71}\n{rule}\n",
-        heading.program, "in the format of CrystalDiskMark 3"
-    );
+    let mut text =
+        format!("{rule}\n{}\n{:>71}\n{rule}\n", heading.program, format!("{FORMAT_OF} 3"));
     text += "* MB/s = 1,000,000 byte/s [SATA/300 = 300,000,000 byte/s]\n\n";
     for line in lines {
         let Row { order, request_bytes, queues, way, .. } = line.row;
@@ -84,10 +108,8 @@ fn text_of_three(options: &Options, lines: &[Line], heading: &Heading) -> String
 
 fn text_of_eight(options: &Options, lines: &[Line], heading: &Heading) -> String {
     let rule = "-".repeat(78);
-    let mut text = format!(
-        "{rule}\n{}\n{:>78}\n{rule}\n",
-        heading.program, "in the format of CrystalDiskMark 8"
-    );
+    let mut text =
+        format!("{rule}\n{}\n{:>78}\n{rule}\n", heading.program, format!("{FORMAT_OF} 8"));
     text += "* MB/s = 1,000,000 bytes/s [SATA/600 = 600,000,000 bytes/s]\n* KB = 1000 bytes, KiB = \
         1024 bytes\n";
     let mut section = None;

@@ -15,9 +15,9 @@
 //! MB/s are 1,000,000 bytes/s. KDiskMark divides KiB/s by 1000 and calls that MB/s as well, 2.3 %
 //! too low; reading puts that right where the requests per second show it.
 
-use results::{Clock, Group};
+use results::{Clock, Doubt, Group};
 
-use super::{Found, ImportedResult, ImportedRow, LATENCY_MEAN, OPERATIONS, THROUGHPUT};
+use super::{Found, ImportedResult, ImportedRow, LATENCY_MEAN, OPERATIONS, THROUGHPUT, crystal};
 use crate::suite::crystal::{AccessKind, NAME};
 
 /// What stands below the rows, by its name.
@@ -32,6 +32,8 @@ const MARKS: [char; 6] = [' ', '\t', '>', '|', '*', '\u{a0}'];
 /// Takes the lines that are of such a text, result by result.
 #[derive(Default)]
 pub(super) struct Reader {
+    /// The line above, where it was none of those that are known.
+    above: String,
     sections: Vec<Section>,
 }
 
@@ -46,6 +48,8 @@ struct Section {
     named: Vec<String>,
     rows: Vec<ImportedRow>,
     facts: Vec<(String, String)>,
+    /// Lines of the audit: a code, and the rows that it is of.
+    findings: Vec<(String, Vec<String>)>,
     /// Whether the line above was the last that stands before the comment.
     comment_is_next: bool,
 }
@@ -60,6 +64,7 @@ impl Section {
             named: Vec::new(),
             rows: Vec::new(),
             facts: Vec::new(),
+            findings: Vec::new(),
             comment_is_next: false,
         }
     }
@@ -74,8 +79,11 @@ impl Reader {
         let words = line.trim_start_matches(MARKS).trim();
         let comment_is_next =
             self.sections.last_mut().is_some_and(|last| std::mem::take(&mut last.comment_is_next));
-        if words.contains(TOOL) || words.contains(OTHER_TOOL) {
-            self.head(number, words);
+        let is_ours = words.starts_with(crystal::FORMAT_OF);
+        if is_ours || words.contains(TOOL) || words.contains(OTHER_TOOL) {
+            // Of ours the name stands in the line above.
+            let above = std::mem::take(&mut self.above);
+            self.head(number, if is_ours && !above.is_empty() { &above } else { words });
             return Ok(true);
         }
         if let Some(way) = head_of_rows(words) {
@@ -89,10 +97,19 @@ impl Reader {
             self.row(number, name, row);
             return Ok(true);
         }
+        self.above.clear();
+        self.above.push_str(words);
         let Some(section) = self.sections.last_mut().filter(|last| !last.named.is_empty()) else {
             return Ok(false);
         };
         let fact = words.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
+        let finding =
+            fact.filter(|(name, _)| *name == crystal::AUDIT).and_then(|(_, is)| is.split_once(':'));
+        if let Some((code, rows)) = finding {
+            let rows = rows.split(',').map(|row| row.trim().to_owned()).collect();
+            section.findings.push((code.trim().to_owned(), rows));
+            return Ok(true);
+        }
         if let Some((name, value)) = fact.filter(|(name, _)| FACTS.contains(name)) {
             let is_known = section.facts.iter().any(|(known, _)| known == name);
             if !is_known && !value.is_empty() {
@@ -177,6 +194,16 @@ fn imported(section: Section) -> ImportedResult {
         "each figure is the best of its runs, as the tool prints it; how far they lay apart is not \
         known"
     };
+    let mut notes = vec![note.to_owned()];
+    for (code, of) in section.findings {
+        let Some(finding) = Doubt::of_audit(&code) else {
+            notes.push(format!("`{code}` is no finding of the audit that is known"));
+            continue;
+        };
+        for row in rows.iter_mut().filter(|row| of.contains(&row.phase)) {
+            row.findings.push(finding.clone());
+        }
+    }
     ImportedResult {
         tool,
         suite: NAME.to_owned(),
@@ -184,7 +211,7 @@ fn imported(section: Section) -> ImportedResult {
         facts: section.facts,
         part: None,
         rows,
-        notes: vec![note.to_owned()],
+        notes,
     }
 }
 

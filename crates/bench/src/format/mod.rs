@@ -22,7 +22,7 @@ mod strangers;
 
 use std::collections::BTreeMap;
 
-use results::{BetterDirection, Clock, Group};
+use results::{BetterDirection, Clock, Doubt, Group};
 
 pub use encoding::decoded;
 
@@ -63,6 +63,8 @@ pub struct ImportedRow {
     pub better: BetterDirection,
     /// Metric name to figure, in base units.
     pub metrics: BTreeMap<String, f64>,
+    /// What the audit of whoever measured it found.
+    pub findings: Vec<Doubt>,
 }
 
 const THROUGHPUT: &str = "throughput_bytes_per_second";
@@ -80,6 +82,7 @@ impl ImportedRow {
             metric: metric.into(),
             better: BetterDirection::Higher,
             metrics: BTreeMap::new(),
+            findings: Vec::new(),
         }
     }
 

@@ -1,3 +1,6 @@
+use results::Doubt;
+use results::doubt::by_code;
+
 use super::crystal::{Heading, Line};
 use super::*;
 use crate::suite::crystal::{Options, Profile, Row as CrystalRow};
@@ -20,6 +23,7 @@ fn lines(options: &Options) -> Vec<Line> {
             bytes_per_second: io_per_second * f64::from(row.request_bytes),
             io_per_second,
             latency_mean_seconds: 1.0 / io_per_second,
+            findings: Vec::new(),
         }
     };
     options.rows().iter().enumerate().map(line).collect()
@@ -111,7 +115,7 @@ fn a_text_that_was_written_is_read_again() {
             let imported = import_one(&text)
                 .unwrap_or_else(|error| panic!("{}: {error}\n{text}", profile.name()));
             assert_eq!(imported.rows.len(), lines.len());
-            assert_eq!(imported.suite, "crystal");
+            assert_eq!((&*imported.suite, &*imported.tool), ("crystal", "raidloom 0.1.0"));
             assert!(
                 imported.facts.contains(&("OS".to_owned(), "Linux 6.12".to_owned())),
                 "{:?}",
@@ -129,6 +133,42 @@ fn a_text_that_was_written_is_read_again() {
                 }
             }
         }
+    }
+}
+
+/// What the audit found is read again with the row that it is of; a finding that nobody knows is
+/// named, and is no finding.
+#[test]
+fn findings_of_the_audit_are_read_again() {
+    let cached = Doubt::ReadFromCache { share: Some(0.06) };
+    for profile in [Profile::Three, Profile::Eight] {
+        let options = profile.options();
+        let mut lines = lines(&options);
+        lines[0].findings = vec![cached.clone(), Doubt::OtherWork { share: None }];
+        lines[2].findings = vec![Doubt::ReadFromCache { share: None }];
+        let text = crystal::text(&options, &lines, &heading());
+        let names = |at: usize| lines[at].row.name();
+        assert!(text.ends_with(&format!(
+            "  Audit: other-work: {}\n  Audit: read-from-cache: {}, {}\n",
+            names(0),
+            names(0),
+            names(2)
+        )));
+        let imported = import_one(&text).unwrap();
+        for (at, row) in imported.rows.iter().enumerate() {
+            let mut expected = match at {
+                0 => vec![Doubt::OtherWork { share: None }, cached.without_figures()],
+                2 => vec![cached.without_figures()],
+                _ => vec![],
+            };
+            expected.sort_by(by_code);
+            assert_eq!(row.findings, expected, "{}", row.phase);
+        }
+        assert_eq!(imported.notes.len(), 1);
+        let damaged = text.replace("read-from-cache", "read-from-crash");
+        let imported = import_one(&damaged).unwrap();
+        assert!(imported.rows[2].findings.is_empty());
+        assert_eq!(imported.notes[1], "`read-from-crash` is no finding of the audit that is known");
     }
 }
 

@@ -537,6 +537,8 @@ catalogue! {
     CARD_MEDIANS: "Medians of {trials} trials", "{trials} 試行の中央値";
     CARD_FOOT: "{medians}.", "{medians}。";
     CARD_FOOT_MB: "{medians}, in MB/s of 1,000,000 bytes.", "{medians}。1 MB/s = 毎秒 1,000,000 バイト。";
+    CARD_IMPORTED: "Imported from a text: of caches only what stands there is known.",
+        "テキストから取り込んだ値です。キャッシュについては、テキストに書かれた内容しか分かりません。";
     CARD_RETURNED: "Rates at the time the calls returned.", "呼び出しが戻った時点での速度です。";
     CARD_DOUBTFUL: "! Doubtful: {doubts}.", "! 疑わしい点: {doubts}。";
     CARD_ONE_DRIVE: "1 drive: {name}", "ドライブ 1 台: {name}";
