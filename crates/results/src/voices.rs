@@ -5,7 +5,7 @@
 //! Voices of a cell, Voices of its baseline ── same blocks ──> Pairs: differences, how many busy, how many silent
 //! ```
 
-use std::collections::{BTreeMap, btree_map::Entry};
+use std::collections::{BTreeMap, HashMap, btree_map::Entry};
 
 use crate::doubt::{Bearing, Doubt, Silence};
 use crate::statistics;
@@ -77,25 +77,29 @@ pub(crate) fn judged_metrics(plan: &Plan, table: &Table<'_>) -> Vec<String> {
 /// [`Host::drawn_machines`]: crate::types::Host::drawn_machines
 pub(crate) fn pair(own: &Voices, other: &Voices, machines: Option<&Machines>) -> Pairs {
     let mut pairs = Pairs { by_machine: machines.is_some(), ..Pairs::default() };
-    // Differences that vote, and how many of them are busy.
+    // Of machines: differences that vote, and how many of them are busy.
     let mut voting: BTreeMap<u32, (Vec<f64>, usize)> = BTreeMap::new();
     let mut reasons: Vec<(Silence, usize)> = Vec::new();
+    let mut others = other.iter().peekable();
     for (block, mine) in own {
-        let Some(theirs) = other.get(block) else { continue };
+        while others.next_if(|(other, _)| *other < block).is_some() {}
+        let Some((_, theirs)) = others.next_if(|(other, _)| *other == block) else { continue };
         let difference = mine.logarithm - theirs.logarithm;
-        match mine.silent.as_ref().or(theirs.silent.as_ref()) {
-            Some(reason) => {
+        let busy = usize::from(mine.busy.max(theirs.busy) > 0.5);
+        match (mine.silent.as_ref().or(theirs.silent.as_ref()), machines) {
+            (Some(reason), _) => {
                 count(&mut reasons, reason.without_figures());
                 pairs.silent.push(difference);
             }
-            None => {
-                let unit = unit_of(*block, machines);
-                if machines.is_none() {
-                    pairs.blocks.push(*block);
-                }
-                let (differences, busy) = voting.entry(unit).or_default();
-                differences.push(difference);
-                *busy += usize::from(mine.busy.max(theirs.busy) > 0.5);
+            (None, None) => {
+                pairs.blocks.push(*block);
+                pairs.differences.push(difference);
+                pairs.busy += busy;
+            }
+            (None, Some(_)) => {
+                let of_machine = voting.entry(unit_of(*block, machines)).or_default();
+                of_machine.0.push(difference);
+                of_machine.1 += busy;
             }
         }
     }
@@ -152,7 +156,7 @@ impl<'a> Table<'a> {
     /// Sorts the trials in; counts those of no cell of the plan and those that a later one
     /// replaces.
     pub(crate) fn new(plan: &'a Plan, trials: &'a [Trial]) -> (Self, usize, usize) {
-        let mut places = BTreeMap::new();
+        let mut places = HashMap::new();
         for (configuration, settings) in plan.configurations.iter().enumerate() {
             for (workload, named) in plan.workloads.iter().enumerate() {
                 places.insert((&settings.settings, named.name.as_str()), (configuration, workload));

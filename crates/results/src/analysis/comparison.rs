@@ -59,6 +59,7 @@ pub(super) fn comparison(
     let whole = kinds.pop_if(|kind| kind.group.is_none());
     let block_effects = block_effects(plan, table, members, metrics);
     let (drift, step) = course_of_machine(&block_effects);
+    let voices = order::logarithms(plan, table, members, metrics);
     Comparison {
         name: comparison_name(plan, &configurations, baseline_id),
         modelled: configurations.iter().any(|known| known.modelled),
@@ -91,15 +92,15 @@ pub(super) fn comparison(
         drift,
         step,
         autocorrelation: (!apart)
-            .then(|| order::autocorrelation(plan, table, members, metrics))
+            .then(|| order::autocorrelation(table, members, &voices))
             .flatten(),
-        pairing_gain: order::pairing_gain(plan, table, members, baseline, metrics),
+        pairing_gain: order::pairing_gain(members, baseline, &voices),
         carried_over: if apart {
             Vec::new()
         } else {
-            order::carried_over(plan, table, members, metrics)
+            order::carried_over(plan, table, members, &voices)
         },
-        by_order: order.and_then(|order| order.of_all(plan, table, members, metrics)),
+        by_order: order.and_then(|order| order.of_all(plan, table, members, &voices)),
     }
 }
 

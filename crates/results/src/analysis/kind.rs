@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::claim::{
-    self, Answer, Claim, ErrorScope, Family, LEVEL, PAIRS_MIN, Quantiles, Question, RepeatDesign,
-    Sample,
+    self, Answer, Claim, ErrorScope, Estimate, Family, LEVEL, PAIRS_MIN, Pool, Quantiles, Question,
+    RepeatDesign, Sample,
 };
 use crate::course::LOOKS;
 use crate::doubt::Silence;
@@ -19,7 +19,7 @@ use super::{
     Headline, KindResult, LeftOut, MODEL_CASES_MIN, Reservation, Score, all_of, model_error,
     sample_of,
 };
-use crate::voices::{Table, Voices, pair};
+use crate::voices::{Pairs, Table, Voices, pair};
 
 /// What a kind is judged within.
 pub(super) struct Frame<'a, 'b> {
@@ -69,7 +69,7 @@ pub(super) struct KindFigures<'a, 'b> {
     frame: Frame<'a, 'b>,
     group: Option<Group>,
     left_out: Vec<LeftOut>,
-    known: KindClaims,
+    known: KindClaims<'a>,
     terms: Terms,
 }
 
@@ -87,7 +87,7 @@ impl<'a, 'b> KindFigures<'a, 'b> {
             .map(|(index, workload)| (index, workload, frame.metrics[index].as_str()))
             .collect();
         let (counted, left_out) = counted(&frame, wanted);
-        let known = KindClaims::of(&frame, &counted);
+        let known = KindClaims::of(&frame, counted);
         let terms = Terms::of(&frame);
         Self { group, left_out, known, terms, frame }
     }
@@ -145,19 +145,43 @@ impl<'a, 'b> KindFigures<'a, 'b> {
     }
 }
 
-/// The claims of a kind, between places of its members.
-struct KindClaims {
+/// What the scores of a kind say of each other, between places of its members. Pairs grow with the
+/// square of the members: of those without the baseline only what all of them are asked for is
+/// kept, and a claim is made when it is printed.
+struct KindClaims<'a> {
     /// Place of the baseline.
     base: Option<usize>,
     /// The places of all others.
     others: Vec<usize>,
     /// The workloads that count.
     workloads: Vec<usize>,
-    /// Own place, other place -> what is said of the first against the second, each pair one way
-    /// round.
-    claims: BTreeMap<(usize, usize), Claim>,
-    /// Of a race, the pairs of whom the whole design would say the same; none without a race.
-    found_again: Option<BTreeSet<(usize, usize)>>,
+    /// The same, with the metrics that they are judged by.
+    counted: Vec<(usize, &'a Workload, &'a str)>,
+    /// One for each member.
+    voices: Vec<Voices>,
+    /// How many questions share the level besides those of one kind.
+    shares: f64,
+    /// The same, with both kinds of question where there are two.
+    share: f64,
+    /// Place -> what is said of it against the baseline.
+    against_base: BTreeMap<usize, Claim>,
+    /// Of a race, the places of whom the whole design would say the same against the baseline.
+    found_again: BTreeSet<usize>,
+    /// How many pairs without the baseline share the level: more than are left after a race.
+    rivals: usize,
+    /// What the scores of these pairs lean on.
+    pool: Pool,
+    /// What is said of the earlier place against the later, in the order of [`Self::pair_index`].
+    between: Vec<Option<PairVerdict>>,
+}
+
+/// What is kept of a pair.
+#[derive(Clone, Copy)]
+struct PairVerdict {
+    ratio: f64,
+    answer: Answer,
+    /// Of a race: whether the whole design would say the same.
+    is_found_again: bool,
 }
 
 /// Who may be taken, and who is; all of them places.
@@ -173,22 +197,132 @@ struct Choice {
     tie: Option<(Vec<usize>, PickedBy)>,
 }
 
-/// The scores of a kind of work, before anything is claimed of them.
-struct Scores<'a, 'b, 'c> {
-    frame: &'a Frame<'b, 'c>,
-    counted: &'a [(usize, &'a Workload, &'a str)],
-    workloads: Vec<usize>,
-    /// One for each member.
-    voices: Vec<Voices>,
-    /// How many questions share the level besides those of one kind.
-    shares: f64,
-    /// The same, with both kinds of question where there are two.
-    share: f64,
-}
+impl<'a> KindClaims<'a> {
+    /// Makes them all: of each against the baseline, and of all pairs of the others.
+    fn of(frame: &Frame<'a, '_>, counted: Vec<(usize, &'a Workload, &'a str)>) -> Self {
+        let Frame { table, members, baseline, .. } = frame;
+        let base = members.iter().position(|member| Some(*member) == *baseline);
+        let others: Vec<usize> = (0..members.len()).filter(|place| Some(*place) != base).collect();
+        // A race says no more than all of its comparison, measured whole, would have said.
+        let all = frame.of.saturating_sub(usize::from(base.is_some())).max(others.len());
+        let rivals = all * all.saturating_sub(1) / 2;
+        // Half of the headline's level for each kind of question, the whole where there is one.
+        let shares = (frame.headlines.max(1) * frame.looks.max(1)) as f64;
+        let mut claims = Self {
+            base,
+            others,
+            voices: members.iter().map(|member| table.scores(*member, &counted)).collect(),
+            workloads: counted.iter().map(|(index, ..)| *index).collect(),
+            counted,
+            shares,
+            share: shares * if rivals > 0 { 2.0 } else { 1.0 },
+            against_base: BTreeMap::new(),
+            found_again: BTreeSet::new(),
+            rivals,
+            pool: Pool::of(&[]),
+            between: Vec::new(),
+        };
+        let mut quantiles = Quantiles::default();
+        if let Some(base) = base {
+            claims.ask_base(frame, base, all, &mut quantiles);
+        }
+        claims.ask_each_other(frame, &mut quantiles);
+        claims
+    }
 
-impl Scores<'_, '_, '_> {
-    fn question(&self, configurations: [usize; 2], comparisons: usize) -> (Family, Question) {
-        let plan = self.frame.plan;
+    /// Of each against the baseline, a family of so many comparisons.
+    fn ask_base(
+        &mut self,
+        frame: &Frame<'_, '_>,
+        base: usize,
+        comparisons: usize,
+        quantiles: &mut Quantiles,
+    ) {
+        let pairs: Vec<Pairs> =
+            self.others.iter().map(|other| self.pairs(frame, *other, base)).collect();
+        let sample = |pairs: &Pairs| sample_of(&pairs.differences, frame.in_model);
+        let samples: Vec<Option<Sample>> = pairs.iter().map(sample).collect();
+        let asked: Vec<_> =
+            self.others.iter().zip(&pairs).zip(claim::estimates(&samples)).collect();
+        let (mut against_base, mut found_again) = (BTreeMap::new(), BTreeSet::new());
+        for ((other, pairs), estimate) in asked {
+            let (family, question) = self.question(frame, [*other, base], comparisons, pairs);
+            if estimate
+                .is_some_and(|own| is_found_again(frame, &own, &question, comparisons, quantiles))
+            {
+                found_again.insert(*other);
+            }
+            let both = [frame.members[*other], frame.members[base]];
+            let asked = (&question, frame.done);
+            let claim =
+                claim_of(frame.plan, both, "score", pairs, estimate, family, asked, quantiles);
+            against_base.extend(claim.map(|claim| (*other, claim)));
+        }
+        (self.against_base, self.found_again) = (against_base, found_again);
+    }
+
+    /// Of all pairs of the others, another family.
+    fn ask_each_other(&mut self, frame: &Frame<'_, '_>, quantiles: &mut Quantiles) {
+        let earlier_first = self.earlier_first();
+        let figures: Vec<(Option<f64>, Option<Sample>)> = earlier_first
+            .iter()
+            .map(|[own, other]| {
+                let pairs = self.pairs(frame, *own, *other);
+                (pairs.centre(), sample_of(&pairs.differences, frame.in_model))
+            })
+            .collect();
+        let samples: Vec<Sample> = figures.iter().filter_map(|(_, sample)| *sample).collect();
+        let mut pool = Pool::of(&samples);
+        let mut between = vec![None; self.voices.len() * self.voices.len().saturating_sub(1) / 2];
+        // Of more than two the order of visits says nothing, and needs no pairs.
+        let none = Pairs::default();
+        for ([own, other], (centre, sample)) in earlier_first.into_iter().zip(figures) {
+            let pairs = frame.order.map(|_| self.pairs(frame, own, other));
+            let pairs = pairs.as_ref().unwrap_or(&none);
+            let (_, question) = self.question(frame, [own, other], self.rivals, pairs);
+            let estimate = sample.map(|sample| pool.estimate(&sample));
+            let verdict = |centre: f64| PairVerdict {
+                ratio: centre.exp(),
+                answer: estimate.map_or(Answer::Open, |estimate| {
+                    claim::decide(&estimate, &question, quantiles).answer
+                }),
+                is_found_again: estimate.is_some_and(|own| {
+                    is_found_again(frame, &own, &question, self.rivals, quantiles)
+                }),
+            };
+            between[self.pair_index(own, other)] = centre.map(verdict);
+        }
+        (self.pool, self.between) = (pool, between);
+    }
+
+    /// All pairs of the others.
+    fn earlier_first(&self) -> Vec<[usize; 2]> {
+        let with_later = |(at, own): (usize, &usize)| {
+            let own = *own;
+            self.others[at + 1..].iter().map(move |other| [own, *other])
+        };
+        self.others.iter().enumerate().flat_map(with_later).collect()
+    }
+
+    /// Where a pair stands, the earlier place first.
+    fn pair_index(&self, earlier: usize, later: usize) -> usize {
+        earlier * (2 * self.voices.len() - earlier - 1) / 2 + later - earlier - 1
+    }
+
+    fn pairs(&self, frame: &Frame<'_, '_>, own: usize, other: usize) -> Pairs {
+        pair(&self.voices[own], &self.voices[other], frame.table.machines)
+    }
+
+    /// What is asked of two places, in a family of so many comparisons.
+    fn question(
+        &self,
+        frame: &Frame<'_, '_>,
+        places: [usize; 2],
+        comparisons: usize,
+        pairs: &Pairs,
+    ) -> (Family, Question) {
+        let Frame { plan, table, order, .. } = frame;
+        let both = places.map(|place| frame.members[place]);
         let family = Family {
             over: ErrorScope::Report,
             comparisons: self.share * comparisons.max(1) as f64,
@@ -198,120 +332,77 @@ impl Scores<'_, '_, '_> {
             margin: plan.margin,
             level: family.level(),
             same_level: LEVEL / self.shares,
-            model_error: model_error(plan, configurations, &self.workloads)
-                .filter(|_| !self.frame.in_model)
+            model_error: model_error(plan, both, &self.workloads)
+                .filter(|_| !frame.in_model)
                 .map_or(0.0, |known| known.error),
-            by_order: None,
+            by_order: order.and_then(|order| order.score_shift(table, &self.counted, pairs, both)),
         };
         (family, question)
     }
 
-    /// The claims of those places against those others, of a family of so many comparisons;
-    /// `found_again` gets the pairs of whom the whole design of a race would say the same.
-    fn claims(
-        &self,
-        asked: &[(usize, usize)],
-        comparisons: usize,
-        quantiles: &mut Quantiles,
-        found_again: &mut BTreeSet<(usize, usize)>,
-    ) -> BTreeMap<(usize, usize), Claim> {
-        let Frame { plan, table, members, order, done, .. } = self.frame;
-        let pairs: Vec<_> = asked
-            .iter()
-            .map(|(own, other)| pair(&self.voices[*own], &self.voices[*other], table.machines))
-            .collect();
-        let in_model = self.frame.in_model;
-        let samples: Vec<Option<Sample>> =
-            pairs.iter().map(|pairs| sample_of(&pairs.differences, in_model)).collect();
-        let estimates = claim::estimates(&samples);
-        let mut found = BTreeMap::new();
-        for ((asked, pairs), estimate) in asked.iter().zip(&pairs).zip(estimates) {
-            let both = [members[asked.0], members[asked.1]];
-            let (family, question) = self.question(both, comparisons);
-            let by_order =
-                order.and_then(|order| order.score_shift(table, self.counted, pairs, both));
-            let question = Question { by_order, ..question };
-            let again = RepeatDesign {
-                row: comparisons,
-                model_error: question.model_error,
-                ..self.frame.whole_design(question.level)
-            };
-            if estimate.is_some_and(|own| claim::is_found_again(&own, &again, quantiles)) {
-                found_again.insert(*asked);
-            }
-            let asked_of = (&question, *done);
-            let claim = claim_of(plan, both, "score", pairs, estimate, family, asked_of, quantiles);
-            found.extend(claim.map(|claim| (*asked, claim)));
-        }
-        found
-    }
-}
-
-impl KindClaims {
-    /// Makes them all: of each against the baseline, and of all pairs of the others.
-    fn of(frame: &Frame<'_, '_>, counted: &[(usize, &Workload, &str)]) -> Self {
-        let Frame { table, members, baseline, .. } = frame;
-        let base = members.iter().position(|member| Some(*member) == *baseline);
-        let others: Vec<usize> = (0..members.len()).filter(|place| Some(*place) != base).collect();
-        // A race says no more than all of its comparison, measured whole, would have said.
-        let all = frame.of.saturating_sub(usize::from(base.is_some())).max(others.len());
-        let rivals = all * all.saturating_sub(1) / 2;
-        // Half of the headline's level for each kind of question, the whole where there is one.
-        let shares = (frame.headlines.max(1) * frame.looks.max(1)) as f64;
-        let scores = Scores {
-            frame,
-            counted,
-            workloads: counted.iter().map(|(index, ..)| *index).collect(),
-            voices: members.iter().map(|member| table.scores(*member, counted)).collect(),
-            shares,
-            share: shares * if rivals > 0 { 2.0 } else { 1.0 },
-        };
-        let against_base: Vec<(usize, usize)> =
-            base.map_or_else(Vec::new, |base| others.iter().map(|other| (*other, base)).collect());
-        let against_each_other: Vec<(usize, usize)> = others
-            .iter()
-            .enumerate()
-            .flat_map(|(place, first)| {
-                others[place + 1..].iter().map(move |second| (*first, *second))
-            })
-            .collect();
-        let mut quantiles = Quantiles::default();
-        let mut again = BTreeSet::new();
-        let mut claims = scores.claims(&against_base, all, &mut quantiles, &mut again);
-        claims.extend(scores.claims(&against_each_other, rivals, &mut quantiles, &mut again));
-        let found_again = (frame.plan.terms.design == Design::Race).then_some(again);
-        Self { base, others, workloads: scores.workloads, claims, found_again }
-    }
-
     /// Whether the whole design would tell these two apart as well.
     fn is_found_again(&self, one: usize, other: usize) -> bool {
-        let Some(pairs) = &self.found_again else { return true };
-        pairs.contains(&(one, other)) || pairs.contains(&(other, one))
+        if Some(one) == self.base || Some(other) == self.base {
+            return self.found_again.contains(if Some(one) == self.base { &other } else { &one });
+        }
+        self.verdict_of(one, other).is_some_and(|verdict| verdict.is_found_again)
+    }
+
+    /// What is said of a pair of the others, either way round.
+    fn verdict_of(&self, one: usize, other: usize) -> Option<&PairVerdict> {
+        self.between[self.pair_index(one.min(other), one.max(other))].as_ref()
     }
 
     /// Of `own` against `other`, whichever way round it was asked.
     fn answer(&self, own: usize, other: usize) -> Answer {
-        match self.claims.get(&(own, other)) {
-            Some(claim) => claim.answer,
-            None => {
-                let other_way = self.claims.get(&(other, own));
-                other_way.map_or(Answer::Open, |claim| claim.answer.turned())
-            }
-        }
-    }
-
-    fn versus_base(&self, place: usize) -> Option<&Claim> {
-        self.base.and_then(|base| self.claims.get(&(place, base)))
-    }
-
-    fn is_valid(&self, place: usize) -> bool {
-        self.versus_base(place).is_some_and(|claim| claim.invalid.is_none())
+        let of_base = |place: usize| self.against_base.get(&place).map(|claim| claim.answer);
+        let answer = if Some(other) == self.base {
+            of_base(own)
+        } else if Some(own) == self.base {
+            of_base(other).map(Answer::turned)
+        } else {
+            let verdict = self.verdict_of(own, other).map(|verdict| verdict.answer);
+            if own < other { verdict } else { verdict.map(Answer::turned) }
+        };
+        answer.unwrap_or(Answer::Open)
     }
 
     /// Of `own` / `other`, whichever way round it was asked.
     fn ratio(&self, own: usize, other: usize) -> Option<f64> {
-        let one_way = self.claims.get(&(own, other)).map(|claim| claim.ratio);
-        one_way.or_else(|| self.claims.get(&(other, own)).map(|claim| 1.0 / claim.ratio))
+        let of_base = |place: usize| self.against_base.get(&place).map(|claim| claim.ratio);
+        if Some(other) == self.base {
+            return of_base(own);
+        }
+        if Some(own) == self.base {
+            return of_base(other).map(|ratio| 1.0 / ratio);
+        }
+        let ratio = self.verdict_of(own, other)?.ratio;
+        Some(if own < other { ratio } else { 1.0 / ratio })
+    }
+
+    /// All that is said of `own` against `other`.
+    fn claim(&self, frame: &Frame<'_, '_>, own: usize, other: usize) -> Option<Claim> {
+        if Some(other) == self.base {
+            return self.against_base.get(&own).cloned();
+        }
+        if own > other || Some(own) == self.base {
+            return self.claim(frame, other, own).as_ref().map(turned);
+        }
+        let pairs = self.pairs(frame, own, other);
+        let sample = sample_of(&pairs.differences, frame.in_model);
+        let estimate = sample.map(|sample| self.pool.clone().estimate(&sample));
+        let (family, question) = self.question(frame, [own, other], self.rivals, &pairs);
+        let both = [frame.members[own], frame.members[other]];
+        let (asked, mut quantiles) = ((&question, frame.done), Quantiles::default());
+        claim_of(frame.plan, both, "score", &pairs, estimate, family, asked, &mut quantiles)
+    }
+
+    fn versus_base(&self, place: usize) -> Option<&Claim> {
+        self.against_base.get(&place)
+    }
+
+    fn is_valid(&self, place: usize) -> bool {
+        self.versus_base(place).is_some_and(|claim| claim.invalid.is_none())
     }
 
     fn is_ahead(&self, place: usize) -> bool {
@@ -395,13 +486,12 @@ impl KindClaims {
         // The baseline may not be taken: then it is between the others.
         let mut between = best.to_vec();
         between.sort_unstable();
-        let claims = between.iter().enumerate().flat_map(|(at, one)| {
-            let later = &between[at + 1..];
-            later.iter().filter_map(|other| self.claims.get(&(*one, *other)))
-        });
         // Either way round: which of the two is the other's rival means nothing.
-        let both: Vec<Claim> = claims.flat_map(|claim| [claim.clone(), turned(claim)]).collect();
-        match verdict::undecided(both.iter(), matters, frame.done) {
+        let both = between.iter().flat_map(|one| {
+            let others = between.iter().filter(move |other| *other != one);
+            others.filter_map(|other| self.claim(frame, *one, *other))
+        });
+        match verdict::undecided(both, matters, frame.done) {
             None => (Verdict::Take, between),
             Some(open) => (open, Vec::new()),
         }
@@ -416,23 +506,23 @@ impl KindClaims {
             .filter_map(|place| self.versus_base(*place))
             .map(|claim| claim.pairs);
         let base_pairs = pairs_of_base.max().unwrap_or(0);
+        let any_claim = !self.against_base.is_empty() || self.between.iter().any(Option::is_some);
         let mut scores = Vec::new();
         for (place, member) in frame.members.iter().enumerate() {
             let claim = self.versus_base(place).cloned();
             let is_base = Some(place) == self.base;
-            let is_compared = claim.is_some() || is_base && !self.claims.is_empty();
+            let is_compared = claim.is_some() || is_base && any_claim;
             if !is_compared {
                 continue;
             }
-            let versus_take = take.filter(|take| *take != place && !is_base).and_then(|take| {
-                let other_way = || self.claims.get(&(take, place)).map(turned);
-                self.claims.get(&(place, take)).cloned().or_else(other_way)
-            });
+            let versus_take = take
+                .filter(|take| *take != place && !is_base && Some(*take) != self.base)
+                .and_then(|take| self.claim(frame, place, take));
             scores.push(Score {
                 configuration: frame.plan.configurations[*member].id.clone(),
                 pairs: claim.as_ref().map_or(base_pairs, |claim| claim.pairs),
                 ratio: claim.as_ref().map_or(1.0, |claim| claim.ratio),
-                versus_take: versus_take.filter(|_| take != self.base),
+                versus_take,
                 versus_baseline: claim,
             });
         }
@@ -561,6 +651,22 @@ fn counted<'w>(
     if counted.is_empty() { (all, left_out) } else { (counted, left_out) }
 }
 
+/// Of a race, whether the whole design would tell two apart as well; always without a race.
+fn is_found_again(
+    frame: &Frame<'_, '_>,
+    estimate: &Estimate,
+    question: &Question,
+    comparisons: usize,
+    quantiles: &mut Quantiles,
+) -> bool {
+    let again = || RepeatDesign {
+        row: comparisons,
+        model_error: question.model_error,
+        ..frame.whole_design(question.level)
+    };
+    frame.plan.terms.design != Design::Race || claim::is_found_again(estimate, &again(), quantiles)
+}
+
 /// A claim the other way round.
 fn turned(claim: &Claim) -> Claim {
     Claim {
@@ -678,7 +784,7 @@ fn headline(
     frame: &Frame<'_, '_>,
     scores: &[Score],
     choice: &Choice,
-    known: &KindClaims,
+    known: &KindClaims<'_>,
     rival: impl Fn(usize) -> Option<Answer>,
 ) -> Headline {
     let Frame { plan, members, baseline, .. } = frame;

@@ -58,7 +58,7 @@ impl Autocorrelation {
 
 /// The voices of every configuration of a comparison, by workload, as logarithms that are better
 /// when they are larger.
-fn logarithms(
+pub(super) fn logarithms(
     plan: &Plan,
     table: &Table<'_>,
     members: &[usize],
@@ -147,10 +147,9 @@ pub(super) fn carried_over(
     plan: &Plan,
     table: &Table<'_>,
     members: &[usize],
-    metrics: &[String],
+    voices: &[Vec<Voices>],
 ) -> Vec<CarryOver> {
-    let voices = logarithms(plan, table, members, metrics);
-    let units = units(plan, table, members, &voices);
+    let units = units(plan, table, members, voices);
     // Of each unit, blocks that all members have: what neither member nor block explains.
     let mut known = Vec::new();
     let mut freedom = 0.0;
@@ -173,26 +172,19 @@ pub(super) fn carried_over(
     freedom -= 1.0;
     let candidates: BTreeSet<usize> =
         units.iter().flat_map(|unit| unit.before.values()).flatten().copied().collect();
-    let product = |left: &[Vec<f64>], right: &[Vec<f64>]| -> f64 {
-        left.iter().flatten().zip(right.iter().flatten()).map(|(l, r)| l * r).sum()
-    };
+    let followers: Vec<Followers> =
+        known.iter().map(|(unit, blocks, _)| followers(unit, blocks, members)).collect();
+    let all: f64 =
+        known.iter().flat_map(|(.., y)| y.iter().flatten()).map(|value| value * value).sum();
     let mut found: Vec<CarryOver> = candidates
         .iter()
         .filter_map(|candidate| {
-            let (mut spread, mut both, mut all) = (0.0, 0.0, 0.0);
-            for (unit, blocks, y) in &known {
-                let after = |member: &usize, block: &u32| {
-                    let before = unit.before.get(&(*member, *block));
-                    f64::from(u8::from(before == Some(&Some(*candidate))))
-                };
-                let z: Vec<Vec<f64>> = members
-                    .iter()
-                    .map(|member| blocks.iter().map(|block| after(member, block)).collect())
-                    .collect();
-                let z = without_means(&z);
-                spread += product(&z, &z);
-                both += product(&z, y);
-                all += product(y, y);
+            let (mut spread, mut both) = (0.0, 0.0);
+            for ((_, blocks, y), followers) in known.iter().zip(&followers) {
+                let Some(after) = followers.get(candidate) else { continue };
+                spread += squares_without_means(after, members.len(), blocks.len());
+                // The means of z are orthogonal to y, which has none.
+                both += after.iter().map(|(row, column)| y[*row][*column]).sum::<f64>();
             }
             // Where the order never varied, nothing can be told from the configurations themselves.
             if spread < 0.25 || freedom < 1.0 {
@@ -212,6 +204,34 @@ pub(super) fn carried_over(
         .collect();
     found.sort_by(|left, right| right.change.abs().total_cmp(&left.change.abs()));
     found
+}
+
+/// Configuration -> what came after it: places of a member and of a block.
+type Followers = BTreeMap<usize, Vec<(usize, usize)>>;
+
+fn followers(unit: &Unit, blocks: &[u32], members: &[usize]) -> Followers {
+    let mut followers = Followers::new();
+    for (row, member) in members.iter().enumerate() {
+        for (column, block) in blocks.iter().enumerate() {
+            if let Some(Some(before)) = unit.before.get(&(*member, *block)) {
+                followers.entry(*before).or_default().push((row, column));
+            }
+        }
+    }
+    followers
+}
+
+/// The sum of squares of a table that has 1 at these places and 0 elsewhere, once its rows and its
+/// columns are without their means.
+fn squares_without_means(ones: &[(usize, usize)], rows: usize, columns: usize) -> f64 {
+    let (mut of_row, mut of_column) = (BTreeMap::new(), BTreeMap::new());
+    for (row, column) in ones {
+        *of_row.entry(*row).or_insert(0.0) += 1.0;
+        *of_column.entry(*column).or_insert(0.0) += 1.0;
+    }
+    let squares = |counts: &BTreeMap<usize, f64>| counts.values().map(|one| one * one).sum::<f64>();
+    let (count, rows, columns) = (ones.len() as f64, rows as f64, columns as f64);
+    count - squares(&of_row) / columns - squares(&of_column) / rows + count * count / rows / columns
 }
 
 /// That the difference of two configurations is another by which of them came after the other.
@@ -331,14 +351,13 @@ impl VisitOrder {
         plan: &Plan,
         table: &Table<'_>,
         members: &[usize],
-        metrics: &[String],
+        voices: &[Vec<Voices>],
     ) -> Option<ByOrder> {
         let base = members
             .iter()
             .position(|one| plan.configurations[*one].id == plan.configurations[*one].baseline)?;
         let own = (0..members.len()).find(|place| *place != base)?;
-        let voices = logarithms(plan, table, members, metrics);
-        let units = units(plan, table, members, &voices);
+        let units = units(plan, table, members, voices);
         let means = |place: usize| -> f64 {
             let all = voices[place].iter().flat_map(BTreeMap::values);
             statistics::mean(&all.map(|voice| voice.logarithm).collect::<Vec<f64>>())
@@ -445,14 +464,11 @@ fn without_means(values: &[Vec<f64>]) -> Vec<Vec<f64>> {
 /// How many times smaller the variances of differences are within blocks than across them: the
 /// median over all cells. `None` below 4 blocks.
 pub(super) fn pairing_gain(
-    plan: &Plan,
-    table: &Table<'_>,
     members: &[usize],
     baseline: Option<usize>,
-    metrics: &[String],
+    voices: &[Vec<Voices>],
 ) -> Option<f64> {
     let base = members.iter().position(|member| Some(*member) == baseline)?;
-    let voices = logarithms(plan, table, members, metrics);
     let variance = |values: &[f64]| statistics::standard_deviation(values).powi(2);
     let mut gains = Vec::new();
     for (_, of) in voices.iter().enumerate().filter(|(place, _)| *place != base) {
@@ -479,14 +495,12 @@ pub(super) fn pairing_gain(
 /// in deviations from its cell's own mean, and how many trials there were. `None` where no cell has
 /// two voices that differ.
 pub(super) fn autocorrelation(
-    plan: &Plan,
     table: &Table<'_>,
     members: &[usize],
-    metrics: &[String],
+    voices: &[Vec<Voices>],
 ) -> Option<Autocorrelation> {
-    let voices = logarithms(plan, table, members, metrics);
     let mut placed: Vec<((u32, u32), f64)> = Vec::new();
-    for (member, of) in members.iter().zip(&voices) {
+    for (member, of) in members.iter().zip(voices) {
         for (index, own) in of.iter().enumerate() {
             let figures: Vec<f64> = own.values().map(|voice| voice.logarithm).collect();
             let (centre, deviation) =

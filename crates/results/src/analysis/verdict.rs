@@ -1,6 +1,8 @@
 //! What a headline comes to, decided once: every surface prints it, and an exit code follows from
 //! it.
 
+use std::borrow::Borrow;
+
 use serde::Serialize;
 
 use crate::claim::{self, Answer, Claim, PAIRS_MIN};
@@ -143,8 +145,8 @@ pub struct Cost {
 
 /// What undefeated others leave to be said of the one that they did not surpass. `None` where every
 /// interval excludes a gain of `matters`; `done` is the number of blocks of a run that can go on.
-pub(super) fn undecided<'a>(
-    claims: impl Iterator<Item = &'a Claim>,
+pub(super) fn undecided(
+    claims: impl Iterator<Item = impl Borrow<Claim>>,
     matters: f64,
     done: Option<u32>,
 ) -> Option<Verdict> {
@@ -152,6 +154,7 @@ pub(super) fn undecided<'a>(
     let (mut factor, mut blocks, mut error_max) = (0.0_f64, 0.0_f64, 0.0_f64);
     let mut is_open = false;
     for claim in claims {
+        let claim = claim.borrow();
         let Some(interval) = claim.interval else { continue };
         if claim.answer != Answer::Open || interval.high < 1.0 + matters {
             continue;

@@ -348,15 +348,68 @@ fn pooled(samples: &[Sample]) -> f64 {
     statistics::median(&own).map_or(0.0, |median| median.median)
 }
 
-/// Whether a sample is noisier than its row by more than the prior of the row says that variances
-/// differ: by the F test of its own variance against the row's (Phipson et al. 2016, robust
-/// moderation).
-fn is_of_its_own(sample: &Sample, pool: f64, prior: f64) -> bool {
-    if prior <= 0.0 || pool <= 0.0 {
-        return false;
+/// What the samples of a row say together of their variance, which each of them leans on.
+#[derive(Clone, Debug)]
+pub(crate) struct Pool {
+    /// The common variance.
+    variance: f64,
+    /// Degrees of freedom that it adds to each sample.
+    prior: f64,
+    /// Degrees of freedom of samples -> from which variance on they are known to stay with their
+    /// own, and up to which they are known not to: the test rises with the variance, so that most
+    /// samples need none of their own.
+    own_from: Vec<(f64, [f64; 2])>,
+}
+
+impl Pool {
+    /// Of a row of comparisons.
+    pub(crate) fn of(samples: &[Sample]) -> Self {
+        Self::with(samples, prior_freedom(samples.len()))
     }
-    FisherSnedecor::new(sample.freedom, prior)
-        .is_ok_and(|allowed| allowed.sf(sample.variance / pool) < OWN_VARIANCE_LEVEL)
+
+    /// The same with so many degrees of freedom from the row.
+    fn with(samples: &[Sample], prior: f64) -> Self {
+        let variance = if prior > 0.0 { pooled(samples) } else { 0.0 };
+        Self { variance, prior, own_from: Vec::new() }
+    }
+
+    /// Whether a sample is noisier than its row by more than the prior of the row says that
+    /// variances differ: by the F test of its own variance against the row's (Phipson et al. 2016,
+    /// robust moderation).
+    fn is_of_its_own(&mut self, sample: &Sample) -> bool {
+        if self.prior <= 0.0 || self.variance <= 0.0 {
+            return false;
+        }
+        let known = self.own_from.iter_mut().find(|(freedom, _)| *freedom == sample.freedom);
+        let found = known.as_ref().map_or([f64::INFINITY, f64::NEG_INFINITY], |(_, found)| *found);
+        let [own, common] = found;
+        if sample.variance >= own || sample.variance <= common {
+            return sample.variance >= own;
+        }
+        let ratio = sample.variance / self.variance;
+        let is_own = FisherSnedecor::new(sample.freedom, self.prior)
+            .is_ok_and(|allowed| allowed.sf(ratio) < OWN_VARIANCE_LEVEL);
+        let found = if is_own { [sample.variance, common] } else { [own, sample.variance] };
+        match known {
+            Some((_, known)) => *known = found,
+            None => self.own_from.push((sample.freedom, found)),
+        }
+        is_own
+    }
+
+    /// A sample after its variance was moved towards the row's. One whose own variance the row's
+    /// does not allow stays with its own.
+    pub(crate) fn estimate(&mut self, sample: &Sample) -> Estimate {
+        let prior = if self.is_of_its_own(sample) { 0.0 } else { self.prior };
+        let freedom = sample.freedom + prior;
+        let variance = (prior * self.variance + sample.freedom * sample.variance) / freedom;
+        Estimate {
+            centre: sample.centre,
+            variance,
+            error: (variance * sample.scale).sqrt(),
+            freedom,
+        }
+    }
 }
 
 /// Estimates of a row: of all comparisons with one baseline, in one workload and metric. Their
@@ -366,25 +419,11 @@ pub fn estimates(row: &[Option<Sample>]) -> Vec<Option<Estimate>> {
     leaning(row, prior_freedom(row.iter().flatten().count()))
 }
 
-/// The same with so many degrees of freedom from the row. A sample whose own variance the row's
-/// does not allow stays with its own.
+/// The same with so many degrees of freedom from the row.
 pub(crate) fn leaning(row: &[Option<Sample>], prior: f64) -> Vec<Option<Estimate>> {
     let known: Vec<Sample> = row.iter().flatten().copied().collect();
-    let pool = if prior > 0.0 { pooled(&known) } else { 0.0 };
-    row.iter()
-        .map(|sample| {
-            let sample = (*sample)?;
-            let prior = if is_of_its_own(&sample, pool, prior) { 0.0 } else { prior };
-            let freedom = sample.freedom + prior;
-            let variance = (prior * pool + sample.freedom * sample.variance) / freedom;
-            Some(Estimate {
-                centre: sample.centre,
-                variance,
-                error: (variance * sample.scale).sqrt(),
-                freedom,
-            })
-        })
-        .collect()
+    let mut pool = Pool::with(&known, prior);
+    row.iter().map(|sample| sample.as_ref().map(|sample| pool.estimate(sample))).collect()
 }
 
 /// What is asked of an estimate.
