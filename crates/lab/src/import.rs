@@ -147,12 +147,12 @@ fn rows_of(files: &[ImportedFile]) -> (Vec<Workload>, Vec<Trial>) {
             }
             trials.push(Trial {
                 cell: cell_id(&settings_of(file), &name),
-                settings: settings_of(file),
+                settings: settings_of(file).into(),
                 workload: name,
                 block: row.run.saturating_sub(1),
                 order: u32::try_from(trials.len()).unwrap_or(u32::MAX),
                 clock: file.imported.clock,
-                metrics: row.metrics.clone(),
+                metrics: row.metrics.clone().into(),
                 members: Vec::new(),
                 flags: [&[Doubt::Imported], &row.findings[..]].concat(),
             });

@@ -236,13 +236,13 @@ mod tests {
     fn trial(block: u32) -> Trial {
         Trial {
             cell: "0123456789ab".into(),
-            settings: BTreeMap::from([("chunk".into(), "4KiB".into())]),
+            settings: BTreeMap::from([("chunk".into(), "4KiB".into())]).into(),
             workload: "random read 512".into(),
             block,
             order: 3,
             clock: results::Clock::Virtual,
-            metrics: BTreeMap::from([(
-                "throughput_bytes_per_second".into(),
+            metrics: results::Metrics::from_iter([(
+                "throughput_bytes_per_second",
                 0.1 + f64::from(block),
             )]),
             members: vec![results::MemberTraffic { read_bytes: 512, written_bytes: 0 }],

@@ -54,12 +54,13 @@ fn table(run: &Run, analysis: &Analysis) -> String {
             let whole = row.whole.iter().map(|whole| (whole, whole.tally.metrics()));
             let hunt = row.hunt.iter().map(|whole| (whole, whole.tally.hunt_metrics()));
             for (whole, metrics) in whole.chain(hunt) {
-                for (name, figure) in metrics {
+                for (name, figure) in metrics.iter() {
                     let axes =
                         run.plan.axes.iter().map(|axis| {
                             safety.settings.get(&axis.name).cloned().unwrap_or_default()
                         });
-                    let named = axes.chain([row.workload.clone(), name]).map(Field::Text);
+                    let named =
+                        axes.chain([row.workload.clone(), name.to_owned()]).map(Field::Text);
                     let figures = [Some(row.trials as f64), Some(significant(figure, 9))];
                     let empty = [None; 5];
                     let figures = figures.into_iter().chain(empty).map(Field::Figure);

@@ -100,7 +100,7 @@ fn columns(run: &Run, name: &str) -> Vec<Column> {
     };
     add("block", number(|trial| trial.block));
     add("position", number(|trial| trial.order));
-    let metrics: BTreeSet<&String> =
+    let metrics: BTreeSet<&str> =
         run.trials.iter().flat_map(|trial| trial.metrics.keys()).collect();
     for metric in metrics {
         let figures = run.trials.iter().map(|trial| trial.metrics.get(metric).copied());

@@ -71,7 +71,7 @@ pub(crate) fn data(run: &Run, analysis: &Analysis) -> Value {
     let mut texts: Vec<String> = Vec::new();
     let mut flags: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, trial) in trials.iter().enumerate() {
-        let at = settings.get(&trial.settings).copied();
+        let at = settings.get(&*trial.settings).copied();
         let work = workloads.get(trial.workload.as_str()).copied();
         let judged = at.zip(work).and_then(|(at, work)| judged[at][work]);
         let own =

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::shared::Metrics;
 use crate::statistics;
 use crate::types::{Configuration, Plan, Workload, settings_text};
 use crate::voices::Table;
@@ -91,7 +92,7 @@ pub(crate) fn cached(plan: &Plan, table: &Table<'_>) -> Vec<CacheEffect> {
     }
     let axes = plan.telling_axes();
     let of = |(index, configuration): (usize, &Configuration)| {
-        let access = |buffered: bool, share: fn(&BTreeMap<String, f64>) -> Option<f64>| {
+        let access = |buffered: bool, share: fn(&Metrics) -> Option<f64>| {
             let rows = pairs.iter().map(|pair| if buffered { pair.buffered } else { pair.direct });
             let shares = rows.map(|row| {
                 let trials = table.cell(index, row);
@@ -133,13 +134,13 @@ fn pairs(workloads: &[Workload]) -> Vec<Pair> {
     workloads.iter().enumerate().filter_map(pair).collect()
 }
 
-fn read_share(metrics: &BTreeMap<String, f64>) -> Option<f64> {
+fn read_share(metrics: &Metrics) -> Option<f64> {
     metrics.get(READ).copied()
 }
 
 /// What the flush wrote is no part of it. Where that was not told apart, only what the drives never
 /// wrote is known.
-fn write_share(metrics: &BTreeMap<String, f64>) -> Option<f64> {
+fn write_share(metrics: &Metrics) -> Option<f64> {
     let whole = || metrics.get(WRITTEN).copied().filter(|share| *share < DRIVE_MIN);
     metrics.get(ACKNOWLEDGED).copied().or_else(whole)
 }
@@ -191,7 +192,7 @@ mod tests {
 
     #[test]
     fn what_a_flush_wrote_was_not_there_when_the_calls_returned() {
-        let metrics = |figures: &[(&str, f64)]| -> BTreeMap<String, f64> {
+        let metrics = |figures: &[(&str, f64)]| -> Metrics {
             figures.iter().map(|(name, figure)| ((*name).to_owned(), *figure)).collect()
         };
         assert_eq!(write_share(&metrics(&[(WRITTEN, 1.0), (ACKNOWLEDGED, 0.02)])), Some(0.02));

@@ -25,6 +25,7 @@ mod looks;
 mod model_error;
 pub mod safety;
 pub mod shape;
+mod shared;
 pub mod statistics;
 pub mod steady;
 pub mod types;
@@ -35,4 +36,5 @@ mod random;
 
 pub use analysis::{Analysis, analyse};
 pub use doubt::Doubt;
+pub use shared::{Metrics, Settings};
 pub use types::*;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::doubt::{self, Doubt};
 use crate::grade::LeastGrade;
+use crate::shared::{Metrics, Settings};
 
 /// Which clock a trial's times come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -32,7 +33,7 @@ pub struct Trial {
     /// [`cell_id`] of `settings` and `workload`.
     pub cell: String,
     /// Axis name to value, as in the plan.
-    pub settings: BTreeMap<String, String>,
+    pub settings: Settings,
     /// Name of the workload within the plan, for example `random read 512`.
     pub workload: String,
     /// Number of the block, from 0.
@@ -42,7 +43,7 @@ pub struct Trial {
     /// Which clock the figures come from.
     pub clock: Clock,
     /// Metric name to figure; names end in their base unit.
-    pub metrics: BTreeMap<String, f64>,
+    pub metrics: Metrics,
     /// What each member moved, in member order.
     pub members: Vec<MemberTraffic>,
     /// What is doubtful about the trial; empty when nothing is.

@@ -165,7 +165,7 @@ impl<'a> Table<'a> {
         let mut table = Self { plan, trials: BTreeMap::new(), machines: None };
         let (mut unknown, mut repeated) = (0, 0);
         for trial in trials {
-            match places.get(&(&trial.settings, trial.workload.as_str())) {
+            match places.get(&(&*trial.settings, trial.workload.as_str())) {
                 Some(place) => match table.trials.entry(*place).or_default().entry(trial.block) {
                     Entry::Occupied(mut known) => {
                         known.insert(trial);

@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use results::Metrics;
 use results::balance;
 use results::course::Course;
 use results::types::{
@@ -177,12 +178,12 @@ impl MadeUp {
                     let settings = &plan.configurations[configuration].settings;
                     trials.push(Trial {
                         cell: cell_id(settings, &workload.name),
-                        settings: settings.clone(),
+                        settings: settings.clone().into(),
                         workload: workload.name.clone(),
                         block,
                         order: place,
                         clock: Clock::Wall,
-                        metrics: BTreeMap::from([
+                        metrics: Metrics::from_iter([
                             (THROUGHPUT.to_owned(), rate),
                             (LATENCY.to_owned(), 65_536.0 / rate),
                         ]),

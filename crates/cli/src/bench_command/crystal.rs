@@ -101,7 +101,7 @@ fn absorbed(rows: &[&Row<'_>]) -> Option<f64> {
 
 /// How much of the time until all was durable came after the calls had returned: 0 to 1.
 fn deferred(rows: &[&Row<'_>]) -> Option<f64> {
-    let share = |metrics: &std::collections::BTreeMap<String, f64>| {
+    let share = |metrics: &results::Metrics| {
         let (flush, elapsed) = (metrics.get("flush_seconds")?, metrics.get("elapsed_seconds")?);
         Some(flush / (flush + elapsed)).filter(|share| share.is_finite())
     };

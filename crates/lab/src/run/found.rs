@@ -1,14 +1,12 @@
 //! What came of a workload, before it is a trial.
 
-use std::collections::BTreeMap;
-
 use host::Error;
-use results::{Doubt, MemberTraffic};
+use results::{Doubt, MemberTraffic, Metrics};
 
 /// What came of a workload.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WorkloadResult {
-    pub(super) metrics: BTreeMap<String, f64>,
+    pub(super) metrics: Metrics,
     pub(super) members: Vec<MemberTraffic>,
     pub(super) flags: Vec<Doubt>,
 }

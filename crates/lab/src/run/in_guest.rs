@@ -15,7 +15,6 @@
     reason = "inside a guest the date is compared with the time of its disks outside"
 )]
 
-use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,7 +34,7 @@ use guest::counter::CounterReader;
 use guest::{ArrayCompleteness, Boot, Drive, Format, Kernel, Processor, Setup};
 use host::Error;
 use host::guard::{Consent, Guard};
-use results::{Configuration, Doubt, MemberTraffic, Plan};
+use results::{Configuration, Doubt, MemberTraffic, Metrics, Plan};
 use serde::{Deserialize, Serialize};
 use serve::OpenStack;
 use stack::Models;
@@ -83,7 +82,7 @@ struct RowMessage {
     end: u64,
     /// The date when its calls had returned and its flush was to come, if it has one.
     returned: Option<u64>,
-    metrics: BTreeMap<String, f64>,
+    metrics: Metrics,
     flags: Vec<Doubt>,
     /// Bytes read and written that were asked for, and those that the suite moved beside.
     asked: [u64; 2],

@@ -509,7 +509,8 @@ fn refuse_other_clocks(plan: &Plan, path: &Path, trials: &[Trial]) -> Result<(),
     let clocks: HashMap<&BTreeMap<String, String>, Clock> =
         plan.configurations.iter().map(|one| (&one.settings, one.clock)).collect();
     for (index, trial) in trials.iter().enumerate() {
-        let Some(clock) = clocks.get(&trial.settings).filter(|clock| **clock != trial.clock) else {
+        let Some(clock) = clocks.get(&*trial.settings).filter(|clock| **clock != trial.clock)
+        else {
             continue;
         };
         let name = |clock: Clock| match clock {

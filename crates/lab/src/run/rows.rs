@@ -468,7 +468,7 @@ pub(super) fn found_of(row: &Row, modelled: bool) -> WorkloadResult {
     let mut found = WorkloadResult::default();
     match &row.result {
         RowResult::Measured(measured) => {
-            found.metrics = measured.metrics();
+            found.metrics = measured.metrics().into();
             found.metrics.extend(audited::ratios(&measured.facts));
             let is_said = |doubt: &&Doubt| !modelled || !matches!(doubt, Doubt::Unverified { .. });
             found.flags.extend(measured.done.notes.iter().filter(is_said).cloned());
@@ -484,12 +484,12 @@ pub(super) fn found_of(row: &Row, modelled: bool) -> WorkloadResult {
 /// Several runs of one row as one: the median of each figure, all bytes, every flag once.
 pub(super) fn median(all: &[WorkloadResult]) -> WorkloadResult {
     let mut whole = WorkloadResult::default();
-    let names: Vec<&String> = all.iter().flat_map(|found| found.metrics.keys()).collect();
+    let names: Vec<&str> = all.iter().flat_map(|found| found.metrics.keys()).collect();
     for name in names {
         let figures: Vec<f64> =
             all.iter().filter_map(|found| found.metrics.get(name).copied()).collect();
         if let Some(median) = results::statistics::median(&figures) {
-            whole.metrics.insert(name.clone(), median.median);
+            whole.metrics.insert(name, median.median);
         }
     }
     for found in all {
@@ -517,7 +517,10 @@ mod tests {
     #[test]
     fn several_runs_of_a_row_are_one_trial() {
         let found = |rate: f64, doubt: Doubt| WorkloadResult {
-            metrics: BTreeMap::from([("throughput_bytes_per_second".to_owned(), rate)]),
+            metrics: results::Metrics::from_iter([(
+                "throughput_bytes_per_second".to_owned(),
+                rate,
+            )]),
             members: vec![MemberTraffic { read_bytes: 10, written_bytes: 1 }],
             flags: vec![doubt],
         };

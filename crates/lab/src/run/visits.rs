@@ -548,7 +548,7 @@ impl<'a> Visits<'a> {
         }
         let trial = Trial {
             cell: self.identity(&visit.cell.record, workload),
-            settings: visit.cell.record.settings.clone(),
+            settings: visit.cell.record.settings.clone().into(),
             workload: planned.name.clone(),
             block: visit.block,
             order: u32::try_from(visit.place_of(workload)).expect("a block is not that long"),

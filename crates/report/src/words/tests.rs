@@ -120,8 +120,8 @@ fn runs() -> Vec<Run> {
     let mut doubtful = small();
     for (trial, doubt) in doubtful.trials.iter_mut().zip(doubts().into_iter().cycle()) {
         trial.flags.extend([Doubt::OtherWork { share: None }, doubt]);
-        trial.metrics.insert("member_write_ratio".into(), 1.5);
-        trial.metrics.insert("cpu_ratio".into(), 0.1);
+        trial.metrics.insert("member_write_ratio", 1.5);
+        trial.metrics.insert("cpu_ratio", 0.1);
     }
     let mut unmeasured = small();
     let first = unmeasured.plan.workloads[0].name.clone();

@@ -129,9 +129,9 @@ fn load_curves_mark_their_knee() {
             let rate = 100.0 * f64::from(depth.min(4));
             let mut trial = trial.clone();
             trial.workload = named.clone();
-            trial.metrics.insert("io_per_second".into(), rate);
-            trial.metrics.insert("throughput_bytes_per_second".into(), rate * 16384.0);
-            trial.metrics.insert("latency_mean_seconds".into(), f64::from(depth) / rate);
+            trial.metrics.insert("io_per_second", rate);
+            trial.metrics.insert("throughput_bytes_per_second", rate * 16384.0);
+            trial.metrics.insert("latency_mean_seconds", f64::from(depth) / rate);
             run.trials.push(trial);
         }
     }
@@ -165,7 +165,7 @@ fn percentiles_are_those_that_were_recorded() {
         for name in ["mean", "p50", "p90", "p99"] {
             trial.metrics.insert(format!("latency_{name}_seconds"), 0.1);
         }
-        trial.metrics.insert("latency_max_seconds".into(), if is_slow { 0.25 } else { 0.125 });
+        trial.metrics.insert("latency_max_seconds", if is_slow { 0.25 } else { 0.125 });
     }
     let page = page(&run);
     let tails = section(&page, "tails");
@@ -178,7 +178,7 @@ fn percentiles_are_those_that_were_recorded() {
     assert!(!tails.contains(">p99.9<"), "too few requests for it");
     let mut same = run.clone();
     for trial in &mut same.trials {
-        trial.metrics.insert("latency_max_seconds".into(), 0.1);
+        trial.metrics.insert("latency_max_seconds", 0.1);
     }
     assert!(!self::page(&same).contains("id=\"tails\""), "nothing differs");
     for trial in &mut run.trials {
@@ -204,7 +204,7 @@ fn main_effects_are_those_that_were_planted() {
             Some(_) => 2.0,
             None => 1.0,
         };
-        trial.metrics.insert("throughput_bytes_per_second".into(), 1e6 * factor);
+        trial.metrics.insert("throughput_bytes_per_second", 1e6 * factor);
     }
     let analysis = analyse(&run);
     let effects = shape::main_effects(&run.plan, &analysis.comparisons[0]);
@@ -226,7 +226,7 @@ fn traffic_adds_up() {
     let mut run = fixture::small();
     for trial in &mut run.trials {
         if trial.workload.contains("write") {
-            trial.metrics.insert("member_write_ratio".into(), 2.0);
+            trial.metrics.insert("member_write_ratio", 2.0);
         }
         for member in &mut trial.members {
             (member.read_bytes, member.written_bytes) = (3_000_000, 1_000_000);
@@ -251,8 +251,8 @@ fn work_with_files_has_its_times() {
     run.plan.workloads.iter_mut().for_each(|one| one.group = results::Group::Files);
     for trial in &mut run.trials {
         let seconds = if trial.settings.contains_key("chunk") { 90.0 } else { 120.0 };
-        trial.metrics.insert("elapsed_seconds".into(), seconds);
-        trial.metrics.insert("flush_seconds".into(), 60.0);
+        trial.metrics.insert("elapsed_seconds", seconds);
+        trial.metrics.insert("flush_seconds", 60.0);
     }
     let page = page(&run);
     let latency = section(&page, "times");

@@ -542,9 +542,9 @@ fn with_accesses() -> Run {
             (true, true, 2) => ("member_write_acknowledged_ratio", 0.25),
             (true, true, _) => ("member_write_acknowledged_ratio", 0.0),
         };
-        trial.metrics.insert(metric.to_owned(), share);
+        trial.metrics.insert(metric, share);
         // What the flush wrote says nothing of when the calls returned.
-        trial.metrics.insert("member_write_ratio".to_owned(), 1.0);
+        trial.metrics.insert("member_write_ratio", 1.0);
         true
     });
     run
@@ -595,7 +595,7 @@ fn which_accesses_are_cached_stands_in_every_form_of_the_report() {
         let own = |one: &&results::Configuration| {
             trial.settings.iter().all(|(axis, value)| one.settings.get(axis) == Some(value))
         };
-        trial.settings = cut.plan.configurations.iter().find(own).unwrap().settings.clone();
+        trial.settings = cut.plan.configurations.iter().find(own).unwrap().settings.clone().into();
         cut.trials.push(trial);
     }
     let text = words(&report::text(&cut, &analyse(&cut), plain(100)));

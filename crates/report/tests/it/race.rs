@@ -104,7 +104,7 @@ fn clear_losers_stop_but_never_the_baseline_nor_the_last_of_a_level() {
     run.plan.configurations.iter_mut().for_each(|one| one.baseline = baseline.clone());
     for trial in &mut run.trials {
         let made: usize = trial.settings["made"].parse().unwrap();
-        trial.settings = run.plan.configurations[made].settings.clone();
+        trial.settings = run.plan.configurations[made].settings.clone().into();
         trial.cell = cell_id(&trial.settings, &trial.workload);
     }
     let course = Course::new(&run.plan, &[]);

@@ -146,8 +146,8 @@ fn long() -> Run {
             let factor = factor + 0.001 * (index % 89) as f64;
             trial.metrics.insert(format!("latency_{name}_seconds"), factor * mean);
         }
-        trial.metrics.insert("io_per_second".to_owned(), 1.0 / mean);
-        trial.metrics.insert("cpu_ratio".to_owned(), 0.1 + 0.0007 * (index % 97) as f64);
+        trial.metrics.insert("io_per_second", 1.0 / mean);
+        trial.metrics.insert("cpu_ratio", 0.1 + 0.0007 * (index % 97) as f64);
         if index % 50 == 7 {
             trial.flags.push(Doubt::OtherWork { share: None });
         }

@@ -26,7 +26,7 @@ pub(super) fn cell(
     let named = &plan.workloads[workload];
     let mut names: BTreeSet<&str> = BTreeSet::new();
     for (_, trial) in table.cell(configuration, workload) {
-        names.extend(trial.metrics.keys().map(String::as_str));
+        names.extend(trial.metrics.keys());
     }
     // By a goal that the workload does not have it is not judged, and shown by its own metric.
     let own = names.take(judged).or_else(|| names.take(named.metric.as_str()));

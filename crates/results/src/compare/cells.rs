@@ -366,9 +366,9 @@ fn metrics(tables: &[Table<'_>; 2], sides: [(usize, usize); 2], judged: &str) ->
         let (configuration, workload) = sides[side];
         let trials = tables[side].cell(configuration, workload);
         trials
-            .flat_map(|(_, trial)| &trial.metrics)
-            .filter(|(_, figure)| figure.is_finite() && **figure > 0.0)
-            .map(|(name, _)| name.clone())
+            .flat_map(|(_, trial)| trial.metrics.iter())
+            .filter(|(_, figure)| figure.is_finite() && *figure > 0.0)
+            .map(|(name, _)| name.to_owned())
             .collect::<BTreeSet<String>>()
     });
     let mut both: Vec<String> = before.intersection(&after).cloned().collect();

@@ -1,6 +1,7 @@
 use super::*;
 use crate::doubt::Doubt;
 use crate::random::Random;
+use crate::shared::Metrics;
 use crate::types::{
     Axis, BetterDirection, Clock, Configuration, Fact, Group, Host, Plan, Schedule, Trial,
     WorkTarget, Workload, cell_id, configuration_id,
@@ -14,12 +15,12 @@ fn run(source: &str, figures: &[f64], clock: Clock) -> Run {
     let name = "random read 4096";
     let trial = |(block, figure): (usize, &f64)| Trial {
         cell: cell_id(&settings, name),
-        settings: settings.clone(),
+        settings: settings.clone().into(),
         workload: name.to_owned(),
         block: block as u32,
         order: 0,
         clock,
-        metrics: BTreeMap::from([
+        metrics: Metrics::from_iter([
             (THROUGHPUT.to_owned(), *figure),
             ("latency_mean_seconds".to_owned(), 1.0 / figure),
         ]),
@@ -142,8 +143,8 @@ fn a_percentile_of_too_few_requests_is_blind_and_says_how_many_it_wants() {
         let mut run = run("4KiB", &[100.0, 101.0, 99.0, 100.5, 100.2], Clock::Wall);
         for trial in &mut run.trials {
             let latency = trial.metrics["latency_mean_seconds"];
-            trial.metrics.insert(P99.into(), factor * latency);
-            trial.metrics.insert("operations_count".into(), requests);
+            trial.metrics.insert(P99, factor * latency);
+            trial.metrics.insert("operations_count", requests);
         }
         run
     };

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::doubt::Doubt;
+use crate::shared::Metrics;
 use crate::types::{Configuration, Group, Plan, Run, Terms, Trial, Workload, settings_text};
 
 pub use crate::grade::{Grade, LeastGrade};
@@ -123,37 +124,37 @@ const LONGEST: [Longest; 3] = [
 impl Tally {
     /// As the metrics of a trial.
     #[must_use]
-    pub fn metrics(&self) -> BTreeMap<String, f64> {
+    pub fn metrics(&self) -> Metrics {
         let mut own = self.clone();
-        let mut metrics = BTreeMap::new();
+        let mut metrics = Metrics::default();
         for (name, field) in COUNTS {
-            metrics.insert(name.to_owned(), *field(&mut own) as f64);
+            metrics.insert(name, *field(&mut own) as f64);
         }
         for (name, field) in LONGEST {
-            metrics.insert(name.to_owned(), *field(&mut own));
+            metrics.insert(name, *field(&mut own));
         }
         metrics
     }
 
     /// The same of a hunt, which stands beside the figures and is never added to them.
     #[must_use]
-    pub fn hunt_metrics(&self) -> BTreeMap<String, f64> {
-        self.metrics().into_iter().map(|(name, figure)| (format!("{HUNT}{name}"), figure)).collect()
+    pub fn hunt_metrics(&self) -> Metrics {
+        self.metrics().iter().map(|(name, figure)| (format!("{HUNT}{name}"), figure)).collect()
     }
 
     /// From the metrics of a trial; none where they are of no pull.
     #[must_use]
-    pub fn of(metrics: &BTreeMap<String, f64>) -> Option<Self> {
+    pub fn of(metrics: &Metrics) -> Option<Self> {
         Self::named(metrics, "")
     }
 
     /// What a hunt came to, from the metrics of a trial; none where there was none.
     #[must_use]
-    pub fn of_hunt(metrics: &BTreeMap<String, f64>) -> Option<Self> {
+    pub fn of_hunt(metrics: &Metrics) -> Option<Self> {
         Self::named(metrics, HUNT)
     }
 
-    fn named(metrics: &BTreeMap<String, f64>, prefix: &str) -> Option<Self> {
+    fn named(metrics: &Metrics, prefix: &str) -> Option<Self> {
         let figure = |name: &str| metrics.get(&format!("{prefix}{name}")).copied();
         let mut tally = Self::default();
         for (name, field) in COUNTS {

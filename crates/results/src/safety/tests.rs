@@ -59,7 +59,7 @@ fn what_is_recorded_is_read_back_and_blocks_add_up() {
     sum.add(&Tally { copies_seconds_lost: 9.0, ..tally.clone() });
     assert_eq!((sum.pulls, sum.unmountable), (2 * tally.pulls, 2 * tally.unmountable));
     assert_eq!((sum.copies_seconds_lost, sum.recovery_seconds), (9.0, 2.5));
-    assert_eq!(Tally::of(&BTreeMap::from([("io_per_second".to_owned(), 1.0)])), None);
+    assert_eq!(Tally::of(&Metrics::from_iter([("io_per_second".to_owned(), 1.0)])), None);
     let hunted = tally.hunt_metrics();
     assert_eq!((Tally::of(&hunted), Tally::of_hunt(&hunted)), (None, Some(tally)));
     assert_eq!(Tally::of_hunt(&metrics), None, "the two are never mixed");
@@ -141,7 +141,7 @@ fn run(blocks: u32) -> Run {
             let fast = options == "nobarrier";
             let noise = 1.0 + 0.001 * f64::from(block % 3);
             let rate = if fast { 2e8 } else { 1e8 } * noise;
-            let rate = BTreeMap::from([("throughput_bytes_per_second".to_owned(), rate)]);
+            let rate = Metrics::from_iter([("throughput_bytes_per_second", rate)]);
             let copies = pulls(50, |tally| {
                 (tally.promising, tally.promises) = (0, 0);
                 (tally.copies_late, tally.copies_seconds_lost) = (40, 11.0 + f64::from(block));
@@ -153,7 +153,7 @@ fn run(blocks: u32) -> Run {
                 let settings = settings(options);
                 run.trials.push(Trial {
                     cell: crate::types::cell_id(&settings, name),
-                    settings,
+                    settings: settings.into(),
                     workload: name.to_owned(),
                     block,
                     order: 0,

@@ -11,6 +11,7 @@ use super::*;
 use crate::claim::{Answer, Claim, Invalid};
 use crate::doubt::{Doubt, Silence};
 use crate::random::Random;
+use crate::shared::Metrics;
 use crate::types::{
     Axis, BetterDirection, Clock, Configuration, Group, Host, Judge, MeasuredCache, OneDisk, Plan,
     Schedule, SharedDisk, Trial, WorkTarget, Workload, cell_id, configuration_id,
@@ -123,12 +124,12 @@ fn run(blocks: u32, mut figure: impl FnMut(usize, usize, u32) -> f64) -> Run {
                 let throughput = figure(c, w, block);
                 run.trials.push(Trial {
                     cell: cell_id(&configuration.settings, &workload.name),
-                    settings: configuration.settings.clone(),
+                    settings: configuration.settings.clone().into(),
                     workload: workload.name.clone(),
                     block,
                     order,
                     clock: configuration.clock,
-                    metrics: BTreeMap::from([
+                    metrics: Metrics::from_iter([
                         (THROUGHPUT.to_string(), throughput),
                         (LATENCY.to_string(), 4096.0 / throughput),
                     ]),
@@ -433,10 +434,10 @@ fn tests_that_begin_otherwise_than_they_go_on_are_named() {
         let cell = run.trials[7].cell.clone();
         for trial in &mut run.trials {
             let start = (0.1 * random.normal()).exp();
-            trial.metrics.insert("start_ratio".into(), start);
-            trial.metrics.insert("settled_after_seconds".into(), 0.0);
+            trial.metrics.insert("start_ratio", start);
+            trial.metrics.insert("settled_after_seconds", 0.0);
         }
-        run.trials[20].metrics.insert("start_ratio".into(), 9.0);
+        run.trials[20].metrics.insert("start_ratio", 9.0);
         let of = |run: &Run| {
             let warnings = analyse(run).warnings.into_iter();
             warnings.filter(|one| matches!(one, Warning::Unsettled { .. })).collect::<Vec<_>>()
@@ -444,8 +445,8 @@ fn tests_that_begin_otherwise_than_they_go_on_are_named() {
         of_nothing += of(&run).len();
         for trial in run.trials.iter_mut().filter(|trial| trial.cell == cell) {
             let start = 1.3 * (0.02 * random.normal()).exp();
-            trial.metrics.insert("start_ratio".into(), start);
-            trial.metrics.insert("settled_after_seconds".into(), 1.5);
+            trial.metrics.insert("start_ratio", start);
+            trial.metrics.insert("settled_after_seconds", 1.5);
         }
         let found = of(&run);
         let [Warning::Unsettled { workload, change, settled_after, .. }] = &found[..] else {
@@ -465,9 +466,9 @@ fn doubtful_trials_are_counted_and_kept() {
     for index in [0, 30] {
         run.trials[index].flags.push(CACHED);
     }
-    run.trials[1].metrics.insert(THROUGHPUT.into(), 0.0);
+    run.trials[1].metrics.insert(THROUGHPUT, 0.0);
     let mut repeated = run.trials[40].clone();
-    repeated.metrics.insert(THROUGHPUT.into(), 1e12);
+    repeated.metrics.insert(THROUGHPUT, 1e12);
     run.trials.push(repeated);
     let mut stranger = run.trials[2].clone();
     stranger.workload = "not in the plan".into();
@@ -707,7 +708,7 @@ fn writes_are_judged_by_the_durable_rate_unless_the_plan_says_otherwise() {
         // Twice as fast to acknowledge, half as fast to keep.
         let own = if trial.settings.contains_key("chunk") { 2.0 } else { 1.0 };
         let rate = trial.metrics[THROUGHPUT];
-        trial.metrics.insert(THROUGHPUT.into(), rate * own);
+        trial.metrics.insert(THROUGHPUT, rate * own);
         trial.metrics.insert(durable.clone(), rate / own);
     }
     let random = |run: &Run| {
@@ -732,8 +733,8 @@ fn a_percentile_needs_a_hundred_requests_beyond_it() {
     for (requests, voting) in [(9_000.0, 0), (10_000.0, 6)] {
         for trial in &mut run.trials {
             let latency = trial.metrics[LATENCY];
-            trial.metrics.insert("latency_p99_seconds".into(), 2.0 * latency);
-            trial.metrics.insert("operations_count".into(), requests);
+            trial.metrics.insert("latency_p99_seconds", 2.0 * latency);
+            trial.metrics.insert("operations_count", requests);
         }
         let analysis = analyse(&run);
         let versus =

@@ -19,7 +19,7 @@ fn bounded(blocks: u32, seed: u64, p99: impl Fn(usize) -> f64) -> Run {
         let configuration = ids.iter().position(|settings| *settings == trial.settings).unwrap();
         if configuration < 4 {
             let noise = (0.05 * random.normal()).exp();
-            trial.metrics.insert(P99.into(), BOUND * p99(configuration) * noise);
+            trial.metrics.insert(P99, BOUND * p99(configuration) * noise);
         }
     }
     run
@@ -64,7 +64,7 @@ fn a_bound_is_held_against_where_a_figure_may_lie() {
 fn a_bound_on_few_trials_is_not_surely_met() {
     let mut run = bounded(8, 5, |_| 0.5);
     for trial in &mut run.trials {
-        trial.metrics.insert("operations_count".into(), 50.0);
+        trial.metrics.insert("operations_count", 50.0);
     }
     let said = sequential(&run).headline;
     assert!(said.take.is_some() && !said.sure, "{said:?}");

@@ -119,7 +119,7 @@ fn what_the_winner_loses_is_said() {
     for trial in &mut run.trials {
         let long =
             if trial.settings == winner && trial.workload.contains("512") { 5.0 } else { 1.0 };
-        trial.metrics.insert(P99.into(), 0.01 * long);
+        trial.metrics.insert(P99, 0.01 * long);
     }
     let comparison = analyse(&run).comparisons[0].clone();
     let headline = &comparison.kinds[0].headline;
@@ -156,7 +156,7 @@ fn one_configuration_is_a_result() {
 fn what_is_taken_has_its_costs() {
     let mut run = made(5, 6, 0.01, [1.0, 1.2, 1.5, 1.3]);
     for trial in &mut run.trials {
-        trial.metrics.insert("member_write_ratio".into(), 2.0);
+        trial.metrics.insert("member_write_ratio", 2.0);
     }
     let headline = whole(&run).headline;
     let cost = headline.cost.unwrap();
@@ -167,7 +167,7 @@ fn what_is_taken_has_its_costs() {
         let own = configuration.settings.clone();
         configuration.settings.insert("level".into(), "raid0".into());
         for trial in run.trials.iter_mut().filter(|trial| trial.settings == own) {
-            trial.settings = configuration.settings.clone();
+            trial.settings = configuration.settings.clone().into();
         }
     }
     let cost = whole(&run).headline.cost.unwrap();
@@ -181,7 +181,7 @@ fn a_trial_in_which_nothing_moved_is_a_loss() {
     let (dead, flaky) = (id(&run, 1), id(&run, 2));
     for trial in &mut run.trials {
         if trial.settings == dead || trial.settings == flaky && trial.block == 3 {
-            trial.metrics.insert(THROUGHPUT.into(), 0.0);
+            trial.metrics.insert(THROUGHPUT, 0.0);
         }
     }
     let analysis = analyse(&run);
