@@ -25,7 +25,7 @@ pub(crate) struct Voice {
     /// How much of it was measured while the machine was busy, from 0 to 1.
     pub(crate) busy: f64,
     /// Why it does not vote.
-    pub(crate) silent: Option<Silence>,
+    pub(crate) silent: Option<Box<Silence>>,
     /// Whether nothing moved.
     pub(crate) is_standstill: bool,
 }
@@ -252,16 +252,18 @@ impl<'a> Table<'a> {
 
     /// Block -> voice of one metric, where it has a figure above 0, or a rate of 0.
     pub(crate) fn voices(&self, configuration: usize, workload: usize, metric: &str) -> Voices {
+        let (mut place, percentile) = (0, Percentile::of(metric));
         let voice = |(block, trial): (u32, &Trial)| {
-            let figure = trial.metrics.get(metric).copied()?;
+            let figure = trial.metrics.get_near(metric, &mut place)?;
             let is_standstill = figure == 0.0 && self.counts_standstill(workload, metric);
             let figure = if is_standstill { STANDSTILL } else { figure };
             let logarithm = (figure.is_finite() && figure > 0.0).then(|| figure.ln())?;
             let is_busy = trial.flags.iter().any(|doubt| doubt.bearing() == Bearing::Busy);
             let silent = self
                 .silent((configuration, workload), trial)
-                .or_else(|| too_few_requests(trial, metric));
+                .or_else(|| percentile.as_ref()?.too_few_requests(trial));
             let busy = if is_busy { 1.0 } else { 0.0 };
+            let silent = silent.map(Box::new);
             Some((block, Voice { logarithm, busy, silent, is_standstill }))
         };
         self.cell(configuration, workload).filter_map(voice).collect()
@@ -317,13 +319,29 @@ pub(crate) fn better_in(workload: &Workload, metric: &str) -> BetterDirection {
     if own { workload.better } else { other() }
 }
 
-/// Why a percentile is too much to ask of a trial: below [`REQUESTS_BEYOND_MIN`] requests beyond
-/// it. A trial that does not say how many requests it made is believed.
-fn too_few_requests(trial: &Trial, metric: &str) -> Option<Silence> {
-    let part = ["read_", "write_"].into_iter().find(|part| metric.starts_with(part)).unwrap_or("");
-    let name = metric.strip_prefix(part)?.strip_prefix("latency_p")?.strip_suffix("_seconds")?;
-    let percentile: f64 = name.replace('_', ".").parse().ok()?;
-    let requests = trial.metrics.get(&format!("{part}operations_count"))?;
-    let needed = REQUESTS_BEYOND_MIN / (1.0 - percentile / 100.0);
-    (*requests < needed * (1.0 - 1e-9)).then_some(Silence::TooFewRequests { needed })
+/// A metric that is a percentile of requests' times.
+struct Percentile {
+    /// Metric that says how many requests there were.
+    requests: String,
+    /// How many it takes for [`REQUESTS_BEYOND_MIN`] beyond it.
+    needed: f64,
+}
+
+impl Percentile {
+    /// By the metric's name; `None` where it is none.
+    fn of(metric: &str) -> Option<Self> {
+        let part =
+            ["read_", "write_"].into_iter().find(|part| metric.starts_with(part)).unwrap_or("");
+        let name = metric.strip_prefix(part)?.strip_prefix("latency_p")?;
+        let percentile: f64 = name.strip_suffix("_seconds")?.replace('_', ".").parse().ok()?;
+        let needed = REQUESTS_BEYOND_MIN / (1.0 - percentile / 100.0);
+        Some(Self { requests: format!("{part}operations_count"), needed })
+    }
+
+    /// Why it is too much to ask of a trial. One that does not say how many requests it made is
+    /// believed.
+    fn too_few_requests(&self, trial: &Trial) -> Option<Silence> {
+        let (requests, needed) = (*trial.metrics.get(&self.requests)?, self.needed);
+        (requests < needed * (1.0 - 1e-9)).then_some(Silence::TooFewRequests { needed })
+    }
 }

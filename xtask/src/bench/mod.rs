@@ -11,6 +11,7 @@ mod cache;
 mod child;
 mod demo;
 mod fio;
+mod growth;
 mod host;
 mod md;
 mod nbd;
@@ -73,6 +74,7 @@ const CASES: &[(&str, &str, Case)] = &[
     ("attach", "probe", attach::compare),
     ("demo", "raidloom", demo::measure),
     ("report", "", report::measure),
+    ("growth", "raidloom", growth::measure),
     ("aa", "raidloom", aa::measure),
 ];
 

@@ -50,7 +50,7 @@ fn page(bench: &Bench) -> Result<Vec<f64>, String> {
     let mut cargo = Command::new("cargo");
     cargo
         // As the tests are built, which is optimized too: no second set of everything below.
-        .args(["test", "--workspace", "--locked", "--test", "trials"])
+        .args(["test", "--package", "report", "--locked", "--test", "it"])
         .args(["five_thousand", "--", "--nocapture"])
         .current_dir(&bench.root);
     let said = child::succeed(&mut cargo)?.output;

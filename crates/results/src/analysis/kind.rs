@@ -619,7 +619,7 @@ fn counted<'w>(
             let mut reason = None;
             let mut votes = |configuration: usize| {
                 let voices = table.voices(configuration, *index, metric);
-                let silent = voices.values().find_map(|voice| voice.silent.clone());
+                let silent = voices.values().find_map(|voice| voice.silent.as_deref().cloned());
                 let unmeasured = || {
                     let trials = table.cell(configuration, *index);
                     let mut flags = trials.flat_map(|(_, trial)| &trial.flags);

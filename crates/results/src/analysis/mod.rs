@@ -65,6 +65,7 @@ pub fn analyse(run: &Run) -> Analysis {
     let safety = safety::safety(&run.plan, &run.trials);
     let (all, unknown, repeated) = Table::new(&run.plan, &run.trials);
     let finished = all.trials.values().map(BTreeMap::len).sum();
+    drop(all);
     // What was read from files of other tools is all there is.
     let planned = match run.is_imported() {
         true => finished,

@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::claim::{LEVEL, PAIRS_MIN, tail_of};
 use crate::statistics::{self, Interval};
 use crate::types::{BetterDirection, Plan, Workload};
-use crate::voices::{Pairs, Table, Voices, better_in, pair};
+use crate::voices::{Pairs, Table, better_in, pair};
 
 /// What follows a configuration differs by this much, as a fraction: less is not worth a warning.
 const CHANGE_MIN: f64 = 0.01;
@@ -56,29 +56,25 @@ impl Autocorrelation {
     }
 }
 
-/// The voices of every configuration of a comparison, by workload, as logarithms that are better
-/// when they are larger.
+/// Block -> logarithm of what a trial has to say, better when it is larger.
+type Logarithms = BTreeMap<u32, f64>;
+
+/// Those of every configuration of a comparison, by workload.
 pub(super) fn logarithms(
     plan: &Plan,
     table: &Table<'_>,
     members: &[usize],
     metrics: &[String],
-) -> Vec<Vec<Voices>> {
-    members
-        .iter()
-        .map(|member| {
-            (0..plan.workloads.len())
-                .map(|index| {
-                    let mut voices = table.moving_voices(*member, index, &metrics[index]);
-                    if better_in(&plan.workloads[index], &metrics[index]) == BetterDirection::Lower
-                    {
-                        voices.values_mut().for_each(|voice| voice.logarithm *= -1.0);
-                    }
-                    voices
-                })
-                .collect()
-        })
-        .collect()
+) -> Vec<Vec<Logarithms>> {
+    let of_cell = |member: usize, index: usize| {
+        let better = better_in(&plan.workloads[index], &metrics[index]);
+        let sign = if better == BetterDirection::Lower { -1.0 } else { 1.0 };
+        let voices = table.moving_voices(member, index, &metrics[index]);
+        voices.into_iter().map(|(block, voice)| (block, sign * voice.logarithm)).collect()
+    };
+    let of_member =
+        |member: &usize| (0..plan.workloads.len()).map(|index| of_cell(*member, index)).collect();
+    members.iter().map(of_member).collect()
 }
 
 /// Figures that are compared with each other, and what each came after.
@@ -91,12 +87,17 @@ struct Unit {
 /// What a run's configurations came after. Visits follow visits, and one of them is one unit, the
 /// mean over its workloads. Where workloads are interleaved, trials follow trials, and each
 /// workload is a unit.
-fn units(plan: &Plan, table: &Table<'_>, members: &[usize], voices: &[Vec<Voices>]) -> Vec<Unit> {
+fn units(
+    plan: &Plan,
+    table: &Table<'_>,
+    members: &[usize],
+    voices: &[Vec<Logarithms>],
+) -> Vec<Unit> {
     let interleaved = plan.schedule.interleaved;
-    let centred = |voices: &Voices| -> BTreeMap<u32, f64> {
-        let all: Vec<f64> = voices.values().map(|voice| voice.logarithm).collect();
+    let centred = |own: &Logarithms| -> Logarithms {
+        let all: Vec<f64> = own.values().copied().collect();
         let mean = statistics::mean(&all);
-        voices.iter().map(|(block, voice)| (*block, voice.logarithm - mean)).collect()
+        own.iter().map(|(block, value)| (*block, value - mean)).collect()
     };
     let unit = |(index, before)| {
         let values = (0..members.len()).map(|member| {
@@ -147,7 +148,7 @@ pub(super) fn carried_over(
     plan: &Plan,
     table: &Table<'_>,
     members: &[usize],
-    voices: &[Vec<Voices>],
+    voices: &[Vec<Logarithms>],
 ) -> Vec<CarryOver> {
     let units = units(plan, table, members, voices);
     // Of each unit, blocks that all members have: what neither member nor block explains.
@@ -351,7 +352,7 @@ impl VisitOrder {
         plan: &Plan,
         table: &Table<'_>,
         members: &[usize],
-        voices: &[Vec<Voices>],
+        voices: &[Vec<Logarithms>],
     ) -> Option<ByOrder> {
         let base = members
             .iter()
@@ -360,7 +361,7 @@ impl VisitOrder {
         let units = units(plan, table, members, voices);
         let means = |place: usize| -> f64 {
             let all = voices[place].iter().flat_map(BTreeMap::values);
-            statistics::mean(&all.map(|voice| voice.logarithm).collect::<Vec<f64>>())
+            statistics::mean(&all.copied().collect::<Vec<f64>>())
         };
         let centre = means(own) - means(base);
         let both = [members[own], members[base]];
@@ -466,7 +467,7 @@ fn without_means(values: &[Vec<f64>]) -> Vec<Vec<f64>> {
 pub(super) fn pairing_gain(
     members: &[usize],
     baseline: Option<usize>,
-    voices: &[Vec<Voices>],
+    voices: &[Vec<Logarithms>],
 ) -> Option<f64> {
     let base = members.iter().position(|member| Some(*member) == baseline)?;
     let variance = |values: &[f64]| statistics::standard_deviation(values).powi(2);
@@ -475,7 +476,7 @@ pub(super) fn pairing_gain(
         for (own, other) in of.iter().zip(&voices[base]) {
             let pairs: Vec<(f64, f64)> = own
                 .iter()
-                .filter_map(|(block, voice)| Some((voice.logarithm, other.get(block)?.logarithm)))
+                .filter_map(|(block, value)| Some((*value, *other.get(block)?)))
                 .collect();
             let [mine, theirs]: [Vec<f64>; 2] = [
                 pairs.iter().map(|pair| pair.0).collect(),
@@ -497,20 +498,20 @@ pub(super) fn pairing_gain(
 pub(super) fn autocorrelation(
     table: &Table<'_>,
     members: &[usize],
-    voices: &[Vec<Voices>],
+    voices: &[Vec<Logarithms>],
 ) -> Option<Autocorrelation> {
     let mut placed: Vec<((u32, u32), f64)> = Vec::new();
     for (member, of) in members.iter().zip(voices) {
         for (index, own) in of.iter().enumerate() {
-            let figures: Vec<f64> = own.values().map(|voice| voice.logarithm).collect();
+            let figures: Vec<f64> = own.values().copied().collect();
             let (centre, deviation) =
                 (statistics::mean(&figures), statistics::standard_deviation(&figures));
             if deviation == 0.0 {
                 continue;
             }
             for (block, trial) in table.cell(*member, index) {
-                let Some(voice) = own.get(&block) else { continue };
-                placed.push(((block, trial.order), (voice.logarithm - centre) / deviation));
+                let Some(value) = own.get(&block) else { continue };
+                placed.push(((block, trial.order), (value - centre) / deviation));
             }
         }
     }

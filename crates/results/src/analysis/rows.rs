@@ -36,20 +36,20 @@ pub(super) fn cell(
         .filter_map(|name| {
             let voices = table.voices(configuration, workload, name);
             // A figure of 0 has no logarithm and so no voice, but is a figure.
-            let all: Vec<f64> = table
+            let mut place = 0;
+            let figures: Vec<(u32, f64)> = table
                 .cell(configuration, workload)
-                .filter_map(|(_, trial)| trial.metrics.get(name).copied())
-                .filter(|figure| figure.is_finite())
+                .filter_map(|(block, trial)| {
+                    Some((block, trial.metrics.get_near(name, &mut place)?))
+                })
+                .filter(|(_, figure)| figure.is_finite())
                 .collect();
             let silent = voices.values().filter(|voice| voice.silent.is_some()).count();
             let is_voting =
                 |block: &u32| voices.get(block).is_none_or(|voice| voice.silent.is_none());
-            let voting: Vec<f64> = table
-                .cell(configuration, workload)
-                .filter(|(block, _)| is_voting(block))
-                .filter_map(|(_, trial)| trial.metrics.get(name).copied())
-                .filter(|figure| figure.is_finite())
-                .collect();
+            let all: Vec<f64> = figures.iter().map(|(_, figure)| *figure).collect();
+            let voting = figures.iter().filter(|(block, _)| is_voting(block));
+            let voting: Vec<f64> = voting.map(|(_, figure)| *figure).collect();
             let median = statistics::median(if voting.is_empty() { &all } else { &voting })?;
             Some(Metric {
                 name: name.to_string(),

@@ -544,9 +544,13 @@ impl Comparison {
     /// The cell of a configuration and a workload.
     #[must_use]
     pub fn cell(&self, configuration: &str, workload: &str) -> Option<&Cell> {
-        self.cells
-            .iter()
-            .find(|cell| cell.configuration == configuration && cell.workload == workload)
+        let is_asked =
+            |cell: &&Cell| cell.configuration == configuration && cell.workload == workload;
+        // Those of a configuration stand together, in the order of the configurations.
+        let place = self.configurations.iter().position(|member| member.id == configuration)?;
+        let count = self.cells.len() / self.configurations.len();
+        let own = self.cells.get(place * count..(place + 1) * count).unwrap_or_default();
+        own.iter().find(is_asked).or_else(|| self.cells.iter().find(is_asked))
     }
 }
 

@@ -267,7 +267,7 @@ impl MetricVoices {
 
     /// Why trials of a side do not vote.
     fn silent(&self, side: usize) -> Vec<&Silence> {
-        self.voices[side].values().filter_map(|voice| voice.silent.as_ref()).collect()
+        self.voices[side].values().filter_map(|voice| voice.silent.as_deref()).collect()
     }
 
     fn all(&self) -> impl Iterator<Item = &Voice> {
@@ -275,7 +275,7 @@ impl MetricVoices {
     }
 
     fn requests_needed(&self) -> Option<u64> {
-        self.all().find_map(|voice| match voice.silent {
+        self.all().find_map(|voice| match voice.silent.as_deref() {
             Some(Silence::TooFewRequests { needed }) => Some(needed.round() as u64),
             _ => None,
         })

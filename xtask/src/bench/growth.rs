@@ -1,0 +1,180 @@
+//! How cost grows with the size of a run: what a report takes of 1,512 to 630,000 made-up trials.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+
+use serde_json::json;
+
+use super::table::{Aim, Row, Section};
+use super::{Bench, child};
+
+/// Configurations, blocks and workloads of each run.
+const RUNS: [[u32; 3]; 5] = [[9, 24, 7], [60, 24, 7], [60, 70, 9], [300, 70, 9], [1000, 70, 9]];
+
+/// What one run cost.
+struct Cost {
+    trials: f64,
+    processor_seconds: f64,
+    peak_megabytes: f64,
+    page_megabytes: f64,
+}
+
+/// Makes up each run, and its page as often as there are rounds.
+///
+/// # Errors
+/// When a run cannot be written or `raidloom report` fails.
+pub(crate) fn measure(bench: &Bench) -> Result<Section, String> {
+    let folder = bench.target.join("bench").join("growth");
+    // An earlier run that was broken off may have left it.
+    let _ = fs::remove_dir_all(&folder);
+    let mut rounds: Vec<Vec<Cost>> = Vec::new();
+    for _ in 0..bench.effort.rounds {
+        rounds.push(Vec::new());
+    }
+    for shape in RUNS {
+        eprintln!("   {} trials", shape.iter().product::<u32>());
+        make_up(&folder, shape)
+            .map_err(|error| format!("writing a run into {}: {error}", folder.display()))?;
+        for round in &mut rounds {
+            round.push(report(bench, &folder, shape)?);
+        }
+        let _ = fs::remove_dir_all(&folder);
+    }
+    let mut rows = Vec::new();
+    for (at, shape) in RUNS.iter().enumerate() {
+        let load =
+            format!("{} trials of {} configurations", shape.iter().product::<u32>(), shape[0]);
+        let of = |figure: fn(&Cost) -> f64| rounds.iter().map(|round| figure(&round[at])).collect();
+        let mut row = |measure, ours, most| {
+            let (load, aim) = (load.clone(), Aim::AtMost(most));
+            rows.push(Row { load, measure, ours, other: None, aim });
+        };
+        row("s of processor time", of(|cost| cost.processor_seconds), 6.0);
+        row("MB at most at once", of(|cost| cost.peak_megabytes), 400.0);
+        row("MB of page", of(|cost| cost.page_megabytes), 2.0);
+    }
+    let exponents = rounds.iter().map(|round| exponent(round)).collect();
+    rows.push(Row {
+        load: "all".to_owned(),
+        measure: "exponent of processor time in trials",
+        ours: exponents,
+        other: None,
+        aim: Aim::AtMost(1.1),
+    });
+    let how = "`raidloom report RUN --html PAGE` of made-up runs: all workloads on all \
+        configurations, eight figures a trial. The exponent is the slope of the logarithms, least \
+        squares over the five runs."
+        .to_owned();
+    let measured = Some(format!("Measured in {} rounds", bench.effort.rounds));
+    Ok(Section { title: "How a report grows", how, measured, sides: ("raidloom", ""), rows })
+}
+
+/// The slope of log(processor time) over log(trials).
+fn exponent(costs: &[Cost]) -> f64 {
+    let points: Vec<(f64, f64)> = costs
+        .iter()
+        // The clock of processes counts in hundredths.
+        .map(|cost| (cost.trials.ln(), cost.processor_seconds.max(0.01).ln()))
+        .collect();
+    let count = points.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
+    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+    let both: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
+    both / points.iter().map(|point| (point.0 - x).powi(2)).sum::<f64>()
+}
+
+fn report(bench: &Bench, folder: &Path, shape: [u32; 3]) -> Result<Cost, String> {
+    let page = folder.join("page.html");
+    let mut command = bench.program("raidloom");
+    let finished = child::succeed(command.arg("report").arg(folder).arg("--html").arg(&page))?;
+    let bytes = fs::metadata(&page).map_err(|error| format!("{}: {error}", page.display()))?.len();
+    Ok(Cost {
+        trials: f64::from(shape.iter().product::<u32>()),
+        processor_seconds: finished.cpu_seconds,
+        peak_megabytes: finished.peak_bytes as f64 / 1e6,
+        page_megabytes: bytes as f64 / 1e6,
+    })
+}
+
+/// Writes a run of so many configurations, blocks and workloads: each cell has a rate of its own,
+/// each trial noise of 3 %.
+fn make_up(folder: &Path, [configurations, blocks, workloads]: [u32; 3]) -> std::io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let mut random = fastrand::Rng::with_seed(1);
+    let chunk = |configuration: u32| format!("{}KiB", configuration + 1);
+    let settings = |configuration: u32| {
+        let level = if configuration == 0 { "single" } else { "raid0" };
+        json!({ "level": level, "chunk": chunk(configuration) })
+    };
+    let name = |workload: u32| format!("load: work {workload}");
+    let groups = ["sequential", "random", "mixed"];
+    let plan = json!({
+        "schema": 1, "name": "growth", "seed": 1, "blocks": blocks, "margin": 0.02,
+        "axes": [
+            { "name": "level", "values": ["single", "raid0"] },
+            { "name": "chunk", "values": (0..configurations).map(chunk).collect::<Vec<_>>() },
+        ],
+        "configurations": (0..configurations).map(|configuration| json!({
+            "id": format!("{configuration:012x}"), "settings": settings(configuration),
+            "stack": format!("raid0(chunk={}, a.img, b.img)", chunk(configuration)),
+            "clock": "wall", "ground": "device", "modelled": false, "baseline": format!("{:012x}", 0),
+        })).collect::<Vec<_>>(),
+        "workloads": (0..workloads).map(|workload| json!({
+            "name": name(workload), "suite": "load", "group": groups[workload as usize % 3],
+            "metric": "throughput_bytes_per_second", "better": "higher", "weight": 1.0,
+        })).collect::<Vec<_>>(),
+        "suite_settings": {},
+    });
+    let host = json!({ "schema": 1, "started": "2026-11-26T12:00:00Z", "facts": [] });
+    fs::write(folder.join("plan.resolved.json"), plan.to_string())?;
+    fs::write(folder.join("host.json"), host.to_string())?;
+    fs::write(folder.join("plan.toml"), "# made up\n")?;
+    let cells = (configurations * workloads) as usize;
+    let rates: Vec<f64> = (0..cells).map(|_| 1e8 * (0.5 + random.f64())).collect();
+    let mut trials = BufWriter::new(fs::File::create(folder.join("trials.jsonl"))?);
+    let (mut line, mut order) = (String::new(), 0);
+    for block in 0..blocks {
+        for configuration in 0..configurations {
+            for workload in 0..workloads {
+                let place = configuration * workloads + workload;
+                let rate = rates[place as usize] * (0.97 + 0.06 * random.f64());
+                let trial = json!({
+                    "cell": format!("{place:012x}"), "settings": settings(configuration),
+                    "workload": name(workload), "block": block, "order": order, "clock": "wall",
+                    "metrics": {
+                        "throughput_bytes_per_second": rate, "io_per_second": rate / 4096.0,
+                        "latency_mean_seconds": 1e5 / rate, "latency_p99_seconds": 3e5 / rate,
+                        "elapsed_seconds": 1.0, "operations_count": 1000.0,
+                        "member_write_ratio": 1.0, "cpu_ratio": 0.1,
+                    },
+                    "members": [], "flags": [],
+                });
+                line.clear();
+                let _ = writeln!(line, "{trial}");
+                trials.write_all(line.as_bytes())?;
+                order += 1;
+            }
+        }
+    }
+    trials.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_grows_with_the_square_has_an_exponent_of_two() {
+        let costs: Vec<Cost> = [1e3, 1e4, 1e5]
+            .map(|trials: f64| Cost {
+                trials,
+                processor_seconds: 1e-6 * trials.powi(2),
+                peak_megabytes: 0.0,
+                page_megabytes: 0.0,
+            })
+            .into();
+        assert!((exponent(&costs) - 2.0).abs() < 1e-9);
+    }
+}
