@@ -108,15 +108,50 @@ fn silent() -> String {
     format!("it does not answer: a look at it has not ended in {} s", LOOK_TIME.as_secs())
 }
 
+/// Those that do not answer a read within three seconds, or answer with an error: drives that have
+/// died, or are about to. All are asked at once, and one that hangs keeps nobody waiting.
+#[must_use]
+pub fn silent_drives(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let look = |path: &PathBuf| {
+        let asked = path.clone();
+        let name = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        (name.display().to_string(), move || matches!(read_of(&asked), Ok(Some(_))))
+    };
+    let answers = looks_within(LOOK_TIME, paths.iter().map(look).collect());
+    let is_silent = |(_, answer): &(&PathBuf, Option<bool>)| *answer != Some(true);
+    paths.iter().zip(answers).filter(is_silent).map(|(path, _)| path.clone()).collect()
+}
+
+/// What a drive has done since the machine was started and what it is doing, as the kernel counts
+/// it: requests that have ended, and those that are under way. The drive is not asked. None of what
+/// is no block device.
+#[must_use]
+pub fn requests_of(path: &Path) -> Option<(u64, u64)> {
+    let path = fs::canonicalize(path).ok()?;
+    let name = path.strip_prefix("/dev").ok()?.to_str()?.replace('/', "!");
+    let stat = fs::read_to_string(Path::new("/sys/class/block").join(name).join("stat")).ok()?;
+    let fields: Vec<u64> =
+        stat.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+    // Reads, writes, discards and flushes (Documentation/block/stat.rst).
+    let ended = [0, 4, 11, 15].iter().filter_map(|place| fields.get(*place)).sum();
+    Some((ended, *fields.get(8)?))
+}
+
 /// Whether a drive answers a read, asked by a process of its own: one that waits for a drive where
 /// no signal reaches it cannot end before the drive answers, and is left behind.
 fn answers(path: &Path) -> bool {
+    read_of(path).is_ok()
+}
+
+/// What comes of a read of a drive's first block: nothing where it fails, and an error where it has
+/// not come to its end.
+fn read_of(path: &Path) -> Result<Option<String>, u32> {
     let mut read = Command::new("dd");
     read.arg(format!("if={}", path.display()))
         .args(["of=/dev/null", "bs=4096", "count=1", "iflag=direct", "status=none"])
         .stdin(Stdio::null());
     let time = Timespec { tv_sec: 3, tv_nsec: 0 };
-    bounded(read, time).is_ok()
+    bounded(read, time)
 }
 
 /// Drives at which a look has not come to its end yet, and since when: after its time another would

@@ -13,6 +13,7 @@
     reason = "somebody else's hold on a device passes by itself and rings nobody"
 )]
 
+mod consents;
 mod drives;
 mod signature;
 mod users;
@@ -35,7 +36,7 @@ use tracing::debug;
 use crate::limits;
 use crate::rbd;
 use crate::system::{self, DeviceNumber};
-pub use drives::{Answer, Drive, drives, look_at};
+pub use drives::{Answer, Drive, drives, look_at, requests_of, silent_drives};
 pub use signature::{find as find_signature, find_image, marked_ranges, read_up_to};
 
 /// What the user has agreed to in so many words.
@@ -457,9 +458,7 @@ impl Guard {
     /// # Errors
     /// As [`Guard::open`].
     pub fn check(&self, path: &Path) -> Result<(), Error> {
-        let failed = |error| Error::from_io(format!("{}: looking at it", path.display()), error);
-        let real = fs::canonicalize(path).map_err(failed)?;
-        self.judge(&self.look(path, &real, Access::Write).map_err(failed)?, Access::Write)
+        self.judge(&self.findings(path)?, Access::Write)
     }
 
     /// Refuses consent that was given and matches nothing: a serial number that no device has which
