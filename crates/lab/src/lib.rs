@@ -38,6 +38,6 @@ pub use estimate::TimeLeft;
 pub use merge::{MergedRun, merge};
 pub use run::{
     Extension, NoObserver, Observer, Outcome, Progress, RunEnd, RunOptions, Worker, guest_format,
-    read, resume, start, work,
+    own_arrays, read, resume, start, work,
 };
 pub use shard::Shard;

@@ -205,7 +205,8 @@ impl Ending<'_> {
         // On the virtual clock they go with their devices.
         if reactor.is_none() && !marked.is_empty() {
             let erased = wall().and_then(|reactor| {
-                marked.iter().try_for_each(|member| erase(&**member, &reactor))
+                // All that still answer, whatever becomes of one.
+                marked.iter().fold(Ok(()), |all, member| all.and(erase(&**member, &reactor)))
             });
             problems.extend(erased.err().map(|error| format!("erasing superblocks: {error}")));
         }

@@ -6,6 +6,7 @@
 //!   written
 //! ```
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
@@ -32,6 +33,9 @@ pub struct MakeRequest<'a> {
     pub mount: Option<PathBuf>,
     /// What may be erased.
     pub consent: Consent,
+    /// The arrays that the run it was chosen by has made ([`crate::own_arrays`]): what a killed one
+    /// has left of them asks for no consent.
+    pub own_arrays: HashSet<[u8; 16]>,
     /// Where configurations and units are.
     pub boot: Boot,
     /// How servers are started where no service manager does it.
@@ -151,7 +155,10 @@ impl MakeRequest<'_> {
         let on_devices = create.sources().iter().any(|source| {
             fs::metadata(&source.path).is_ok_and(|data| data.file_type().is_block_device())
         });
-        let guard = Guard::new(self.consent.clone());
+        let guard = Guard::new(self.consent.clone()).owning(self.own_arrays.clone());
+        let paths: Vec<PathBuf> =
+            create.sources().iter().map(|source| source.path.clone()).collect();
+        guard.check_all(&paths)?;
         mdtools::create_announced(&guard, create, stop, &mut |created| {
             if let (true, Some(first)) = (on_devices, created.superblocks.first())
                 && self.boot.md_assembles()

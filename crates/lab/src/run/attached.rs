@@ -109,6 +109,13 @@ impl MountedExport {
         self.served.status.notes.iter().map(nameless).collect()
     }
 
+    /// A member of an array that has failed, and why.
+    pub(super) fn lost(&self) -> Option<(String, Option<String>)> {
+        let members = self.served.status().ok()?.arrays.into_iter().flat_map(|array| array.members);
+        let mut failed = members.filter(|member| member.cause.is_some());
+        failed.next().map(|member| (member.name.unwrap_or_default(), member.cause))
+    }
+
     /// What each member moved until now, and the processor time of the serving process.
     pub(super) fn moved(&self) -> Result<(Vec<MemberTraffic>, Duration), Error> {
         let status = self.served.status()?;

@@ -194,6 +194,7 @@ impl<'a> Execution<'a> {
         if cells.iter().any(|cell| cell.record.ground != WorkTarget::Pull) {
             let (guard, own) = (self.resources.opener.guard, self.resources.opener.own_members());
             members.make(guard, &own, &mut self.resources.journal, stop)?;
+            members.erase_marks(guard)?;
         }
         let mut left_out: Vec<(&Configuration, String)> = Vec::new();
         for cell in cells {

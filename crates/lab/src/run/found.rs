@@ -9,6 +9,8 @@ pub(super) struct WorkloadResult {
     pub(super) metrics: Metrics,
     pub(super) members: Vec<MemberTraffic>,
     pub(super) flags: Vec<Doubt>,
+    /// A member that has failed meanwhile, with why: these are figures of two arrays.
+    pub(super) lost: Option<String>,
 }
 
 /// Why a visit did not come to its end.

@@ -223,7 +223,12 @@ impl Job {
         };
         let members = moved_until(end);
         let returned = said.returned.map(|date| moved_until(guest::modelled(date)));
-        let mut found = WorkloadResult { metrics: said.metrics, members, flags: said.flags };
+        let mut found = WorkloadResult {
+            metrics: said.metrics,
+            members,
+            flags: said.flags,
+            ..WorkloadResult::default()
+        };
         found.flags.extend(self.flags.iter().cloned());
         if said.elapsed_nanoseconds > 0 {
             let sum = |of: fn(&MemberTraffic) -> u64| found.members.iter().map(of).sum::<u64>();

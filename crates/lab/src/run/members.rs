@@ -11,13 +11,14 @@ use reactor::derive_seed;
 use results::{OneDisk, Plan, SharedDisk, course};
 
 use super::fill::fill;
-use crate::cell::Cell;
+use crate::cell::{self, Cell, StackOpening};
 use crate::order;
 use crate::stacks::{Leaf, MadeFile, leaves};
 use host::Error;
 use host::facts;
 use host::guard::{Access, Guard};
 use host::journal::Journal;
+use host::mount;
 
 /// Every file and device that a plan's stacks stand on.
 #[derive(Debug, Default)]
@@ -51,7 +52,23 @@ impl Members {
 
     /// Asks the guard about everything that is there already, before anything is written.
     pub(super) fn check(&self, guard: &Guard) -> Result<(), Error> {
-        Ok(self.existing.iter().try_for_each(|path| guard.check(path))?)
+        Ok(guard.check_all(&self.existing)?)
+    }
+
+    /// Erases what marks what is there already (file systems, arrays, volumes of LVM), durably: the
+    /// run has the consent for it, and whoever finds a mark on one of its drives later finds what
+    /// is true of the drive.
+    pub(super) fn erase_marks(&self, guard: &Guard) -> Result<(), Error> {
+        for path in &self.existing {
+            if mount::holds(path)?.is_none() {
+                continue;
+            }
+            let (node, serving) = (Node::file(path), StackOpening::default());
+            let opened = cell::open(&node, &serving, guard, 0, None, None)?;
+            mdtools::erase_marks(&*opened.device)?;
+            opened.end()?;
+        }
+        Ok(())
     }
 
     /// The arrays that a run of the plan makes of files and devices that were there before: each

@@ -39,7 +39,7 @@ mod rows;
 mod visits;
 mod written;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -240,6 +240,16 @@ pub fn start(
         return result.map(|_| unreachable!("it is an error"));
     }
     outcome(&folder, result)
+}
+
+/// The identities of the arrays that a run of this plan makes of files and devices that were there
+/// before. Superblocks with one of them are what the run has left, if it was killed.
+///
+/// # Errors
+/// A plan that makes no sense here.
+pub fn own_arrays(plan: &Plan) -> Result<HashSet<[u8; 16]>, Error> {
+    let cells = Cell::all(plan)?;
+    Members::of(&cells)?.own_arrays(plan, &cells)
 }
 
 /// Steps of a run that is to go on until its headlines are decided, after those that it has taken:

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use array::metadata::RunningArray;
 use bench::audit::Reading;
 use bench::suite::row::Result as RowResult;
 use bench::suite::{
@@ -71,6 +72,22 @@ impl OpenedTarget<'_> {
             // The file system has no members of ours.
             OpenedTarget::Existing(_) => Vec::new(),
         }
+    }
+
+    /// A member of an array that has failed since it was opened, and why.
+    fn lost(&self) -> Option<String> {
+        let (name, cause) = match self {
+            OpenedTarget::Device(stack) => {
+                let of_array = |array: &RunningArray| {
+                    let members = array.control().snapshot();
+                    members.names.into_iter().zip(members.causes).find(|(_, cause)| cause.is_some())
+                };
+                stack.arrays.running().iter().find_map(of_array)?
+            }
+            OpenedTarget::Folder(attached) => attached.lost()?,
+            OpenedTarget::Existing(_) => return None,
+        };
+        Some(format!("{name}: it has failed while it was measured ({})", cause?))
     }
 }
 
@@ -301,6 +318,9 @@ impl SuiteObserver for RowReader<'_> {
                 after.written_bytes -= before.written_bytes.min(after.written_bytes);
             }
         }
+        if !self.modelled {
+            found.lost = self.opened.lost();
+        }
         self.sink.found(&row.phase, row.run, found);
     }
 }
@@ -453,6 +473,10 @@ impl RowSink for Recorder<'_, '_, '_> {
         let Some(workload) = self.workload(&visit, phase).filter(|_| self.broken.is_none()) else {
             return;
         };
+        if let Some(lost) = found.lost {
+            self.broken = Some(host::Error::failed(lost).into());
+            return;
+        }
         found.flags.splice(..0, self.notes.iter().cloned());
         if self.visits.runs_of(&visit, workload) > 1 {
             self.rows.entry(workload).or_default().push(found);
