@@ -33,6 +33,30 @@ impl Consent {
     }
 }
 
+impl Consent {
+    /// Whether anything was consented to.
+    pub(crate) fn is_given(&self) -> bool {
+        !self.flags().is_empty()
+    }
+
+    /// The flags by which a run goes on, each with a space before it: what its drives held when it
+    /// began is erased by then.
+    pub(crate) fn flags_to_go_on(&self) -> String {
+        let again = Consent { erase_signature: false, ..self.clone() };
+        again.flags().iter().map(|flag| format!(" {}", escape::shell(flag))).collect()
+    }
+}
+
+impl From<host::guard::Consent> for Consent {
+    fn from(given: host::guard::Consent) -> Consent {
+        Consent {
+            erase: given.erase_serials,
+            erase_signature: given.erase_signature,
+            allow_device: given.devices,
+        }
+    }
+}
+
 impl From<Consent> for host::guard::Consent {
     fn from(said: Consent) -> host::guard::Consent {
         host::guard::Consent {

@@ -170,7 +170,7 @@ fn measure(
     let memory = memory.map(|text| output.size("--memory", text)).transpose()?;
     let folder = arguments.output;
     let options = RunOptions { memory_bytes: memory, ..run::options(folder, arguments.consent)? };
-    let outcome = run::one_cell(output, &cell.resolve()?, &options)?;
+    let outcome = run::one_plan(output, &cell.resolve()?, &options, None)?;
     let ended = outcome.ended;
     let report = run::Report::of(outcome.folder, outcome.run)?;
     let rows = rows::Rows::of(&report.run)?;

@@ -8,6 +8,7 @@ use host::guard::{self, Drive};
 use host::mount;
 use host::system;
 use lab::choose::{ChosenLayout, MadeArray, MakeRequest, MakingStep, Member};
+use results::Run;
 use serde_json::json;
 use serve::{Boot, unit_name};
 
@@ -54,7 +55,7 @@ pub(super) fn make(
     layout: &ChosenLayout,
     usable_bytes: u64,
     arguments: &MakeArguments,
-    consent: &Consent,
+    (consent, run): (&Consent, &Run),
 ) -> Result<(), Failure> {
     let name = arguments.name.clone().unwrap_or_else(|| NAME.to_owned());
     let mount = arguments.mount.as_deref().map(array_command::absolute).transpose()?;
@@ -71,6 +72,7 @@ pub(super) fn make(
         name,
         mount,
         consent: consent.clone().into(),
+        own_arrays: lab::own_arrays(&run.plan)?,
         boot: Boot::here(&serve_with.program),
         serve_with: &serve_with,
     };
@@ -131,13 +133,22 @@ fn tell(output: &Output, name: &str, made: &MadeArray) -> Result<(), Failure> {
 
 /// Asks once, with what is on each drive; what was said yes to is the consent for it.
 fn ask(output: &Output, making: &MakeRequest<'_>) -> Result<host::guard::Consent, Failure> {
-    if !Questions::can_be_asked() {
-        // The guard names what is to be consented to, one drive after the other.
-        return Ok(making.consent.clone());
-    }
     let layout = making.layout;
-    let drives = guard::drives();
     let members = layout.members.iter().chain(&layout.spares);
+    ask_to_erase(output, &format!("This makes {}", array_text(making)), members)
+}
+
+/// Asks once whether these drives may be erased, with what is on each, where somebody is there to
+/// be asked; otherwise there is no consent, and the guard says which it takes.
+pub(super) fn ask_to_erase<'a>(
+    output: &Output,
+    what: &str,
+    members: impl Iterator<Item = &'a Member>,
+) -> Result<host::guard::Consent, Failure> {
+    if !Questions::can_be_asked() {
+        return Ok(host::guard::Consent::default());
+    }
+    let drives = guard::drives();
     let paths: Vec<&Path> = members
         .filter_map(|member| match member {
             Member::Path(path) => Some(path.as_path()),
@@ -148,7 +159,7 @@ fn ask(output: &Output, making: &MakeRequest<'_>) -> Result<host::guard::Consent
         let number = system::block_number(path)?;
         drives.iter().find(|drive| system::block_number(&drive.path) == Some(number))
     };
-    let mut text = format!("This makes {} and erases", array_text(making));
+    let mut text = format!("{what} and erases");
     for path in &paths {
         let _ = write!(text, "\n  {}", line(path, drive_of(path))?);
     }

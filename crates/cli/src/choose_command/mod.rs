@@ -2,16 +2,20 @@
 
 mod make;
 mod questions;
+mod silence;
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use clap::Args;
 use host::guard::{self, Answer};
 use lab::choose::{self, Drives, Member, Question, Work};
+use lab::plan::Outline;
 use lab::{Outcome, RunEnd, RunOptions};
 use results::Run;
 use results::choice::Choice;
+use results::course::Course;
 use serde_json::json;
 
 use crate::consent::Consent;
@@ -97,11 +101,34 @@ Examples:
 Of layouts that are as fast within 3 % the one with the most space is taken. All that is compared,
 with every figure, is in the run's report.";
 
+impl ChooseArguments {
+    /// The options of its question, each with a space before it: all but the drives.
+    fn words(&self) -> String {
+        let options = [
+            ("work", self.work.clone()),
+            ("survive", self.survive.map(|count| count.to_string())),
+            ("capacity", self.capacity.clone()),
+            ("p99", self.p99.clone()),
+            ("file-system", self.file_system.clone()),
+        ];
+        let said = options.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        said.map(|(name, value)| format!(" --{name} {}", escape::shell(value))).collect()
+    }
+}
+
 /// Answers.
 pub(crate) fn choose(output: &Output, arguments: &ChooseArguments) -> Result<(), Failure> {
     if let Some(folder) = &arguments.from {
         let question = choose::kept(folder)?;
         let run = lab::read(folder)?;
+        let left = trials_left(&run);
+        if left > 0 {
+            let shown = folder.display();
+            output.note(&format!(
+                "{shown}: the run is not finished, {left} trials are missing; raidloom run --resume \
+                {shown} goes on with it"
+            ));
+        }
         return tell(output, &question, folder.clone(), run, arguments);
     }
     let mut question = question(output, arguments)?;
@@ -114,23 +141,63 @@ pub(crate) fn choose(output: &Output, arguments: &ChooseArguments) -> Result<(),
     }
     let outline = lab::plan::outline(&resolved.plan)?;
     output.progress(&format!("{}: {}", resolved.plan.name, crate::plan::sentence(&outline)));
-    // What is made is consented to for itself, where nothing was measured.
-    let consent = if arguments.measure { arguments.consent.clone() } else { Consent::default() };
+    let drives = &question.drives;
+    if arguments.measure {
+        silence::refuse(drives)?;
+    }
+    let consent = consent(output, arguments, &question, &outline)?;
     let options = RunOptions {
         beside: Some(choose::file(&question)),
-        ..run::options(arguments.output.clone(), consent)?
+        ..run::options(arguments.output.clone(), consent.clone())?
     };
-    let outcome = run::one_cell(output, &resolved, &options)?;
+    // The same question in the same folder is the run that was interrupted there.
+    let begun = arguments.output.as_deref().filter(|folder| {
+        let is_begun = || lab::read(folder).is_ok_and(|run| trials_left(&run) > 0);
+        choose::kept(folder).is_ok_and(|kept| kept == question) && is_begun()
+    });
+    let run = || run::one_plan(output, &resolved, &options, begun);
+    let outcome = match arguments.measure {
+        true => silence::watched(drives, &|text| output.note(text), run)
+            .map_err(|error| silence::without_lost(error, drives, arguments))?,
+        false => run()?,
+    };
     if outcome.ended == RunEnd::Interrupted {
-        let folder = outcome.folder.display();
+        let folder = escape::shell(&outcome.folder.to_string_lossy());
         return Err(Failure::interrupted(format!(
             "interrupted after {} trials; nothing measured is lost. To go on:\n  raidloom run \
-            --resume {folder} && raidloom choose --from {folder}",
+            --resume {folder}{} && raidloom choose --from {folder}",
             outcome.run.trials.len(),
+            consent.flags_to_go_on(),
         )));
     }
     let Outcome { folder, run, .. } = outcome;
     tell(output, &question, folder, run, arguments)
+}
+
+/// How many trials a run of any length still takes.
+fn trials_left(run: &Run) -> usize {
+    Course::new(&run.plan, &run.steps).trials().saturating_sub(run.trials.len())
+}
+
+/// What the drives may be erased for: what was said, or what is said to a question at a terminal.
+/// What is made is consented to for itself, where nothing is measured.
+fn consent(
+    output: &Output,
+    arguments: &ChooseArguments,
+    question: &Question,
+    outline: &Outline,
+) -> Result<Consent, Failure> {
+    let consent = arguments.consent.clone();
+    if !arguments.measure || question.drives.are_made() {
+        return Ok(Consent::default());
+    }
+    if output.json || consent.is_given() {
+        return Ok(consent);
+    }
+    let time = crate::progress::duration(Duration::from_secs_f64(outline.estimated_seconds));
+    let what = format!("This takes about {time}");
+    let members = question.drives.all.iter().map(|drive| &drive.member);
+    Ok(make::ask_to_erase(output, &what, members)?.into())
 }
 
 /// Replays parts of a recording, and leaves out what is far behind.
@@ -183,7 +250,7 @@ fn tell(
             &layout,
             choice.pick.usable_bytes,
             &arguments.make,
-            &arguments.consent,
+            (&arguments.consent, &report.run),
         ),
         false => Ok(()),
     }

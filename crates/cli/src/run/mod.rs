@@ -50,7 +50,7 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
         },
         shard: arguments.shard,
         budget: arguments.budget,
-        ..options(arguments.output, arguments.consent)?
+        ..options(arguments.output, arguments.consent.clone())?
     };
     let stop = signals::stop_flag()?;
     let mut progress = RunProgress::new(output);
@@ -59,7 +59,7 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
         Subject::Folder(folder) => lab::resume(folder, &options, &stop, &mut progress),
     };
     progress.line.clear();
-    finish(output, outcome?, &limits)
+    finish(output, outcome?, &limits, &arguments.consent)
 }
 
 /// What is run.
@@ -126,7 +126,12 @@ fn print_plan(output: &Output, arguments: &RunArguments) -> Result<(), Failure> 
 }
 
 /// Says what a run has come to, and how to go on with one that was interrupted.
-fn finish(output: &Output, outcome: Outcome, limits: &Limits<'_>) -> Result<(), Failure> {
+fn finish(
+    output: &Output,
+    outcome: Outcome,
+    limits: &Limits<'_>,
+    consent: &Consent,
+) -> Result<(), Failure> {
     if let Some(shard) = outcome.shard.filter(|_| outcome.ended == RunEnd::Complete) {
         return report::part(output, shard, &outcome);
     }
@@ -134,9 +139,10 @@ fn finish(output: &Output, outcome: Outcome, limits: &Limits<'_>) -> Result<(), 
     if outcome.ended == RunEnd::Interrupted {
         return Err(Failure::interrupted(format!(
             "interrupted after {} trials; nothing measured is lost. To go on:\n  raidloom run \
-            --resume {}",
+            --resume {}{}",
             page.run.trials.len(),
-            page.folder.display()
+            page.folder.display(),
+            consent.flags_to_go_on()
         )));
     }
     page.tell(output, limits)
@@ -154,16 +160,21 @@ pub(crate) fn options(folder: Option<PathBuf>, consent: Consent) -> Result<RunOp
     })
 }
 
-/// Runs a plan of one configuration. What it cannot do is said before anything else.
-pub(crate) fn one_cell(
+/// Runs a plan of which all was said already, or goes on with the run of it that was begun in a
+/// folder. What it cannot do is said before anything else.
+pub(crate) fn one_plan(
     output: &Output,
     resolved: &ResolvedPlan,
     options: &RunOptions,
+    begun: Option<&Path>,
 ) -> Result<Outcome, Failure> {
     let stop = signals::stop_flag()?;
     let mut progress = RunProgress::new(output);
     progress.waits = true;
-    let outcome = lab::start(resolved, options, &stop, &mut progress);
+    let outcome = match begun {
+        Some(folder) => lab::resume(folder, options, &stop, &mut progress),
+        None => lab::start(resolved, options, &stop, &mut progress),
+    };
     progress.line.clear();
     outcome
 }

@@ -2,6 +2,7 @@
 
 mod apart;
 mod choose;
+mod choose_drives;
 mod examine;
 mod export;
 mod extending;

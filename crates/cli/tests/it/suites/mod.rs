@@ -2,7 +2,7 @@
 //! and what becomes of targets on which they cannot run.
 
 mod calls;
-mod disk;
+pub(crate) mod disk;
 mod limits;
 mod originals;
 mod refusals;

@@ -1,0 +1,262 @@
+//! `raidloom choose --measure` on drives that were used before: loop devices stand for them.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "waits for another process; a test that hangs says less than one that fails"
+)]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::suites::disk::{RawDisk, is_possible};
+
+/// Work of a moment.
+const PROFILE: &str = r#"title = "a moment's work"
+[[workload]]
+name = "writes"
+read = 30
+time = "40ms"
+ramp = "0s"
+"#;
+
+/// Drives and a folder to work in. What was started in it ends with it.
+struct Shelf {
+    drives: Vec<RawDisk>,
+    folder: tempfile::TempDir,
+}
+
+impl Shelf {
+    fn new(test: &str, drives: usize) -> Option<Shelf> {
+        if !is_possible(test, &["mkfs.ext4"]) {
+            return None;
+        }
+        if !Path::new("/dev/fuse").exists() {
+            testkit::missing!("there is no /dev/fuse");
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("own.toml"), PROFILE).unwrap();
+        Some(Shelf { drives: (0..drives).map(|_| RawDisk::new(64)).collect(), folder })
+    }
+
+    fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_raidloom"));
+        command.args(line.split_whitespace()).current_dir(self.folder.path());
+        command
+            .env("RAIDLOOM_RUNTIME_DIR", self.folder.path().join("run"))
+            .env("RAIDLOOM_CONFIG_DIR", self.folder.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, line: &str) -> Output {
+        self.command(line).output().unwrap()
+    }
+
+    fn ok(&self, line: &str) -> String {
+        let output = self.run(line);
+        assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+        text(&output.stdout)
+    }
+
+    fn fails(&self, code: i32, line: &str) -> String {
+        let output = self.run(line);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{line}: {said}");
+        said
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn names(&self) -> String {
+        let names: Vec<String> =
+            self.drives.iter().map(|drive| drive.path().display().to_string()).collect();
+        names.join(" ")
+    }
+
+    /// Signatures of what was on the drives before.
+    fn use_drives(&self) {
+        let plant = |drive: usize, offset: u64, bytes: &[u8]| {
+            let file = OpenOptions::new().write(true).open(self.drives[drive].path()).unwrap();
+            file.write_all_at(bytes, offset).unwrap();
+            file.sync_all().unwrap();
+        };
+        let made = Command::new("mkfs.ext4").arg("-q").arg(self.drives[0].path()).status().unwrap();
+        assert!(made.success());
+        plant(1, 0, b"XFSB");
+        plant(2, 4096, &[0xfc, 0x4e, 0x2b, 0xa9, 1, 0, 0, 0]);
+        plant(3, 512, b"LABELONE\x01\0\0\0\0\0\0\0\0\0\0\0\x20\0\0\0LVM2 001");
+    }
+
+    /// Makes the answer of a run name another layout, until it names one that fits.
+    fn choose_by(&self, run: &str, fits: &dyn Fn(&Value) -> bool) -> Value {
+        let path = self.path(run).join("choose.json");
+        let mut question: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        question["raced"] = json!([]);
+        loop {
+            fs::write(&path, question.to_string()).unwrap();
+            let answer = self.ok(&format!("choose --from {run} --json"));
+            let answer: Value = serde_json::from_str(&answer).unwrap();
+            let pick = answer["choice"]["pick"].clone();
+            if fits(&pick) {
+                return pick;
+            }
+            let removed = json!({ "layout": pick, "by": { "slower": { "percent": 1 } } });
+            question["raced"].as_array_mut().unwrap().push(removed);
+        }
+    }
+
+    /// Makes what was chosen, and takes it down again; what it said.
+    fn make_and_stop(&self, make: &str) -> String {
+        let said = self.ok(make);
+        let point = self.path("mnt").canonicalize().unwrap();
+        let table = fs::read_to_string("/proc/self/mounts").unwrap();
+        assert!(table.contains(&format!("{} ext4 ", point.display())), "{make}: {table}");
+        fs::write(point.join("file"), "precious").unwrap();
+        self.ok("array umount tank");
+        self.ok("array stop tank");
+        self.ok("array start tank");
+        assert_eq!(fs::read_to_string(point.join("file")).unwrap(), "precious", "{make}");
+        self.ok("array umount tank");
+        self.ok("array stop tank");
+        fs::remove_file(self.path("tank.toml")).unwrap();
+        said
+    }
+}
+
+impl Drop for Shelf {
+    fn drop(&mut self) {
+        let _ = self.run("array umount tank");
+        let _ = self.run("array stop tank");
+        let _ = self.run("array status");
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// What a refusal says is to be added to the command.
+fn consents(said: &str) -> &str {
+    said.split_once("To consent to that, add ").expect(said).1.trim()
+}
+
+/// What the consent for devices is, without that for what they hold.
+fn devices_alone(consents: &str) -> String {
+    consents.replace(" --erase-signature", "")
+}
+
+/// Waits until a run has recorded so many trials.
+fn wait_for_trials(folder: &Path, count: usize) {
+    let end = Instant::now() + Duration::from_secs(120);
+    let lines = || fs::read_to_string(folder.join("trials.jsonl")).unwrap_or_default();
+    while lines().lines().count() < count {
+        assert!(Instant::now() < end, "no {count} trials in {}", folder.display());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// "On four used loop devices (signatures of ext4, XFS, md, LVM on them; a run's leftovers):
+/// `choose --measure`, then `--do`" ends in a mounted array, of every level that there is.
+#[test]
+fn used_drives_are_measured_and_every_layout_is_made_of_them() {
+    let Some(shelf) = Shelf::new("choose_used_drives", 4) else { return };
+    shelf.use_drives();
+    let measure = format!(
+        "choose {} --measure --work own.toml --survive 0 --file-system ext4 -o run4",
+        shelf.names()
+    );
+    // How long it takes is said first, and one line has all that is to be consented to.
+    let said = shelf.fails(4, &measure);
+    let (time, refused) = said.split_once('\n').unwrap();
+    assert!(time.contains("trials, about"), "{said}");
+    for mark in ["(ext2/ext3/ext4)", "(XFS)", "(md array member", "(LVM"] {
+        assert!(refused.contains(mark), "{said}");
+    }
+    assert_eq!(refused.trim_end().lines().count(), 1, "{said}");
+    let all = consents(&said);
+    assert!(!shelf.path("run4").exists());
+    let devices = devices_alone(all);
+    assert_ne!(devices, all);
+
+    // Killed in the middle, the same command goes on, and what was erased asks for nothing.
+    let mut begun = shelf
+        .command(&format!("{measure} {all}"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_for_trials(&shelf.path("run4"), 3);
+    begun.kill().unwrap();
+    begun.wait().unwrap();
+    let partial = shelf.run("choose --from run4");
+    assert!(text(&partial.stderr).contains("the run is not finished"), "{partial:?}");
+    let answer = shelf.ok(&format!("{measure} {devices}"));
+    assert!(answer.contains("run4 --do --mount FOLDER"), "{answer}");
+    assert!(!shelf.run("choose --from run4").stderr.starts_with(b"note: run4: the run is not"));
+    for drive in &shelf.drives {
+        let name = drive.path();
+        assert_eq!(
+            host::mount::holds(name).unwrap(),
+            None,
+            "{}: it was left empty",
+            name.display()
+        );
+    }
+
+    // Nothing of the run is in the way of what was chosen by it.
+    let make = "choose --from run4 --do --mount mnt";
+    let said = shelf.fails(4, make);
+    assert_eq!(consents(&said), devices);
+    let mut was_used = false;
+    for scheme in ["stripe", "near-copies", "far-copies", "parity", "double-parity"] {
+        let pick = shelf.choose_by("run4", &|pick| pick["scheme"] == scheme);
+        let consents = if was_used { all } else { &devices };
+        let said = shelf.make_and_stop(&format!("{make} {consents}"));
+        assert!(said.contains("server: tank"), "{pick}: {said}");
+        was_used = true;
+    }
+}
+
+/// A run of which nothing was kept in order: its superblocks are known as its own by `--do`.
+#[test]
+fn what_a_killed_run_has_left_is_not_in_the_way_of_what_is_made() {
+    let Some(shelf) = Shelf::new("choose_leftovers", 2) else { return };
+    let measure = format!(
+        "choose {} --measure --work own.toml --survive 1 --file-system ext4 -o run2",
+        shelf.names()
+    );
+    let devices = consents(&shelf.fails(4, &measure)).to_owned();
+    // In the moment of the kill an array is open, sooner or later.
+    let is_left = || {
+        shelf
+            .drives
+            .iter()
+            .any(|drive| host::mount::holds(drive.path()).is_ok_and(|mark| mark.is_some()))
+    };
+    let mut trials = 2;
+    while !is_left() {
+        let mut begun = shelf
+            .command(&format!("{measure} {devices}"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        wait_for_trials(&shelf.path("run2"), trials);
+        let end = Instant::now() + Duration::from_secs(30);
+        while !is_left() && Instant::now() < end && begun.try_wait().unwrap().is_none() {}
+        begun.kill().unwrap();
+        begun.wait().unwrap();
+        trials += 1;
+    }
+    let pick = shelf.choose_by("run2", &|pick| pick["scheme"] == "mirror");
+    let said = shelf.make_and_stop(&format!("choose --from run2 --do --mount mnt {devices}"));
+    assert!(said.contains("server: tank"), "{pick}: {said}");
+}
