@@ -547,6 +547,7 @@ mod tests {
             )]),
             members: vec![MemberTraffic { read_bytes: 10, written_bytes: 1 }],
             flags: vec![doubt],
+            lost: None,
         };
         let cached = |share| Doubt::ReadFromCache { share: Some(share) };
         let all = [found(1.0, cached(0.1)), found(5.0, Doubt::NotSteady), found(2.0, cached(0.2))];
