@@ -122,7 +122,7 @@ fn for_people(
     ];
     let are_none = originals.iter().all(|(path, _)| path.is_none());
     if let Some(path) = &arguments.card {
-        write_bytes(output, path, &card(path, run, analysis)?)?;
+        write_card(output, path, run, analysis)?;
     }
     if let Some(path) = &arguments.badge {
         write(output, path, &badge(&arguments.badge_of, run, analysis)?)?;
@@ -174,6 +174,16 @@ fn badge(word: &str, run: &Run, analysis: &Analysis) -> Result<String, Failure> 
             )),
         }
     })
+}
+
+/// Writes the card of what was decided on.
+pub(crate) fn write_card(
+    output: &Output,
+    path: &Path,
+    run: &Run,
+    analysis: &Analysis,
+) -> Result<(), Failure> {
+    write_bytes(output, path, &card(path, run, analysis)?)
 }
 
 /// The card of what was decided on: a picture where the name ends in .svg or .png, else text.

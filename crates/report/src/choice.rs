@@ -296,7 +296,10 @@ fn not_known(choice: &Choice) -> String {
     if choice.pick.survives > 0 {
         parts.push(say!(CHOICE_OPEN_REBUILD));
     }
-    if let Some(name) = choice.file_system.as_ref() {
+    if choice.pick.survives > 0 && !choice.bitmap_was_run {
+        parts.push(say!(CHOICE_OPEN_BITMAP));
+    }
+    if let Some(name) = choice.file_system.as_ref().filter(|_| !choice.file_system_was_run) {
         parts.push(say!(CHOICE_OPEN_FILE_SYSTEM, name = name));
     }
     if !choice.writes_are_modelled {

@@ -244,8 +244,14 @@ pub struct Choice {
     pub pick: Layout,
     /// Its configuration in the run.
     pub configuration: String,
-    /// The file system that is to be on it, which was not measured.
+    /// The file system that is to be on it.
     pub file_system: Option<String>,
+    /// Whether it was part of the work; otherwise the array alone was run.
+    #[serde(default)]
+    pub file_system_was_run: bool,
+    /// Whether redundant layouts were run with the write-intent bitmap that they are made with.
+    #[serde(default)]
+    pub bitmap_was_run: bool,
     /// Between which chunks there is no difference for this work; none where one is better, or
     /// none were compared.
     pub same_chunks: Option<[u64; 2]>,

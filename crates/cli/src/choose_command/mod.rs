@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use clap::Args;
 use host::guard::{self, Answer};
+use host::mount::FileSystem;
 use lab::choose::{self, Drives, Member, Question, Work};
 use lab::plan::Outline;
 use lab::{Outcome, RunEnd, RunOptions};
@@ -22,6 +23,7 @@ use crate::consent::Consent;
 use crate::failure::Failure;
 use crate::language::language;
 use crate::output::Output;
+use crate::report_command;
 use crate::run;
 use crate::signals;
 
@@ -38,6 +40,11 @@ pub(crate) struct ChooseArguments {
     #[arg(long, value_name = "WORK", conflicts_with = "from")]
     pub work: Option<String>,
 
+    /// A command of your own as the work, as sh reads it: it is run on every layout with a file
+    /// system, mounted; {dir} is its fresh folder
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["from", "work"])]
+    pub work_command: Option<String>,
+
     /// How many drives may die at once: 0, 1 or 2
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=2),
         conflicts_with = "from")]
@@ -51,7 +58,7 @@ pub(crate) struct ChooseArguments {
     #[arg(long, value_name = "TIME", conflicts_with = "from")]
     pub p99: Option<String>,
 
-    /// The file system that is to be on it
+    /// The file system that is to be on it; with --measure as root it is part of what is measured
     #[arg(long, value_name = "NAME", conflicts_with = "from")]
     pub file_system: Option<String>,
 
@@ -70,6 +77,10 @@ pub(crate) struct ChooseArguments {
     /// The run's folder [default: raidloom-runs/TIME-NAME]
     #[arg(short, long, value_name = "DIR", conflicts_with = "from")]
     pub output: Option<PathBuf>,
+
+    /// Write the figures of its run's report here as a card to post: .svg or .png, else text
+    #[arg(long, value_name = "FILE", conflicts_with = "print_plan")]
+    pub card: Option<PathBuf>,
 
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -106,6 +117,7 @@ impl ChooseArguments {
     fn words(&self) -> String {
         let options = [
             ("work", self.work.clone()),
+            ("work-command", self.work_command.clone()),
             ("survive", self.survive.map(|count| count.to_string())),
             ("capacity", self.capacity.clone()),
             ("p99", self.p99.clone()),
@@ -231,6 +243,9 @@ fn tell(
     if layout.members.iter().all(|member| matches!(member, Member::Path(_))) {
         choice.command = make::command(&report.folder, &layout);
     }
+    if let Some(path) = &arguments.card {
+        report_command::write_card(output, path, &report.run, &report.analysis)?;
+    }
     let is_made = arguments.make.make.is_some();
     match output.json {
         true if is_made => (),
@@ -263,8 +278,8 @@ fn print(output: &Output, choice: &Choice) -> Result<(), Failure> {
 
 /// What is asked: by options, and at a terminal by questions for what they leave open.
 fn question(output: &Output, arguments: &ChooseArguments) -> Result<Question, Failure> {
-    let is_open =
-        arguments.drives.is_empty() || arguments.work.is_none() || arguments.survive.is_none();
+    let has_work = arguments.work.is_some() || arguments.work_command.is_some();
+    let is_open = arguments.drives.is_empty() || !has_work || arguments.survive.is_none();
     if is_open && !questions::Questions::can_be_asked() {
         return Err(missing(arguments));
     }
@@ -279,18 +294,17 @@ fn question(output: &Output, arguments: &ChooseArguments) -> Result<Question, Fa
             "--measure is for drives and files that are there, and these are models",
         ));
     }
-    let work = match &arguments.work {
-        Some(name) => Work::read(name)?,
-        None => asked.work()?,
+    let work = match (&arguments.work, &arguments.work_command) {
+        (Some(name), _) => Work::read(name)?,
+        (None, Some(command)) => Work::of_command(command)?,
+        (None, None) => asked.work()?,
     };
     let survive = match arguments.survive {
         Some(survive) => survive,
         None => asked.survive(drives.all.len())?,
     };
     drop(asked);
-    if let Some(name) = &arguments.file_system {
-        host::mount::FileSystem::named(name)?;
-    }
+    let (file_system, file_system_is_run) = file_system(output, arguments, &drives)?;
     let capacity_bytes =
         arguments.capacity.as_ref().map(|text| output.size("--capacity", text)).transpose()?;
     Ok(Question {
@@ -299,10 +313,47 @@ fn question(output: &Output, arguments: &ChooseArguments) -> Result<Question, Fa
         survive,
         capacity_bytes,
         p99: arguments.p99.clone(),
-        file_system: arguments.file_system.clone(),
+        file_system,
+        file_system_is_run,
         raced: Vec::new(),
     })
 }
+
+/// The file system that is to be on it, and whether it is part of what is measured. A command works
+/// in a folder, and takes one that is.
+fn file_system(
+    output: &Output,
+    arguments: &ChooseArguments,
+    drives: &Drives,
+) -> Result<(Option<String>, bool), Failure> {
+    let is_command = arguments.work_command.is_some();
+    let Some(name) =
+        arguments.file_system.clone().or_else(|| is_command.then(|| FILE_SYSTEM.to_owned()))
+    else {
+        return Ok((None, false));
+    };
+    let kind = FileSystem::named(&name)?;
+    if !arguments.measure || drives.are_made() {
+        return match is_command {
+            true => Err(Failure::usage(
+                "--work-command is for drives and files that are there; `raidloom run --command` \
+                compares layouts of files that it makes",
+            )),
+            false => Ok((Some(name), false)),
+        };
+    }
+    match lab::choose::check_file_system(kind) {
+        Ok(()) => Ok((Some(name), true)),
+        Err(why) if is_command => Err(why),
+        Err(why) => {
+            output.note(&format!("the array alone is measured: {why}"));
+            Ok((Some(name), false))
+        }
+    }
+}
+
+/// What a command works in where nothing is said.
+const FILE_SYSTEM: &str = "ext4";
 
 /// Says in a line what is to be said where nobody can be asked.
 fn missing(arguments: &ChooseArguments) -> Failure {

@@ -140,6 +140,12 @@ static RULES: &[Rule] = &[
     },
     Rule {
         verbs: &["choose"],
+        options: Options::Named(&["work_command"]),
+        mean: |given| given.has("measure"),
+        why: "a command is run on the drives themselves: --measure",
+    },
+    Rule {
+        verbs: &["choose"],
         options: Options::Named(CONSENT),
         mean: |given| given.has("measure") || given.has("make"),
         why: "nothing is erased without --measure or --do",

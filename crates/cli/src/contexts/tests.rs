@@ -47,11 +47,11 @@ const FROM: &[&str] = &["member", "store", "mount", "erase", "erase_signature"];
 #[rustfmt::skip]
 const CONTEXTS: &[(&str, &str, Mean)] = &[
     ("check", "", All),
-    ("choose", "a b", AllBut(&[CONSENTS, &["from", "name", "mount"]])),
+    ("choose", "a b", AllBut(&[CONSENTS, &["from", "work_command", "name", "mount"]])),
     ("choose", "a b --measure", AllBut(&[&["from", "name", "mount"]])),
-    ("choose", "a b --print-plan", AllBut(&[CONSENTS, &["from", "output", "make", "name", "mount"]])),
-    ("choose", "--from RUN", Only(&[&["make"]])),
-    ("choose", "--from RUN --do", Only(&[CONSENTS, &["name", "mount"]])),
+    ("choose", "a b --print-plan", AllBut(&[CONSENTS, &["from", "output", "work_command", "card", "make", "name", "mount"]])),
+    ("choose", "--from RUN", Only(&[&["card", "make"]])),
+    ("choose", "--from RUN --do", Only(&[CONSENTS, &["card", "name", "mount"]])),
     ("bench", "--import x", Only(&[&["output"]])),
     ("bench explain", "", Only(&[&[]])),
     ("bench explain", "crystal", AllBut(&[&["set"]])),

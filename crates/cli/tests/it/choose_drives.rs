@@ -225,6 +225,40 @@ fn used_drives_are_measured_and_every_layout_is_made_of_them() {
     }
 }
 
+/// The file system is part of what is measured, and a command of one's own is the work: on the
+/// mounted layouts.
+#[test]
+fn a_command_works_on_every_layout_with_its_file_system() {
+    let Some(shelf) = Shelf::new("choose_command", 2) else { return };
+    let measure = format!("choose {} --measure --survive 1", shelf.names());
+    let devices = consents(&shelf.fails(4, &format!("{measure} --work own.toml"))).to_owned();
+    let run = |command: &str, more: &str| {
+        let mut words = shelf.command(&format!("{measure} {devices} {more}"));
+        words.args(["--work-command", command]).output().unwrap()
+    };
+    let done = run("cp /bin/true {dir}/it && sync {dir}", "-o run2 --json");
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let answer: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let choice = &answer["choice"];
+    assert_eq!(choice["file_system"], "ext4");
+    assert_eq!(choice["file_system_was_run"], true);
+    assert_eq!(choice["work"], "cp /bin/true {dir}/it && sync {dir}");
+    let said = shelf.ok("choose --from run2");
+    assert!(!said.contains("what ext4 adds"), "{said}");
+    let trials = fs::read_to_string(shelf.path("run2/trials.jsonl")).unwrap();
+    assert!(trials.lines().all(|trial| trial.contains(r#""file_system":"ext4""#)), "{trials}");
+    for drive in &shelf.drives {
+        assert_eq!(host::mount::holds(drive.path()).unwrap(), None);
+    }
+    shelf.make_and_stop(&format!("choose --from run2 --do --mount mnt {devices}"));
+
+    // A command that fails is no figure: which layout, and why.
+    let failed = run("echo no such luck >&2; exit 3", "--erase-signature -o failed");
+    let said = text(&failed.stderr);
+    assert_eq!(failed.status.code(), Some(1), "{said}");
+    assert!(said.contains("no such luck") && said.contains("(file:/dev/loop"), "{said}");
+}
+
 /// A run of which nothing was kept in order: its superblocks are known as its own by `--do`.
 #[test]
 fn what_a_killed_run_has_left_is_not_in_the_way_of_what_is_made() {

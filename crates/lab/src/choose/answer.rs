@@ -104,6 +104,8 @@ impl Question {
             figures: self.figures(),
             configuration: pick.configuration.id.clone(),
             file_system: self.file_system.clone(),
+            file_system_was_run: self.file_system_is_run,
+            bitmap_was_run: self.runs_bitmaps(),
             same_chunks: same_chunks(&entries, pick),
             rivals,
             degraded: self.degraded(run, overall, pick.shape),

@@ -321,6 +321,7 @@ mod tests {
             capacity_bytes: None,
             p99: None,
             file_system: None,
+            file_system_is_run: false,
             raced: Vec::new(),
         }
     }

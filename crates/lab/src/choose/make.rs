@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use array::md::Consistency;
 use host::guard::{Consent, Guard, stable_name};
+use host::mount::FileSystem;
 use host::{Error, system};
 use mdtools::{Create, MemberSource};
 use serve::{
@@ -97,15 +98,7 @@ impl MakeRequest<'_> {
                 folder.display()
             )));
         }
-        kind.check_mountable()?;
-        if system::program(kind.maker()).is_none() {
-            return Err(Error::refused(format!(
-                "{}: there is no {} here, and nothing was changed\n`apt-get install {}` helps",
-                kind.name,
-                kind.maker(),
-                kind.package()
-            )));
-        }
+        check_file_system(kind)?;
         check_folder(folder)
     }
 
@@ -310,6 +303,26 @@ impl MakeRequest<'_> {
         let consent = Consent { erase_signature: true, ..self.consent.clone() };
         let sources: Vec<MemberSource> = create.sources().into_iter().cloned().collect();
         mdtools::destroy(&Guard::new(consent), &sources).map(|_| ())
+    }
+}
+
+/// Whether a file system can be made and mounted here.
+///
+/// # Errors
+/// What is missing, and what to do.
+pub fn check_file_system(kind: FileSystem) -> Result<(), Error> {
+    if !rustix::process::geteuid().is_root() {
+        return Err(Error::refused(format!("{}: only root may mount it", kind.name)));
+    }
+    kind.check_mountable()?;
+    match system::program(kind.maker()) {
+        Some(_) => Ok(()),
+        None => Err(Error::refused(format!(
+            "{}: there is no {} here, and nothing was changed\n`apt-get install {}` helps",
+            kind.name,
+            kind.maker(),
+            kind.package()
+        ))),
     }
 }
 

@@ -26,7 +26,7 @@ use crate::run::{json, read_file};
 
 pub use drives::{Drive, Drives};
 pub use layout::{ChosenLayout, Member, Order};
-pub use make::{MadeArray, MakeRequest, MakingStep};
+pub use make::{MadeArray, MakeRequest, MakingStep, check_file_system};
 pub use question::Question;
 pub use work::{RecordedWork, Work};
 

@@ -100,7 +100,7 @@ impl Question {
         }
         self.put_members(&mut text, candidates);
         self.put_configurations(&mut text, candidates);
-        self.put_workloads(&mut text, percent);
+        self.put_workloads(&mut text, candidates, percent);
         let blocks = match self.drives.are_modelled() {
             true if self.work.recording.is_some() => BLOCKS_REPLAYED,
             true => BLOCKS_MODELLED,
@@ -177,7 +177,8 @@ impl Question {
         let _ = write!(
             text,
             "\n# One of the drives, which the others are compared with.\n[[add]]\nmembers = \"{ALL}\"\n\
-            level = \"single\"\n[baseline]\nmembers = \"{ALL}\"\nlevel = \"single\"\n"
+            level = \"single\"\n{0}[baseline]\nmembers = \"{ALL}\"\nlevel = \"single\"\n{0}",
+            self.file_system_line()
         );
         for shape in &candidates.kept {
             let layout = self.layout(*shape, None);
@@ -194,6 +195,10 @@ impl Question {
             if shape.scheme != Scheme::Mirror {
                 let _ = writeln!(text, "chunk = {}", list(chunks));
             }
+            if shape.losses() > 0 && self.runs_bitmaps() {
+                text.push_str("consistency = \"bitmap\"\n");
+            }
+            text.push_str(&self.file_system_line());
         }
         for shape in self.degradable(candidates) {
             let _ = write!(
@@ -204,8 +209,30 @@ impl Question {
         }
     }
 
+    /// Whether redundant layouts are run with the write-intent bitmap with which they are made. In
+    /// the moments that models run, nearly every write is the first to its region, which is dearer
+    /// than what goes on for hours.
+    pub(super) fn runs_bitmaps(&self) -> bool {
+        !self.drives.are_modelled()
+    }
+
+    /// The line of a configuration that has a file system, where that is run.
+    fn file_system_line(&self) -> String {
+        let kind = self.file_system.as_ref().filter(|_| self.file_system_is_run);
+        kind.map_or_else(String::new, |kind| format!("file_system = {}\n", quoted(kind)))
+    }
+
+    /// The file that stands for the device where a file system is worked in: a fourth of the
+    /// smallest layout's space, and no more than a visit can write in half a minute.
+    fn file_bytes(&self, candidates: &Candidates) -> u64 {
+        let usable = candidates.kept.iter().map(|shape| self.facts(*shape, None).usable_bytes);
+        let single = self.drives.all.first().map(|drive| drive.size_bytes);
+        let least = usable.chain(single).min().unwrap_or_default();
+        (least / 4).min(FILE_BYTES_MAX) & !(MEBIBYTE - 1)
+    }
+
     /// The work, as long as the medium needs to be past its caches.
-    fn put_workloads(&self, text: &mut String, percent: Option<u64>) {
+    fn put_workloads(&self, text: &mut String, candidates: &Candidates, percent: Option<u64>) {
         let time: &[(&str, Value)] = &if !self.drives.are_modelled() {
             match self.drives.are_made() {
                 true => vec![("time", Value::String("200ms".to_owned()))],
@@ -227,10 +254,15 @@ impl Question {
         for workload in &self.work.workloads {
             let mut workload = workload.clone();
             let suite = workload.entry("suite").or_insert_with(|| Value::String("load".to_owned()));
-            if suite.as_str() == Some("load") {
+            let is_load = suite.as_str() == Some("load");
+            if is_load {
                 for (key, value) in time {
                     workload.entry(*key).or_insert_with(|| value.clone());
                 }
+            }
+            if is_load && self.file_system_is_run {
+                let size = Value::String(block::size_text(self.file_bytes(candidates)));
+                workload.entry("size").or_insert(size);
             }
             if let Some(percent) = percent {
                 workload.insert("share".to_owned(), Value::Integer(percent.cast_signed()));
@@ -240,9 +272,63 @@ impl Question {
     }
 }
 
+const MEBIBYTE: u64 = 1 << 20;
+/// A disk of 150 MB/s writes it in half a minute.
+const FILE_BYTES_MAX: u64 = 4 << 30;
 /// In the model the same trials come out the same; two blocks are two draws of the random places.
 const BLOCKS_MODELLED: u32 = 2;
 /// The same requests again say nothing new.
 const BLOCKS_REPLAYED: u32 = 1;
 /// The fewest that leave a claim some power.
 const BLOCKS_MEASURED: u32 = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Drives, Work};
+    use super::*;
+
+    fn question(folder: &std::path::Path, bytes: u64, work: Work) -> Question {
+        let words: Vec<String> = (0..3)
+            .map(|number| {
+                let path = folder.join(format!("{number}.img"));
+                std::fs::File::create(&path).unwrap().set_len(bytes).unwrap();
+                path.display().to_string()
+            })
+            .collect();
+        Question {
+            drives: Drives::read(&words, true).unwrap(),
+            work,
+            survive: 1,
+            capacity_bytes: None,
+            p99: None,
+            file_system: Some("ext4".to_owned()),
+            file_system_is_run: true,
+            raced: Vec::new(),
+        }
+    }
+
+    /// Every layout that is compared has the file system, one drive too, and the file that is
+    /// worked in fits on the smallest.
+    #[test]
+    fn a_file_system_that_is_run_is_on_every_layout() {
+        let folder = tempfile::tempdir().unwrap();
+        let work = Work::read("files").unwrap();
+        for (bytes, size) in [(64 << 20, "16MiB"), (64 << 30, "4GiB")] {
+            let (text, resolved) = question(folder.path(), bytes, work.clone()).plan().unwrap();
+            let configurations = &resolved.plan.configurations;
+            assert!(configurations.len() > 5, "{text}");
+            for one in configurations {
+                assert_eq!(one.settings["file_system"], "ext4", "{one:?}");
+                let policy = one.settings.get("consistency").map(String::as_str);
+                let is_redundant = one.settings["level"] != "single";
+                assert_eq!(policy, is_redundant.then_some("bitmap"), "{one:?}");
+                assert_eq!(one.baseline == one.id, one.settings["level"] == "single");
+            }
+            assert!(text.contains(&format!("size = \"{size}\"")), "{text}");
+        }
+        let command = Work::of_command("cp -r /etc {dir}").unwrap();
+        let (text, resolved) = question(folder.path(), 64 << 20, command).plan().unwrap();
+        assert!(!text.contains("size = ") && !text.contains("time = "), "{text}");
+        assert_eq!(resolved.plan.workloads[0].suite, "command");
+    }
+}

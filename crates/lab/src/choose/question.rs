@@ -23,9 +23,17 @@ pub struct Question {
     pub p99: Option<String>,
     /// The file system that is to be on it, by name.
     pub file_system: Option<String>,
+    /// Whether it is part of the work: made on every layout, mounted, and worked in.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub file_system_is_run: bool,
     /// What a part of a recording has shown to be far behind ([`Question::race`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub raced: Vec<RemovedLayout>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl Question {

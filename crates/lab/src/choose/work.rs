@@ -82,6 +82,29 @@ impl Work {
         }
     }
 
+    /// A command of one's own, as `sh` reads it: the suite `command` runs it in a folder.
+    ///
+    /// # Errors
+    /// A usage error when there is none.
+    pub fn of_command(command: &str) -> Result<Work, Error> {
+        let first = command.trim().lines().next().unwrap_or_default();
+        if first.is_empty() {
+            return Err(Error::usage("--work-command: there is no command in it"));
+        }
+        let mut title = escape::line(first).into_owned();
+        if title.chars().count() > TITLE_MAX {
+            title = title.chars().take(TITLE_MAX - 1).chain(['…']).collect();
+        }
+        let workload = [("suite", "command"), ("run", command)];
+        let workload = workload.map(|(key, value)| (key.to_owned(), Value::String(value.into())));
+        Ok(Work {
+            name: "command".to_owned(),
+            title,
+            workloads: vec![workload.into_iter().collect()],
+            recording: None,
+        })
+    }
+
     /// The work that a recording is.
     fn recorded(name: &str, path: &Path) -> Result<Work, Error> {
         let wrong = |text: String| Error::usage(format!("--work {name}: {text}"));
@@ -173,6 +196,17 @@ mod tests {
         for name in names {
             assert!(Work::read(name).unwrap().workloads.len() > 1, "{name}");
         }
+    }
+
+    #[test]
+    fn a_command_is_work_in_a_folder() {
+        let work = Work::of_command("make -j2 &&\n  make check").unwrap();
+        assert_eq!(work.title, "make -j2 &&");
+        assert_eq!(work.workloads[0]["suite"].as_str(), Some("command"));
+        assert_eq!(work.workloads[0]["run"].as_str(), Some("make -j2 &&\n  make check"));
+        let long = Work::of_command(&"x".repeat(300)).unwrap();
+        assert_eq!(long.title.chars().count(), TITLE_MAX);
+        assert!(Work::of_command(" \n").is_err());
     }
 
     #[test]

@@ -51,6 +51,7 @@ fn question(seed: u64) -> Question {
         capacity_bytes: None,
         p99: None,
         file_system: None,
+        file_system_is_run: false,
         raced: Vec::new(),
     }
 }
@@ -116,6 +117,7 @@ fn a_recording_is_chosen_by() {
         capacity_bytes: None,
         p99: Some("1s".to_owned()),
         file_system: None,
+        file_system_is_run: false,
         raced: Vec::new(),
     };
     let (all, _) = question.plan().unwrap();

@@ -403,6 +403,9 @@ catalogue! {
     ROLE: "role", "役割";
     STACK: "stack", "スタック";
     SURVIVES: "survives", "耐える故障";
+    USABLE_SPACE: "usable space", "使用可能な容量";
+    SPACE_TITLE: "Speed for all of the work against usable space; 1× is {baseline}", "全用途での速さと使用可能な容量(1× は {baseline})";
+    SPACE_CAPTION: "Speed and usable space", "速さと使用可能な容量";
     SURVIVES_UNKNOWN: "not known", "不明";
     SURVIVES_NOTHING: "no member's loss", "メンバーの喪失に耐えない";
     SURVIVES_ONE: "the loss of 1 member", "メンバー 1 台の喪失";
@@ -666,6 +669,7 @@ catalogue! {
     CHOICE_OPEN_MODELLED: "drives of your own (name them, --measure)", "手持ちのドライブの速さ(指定し --measure で測定)";
     CHOICE_OPEN_FILES: "drives that are apart: files of one folder share theirs", "別々のドライブでの速さ(1 つのフォルダーのファイルは同じドライブにある)";
     CHOICE_OPEN_REBUILD: "a rebuild beside this work", "この用途と並行した再構築";
+    CHOICE_OPEN_BITMAP: "what its write-intent bitmap costs", "書き込み意図ビットマップの影響";
     CHOICE_OPEN_FILE_SYSTEM: "what {name} adds", "{name} の影響";
     CHOICE_OPEN_POWER: "power cuts (`raidloom pull`)", "電源断の影響(`raidloom pull`)";
     CHOICE_OPEN_FLASH: "writes once the SSDs' fast cache is full", "SSD の高速キャッシュが満杯になった後の書き込み";

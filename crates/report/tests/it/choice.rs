@@ -54,6 +54,8 @@ fn choice() -> Choice {
         pick: layout(Scheme::NearCopies, 16, 1, 4),
         configuration: "0123456789ab".to_owned(),
         file_system: Some("ext4".to_owned()),
+        file_system_was_run: false,
+        bitmap_was_run: false,
         same_chunks: Some([64 << 10, 1 << 20]),
         rivals: vec![
             rival(layout(Scheme::FarCopies, 16, 1, 2), 0.98, 0, Contrast::Same),
