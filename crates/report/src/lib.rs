@@ -36,6 +36,7 @@ mod requests_parquet;
 mod run_tables;
 mod safety;
 mod sentences;
+mod space;
 mod survival;
 mod svg;
 mod switch;

@@ -55,9 +55,20 @@ fn the_plan_that_is_printed_is_the_one_that_is_run_and_an_answer_is_given_again(
     assert!(said.contains("mdadm --create"), "{said}");
     let ran = fs::read_to_string(folder.path().join("one/plan.toml")).unwrap();
     assert_eq!(text(&plan.stdout).trim_end(), ran.trim_end());
-    assert!(folder.path().join("one/report.html").exists());
+    let page = fs::read_to_string(folder.path().join("one/report.html")).unwrap();
+    // Speed against space: a mark for every layout and one drive, none for what lost a drive.
+    let (_, chart) = page.split_once("against usable space").unwrap();
+    let (chart, table) = chart.split_once("</figure>").unwrap().0.split_once("<table").unwrap();
+    let layouts = ran.matches("chunk = [").count() * 3 + 1;
+    assert_eq!(chart.matches("data-c=").count(), layouts, "{chart}");
+    assert_eq!(table.matches("<tr").count(), layouts + 1, "{table}");
+    for kind in ["raid5", "raid6", "raid10 n2", "raid10 f2"] {
+        assert_eq!(chart.matches(&format!(">{kind}</text>")).count(), 1, "{kind}: {chart}");
+    }
 
-    let again = raidloom(folder.path(), &words("choose --from one"));
+    let again = raidloom(folder.path(), &words("choose --from one --card card.svg"));
+    let card = fs::read_to_string(folder.path().join("card.svg")).unwrap();
+    assert!(card.starts_with("<svg "), "{card}");
     // The report's place is said as it was named.
     let without_last =
         |text: &str| text.lines().rev().skip(1).map(str::to_owned).collect::<Vec<_>>();
@@ -116,6 +127,8 @@ fn what_cannot_be_chosen_is_one_line() {
         ("choose 4 x wd-red-plus-8tb --work vms --survive 1", "did you mean `vm`?"),
         ("choose 4 x wd-red-plus-8tb --work vm --survive 1 --measure", "these are models"),
         ("choose 4 x wd-red-plus-8tb --work vm --survive 1 --erase X", "without --measure"),
+        ("choose 4 x wd-red-plus-8tb --work-command true --survive 1", "without --measure"),
+        ("choose 4 x . --work-command true --survive 1 --measure", "`raidloom run --command`"),
         ("choose 4 x wd-red-plus-8tb --work vm --survive 1 --capacity 99TB", "--capacity 99.0 TB"),
         ("choose 4 x wd-red-plus-8tb --work vm --survive 1 --file-system ext5", "no such file"),
     ] {

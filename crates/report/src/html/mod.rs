@@ -75,6 +75,7 @@ fn page(run: &Run, analysis: &Analysis) -> Markup {
                 }
                 main {
                     (screen::answer(run, analysis))
+                    (screen::against_space(run, analysis))
                     (sections::warnings(analysis))
                     (sections::scores(analysis))
                     (sections::map(run, analysis))

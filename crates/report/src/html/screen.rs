@@ -9,6 +9,7 @@ use super::{behind, scrolled, shown};
 use crate::card::cards;
 use crate::first_screen::{AnswerChart, Curve, Curves, ForestRow, Group, Point, first_screen};
 use crate::numbers;
+use crate::space;
 use crate::svg;
 use crate::table::{self, Table, number, words};
 use crate::words::say;
@@ -68,6 +69,31 @@ fn chart(analysis: &Analysis, chart: &AnswerChart<'_>) -> Markup {
             }
         }
         AnswerChart::Figures(tables) => html! { @for table in tables { (shown(table)) } },
+    }
+}
+
+/// Speed against usable space, where layouts differ in it.
+pub(super) fn against_space(run: &Run, analysis: &Analysis) -> Markup {
+    let Some(chart) = space::chart(run, analysis) else { return html! {} };
+    html! {
+        section aria-labelledby="space" {
+        h2 #space { (say!(SPACE_CAPTION)) }
+        figure {
+            p.note { (chart.title) }
+            (scrolled(&chart.title, &svg::space(&chart, &say!(USABLE_SPACE)).svg))
+            p.note {
+                @for (count, called) in &chart.losses {
+                    span.kind {
+                        svg viewBox="0 0 14 12" width="14" height="12" aria-hidden="true" {
+                            g class=(svg::class((*count).min(3) as usize)) {
+                                (svg::mark(*count, 7.0, 6.0)) } }
+                        " " (say!(COST_SURVIVES, losses = called))
+                    }
+                }
+            }
+            (behind(&chart.table))
+        }
+        }
     }
 }
 

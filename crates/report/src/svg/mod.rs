@@ -12,6 +12,7 @@ mod forest;
 mod frame;
 mod grades;
 mod lines;
+mod space;
 mod strip;
 mod tails;
 
@@ -20,5 +21,6 @@ pub(crate) use forest::forest;
 pub(crate) use frame::{Chart, Decades, LogScale, px};
 pub(crate) use grades::grades;
 pub(crate) use lines::{class, lines};
+pub(crate) use space::{mark, space};
 pub(crate) use strip::strip;
 pub(crate) use tails::tails;
