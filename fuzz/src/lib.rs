@@ -8,11 +8,13 @@
 //! something.
 
 mod arrays;
+mod containers;
 
 use export::nbd::shape::Shape;
 use peak_alloc::PeakAlloc;
 
 pub use arrays::{Damaged, damaged, mend_log};
+pub use containers::luks_container;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;

@@ -23,14 +23,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("device", &["block", "nbd-wire", "reactor", "trace"]),
     ("array", &["block", "reactor"]),
     ("cache", &["block", "reactor"]),
-    ("stack", &["array", "block", "cache", "device", "reactor"]),
+    ("luks", &["block", "reactor"]),
+    ("stack", &["array", "block", "cache", "device", "luks", "reactor"]),
     ("pull", &["block", "reactor", "results", "trace"]),
     ("export", &["block", "nbd-wire", "reactor"]),
     ("guest", &["block", "confine", "escape", "export", "reactor"]),
     ("results", &[]),
     ("bench", &["block", "confine", "escape", "reactor", "results", "trace"]),
     ("host", &["array", "block", "confine", "export", "reactor", "results", "stack", "trace"]),
-    ("mdtools", &["array", "block", "escape", "host", "reactor", "stack"]),
+    ("mdtools", &["array", "block", "escape", "host", "luks", "reactor", "stack"]),
     (
         "lab",
         &[
@@ -55,7 +56,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("testkit", &["block", "reactor", "results"]),
     ("xtask", &[]),
     ("probe", &["array", "bench", "block", "cache", "export", "reactor", "stack", "testkit"]),
-    ("fuzz", &["array", "block", "export", "reactor", "stack", "testkit", "trace"]),
+    ("fuzz", &["array", "block", "export", "luks", "reactor", "stack", "testkit", "trace"]),
     ("interop", &["array", "block", "export", "host", "mdtools", "stack", "testkit"]),
 ];
 

@@ -1,0 +1,35 @@
+//! Which version a header has, and where that is read.
+
+use block::{Error, ErrorKind};
+
+use crate::first::MAGIC;
+use crate::header::LuksHeader;
+use crate::slot::KeySlot;
+use crate::{first, second};
+
+impl LuksHeader {
+    /// Reads the header of a container: `read` fills a slice with the bytes at an offset. Of the
+    /// two copies of LUKS2 the newer valid one is taken.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for no container, [`ErrorKind::Corrupt`] for a damaged one,
+    /// [`ErrorKind::Unsupported`] and [`ErrorKind::Refused`] for what is not understood or out of
+    /// bounds, and whatever `read` says.
+    pub fn read(
+        read: &mut dyn FnMut(u64, &mut [u8]) -> Result<(), Error>,
+    ) -> Result<LuksHeader, Error> {
+        let mut start = [0; 8];
+        read(0, &mut start)?;
+        let version = u16::from_be_bytes([start[6], start[7]]);
+        let header = match (start.starts_with(MAGIC), version) {
+            (true, 1) => first::read(read)?,
+            (true, 2) | (false, _) => second::read(read)?,
+            (true, version) => {
+                let text = format!("LUKS version {version} is not known; 1 and 2 are");
+                return Err(Error::new(ErrorKind::Unsupported, text));
+            }
+        };
+        header.slots.iter().try_for_each(KeySlot::check)?;
+        Ok(header)
+    }
+}

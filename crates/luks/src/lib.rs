@@ -1,0 +1,28 @@
+//! Encrypted devices as cryptsetup makes them, by the published specifications of LUKS1 and LUKS2.
+//!
+//! ```text
+//!   header     what the first bytes of a container say: slots, digests, where the data are
+//!     | unlock(passphrase)     slot by slot: derive, decrypt, merge the stripes, hold against the digest
+//!   VolumeKey
+//!     | LuksDevice             a layer: reads are decrypted, writes are encrypted
+//! ```
+//!
+//! Keys are wiped when they are dropped, and nothing prints them. A header is bytes from a
+//! stranger: all of it is bounded before anything is computed from it.
+
+mod cipher;
+mod decode;
+mod device;
+mod first;
+mod format;
+mod hash;
+mod header;
+mod second;
+mod secret;
+mod slot;
+mod words;
+
+pub use device::{LuksDevice, LuksOptions};
+pub use format::{ContainerFormat, DATA_OFFSET_BYTES, PassphraseCost};
+pub use header::LuksHeader;
+pub use secret::{Passphrase, VolumeKey};

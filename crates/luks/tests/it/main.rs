@@ -1,0 +1,6 @@
+//! Tests of the crate as a whole.
+
+mod containers;
+mod contract;
+mod damage;
+mod others;
