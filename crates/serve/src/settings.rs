@@ -10,7 +10,7 @@ use export::image::Image;
 use host::Error;
 use host::mount::FileSystem;
 use serde::{Deserialize, Serialize};
-use stack::table::ValueKind;
+use stack::table::{OptionRow, ValueKind};
 
 use crate::runtime;
 
@@ -312,21 +312,32 @@ fn with_absolute_paths(
     node: Node,
     absolute: &dyn Fn(&Path) -> Result<PathBuf, Error>,
 ) -> Result<Node, Error> {
+    let text = |path: &str| {
+        let path = absolute(Path::new(path))?.into_os_string().into_string();
+        path.map_err(|path| {
+            Error::usage(format!("{}: the path is no UTF-8", path.to_string_lossy()))
+        })
+    };
+    let with_paths = |options: Vec<(String, String)>, known: &[OptionRow]| {
+        let takes_path = |name: &str| {
+            known.iter().any(|option| option.name == name && option.takes == ValueKind::Path)
+        };
+        let option = |(name, value): (String, String)| {
+            let value = if takes_path(&name) { text(&value)? } else { value };
+            Ok((name, value))
+        };
+        options.into_iter().map(option).collect::<Result<Vec<_>, Error>>()
+    };
     Ok(match node {
         Node::Layer { name, options, children } => {
             let children = children
                 .into_iter()
                 .map(|child| with_absolute_paths(child, absolute))
                 .collect::<Result<_, _>>()?;
-            Node::Layer { name, options, children }
+            let known = stack::table::layer(&name).map_or(&[][..], |row| row.options);
+            Node::Layer { options: with_paths(options, known)?, name, children }
         }
         Node::Leaf { scheme, address, options } => {
-            let text = |path: &str| {
-                let path = absolute(Path::new(path))?.into_os_string().into_string();
-                path.map_err(|path| {
-                    Error::usage(format!("{}: the path is no UTF-8", path.to_string_lossy()))
-                })
-            };
             let address = match scheme.as_str() {
                 "file" => block::path_text(&absolute(&block::text_path(&address))?),
                 // A model is named by a word, or by the path of its file.
@@ -334,15 +345,7 @@ fn with_absolute_paths(
                 _ => address,
             };
             let known = stack::table::leaf(&scheme).map_or(&[][..], |row| row.options);
-            let takes_path = |name: &str| {
-                known.iter().any(|option| option.name == name && option.takes == ValueKind::Path)
-            };
-            let option = |(name, value): (String, String)| {
-                let value = if takes_path(&name) { text(&value)? } else { value };
-                Ok((name, value))
-            };
-            let options = options.into_iter().map(option).collect::<Result<_, Error>>()?;
-            Node::Leaf { scheme, address, options }
+            Node::Leaf { options: with_paths(options, known)?, scheme, address }
         }
         other => other,
     })

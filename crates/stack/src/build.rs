@@ -26,8 +26,10 @@ use device::{
     BadRange, DeadlineDevice, DeadlineWatch, Direct, FaultDevice, FaultOptions, FileDevice,
     FileOptions, NbdDevice, NullDevice, RamDevice, RecordDevice,
 };
+use luks::{LuksDevice, LuksHeader, LuksOptions};
 use reactor::{Reactor, derive_seed};
 
+use crate::encryption;
 use crate::facts::{Leaf, OpenedFile};
 use crate::identity::refuse_members_named_twice;
 use crate::settings::{Settings, refusal};
@@ -484,6 +486,7 @@ impl Builder<'_> {
             "overlay" => return self.overlay(&settings, children),
             "cache" => return self.cache(&settings, children),
             "record" => return self.record(children),
+            "luks" => return self.luks(&settings, options, children),
             _ => (),
         }
         let first_carrier = self.carriers.len();
@@ -833,6 +836,57 @@ impl Builder<'_> {
             low_percent: settings.number("dirty_low")?.unwrap_or(plain.low_percent),
             rate_bytes_per_second: self.size(settings, "writeback_rate")?.filter(|rate| *rate > 0),
         })
+    }
+
+    /// A container, opened with the passphrase that a file holds.
+    fn luks(
+        &mut self,
+        settings: &Settings<'_>,
+        said: &[(String, String)],
+        children: &[Node],
+    ) -> Result<Arc<dyn Device>, Error> {
+        let [child] = children else { unreachable!("the count was checked") };
+        let files = self.context.files;
+        let at = |error: Error| error.at(format!("luks({child})"));
+        let path = encryption::passphrase_file(settings).map_err(at)?;
+        let file = files.open(&path, true, None).map_err(at)?;
+        let (passphrase, note) = encryption::read_passphrase(file, &path).map_err(at)?;
+        self.notes.extend(note);
+        let header = settings.get("header").map(text_path);
+        let open = |path: &Path| encryption::header_device(files.open(path, true, None)?, path);
+        let header = header.map(|path| open(&path).map_err(at)).transpose()?;
+        let (members, leaves, carriers) =
+            (self.members.len(), self.leaves.len(), self.carriers.len());
+        let mut below = self.device(child)?;
+        let read = match &header {
+            Some(file) => LuksHeader::read_from(file),
+            None => LuksHeader::read_from(&*below),
+        };
+        if let Some(leaf) = encryption::with_sectors(child, &*below, &read.map_err(at)?) {
+            self.members.truncate(members);
+            self.leaves.truncate(leaves);
+            self.carriers.truncate(carriers);
+            drop(below);
+            below = self.device(&leaf)?;
+        }
+        let options = LuksOptions { discard: settings.is("discard", "yes"), said: said.to_vec() };
+        let header = header.as_ref().map(|file| file as &dyn Device);
+        let promise = |bytes| {
+            let spared = |error: Error| {
+                let text = format!("its passphrase takes {} of memory", size::text(bytes));
+                Error::with_source(error.kind(), "", error)
+                    .retold(format!("{text} (Argon2), more than this machine can spare"))
+            };
+            files.promise_memory(bytes).map_err(spared)
+        };
+        let device = LuksDevice::open(below, header, &passphrase, options, &promise).map_err(at)?;
+        self.notes.extend(device.note().map(|note| format!("luks({child}): {note}")));
+        if !device.info().modelled
+            && let Some(mark) = superblocks::mark_of(&device)?
+        {
+            self.carriers.push((device.describe().to_string(), mark));
+        }
+        Ok(Arc::new(device))
     }
 
     /// A trace and what it is of. The trace is no device: it grows, on either clock, and also over

@@ -13,6 +13,7 @@
 
 mod build;
 mod catalogue;
+mod encryption;
 mod facts;
 mod identity;
 mod image_server;
@@ -33,6 +34,7 @@ pub use catalogue::{DriveFacts, drive_facts, nearest_model};
 pub use device::DeadlineWatch;
 pub use device::model::errors::{Order, PredictionError, Work};
 pub use device::model::{MediaNote, ModelDevice, PowerCut, Survival};
+pub use encryption::read_passphrase;
 pub use facts::OpenedFile;
 pub use identity::{Identity, twice_text};
 pub use image_server::ImageServer;

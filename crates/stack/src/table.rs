@@ -400,6 +400,34 @@ pub static LAYERS: &[LayerRow] = &[
             which is kept (docs/formats/cache.md)",
     },
     LayerRow {
+        name: "luks",
+        members: (1, 1),
+        redundant: false,
+        options: &[
+            OptionRow {
+                name: "passphrase_file",
+                takes: ValueKind::Path,
+                default: "none, has to be said",
+                help: "what opens one of its key slots: all of the file, as --key-file of \
+                    cryptsetup takes it, or what comes before a newline at its end",
+            },
+            OptionRow {
+                name: "header",
+                takes: ValueKind::Path,
+                default: "in front of the data",
+                help: "the file that the container's header is in",
+            },
+            OptionRow {
+                name: "discard",
+                takes: YES_NO,
+                default: "no",
+                help: "let discards through, which tell whoever reads the device where nothing lies",
+            },
+        ],
+        help: "an encrypted device: LUKS1 or LUKS2, AES in XTS mode, as cryptsetup makes them \
+            (docs/encryption.md)",
+    },
+    LayerRow {
         name: "record",
         members: (2, 2),
         redundant: false,

@@ -6,5 +6,6 @@ mod cache_speed;
 mod conformance;
 mod extents;
 mod idle;
+mod luks;
 mod text;
 mod unchanged;

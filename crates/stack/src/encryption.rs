@@ -1,0 +1,72 @@
+//! The layer `luks`: what its options mean.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use block::{Device, Error, ErrorKind, Node, text_path};
+use device::{Direct, FileDevice, FileOptions};
+use luks::{LuksHeader, Passphrase};
+use zeroize::Zeroizing;
+
+use crate::settings::Settings;
+
+/// Longer key files than cryptsetup reads, in bytes.
+const PASSPHRASE_BYTES_MAX: u64 = 8 << 20;
+/// Its group and all others may read the file.
+const OTHERS: u32 = 0o044;
+
+/// The file that holds the passphrase of a layer.
+pub(crate) fn passphrase_file(settings: &Settings<'_>) -> Result<PathBuf, Error> {
+    settings.get("passphrase_file").map(text_path).ok_or_else(|| {
+        let text = "say which file holds the passphrase: luks(passphrase_file=FILE, DEVICE)";
+        Error::new(ErrorKind::Invalid, text)
+    })
+}
+
+/// The passphrase that an open file holds, all of it, and what is to be said of the file, which is
+/// called `path`.
+///
+/// # Errors
+/// [`ErrorKind::Invalid`] when it is empty or longer than 8 MiB, and what the system says.
+pub fn read_passphrase(file: File, path: &Path) -> Result<(Passphrase, Option<String>), Error> {
+    let fail = |error| Error::from_io(path.display().to_string(), error);
+    let mode = file.metadata().map_err(fail)?.mode();
+    let mut bytes = Zeroizing::new(Vec::new());
+    file.take(PASSPHRASE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(fail)?;
+    let invalid =
+        |what: &str| Err(Error::new(ErrorKind::Invalid, format!("{}: {what}", path.display())));
+    match bytes.len() as u64 {
+        0 => return invalid("it is empty; a passphrase is needed"),
+        length if length > PASSPHRASE_BYTES_MAX => {
+            return invalid("it is longer than 8MiB, which is no passphrase");
+        }
+        _ => (),
+    }
+    let note = (mode & OTHERS != 0)
+        .then(|| format!("{0}: others may read this passphrase; `chmod 600 {0}`", path.display()));
+    Ok((Passphrase::new(std::mem::take(&mut *bytes)), note))
+}
+
+/// The file of a header that does not lie in front of its data: only read.
+pub(crate) fn header_device(file: File, path: &Path) -> Result<FileDevice, Error> {
+    let options = FileOptions {
+        read_only: true,
+        direct: Direct::No,
+        offset_bytes: 0,
+        size_bytes: None,
+        block_bytes: None,
+    };
+    FileDevice::new(file, path, &options)
+}
+
+/// A container's leaf once more with blocks as long as its sectors, where it does not say how long
+/// they are: as dm-crypt takes it.
+pub(crate) fn with_sectors(leaf: &Node, below: &dyn Device, header: &LuksHeader) -> Option<Node> {
+    let Node::Leaf { scheme, options, .. } = leaf else { return None };
+    let says = options.iter().any(|(name, _)| name == "block");
+    let is_longer = header.sector_bytes() > below.info().block_bytes;
+    let takes_blocks = matches!(scheme.as_str(), "file" | "ram");
+    (is_longer && takes_blocks && !says).then(|| leaf.clone().with("block", header.sector_bytes()))
+}
