@@ -14,6 +14,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
+use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,7 +24,8 @@ use array::md::{
     self, Consistency, Layout, Level, NewArray, NewMember, Role, Superblock, TimeStamp, Version,
 };
 use array::{ParityLayout, Raid0Layout, Raid10Layout};
-use block::{Blocking, Device, ErrorKind, Node};
+use block::{Blocking, Device, ErrorKind, Node, path_text, size_text};
+use luks::{ContainerFormat, DATA_OFFSET_BYTES, PassphraseCost};
 use reactor::{Random, Reactor};
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +33,7 @@ use super::draft::{Draft, DraftDevice};
 use super::overwrite::{Image, Overwrite, overwrite};
 use super::{MemberSource, SECTOR_BYTES, SUPERBLOCK_BYTES, bitmap_offset, layer_name};
 use host::guard::{Access, Guard, marked_ranges};
+use host::limits::Room;
 use host::{Error, facts};
 use stack::{BuildContext, Identity, NoFiles, OpenFiles, Stack, twice_text};
 
@@ -59,6 +62,9 @@ pub struct Create {
     /// Zeroes stand in the array where marks of file systems would be, so that nothing that the
     /// members held is taken for the array's own.
     pub blank: bool,
+    /// The file with the passphrase of a container of LUKS2 that is made in the array: its data are
+    /// encrypted.
+    pub encrypt: Option<PathBuf>,
 }
 
 impl Create {
@@ -273,8 +279,10 @@ fn write_superblocks(
         random: Random::new(),
         drafts: sources.iter().map(|source| source.path.clone()).zip(drafts.clone()).collect(),
     };
-    let created = making.array(&NewShape::of(wanted))?;
-    if wanted.blank {
+    let mut created = making.array(&NewShape::of(wanted))?;
+    if let Some(path) = &wanted.encrypt {
+        making.encrypt(&mut created, path, guard)?;
+    } else if wanted.blank {
         let stack = making.opened(&created.stack)?;
         erase_marks(&*stack.device)?;
         stack.end()?;
@@ -414,6 +422,47 @@ impl CreationContext {
         })
     }
 
+    /// Makes a container of LUKS2 in the array, opened by what a file holds.
+    fn encrypt(
+        &mut self,
+        created: &mut CreatedArray,
+        passphrase: &Path,
+        guard: &Guard,
+    ) -> Result<(), Error> {
+        let file = guard.open(passphrase, Access::Read)?;
+        let (secret, _) = stack::read_passphrase(file, passphrase)?;
+        let stack = self.opened(&created.stack)?;
+        let info = stack.device.info();
+        let Some(size_bytes) =
+            info.size_bytes.checked_sub(DATA_OFFSET_BYTES).filter(|bytes| *bytes > 0)
+        else {
+            return Err(Error::usage(format!(
+                "the array holds {}, and a container takes {} of it for itself",
+                size_text(info.size_bytes),
+                size_text(DATA_OFFSET_BYTES)
+            )));
+        };
+        let plain = PassphraseCost::default();
+        // Half of what there is, as cryptsetup does: it has to be had again at each start.
+        let half = Room::now().map_or(u64::MAX, |room| room.bytes / 2) >> 10;
+        let memory_kib = plain.memory_kib.min(u32::try_from(half).unwrap_or(u32::MAX));
+        let format = ContainerFormat {
+            sector_bytes: info.block_bytes.min(4096),
+            cost: PassphraseCost { memory_kib, ..plain },
+            data_offset_bytes: DATA_OFFSET_BYTES,
+            uuid: uuid(&mut self.random),
+        };
+        let mut header = format.header(&secret, &mut random_bytes)?;
+        header.resize(header.len().next_multiple_of(info.block_bytes as usize), 0);
+        erase_marks(&*stack.device)?;
+        write_to(&*stack.device, &vec![(0, header)], &Reactor::wall()?)?;
+        stack.end()?;
+        created.size_bytes = Some(size_bytes);
+        created.stack = Node::layer("luks", vec![created.stack.clone()])
+            .with("passphrase_file", path_text(passphrase));
+        Ok(())
+    }
+
     fn open(&self, member: &CreateMember) -> Result<OpenedMember, Error> {
         match member {
             CreateMember::Source(source) => {
@@ -493,6 +542,12 @@ pub fn erase_marks(device: &dyn Device) -> Result<(), block::Error> {
     let zeroes = |range: Range<u64>| (range.start, vec![0; (range.end - range.start) as usize]);
     let image = marked_ranges(size_bytes).into_iter().map(zeroes).collect();
     write_to(device, &image, &Reactor::wall()?)
+}
+
+/// Fills the slice with bytes of the kernel's that cannot be guessed.
+fn random_bytes(bytes: &mut [u8]) -> Result<(), block::Error> {
+    let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(bytes));
+    read.map_err(|error| block::Error::from_io("random bytes for a key", error))
 }
 
 fn uuid(random: &mut Random) -> [u8; 16] {
@@ -613,6 +668,7 @@ impl NewArraySettings {
             create_bytes,
             assume_clean: false,
             blank: true,
+            encrypt: None,
         })
     }
 

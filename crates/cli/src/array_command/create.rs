@@ -71,6 +71,10 @@ pub(crate) struct CreateArguments {
     #[arg(long)]
     pub assume_clean: bool,
 
+    /// Encrypt what is in the array (LUKS2) with the passphrase that this file holds
+    #[arg(long, value_name = "FILE")]
+    pub encrypt: Option<PathBuf>,
+
     #[command(flatten)]
     #[allow(missing_docs)]
     pub consent: Consent,
@@ -201,6 +205,7 @@ fn wanted(output: &Output, arguments: &CreateArguments) -> Result<Create, Failur
         assume_clean: arguments.assume_clean,
         // What the members hold may be an array whose superblocks were lost.
         blank: false,
+        encrypt: arguments.encrypt.clone(),
     })
 }
 
@@ -226,7 +231,7 @@ pub(super) fn create(output: &Output, arguments: &CreateArguments) -> Result<(),
     }
     let mut lines = Vec::new();
     push_lines(&created, &mut lines);
-    if !created.below.is_empty() {
+    if !created.below.is_empty() || arguments.encrypt.is_some() {
         let stack = escape::shell(&created.stack.to_string());
         lines.push(format!(
             "start: raidloom array start --name {} {stack}",

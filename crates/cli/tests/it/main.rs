@@ -3,6 +3,7 @@
 mod apart;
 mod choose;
 mod choose_drives;
+mod encryption;
 mod examine;
 mod export;
 mod extending;

@@ -267,6 +267,7 @@ impl MakeRequest<'_> {
             create_bytes: None,
             assume_clean: false,
             blank: true,
+            encrypt: None,
         })
     }
 

@@ -50,6 +50,7 @@ impl Members {
             create_bytes: Some(MEMBER_BYTES),
             assume_clean: false,
             blank: false,
+            encrypt: None,
         };
         change(&mut wanted);
         let all = wanted.sources().into_iter().map(|source| source.path.clone()).collect();
@@ -587,6 +588,7 @@ fn what_is_created_can_be_started_with_however_few_members() {
                 create_bytes: Some(MEMBER_BYTES),
                 assume_clean: false,
                 blank: false,
+                encrypt: None,
             };
             let is_created = create(&wanted).is_ok();
             let whole = format!("{level}({})", vec!["ram:1MiB"; count].join(", ")).replacen(
@@ -745,6 +747,7 @@ fn a_raw_stack_over_members_of_a_firmware_raid_asks_as_create_does() {
             create_bytes: None,
             assume_clean: false,
             blank: false,
+            encrypt: None,
         };
         let error = create(&wanted).expect_err("refused").to_string();
         assert!(error.contains(&format!("firmware RAID member ({format})")), "{error}");
@@ -818,6 +821,7 @@ fn a_damaged_superblock_is_not_an_absent_one() {
             create_bytes: None,
             assume_clean: false,
             blank: false,
+            encrypt: None,
         };
         let error = create(&wanted).expect_err("refused").to_string();
         assert!(error.contains("it carries a signature: md array member"), "{error}");
@@ -1116,6 +1120,7 @@ fn an_array_is_not_made_of_one_file_under_two_names() {
             create_bytes: Some(MEMBER_BYTES),
             assume_clean: false,
             blank: false,
+            encrypt: None,
         };
         let error = create(&wanted).expect_err("refused");
         assert!(
@@ -1169,6 +1174,7 @@ fn what_was_made_for_an_array_is_undone_when_it_cannot_be_created() {
         create_bytes: Some(MEMBER_BYTES),
         assume_clean: false,
         blank: false,
+        encrypt: None,
     };
     for (wanted, stopped) in [
         (Create { create_bytes: Some(1 << 60), ..sound.clone() }, false),
@@ -1409,6 +1415,7 @@ fn a_name_that_no_line_can_hold_is_refused() {
             create_bytes: Some(MEMBER_BYTES),
             assume_clean: false,
             blank: false,
+            encrypt: None,
         };
         let error = create(&wanted).expect_err("refused");
         assert!(error.to_string().contains("control character"), "{error}");

@@ -55,6 +55,7 @@ impl Files {
             create_bytes: Some(MEMBER_BYTES),
             assume_clean: false,
             blank: false,
+            encrypt: None,
         }
     }
 
