@@ -18,6 +18,7 @@ use std::thread;
 use std::time::Instant;
 
 const TARGETS: &[&str] = &[
+    "image_tables",
     "luks_header",
     "md_structures",
     "md_members",

@@ -283,7 +283,13 @@ impl Scrub {
             ),
             ("identity", Some(UUID.to_owned())),
             ("path", Some(PATH.to_owned())),
-            ("file", Some(r"(file:)([^{\s'\x22(),;:?/][^\s'\x22(),;:?]*)".to_owned())),
+            (
+                "file",
+                Some(
+                    r"(file:|passphrase_file=|header=)([^{\s'\x22(),;:?/][^\s'\x22(),;:?]*)"
+                        .to_owned(),
+                ),
+            ),
             ("serial", serials),
             ("name", any(names)),
         ];
@@ -477,6 +483,10 @@ mod tests {
             (
                 "raid1(file:{members}/disks-0.img, file:own.img)",
                 "raid1(file:{members}/disks-0.img, file:file-1)",
+            ),
+            (
+                "luks(passphrase_file=own.key, header=/srv/x/a.img, file:/srv/x/b.img)",
+                "luks(passphrase_file=file-2, header=/path-1, file:/path-2)",
             ),
             ("ext4 on /srv/x/a.img", "ext4 on /path-1"),
             ("242 MB/s, 1/2, read/write", "242 MB/s, 1/2, read/write"),

@@ -91,8 +91,8 @@ pub(crate) fn dry(node: &Node, new_array: Option<&NewArraySettings>) -> Result<I
     // Only files that are missing or too small to be read fail here.
     leaves(node)?;
     let node = without_kept(node);
-    if new_array.is_none() && serve::array_with_metadata(&node).is_some() {
-        // What its superblocks say is known to nobody else.
+    if new_array.is_none() && (serve::array_with_metadata(&node).is_some() || has_header(&node)) {
+        // What its superblocks or headers say is known to nobody else.
         return opened_info(&node);
     }
     let whole = match new_array {
@@ -118,6 +118,12 @@ pub(crate) fn dry(node: &Node, new_array: Option<&NewArraySettings>) -> Result<I
     };
     let stack = stack::build(&stand_in, &context)?;
     Ok(stack.device.info().clone())
+}
+
+/// Whether a layer is as its own header says.
+fn has_header(node: &Node) -> bool {
+    let Node::Layer { name, children, .. } = node else { return false };
+    ["image", "luks"].contains(&name.as_str()) || children.iter().any(has_header)
 }
 
 /// Opens nothing, and promises no memory that is not there.
@@ -314,7 +320,7 @@ impl Leaf {
     /// The same below a layer.
     fn under(self, layer: &str) -> Leaf {
         match self {
-            Leaf::Existing { path, size_bytes, .. } if layer == OVERLAY => {
+            Leaf::Existing { path, size_bytes, .. } if [OVERLAY, "image"].contains(&layer) => {
                 Leaf::Existing { path, size_bytes, read_only: true }
             }
             other => other,

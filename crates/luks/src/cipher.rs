@@ -37,6 +37,7 @@ impl SectorTweak {
     }
 }
 
+#[expect(clippy::large_enum_variant, reason = "it lies in a box of its own")]
 enum Keys {
     Aes128 { data: Aes128, tweak: Aes128 },
     Aes256 { data: Aes256, tweak: Aes256 },

@@ -3,7 +3,7 @@
 use block::{Error, ErrorKind};
 
 use crate::first::MAGIC;
-use crate::header::LuksHeader;
+use crate::header::{LuksHeader, ReadBytes};
 use crate::slot::KeySlot;
 use crate::{first, second};
 
@@ -15,9 +15,7 @@ impl LuksHeader {
     /// [`ErrorKind::Invalid`] for no container, [`ErrorKind::Corrupt`] for a damaged one,
     /// [`ErrorKind::Unsupported`] and [`ErrorKind::Refused`] for what is not understood or out of
     /// bounds, and whatever `read` says.
-    pub fn read(
-        read: &mut dyn FnMut(u64, &mut [u8]) -> Result<(), Error>,
-    ) -> Result<LuksHeader, Error> {
+    pub fn read(read: &mut ReadBytes<'_>) -> Result<LuksHeader, Error> {
         let mut start = [0; 8];
         read(0, &mut start)?;
         let version = u16::from_be_bytes([start[6], start[7]]);

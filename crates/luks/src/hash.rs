@@ -3,6 +3,7 @@
 use sha1::Sha1;
 use sha2::digest::Digest;
 use sha2::{Sha256, Sha512};
+use zeroize::Zeroizing;
 
 /// A hash that a header may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +52,7 @@ impl HashName {
     /// Spreads each bit over a whole part as long as the hash (LUKS1 specification, 2.4).
     pub(crate) fn diffuse(self, bytes: &mut [u8]) {
         for (number, part) in (0_u32..).zip(bytes.chunks_mut(self.output_bytes())) {
-            let mixed = self.of(&[&number.to_be_bytes(), part]);
+            let mixed = Zeroizing::new(self.of(&[&number.to_be_bytes(), part]));
             part.copy_from_slice(&mixed[..part.len()]);
         }
     }

@@ -14,7 +14,7 @@ use crate::words::damaged;
 const DIGEST_BYTES_MIN: usize = 20;
 const DIGEST_BYTES_MAX: usize = 64;
 /// Where a header is read from: fills the slice with what lies at the offset.
-pub(crate) type ReadBytes<'a> = dyn FnMut(u64, &mut [u8]) -> Result<(), Error> + 'a;
+pub type ReadBytes<'a> = dyn FnMut(u64, &mut [u8]) -> Result<(), Error> + 'a;
 
 /// What tells whether a key is the volume's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ impl LuksHeader {
     pub fn unlock(
         &self,
         passphrase: &Passphrase,
-        read: &mut dyn FnMut(u64, &mut [u8]) -> Result<(), Error>,
+        read: &mut ReadBytes<'_>,
         promise_memory: &dyn Fn(u64) -> Result<(), Error>,
     ) -> Result<VolumeKey, Error> {
         for slot in &self.slots {

@@ -24,5 +24,5 @@ mod words;
 
 pub use device::{LuksDevice, LuksOptions};
 pub use format::{ContainerFormat, DATA_OFFSET_BYTES, PassphraseCost};
-pub use header::LuksHeader;
+pub use header::{LuksHeader, ReadBytes};
 pub use secret::{Passphrase, VolumeKey};

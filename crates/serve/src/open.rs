@@ -277,6 +277,10 @@ impl OpenFiles for Members<'_> {
         self.options.files.open_kept(path, size_bytes)
     }
 
+    fn open_disk_image(&self, path: &Path) -> Result<File, block::Error> {
+        self.options.files.open_disk_image(path)
+    }
+
     fn serve_image(&self, image: &RbdImage) -> Result<ImageServer, block::Error> {
         self.options.files.serve_image(image)
     }

@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -26,6 +27,7 @@ use device::{
     BadRange, DeadlineDevice, DeadlineWatch, Direct, FaultDevice, FaultOptions, FileDevice,
     FileOptions, NbdDevice, NullDevice, RamDevice, RecordDevice,
 };
+use image::{ImageDevice, ImageOptions};
 use luks::{LuksDevice, LuksHeader, LuksOptions};
 use reactor::{Reactor, derive_seed};
 
@@ -114,6 +116,14 @@ pub trait OpenFiles {
     fn serve_image(&self, image: &RbdImage) -> Result<ImageServer, Error> {
         let text = format!("{image}: this stack may not start programs");
         Err(Error::new(ErrorKind::Refused, text))
+    }
+
+    /// Opens the file of a disk image for reading: the disk in it is used, and not its bytes.
+    ///
+    /// # Errors
+    /// As [`OpenFiles::open`].
+    fn open_disk_image(&self, path: &Path) -> Result<File, Error> {
+        self.open(path, true, None)
     }
 
     /// Opens for writing what a layer keeps for itself, an overlay's delta or a trace. A file that
@@ -341,6 +351,7 @@ pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
         read_only: context.read_only,
         create_bytes: context.create_bytes,
         kept_bytes: None,
+        is_image: false,
         members: Vec::new(),
         notes: Vec::new(),
         common: context.files.models().unwrap_or_default(),
@@ -383,6 +394,31 @@ pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
     Ok(Stack { device, members, notes, clock, caches, inner, deadlines, arrays })
 }
 
+/// The leaf of an image, or of what one lies over: read in sectors, through the page cache, where
+/// it does not say otherwise.
+fn image_leaf(node: &Node) -> Node {
+    let Node::Leaf { scheme, options, .. } = node else { return node.clone() };
+    let says = |wanted: &str| options.iter().any(|(name, _)| name == wanted);
+    match scheme == "file" && !says("block") && !says("direct") {
+        true => node.clone().with("block", SECTOR_BYTES).with("direct", "no"),
+        false => node.clone(),
+    }
+}
+
+/// Whether a leaf is all of a file.
+fn is_whole_file(leaf: &Node) -> bool {
+    let Node::Leaf { scheme, options, .. } = leaf else { return false };
+    scheme == "file" && !options.iter().any(|(name, _)| ["offset", "size"].contains(&name.as_str()))
+}
+
+/// What a file has behind its last whole sector.
+fn tail_of(opened: &OpenedFile) -> Option<Vec<u8>> {
+    let length = opened.size_bytes % SECTOR_BYTES;
+    let mut tail = vec![0; length as usize];
+    opened.file.read_exact_at(&mut tail, opened.size_bytes - length).ok()?;
+    Some(tail)
+}
+
 /// What a cache notes of each of its blocks, in bytes: more than any policy takes.
 const NOTED_BYTES: u64 = 16;
 
@@ -420,6 +456,8 @@ struct Builder<'a> {
     /// While what a layer keeps for itself is built, an overlay's delta or a cache's store: how
     /// large it has to be.
     kept_bytes: Option<u64>,
+    /// While the file of a disk image is opened, which is not used as a disk itself.
+    is_image: bool,
     members: Vec<Member>,
     notes: Vec<String>,
     common: Models,
@@ -486,6 +524,7 @@ impl Builder<'_> {
             "overlay" => return self.overlay(&settings, children),
             "cache" => return self.cache(&settings, children),
             "record" => return self.record(children),
+            "image" => return self.image(&settings, children),
             "luks" => return self.luks(&settings, options, children),
             _ => (),
         }
@@ -838,6 +877,48 @@ impl Builder<'_> {
         })
     }
 
+    /// The disk in an image. Neither its file nor what it lies over is opened for writing.
+    fn image(
+        &mut self,
+        settings: &Settings<'_>,
+        children: &[Node],
+    ) -> Result<Arc<dyn Device>, Error> {
+        let [file, backing @ ..] = children else { unreachable!("the count was checked") };
+        let first_carrier = self.carriers.len();
+        let above = (self.read_only, self.create_bytes, self.kept_bytes, self.is_image);
+        (self.read_only, self.create_bytes, self.kept_bytes) = (true, None, None);
+        self.is_image = true;
+        let opened = self.device(&image_leaf(file));
+        self.is_image = false;
+        let tail = self.members.last().filter(|_| is_whole_file(file));
+        let tail = tail.and_then(|member| tail_of(member.opened.as_ref()?));
+        let backing = opened.and_then(|opened| {
+            let backing = backing.first().map(|backing| self.device(&image_leaf(backing)));
+            Ok((opened, backing.transpose()?))
+        });
+        (self.read_only, self.create_bytes, self.kept_bytes, self.is_image) = above;
+        let (opened, backing) = backing?;
+        let snapshot = settings.get("snapshot").map(str::to_owned);
+        let options = ImageOptions { snapshot, tail: tail.unwrap_or_default() };
+        let device = ImageDevice::open(opened, backing, options)
+            .map_err(|error| error.at(format!("image({file})")))?;
+        self.notes.extend(device.note().map(|note| format!("image({file}): {note}")));
+        // What the file looks like is nothing to the disk in it.
+        self.carriers.truncate(first_carrier);
+        self.carry(&device)?;
+        Ok(Arc::new(device))
+    }
+
+    /// Notes a device that is marked as an array's member.
+    fn carry(&mut self, device: &dyn Device) -> Result<(), Error> {
+        if !device.info().modelled
+            && let Some(mark) = superblocks::mark_of(device)?
+        {
+            self.carriers.push((device.describe().to_string(), mark));
+        }
+        Ok(())
+    }
+
     /// A container, opened with the passphrase that a file holds.
     fn luks(
         &mut self,
@@ -881,11 +962,7 @@ impl Builder<'_> {
         };
         let device = LuksDevice::open(below, header, &passphrase, options, &promise).map_err(at)?;
         self.notes.extend(device.note().map(|note| format!("luks({child}): {note}")));
-        if !device.info().modelled
-            && let Some(mark) = superblocks::mark_of(&device)?
-        {
-            self.carriers.push((device.describe().to_string(), mark));
-        }
+        self.carry(&device)?;
         Ok(Arc::new(device))
     }
 
@@ -986,6 +1063,7 @@ impl Builder<'_> {
             .create_bytes
             .map(|bytes| options.size_bytes.unwrap_or(bytes).saturating_add(options.offset_bytes));
         let file = match self.kept_bytes.filter(|_| !options.read_only) {
+            None if self.is_image => self.context.files.open_disk_image(path)?,
             Some(bytes) => {
                 self.context.files.open_kept(path, bytes.saturating_add(options.offset_bytes))?
             }

@@ -14,6 +14,8 @@ use crate::settings::Settings;
 
 /// Longer key files than cryptsetup reads, in bytes.
 const PASSPHRASE_BYTES_MAX: u64 = 8 << 20;
+/// What a read to the end wants to have behind it, in bytes.
+const SPARE_BYTES: usize = 64;
 /// Its group and all others may read the file.
 const OTHERS: u32 = 0o044;
 
@@ -32,8 +34,11 @@ pub(crate) fn passphrase_file(settings: &Settings<'_>) -> Result<PathBuf, Error>
 /// [`ErrorKind::Invalid`] when it is empty or longer than 8 MiB, and what the system says.
 pub fn read_passphrase(file: File, path: &Path) -> Result<(Passphrase, Option<String>), Error> {
     let fail = |error| Error::from_io(path.display().to_string(), error);
-    let mode = file.metadata().map_err(fail)?.mode();
-    let mut bytes = Zeroizing::new(Vec::new());
+    let data = file.metadata().map_err(fail)?;
+    let mode = data.mode();
+    // Room for all of it: a vector that grows leaves what it held behind.
+    let room = data.len().min(PASSPHRASE_BYTES_MAX) as usize + SPARE_BYTES;
+    let mut bytes = Zeroizing::new(Vec::with_capacity(room));
     file.take(PASSPHRASE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(fail)?;
     let invalid =
         |what: &str| Err(Error::new(ErrorKind::Invalid, format!("{}: {what}", path.display())));

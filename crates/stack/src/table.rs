@@ -400,6 +400,19 @@ pub static LAYERS: &[LayerRow] = &[
             which is kept (docs/formats/cache.md)",
     },
     LayerRow {
+        name: "image",
+        members: (1, 2),
+        redundant: false,
+        options: &[OptionRow {
+            name: "snapshot",
+            takes: ValueKind::Name,
+            default: "none",
+            help: "qcow2: the name or number of a snapshot in the image",
+        }],
+        help: "FILE, BACKING: the disk in a qcow2, VMDK, VHD, VHDX or VDI image, read-only, and what \
+            it lies over, if it does (docs/disk-images.md)",
+    },
+    LayerRow {
         name: "luks",
         members: (1, 1),
         redundant: false,

@@ -23,8 +23,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("device", &["block", "nbd-wire", "reactor", "trace"]),
     ("array", &["block", "reactor"]),
     ("cache", &["block", "reactor"]),
+    ("image", &["block", "reactor"]),
     ("luks", &["block", "reactor"]),
-    ("stack", &["array", "block", "cache", "device", "luks", "reactor"]),
+    ("stack", &["array", "block", "cache", "device", "image", "luks", "reactor"]),
     ("pull", &["block", "reactor", "results", "trace"]),
     ("export", &["block", "nbd-wire", "reactor"]),
     ("guest", &["block", "confine", "escape", "export", "reactor"]),
@@ -56,7 +57,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("testkit", &["block", "reactor", "results"]),
     ("xtask", &[]),
     ("probe", &["array", "bench", "block", "cache", "export", "reactor", "stack", "testkit"]),
-    ("fuzz", &["array", "block", "export", "luks", "reactor", "stack", "testkit", "trace"]),
+    (
+        "fuzz",
+        &["array", "block", "export", "image", "luks", "reactor", "stack", "testkit", "trace"],
+    ),
     ("interop", &["array", "block", "export", "host", "mdtools", "stack", "testkit"]),
 ];
 

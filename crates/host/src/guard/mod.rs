@@ -170,12 +170,26 @@ fn refused(text: String) -> Error {
     Error::new(ErrorKind::Refused, text)
 }
 
+/// Images whose disk the layer `image` reads.
+const READABLE_IMAGES: [&str; 6] = [
+    "qcow2 image",
+    "VMDK image",
+    "VHD image",
+    "VHD image of fixed size",
+    "VHDX image",
+    "VDI image",
+];
+
 /// A disk image that was named as a disk.
 fn not_raw(path: &Path, image: &str) -> Error {
+    let layer = match READABLE_IMAGES.contains(&image) {
+        true => format!("In stack text, image({}) is the disk in it, read-only; ", path.display()),
+        false => String::new(),
+    };
     refused(format!(
         "{0}: it is a {image}, not the bytes of the disk in it: taken for these it shows another \
-        disk, and a write may destroy it. \
-         `qemu-img convert -O raw {0} FILE` makes a raw one; --raw takes it as it is",
+        disk, and a write may destroy it. {layer}`qemu-img convert -O raw {0} FILE` makes a raw \
+        one; --raw takes it as it is",
         path.display()
     ))
 }
@@ -345,6 +359,7 @@ impl Guard {
     ) -> Result<File, Error> {
         let judge = |mut findings: Findings| {
             findings.signature = findings.signature.filter(|signature| !is_used_on(signature));
+            findings.image = findings.image.filter(|image| !is_used_on(image));
             self.judge(&findings, access).map(|()| findings.kind)
         };
         let failed = |error: io::Error| {
@@ -831,6 +846,10 @@ impl stack::OpenFiles for Guard {
     fn open_kept(&self, path: &Path, size_bytes: u64) -> Result<File, Error> {
         self.make_kept_file(path, size_bytes)?;
         self.open_with(path, Access::Write, signature::is_kept)
+    }
+
+    fn open_disk_image(&self, path: &Path) -> Result<File, Error> {
+        self.open_with(path, Access::Read, |_| true)
     }
 
     fn serve_image(&self, image: &RbdImage) -> Result<ImageServer, Error> {

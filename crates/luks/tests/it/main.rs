@@ -1,5 +1,7 @@
 //! Tests of the crate as a whole.
 
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
 mod containers;
 mod contract;
 mod damage;

@@ -1,5 +1,7 @@
 //! `luks(…)` in stack text: a container's data as a device like any other.
 
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

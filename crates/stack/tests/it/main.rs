@@ -6,6 +6,7 @@ mod cache_speed;
 mod conformance;
 mod extents;
 mod idle;
+mod images;
 mod luks;
 mod text;
 mod unchanged;

@@ -1,0 +1,147 @@
+//! `image(FILE, BACKING)`: the disk in an image, read-only.
+
+use std::sync::Arc;
+
+use block::{
+    Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Reactor, SECTOR_BYTES,
+    Support, TracedChannel,
+};
+
+use crate::channel::ImageChannel;
+use crate::format::{ImageFormat, ImageHeader};
+use crate::image_core::Core;
+use crate::map::Place;
+
+/// How an image is opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImageOptions {
+    /// The name or number of a snapshot in it, in the place of the disk as it is now.
+    pub snapshot: Option<String>,
+    /// What the file has behind its last whole block: images end anywhere.
+    pub tail: Vec<u8>,
+}
+
+/// The disk in an image.
+pub struct ImageDevice {
+    core: Arc<Core>,
+    snapshot: Option<String>,
+    note: Option<String>,
+}
+
+impl ImageDevice {
+    /// Opens the image that `file` holds, whatever its format is; `backing` is what it lies over,
+    /// which the caller has named.
+    ///
+    /// # Errors
+    /// As [`ImageHeader::read`]; [`ErrorKind::Refused`] when it lies over a disk that was not
+    /// named, [`ErrorKind::Invalid`] when it lies over none and one was.
+    pub fn open(
+        file: Arc<dyn Device>,
+        backing: Option<Arc<dyn Device>>,
+        options: ImageOptions,
+    ) -> Result<ImageDevice, Error> {
+        let ImageOptions { snapshot, tail } = options;
+        let header = ImageHeader::read_from(&*file, snapshot.as_deref(), &tail)?;
+        match (&header.backing, &backing) {
+            (Some(name), None) => return Err(unnamed(&file.describe(), name)),
+            (None, Some(_)) => {
+                let text = "it lies over no other disk, and one is named";
+                return Err(Error::new(ErrorKind::Invalid, text));
+            }
+            _ => (),
+        }
+        let below = backing.as_ref().map_or(SECTOR_BYTES as u32, |disk| disk.info().block_bytes);
+        if u64::from(file.info().block_bytes.max(below)) > SECTOR_BYTES {
+            let text = "it lies on blocks that are longer than 512 bytes: FILE?block=512&direct=no";
+            return Err(Error::new(ErrorKind::Invalid, text));
+        }
+        let info = Info {
+            size_bytes: header.map.size_bytes,
+            block_bytes: SECTOR_BYTES as u32,
+            optimal_bytes: header.map.cluster_bytes.clamp(4096, 1 << 20) as u32,
+            stripe: None,
+            max_request_bytes: 64 << 20,
+            read_only: true,
+            volatile_cache: false,
+            fua: Support::None,
+            zeroes: Support::None,
+            discard: DiscardSupport::None,
+            ..file.info().clone()
+        };
+        let ImageHeader { map, packing, note, .. } = header;
+        let below = backing.as_ref().map_or(u32::MAX, |disk| disk.info().max_request_bytes);
+        let piece_bytes_max = u64::from(file.info().max_request_bytes.min(below));
+        if map.is_packed() && map.cluster_bytes + 2 * Core::PACKED_SPARE_BYTES > piece_bytes_max {
+            let text = "requests below are shorter than its packed clusters";
+            return Err(Error::new(ErrorKind::Invalid, text));
+        }
+        let core = Arc::new(Core { file, tail, backing, map, packing, info, piece_bytes_max });
+        Ok(ImageDevice { core, snapshot, note })
+    }
+
+    /// What the user should know: what the image says of its own state.
+    #[must_use]
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+}
+
+/// How it is said that an image lies over something that nobody named. The name is the image's own.
+fn unnamed(file: &Node, name: &str) -> Error {
+    let shown: String = name.chars().take(200).flat_map(char::escape_default).collect();
+    let file = match file.file_path() {
+        Some(path) => Node::file(&path),
+        None => file.clone(),
+    };
+    let text = format!(
+        "it lies over `{shown}`, which is not opened by the image's word: if that is what you \
+        mean, name it: image({file}, DISK), with image(…) around it if it is an image too"
+    );
+    Error::new(ErrorKind::Refused, text)
+}
+
+impl Device for ImageDevice {
+    fn info(&self) -> &Info {
+        &self.core.info
+    }
+
+    fn describe(&self) -> Node {
+        let mut children = vec![self.core.file.describe()];
+        children.extend(self.core.backing.as_ref().map(|backing| backing.describe()));
+        let node = Node::layer("image", children);
+        match &self.snapshot {
+            Some(name) => node.with("snapshot", name),
+            None => node,
+        }
+    }
+
+    fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
+        let channel = ImageChannel::open(&self.core, depth, reactor)?;
+        Ok(Box::new(TracedChannel::new(channel, &self.describe())))
+    }
+
+    fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
+        let (place, run) = self.core.map.run(offset, length);
+        let backed = self.core.backed(offset, run);
+        match (place, &self.core.backing) {
+            (Place::Hole, Some(backing)) if backed > 0 => backing.extents(offset, backed, found),
+            (Place::Hole | Place::Zero, _) => found.push(run, true),
+            (Place::At(_) | Place::Packed(_), _) => found.push(run, false),
+        }
+    }
+}
+
+/// The formats that are told by their first bytes, or their last.
+impl ImageFormat {
+    /// Its name for people.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            ImageFormat::Qcow2 => "qcow2",
+            ImageFormat::Vmdk => "VMDK",
+            ImageFormat::Vhd => "VHD",
+            ImageFormat::Vhdx => "VHDX",
+            ImageFormat::Vdi => "VDI",
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! What an image says of itself, read once when it is opened.
+
+mod qcow2;
+mod vdi;
+mod vhd;
+mod vhdx;
+mod vmdk;
+
+use block::{Blocking, Device, Error, ErrorKind, Reactor};
+
+use crate::map::{Entry, ImageMap, Table, damaged, unknown};
+use crate::packed::Packing;
+
+/// A format of images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageFormat {
+    /// Of qemu.
+    Qcow2,
+    /// Of VMware, in one file.
+    Vmdk,
+    /// Of Virtual PC and Hyper-V: fixed and dynamic.
+    Vhd,
+    /// Of Hyper-V.
+    Vhdx,
+    /// Of VirtualBox.
+    Vdi,
+}
+
+/// All tables of an image together, in bytes: those of a disk of 8 TiB in clusters of 64 KiB.
+const TABLES_BYTES_MAX: u64 = 1 << 30;
+/// The largest disk, in bytes: what is addressed by a number with a sign.
+const SIZE_BYTES_MAX: u64 = i64::MAX as u64;
+
+/// Where an image is read from: fills the slice with what lies at the offset.
+pub type ReadBytes<'a> = dyn FnMut(u64, &mut [u8]) -> Result<(), Error> + 'a;
+
+/// What an image says of itself, and where its disk lies.
+#[derive(Debug)]
+pub struct ImageHeader {
+    /// Which format it has.
+    pub format: ImageFormat,
+    /// What the image calls the disk that it lies over: a name from a stranger.
+    pub backing: Option<String>,
+    pub(crate) map: ImageMap,
+    pub(crate) packing: Packing,
+    /// What the user should know, in words.
+    pub(crate) note: Option<String>,
+}
+
+impl ImageHeader {
+    /// Reads the header and tables of the image that a device holds, or those of a snapshot in it;
+    /// `tail` is what its file has behind the device's end.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for no image and no such snapshot, [`ErrorKind::Corrupt`] for a
+    /// damaged one, [`ErrorKind::Unsupported`] for what is not understood,
+    /// [`ErrorKind::Refused`] for tables that are too large, and what the device says.
+    pub fn read_from(
+        device: &dyn Device,
+        snapshot: Option<&str>,
+        tail: &[u8],
+    ) -> Result<ImageHeader, Error> {
+        let mut channel = match Blocking::open(device, &Reactor::virtual_clock()) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                Blocking::open(device, &Reactor::wall()?)?
+            }
+            opened => opened?,
+        };
+        let block = u64::from(device.info().block_bytes);
+        let end = device.info().size_bytes;
+        let mut read = |offset: u64, target: &mut [u8]| {
+            let there = end.saturating_sub(offset).min(target.len() as u64) as usize;
+            let (target, behind) = target.split_at_mut(there);
+            if !behind.is_empty() {
+                let from = offset.saturating_sub(end) as usize;
+                behind.copy_from_slice(&tail[from..from + behind.len()]);
+            }
+            if target.is_empty() {
+                return Ok(());
+            }
+            let start = offset / block * block;
+            let before = (offset - start) as usize;
+            let mut whole = vec![0; (before + target.len()).next_multiple_of(block as usize)];
+            channel.read_slice(start, &mut whole)?;
+            target.copy_from_slice(&whole[before..before + target.len()]);
+            Ok(())
+        };
+        ImageHeader::read(end + tail.len() as u64, snapshot, &mut read)
+    }
+
+    /// The same of a file of `size_bytes`: `read` fills a slice with the bytes at an offset.
+    ///
+    /// # Errors
+    /// As [`ImageHeader::read_from`], and what `read` says.
+    pub fn read(
+        size_bytes: u64,
+        snapshot: Option<&str>,
+        read: &mut ReadBytes<'_>,
+    ) -> Result<ImageHeader, Error> {
+        let mut file = ImageFile { size_bytes, tables_bytes: 0, ranges: Vec::new(), read };
+        let no_image = || {
+            let text = "it is no qcow2, VMDK, VHD, VHDX or VDI image";
+            Error::new(ErrorKind::Invalid, text)
+        };
+        if size_bytes < 512 {
+            return Err(no_image());
+        }
+        let mut start = [0; 512];
+        file.read(0, &mut start)?;
+        let is_footer = |bytes: &[u8]| bytes.starts_with(vhd::MAGIC);
+        let mut end = [0; 512];
+        let last = size_bytes / 512 * 512 - 512;
+        file.read(last, &mut end)?;
+        let header = match &start {
+            head if head.starts_with(qcow2::MAGIC) => qcow2::read(&mut file, snapshot)?,
+            head if head.starts_with(vmdk::MAGIC) => vmdk::read(&mut file)?,
+            head if head.starts_with(vhdx::MAGIC) => vhdx::read(&mut file)?,
+            head if head[vdi::MAGIC_OFFSET..].starts_with(vdi::MAGIC) => vdi::read(&mut file)?,
+            head if is_footer(head) || is_footer(&end) => vhd::read(&mut file, last)?,
+            head if head.starts_with(b"# Disk DescriptorFile") => {
+                return Err(unknown(
+                    "it only describes a disk (VMDK); name the file that holds the data: one that \
+                    ends in -flat.vmdk is raw",
+                ));
+            }
+            _ => return Err(no_image()),
+        };
+        if snapshot.is_some() && header.format != ImageFormat::Qcow2 {
+            let text = format!("{} images have no snapshots in them", header.format.name());
+            return Err(Error::new(ErrorKind::Invalid, text));
+        }
+        if header.map.size_bytes == 0 || header.map.size_bytes % 512 != 0 {
+            return Err(unknown(format!(
+                "its disk has {} bytes, which are no whole sectors",
+                header.map.size_bytes
+            )));
+        }
+        Ok(header)
+    }
+}
+
+/// The file of an image while its tables are read.
+pub(crate) struct ImageFile<'a> {
+    pub(crate) size_bytes: u64,
+    /// What tables take so far, in bytes.
+    tables_bytes: u64,
+    /// Where headers and tables lie, in bytes.
+    ranges: Vec<(u64, u64)>,
+    read: &'a mut ReadBytes<'a>,
+}
+
+impl ImageFile<'_> {
+    /// Fills the slice with what lies at `offset`.
+    pub(crate) fn read(&mut self, offset: u64, target: &mut [u8]) -> Result<(), Error> {
+        self.must_hold(offset, target.len() as u64, "a header")?;
+        (self.read)(offset, target)
+    }
+
+    pub(crate) fn head<const N: usize>(&mut self, offset: u64) -> Result<[u8; N], Error> {
+        let mut bytes = [0; N];
+        self.read(offset, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Refuses what reaches past the file's end.
+    fn must_hold(&self, offset: u64, length: u64, what: &str) -> Result<(), Error> {
+        if offset.checked_add(length).is_some_and(|end| end <= self.size_bytes) {
+            return Ok(());
+        }
+        Err(damaged(format!(
+            "{what} of {length} bytes at {offset} reaches past the file's end at {}",
+            self.size_bytes
+        )))
+    }
+
+    /// Notes that headers lie here.
+    pub(crate) fn keep(&mut self, offset: u64, length: u64) {
+        self.ranges.push((offset, offset.saturating_add(length)));
+    }
+
+    /// The bytes of a table, which no other overlaps.
+    pub(crate) fn table(&mut self, offset: u64, length: u64) -> Result<Vec<u8>, Error> {
+        self.must_hold(offset, length, "a table")?;
+        self.tables_bytes += length;
+        if self.tables_bytes > TABLES_BYTES_MAX {
+            let text = format!("its tables take more than {TABLES_BYTES_MAX} bytes");
+            return Err(Error::new(ErrorKind::Refused, text));
+        }
+        self.keep(offset, length);
+        let mut bytes = vec![0; length as usize];
+        (self.read)(offset, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Refuses tables that overlap, and data in them or past the file's end. `data_bytes` is how
+    /// long what an entry names is.
+    pub(crate) fn check(&mut self, map: &ImageMap, data_bytes: u64) -> Result<(), Error> {
+        if map.size_bytes > SIZE_BYTES_MAX {
+            return Err(damaged(format!("a disk of {} bytes", map.size_bytes)));
+        }
+        self.ranges.sort_unstable();
+        if let Some(two) = self.ranges.windows(2).find(|two| two[1].0 < two[0].1) {
+            return Err(damaged(format!("tables overlap at {}", two[1].0)));
+        }
+        let entries = map.tables.iter().flatten().flat_map(|table| &table.entries);
+        for entry in entries {
+            let Some((offset, length)) = entry.range(data_bytes) else { continue };
+            if offset >= self.size_bytes {
+                return Err(damaged(format!(
+                    "data at {offset} lie past the file's end at {}",
+                    self.size_bytes
+                )));
+            }
+            let next = self.ranges.partition_point(|range| range.1 <= offset);
+            if self.ranges.get(next).is_some_and(|range| range.0 < offset + length) {
+                return Err(damaged(format!("data at {offset} lie in a table")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A number of 32 bits, the low byte first.
+pub(crate) fn low32(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+/// A number of 64 bits, the low byte first.
+pub(crate) fn low64(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+/// A number of 32 bits, the high byte first.
+pub(crate) fn high32(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+/// A number of 64 bits, the high byte first.
+pub(crate) fn high64(bytes: &[u8], at: usize) -> u64 {
+    u64::from_be_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+/// A map of one table, of numbers of `width` bytes.
+pub(crate) fn one_table(
+    size_bytes: u64,
+    cluster_bytes: u64,
+    table: &[u8],
+    width: usize,
+    entry: impl Fn(&[u8]) -> Result<Entry, Error>,
+) -> Result<ImageMap, Error> {
+    let entries = table.chunks_exact(width).map(entry).collect::<Result<Vec<_>, Error>>()?;
+    let table_entries = size_bytes.div_ceil(cluster_bytes).max(1);
+    let tables = vec![Some(Table::of(entries))];
+    Ok(ImageMap { size_bytes, cluster_bytes, table_entries, tables })
+}
+
+/// How many clusters a disk has; an image cannot have that many that its table does not hold.
+pub(crate) fn clusters(size_bytes: u64, cluster_bytes: u64, there: u64) -> Result<u64, Error> {
+    let clusters = size_bytes.div_ceil(cluster_bytes);
+    if clusters > there {
+        return Err(damaged(format!("{clusters} blocks of data and a table for {there}")));
+    }
+    Ok(clusters)
+}

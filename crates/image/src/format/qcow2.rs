@@ -1,0 +1,222 @@
+//! qcow2, versions 2 and 3 (docs/interop/qcow2.txt of qemu): two levels of tables, high byte first.
+
+use block::{Error, ErrorKind};
+
+use super::{ImageFile, ImageFormat, ImageHeader, high32, high64};
+use crate::map::{Entry, ImageMap, Parts, Table, damaged, unknown};
+use crate::packed::Packing;
+
+pub(super) const MAGIC: &[u8] = b"QFI\xfb";
+/// The first level is no longer than this, in bytes: as in qemu.
+const L1_BYTES_MAX: u64 = 32 << 20;
+const SNAPSHOTS_MAX: u32 = 65_536;
+/// What stands between the head of a snapshot and its names is no longer than this, in bytes.
+const EXTRA_BYTES_MAX: u64 = 1024;
+const BACKING_NAME_BYTES_MAX: u32 = 1023;
+
+const DIRTY: u64 = 1;
+const CORRUPT: u64 = 1 << 1;
+const DATA_FILE: u64 = 1 << 2;
+const PACKING: u64 = 1 << 3;
+const EXTENDED: u64 = 1 << 4;
+const KNOWN: u64 = DIRTY | CORRUPT | DATA_FILE | PACKING | EXTENDED;
+
+/// Where a host offset stands in an entry of either level.
+const OFFSET: u64 = 0x00ff_ffff_ffff_fe00;
+const PACKED: u64 = 1 << 62;
+const ZERO: u64 = 1;
+
+struct Header {
+    version: u32,
+    cluster_bits: u32,
+    size_bytes: u64,
+    l1_entries: u32,
+    l1_offset: u64,
+    snapshots: u32,
+    snapshots_offset: u64,
+    features: u64,
+    packing: Packing,
+    backing: Option<String>,
+}
+
+pub(super) fn read(file: &mut ImageFile<'_>, snapshot: Option<&str>) -> Result<ImageHeader, Error> {
+    let mut header = head(file)?;
+    if let Some(wanted) = snapshot {
+        find(file, &mut header, wanted)?;
+    }
+    let map = map(file, &header)?;
+    file.check(&map, 1 << header.cluster_bits)?;
+    let note = (header.features & CORRUPT != 0).then(|| {
+        "the image is marked as corrupt; `qemu-img check` says what is wrong with it".to_owned()
+    });
+    Ok(ImageHeader {
+        format: ImageFormat::Qcow2,
+        backing: header.backing,
+        map,
+        packing: header.packing,
+        note,
+    })
+}
+
+fn head(file: &mut ImageFile<'_>) -> Result<Header, Error> {
+    let bytes: [u8; 112] = file.head(0)?;
+    let version = high32(&bytes, 4);
+    if !(2..=3).contains(&version) {
+        return Err(unknown(format!("qcow2 version {version} is not known; 2 and 3 are")));
+    }
+    let cluster_bits = high32(&bytes, 20);
+    if !(9..=21).contains(&cluster_bits) {
+        return Err(damaged(format!("clusters of 2^{cluster_bits} bytes")));
+    }
+    if high32(&bytes, 32) != 0 {
+        return Err(unknown("the image is encrypted; `qemu-img convert` makes one that is not"));
+    }
+    let features = if version == 3 { high64(&bytes, 72) } else { 0 };
+    if features & !KNOWN != 0 {
+        return Err(unknown(format!(
+            "it needs features that are not known: {:#x}",
+            features & !KNOWN
+        )));
+    }
+    if features & DATA_FILE != 0 {
+        return Err(unknown(
+            "its data are in a file of their own; if that is raw, name it instead",
+        ));
+    }
+    let length = if version == 3 { high32(&bytes, 100) } else { 72 };
+    let packing = match (features & PACKING != 0 && length > 104).then_some(bytes[104]) {
+        None | Some(0) => Packing::Deflate,
+        Some(1) => Packing::Zstd,
+        Some(other) => return Err(unknown(format!("its clusters are packed in way {other}"))),
+    };
+    file.keep(0, length.into());
+    let backing = match (high64(&bytes, 8), high32(&bytes, 16)) {
+        (0, _) => None,
+        (_, length) if length > BACKING_NAME_BYTES_MAX => {
+            return Err(damaged(format!("a name of {length} bytes")));
+        }
+        (offset, length) => {
+            let mut name = vec![0; length as usize];
+            file.read(offset, &mut name)?;
+            Some(String::from_utf8_lossy(&name).into_owned())
+        }
+    };
+    Ok(Header {
+        version,
+        cluster_bits,
+        size_bytes: high64(&bytes, 24),
+        l1_entries: high32(&bytes, 36),
+        l1_offset: high64(&bytes, 40),
+        snapshots: high32(&bytes, 60),
+        snapshots_offset: high64(&bytes, 64),
+        features,
+        packing,
+        backing,
+    })
+}
+
+/// Takes the table and size of a snapshot, by its name or else its number.
+fn find(file: &mut ImageFile<'_>, header: &mut Header, wanted: &str) -> Result<(), Error> {
+    if header.snapshots > SNAPSHOTS_MAX {
+        return Err(damaged(format!("{} snapshots", header.snapshots)));
+    }
+    let mut at = header.snapshots_offset;
+    let mut by_number = None;
+    for _ in 0..header.snapshots {
+        let head: [u8; 40] = file.head(at)?;
+        let extra = u64::from(high32(&head, 36));
+        let lengths = high32(&head, 12);
+        let (id, name) = (u64::from(lengths >> 16), u64::from(lengths & 0xffff));
+        if extra > EXTRA_BYTES_MAX {
+            return Err(damaged(format!("a snapshot with {extra} further bytes")));
+        }
+        let mut rest = vec![0; (extra + id + name) as usize];
+        file.read(at.saturating_add(40), &mut rest)?;
+        let size = if extra >= 16 { high64(&rest, 8) } else { header.size_bytes };
+        let (id_text, name_text) = rest[extra as usize..].split_at(id as usize);
+        let place = (high64(&head, 0), high32(&head, 8), size);
+        if name_text == wanted.as_bytes() {
+            by_number = Some(place);
+            break;
+        }
+        if id_text == wanted.as_bytes() {
+            by_number = Some(place);
+        }
+        at = at.saturating_add((40 + extra + id + name).next_multiple_of(8));
+    }
+    let Some((l1_offset, l1_entries, size_bytes)) = by_number else {
+        let text = format!("it has no snapshot `{wanted}`; `qemu-img snapshot -l` lists them");
+        return Err(Error::new(ErrorKind::Invalid, text));
+    };
+    (header.l1_offset, header.l1_entries, header.size_bytes) = (l1_offset, l1_entries, size_bytes);
+    Ok(())
+}
+
+fn map(file: &mut ImageFile<'_>, header: &Header) -> Result<ImageMap, Error> {
+    let cluster_bytes = 1_u64 << header.cluster_bits;
+    let is_extended = header.features & EXTENDED != 0;
+    let width = if is_extended { 16 } else { 8 };
+    if is_extended && header.cluster_bits < 14 {
+        return Err(damaged(format!("parts of clusters of {cluster_bytes} bytes")));
+    }
+    let table_entries = cluster_bytes / width;
+    let needed = header.size_bytes.div_ceil(cluster_bytes).div_ceil(table_entries);
+    let there = u64::from(header.l1_entries);
+    if needed > there || there * 8 > L1_BYTES_MAX {
+        return Err(damaged(format!("{there} tables for {} bytes", header.size_bytes)));
+    }
+    let l1 = match needed {
+        0 => Vec::new(),
+        needed => {
+            aligned(header.l1_offset, cluster_bytes)?;
+            file.table(header.l1_offset, needed * 8)?
+        }
+    };
+    let mut tables = Vec::new();
+    for entry in l1.chunks_exact(8) {
+        let offset = high64(entry, 0) & OFFSET;
+        if offset == 0 {
+            tables.push(None);
+            continue;
+        }
+        aligned(offset, cluster_bytes)?;
+        let bytes = file.table(offset, cluster_bytes)?;
+        tables.push(Some(table(header, &bytes, width as usize)?));
+    }
+    // One that names two tables in the same place was refused when they were read.
+    Ok(ImageMap { size_bytes: header.size_bytes, cluster_bytes, table_entries, tables })
+}
+
+fn aligned(offset: u64, cluster_bytes: u64) -> Result<(), Error> {
+    match offset.is_multiple_of(cluster_bytes) {
+        true => Ok(()),
+        false => Err(damaged(format!("{offset} is no whole cluster of {cluster_bytes} bytes"))),
+    }
+}
+
+fn table(header: &Header, bytes: &[u8], width: usize) -> Result<Table, Error> {
+    let cluster_bytes = 1_u64 << header.cluster_bits;
+    // So many bits below the length hold a packed cluster's place.
+    let packed_bits = 62 - (header.cluster_bits - 8);
+    let entry = |bytes: &[u8]| {
+        let value = high64(bytes, 0);
+        let offset = value & OFFSET;
+        if value & PACKED != 0 {
+            return Ok(Entry::packed(value & ((1 << packed_bits) - 1)));
+        }
+        // In version 2, and where clusters have parts, no bit says that one is zero.
+        if width == 8 && header.version > 2 && value & ZERO != 0 {
+            return Ok(Entry::ZERO);
+        }
+        if offset == 0 {
+            return Ok(Entry::HOLE);
+        }
+        aligned(offset, cluster_bytes).map(|()| Entry::at(offset))
+    };
+    let entries = bytes.chunks_exact(width).map(entry).collect::<Result<Vec<_>, Error>>()?;
+    let mut table = Table::of(entries);
+    if width == 16 {
+        table.parts = bytes.chunks_exact(width).map(|bytes| Parts(high64(bytes, 8))).collect();
+    }
+    Ok(table)
+}

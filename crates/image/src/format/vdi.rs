@@ -1,0 +1,66 @@
+//! VDI of VirtualBox: one table of blocks, low byte first.
+
+use block::Error;
+
+use super::{ImageFile, ImageFormat, ImageHeader, clusters, low32, low64, one_table};
+use crate::map::{Entry, damaged, unknown};
+use crate::packed::Packing;
+
+pub(super) const MAGIC: &[u8] = &0xbeda_107f_u32.to_le_bytes();
+pub(super) const MAGIC_OFFSET: usize = 64;
+const HEADER_BYTES: u64 = 512;
+const DYNAMIC: u32 = 1;
+const STATIC: u32 = 2;
+const HOLE: u32 = u32::MAX;
+const DISCARDED: u32 = u32::MAX - 1;
+
+pub(super) fn read(file: &mut ImageFile<'_>) -> Result<ImageHeader, Error> {
+    let header: [u8; HEADER_BYTES as usize] = file.head(0)?;
+    let version = low32(&header, 68);
+    if version != 0x0001_0001 {
+        return Err(unknown(format!(
+            "VDI version {}.{} is not known; 1.1 is",
+            version >> 16,
+            version & 0xffff
+        )));
+    }
+    match low32(&header, 76) {
+        DYNAMIC | STATIC => (),
+        kind => {
+            return Err(unknown(format!(
+                "VDI of kind {kind}: only dynamic and static ones stand by themselves"
+            )));
+        }
+    }
+    let (block_bytes, extra) = (low32(&header, 376), low32(&header, 380));
+    if low32(&header, 360) != 512
+        || extra != 0
+        || block_bytes < 512
+        || !block_bytes.is_power_of_two()
+    {
+        return Err(unknown(format!("blocks of {block_bytes} bytes and {extra} more")));
+    }
+    let (size_bytes, block) = (low64(&header, 368), u64::from(block_bytes));
+    let count = clusters(size_bytes, block, low32(&header, 384).into())?;
+    let data = u64::from(low32(&header, 344));
+    if !data.is_multiple_of(512) {
+        return Err(damaged(format!("data at {data}, which is no whole sector")));
+    }
+    file.keep(0, HEADER_BYTES);
+    let table = file.table(low32(&header, 340).into(), count * 4)?;
+    let map = one_table(size_bytes, block, &table, 4, |bytes| {
+        Ok(match low32(bytes, 0) {
+            HOLE => Entry::HOLE,
+            DISCARDED => Entry::ZERO,
+            number => Entry::at(data + u64::from(number) * block),
+        })
+    })?;
+    file.check(&map, block)?;
+    Ok(ImageHeader {
+        format: ImageFormat::Vdi,
+        backing: None,
+        map,
+        packing: Packing::Deflate,
+        note: None,
+    })
+}
