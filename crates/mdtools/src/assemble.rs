@@ -12,7 +12,7 @@ use std::path::Path;
 use array::md::{Assembly, Candidate, Layout, Level, Role, Slot, Startability};
 use block::Node;
 
-use super::{ArrayCondition, ArrayStatus, MemberSource, SECTOR_BYTES, layer_name};
+use super::{ArrayCondition, ArrayStatus, MemberPlace, MemberSource, SECTOR_BYTES, layer_name};
 use host::Error;
 
 /// What a member of an array lies on.
@@ -42,7 +42,7 @@ impl GroupMember {
     fn stack(&self, opening: AssemblyOptions<'_>) -> Result<Node, Error> {
         let read_only = opening.read_only || opening.overlay.is_some();
         match self {
-            GroupMember::Source(source) if read_only => Ok(source.node().with("read_only", "yes")),
+            GroupMember::Source(source) if read_only => Ok(source.read_only_node()),
             GroupMember::Source(source) => Ok(source.node()),
             GroupMember::Array(group) => {
                 group.stack(AssemblyOptions { read_only, overlay: None, force: opening.force })
@@ -273,8 +273,11 @@ pub fn slices<S: Clone + Into<MemberSource>>(assembly: &Assembly, sources: &[S])
             _ => assembly.size_sectors,
         };
         let source: MemberSource = sources[place.candidate].clone().into();
-        Node::file(&source.path)
-            .with("offset", source.offset_bytes + place.data_offset_sectors * SECTOR_BYTES)
+        let leaf = match &source.place {
+            MemberPlace::Path(path) => Node::file(path),
+            MemberPlace::Remote(leaf) => leaf.clone(),
+        };
+        leaf.with("offset", source.offset_bytes + place.data_offset_sectors * SECTOR_BYTES)
             .with("size", used * SECTOR_BYTES)
             .with("block", SECTOR_BYTES)
     };

@@ -31,11 +31,12 @@ use serde::{Deserialize, Serialize};
 
 use super::draft::{Draft, DraftDevice};
 use super::overwrite::{Image, Overwrite, overwrite};
-use super::{MemberSource, SECTOR_BYTES, SUPERBLOCK_BYTES, bitmap_offset, layer_name};
+use super::source::Purpose;
+use super::{MemberPlace, MemberSource, SECTOR_BYTES, SUPERBLOCK_BYTES, bitmap_offset, layer_name};
 use host::guard::{Access, Guard, marked_ranges};
 use host::limits::Room;
 use host::{Error, facts};
-use stack::{BuildContext, Identity, NoFiles, OpenFiles, Stack, twice_text};
+use stack::{BuildContext, NoFiles, OpenFiles, Stack};
 
 /// What to make besides the format's own settings.
 #[derive(Clone, Debug)]
@@ -78,7 +79,7 @@ impl Create {
 /// A member of a new array.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CreateMember {
-    /// A file, a block device, or a part of one.
+    /// A file, a block device, or a part of one; a drive of another machine.
     Source(MemberSource),
     /// An array that is made with it.
     Array(InnerArray),
@@ -218,13 +219,9 @@ pub fn create_announced(
     announce: &mut dyn FnMut(&CreatedArray) -> Result<(), Error>,
 ) -> Result<CreatedArray, Error> {
     let sources = wanted.sources();
-    if let Some((earlier, later)) =
-        Identity::same_twice(sources.iter().map(|source| source.path.as_path()))
-    {
-        return Err(Error::usage(twice_text(earlier, later)));
-    }
-    let absent: Vec<&MemberSource> =
-        sources.iter().copied().filter(|source| !source.path.exists()).collect();
+    MemberSource::refuse_same_twice(sources.iter().copied())?;
+    let is_absent = |source: &&MemberSource| source.path().is_some_and(|path| !path.exists());
+    let absent: Vec<&MemberSource> = sources.iter().copied().filter(is_absent).collect();
     if let (Some(source), None) = (absent.first(), wanted.create_bytes) {
         return Err(Error::usage(format!(
             "{source}: no such file; --size SIZE makes the members that are not there"
@@ -235,10 +232,10 @@ pub fn create_announced(
     }
     // Fresh files are zero, and zero is in sync with zero at every level.
     let in_sync = wanted.assume_clean || absent.len() == sources.len();
-    let made = absent.iter().try_for_each(|source| {
+    let made = absent.iter().filter_map(|source| source.path()).try_for_each(|path| {
         check_stop(stop)?;
         let bytes = wanted.create_bytes.unwrap_or(0);
-        let made = guard.make_file(&source.path, bytes, |_| Ok::<(), block::Error>(()));
+        let made = guard.make_file(path, bytes, |_| Ok::<(), block::Error>(()));
         // A signal may have ended the call.
         made.or_else(|error| check_stop(stop).and(Err(error.into())))
     });
@@ -267,7 +264,7 @@ fn write_superblocks(
     announce: &mut dyn FnMut(&CreatedArray) -> Result<(), Error>,
 ) -> Result<CreatedArray, Error> {
     let draft = |source: &&MemberSource| {
-        let region = source.region(guard.open(&source.path, Access::Write)?)?;
+        let region = source.open(guard, Purpose::Write)?;
         Ok(Arc::new(Draft::over(region, source.node())))
     };
     let drafts = sources.iter().map(draft).collect::<Result<Vec<_>, Error>>()?;
@@ -277,7 +274,7 @@ fn write_superblocks(
         in_sync,
         created: TimeStamp { seconds: facts::unix_seconds(), microseconds: 0 },
         random: Random::new(),
-        drafts: sources.iter().map(|source| source.path.clone()).zip(drafts.clone()).collect(),
+        drafts: sources.iter().map(|source| source.place.clone()).zip(drafts.clone()).collect(),
     };
     let mut created = making.array(&NewShape::of(wanted))?;
     if let Some(path) = &wanted.encrypt {
@@ -349,7 +346,7 @@ struct CreationContext {
     in_sync: bool,
     created: TimeStamp,
     random: Random,
-    drafts: HashMap<PathBuf, Arc<Draft>>,
+    drafts: HashMap<MemberPlace, Arc<Draft>>,
 }
 
 impl CreationContext {
@@ -466,12 +463,17 @@ impl CreationContext {
     fn open(&self, member: &CreateMember) -> Result<OpenedMember, Error> {
         match member {
             CreateMember::Source(source) => {
-                Ok(OpenedMember::Draft(Arc::clone(&self.drafts[&source.path])))
+                Ok(OpenedMember::Draft(Arc::clone(&self.drafts[&source.place])))
             }
             CreateMember::Array(_) => {
                 Ok(OpenedMember::Array(Box::new(self.opened(&member.node())?)))
             }
         }
+    }
+
+    fn draft_device(&self, place: &MemberPlace) -> Option<Arc<dyn Device>> {
+        let draft = Arc::clone(self.drafts.get(place)?);
+        Some(Arc::new(DraftDevice(draft)))
     }
 
     /// An array, opened on the drafts of its members.
@@ -493,8 +495,11 @@ impl OpenFiles for CreationContext {
     }
 
     fn stand_in(&self, path: &Path) -> Option<Arc<dyn Device>> {
-        let draft = Arc::clone(self.drafts.get(path)?);
-        Some(Arc::new(DraftDevice(draft)))
+        self.draft_device(&MemberPlace::Path(path.to_owned()))
+    }
+
+    fn stand_in_remote(&self, leaf: &Node) -> Option<Arc<dyn Device>> {
+        self.draft_device(&MemberPlace::Remote(leaf.clone()))
     }
 }
 

@@ -3,9 +3,10 @@
 use array::md::uuid_text;
 
 use super::overwrite::{Image, Overwrite, overwrite};
+use super::source::Purpose;
 use super::{ExaminedPath, MemberSource, SECTOR_BYTES, SUPERBLOCK_BYTES, bitmap_offset, examine};
 use host::Error;
-use host::guard::{Access, Guard};
+use host::guard::Guard;
 
 /// A member whose superblocks were erased.
 #[derive(Clone, Debug)]
@@ -48,9 +49,7 @@ pub fn destroy<S: Clone + Into<MemberSource>>(
             other.source
         )));
     }
-    let open = |ExaminedPath { source, .. }: &ExaminedPath| {
-        source.region(guard.open(&source.path, Access::Write)?)
-    };
+    let open = |ExaminedPath { source, .. }: &ExaminedPath| source.open(guard, Purpose::Write);
     let regions = examined.iter().map(open).collect::<Result<Vec<_>, Error>>()?;
     guard.refuse_stray_consent()?;
     let writes: Vec<Overwrite<'_>> = (examined.iter().zip(&regions))

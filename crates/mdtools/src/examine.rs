@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use array::md::{self, BitmapHeader, Candidate, ChecksumVerdict, Superblock, Version};
 
 use super::partitions::{Partition, partitions};
-use super::source::Region;
+use super::source::{Purpose, Region};
 use super::{MemberSource, SECTOR_BYTES, SUPERBLOCK_BYTES};
 use host::Error;
 use host::guard::Guard;
@@ -50,7 +50,7 @@ pub struct ExaminedPath {
 /// # Errors
 /// When it cannot be opened or read.
 pub fn examine(guard: &Guard, source: &MemberSource) -> Result<ExaminedPath, Error> {
-    examine_region(source, &source.region(guard.peek(&source.path)?)?)
+    examine_region(source, &source.open(guard, Purpose::Look)?)
 }
 
 fn examine_region(source: &MemberSource, region: &Region) -> Result<ExaminedPath, Error> {
@@ -102,12 +102,12 @@ fn read_again(region: &Region, offset: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As [`examine`].
 pub fn look(guard: &Guard, source: &MemberSource) -> Result<Vec<ExaminedPath>, Error> {
-    let region = source.region(guard.peek(&source.path)?)?;
+    let region = source.open(guard, Purpose::Look)?;
     let mut whole = examine_region(source, &region)?;
     let mut all = Vec::new();
     for partition in partitions_of(source, &region)? {
         let part = source.part(partition.offset_bytes, Some(partition.size_bytes));
-        all.push(examine_region(&part, &part.region(guard.peek(&part.path)?)?)?);
+        all.push(examine_region(&part, &part.open(guard, Purpose::Look)?)?);
     }
     all.retain(|part| !part.found.is_empty() || !part.damaged.is_empty());
     // One at the end of the last partition may be at the end of the disk too.
@@ -132,7 +132,8 @@ fn whole_place(source: &MemberSource, size_bytes: u64, version: Version) -> Opti
 }
 
 fn partitions_of(source: &MemberSource, region: &Region) -> Result<Vec<Partition>, Error> {
-    if shows_partitions(&source.path) {
+    // What is on another machine is a member as a whole: no text of a stack names a part of it.
+    if source.path().is_none_or(shows_partitions) {
         return Ok(Vec::new());
     }
     partitions(region).map_err(|error| {
@@ -146,7 +147,7 @@ fn partitions_of(source: &MemberSource, region: &Region) -> Result<Vec<Partition
 /// # Errors
 /// When it cannot be opened or read.
 pub fn raid_partition(guard: &Guard, source: &MemberSource) -> Result<Option<MemberSource>, Error> {
-    let region = source.region(guard.peek(&source.path)?)?;
+    let region = source.open(guard, Purpose::Look)?;
     let mut raid = partitions_of(source, &region)?.into_iter().filter(|part| part.is_raid);
     let (one, other) = (raid.next(), raid.next());
     let part = |part: Partition| source.part(part.offset_bytes, Some(part.size_bytes));

@@ -16,7 +16,7 @@ use array::md::{AssembleOptions, Candidate, Startability, assemble, group};
 use array::metadata::{StartOptions, check, examine};
 use block::{Device, Node};
 use reactor::Reactor;
-use stack::{BuildContext, Identity, OpenFiles, Stack, twice_text};
+use stack::{BuildContext, ImageServer, OpenFiles, RbdImage, Stack, twice_text};
 
 use super::MemberSource;
 use super::assemble::{AssemblyOptions, Group, GroupMember};
@@ -99,9 +99,9 @@ pub fn find<S: Clone + Into<MemberSource>>(guard: &Guard, sources: &[S]) -> Foun
     for source in sources {
         let source: MemberSource = source.clone().into();
         // A hard link among the files of a folder is no second member.
-        let id = (Identity::of(&source.path), source.offset_bytes);
-        if let Some(earlier) = seen.insert(id, source.path.clone()) {
-            search.found.passed_over.push(twice_text(&earlier, &source.path));
+        let id = (source.identity(), source.offset_bytes);
+        if let Some(earlier) = seen.insert(id, source.place_name()) {
+            search.found.passed_over.push(twice_text(&earlier, &source.place_name()));
             continue;
         }
         search.look(&source);
@@ -159,7 +159,10 @@ impl Search<'_> {
             let own = all.iter().find_map(|(part, origin)| match origin {
                 Origin::Source(own)
                     if part.superblock.device_uuid == disk.superblock.device_uuid
-                        && is_partition_of(&own.path, &source.path) =>
+                        && own
+                            .path()
+                            .zip(source.path())
+                            .is_some_and(|(own, disk)| is_partition_of(own, disk)) =>
                 {
                     Some(own)
                 }
@@ -211,7 +214,7 @@ impl Search<'_> {
         // One that runs here is a block device by itself, which is found as such.
         let is_it = |(one, origin): &(Candidate, Origin)| {
             one.superblock.device_uuid == superblock.device_uuid
-                && matches!(origin, Origin::Source(source) if is_block_device(&source.path))
+                && matches!(origin, Origin::Source(source) if source.path().is_some_and(is_block_device))
         };
         (!below.contains(&superblock.set_uuid) && !self.members.iter().any(is_it))
             .then_some(candidate)
@@ -362,5 +365,9 @@ struct PeekFiles<'a>(&'a Guard);
 impl OpenFiles for PeekFiles<'_> {
     fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, block::Error> {
         self.0.peek(path)
+    }
+
+    fn serve_image(&self, image: &RbdImage) -> Result<ImageServer, block::Error> {
+        self.0.serve_image(image)
     }
 }

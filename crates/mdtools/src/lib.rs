@@ -24,9 +24,6 @@ mod source;
 mod status;
 mod work;
 
-use std::fs::File;
-use std::io;
-
 use array::md::Level;
 
 pub use assemble::{AssemblyOptions, Group, GroupMember, slices};
@@ -38,7 +35,7 @@ pub use destroy::{ErasedMember, destroy};
 use examine::bitmap_offset;
 pub use examine::{ExaminedPath, FoundSuperblock, examine, look, members_in, raid_partition};
 pub use find::{FoundArrays, find};
-pub use source::MemberSource;
+pub use source::{MemberPlace, MemberSource};
 pub use status::{ArrayCondition, ArrayStatus, MemberState, MemberStatus, device_text};
 pub use work::{ByteRange, WorkStatus, WrongMember};
 
@@ -57,9 +54,4 @@ fn layer_name(level: Level) -> &'static str {
         Level::Raid10 => "raid10",
         _ => "linear",
     }
-}
-
-/// Size of a file or block device in bytes.
-fn size_of(mut file: &File) -> io::Result<u64> {
-    io::Seek::seek(&mut file, io::SeekFrom::End(0))
 }

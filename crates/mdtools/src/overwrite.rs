@@ -3,6 +3,7 @@
 use std::io;
 
 use host::Error;
+use host::guard::refuse_in_use;
 
 use super::MemberSource;
 use super::source::Region;
@@ -17,7 +18,8 @@ pub(crate) struct Overwrite<'a> {
     pub(crate) image: Image,
 }
 
-/// Writes all of it, durably. What was there is read before, and comes back where something cannot
+/// Writes all of it, durably, unless a server has the array of a member of another machine. What
+/// was there is read before, and comes back where something cannot
 /// be written: on a full disk, past a limit of the file size, on a device with a bad place.
 ///
 /// # Errors
@@ -33,6 +35,7 @@ pub(crate) fn overwrite(writes: &[Overwrite<'_>], doing: &str) -> Result<(), Err
         };
         write.image.iter().map(read).collect()
     };
+    refuse_in_use(writes.iter().filter_map(|write| write.region.remote()))?;
     let before = writes
         .iter()
         .map(|write| held(write).map_err(|error| failed(write, &error)))
@@ -63,6 +66,8 @@ fn put(region: &Region, image: &Image) -> io::Result<()> {
 mod tests {
     use std::fs::File;
 
+    use host::guard::MemberBytes;
+
     use super::*;
 
     #[test]
@@ -76,8 +81,9 @@ mod tests {
             let regions: Vec<Region> = (sources.iter().zip(writable))
                 .map(|(source, writable)| {
                     let mut options = File::options();
-                    let file = options.read(true).write(writable).open(&source.path);
-                    source.region(file.expect("opened")).expect("long enough")
+                    let path = source.path().expect("a path");
+                    let file = options.read(true).write(writable).open(path).expect("opened");
+                    source.region(MemberBytes::File(file)).expect("long enough")
                 })
                 .collect();
             let writes: Vec<Overwrite<'_>> = (sources.iter().zip(&regions))

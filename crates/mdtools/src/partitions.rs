@@ -142,6 +142,8 @@ mod tests {
     use std::fs::File;
     use std::os::unix::fs::FileExt;
 
+    use host::guard::MemberBytes;
+
     use super::*;
     use crate::MemberSource;
 
@@ -153,7 +155,8 @@ mod tests {
         file.as_file().set_len(64 * MIB).unwrap();
         pieces.iter().for_each(|(at, bytes)| file.as_file().write_all_at(bytes, *at).unwrap());
         let source = MemberSource::from(file.path().to_owned());
-        partitions(&source.region(File::open(file.path()).unwrap()).unwrap()).unwrap()
+        partitions(&source.region(MemberBytes::File(File::open(file.path()).unwrap())).unwrap())
+            .unwrap()
     }
 
     fn record(entries: &[(u8, u32, u32)]) -> Vec<u8> {

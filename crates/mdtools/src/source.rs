@@ -1,50 +1,91 @@
-//! What a member lies on: a file, a block device, or a part of one.
+//! What a member lies on: a file, a block device, or a part of one; a drive of another machine.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use block::{Node, size_text};
 use host::Error;
-use host::guard::read_up_to;
+use host::guard::{Access, Guard, MemberBytes, RemoteDrive, read_up_to};
+use stack::{Identity, twice_text};
 
-/// A file or block device, or a run of bytes on one: a partition in the image of a whole disk.
+/// A file or block device, or a run of bytes on one: a partition in the image of a whole disk. Or
+/// all of a drive of another machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MemberSource {
-    /// The file or block device.
-    pub path: PathBuf,
+    /// The file, the block device, or the drive of another machine.
+    pub place: MemberPlace,
     /// Where it begins there, in bytes.
     pub offset_bytes: u64,
     /// How long it is, in bytes; to the end where that is not said.
     pub size_bytes: Option<u64>,
 }
 
+/// Where the bytes of a member are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum MemberPlace {
+    /// In a file or block device.
+    Path(PathBuf),
+    /// On another machine: the leaf of a stack that names an export of an NBD server or an image of
+    /// a Ceph cluster.
+    Remote(Node),
+}
+
+/// What a member is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A look at what it says of itself, whatever else has it open.
+    Look,
+    /// Reading what it holds as the blocks of a disk.
+    Image,
+    /// Writing.
+    Write,
+}
+
 impl From<PathBuf> for MemberSource {
     fn from(path: PathBuf) -> MemberSource {
-        MemberSource { path, offset_bytes: 0, size_bytes: None }
+        MemberSource { place: MemberPlace::Path(path), offset_bytes: 0, size_bytes: None }
     }
+}
+
+/// Whether a leaf is a drive of another machine.
+fn is_remote(leaf: &Node) -> bool {
+    let Node::Leaf { scheme, .. } = leaf else { return false };
+    matches!(scheme.as_str(), "nbd" | "nbds" | "nbd+unix" | "nbds+unix" | "rbd")
+}
+
+/// Whether the text begins as that of such a leaf.
+fn names_remote(text: &str) -> bool {
+    ["nbd:", "nbds:", "nbd+unix:", "nbds+unix:", "rbd:"]
+        .iter()
+        .any(|scheme| text.starts_with(scheme))
 }
 
 impl fmt::Display for MemberSource {
     /// A path as it is, and what else there is to say as in stack text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_whole() && self.path.to_str().is_some() {
-            return write!(f, "{}", self.path.display());
+        if let MemberPlace::Path(path) = &self.place
+            && self.is_whole()
+            && path.to_str().is_some()
+        {
+            return write!(f, "{}", path.display());
         }
         write!(f, "{}", self.node())
     }
 }
 
 impl MemberSource {
-    /// What a word of a command line names: a path, or stack text of a file with `offset` and
-    /// `size`. What is there under that very name is meant by it.
+    /// What a word of a command line names: a path, stack text of a file with `offset` and `size`,
+    /// or that of a drive of another machine. What is there under that very name is meant by it.
     ///
     /// # Errors
     /// What is wrong with the text.
     pub fn parse(word: &Path) -> Result<MemberSource, Error> {
-        let text = word.to_str().filter(|text| text.contains('?') || text.starts_with("file:"));
+        let text = word
+            .to_str()
+            .filter(|text| text.contains('?') || text.starts_with("file:") || names_remote(text));
         let Some(text) = text.filter(|_| word.symlink_metadata().is_err()) else {
             return Ok(word.to_owned().into());
         };
@@ -57,9 +98,14 @@ impl MemberSource {
     /// What else it says, or that it is no file or block device.
     pub(crate) fn of_leaf(leaf: &Node) -> Result<MemberSource, Error> {
         let Some(source) = MemberSource::of_node(leaf) else {
-            return Err(Error::usage(format!("{leaf}: a member is a file or a block device")));
+            return Err(Error::usage(format!(
+                "{leaf}: a member is a file, a block device, or a drive of another machine"
+            )));
         };
         let Node::Leaf { options, .. } = leaf else { return Ok(source) };
+        if is_remote(leaf) {
+            return Ok(source);
+        }
         match options.iter().find(|(name, _)| name != "offset" && name != "size") {
             Some((name, _)) => Err(Error::usage(format!(
                 "{leaf}: {name} has no meaning here; offset and size have"
@@ -68,10 +114,14 @@ impl MemberSource {
         }
     }
 
-    /// What a leaf of a stack lies on; `None` of what is no file or block device, or says so in no
-    /// size.
+    /// What a leaf of a stack lies on; `None` of what is no file, block device or drive of another
+    /// machine, or says so in no size.
     #[must_use]
     pub fn of_node(node: &Node) -> Option<MemberSource> {
+        if is_remote(node) {
+            let place = MemberPlace::Remote(node.clone());
+            return Some(MemberSource { place, offset_bytes: 0, size_bytes: None });
+        }
         let mut source = MemberSource::from(node.file_path()?);
         let Node::Leaf { options, .. } = node else { return None };
         for (name, value) in options {
@@ -85,6 +135,49 @@ impl MemberSource {
         Some(source)
     }
 
+    /// The file or block device; `None` for a drive of another machine.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match &self.place {
+            MemberPlace::Path(path) => Some(path),
+            MemberPlace::Remote(_) => None,
+        }
+    }
+
+    /// What tells the file or drive from others.
+    #[must_use]
+    pub fn identity(&self) -> Identity {
+        match &self.place {
+            MemberPlace::Path(path) => Identity::of(path),
+            MemberPlace::Remote(leaf) => Identity::of_remote(leaf),
+        }
+    }
+
+    /// What its file or drive is called.
+    pub(crate) fn place_name(&self) -> PathBuf {
+        match &self.place {
+            MemberPlace::Path(path) => path.clone(),
+            MemberPlace::Remote(leaf) => leaf.to_string().into(),
+        }
+    }
+
+    /// Refuses two members on one file or drive.
+    ///
+    /// # Errors
+    /// Which are the same.
+    pub(crate) fn refuse_same_twice<'a>(
+        sources: impl IntoIterator<Item = &'a MemberSource>,
+    ) -> Result<(), Error> {
+        let mut seen = HashMap::new();
+        for source in sources {
+            if let Some(earlier) = seen.insert(source.identity(), source) {
+                let text = twice_text(&earlier.place_name(), &source.place_name());
+                return Err(Error::usage(text));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether it is all of the file or device.
     #[must_use]
     pub fn is_whole(&self) -> bool {
@@ -94,7 +187,10 @@ impl MemberSource {
     /// The leaf of a stack that opens it.
     #[must_use]
     pub fn node(&self) -> Node {
-        let mut node = Node::file(&self.path);
+        let mut node = match &self.place {
+            MemberPlace::Path(path) => Node::file(path),
+            MemberPlace::Remote(leaf) => leaf.clone(),
+        };
         if self.offset_bytes > 0 {
             node = node.with("offset", size_text(self.offset_bytes));
         }
@@ -104,37 +200,72 @@ impl MemberSource {
         }
     }
 
+    /// The same for reading only.
+    pub(crate) fn read_only_node(&self) -> Node {
+        let node = self.node();
+        match &node {
+            Node::Leaf { options, .. } if options.iter().any(|(name, _)| name == "read_only") => {
+                node
+            }
+            _ => node.with("read_only", "yes"),
+        }
+    }
+
     /// The part of it from `offset_bytes` on that is used.
     #[must_use]
     pub fn part(&self, offset_bytes: u64, size_bytes: Option<u64>) -> MemberSource {
         let left = self.size_bytes.map(|size| size.saturating_sub(offset_bytes));
         MemberSource {
-            path: self.path.clone(),
+            place: self.place.clone(),
             offset_bytes: self.offset_bytes + offset_bytes,
             size_bytes: size_bytes.or(left),
         }
     }
 
-    /// Its bytes, in the file that was opened for it.
+    /// Opens it through the guard.
+    ///
+    /// # Errors
+    /// As [`Guard`] has them, and where the file ends before the member does.
+    pub(crate) fn open(&self, guard: &Guard, purpose: Purpose) -> Result<Region, Error> {
+        let bytes = match (&self.place, purpose) {
+            (MemberPlace::Path(path), Purpose::Look) => MemberBytes::File(guard.peek(path)?),
+            (MemberPlace::Path(path), Purpose::Image) => MemberBytes::File(guard.open_image(path)?),
+            (MemberPlace::Path(path), Purpose::Write) => {
+                MemberBytes::File(guard.open(path, Access::Write)?)
+            }
+            (MemberPlace::Remote(leaf), Purpose::Look) => {
+                MemberBytes::Remote(guard.open_remote(leaf, Access::Read)?)
+            }
+            (MemberPlace::Remote(leaf), Purpose::Image) => {
+                MemberBytes::Remote(guard.open_remote_image(leaf)?)
+            }
+            (MemberPlace::Remote(leaf), Purpose::Write) => {
+                MemberBytes::Remote(guard.open_remote(leaf, Access::Write)?)
+            }
+        };
+        self.region(bytes)
+    }
+
+    /// Its bytes, in what was opened for it.
     ///
     /// # Errors
     /// Where the file ends before it does.
-    pub(crate) fn region(&self, file: File) -> Result<Region, Error> {
+    pub(crate) fn region(&self, bytes: MemberBytes) -> Result<Region, Error> {
         let failed = |error: io::Error| Error::from_io(self, &error);
-        let there = super::size_of(&file).map_err(failed)?.checked_sub(self.offset_bytes);
+        let there = bytes.size_bytes().map_err(failed)?.checked_sub(self.offset_bytes);
         let size_bytes = match (there, self.size_bytes) {
             (Some(there), Some(size)) if size <= there => size,
             (Some(there), None) => there,
             _ => return Err(Error::usage(format!("{self}: the file ends before that"))),
         };
-        Ok(Region { file, offset_bytes: self.offset_bytes, size_bytes })
+        Ok(Region { bytes, offset_bytes: self.offset_bytes, size_bytes })
     }
 }
 
-/// The bytes of a member in a file that is open.
+/// The bytes of a member in what is open.
 #[derive(Debug)]
 pub(crate) struct Region {
-    file: File,
+    bytes: MemberBytes,
     offset_bytes: u64,
     pub(crate) size_bytes: u64,
 }
@@ -143,21 +274,34 @@ impl Region {
     /// At most so many bytes, fewer at the end.
     pub(crate) fn read_up_to(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
         let left = self.size_bytes.saturating_sub(offset).min(length as u64);
-        read_up_to(&self.file, self.offset_bytes.saturating_add(offset), left as usize)
+        read_up_to(&self.bytes, self.offset_bytes.saturating_add(offset), left as usize)
     }
 
     pub(crate) fn read_exact_at(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
         self.check(into, offset)?;
-        self.file.read_exact_at(into, self.offset_bytes + offset)
+        self.bytes.read_exact_at(into, self.offset_bytes + offset)
     }
 
     pub(crate) fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         self.check(bytes, offset)?;
-        self.file.write_all_at(bytes, self.offset_bytes + offset)
+        self.bytes.write_all_at(bytes, self.offset_bytes + offset)
     }
 
     pub(crate) fn sync_all(&self) -> io::Result<()> {
-        self.file.sync_all()
+        self.bytes.sync_all()
+    }
+
+    /// What of it begins at an offset, as a file to look at.
+    pub(crate) fn from(&self, offset_bytes: u64) -> RegionPart<'_> {
+        RegionPart { region: self, offset_bytes }
+    }
+
+    /// The drive of another machine that it is on.
+    pub(crate) fn remote(&self) -> Option<&RemoteDrive> {
+        match &self.bytes {
+            MemberBytes::Remote(drive) => Some(drive),
+            MemberBytes::File(_) => None,
+        }
     }
 
     fn check(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
@@ -165,6 +309,24 @@ impl Region {
             Some(end) if end <= self.size_bytes => Ok(()),
             _ => Err(io::ErrorKind::UnexpectedEof.into()),
         }
+    }
+}
+
+/// The rest of a region, which is only read.
+pub(crate) struct RegionPart<'a> {
+    region: &'a Region,
+    offset_bytes: u64,
+}
+
+impl FileExt for RegionPart<'_> {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        let bytes = self.region.read_up_to(self.offset_bytes.saturating_add(offset), into.len())?;
+        into[..bytes.len()].copy_from_slice(&bytes);
+        Ok(bytes.len())
+    }
+
+    fn write_at(&self, _: &[u8], _: u64) -> io::Result<usize> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 }
 
@@ -177,8 +339,8 @@ mod tests {
         let parsed = |word: &str| MemberSource::parse(Path::new(word));
         let part = parsed("disk.img?offset=4MiB&size=64MiB").unwrap();
         assert_eq!(
-            (part.path.as_path(), part.offset_bytes, part.size_bytes),
-            (Path::new("disk.img"), 4 << 20, Some(64 << 20))
+            (part.path(), part.offset_bytes, part.size_bytes),
+            (Some(Path::new("disk.img")), 4 << 20, Some(64 << 20))
         );
         assert_eq!(part.to_string(), "file:disk.img?offset=4MiB&size=64MiB");
         assert_eq!(
@@ -187,6 +349,19 @@ mod tests {
         );
         assert_eq!(parsed(&part.to_string()).unwrap(), part);
         assert_eq!(parsed("a.img").unwrap().to_string(), "a.img");
+        for word in ["nbd://host/b", "nbd+unix:///b?socket=/run/b", "rbd:pool/image"] {
+            let remote = parsed(word).unwrap();
+            assert_eq!((remote.to_string().as_str(), remote.path()), (word, None));
+            assert_eq!(parsed(&remote.node().to_string()).unwrap(), remote);
+        }
+        assert_eq!(
+            parsed("nbd://host/b?reconnect=0s").unwrap().identity(),
+            parsed("nbd://host:10809/b").unwrap().identity()
+        );
+        assert_ne!(
+            parsed("nbd://host/b").unwrap().identity(),
+            parsed("nbd://host/c").unwrap().identity()
+        );
         for word in ["a.img?offset=x", "a.img?block=4096", "ram:1MiB?offset=0", "a.img?offset"] {
             assert!(parsed(word).is_err(), "{word}");
         }

@@ -10,11 +10,11 @@ use array::{MemberState, Snapshot};
 use block::{Device, Node};
 use cache::CacheHandle;
 use host::Error;
-use host::guard::{Consent, Guard};
+use host::guard::{Access, Consent, Guard};
 use mdtools::{MemberSource, WorkStatus};
 use reactor::{Random, Reactor};
 use serde_json::{Value, json};
-use stack::{BuildContext, InnerLayers, Member, OpenedFile};
+use stack::{BuildContext, Identity, InnerLayers, Member, OpenedFile};
 
 use crate::protocol::{Command, GivenConsent, ScrubAction};
 use crate::upkeep::Upkeep;
@@ -253,6 +253,7 @@ impl MemberTable {
                 file.display()
             )));
         }
+        self.refuse_same_remote(&node)?;
         // What was a member of this very array may be one again without more words.
         let set_uuid = running.assembly().set_uuid;
         let peek = Guard::new(Consent::default());
@@ -263,8 +264,15 @@ impl MemberTable {
                 examined.found.iter().any(|found| found.superblock.set_uuid == set_uuid)
             })
         };
-        let returns = !files.is_empty() && node.leaves().iter().all(was_member);
+        let returns = !node.leaves().is_empty() && node.leaves().iter().all(was_member);
         let own = (!returns).then(|| Guard::new(consent.into()));
+        if let Some(guard) = &own {
+            // What a file holds the guard looks at when the stack opens it.
+            let remote = node.leaves().into_iter().filter(|leaf| is_remote(leaf));
+            remote
+                .map(|leaf| guard.open_remote(leaf, Access::Write))
+                .try_for_each(|opened| opened.map(drop))?;
+        }
         let context = BuildContext {
             files: own.as_ref().unwrap_or(&self.guard),
             seed: 0,
@@ -287,6 +295,33 @@ impl MemberTable {
             reactor,
             guard: own,
         })
+    }
+
+    /// Refuses a drive of another machine that is in the stack already, or has failed and was not
+    /// removed.
+    fn refuse_same_remote(&self, node: &Node) -> Result<(), Error> {
+        let mut taken: Vec<Node> = self.device.describe().leaves().into_iter().cloned().collect();
+        for running in &self.running {
+            let Snapshot { names, members, spares, replacements, .. } =
+                running.control().snapshot();
+            let held =
+                names.iter().zip(&members).filter(|(_, state)| **state != MemberState::Missing);
+            let all = held.map(|(name, _)| name).chain(&spares).chain(&replacements);
+            let parsed = all.filter_map(|name| stack::parse(mdtools::device_text(name)).ok());
+            taken.extend(
+                parsed.flat_map(|node| node.leaves().into_iter().cloned().collect::<Vec<_>>()),
+            );
+        }
+        let taken: Vec<Identity> =
+            taken.iter().filter(|leaf| is_remote(leaf)).map(Identity::of_remote).collect();
+        let mut remote = node.leaves().into_iter().filter(|leaf| is_remote(leaf));
+        match remote.find(|leaf| taken.contains(&Identity::of_remote(leaf))) {
+            Some(leaf) => Err(Error::refused(format!(
+                "{leaf}: it is a member or a spare already; `raidloom array remove` lets go of one \
+                that has failed"
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Shows the leaves of a new member. One that was there before begins to count anew.
@@ -426,6 +461,11 @@ fn files_of(node: &Node) -> Vec<PathBuf> {
 
 fn real_path(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Whether a leaf is a drive of another machine.
+fn is_remote(leaf: &Node) -> bool {
+    MemberSource::of_node(leaf).is_some_and(|source| source.path().is_none())
 }
 
 /// The files of a stack, as they are named.

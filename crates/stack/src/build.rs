@@ -109,6 +109,11 @@ pub trait OpenFiles {
         None
     }
 
+    /// The same for a drive of another machine, which no connection is made to then.
+    fn stand_in_remote(&self, _leaf: &Node) -> Option<Arc<dyn Device>> {
+        None
+    }
+
     /// Has an image of a Ceph cluster served to this process.
     ///
     /// # Errors
@@ -998,6 +1003,9 @@ impl Builder<'_> {
         address: &str,
         settings: &Settings<'_>,
     ) -> Result<Arc<dyn Device>, Error> {
+        if let Some(device) = self.context.files.stand_in_remote(leaf) {
+            return Ok(device);
+        }
         match scheme {
             "file" => self.file(&text_path(address), settings),
             "ram" | "null" => {

@@ -7,6 +7,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use block::{Error, ErrorKind, Node};
+use device::NbdAddress;
 
 /// What tells two files or devices apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -17,6 +18,8 @@ pub enum Identity {
     BlockDevice(u64),
     /// Not there yet: where it would be.
     Nothing(PathBuf),
+    /// On another machine: what it is called there.
+    Remote(String),
 }
 
 impl Identity {
@@ -30,6 +33,24 @@ impl Identity {
             path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let parent = parent.canonicalize().unwrap_or_else(|_| parent.to_owned());
         Identity::Nothing(parent.join(path.file_name().unwrap_or_default()))
+    }
+
+    /// Of a drive of another machine, by the leaf of a stack that names it; by the names alone: one
+    /// machine may have several.
+    #[must_use]
+    pub fn of_remote(leaf: &Node) -> Identity {
+        let Node::Leaf { scheme, address, options } = leaf else {
+            return Identity::Remote(leaf.to_string());
+        };
+        let option = |wanted: &str| {
+            options.iter().find(|(name, _)| name == wanted).map_or("", |(_, value)| value.as_str())
+        };
+        Identity::Remote(match scheme.as_str() {
+            "rbd" => format!("rbd:{address}?conf={}", option("conf")),
+            "nbd" | "nbds" => NbdAddress::tcp(address)
+                .map_or_else(|_| format!("nbd:{address}"), |place| place.to_string()),
+            _ => format!("nbd+unix:{address}?socket={}", option("socket")),
+        })
     }
 
     /// Of what is open, or was looked at.
@@ -70,13 +91,17 @@ pub fn twice_text(earlier: &Path, later: &Path) -> String {
 /// is opened or made.
 pub(crate) fn refuse_members_named_twice(node: &Node) -> Result<(), Error> {
     let refused = |text: String| Err(Error::new(ErrorKind::Invalid, text));
-    let mut images = HashSet::new();
+    let mut remote = HashSet::new();
     for leaf in node.leaves() {
-        let Node::Leaf { scheme, address, options } = leaf else { continue };
-        let conf = options.iter().find(|(name, _)| name == "conf");
-        if scheme == "rbd" && !images.insert((address, conf)) {
+        let Node::Leaf { scheme, address, .. } = leaf else { continue };
+        let own = match scheme.as_str() {
+            "rbd" => "an image",
+            "nbd" | "nbds" | "nbd+unix" | "nbds+unix" => "an export",
+            _ => continue,
+        };
+        if !remote.insert(Identity::of_remote(leaf)) {
             return refused(format!(
-                "rbd:{address} stands in the stack twice; every member needs an image of its own"
+                "{scheme}:{address} stands in the stack twice; every member needs {own} of its own"
             ));
         }
     }

@@ -409,7 +409,9 @@ impl RunningArray {
         let Some(with_metadata) = &self.with_metadata else {
             return Err(refusal("the array takes no members: it keeps no metadata"));
         };
-        let device = Emulated::over(Arc::clone(device));
+        // One that discards less than the array promises would refuse what it is sent.
+        let wanted = self.device.info().discard;
+        let device = Emulated::discarding(Arc::clone(device), wanted);
         let metadata = with_metadata.metadata();
         let serving = before.and_then(|before| metadata.slot_of(&before.device_uuid));
         if let Some(slot) = serving.filter(|&slot| {

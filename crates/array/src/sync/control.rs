@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use block::{Device, DiscardSupport, Error, ErrorKind, Reactor, Support, size_text};
+use block::{Device, Error, ErrorKind, Reactor, Support, size_text};
 
 use super::runner::SyncRunner;
 use crate::health::Health;
@@ -295,7 +295,6 @@ impl Control {
                 "cannot write zeroes, and the array was started so",
                 info.zeroes == Support::None && array.zeroes != Support::None,
             ),
-            ("does not discard as the array does", !discards_as(info.discard, array.discard)),
             ("keeps no data", !info.stores_data && array.stores_data),
         ];
         if let Some((reason, _)) = lacks.iter().find(|(_, lacks)| *lacks) {
@@ -322,12 +321,4 @@ fn taken(member: usize) -> Error {
         ErrorKind::Busy,
         format!("member {member}: the slot is taken: fail and remove its member first"),
     )
-}
-
-fn discards_as(device: DiscardSupport, array: DiscardSupport) -> bool {
-    match array {
-        DiscardSupport::None => true,
-        DiscardSupport::Indeterminate => device != DiscardSupport::None,
-        DiscardSupport::ReadsZero => device == DiscardSupport::ReadsZero,
-    }
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! write with FUA   =  write, then flush
 //! write zeroes     =  writes of a zero buffer (with FUA: then flush)
+//! discard          =  where it is to read as zeroes, write zeroes; otherwise nothing
 //! ```
 
 use std::sync::Arc;
@@ -10,8 +11,8 @@ use std::sync::Arc;
 use reactor::{Buf, BufMut, Reactor};
 
 use crate::{
-    Channel, Completion, Device, Error, Extents, Info, Lease, Node, Op, Request, ReturnedBuffer,
-    Slots, Support,
+    Channel, Completion, Device, DiscardSupport, Error, Extents, Info, Lease, Node, Op, Request,
+    ReturnedBuffer, Slots, Support,
 };
 
 /// Longest write of zeroes, in bytes.
@@ -26,9 +27,18 @@ pub struct Emulated {
 impl Emulated {
     /// Adds what is missing to `below`; hands `below` back where nothing is.
     pub fn over(below: Arc<dyn Device>) -> Arc<dyn Device> {
+        Emulated::discarding(below, DiscardSupport::None)
+    }
+
+    /// The same with discards that promise at least what `wanted` does.
+    pub fn discarding(below: Arc<dyn Device>, wanted: DiscardSupport) -> Arc<dyn Device> {
         let mut info = below.info().clone();
-        if info.fua != Support::None && info.zeroes != Support::None {
+        let discards = info.discard as u8 >= wanted as u8;
+        if info.fua != Support::None && info.zeroes != Support::None && discards {
             return below;
+        }
+        if !discards {
+            info.discard = wanted;
         }
         for ability in [&mut info.fua, &mut info.zeroes] {
             if *ability == Support::None {
@@ -59,6 +69,7 @@ impl Device for Emulated {
             below,
             native_fua: info.fua != Support::None,
             native_zeroes,
+            native_discard: info.discard == self.info.discard,
             zeroes: BufMut::zeroed(if native_zeroes { 0 } else { longest as usize }).freeze(),
             info: self.info.clone(),
             running: Slots::default(),
@@ -89,13 +100,14 @@ struct EmulatedChannel {
     below: Box<dyn Channel>,
     native_fua: bool,
     native_zeroes: bool,
+    native_discard: bool,
     zeroes: Buf,
     info: Info,
     /// Requests below carry the key of their entry here as tag, so each has at most one below at
     /// a time.
     running: Slots<Running>,
     raw: Vec<Completion>,
-    /// Ended before their first step.
+    /// Ended before their first step: refused, or nothing was to be done.
     refused: Vec<Completion>,
 }
 
@@ -123,8 +135,18 @@ impl EmulatedChannel {
 }
 
 impl Channel for EmulatedChannel {
-    fn submit(&mut self, request: Request) {
+    fn submit(&mut self, mut request: Request) {
         let tag = request.tag;
+        if let Op::Discard { offset, length } = request.op
+            && !self.native_discard
+        {
+            if self.info.discard != DiscardSupport::ReadsZero {
+                let result = self.info.check(&request.op);
+                self.refused.push(request.complete(result));
+                return;
+            }
+            request.op = Op::WriteZeroes { offset, length, fua: false };
+        }
         let plain = Running {
             tag,
             buffer: ReturnedBuffer::Nothing,

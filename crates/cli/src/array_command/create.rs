@@ -209,12 +209,15 @@ fn wanted(output: &Output, arguments: &CreateArguments) -> Result<Create, Failur
     })
 }
 
+/// Whether it is no file that would have to be made.
+fn is_there(source: &MemberSource) -> bool {
+    source.path().is_none_or(|path| path.symlink_metadata().is_ok())
+}
+
 pub(super) fn create(output: &Output, arguments: &CreateArguments) -> Result<(), Failure> {
     let wanted = wanted(output, arguments)?;
-    if let Some(text) = arguments
-        .size
-        .as_ref()
-        .filter(|_| wanted.sources().iter().all(|source| source.path.symlink_metadata().is_ok()))
+    if let Some(text) =
+        arguments.size.as_ref().filter(|_| wanted.sources().into_iter().all(is_there))
     {
         return Err(Failure::usage(format!(
             "--size {text}: it is for files that are made, and all that are named are there; they are \

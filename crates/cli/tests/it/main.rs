@@ -21,6 +21,7 @@ mod overlay;
 mod pull;
 mod pull_program;
 mod record;
+mod remote;
 mod run_folder;
 mod serve;
 mod slurm;

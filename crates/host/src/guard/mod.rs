@@ -15,6 +15,7 @@
 
 mod consents;
 mod drives;
+mod remote;
 mod signature;
 mod users;
 
@@ -37,6 +38,7 @@ use crate::limits;
 use crate::rbd;
 use crate::system::{self, DeviceNumber};
 pub use drives::{Answer, Drive, drives, look_at, requests_of, silent_drives};
+pub use remote::{MemberBytes, RemoteDrive, refuse_in_use};
 pub use signature::{find as find_signature, find_image, marked_ranges, read_up_to};
 
 /// What the user has agreed to in so many words.

@@ -146,7 +146,8 @@ impl MakeRequest<'_> {
         exception: &mut Option<MdException>,
     ) -> Result<(), Error> {
         let on_devices = create.sources().iter().any(|source| {
-            fs::metadata(&source.path).is_ok_and(|data| data.file_type().is_block_device())
+            let data = source.path().and_then(|path| fs::metadata(path).ok());
+            data.is_some_and(|data| data.file_type().is_block_device())
         });
         let guard = Guard::new(self.consent.clone()).owning(self.own_arrays.clone());
         let paths: Vec<PathBuf> =

@@ -1,8 +1,8 @@
-//! Members that are files or block devices, opened for reading.
+//! Members, opened for reading.
 
 use super::{MEMBERS_MAX, Members};
 use crate::MemberSource;
-use crate::source::Region;
+use crate::source::{Purpose, Region};
 use host::Error;
 use host::guard::Guard;
 
@@ -30,12 +30,8 @@ impl Images {
                 sources.len()
             )));
         }
-        if let Some((earlier, later)) = stack::Identity::same_twice(
-            sources.iter().flatten().map(|source| source.path.as_path()),
-        ) {
-            return Err(Error::usage(stack::twice_text(earlier, later)));
-        }
-        let open = |source: &MemberSource| source.region(guard.open_image(&source.path)?);
+        MemberSource::refuse_same_twice(sources.iter().flatten())?;
+        let open = |source: &MemberSource| source.open(guard, Purpose::Image);
         let regions = sources
             .iter()
             .map(|source| source.as_ref().map(open).transpose())

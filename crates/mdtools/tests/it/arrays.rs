@@ -53,7 +53,11 @@ impl Members {
             encrypt: None,
         };
         change(&mut wanted);
-        let all = wanted.sources().into_iter().map(|source| source.path.clone()).collect();
+        let all = wanted
+            .sources()
+            .into_iter()
+            .map(|source| source.path().expect("a path").to_owned())
+            .collect();
         create(&wanted).expect("an array");
         Members { folder, paths: all }
     }

@@ -1,0 +1,318 @@
+//! Members on other machines: made, looked at, exchanged and erased as files are, over the servers
+//! that people have.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "waits for another process; a test that hangs says less than one that fails"
+)]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const MIB: u64 = 1 << 20;
+
+fn are_there(programs: &[&str]) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = |name: &&&str| std::env::split_paths(&path).any(|one| one.join(name).exists());
+    let missing: Vec<&&str> = programs.iter().filter(|name| !is_there(name)).collect();
+    if !missing.is_empty() {
+        testkit::missing!("{missing:?} are not there: apt-get install nbdkit qemu-utils mdadm");
+    }
+    missing.is_empty()
+}
+
+/// A folder with members, servers over them, and a runtime folder of its own.
+struct Site {
+    folder: tempfile::TempDir,
+    servers: Vec<Child>,
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        for name in ["tank", "own"] {
+            self.run(&["array", "stop", name]);
+        }
+        for child in &mut self.servers {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Site {
+    fn new() -> Site {
+        Site { folder: tempfile::tempdir().unwrap(), servers: Vec::new() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn command(&self, runtime: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_raidloom"));
+        command
+            .args(arguments)
+            .env("RAIDLOOM_RUNTIME_DIR", self.path(runtime))
+            .env("RAIDLOOM_CONFIG_DIR", self.folder.path())
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// How it ended, what it printed, and what it complained of.
+    fn on(&self, runtime: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
+        let Output { status, stdout, stderr } = self.command(runtime, arguments).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (status.code(), text(stdout), text(stderr))
+    }
+
+    fn run(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+        self.on("run", arguments)
+    }
+
+    fn ok(&self, arguments: &[&str]) -> String {
+        let (code, out, complaint) = self.run(arguments);
+        assert_eq!(code, Some(0), "{arguments:?}: {out}{complaint}");
+        out
+    }
+
+    /// What it says to what it refuses: one line.
+    fn refused(&self, arguments: &[&str]) -> String {
+        let (code, out, complaint) = self.run(arguments);
+        assert!(code.is_some_and(|code| code > 0), "{arguments:?}: {out}{complaint}");
+        assert_eq!(complaint.lines().count(), 1, "{arguments:?}: {complaint}");
+        complaint
+    }
+
+    fn file(&self, name: &str, mib: u64) -> PathBuf {
+        let path = self.path(name);
+        fs::File::create(&path).unwrap().set_len(mib * MIB).unwrap();
+        path
+    }
+
+    /// Has a program of others serve a file, and says where.
+    fn serve(&mut self, name: &str, program: &str, more: &[&str]) -> String {
+        let (path, socket) = (self.path(name), self.path(&format!("{name}.socket")));
+        let mut command = Command::new(program);
+        match program {
+            "nbdkit-sh" => {
+                command = Command::new("nbdkit");
+                command.args(["--foreground", "--unix"]).arg(&socket).arg("sh").arg(&path);
+            }
+            "nbdkit" => {
+                command.args(["--foreground", "--unix"]).arg(&socket).args(more).arg("file");
+                command.arg(&path);
+            }
+            _ => {
+                command.args(["-t", "-e", "16", "-f", "raw", "-k"]).arg(&socket).args(more);
+                command.arg(&path);
+            }
+        }
+        self.servers.push(command.spawn().unwrap());
+        let start = Instant::now();
+        while UnixStream::connect(&socket).is_err() {
+            assert!(start.elapsed() < Duration::from_secs(60), "{program} does not become ready");
+            std::thread::park_timeout(Duration::from_millis(20));
+        }
+        format!("nbd+unix:///?socket={}", socket.display())
+    }
+
+    /// The same by raidloom's own server.
+    fn serve_by_ourselves(&self, name: &str) -> String {
+        self.ok(&["array", "start", "--name", "own", "--nbd", "unix", name]);
+        format!("nbd+unix:///own?socket={}", self.path("run/own/nbd").display())
+    }
+}
+
+fn held(paths: &[PathBuf]) -> Vec<Vec<u8>> {
+    paths.iter().map(|path| fs::read(path).unwrap()).collect()
+}
+
+/// "`array create`, `add`, `replace`, `assemble`, `examine`, `scan`, `destroy` on `nbd://…` as on
+/// files", over nbdkit, qemu-nbd and our own server.
+#[test]
+fn exports_are_members_in_every_verb() {
+    if !are_there(&["nbdkit", "qemu-nbd", "mdadm"]) {
+        return;
+    }
+    let mut site = Site::new();
+    let paths = ["a", "b", "c", "d"].map(|name| site.file(name, 24));
+    let texts = [
+        site.serve("a", "nbdkit", &[]),
+        site.serve("b", "qemu-nbd", &[]),
+        site.serve_by_ourselves("c"),
+        site.serve("d", "nbdkit", &["--filter=nozero", "zeromode=none"]),
+    ];
+    let [a, b, c, d] = texts.each_ref().map(String::as_str);
+    let create = ["array", "create", "tank", "-l", "5", "--chunk", "64KiB", "-k", "bitmap"];
+    fn of<'a>(create: &[&'a str], members: &[&'a str]) -> Vec<&'a str> {
+        [create, &["--member"], members].concat()
+    }
+    let said = site.refused(&of(&create, &[a, b, a]));
+    assert!(said.contains("named twice") || said.contains("are the same"), "{said}");
+    assert!(held(&paths).iter().flatten().all(|byte| *byte == 0), "nothing was written");
+    site.ok(&of(&create, &[a, b, c]));
+    for path in &paths[..2] {
+        let output = Command::new("mdadm").arg("--examine").arg(path).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(said.contains(" - correct") && said.contains("raid5"), "{said}");
+    }
+    assert!(site.ok(&["array", "examine", a]).contains("tank"));
+    for verb in [&["array", "assemble"][..], &["array", "assemble", "--scan"]] {
+        let said = site.ok(&[verb, &[a, b, c]].concat());
+        assert!(said.contains(&format!("raid5(metadata=1.2, {a}, {b}, {c})")), "{said}");
+    }
+
+    // What carries a superblock is nobody's to overwrite without consent.
+    let before = held(&paths);
+    let said = site.refused(&of(&create, &[a, b, d]));
+    assert!(said.contains("it carries a signature: md array member"), "{said}");
+    assert!(held(&paths) == before, "nothing was written");
+
+    let text = format!("raid5(metadata=1.2, {a}, {b}, {c})");
+    site.ok(&["array", "start", "--name", "tank", "--nbd", "unix", &text]);
+    // Another server may not take them away from this one.
+    for verb in [
+        [&create[..], &["--erase-signature", "--member", a, b, c]].concat(),
+        vec!["array", "destroy", "--erase-signature", a, b, c],
+    ] {
+        let (code, _, complaint) = site.on("other", &verb);
+        assert!(
+            code != Some(0) && complaint.contains("another server has this array"),
+            "{complaint}"
+        );
+    }
+    site.ok(&["array", "fail", "tank", b]);
+    site.ok(&["array", "remove", "tank", b]);
+    let said = site.refused(&["array", "add", "tank", a]);
+    assert!(said.contains("is a member or a spare already"), "{said}");
+    site.ok(&["array", "add", "tank", d, "--wait"]);
+    let status = site.ok(&["array", "status", "tank"]);
+    assert!(status.contains("[UUU]"), "{status}");
+    // It is a member of this array still, by its superblock: no more words are needed.
+    site.ok(&["array", "replace", "tank", d, b, "--wait"]);
+    site.ok(&["array", "stop", "tank"]);
+
+    site.ok(&["array", "destroy", "--erase-signature", a, b, c]);
+    for path in [&paths[0], &paths[1]] {
+        let output = Command::new("mdadm").arg("--examine").arg(path).output().unwrap();
+        assert!(!output.status.success(), "{} is a member still", path.display());
+    }
+}
+
+/// What nbdkit calls for each request: it has no word for trim.
+const SERVED_WITHOUT_DISCARD: &str = r#"#!/bin/sh
+case "$1" in
+    get_size) stat -c %s FILE ;;
+    pread) dd if=FILE iflag=count_bytes,skip_bytes count=$3 skip=$4 status=none ;;
+    pwrite) dd of=FILE oflag=seek_bytes seek=$4 conv=notrunc bs=64k status=none ;;
+    can_write|can_flush|can_fua) exit 0 ;;
+    flush) sync FILE ;;
+    *) exit 2 ;;
+esac
+"#;
+
+/// "An export without discard joins an array that discards": what the array promises is kept by
+/// writing zeroes.
+#[test]
+fn an_export_without_discard_joins_an_array_that_discards() {
+    if !are_there(&["nbdkit"]) {
+        return;
+    }
+    let mut site = Site::new();
+    let path = site.file("late", 24);
+    let script = site.path("late.sh");
+    fs::write(&script, SERVED_WITHOUT_DISCARD.replace("FILE", &path.display().to_string()))
+        .unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let late = site.serve("late.sh", "nbdkit-sh", &[]);
+    site.ok(&["array", "create", "tank", "-l", "1", "--size", "24MiB", "--member", "a", "missing"]);
+    site.ok(&[
+        "array",
+        "start",
+        "--name",
+        "tank",
+        "--nbd",
+        "unix",
+        "raid1(metadata=1.2, a, missing)",
+    ]);
+    site.ok(&["array", "add", "tank", &late, "--wait"]);
+    let status = site.ok(&["array", "status", "tank"]);
+    assert!(status.contains("[UU]"), "{status}");
+}
+
+/// A server that greets well and then hangs up.
+fn hang_up_after(socket: &Path, upstream: &Path, server_bytes: u64) {
+    let (listener, upstream) = (UnixListener::bind(socket).unwrap(), upstream.to_owned());
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let (Ok(mut client), Ok(mut server)) = (client, UnixStream::connect(&upstream)) else {
+                return;
+            };
+            let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+            let mut bytes = vec![0; 4096];
+            let mut left = server_bytes;
+            while let Ok(count @ 1..) = server.read(&mut bytes) {
+                let count = count.min(left as usize);
+                left -= count as u64;
+                if client.write_all(&bytes[..count]).is_err() || left == 0 {
+                    break;
+                }
+            }
+            let _ = client.shutdown(std::net::Shutdown::Both);
+            let _ = server.shutdown(std::net::Shutdown::Both);
+        }
+    });
+}
+
+/// "Servers that hang up after the greeting, refuse writes: one line, no hang, nothing
+/// half-written."
+#[test]
+fn a_server_that_fails_leaves_all_members_as_they_were() {
+    if !are_there(&["nbdkit"]) {
+        return;
+    }
+    let mut site = Site::new();
+    let paths = ["a", "b"].map(|name| site.file(name, 16));
+    let good = site.serve("a", "nbdkit", &[]);
+    let plain = site.serve("b", "nbdkit", &[]);
+    let read_only = {
+        site.file("ro", 16);
+        site.serve("ro", "nbdkit", &["--readonly"])
+    };
+    let failing = {
+        site.file("bad", 16);
+        site.serve(
+            "bad",
+            "nbdkit",
+            &["--filter=error", "error-pwrite=EIO", "error-pwrite-rate=100%"],
+        )
+    };
+    hang_up_after(&site.path("hang.socket"), &site.path("b.socket"), 2000);
+    let hanging =
+        format!("nbd+unix:///?socket={}&reconnect=1s", site.path("hang.socket").display());
+    let nobody = format!("nbd+unix:///?socket={}", site.path("nobody").display());
+    for (bad, reason) in [
+        (&read_only, "read-only"),
+        (&failing, "writing its superblock"),
+        (&hanging, ""),
+        (&nobody, ""),
+    ] {
+        for members in [[&good, bad], [bad, &plain]] {
+            let [one, other] = members.map(String::as_str);
+            let said = site.refused(&["array", "create", "t", "-l", "1", "--member", one, other]);
+            assert!(said.contains(reason), "{bad}: {said}");
+            assert!(held(&paths).iter().flatten().all(|byte| *byte == 0), "{bad}: written to");
+        }
+        if ![&read_only, &failing].contains(&bad) {
+            site.refused(&["array", "examine", bad]);
+        }
+    }
+}
