@@ -38,6 +38,7 @@ const VERBS: &[Verb] = &[
     verb(&["model", "list"], &["model", "show"]),
     verb(&["array", "scan"], &["array", "assemble", "--scan"]),
     verb(&["array", "list"], &["array", "status"]),
+    verb(&["array", "guess"], &["array", "rescue"]),
     verb(&["array", "speed"], &["array", "set"]),
     Verb { old: &["array", "log"], new: &["array", "set"], key: Some("log=") },
     Verb { old: &["cache", "resize"], new: &["array", "set"], key: Some("cache_size=") },
@@ -261,7 +262,7 @@ const WORDS: &[(&[&str], &[&str], &str)] = &[
     (&["array"], &["mkfs", "format"], "array mount NAME FOLDER --fs ext4"),
     (&["array"], &["check", "repair"], "array scrub NAME"),
     (&["array"], &["delete", "zero-superblock", "wipe"], "array destroy MEMBER..."),
-    (&["array"], &["recover", "rescue"], "array guess MEMBER..."),
+    (&["array"], &["recover", "salvage"], "array rescue MEMBER..."),
 ];
 
 /// What raidloom does not do, and who does.

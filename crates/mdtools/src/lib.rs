@@ -7,6 +7,7 @@
 //! Assembly ──> status (how it is), stack text (what opens it)
 //! NewArray ──> create ──> array::md ──> superblocks ──> guard opens members ──> written and synced
 //! paths ──> guess (what members hold, without superblocks) ──> Guesses
+//! whatever ──> rescue (find, and where that does not do, slices and guess) ──> RescueReport
 //! ```
 //!
 //! Everything about the format is `array::md`; here are only the reads and writes around it.
@@ -20,6 +21,7 @@ mod find;
 pub mod guess;
 mod overwrite;
 mod partitions;
+pub mod rescue;
 mod source;
 mod status;
 mod work;

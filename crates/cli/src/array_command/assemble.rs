@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use array::md::{Startability, Version};
+use array::md::{Assembly, Startability, Version};
 use clap::Args;
 use escape::add;
 use host::guard::{Consent, Guard};
@@ -40,7 +40,10 @@ pub(crate) struct AssembleArguments {
 
 /// What a refusal that ends a rescue goes on with.
 pub(super) const GUESS: &str =
-    "`raidloom array guess` finds out what an array was whose superblocks are lost";
+    "`raidloom array rescue` finds out what an array was whose superblocks are lost";
+
+/// The same for one that superblocks forbid to open.
+const RESCUE: &str = "`raidloom array rescue` looks what can be read of it all the same";
 
 pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result<(), Failure> {
     let found =
@@ -81,7 +84,10 @@ pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result
         )));
     };
     show(output, &found, opening)?;
-    only.stack(opening)?;
+    only.stack(opening).map_err(|error| match &only.assembly {
+        Ok(Assembly { start: Startability::Refused(_), .. }) => error.then(RESCUE.to_owned()),
+        _ => error,
+    })?;
     Ok(())
 }
 

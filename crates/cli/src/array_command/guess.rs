@@ -1,10 +1,9 @@
-//! `array guess`: what an array was whose superblocks are lost.
+//! `array rescue` by what members hold: candidates for an array whose superblocks are lost.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use array::md::Layout;
-use clap::Args;
 use escape::{Lines, add};
 use host::guard::{Consent, Guard};
 use mdtools::MemberSource;
@@ -12,43 +11,15 @@ use mdtools::guess::{Evidence, Guess, Guesses, Images, SearchLimits, WHOLE, gues
 use serde_json::{Value, json};
 
 use super::create::level;
+use super::rescue::RescueArguments;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::Line;
 
-/// `array guess`.
-#[derive(Args, Debug)]
-pub(crate) struct GuessArguments {
-    /// Image files or block devices, in any order; `missing` stands for one that is lost
-    #[arg(required = true)]
-    pub paths: Vec<PathBuf>,
+/// How many candidates are shown where nothing is said.
+const SHOWN: usize = 5;
 
-    /// Only these levels: linear, 0, 1, 4, 5, 6, 10
-    #[arg(short, long, value_name = "LEVEL", value_delimiter = ',')]
-    pub level: Vec<String>,
-
-    /// Only these chunk sizes [default: 4KiB to 4MiB]
-    #[arg(short, long, value_name = "SIZE", value_delimiter = ',')]
-    pub chunk: Vec<String>,
-
-    /// Only these places for the start of data on the members [default: 0 and where mdadm puts it]
-    #[arg(long, value_name = "SIZE", value_delimiter = ',')]
-    pub data_offset: Vec<String>,
-
-    /// How many candidates are shown; those as good as the first are counted in any case
-    #[arg(long, default_value_t = 5, value_name = "N")]
-    pub show: usize,
-
-    /// End the search after this time, with what was found until then
-    #[arg(long, default_value = "10min", value_name = "DURATION")]
-    pub time: String,
-
-    /// Take disk images (VHD, VHDX, qcow2, VDI, VMDK) for the bytes that they are made of
-    #[arg(long)]
-    pub raw: bool,
-}
-
-pub(super) fn guess(output: &Output, arguments: &GuessArguments) -> Result<(), Failure> {
+pub(super) fn guess(output: &Output, arguments: &RescueArguments) -> Result<(), Failure> {
     let guard = Guard::new(Consent { raw: arguments.raw, ..Consent::default() });
     let paths: Vec<Option<MemberSource>> = arguments
         .paths
@@ -58,7 +29,7 @@ pub(super) fn guess(output: &Output, arguments: &GuessArguments) -> Result<(), F
             false => member(output, &guard, path).map(Some),
         })
         .collect::<Result<_, Failure>>()?;
-    let known = known(output, arguments)?;
+    let (known, shown) = (known(output, arguments)?, arguments.show.unwrap_or(SHOWN));
     let limit = stack::size::parse_duration(&arguments.time);
     let limit =
         limit.map_err(|error| Failure::usage(format!("--time {}: {error}", arguments.time)))?;
@@ -76,9 +47,9 @@ pub(super) fn guess(output: &Output, arguments: &GuessArguments) -> Result<(), F
     line.clear();
 
     if output.json {
-        output.document(&document(&found, &paths, arguments.show))?;
+        output.document(&document(&found, &paths, shown))?;
     } else {
-        output.result(&text(&found, &paths, arguments.show))?;
+        output.result(&text(&found, &paths, shown))?;
     }
     if found.interrupted {
         output.note(&format!(
@@ -100,7 +71,7 @@ pub(super) fn guess(output: &Output, arguments: &GuessArguments) -> Result<(), F
 }
 
 /// What was said of the array.
-fn known(output: &Output, arguments: &GuessArguments) -> Result<SearchLimits, Failure> {
+fn known(output: &Output, arguments: &RescueArguments) -> Result<SearchLimits, Failure> {
     let sizes = |flag: &str, texts: &[String]| {
         texts.iter().map(|text| output.size(flag, text)).collect::<Result<Vec<u64>, Failure>>()
     };

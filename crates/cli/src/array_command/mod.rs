@@ -8,6 +8,7 @@ mod examine;
 mod exchange;
 mod guess;
 mod incremental;
+mod rescue;
 mod running;
 mod server_status;
 mod set;
@@ -222,23 +223,25 @@ Examples:
 Examples:
   raidloom array destroy --erase-signature a.img b.img c.img
 
-An array that runs is refused. `array guess` still finds what the members were.")]
+An array that runs is refused. `array rescue` still finds what the members were.")]
     Destroy(destroy::DestroyArguments),
 
-    /// Work out order, level, layout, chunk and data offset of members whose superblocks are lost
+    /// Say which arrays whatever is there was, what opening them loses, and open them read-only
     #[command(after_long_help = "\
 Examples:
-  raidloom array guess disk0.img disk1.img disk2.img disk3.img
-  raidloom array guess --level 5 --json disk0.img missing disk2.img disk3.img
-  raidloom array guess --chunk 64KiB --data-offset 1MiB disk*.img
+  raidloom array rescue sdb.img sdc.img sdd.img
+  raidloom array rescue --mount /mnt/rescued /srv/images/old-nas
+  raidloom array rescue --level 5 --json disk0.img missing disk2.img disk3.img
 
-Parity and copies tell the level, file systems tell order, chunk and layout: their parts say
-where they are. Candidates are ranked by the share of what was checked that agrees; equals have
-the same number. A member that does not belong to the others is named. When even the best is
-contradicted, the command ends with 1. The stack text of a candidate can be opened read-only to look further:
-  raidloom bench devtest --read-only 'raid5(metadata=none, ...)'
-Two to eight members; nothing is opened for writing.")]
-    Guess(guess::GuessArguments),
+Members in any order, whole disks and their partitions, also where the table is lost, stale members,
+torn and lost superblocks, members of several arrays: what belongs together is shown, with
+what is missing, stale or foreign, and the command that opens it. Nothing is opened for writing, by
+the last line of the answer either.
+
+Where superblocks are lost parity and copies tell the level, file systems tell order, chunk and
+layout (two to eight members). `missing`, --level, --chunk, --data-offset and --show rank candidates by
+the share of what was checked that agrees; equals have the same number.")]
+    Rescue(rescue::RescueArguments),
 
     /// Write a finished image onto a drive in one sequential pass, and read it back
     #[command(after_long_help = "\
@@ -307,7 +310,7 @@ pub(crate) fn array(output: &Output, verb: &ArrayVerb) -> Result<(), Failure> {
         ArrayVerb::Umount { name } => running::umount(output, name),
         ArrayVerb::Destroy(arguments) => destroy::destroy(output, arguments),
         ArrayVerb::Create(arguments) => create::create(output, arguments),
-        ArrayVerb::Guess(arguments) => guess::guess(output, arguments),
+        ArrayVerb::Rescue(arguments) => rescue::rescue(output, arguments),
         ArrayVerb::Write(arguments) => write::write(output, arguments),
         ArrayVerb::Cache(verb) => cache_command::cache(output, verb),
         ArrayVerb::Overlay(arguments) => cache_command::overlay(output, arguments),

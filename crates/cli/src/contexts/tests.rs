@@ -82,7 +82,7 @@ const CONTEXTS: &[(&str, &str, Mean)] = &[
     ("array scrub", "t pause", AllBut(&[&["wait"]])),
     ("array set", "t", All),
     ("array destroy", "a", All),
-    ("array guess", "a b", All),
+    ("array rescue", "a b", All),
     ("array write", "a b", All),
     ("array cache simulate", "run.trace", AllBut(&[&["set"]])),
     ("array cache simulate", "-s zipf=1", AllBut(&[READING])),

@@ -109,7 +109,7 @@ fn names_of_files_do_not_steer_the_terminal() {
         &["array", "assemble", HOSTILE, "absent"],
         &["array", "status", HOSTILE],
         &["array", "status", &stack],
-        &["array", "guess", HOSTILE, HOSTILE],
+        &["array", "rescue", "--show", "5", HOSTILE, HOSTILE],
         &["array", "stop", HOSTILE],
         &["bench", "hdparm", HOSTILE],
         &["bench", "hdparm", &image],

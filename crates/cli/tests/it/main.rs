@@ -22,6 +22,7 @@ mod pull;
 mod pull_program;
 mod record;
 mod remote;
+mod rescue;
 mod run_folder;
 mod serve;
 mod slurm;

@@ -1048,7 +1048,7 @@ fn an_image_is_served_written_and_guessed_at_as_its_own_bytes_only_when_that_is_
         ),
         (&["array", "write", "a.qcow2", "disk.img"], "a.qcow2: it is a qcow2 image, "),
         (
-            &["array", "guess", "disk.img", "fixed.vhd"],
+            &["array", "rescue", "--show", "5", "disk.img", "fixed.vhd"],
             "fixed.vhd: it is a VHD image of fixed size, ",
         ),
         (

@@ -190,7 +190,7 @@ fn every_level_is_started_by_its_superblocks_and_ended_clean() {
 #[test]
 fn a_spare_comes_along() {
     let members = Members::create(Level::Raid1, Layout::Plain, 2, |wanted| {
-        let first = wanted.sources()[0].path.clone();
+        let first = wanted.sources()[0].path().expect("a path").to_owned();
         wanted.spares = vec![first.with_file_name("spare").into()];
     });
     let text = members.found(&[]);
@@ -642,9 +642,15 @@ fn what_is_created_can_be_started_with_however_few_members() {
 
 /// A superblock of version 0.90, as md's driver writes it for a clean array: see
 /// docs/formats/md.md.
-fn old_superblock(level: u32, layout: u32, number: u32, count: u32, chunk_bytes: u32) -> Vec<u8> {
+pub(crate) fn old_superblock(
+    level: u32,
+    layout: u32,
+    (number, count): (u32, u32),
+    chunk_bytes: u32,
+    member_bytes: u64,
+) -> Vec<u8> {
     let mut words = vec![0_u32; 1024];
-    let size_kib = (MEMBER_BYTES - (64 << 10)) as u32 >> 10;
+    let size_kib = (member_bytes - (64 << 10)) as u32 >> 10;
     for (word, value) in [
         (0, 0xa92b_4efc),
         (2, 90),
@@ -693,7 +699,8 @@ fn old_raid5() -> (Members, Vec<u8>) {
     drop((stack, guard));
     for (number, path) in (0..).zip(&members.paths) {
         let file = OpenOptions::new().write(true).open(path).expect("a member");
-        file.write_all_at(&old_superblock(5, 2, number, 3, 64 << 10), data_bytes).expect("written");
+        file.write_all_at(&old_superblock(5, 2, (number, 3), 64 << 10, MEMBER_BYTES), data_bytes)
+            .expect("written");
     }
     (members, content)
 }
@@ -1352,13 +1359,19 @@ fn a_folder_means_what_it_holds_and_links_to_it() {
     }
     std::os::unix::fs::symlink("nowhere", folder.path().join("b")).expect("linked");
     let all = mdtools::members_in(&[folder.path().to_owned()]).expect("a folder");
-    let names: Vec<String> = all.iter().map(|source| source.path.display().to_string()).collect();
+    let names: Vec<String> = all
+        .iter()
+        .map(|source| source.node().file_path().expect("a path").display().to_string())
+        .collect();
     assert_eq!(names, [0, 1, 2].map(|number| format!("{}/a{number}", folder.path().display())));
     let found = mdtools::find(&Guard::new(Consent::default()), &all);
     assert_eq!((found.groups.len(), found.groups[0].sources.len()), (1, 3));
     // Without a word all block devices are meant, of which there may be none here.
     let devices = mdtools::members_in(&[]).expect("sysfs");
-    assert!(devices.iter().all(|device| device.path.starts_with("/dev")), "{devices:?}");
+    assert!(
+        devices.iter().all(|device| device.path().is_some_and(|path| path.starts_with("/dev"))),
+        "{devices:?}"
+    );
 }
 
 /// "A member called $'inv\\xff.img'": the text that is printed for it opens it.
@@ -1380,7 +1393,7 @@ fn a_member_whose_name_is_not_utf_8_is_opened_by_what_is_printed_for_it() {
     let candidate = &found.groups[0].candidates;
     let named = candidate.iter().find(|candidate| candidate.name.contains("inv")).expect("one");
     let source = MemberSource::parse(Path::new(&named.name)).expect("a name");
-    assert_eq!(source.path, odd);
+    assert_eq!(source.path(), Some(&*odd));
 }
 
 /// A copy of a member beside it: the slot is neither's, and the array is not opened.

@@ -3,3 +3,4 @@
 mod arrays;
 mod guess;
 mod nested;
+mod rescue;

@@ -1,0 +1,330 @@
+//! `array rescue`: whatever is there, which arrays it was, and what opening them loses.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Args;
+use escape::{Lines, add};
+use host::guard::{Consent, Guard};
+use mdtools::MemberSource;
+use mdtools::guess::WHOLE;
+use mdtools::rescue::{
+    MemberFinding, OpeningWay, OtherContent, RescueLoss, RescueReport, RescuedArray, rescue as look,
+};
+use serde_json::{Value, json};
+use serve::{Attach, Client, Command, Launch, Settings};
+
+use super::guess;
+use super::start::{absolute, serve_with};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::progress::Line;
+
+/// `array rescue`.
+#[derive(Args, Debug)]
+pub(crate) struct RescueArguments {
+    /// Image files, block devices, folders of them, drives of other machines; `missing` stands for
+    /// a member that is lost
+    #[arg(required = true)]
+    pub paths: Vec<PathBuf>,
+
+    /// Mount what was found on this folder, for reading only
+    #[arg(long, value_name = "DIR")]
+    pub mount: Option<PathBuf>,
+
+    /// By what members hold: only these levels: linear, 0, 1, 4, 5, 6, 10
+    #[arg(short, long, value_name = "LEVEL", value_delimiter = ',')]
+    pub level: Vec<String>,
+
+    /// Only these chunk sizes [default: 4KiB to 4MiB]
+    #[arg(short, long, value_name = "SIZE", value_delimiter = ',')]
+    pub chunk: Vec<String>,
+
+    /// Only these places for the start of data on the members [default: 0, where mdadm puts it, and
+    /// where controllers do]
+    #[arg(long, value_name = "SIZE", value_delimiter = ',')]
+    pub data_offset: Vec<String>,
+
+    /// Rank so many candidates by what members hold, whatever superblocks say
+    #[arg(long, value_name = "N")]
+    pub show: Option<usize>,
+
+    /// End the search after this time, with what was found until then
+    #[arg(long, default_value = "10min", value_name = "DURATION")]
+    pub time: String,
+
+    /// Take disk images (VHD, VHDX, qcow2, VDI, VMDK) for the bytes that they are made of
+    #[arg(long)]
+    pub raw: bool,
+}
+
+/// How many members and others of an array are told one by one.
+const LINES_MAX: usize = 10;
+
+pub(super) fn rescue(output: &Output, arguments: &RescueArguments) -> Result<(), Failure> {
+    let is_missing = |path: &PathBuf| path == Path::new("missing");
+    let is_guess = arguments.show.is_some()
+        || !arguments.level.is_empty()
+        || !arguments.chunk.is_empty()
+        || !arguments.data_offset.is_empty()
+        || arguments.paths.iter().any(is_missing);
+    if is_guess {
+        if arguments.mount.is_some() {
+            return Err(Failure::usage(
+                "--mount: of several candidates none is mounted; the command is in the answer",
+            ));
+        }
+        return guess::guess(output, arguments);
+    }
+    if let Some(folder) = arguments.mount.as_ref().filter(|folder| !folder.is_dir()) {
+        return Err(Failure::usage(format!(
+            "--mount {}: it is no folder to mount on",
+            folder.display()
+        )));
+    }
+    let report = looked(output, arguments)?;
+    match &arguments.mount {
+        None if output.json => output.document(&document(&report))?,
+        None => output.result(&text(&report))?,
+        Some(folder) => return mount(output, &report, folder),
+    }
+    match report.arrays.iter().find_map(|array| array.way.as_ref().err()) {
+        Some(reasons) => Err(Failure::failed(reasons.join("; "))),
+        None if report.arrays.is_empty() => {
+            Err(Failure::failed("no array was found, nor what these can make up together"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn looked(output: &Output, arguments: &RescueArguments) -> Result<RescueReport, Failure> {
+    let limit = stack::size::parse_duration(&arguments.time);
+    let limit =
+        limit.map_err(|error| Failure::usage(format!("--time {}: {error}", arguments.time)))?;
+    let guard = Guard::new(Consent { raw: arguments.raw, ..Consent::default() });
+    let sources: Vec<MemberSource> = mdtools::members_in(&arguments.paths)?;
+    let line = Line::new(output);
+    let begin = Instant::now();
+    let report =
+        look(&guard, &sources, &mdtools::guess::SearchLimits::default(), &mut |done, total| {
+            if total > 0 {
+                line.show(&format!("by what members hold: {done} of {total} shapes tried"));
+            }
+            begin.elapsed() < limit
+        });
+    line.clear();
+    let report = report?;
+    report.notes.iter().for_each(|note| output.note(note));
+    Ok(report)
+}
+
+fn command(way: &OpeningWay) -> String {
+    format!("raidloom array start --read-only --attach {}", escape::shell(&way.stack.to_string()))
+}
+
+fn member_text(state: &MemberFinding) -> String {
+    match state {
+        MemberFinding::UpToDate => "up to date".to_owned(),
+        MemberFinding::Missing => "missing".to_owned(),
+        MemberFinding::Stale { events, seconds } => {
+            format!("stale: {}", age_text(*events, *seconds))
+        }
+        MemberFinding::Recovering(bytes) => {
+            format!("rebuilt up to {} of its data", block::size_text(*bytes))
+        }
+        MemberFinding::Spare => "spare: holds none of the data".to_owned(),
+        MemberFinding::Journal => "holds the journal".to_owned(),
+        MemberFinding::ByContent => "by what it holds".to_owned(),
+        MemberFinding::LeftOut(reason) => format!("not used: {reason}"),
+    }
+}
+
+fn age_text(events: u64, seconds: u64) -> String {
+    let time = match seconds {
+        0 => String::new(),
+        seconds => format!(", {}", block::duration_text(std::time::Duration::from_secs(seconds))),
+    };
+    format!("{events} events behind{time}")
+}
+
+fn loss_text(loss: &RescueLoss) -> String {
+    match loss {
+        RescueLoss::Degraded(1) => "no data; a member more may not fail".to_owned(),
+        RescueLoss::Degraded(count) => format!("no data; {count} members are made from the others"),
+        RescueLoss::Forced(reason) => reason.clone(),
+        RescueLoss::Stale { source, events, seconds } => format!(
+            "part of what was written since {source} was left behind ({})",
+            age_text(*events, *seconds)
+        ),
+        RescueLoss::Torn(source) => {
+            format!("{source}: the checksum of its superblock is wrong; it is taken as it stands")
+        }
+        RescueLoss::Chosen { used, other } => {
+            format!("{used} and {other} claim one place; if files are damaged, leave out the first")
+        }
+        RescueLoss::ByContent(share) => {
+            let tenths = u64::from(*share) * 1000 / u64::from(WHOLE);
+            format!(
+                "unknown: by what members hold, of which {}.{} % agrees",
+                tenths / 10,
+                tenths % 10
+            )
+        }
+        RescueLoss::Undecided(more) => format!("{more} other ways agree as well: --show 5"),
+    }
+}
+
+fn text(report: &RescueReport) -> String {
+    let mut text = Lines::new();
+    for array in &report.arrays {
+        array_text(&mut text, array);
+    }
+    for other in report.others.iter().take(LINES_MAX) {
+        let holds = match &other.holds {
+            OtherContent::Signature(name) => format!("no member; it holds: {name}"),
+            OtherContent::Displaced(offset, name) => {
+                format!("no superblock; from {} on it holds: {name}", block::size_text(*offset))
+            }
+            OtherContent::Damaged(reason) => reason.clone(),
+            OtherContent::Nothing => "no member; nothing known is on it".to_owned(),
+        };
+        add!(text, "{}: {holds}", other.source);
+    }
+    text.into_text()
+}
+
+fn array_text(text: &mut Lines, array: &RescuedArray) {
+    let name = array.name.as_deref().unwrap_or("array without superblocks");
+    let size =
+        array.size_bytes.map_or(String::new(), |size| format!(", {}", block::size_text(size)));
+    add!(text, "{name}: {}{size}", array.shape);
+    for member in array.members.iter().take(LINES_MAX) {
+        let slot = member.slot.map_or("-".to_owned(), |slot| slot.to_string());
+        let source = member.source.as_deref().unwrap_or("");
+        let state = member_text(&member.state);
+        match source {
+            "" => add!(text, " {slot:>2} {state}"),
+            source => add!(text, " {slot:>2} {source}: {state}"),
+        }
+    }
+    if array.members.len() > LINES_MAX {
+        add!(text, "    and {} more", array.members.len() - LINES_MAX);
+    }
+    let way = match &array.way {
+        Ok(way) => way,
+        Err(reasons) => {
+            for reason in reasons {
+                add!(text, " cannot be opened: {reason}");
+            }
+            return;
+        }
+    };
+    add!(text, " holds: {}", way.holds.unwrap_or("nothing that is known"));
+    match &way.losses[..] {
+        [] => add!(text, " opening it loses: nothing"),
+        losses => {
+            for loss in losses {
+                add!(text, " opening it loses: {}", loss_text(loss));
+            }
+        }
+    }
+    add!(text, " to open it, nothing is written:");
+    add!(text, "   {}", command(way));
+}
+
+fn document(report: &RescueReport) -> Value {
+    let array = |array: &RescuedArray| {
+        let member = |member: &mdtools::rescue::RescuedMember| {
+            json!({
+                "slot": member.slot,
+                "source": member.source,
+                "is_up_to_date": member.state == MemberFinding::UpToDate,
+                "state": member_text(&member.state),
+            })
+        };
+        let way = array.way.as_ref();
+        let losses = |way: &OpeningWay| way.losses.iter().map(loss_text).collect::<Vec<_>>();
+        json!({
+            "name": array.name,
+            "shape": array.shape,
+            "size_bytes": array.size_bytes,
+            "members": array.members.iter().map(member).collect::<Vec<_>>(),
+            "stack": way.ok().map(|way| way.stack.to_string()),
+            "command": way.ok().map(command),
+            "holds": way.ok().and_then(|way| way.holds),
+            "losses": way.ok().map(losses),
+            "refusals": way.err(),
+        })
+    };
+    let other = |other: &mdtools::rescue::OtherSource| {
+        let (holds, damage) = match &other.holds {
+            OtherContent::Signature(name) | OtherContent::Displaced(_, name) => (Some(*name), None),
+            OtherContent::Damaged(reason) => (None, Some(reason)),
+            OtherContent::Nothing => (None, None),
+        };
+        json!({ "source": other.source, "holds": holds, "damage": damage })
+    };
+    json!({
+        "arrays": report.arrays.iter().map(array).collect::<Vec<_>>(),
+        "others": report.others.iter().map(other).collect::<Vec<_>>(),
+        "notes": report.notes,
+    })
+}
+
+/// How `mount` reads a file system of which nothing may be written, its journal neither; by the
+/// name of its mark.
+fn read_only_options(holds: &str) -> &'static str {
+    match holds {
+        "ext2/ext3/ext4" => "ro,noload",
+        "XFS" => "ro,norecovery",
+        "btrfs" => "ro,rescue=nologreplay",
+        _ => "ro",
+    }
+}
+
+/// Serves the one array that was found and mounts it, with nothing replayed: a journal would have
+/// to be written to.
+fn mount(output: &Output, report: &RescueReport, folder: &Path) -> Result<(), Failure> {
+    let ways: Vec<(&RescuedArray, &OpeningWay)> =
+        report.arrays.iter().filter_map(|array| Some((array, array.way.as_ref().ok()?))).collect();
+    let [(array, way)] = ways[..] else {
+        return Err(Failure::usage(match ways.len() {
+            0 => "--mount: nothing was found that can be opened; without --mount it says why"
+                .to_owned(),
+            count => {
+                format!("--mount: {count} arrays can be opened; name the members of one of them")
+            }
+        }));
+    };
+    let Some(holds) = way.holds else {
+        return Err(Failure::failed("--mount: it begins with no file system that is known"));
+    };
+    let options = read_only_options(holds);
+    let mut settings = Settings::find(&way.stack.to_string())?;
+    settings.read_only = true;
+    settings.attach = Attach::Yes;
+    let serve_with = serve_with()?;
+    let started = serve_with.launch(&Launch { settings, fresh: None }, &[])?;
+    let name = started.status.name.clone();
+    let asked = || {
+        let mut client = Client::connect(&serve_with.runtime, &name)?;
+        client.ask(Command::Mount {
+            point: absolute(folder)?,
+            file_system: None,
+            options: Some(options.to_owned()),
+        })
+    };
+    let done = asked().inspect_err(|_| {
+        // It was started for this alone.
+        let _ = Client::connect(&serve_with.runtime, &name).and_then(Client::stop);
+    })?;
+    if output.json {
+        return output
+            .document(&json!({ "name": name, "mounted": done, "found": document(report) }));
+    }
+    let mut text = Lines::new();
+    array_text(&mut text, array);
+    add!(text, "mounted at {} for reading only; it ends by:", folder.display());
+    add!(text, "   raidloom array umount {name} && raidloom array stop {name}");
+    output.result(&text.into_text())
+}

@@ -1,0 +1,634 @@
+//! Whatever is there: which arrays it was, what is missing, stale, torn or foreign, and what opening
+//! it loses. Nothing is opened for writing.
+//!
+//! ```text
+//!   sources ──> pieces: whole, partitions, superblocks far from where they belong
+//!                  │
+//!                  └──> find ──> groups ──┬─> as their superblocks have it, by force if need be
+//!                          │              ├─> slices: stale members, torn superblocks, copies
+//!                          └── without ───┴─> by what members hold (guess)
+//! ```
+
+mod displaced;
+
+use array::md::{
+    AssembleOptions, Assembly, Candidate, Role, Slot, Superblock, UsedDevice, Version,
+};
+use array::md::{ChecksumVerdict, Startability, assemble};
+use block::Node;
+use host::Error;
+use host::guard::{Guard, find_signature};
+
+use super::assemble::{AssemblyOptions, Group, GroupMember};
+use super::guess::{Guesses, Images, MEMBERS_MAX, SearchLimits, guess};
+use super::source::Purpose;
+use super::{MemberSource, SECTOR_BYTES, find, look, raid_partition, slices};
+
+/// What was found at the places that were named.
+#[derive(Clone, Debug, Default)]
+pub struct RescueReport {
+    /// The arrays, outermost ones only.
+    pub arrays: Vec<RescuedArray>,
+    /// What belongs to none of them.
+    pub others: Vec<OtherSource>,
+    /// What could not be looked at, and other things to know: one line each.
+    pub notes: Vec<String>,
+}
+
+/// An array, and how it can be opened.
+#[derive(Clone, Debug)]
+pub struct RescuedArray {
+    /// Its name; `None` where no superblock tells it.
+    pub name: Option<String>,
+    /// Level, layout, chunk and the like.
+    pub shape: String,
+    /// Its size in bytes, where it can be told.
+    pub size_bytes: Option<u64>,
+    /// Its places, and what else says that it is of this array.
+    pub members: Vec<RescuedMember>,
+    /// How it is opened for reading, or why it cannot be: one line for each reason.
+    pub way: Result<OpeningWay, Vec<String>>,
+}
+
+/// A place of an array, or something that has none.
+#[derive(Clone, Debug)]
+pub struct RescuedMember {
+    /// The place, counted from 0.
+    pub slot: Option<usize>,
+    /// What is there.
+    pub source: Option<String>,
+    /// How it is.
+    pub state: MemberFinding,
+}
+
+/// How a member was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MemberFinding {
+    /// It holds all data of its place.
+    UpToDate,
+    /// Nothing that was named is there.
+    Missing,
+    /// It is older than the rest, by so many events and seconds.
+    Stale {
+        /// Events that it lacks.
+        events: u64,
+        /// Seconds between the last updates.
+        seconds: u64,
+    },
+    /// It holds its data up to so many bytes.
+    Recovering(u64),
+    /// It waits to take a place.
+    Spare,
+    /// It keeps the array's journal.
+    Journal,
+    /// It was put in its place by what it holds.
+    ByContent,
+    /// It says that it is of this array, and is not used: why.
+    LeftOut(String),
+}
+
+/// How an array is opened for reading.
+#[derive(Clone, Debug)]
+pub struct OpeningWay {
+    /// The stack.
+    pub stack: Node,
+    /// What opening it so may lose; nothing, where all data are there.
+    pub losses: Vec<RescueLoss>,
+    /// What it holds from its start on, where that is known.
+    pub holds: Option<&'static str>,
+}
+
+/// What is lost by opening an array in a way, or may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RescueLoss {
+    /// So many places are made from the others: nothing is lost, and nothing may fail any more.
+    Degraded(usize),
+    /// What superblocks say against it.
+    Forced(String),
+    /// A member is older than the rest: what was written since is lost in part.
+    Stale {
+        /// The member.
+        source: String,
+        /// Events that it lacks.
+        events: u64,
+        /// Seconds between the last updates.
+        seconds: u64,
+    },
+    /// A superblock with a wrong checksum is taken as it stands.
+    Torn(String),
+    /// Of two members that claim a place the first is used.
+    Chosen {
+        /// The one that is used.
+        used: String,
+        /// The other.
+        other: String,
+    },
+    /// Nothing but what members hold tells what it was; the share of what was checked that agrees,
+    /// in millionths.
+    ByContent(u32),
+    /// As many other ways agree as well.
+    Undecided(usize),
+}
+
+/// What belongs to no array.
+#[derive(Clone, Debug)]
+pub struct OtherSource {
+    /// What it is called.
+    pub source: String,
+    /// What is known of it.
+    pub holds: OtherContent,
+}
+
+/// What something is that belongs to no array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OtherContent {
+    /// A mark of this kind stands on it.
+    Signature(&'static str),
+    /// It has no superblock, and a mark of this kind from so many bytes on, as a member may.
+    Displaced(u64, &'static str),
+    /// Its superblock cannot be read: why.
+    Damaged(String),
+    /// Nothing is known of it.
+    Nothing,
+}
+
+/// Looks at whatever was named. `known` limits what is searched for where superblocks do not tell;
+/// `go_on` gets how far that search is, and says whether to go on.
+///
+/// # Errors
+/// None of the sources can be read.
+pub fn rescue(
+    guard: &Guard,
+    sources: &[MemberSource],
+    known: &SearchLimits,
+    go_on: &mut dyn FnMut(usize, usize) -> bool,
+) -> Result<RescueReport, Error> {
+    let mut search = Search { guard, known, go_on, report: RescueReport::default() };
+    let mut pieces = Vec::new();
+    for source in sources {
+        match search.pieces(source) {
+            Ok(found) => pieces.extend(found),
+            Err(error) => search.report.notes.push(error.to_string()),
+        }
+    }
+    if pieces.is_empty() {
+        let reason = search.report.notes.into_iter().next();
+        return Err(Error::failed(reason.unwrap_or_else(|| "nothing was named".to_owned())));
+    }
+    let is_alone = pieces.len() == 1;
+    let damaged = search.damaged(&pieces);
+    let found = find(guard, &pieces);
+    let is_damaged =
+        |text: &String| damaged.iter().any(|(source, _)| text.starts_with(&source.to_string()));
+    search.report.notes.extend(found.passed_over.iter().filter(|text| !is_damaged(text)).cloned());
+    let mut loose: Vec<MemberSource> = found.without.clone();
+    loose.extend(damaged.iter().map(|(source, _)| source.clone()));
+    for group in found.outermost() {
+        let mut array = by_superblocks(group);
+        if array.way.is_err()
+            && let Some((by_content, used)) = search.with_loose(group, &loose)
+        {
+            loose.retain(|source| !used.contains(source));
+            array.members = by_content.members;
+            array.way = by_content.way;
+        }
+        search.report.arrays.push(array);
+    }
+    if found.groups.is_empty() && loose.len() > 1 {
+        let all: Vec<Option<MemberSource>> = loose.iter().cloned().map(Some).collect();
+        if let Some((array, used)) = search.without_superblocks(&all) {
+            loose.retain(|source| !used.contains(source));
+            search.report.arrays.push(array);
+        }
+    }
+    for source in loose {
+        let text = damaged.iter().find(|(own, _)| *own == source).map(|(_, text)| text.clone());
+        search.other(&source, text, is_alone);
+    }
+    search.look_into();
+    Ok(search.report)
+}
+
+struct Search<'a> {
+    guard: &'a Guard,
+    known: &'a SearchLimits,
+    go_on: &'a mut dyn FnMut(usize, usize) -> bool,
+    report: RescueReport,
+}
+
+impl Search<'_> {
+    /// What of a source may be a member: all of it, or parts where superblocks or tables say so.
+    fn pieces(&mut self, source: &MemberSource) -> Result<Vec<MemberSource>, Error> {
+        let looked = look(self.guard, source)?;
+        if looked.iter().any(|examined| !examined.found.is_empty() || !examined.damaged.is_empty())
+        {
+            return Ok(looked.into_iter().map(|examined| examined.source).collect());
+        }
+        let region = source.open(self.guard, Purpose::Image)?;
+        let displaced = displaced::members(source, &region)
+            .map_err(|error| Error::from_io(format_args!("{source}: reading it"), &error))?;
+        if !displaced.is_empty() {
+            let at = displaced.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            self.report.notes.push(format!(
+                "{source}: a superblock is where no table of partitions has one: {at}"
+            ));
+            return Ok(displaced);
+        }
+        Ok(vec![raid_partition(self.guard, source)?.unwrap_or_else(|| source.clone())])
+    }
+
+    /// Those whose superblock is there and cannot be decoded.
+    fn damaged(&self, pieces: &[MemberSource]) -> Vec<(MemberSource, String)> {
+        let all = pieces.iter().filter_map(|source| super::examine(self.guard, source).ok());
+        all.filter(|examined| examined.found.is_empty())
+            .filter_map(|examined| {
+                let (version, problem) = examined.damaged.first()?;
+                let text = format!("its superblock of version {version} is damaged: {problem}");
+                Some((examined.source, text))
+            })
+            .collect()
+    }
+
+    /// What an array is together with what has no superblock, by what all of them hold; and which
+    /// of the loose ones are in it.
+    fn with_loose(
+        &mut self,
+        group: &Group,
+        loose: &[MemberSource],
+    ) -> Option<(RescuedArray, Vec<MemberSource>)> {
+        let plain = |member: &GroupMember| match member {
+            GroupMember::Source(source) => Some(Some(source.clone())),
+            GroupMember::Array(_) => None,
+        };
+        let superblock = &group.candidates[0].superblock;
+        if superblock.reshape().is_some() {
+            return None;
+        }
+        let mut members: Vec<Option<MemberSource>> =
+            group.sources.iter().map(plain).collect::<Option<_>>()?;
+        members.extend(loose.iter().cloned().map(Some));
+        members.resize(members.len().max(superblock.raid_disks as usize), None);
+        let limits = SearchLimits {
+            levels: vec![superblock.level],
+            chunks_bytes: vec![u64::from(superblock.chunk_sectors) * SECTOR_BYTES]
+                .into_iter()
+                .filter(|bytes| *bytes > 0)
+                .collect(),
+            data_offsets_bytes: vec![superblock.data_offset_sectors * SECTOR_BYTES],
+            seed: self.known.seed,
+        };
+        self.by_content(&members, &limits)
+    }
+
+    /// What members make up that say nothing of themselves: all of them, then with their data where
+    /// controllers leave room, then with one more that is missing.
+    fn without_superblocks(
+        &mut self,
+        all: &[Option<MemberSource>],
+    ) -> Option<(RescuedArray, Vec<MemberSource>)> {
+        let known = self.known.clone();
+        if let Some(found) = self.by_content(all, &known) {
+            return Some(found);
+        }
+        if known.data_offsets_bytes.is_empty() {
+            let data_offsets_bytes = displaced::CONTROLLER_OFFSETS_BYTES.to_vec();
+            let limits = SearchLimits { data_offsets_bytes, ..known.clone() };
+            if let Some(found) = self.by_content(all, &limits) {
+                return Some(found);
+            }
+        }
+        let with_one_missing = [all, &[None]].concat();
+        self.by_content(&with_one_missing, &known)
+    }
+
+    fn by_content(
+        &mut self,
+        members: &[Option<MemberSource>],
+        limits: &SearchLimits,
+    ) -> Option<(RescuedArray, Vec<MemberSource>)> {
+        if members.len() > MEMBERS_MAX {
+            return None;
+        }
+        let images = Images::open(self.guard, members).ok()?;
+        let found = guess(&images, limits, self.go_on);
+        found.is_sound().then(|| array_of(&found, members))
+    }
+
+    fn other(&mut self, source: &MemberSource, damage: Option<String>, is_alone: bool) {
+        let offset = source
+            .open(self.guard, Purpose::Image)
+            .ok()
+            .and_then(|region| displaced::file_system(&region).ok().flatten());
+        if let (Some((offset_bytes, holds)), None) = (offset, &damage)
+            && offset_bytes > 0
+            && is_alone
+        {
+            let stack = source.part(offset_bytes, None).read_only_node();
+            self.report.arrays.push(RescuedArray {
+                name: None,
+                shape: format!("one drive, data from {} on", block::size_text(offset_bytes)),
+                size_bytes: None,
+                members: vec![RescuedMember {
+                    slot: Some(0),
+                    source: Some(source.to_string()),
+                    state: MemberFinding::ByContent,
+                }],
+                way: Ok(OpeningWay { stack, losses: Vec::new(), holds: Some(holds) }),
+            });
+            return;
+        }
+        let holds = match (damage, offset) {
+            (Some(text), _) => OtherContent::Damaged(text),
+            (None, Some((0, name))) => OtherContent::Signature(name),
+            (None, Some((offset_bytes, name))) => OtherContent::Displaced(offset_bytes, name),
+            (None, None) => OtherContent::Nothing,
+        };
+        self.report.others.push(OtherSource { source: source.to_string(), holds });
+    }
+
+    /// Opens each array as it would be, and looks at what it holds.
+    fn look_into(&mut self) {
+        for array in &mut self.report.arrays {
+            let Ok(way) = &mut array.way else { continue };
+            match self.guard.view(&way.stack) {
+                Ok(view) => {
+                    array.size_bytes = Some(view.size_bytes());
+                    let found = find_signature(&view, view.size_bytes()).ok().flatten();
+                    way.holds = found.or(way.holds);
+                }
+                Err(error) => array.way = Err(vec![error.to_string()]),
+            }
+        }
+    }
+}
+
+/// What a candidate of a guess is, and which of the members are in it.
+fn array_of(
+    found: &Guesses,
+    members: &[Option<MemberSource>],
+) -> (RescuedArray, Vec<MemberSource>) {
+    let best = &found.guesses[0];
+    let placed = |(slot, member): (usize, &usize)| {
+        let source = members[*member].as_ref().filter(|_| best.foreign != Some(*member));
+        RescuedMember {
+            slot: Some(slot),
+            source: source.map(ToString::to_string),
+            state: match source {
+                Some(_) => MemberFinding::ByContent,
+                None => MemberFinding::Missing,
+            },
+        }
+    };
+    let mut list: Vec<RescuedMember> = best.order.iter().enumerate().map(placed).collect();
+    if let Some(foreign) = best.foreign.and_then(|foreign| members[foreign].as_ref()) {
+        let reason = "it does not belong to the others".to_owned();
+        list.push(RescuedMember {
+            slot: None,
+            source: Some(foreign.to_string()),
+            state: MemberFinding::LeftOut(reason),
+        });
+    }
+    let mut losses = vec![RescueLoss::ByContent(best.agreement)];
+    if found.equal > 1 {
+        losses.push(RescueLoss::Undecided(found.equal - 1));
+    }
+    let absent = list.iter().filter(|member| member.state == MemberFinding::Missing).count();
+    losses.extend((absent > 0).then_some(RescueLoss::Degraded(absent)));
+    let array = RescuedArray {
+        name: None,
+        shape: best.shape.to_string(),
+        size_bytes: Some(best.size_bytes),
+        members: list,
+        way: Ok(OpeningWay { stack: best.tree(members), losses, holds: None }),
+    };
+    (array, members.iter().flatten().cloned().collect())
+}
+
+/// What the superblocks of an array come to.
+fn by_superblocks(group: &Group) -> RescuedArray {
+    let first = &group.candidates[0].superblock;
+    let way = as_recorded(group);
+    let (assembly, way) = match (&group.assembly, way) {
+        (Ok(assembly), Ok(way)) => (Ok(assembly.clone()), Ok(way)),
+        (assembly, Err(reasons)) => match in_slices(group) {
+            Some((assembly, way)) => (Ok(assembly), Ok(way)),
+            None => (assembly.clone(), Err(reasons)),
+        },
+        (Err(reason), _) => (Err(reason.clone()), Err(vec![reason.clone()])),
+    };
+    let shape = |superblock: &Superblock, disks: usize| {
+        let layout = superblock.layout().to_string();
+        let chunk = u64::from(superblock.chunk_sectors) * SECTOR_BYTES;
+        let words = [
+            format!("{} of {disks}", superblock.level),
+            if layout == "plain" { String::new() } else { layout },
+            if chunk > 0 {
+                format!("chunks of {}", block::size_text(chunk))
+            } else {
+                String::new()
+            },
+            format!("version {}", group.candidates[0].version),
+        ];
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
+    };
+    let disks = assembly.as_ref().map_or(first.raid_disks as usize, |all| all.slots.len());
+    let members = match &assembly {
+        Ok(assembly) => members_of(group, assembly),
+        Err(reason) => all_left_out(group, reason),
+    };
+    RescuedArray {
+        name: Some(first.name()),
+        shape: shape(first, disks),
+        size_bytes: assembly.ok().and_then(|all| all.array_sectors).map(|all| all * SECTOR_BYTES),
+        members,
+        way,
+    }
+}
+
+/// As a start opens it, by force if need be.
+fn as_recorded(group: &Group) -> Result<OpeningWay, Vec<String>> {
+    let opening = |force| AssemblyOptions { read_only: true, overlay: None, force };
+    let stack = group.stack(opening(false)).map(|stack| (stack, false));
+    let stack = stack.or_else(|_| group.stack(opening(true)).map(|stack| (stack, true)));
+    let (stack, forced) = stack.map_err(|error| vec![error.to_string()])?;
+    let mut losses = Vec::new();
+    if let Ok(assembly) = &group.assembly {
+        let reasons = match &assembly.start {
+            Startability::ReadOnlyOrForce(reasons) | Startability::NeedsForce(reasons) => {
+                reasons.clone()
+            }
+            _ if forced && assembly.reads_wrong_without_log() => {
+                vec![Assembly::WITHOUT_LOG.to_owned()]
+            }
+            _ => Vec::new(),
+        };
+        losses.extend(reasons.into_iter().map(RescueLoss::Forced));
+        let absent = assembly.degraded_count();
+        losses.extend((absent > 0).then_some(RescueLoss::Degraded(absent)));
+    }
+    Ok(OpeningWay { stack, losses, holds: None })
+}
+
+/// Member by member without superblocks, where these forbid a start: the newest of the stale ones
+/// fill what the others do not make up for, and superblocks with a wrong checksum are believed.
+fn in_slices(group: &Group) -> Option<(Assembly, OpeningWay)> {
+    let sources: Vec<MemberSource> = (group.sources.iter())
+        .map(|member| match member {
+            GroupMember::Source(source) => Some(source.clone()),
+            GroupMember::Array(_) => None,
+        })
+        .collect::<Option<_>>()?;
+    let mut losses = Vec::new();
+    let mut candidates = group.candidates.clone();
+    for candidate in &mut candidates {
+        if mend(candidate) {
+            losses.push(RescueLoss::Torn(candidate.name.clone()));
+        }
+    }
+    let mut assembly = assemble(&candidates, AssembleOptions::default()).ok()?;
+    if assembly.reshape.is_some() {
+        return None;
+    }
+    choose_among_copies(&mut assembly, &candidates, &mut losses);
+    take_stale(&mut assembly, &candidates, &mut losses);
+    if !assembly.makes_up_for(&absent(&assembly)) {
+        return None;
+    }
+    let stack = slices(&assembly, &sources)?;
+    let count = absent(&assembly).len();
+    losses.extend((count > 0).then_some(RescueLoss::Degraded(count)));
+    losses.extend((!assembly.clean && count > 0).then(|| {
+        RescueLoss::Forced(
+            "it was being written to: what is missing may read wrong there".to_owned(),
+        )
+    }));
+    Some((assembly, OpeningWay { stack, losses, holds: None }))
+}
+
+fn absent(assembly: &Assembly) -> Vec<usize> {
+    let slots = assembly.slots.iter().enumerate();
+    slots.filter(|(_, slot)| slot.present().is_none()).map(|(place, _)| place).collect()
+}
+
+/// Gives a superblock of version 1 whose checksum is wrong the right one. Whether it was wrong.
+fn mend(candidate: &mut Candidate) -> bool {
+    let is_wrong = candidate.superblock.checksum_verdict() != ChecksumVerdict::Correct;
+    if !is_wrong || candidate.version == Version::V0_90 {
+        return false;
+    }
+    let Ok(mended) = Superblock::decode(&candidate.superblock.encode()) else { return false };
+    candidate.superblock = mended;
+    true
+}
+
+/// A place that two members claim is made from the others where these suffice; else the first has
+/// it.
+fn choose_among_copies(
+    assembly: &mut Assembly,
+    candidates: &[Candidate],
+    losses: &mut Vec<RescueLoss>,
+) {
+    for (slot, other) in assembly.undecided.clone() {
+        let Some(used) = assembly.slots[slot].present().copied() else { continue };
+        let mut without = absent(assembly);
+        without.push(slot);
+        if assembly.makes_up_for(&without) {
+            assembly.slots[slot] = Slot::Missing;
+        } else {
+            losses.push(RescueLoss::Chosen {
+                used: candidates[used.candidate].name.clone(),
+                other: candidates[other].name.clone(),
+            });
+        }
+    }
+}
+
+/// Fills places that are not made up for with what was there last.
+fn take_stale(assembly: &mut Assembly, candidates: &[Candidate], losses: &mut Vec<RescueLoss>) {
+    let newest = candidates[assembly.newest].superblock.clone();
+    let shape = |superblock: &Superblock| {
+        (superblock.level, superblock.layout_code, superblock.chunk_sectors, superblock.raid_disks)
+    };
+    let is_undecided =
+        |index: &usize| assembly.undecided.iter().any(|(_, candidate)| candidate == index);
+    let mut stale: Vec<usize> = (0..candidates.len())
+        .filter(|index| shape(&candidates[*index].superblock) == shape(&newest))
+        .filter(|index| !is_undecided(index))
+        .collect();
+    stale.sort_by_key(|index| std::cmp::Reverse(candidates[*index].superblock.events));
+    for index in stale {
+        let own = &candidates[index].superblock;
+        let Role::Active(role) = own.role() else { continue };
+        let missing = absent(assembly);
+        if assembly.makes_up_for(&missing) || !missing.contains(&usize::from(role)) {
+            continue;
+        }
+        assembly.slots[usize::from(role)] = Slot::Present(UsedDevice {
+            candidate: index,
+            data_offset_sectors: own.data_offset_sectors,
+            data_size_sectors: own.data_size_sectors,
+        });
+        let (events, seconds) = behind(&newest, own);
+        losses.push(RescueLoss::Stale { source: candidates[index].name.clone(), events, seconds });
+    }
+}
+
+fn behind(newest: &Superblock, own: &Superblock) -> (u64, u64) {
+    (
+        newest.events.saturating_sub(own.events),
+        newest.updated.seconds.saturating_sub(own.updated.seconds),
+    )
+}
+
+fn members_of(group: &Group, assembly: &Assembly) -> Vec<RescuedMember> {
+    let newest = &group.candidates[assembly.newest].superblock;
+    let name = |candidate: usize| Some(group.candidates[candidate].name.clone());
+    let state_of = |candidate: usize| {
+        let own = &group.candidates[candidate].superblock;
+        let (events, seconds) = behind(newest, own);
+        let is_old = assembly.left_out.iter().any(|left| left.candidate == candidate);
+        match is_old || events > 1 {
+            true => MemberFinding::Stale { events, seconds },
+            false => MemberFinding::UpToDate,
+        }
+    };
+    let mut seen = Vec::new();
+    let mut list: Vec<RescuedMember> = Vec::new();
+    for (slot, held) in assembly.slots.iter().enumerate() {
+        let (source, state) = match held {
+            Slot::Present(used) => (Some(used.candidate), state_of(used.candidate)),
+            Slot::Recovering { used, recovered_sectors } => {
+                let bytes = recovered_sectors * SECTOR_BYTES;
+                (Some(used.candidate), MemberFinding::Recovering(bytes))
+            }
+            Slot::Stale { candidate, .. } => (Some(*candidate), state_of(*candidate)),
+            Slot::Missing => (None, MemberFinding::Missing),
+        };
+        seen.extend(source);
+        list.push(RescuedMember { slot: Some(slot), source: source.and_then(name), state });
+    }
+    for candidate in (0..group.candidates.len()).filter(|candidate| !seen.contains(candidate)) {
+        let left_out = assembly.left_out.iter().find(|left| left.candidate == candidate);
+        let state = match left_out {
+            Some(left) => {
+                let own = format!("{}: ", group.candidates[candidate].name);
+                let reason = left.reason.strip_prefix(&own).unwrap_or(&left.reason);
+                MemberFinding::LeftOut(reason.to_owned())
+            }
+            None if assembly.spares.contains(&candidate) => MemberFinding::Spare,
+            None if assembly.journals.contains(&candidate) => MemberFinding::Journal,
+            None => MemberFinding::LeftOut("another one claims its place too".to_owned()),
+        };
+        list.push(RescuedMember { slot: None, source: name(candidate), state });
+    }
+    list
+}
+
+fn all_left_out(group: &Group, reason: &str) -> Vec<RescuedMember> {
+    let left_out = |candidate: &Candidate| RescuedMember {
+        slot: None,
+        source: Some(candidate.name.clone()),
+        state: MemberFinding::LeftOut(reason.to_owned()),
+    };
+    group.candidates.iter().map(left_out).collect()
+}
