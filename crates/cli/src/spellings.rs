@@ -412,6 +412,7 @@ mod tests {
         ("array scan", "array assemble --scan"),
         ("array scan a b", "array assemble --scan a b"),
         ("array list --json", "array status --json"),
+        ("array guess a b", "array rescue a b"),
         ("array speed t", "array set t"),
         (
             "array speed t --max 1MiB --min=2KiB",

@@ -212,9 +212,12 @@ impl Search<'_> {
         let mut below = HashSet::new();
         arrays_below(group, &mut below);
         // One that runs here is a block device by itself, which is found as such.
+        let is_on_device = |origin: &Origin| match origin {
+            Origin::Source(source) => source.path().is_some_and(is_block_device),
+            Origin::Array(_) => false,
+        };
         let is_it = |(one, origin): &(Candidate, Origin)| {
-            one.superblock.device_uuid == superblock.device_uuid
-                && matches!(origin, Origin::Source(source) if source.path().is_some_and(is_block_device))
+            one.superblock.device_uuid == superblock.device_uuid && is_on_device(origin)
         };
         (!below.contains(&superblock.set_uuid) && !self.members.iter().any(is_it))
             .then_some(candidate)

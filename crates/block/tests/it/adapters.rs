@@ -192,6 +192,43 @@ fn emulated_zeroes_keep_to_the_limits_below() {
     }
 }
 
+/// What a device promises of discards is kept by one that promises less, and one that promises as
+/// much is asked itself.
+#[test]
+fn emulated_discards_are_zeroes_where_they_are_read_and_nothing_else() {
+    let wishes = [DiscardSupport::None, DiscardSupport::Indeterminate, DiscardSupport::ReadsZero];
+    for own in wishes {
+        for wanted in wishes {
+            let (below, script) = scripted(Info { discard: own, ..volatile(1 << 20) }, &[]);
+            let device = Emulated::discarding(below, wanted);
+            let best = if own as u8 > wanted as u8 { own } else { wanted };
+            assert_eq!(device.info().discard, best);
+            let mut channel = device.open(1, &Reactor::virtual_clock()).unwrap();
+            let mut discard = |offset| {
+                channel.submit(Request::new(5, Op::Discard { offset, length: 1024 }));
+                let mut done = poll(&mut *channel);
+                let Some(Completion { tag: 5, result, .. }) = done.pop() else { panic!("{own}") };
+                assert_eq!((done.len(), channel.in_flight()), (0, 0));
+                (result.is_ok(), asked(&script))
+            };
+            let (is_ok, sent) = discard(512);
+            let expected = match (own == best, best) {
+                (true, _) => "discard",
+                (false, DiscardSupport::ReadsZero) => "write 1024 at 512",
+                (false, _) => "",
+            };
+            assert!(is_ok, "{own}, {wanted}");
+            match expected {
+                "" => assert!(sent.is_empty(), "{own}, {wanted}: {sent:?}"),
+                start => assert!(sent.len() == 1 && sent[0].starts_with(start), "{sent:?}"),
+            }
+            if own != best {
+                assert!(!discard(1 << 20).0, "past the end");
+            }
+        }
+    }
+}
+
 #[test]
 fn an_error_in_the_middle_ends_an_emulated_request_with_its_buffer() {
     for (answers, expected) in [

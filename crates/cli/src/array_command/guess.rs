@@ -11,7 +11,7 @@ use mdtools::guess::{Evidence, Guess, Guesses, Images, SearchLimits, WHOLE, gues
 use serde_json::{Value, json};
 
 use super::create::level;
-use super::rescue::RescueArguments;
+use super::rescue_arguments::RescueArguments;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::Line;

@@ -9,6 +9,7 @@ mod exchange;
 mod guess;
 mod incremental;
 mod rescue;
+mod rescue_arguments;
 mod running;
 mod server_status;
 mod set;
@@ -241,7 +242,7 @@ the last line of the answer either.
 Where superblocks are lost parity and copies tell the level, file systems tell order, chunk and
 layout (two to eight members). `missing`, --level, --chunk, --data-offset and --show rank candidates by
 the share of what was checked that agrees; equals have the same number.")]
-    Rescue(rescue::RescueArguments),
+    Rescue(rescue_arguments::RescueArguments),
 
     /// Write a finished image onto a drive in one sequential pass, and read it back
     #[command(after_long_help = "\

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::Args;
 use escape::{Lines, add};
 use host::guard::{Consent, Guard};
 use mdtools::MemberSource;
@@ -15,48 +14,11 @@ use serde_json::{Value, json};
 use serve::{Attach, Client, Command, Launch, Settings};
 
 use super::guess;
+use super::rescue_arguments::RescueArguments;
 use super::start::{absolute, serve_with};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::Line;
-
-/// `array rescue`.
-#[derive(Args, Debug)]
-pub(crate) struct RescueArguments {
-    /// Image files, block devices, folders of them, drives of other machines; `missing` stands for
-    /// a member that is lost
-    #[arg(required = true)]
-    pub paths: Vec<PathBuf>,
-
-    /// Mount what was found on this folder, for reading only
-    #[arg(long, value_name = "DIR")]
-    pub mount: Option<PathBuf>,
-
-    /// By what members hold: only these levels: linear, 0, 1, 4, 5, 6, 10
-    #[arg(short, long, value_name = "LEVEL", value_delimiter = ',')]
-    pub level: Vec<String>,
-
-    /// Only these chunk sizes [default: 4KiB to 4MiB]
-    #[arg(short, long, value_name = "SIZE", value_delimiter = ',')]
-    pub chunk: Vec<String>,
-
-    /// Only these places for the start of data on the members [default: 0, where mdadm puts it, and
-    /// where controllers do]
-    #[arg(long, value_name = "SIZE", value_delimiter = ',')]
-    pub data_offset: Vec<String>,
-
-    /// Rank so many candidates by what members hold, whatever superblocks say
-    #[arg(long, value_name = "N")]
-    pub show: Option<usize>,
-
-    /// End the search after this time, with what was found until then
-    #[arg(long, default_value = "10min", value_name = "DURATION")]
-    pub time: String,
-
-    /// Take disk images (VHD, VHDX, qcow2, VDI, VMDK) for the bytes that they are made of
-    #[arg(long)]
-    pub raw: bool,
-}
 
 /// How many members and others of an array are told one by one.
 const LINES_MAX: usize = 10;
@@ -200,11 +162,12 @@ fn array_text(text: &mut Lines, array: &RescuedArray) {
     add!(text, "{name}: {}{size}", array.shape);
     for member in array.members.iter().take(LINES_MAX) {
         let slot = member.slot.map_or("-".to_owned(), |slot| slot.to_string());
-        let source = member.source.as_deref().unwrap_or("");
         let state = member_text(&member.state);
-        match source {
-            "" => add!(text, " {slot:>2} {state}"),
-            source => add!(text, " {slot:>2} {source}: {state}"),
+        // What is not used is named by the reason.
+        let is_named = matches!(member.state, MemberFinding::LeftOut(_));
+        match member.source.as_deref().filter(|_| !is_named) {
+            None => add!(text, " {slot:>2} {state}"),
+            Some(source) => add!(text, " {slot:>2} {source}: {state}"),
         }
     }
     if array.members.len() > LINES_MAX {

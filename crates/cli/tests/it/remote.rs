@@ -15,6 +15,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use block::{Blocking, Op, Reactor};
+use stack::{BuildContext, NoFiles};
+
 const MIB: u64 = 1 << 20;
 
 fn are_there(programs: &[&str]) -> bool {
@@ -106,8 +109,10 @@ impl Site {
                 command.args(["--foreground", "--unix"]).arg(&socket).arg("sh").arg(&path);
             }
             "nbdkit" => {
-                command.args(["--foreground", "--unix"]).arg(&socket).args(more).arg("file");
-                command.arg(&path);
+                let is_flag = |word: &&&str| word.starts_with("--");
+                let (flags, keys): (Vec<&&str>, Vec<&&str>) = more.iter().partition(is_flag);
+                command.args(["--foreground", "--unix"]).arg(&socket).args(flags).arg("file");
+                command.arg(&path).args(keys);
             }
             _ => {
                 command.args(["-t", "-e", "16", "-f", "raw", "-k"]).arg(&socket).args(more);
@@ -212,7 +217,8 @@ case "$1" in
     get_size) stat -c %s FILE ;;
     pread) dd if=FILE iflag=count_bytes,skip_bytes count=$3 skip=$4 status=none ;;
     pwrite) dd of=FILE oflag=seek_bytes seek=$4 conv=notrunc bs=64k status=none ;;
-    can_write|can_flush|can_fua) exit 0 ;;
+    can_write|can_flush) exit 0 ;;
+    can_fua) echo emulate ;;
     flush) sync FILE ;;
     *) exit 2 ;;
 esac
@@ -245,6 +251,29 @@ fn an_export_without_discard_joins_an_array_that_discards() {
     site.ok(&["array", "add", "tank", &late, "--wait"]);
     let status = site.ok(&["array", "status", "tank"]);
     assert!(status.contains("[UU]"), "{status}");
+
+    let half = 64 << 10;
+    let text = format!("nbd+unix:///tank?socket={}", site.path("run/tank/nbd").display());
+    let context = BuildContext {
+        files: &NoFiles,
+        seed: 0,
+        read_only: false,
+        create_bytes: None,
+        emulate: false,
+    };
+    let stack = stack::parse_and_build(&text, &context).unwrap();
+    let mut channel = Blocking::open(&*stack.device, &Reactor::wall().unwrap()).unwrap();
+    channel.write_slice(0, &vec![7; 2 * half]).unwrap();
+    channel.run(Op::Discard { offset: 0, length: half as u64 }).unwrap();
+    channel.flush().unwrap();
+    let mut found = vec![1; 2 * half];
+    channel.read_slice(0, &mut found).unwrap();
+    let expected = [vec![0; half], vec![7; half]].concat();
+    assert!(found == expected, "what was discarded reads as zeroes");
+    drop((channel, stack));
+    site.ok(&["array", "stop", "tank"]);
+    let held = fs::read(path).unwrap();
+    assert!(held[MIB as usize..][..2 * half] == expected, "zeroes were written to the member");
 }
 
 /// A server that greets well and then hangs up.

@@ -321,7 +321,7 @@ mod tests {
                 for length in [1_usize, 7, 511, 512, 513, 4096, 9000] {
                     let (start, whole, within) = around(offset, length, block);
                     assert_eq!(start + within as u64, offset, "{offset} {length} {block}");
-                    assert!(start % block == 0 && whole as u64 % block == 0);
+                    assert!(start.is_multiple_of(block) && (whole as u64).is_multiple_of(block));
                     assert!(within + length <= whole && whole as u64 <= length as u64 + 2 * block);
                 }
             }

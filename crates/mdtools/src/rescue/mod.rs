@@ -1,5 +1,5 @@
-//! Whatever is there: which arrays it was, what is missing, stale, torn or foreign, and what opening
-//! it loses. Nothing is opened for writing.
+//! Whatever is there: which arrays it was, what is missing, stale, torn or foreign, and what
+//! opening it loses. Nothing is opened for writing.
 //!
 //! ```text
 //!   sources ──> pieces: whole, partitions, superblocks far from where they belong
@@ -83,7 +83,7 @@ pub enum MemberFinding {
     Journal,
     /// It was put in its place by what it holds.
     ByContent,
-    /// It says that it is of this array, and is not used: why.
+    /// It is not used: why, in one line that names it.
     LeftOut(String),
 }
 
@@ -381,7 +381,7 @@ fn array_of(
     };
     let mut list: Vec<RescuedMember> = best.order.iter().enumerate().map(placed).collect();
     if let Some(foreign) = best.foreign.and_then(|foreign| members[foreign].as_ref()) {
-        let reason = "it does not belong to the others".to_owned();
+        let reason = format!("{foreign}: it does not belong to the others");
         list.push(RescuedMember {
             slot: None,
             source: Some(foreign.to_string()),
@@ -610,14 +610,13 @@ fn members_of(group: &Group, assembly: &Assembly) -> Vec<RescuedMember> {
     for candidate in (0..group.candidates.len()).filter(|candidate| !seen.contains(candidate)) {
         let left_out = assembly.left_out.iter().find(|left| left.candidate == candidate);
         let state = match left_out {
-            Some(left) => {
-                let own = format!("{}: ", group.candidates[candidate].name);
-                let reason = left.reason.strip_prefix(&own).unwrap_or(&left.reason);
-                MemberFinding::LeftOut(reason.to_owned())
-            }
+            Some(left) => MemberFinding::LeftOut(left.reason.clone()),
             None if assembly.spares.contains(&candidate) => MemberFinding::Spare,
             None if assembly.journals.contains(&candidate) => MemberFinding::Journal,
-            None => MemberFinding::LeftOut("another one claims its place too".to_owned()),
+            None => {
+                let own = &group.candidates[candidate].name;
+                MemberFinding::LeftOut(format!("{own}: another one claims its place too"))
+            }
         };
         list.push(RescuedMember { slot: None, source: name(candidate), state });
     }

@@ -1,5 +1,5 @@
-//! Broken sets of every kind: the files are back, or the refusal is true, and nothing was written to
-//! any of them.
+//! Broken sets of every kind: the files are back, or the refusal is true, and nothing was written
+//! to any of them.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs::{self, File, OpenOptions};
@@ -320,59 +320,264 @@ fn reshaping(content: &[u8]) -> BrokenSet {
     set
 }
 
-#[rustfmt::skip]
 const SETS: &[Row] = &[
     ("whole", raid5, |_| (), Files),
     ("one missing", raid5, |set| set.lose(1), Files),
-    ("two missing of level 5", raid5, |set| { set.lose(2); set.lose(0); }, Refused("")),
+    (
+        "two missing of level 5",
+        raid5,
+        |set| {
+            set.lose(2);
+            set.lose(0);
+        },
+        Refused(""),
+    ),
     ("one stale", raid5, |set| set.age(1, 5), Files),
-    ("one stale, one missing", raid5, |set| { set.age(1, 5); set.lose(0); }, Warned(stale)),
-    ("two stale by as much", raid5, |set| { set.age(2, 3); set.edit(1, |own| own.events -= 3); }, Warned(stale)),
-    ("level 6, two missing", raid6, |set| { set.lose(4); set.lose(1); }, Files),
-    ("level 6, three missing", raid6, |set| { set.lose(4); set.lose(1); set.lose(0); }, Refused("")),
-    ("level 6, two missing, one stale", raid6, |set| { set.age(2, 9); set.lose(4); set.lose(0); }, Warned(stale)),
+    (
+        "one stale, one missing",
+        raid5,
+        |set| {
+            set.age(1, 5);
+            set.lose(0);
+        },
+        Warned(stale),
+    ),
+    (
+        "two stale by as much",
+        raid5,
+        |set| {
+            set.age(2, 3);
+            set.edit(1, |own| own.events -= 3);
+        },
+        Warned(stale),
+    ),
+    (
+        "level 6, two missing",
+        raid6,
+        |set| {
+            set.lose(4);
+            set.lose(1);
+        },
+        Files,
+    ),
+    (
+        "level 6, three missing",
+        raid6,
+        |set| {
+            set.lose(4);
+            set.lose(1);
+            set.lose(0);
+        },
+        Refused(""),
+    ),
+    (
+        "level 6, two missing, one stale",
+        raid6,
+        |set| {
+            set.age(2, 9);
+            set.lose(4);
+            set.lose(0);
+        },
+        Warned(stale),
+    ),
     ("half of a mirror", raid1, |set| set.lose(0), Files),
     ("a mirror with an old half", raid1, |set| set.age(1, 7), Files),
-    ("the old half of a mirror alone", raid1, |set| { set.age(1, 7); set.lose(0); }, Files),
-    ("level 10, one of each pair", raid10, |set| { set.lose(3); set.lose(0); }, Files),
-    ("level 10, a pair missing", raid10, |set| { set.lose(1); set.lose(0); }, Refused("")),
-    ("level 10, of a pair one missing, one stale", raid10, |set| { set.age(1, 4); set.lose(0); }, Warned(stale)),
+    (
+        "the old half of a mirror alone",
+        raid1,
+        |set| {
+            set.age(1, 7);
+            set.lose(0);
+        },
+        Files,
+    ),
+    (
+        "level 10, one of each pair",
+        raid10,
+        |set| {
+            set.lose(3);
+            set.lose(0);
+        },
+        Files,
+    ),
+    (
+        "level 10, a pair missing",
+        raid10,
+        |set| {
+            set.lose(1);
+            set.lose(0);
+        },
+        Refused(""),
+    ),
+    (
+        "level 10, of a pair one missing, one stale",
+        raid10,
+        |set| {
+            set.age(1, 4);
+            set.lose(0);
+        },
+        Warned(stale),
+    ),
     ("a stripe", raid0, |_| (), Files),
     ("half of a stripe", raid0, |set| set.lose(1), Refused("")),
     ("a stripe with a stale member", raid0, |set| set.age(1, 6), Warned(forced)),
     ("linear", linear, |_| (), Files),
     ("half of a linear array", linear, |set| set.lose(0), Refused("")),
     ("a torn superblock", raid5, |set| set.tear(1), Files),
-    ("a torn superblock, one missing", raid5, |set| { set.tear(1); set.lose(0); }, Warned(torn)),
+    (
+        "a torn superblock, one missing",
+        raid5,
+        |set| {
+            set.tear(1);
+            set.lose(0);
+        },
+        Warned(torn),
+    ),
     ("all superblocks torn", raid5, |set| (0..3).for_each(|member| set.tear(member)), Warned(torn)),
     ("a torn superblock in a stripe", raid0, |set| set.tear(0), Warned(torn)),
-    ("a superblock damaged (max_dev)", raid5, |set| set.put(0, 4096 + 220, &1921_u32.to_le_bytes()), Files),
+    (
+        "a superblock damaged (max_dev)",
+        raid5,
+        |set| set.put(0, 4096 + 220, &1921_u32.to_le_bytes()),
+        Files,
+    ),
     ("a superblock lost", raid5, |set| set.wipe(2), Files),
-    ("a superblock lost, one missing", raid5, |set| { set.wipe(2); set.lose(0); }, Warned(by_content)),
+    (
+        "a superblock lost, one missing",
+        raid5,
+        |set| {
+            set.wipe(2);
+            set.lose(0);
+        },
+        Warned(by_content),
+    ),
     ("a superblock lost in a stripe", raid0, |set| set.wipe(0), Warned(by_content)),
-    ("all superblocks lost, level 5", raid5, |set| (0..3).for_each(|member| set.wipe(member)), Warned(by_content)),
-    ("all superblocks lost, level 6", raid6, |set| (0..5).for_each(|member| set.wipe(member)), Warned(by_content)),
-    ("all superblocks lost, level 0", raid0, |set| (0..2).for_each(|member| set.wipe(member)), Warned(by_content)),
-    ("all superblocks lost, level 1", raid1, |set| (0..2).for_each(|member| set.wipe(member)), Warned(by_content)),
-    ("all superblocks lost, one missing", raid5, |set| { (0..3).for_each(|member| set.wipe(member)); set.lose(1); }, Warned(by_content)),
+    (
+        "all superblocks lost, level 5",
+        raid5,
+        |set| (0..3).for_each(|member| set.wipe(member)),
+        Warned(by_content),
+    ),
+    (
+        "all superblocks lost, level 6",
+        raid6,
+        |set| (0..5).for_each(|member| set.wipe(member)),
+        Warned(by_content),
+    ),
+    (
+        "all superblocks lost, level 0",
+        raid0,
+        |set| (0..2).for_each(|member| set.wipe(member)),
+        Warned(by_content),
+    ),
+    (
+        "all superblocks lost, level 1",
+        raid1,
+        |set| (0..2).for_each(|member| set.wipe(member)),
+        Warned(by_content),
+    ),
+    (
+        "all superblocks lost, one missing",
+        raid5,
+        |set| {
+            (0..3).for_each(|member| set.wipe(member));
+            set.lose(1);
+        },
+        Warned(by_content),
+    ),
     ("a copy beside", raid5, |set| set.copy(1), Files),
     ("a copy beside, in a stripe", raid0, |set| set.copy(1), Warned(chosen)),
     ("a letter beside", raid5, |set| set.add("letter", b"Dear reader"), Files),
-    ("on a disk with a table", raid5, |set| (0..3).for_each(|member| set.onto_disk(member, MIB, true)), Files),
-    ("a table of partitions lost", raid5, |set| (0..3).for_each(|member| set.onto_disk(member, MIB, false)), Files),
+    (
+        "on a disk with a table",
+        raid5,
+        |set| (0..3).for_each(|member| set.onto_disk(member, MIB, true)),
+        Files,
+    ),
+    (
+        "a table of partitions lost",
+        raid5,
+        |set| (0..3).for_each(|member| set.onto_disk(member, MIB, false)),
+        Files,
+    ),
     ("cut out from sector 63", raid5, |set| set.onto_disk(1, 63 << 9, false), Files),
-    ("cut out with 3 MiB before it", raid1, |set| { set.onto_disk(1, 3 * MIB, false); set.lose(0); }, Files),
+    (
+        "cut out with 3 MiB before it",
+        raid1,
+        |set| {
+            set.onto_disk(1, 3 * MIB, false);
+            set.lose(0);
+        },
+        Files,
+    ),
     ("version 0.90", old_raid5, |_| (), Files),
     ("version 0.90, one missing", old_raid5, |set| set.lose(0), Files),
     ("a reshape broken off", reshaping, |_| (), Files),
-    ("cut short", raid5, |set| { OpenOptions::new().write(true).open(&set.paths[0]).and_then(|file| file.set_len(8 * MIB)).expect("shorter"); }, Files),
-    ("dirty, one missing", raid5, |set| { (0..3).for_each(|member| set.edit(member, |own| own.resync_offset_sectors = 0)); set.lose(1); }, Warned(forced)),
-    ("another chunk in one superblock", raid5, |set| set.edit(1, |own| own.chunk_sectors = 256), Files),
-    ("spares alone", raid5, |set| { set.lose(1); set.lose(1); set.edit(0, |own| own.roles = vec![Role::Spare; 3]); }, Refused("")),
-    ("a controller's stripe, data at 63 sectors", |content| BrokenSet::bare("raid0(metadata=none, chunk=64KiB, MEMBERS)", 2, 63 << 9, content), |_| (), Warned(by_content)),
-    ("a controller's level 5, data at 64 KiB", |content| BrokenSet::bare("raid5(metadata=none, chunk=64KiB, MEMBERS)", 3, 64 << 10, content), |_| (), Warned(by_content)),
-    ("one drive of a controller, data at 64 KiB", |content| BrokenSet::bare("linear(MEMBERS)", 1, 64 << 10, content), |_| (), Files),
-    ("zeroes", |content| BrokenSet::named("z", Level::Raid1, Layout::Plain, 2, content), |set| (0..2).for_each(|member| set.wipe(member)), Nothing),
+    (
+        "cut short",
+        raid5,
+        |set| {
+            OpenOptions::new()
+                .write(true)
+                .open(&set.paths[0])
+                .and_then(|file| file.set_len(8 * MIB))
+                .expect("shorter");
+        },
+        Files,
+    ),
+    (
+        "dirty, one missing",
+        raid5,
+        |set| {
+            (0..3).for_each(|member| set.edit(member, |own| own.resync_offset_sectors = 0));
+            set.lose(1);
+        },
+        Warned(forced),
+    ),
+    (
+        "another chunk in one superblock",
+        raid5,
+        |set| set.edit(1, |own| own.chunk_sectors = 256),
+        Files,
+    ),
+    (
+        "spares alone",
+        raid5,
+        |set| {
+            set.lose(1);
+            set.lose(1);
+            set.edit(0, |own| own.roles = vec![Role::Spare; 3]);
+        },
+        Refused(""),
+    ),
+    (
+        "a controller's stripe, data at 63 sectors",
+        |content| {
+            BrokenSet::bare("raid0(metadata=none, chunk=64KiB, MEMBERS)", 2, 63 << 9, content)
+        },
+        |_| (),
+        Warned(by_content),
+    ),
+    (
+        "a controller's level 5, data at 64 KiB",
+        |content| {
+            BrokenSet::bare("raid5(metadata=none, chunk=64KiB, MEMBERS)", 3, 64 << 10, content)
+        },
+        |_| (),
+        Warned(by_content),
+    ),
+    (
+        "one drive of a controller, data at 64 KiB",
+        |content| BrokenSet::bare("linear(MEMBERS)", 1, 64 << 10, content),
+        |_| (),
+        Files,
+    ),
+    (
+        "zeroes",
+        |content| BrokenSet::named("z", Level::Raid1, Layout::Plain, 2, content),
+        |set| (0..2).for_each(|member| set.wipe(member)),
+        Nothing,
+    ),
 ];
 
 /// Why a set did not come out as it has to.
