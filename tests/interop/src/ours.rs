@@ -130,6 +130,7 @@ pub fn create(members: &[PathBuf], shape: &Shape, consistency: Consistency) -> R
         create_bytes: None,
         assume_clean: true,
         blank: false,
+        encrypt: None,
     };
     mdtools::create(&guard, &wanted, &std::sync::atomic::AtomicBool::new(false))
         .map(|_| ())

@@ -151,7 +151,7 @@ impl MakeRequest<'_> {
         });
         let guard = Guard::new(self.consent.clone()).owning(self.own_arrays.clone());
         let paths: Vec<PathBuf> =
-            create.sources().iter().map(|source| source.path.clone()).collect();
+            create.sources().iter().filter_map(|source| source.path().map(PathBuf::from)).collect();
         guard.check_all(&paths)?;
         mdtools::create_announced(&guard, create, stop, &mut |created| {
             if let (true, Some(first)) = (on_devices, created.superblocks.first())

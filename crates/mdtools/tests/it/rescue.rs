@@ -80,6 +80,7 @@ impl BrokenSet {
             create_bytes: Some(24 * MIB),
             assume_clean: true,
             blank: false,
+            encrypt: None,
         };
         let guard = Guard::new(Consent::default());
         mdtools::create(&guard, &wanted, &AtomicBool::new(false)).expect("an array");

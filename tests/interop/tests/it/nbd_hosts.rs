@@ -121,6 +121,7 @@ fn images(folder: &Path, level: array::md::Level, count: usize) -> Vec<Vec<u8>> 
         create_bytes: Some(MEMBER_BYTES),
         assume_clean: true,
         blank: false,
+        encrypt: None,
     };
     mdtools::create(
         &Guard::new(Consent::default()),

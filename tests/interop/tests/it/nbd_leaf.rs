@@ -627,6 +627,7 @@ fn mirror(folder: &Path) -> [PathBuf; 2] {
         create_bytes: Some(16 * MIB as u64),
         assume_clean: true,
         blank: false,
+        encrypt: None,
     };
     mdtools::create(
         &Guard::new(Consent::default()),

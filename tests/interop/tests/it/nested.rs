@@ -42,6 +42,7 @@ impl Nested {
             create_bytes: Some(8 << 20),
             assume_clean: false,
             blank: false,
+            encrypt: None,
         };
         let guard = Guard::new(Consent::default());
         mdtools::create(&guard, &wanted, &AtomicBool::new(false)).expect("an array").stack
