@@ -1,0 +1,229 @@
+//! The words of the command line as the options of a test, and what does not go together.
+
+use std::path::Path;
+
+use block::Node;
+use export::RemovalPolicy;
+use guest::ArrayCompleteness;
+use host::limits::promise_memory;
+use host::mount::FileSystem;
+use lab::pull::{Guests, Happening, Options, OwnProgram, Starter, WorkSource, may_mount};
+use mdtools::NewArraySettings;
+use pull::Extent;
+
+use super::arguments::{ArrayName, DeviceName, EventName, PullArguments, StarterName, WorkName};
+use super::drives::drives_of;
+use super::time;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// `$STEPS` of a program of the user's own where nothing is said.
+const OWN_STEPS: u32 = 200;
+/// The guest's memory where nothing is said.
+const MEMORY: &str = "512MiB";
+
+pub(super) fn options(output: &Output, arguments: &PullArguments) -> Result<Options, Failure> {
+    let text = arguments.target.as_deref().unwrap_or_default();
+    let node = stack::parse(text).map_err(block::Error::from)?;
+    let create =
+        arguments.create.as_deref().map(|text| output.size("--create", text)).transpose()?;
+    let in_guest = arguments.guest || (!may_mount() && Guests::are_there());
+    let found = drives_of(&node, arguments, create, in_guest)?;
+    let is_copy = arguments.work == WorkName::Copy && arguments.work_command.is_none();
+    let spread = arguments.keys.spread.as_deref().unwrap_or(if is_copy { "40s" } else { "0s" });
+    let tear = output.size("-s tear=", &arguments.keys.tear)?;
+    let tear_bytes = u32::try_from(tear).ok().filter(|tear| tear.is_power_of_two() && *tear >= 512);
+    refuse_unfit(arguments, &node, in_guest)?;
+    Ok(Options {
+        stack: found.stack,
+        drive_bytes: found.drive_bytes,
+        drive_models: found.drive_models,
+        md: match arguments.array {
+            ArrayName::Raidloom => None,
+            ArrayName::Md => Some(md_text(&node, &arguments.consistency, "--array md")?),
+        },
+        starter: match arguments.start_with {
+            StarterName::Same => Starter::Same,
+            StarterName::Raidloom => Starter::Raidloom,
+            StarterName::Md => Starter::Md,
+        },
+        state: arguments.state,
+        unflushed: arguments.keys.is_unflushed(),
+        guest_memory_bytes: in_guest.then(|| guest_memory(output, arguments)).transpose()?,
+        new_array: Some(NewArraySettings {
+            name: "pull".to_owned(),
+            consistency: arguments.consistency.clone(),
+            bitmap_chunk_bytes: None,
+        }),
+        upkeep: true,
+        file_system: FileSystem::named(&arguments.fs)?,
+        make_options: arguments.make_options.clone(),
+        mount_options: arguments.mount_options.clone(),
+        removal: arguments
+            .keys
+            .policy
+            .parse::<RemovalPolicy>()
+            .map_err(|error| Failure::usage(format!("-s policy={error}")))?,
+        work: work_source(arguments)?,
+        extent: Extent {
+            steps: arguments.steps.unwrap_or(if is_copy { 240 } else { 200 }),
+            spread_milliseconds: time("-s spread=", spread)?.as_millis() as u64,
+        },
+        pulls: arguments.pulls,
+        hunt: arguments.hunt,
+        recordings: arguments.keys.recordings.clamp(1, arguments.pulls.max(arguments.hunt)),
+        behaviour: arguments.device.behaviour(),
+        happening: match arguments.event {
+            EventName::Power => Happening::Power,
+            EventName::Yank => Happening::Yank,
+            EventName::Cable => Happening::Cable,
+            EventName::Kill => Happening::Kill,
+        },
+        cache_bytes: output.size("-s drive_cache=", &arguments.keys.drive_cache)?,
+        cache_milliseconds: time("-s cache_age=", &arguments.keys.cache_age)?.as_millis() as u64,
+        tear_bytes: tear_bytes.ok_or_else(|| {
+            Failure::usage(format!(
+                "-s tear={}: expected a power of two from 512 on",
+                arguments.keys.tear
+            ))
+        })?,
+        lost_member: arguments.lose_member,
+        seed: arguments.seed,
+        keep_failing: arguments.keep_failing.clone(),
+        log_writes: arguments.log_writes.clone(),
+    })
+}
+
+/// What works: a built-in work, or a program of the user's own.
+fn work_source(arguments: &PullArguments) -> Result<WorkSource, Failure> {
+    let (Some(work_command), Some(check)) = (&arguments.work_command, &arguments.check) else {
+        return Ok(WorkSource::BuiltIn(arguments.work.work()));
+    };
+    for (flag, text) in [
+        ("--work-command", Some(work_command)),
+        ("--check", Some(check)),
+        ("--setup", arguments.setup.as_ref()),
+    ] {
+        let Some(text) = text else { continue };
+        let Some(word) = text.split_whitespace().next() else {
+            return Err(Failure::usage(format!("{flag}: name a program")));
+        };
+        // It begins in another folder.
+        if !word.starts_with('/') && word.contains('/') && Path::new(word).exists() {
+            let whole = std::path::absolute(word).unwrap_or_else(|_| word.into());
+            return Err(Failure::usage(format!(
+                "{flag} {word}: it begins in a folder of the stack: name it by its whole path, {}",
+                whole.display()
+            )));
+        }
+    }
+    Ok(WorkSource::Program(OwnProgram {
+        setup: arguments.setup.clone(),
+        work_command: work_command.clone(),
+        check: check.clone(),
+        steps: arguments.steps.unwrap_or(OWN_STEPS),
+    }))
+}
+
+fn guest_memory(output: &Output, arguments: &PullArguments) -> Result<u64, Failure> {
+    let memory_bytes = output.size("--memory", arguments.memory.as_deref().unwrap_or(MEMORY))?;
+    promise_memory("--memory", memory_bytes)?;
+    Ok(memory_bytes)
+}
+
+/// Whether a stack has an array whose members carry superblocks.
+fn has_superblocks(node: &Node) -> bool {
+    let Node::Layer { options, children, .. } = node else { return false };
+    options.iter().any(|(name, value)| name == "metadata" && value != "none")
+        || children.iter().any(has_superblocks)
+}
+
+/// What only guests have, and what does not go together.
+fn refuse_unfit(arguments: &PullArguments, node: &Node, in_guest: bool) -> Result<(), Failure> {
+    if !["resync", "bitmap", "ppl"].contains(&arguments.consistency.as_str()) {
+        return Err(Failure::usage(format!(
+            "--consistency {}: expected resync, bitmap or ppl",
+            arguments.consistency
+        )));
+    }
+    if arguments.pulls == 0 && arguments.hunt == 0 {
+        return Err(Failure::usage("--pulls 0: without --hunt there is nothing to do"));
+    }
+    let refused = |text: &str| Err(Failure::usage(text));
+    if arguments.consistency != "resync"
+        && arguments.array == ArrayName::Raidloom
+        && !has_superblocks(node)
+    {
+        return refused(&format!(
+            "--consistency {}: no array of the target keeps superblocks; metadata=1.2 does",
+            arguments.consistency
+        ));
+    }
+    if !in_guest {
+        let md = "it is the md of a guest, which does not touch this machine's";
+        return match arguments {
+            _ if arguments.memory.is_some() => refused("--memory: it is a guest's: --guest"),
+            _ if arguments.array == ArrayName::Md => refused(&format!("--array md: {md}: --guest")),
+            _ if arguments.start_with == StarterName::Md => {
+                refused(&format!("--start-with md: {md}: --guest"))
+            }
+            _ if arguments.state != ArrayCompleteness::Whole => refused(
+                "--state: arrays are brought there in a guest, on drives that take time: --guest",
+            ),
+            _ if arguments.keys.is_unflushed() => refused(
+                "-s write_cache=unflushed: it is the Linux of a guest that is told so: --guest",
+            ),
+            _ if arguments.device == DeviceName::Model => {
+                refused("--device model: drives are modelled in a guest only: --guest")
+            }
+            _ => Ok(()),
+        };
+    }
+    if arguments.start_with == StarterName::Md {
+        // Whatever it is that stands on the drives, md has to know it.
+        md_text(node, &arguments.consistency, "--start-with md")?;
+    }
+    let keeps_superblocks = arguments.array == ArrayName::Md
+        || matches!(node, Node::Layer { options, .. }
+            if options.iter().any(|(name, value)| name == "metadata" && value == "1.2"));
+    let is_redundant = matches!(node, Node::Layer { name, .. }
+        if stack::table::layer(name).is_ok_and(|row| row.redundant));
+    match arguments {
+        _ if arguments.state != ArrayCompleteness::Whole && !is_redundant => {
+            refused("--state: there is no array that could do without a member")
+        }
+        _ if arguments.start_with == StarterName::Md && !keeps_superblocks => {
+            refused("--start-with md: md knows an array by its superblocks: metadata=1.2")
+        }
+        _ if arguments.state != ArrayCompleteness::Whole && !keeps_superblocks => {
+            refused("--state: there is no array that could lack a member: one with metadata=1.2")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The array of a stack as the guest's md makes it: `raid5 chunk=64KiB`.
+pub(super) fn md_text(stack: &Node, consistency: &str, flag: &str) -> Result<String, Failure> {
+    let failed = |text: &str| Err(Failure::usage(format!("{flag}: {text}")));
+    let Node::Layer { name, options, children } = stack else {
+        return failed("the target is a drive, and no array");
+    };
+    if !children.iter().all(|child| matches!(child, Node::Leaf { .. })) {
+        return failed("the target is one array over drives, without layers below");
+    }
+    let mut text = name.clone();
+    for (option, value) in options {
+        match option.as_str() {
+            "chunk" | "layout" => text += &format!(" {option}={value}"),
+            "metadata" => (),
+            _ => return failed(&format!("`{option}` is raidloom's own")),
+        }
+    }
+    match consistency {
+        "resync" => (),
+        "bitmap" => text += " bitmap=internal",
+        _ if name == "raid5" => text += &format!(" {}", guest::setup::WITH_LOG),
+        _ => return failed(&format!("--consistency ppl: {name} has no such log; raid5 has")),
+    }
+    Ok(text)
+}
