@@ -257,6 +257,25 @@ impl FileSystem {
         command.args(["-t", self.kind]).args(options.map(|options| format!("-o{options}")));
         run(command.arg("--").arg(device).arg(point), "mount")
     }
+
+    /// The same without a program where the kernel does all of it, for a process that serves
+    /// nothing of what it mounts: it waits for the device.
+    ///
+    /// # Errors
+    /// As [`FileSystem::mount`], in the kernel's words.
+    pub fn mount_here(
+        &self,
+        device: &Path,
+        point: &Path,
+        options: Option<&str>,
+    ) -> Result<(), Error> {
+        check_mount_options(Some(self), options)?;
+        let by_kernel = !self.served && !has_helper(self.kind);
+        let mounted = by_kernel
+            .then(|| mount_call::mount(self.kind, (device, point), options.unwrap_or_default()))
+            .flatten();
+        mounted.unwrap_or_else(|| self.mount(device, point, options))
+    }
 }
 
 /// Whether all options for `mount -o` are on the list of what is passed on, for a kind of file
@@ -464,6 +483,18 @@ pub fn unmount_patiently(point: &Path) -> Result<(), Error> {
     // The last attempt says what it is.
     patiently(BUSY_ATTEMPTS, || try_unmount(point), is_busy)
         .or_else(|error| if is_busy(&error) { unmount(point) } else { Err(error) })
+}
+
+/// The same without a program, for a process that serves nothing of what is mounted: it waits for
+/// the device.
+///
+/// # Errors
+/// As [`unmount_patiently`].
+pub fn unmount_here(point: &Path) -> Result<(), Error> {
+    match mount_call::unmount_now(point) {
+        Ok(()) => Ok(()),
+        Err(_) => unmount_patiently(point),
+    }
 }
 
 /// Unmounts what is mounted at `point` even where it is in use: then it is out of sight now and

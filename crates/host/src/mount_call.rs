@@ -2,15 +2,19 @@
 //! file system does not know, and whether a mount is in use, are numbers and no sentences.
 //!
 //! The two programs do the mounting, for it waits for the device: a server that was killed while it
-//! waited for a device that it serves itself would wait for ever. Nothing here waits.
+//! waited for a device that it serves itself would wait for ever. Nothing here waits but [`mount`]
+//! and [`unmount_now`], which are for a process that serves nothing, in a guest, where starting a
+//! program takes longer than mounting.
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
+use rustix::fs::CWD;
 use rustix::io::Errno;
 use rustix::mount::{
-    FsOpenFlags, UnmountFlags, fsconfig_set_flag, fsconfig_set_string, fsopen, unmount,
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, UnmountFlags, fsconfig_create,
+    fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, move_mount, unmount,
 };
 
 use crate::Error;
@@ -73,19 +77,89 @@ pub(crate) fn check_options(kind: &str, options: &str) -> Result<(), Error> {
     // What cannot be asked, for want of the right to mount or of the file system, is said by what
     // mounts it.
     let Ok(context) = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC) else { return Ok(()) };
+    set_options(&context, kind, options)
+}
+
+fn set_options(context: &OwnedFd, kind: &str, options: &str) -> Result<(), Error> {
     for (key, value) in own(options) {
         let set = match value {
-            Some(value) => fsconfig_set_string(&context, key, value),
-            None => fsconfig_set_flag(&context, key),
+            Some(value) => fsconfig_set_string(context, key, value),
+            None => fsconfig_set_flag(context, key),
         };
         set.map_err(|error| {
             let word = value.map_or(key.to_owned(), |value| format!("{key}={value}"));
-            let why = told(&context).unwrap_or_else(|| io::Error::from(error).to_string());
+            let why = told(context).unwrap_or_else(|| io::Error::from(error).to_string());
             let text = format!("{kind} does not take the mount option {word}: {why}");
             Error::usage(text).because(io::Error::from(error))
         })?;
     }
     Ok(())
+}
+
+/// What the options of a text say of the mount itself; nothing where one of them is for programs
+/// only, which have to do the mounting then. Later ones count before earlier ones.
+fn attributes(options: &str) -> Option<MountAttrFlags> {
+    let mut flags = MountAttrFlags::empty();
+    for word in options.split(',').map(str::trim) {
+        let (flag, is_set) = match word {
+            "nosuid" => (MountAttrFlags::MOUNT_ATTR_NOSUID, true),
+            "suid" => (MountAttrFlags::MOUNT_ATTR_NOSUID, false),
+            "nodev" => (MountAttrFlags::MOUNT_ATTR_NODEV, true),
+            "dev" => (MountAttrFlags::MOUNT_ATTR_NODEV, false),
+            "noexec" => (MountAttrFlags::MOUNT_ATTR_NOEXEC, true),
+            "exec" => (MountAttrFlags::MOUNT_ATTR_NOEXEC, false),
+            "noatime" => (MountAttrFlags::MOUNT_ATTR_NOATIME, true),
+            "nodiratime" => (MountAttrFlags::MOUNT_ATTR_NODIRATIME, true),
+            "diratime" => (MountAttrFlags::MOUNT_ATTR_NODIRATIME, false),
+            "strictatime" => (MountAttrFlags::MOUNT_ATTR_STRICTATIME, true),
+            "nosymfollow" => (MountAttrFlags::MOUNT_ATTR_NOSYMFOLLOW, true),
+            "ro" => (MountAttrFlags::MOUNT_ATTR_RDONLY, true),
+            "rw" => (MountAttrFlags::MOUNT_ATTR_RDONLY, false),
+            _ if NOT_ITS_OWN.contains(&word) => return None,
+            _ => continue,
+        };
+        flags.set(flag, is_set);
+    }
+    Some(flags)
+}
+
+/// Mounts a file system that the kernel has itself, without a program, and waits for the device.
+/// `None` where the options are such that a program has to do it.
+///
+/// # Errors
+/// The option that it does not know, or why it does not mount, in the kernel's own words where it
+/// has any.
+pub(crate) fn mount(
+    kind: &str,
+    (device, point): (&Path, &Path),
+    options: &str,
+) -> Option<Result<(), Error>> {
+    let attributes = attributes(options)?;
+    let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC).ok()?;
+    let mounted = || {
+        set_options(&context, kind, options)?;
+        fsconfig_set_string(&context, "source", device)
+            .and_then(|()| fsconfig_create(&context))
+            .and_then(|()| fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes))
+            .and_then(|tree| {
+                move_mount(&tree, "", CWD, point, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+            })
+            .map_err(|error| {
+                let error = io::Error::from(error);
+                let why = told(&context).map_or(String::new(), |why| format!("{why}: "));
+                let text = format!("{}: no {kind} that mounts: {why}{error}", device.display());
+                Error::failed(text).because(error)
+            })
+    };
+    Some(mounted())
+}
+
+/// Takes a mount away without a program, and waits for the device.
+///
+/// # Errors
+/// [`Errno::BUSY`] where something uses it.
+pub(crate) fn unmount_now(point: &Path) -> Result<(), Errno> {
+    unmount(point, UnmountFlags::NOFOLLOW)
 }
 
 /// What the kernel has to say about an attempt, in its own words: a line each, behind a letter for
@@ -124,6 +198,16 @@ mod tests {
         let all = "noatime,nosuid, sync,commit=30,ro,x-systemd.automount,defaults,,comment=a";
         let expected = [("sync", None), ("commit", Some("30")), ("ro", None)];
         assert_eq!(own(all).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn what_is_said_of_the_mount_itself_is_no_option_of_the_file_system() {
+        use MountAttrFlags as Flags;
+        let own = Flags::MOUNT_ATTR_NOSUID | Flags::MOUNT_ATTR_NODEV | Flags::MOUNT_ATTR_NOEXEC;
+        assert_eq!(attributes("nosuid,nodev,noexec"), Some(own));
+        assert_eq!(attributes("nosuid,commit=3,data=ordered,suid"), Some(Flags::empty()));
+        assert_eq!(attributes("nosuid,ro"), Some(Flags::MOUNT_ATTR_NOSUID | Flags::MOUNT_ATTR_RDONLY));
+        assert_eq!(attributes("nosuid,loop"), None, "mount makes the loop device");
     }
 
     /// Issue 29, number 30: "'wrong fs type' for a mount option that ext4 does not know".

@@ -57,6 +57,8 @@ pub struct History {
     drives: Vec<DriveHistory>,
     events: u32,
     flushes: u32,
+    /// How often something became durable.
+    hardened: u64,
     /// How what was written came to the media; found at the first question.
     media: OnceLock<Vec<Option<Media>>>,
 }
@@ -83,7 +85,32 @@ impl History {
         let unit_bytes = unit_bytes.map_or(PAGE_BYTES as u64, u64::from);
         let grain_bytes = (1 << all.trailing_zeros()).min(unit_bytes.max(SECTOR_BYTES));
         let media = OnceLock::new();
-        History { log, fault, grain_bytes, drives, events: 0, flushes: 0, media }
+        History { log, fault, grain_bytes, drives, events: 0, flushes: 0, hardened: 0, media }
+    }
+
+    /// The same moment once more, to be rolled forward by itself. What the drives hold is shared
+    /// until one of both changes it.
+    #[must_use]
+    pub fn fork(&self) -> History {
+        let drives = self.drives.iter().map(|drive| {
+            let durable = drive.durable.read().unwrap_or_else(PoisonError::into_inner).clone();
+            DriveHistory {
+                number: drive.number,
+                durable: Arc::new(RwLock::new(durable)),
+                pending: drive.pending.clone(),
+                volatile: drive.volatile.clone(),
+            }
+        });
+        History {
+            log: Arc::clone(&self.log),
+            fault: self.fault,
+            grain_bytes: self.grain_bytes,
+            drives: drives.collect(),
+            events: self.events,
+            flushes: self.flushes,
+            hardened: self.hardened,
+            media: OnceLock::new(),
+        }
     }
 
     /// Rolls forward to a cut. Crash states that were made before can no longer be read.
@@ -108,6 +135,13 @@ impl History {
         }
         self.events = end as u32;
         Ok(())
+    }
+
+    /// How often something has become durable: between two moments with the same answer nothing
+    /// that is durable has changed.
+    #[must_use]
+    pub fn hardened(&self) -> u64 {
+        self.hardened
     }
 
     /// The requests that are not durable now, in the order of their arrival.
@@ -156,11 +190,18 @@ impl History {
                     completion.is_some_and(|completion| completion < request.arrival)
                 })
                 .collect();
-            return covered.into_iter().try_for_each(|write| drive.harden(log, write, grain_bytes));
+            let count = covered.len() as u64;
+            covered.into_iter().try_for_each(|write| drive.harden(log, write, grain_bytes))?;
+            self.hardened += count;
+            return Ok(());
         }
         debug_assert_eq!(request.completion, Some(event));
         let is_durable = !has_cache || (request.fua && fault != DriveFault::IgnoresFua);
-        if is_durable { drive.harden(log, number, grain_bytes) } else { Ok(()) }
+        if is_durable {
+            drive.harden(log, number, grain_bytes)?;
+            self.hardened += 1;
+        }
+        Ok(())
     }
 
     /// How what was written came to the media of the drive of this number.

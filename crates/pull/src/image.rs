@@ -1,14 +1,16 @@
 //! Contents of a drive in memory, of which only what was written takes room.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The part of an image that is kept or not as one.
 pub(crate) const PAGE_BYTES: usize = 4096;
 
-pub(crate) type Page = Box<[u8; PAGE_BYTES]>;
+pub(crate) type Page = Arc<[u8; PAGE_BYTES]>;
 
-/// Pages by number; what is not there is zeroes, or what lies below.
-#[derive(Default)]
+/// Pages by number; what is not there is zeroes, or what lies below. A clone shares the pages until
+/// one of the two changes them.
+#[derive(Clone, Default)]
 pub(crate) struct Image {
     pages: HashMap<u64, Page>,
 }
@@ -37,11 +39,12 @@ impl Image {
         number: u64,
         below: impl FnOnce(&mut [u8; PAGE_BYTES]),
     ) -> &mut [u8; PAGE_BYTES] {
-        self.pages.entry(number).or_insert_with(|| {
-            let mut page = Box::new([0; PAGE_BYTES]);
+        let page = self.pages.entry(number).or_insert_with(|| {
+            let mut page = [0; PAGE_BYTES];
             below(&mut page);
-            page
-        })
+            Arc::new(page)
+        });
+        Arc::make_mut(page)
     }
 
     pub(crate) fn pages(&self) -> impl Iterator<Item = (&u64, &Page)> {
@@ -50,7 +53,7 @@ impl Image {
 }
 
 /// The durable contents of a drive, and how often they were rolled forward.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Durable {
     pub(crate) image: Image,
     pub(crate) generation: u64,
@@ -59,6 +62,16 @@ pub(crate) struct Durable {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clone_keeps_what_it_was() {
+        let mut image = Image::default();
+        image.page_mut(3, |page| page.fill(1))[7] = 2;
+        let before = image.clone();
+        image.page_mut(3, |_| unreachable!("it is there"))[7] = 9;
+        assert_eq!((before.page(3).unwrap()[7], image.page(3).unwrap()[7]), (2, 9));
+        assert_eq!(before.page(3).unwrap()[8], 1);
+    }
 
     #[test]
     fn a_range_falls_into_pages() {

@@ -627,7 +627,7 @@ fn the_task_of_the_first_minutes_has_a_grade() {
     assert!(text.contains("6 pulls") && text.contains("acknowledged work lost"), "{text}");
 }
 
-/// Recordings that are judged in guests side by side come out as one after the other, byte by byte.
+/// States of one recording that are judged in guests side by side come out as one after the other, byte by byte.
 #[test]
 fn one_processor_finds_what_all_of_them_find() {
     if !has_guest() {
@@ -637,13 +637,14 @@ fn one_processor_finds_what_all_of_them_find() {
     let first = (0..1024).find(|&number| allowed.is_set(number)).unwrap().to_string();
     let folder = tempfile::tempdir().unwrap();
     let words = ["pull", "--guest", "ram:32MiB", "--work", "fsync", "--steps", "20", "--json"];
-    let few = ["-s", "recordings=3", "--pulls", "9", "--hunt", "3", "--memory", "96MiB"];
+    // One recording whose states are more than one guest judges.
+    let few = ["-s", "recordings=1", "--pulls", "60", "--hunt", "3", "--memory", "96MiB"];
     let lying = ["--device", "lying"];
     let all = [&words[..], &few, &lying].concat();
     let side_by_side = json(&command(folder.path(), &all).output().unwrap());
     let mut alone = Command::new("taskset");
     alone.args(["-c", &first, env!("CARGO_BIN_EXE_raidloom")]).args(&all);
     let alone = json(&alone.current_dir(folder.path()).stdin(Stdio::null()).output().unwrap());
-    assert_eq!(side_by_side["outcome"]["figure"]["card"]["pulls"], 9, "{side_by_side}");
+    assert_eq!(side_by_side["outcome"]["figure"]["card"]["pulls"], 60, "{side_by_side}");
     assert_eq!(side_by_side, alone);
 }

@@ -1,21 +1,22 @@
 //! A whole test: recordings, cuts, and what is left of each.
 
+use std::collections::VecDeque;
 use std::num::NonZero;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use guest::Processor;
 use host::Error;
 use host::mount::check_mount_options;
-use pull::{NoVerdict, hot_cuts, uniform_cuts};
+use pull::{Cut, History, NoVerdict, hot_cuts, uniform_cuts};
 use reactor::derive_seed;
 
 use super::ground::{MountHost, Site};
 use super::options::Options;
 use super::outcome::{Outcome, Samples};
-use super::recording::{record, write_log_writes};
-use super::state::States;
+use super::recording::{Recording, record, write_log_writes};
+use super::state::{StateOrigin, States, origins};
 use super::worker::Program;
 
 /// Runs the test until its end, or until `stop` is set: then what is under way is given up.
@@ -35,12 +36,12 @@ pub fn run(
     options.file_system.make_words(options.make_options.as_deref().unwrap_or_default())?;
     check_mount_options(Some(&options.file_system), options.mount_options.as_deref())?;
     let mut parts = side_by_side(options, (ground, stop), program, tell)?;
-    parts.sort_unstable_by_key(|(number, _)| *number);
+    parts.sort_unstable_by_key(|part| part.place);
     let mut outcome = Outcome::default();
     let mut samples = [Samples::default(), Samples::default()];
-    for (_, part) in parts {
+    for part in parts {
         outcome.append(part.outcome);
-        samples.iter_mut().zip(part.samples).for_each(|(all, one)| all.append(one));
+        samples[usize::from(part.place.is_hunt)].append(part.sample);
     }
     outcome.interrupted = stop.load(Ordering::Relaxed);
     if let Some((count, why)) = never_judged(&samples).filter(|_| !outcome.interrupted) {
@@ -53,58 +54,88 @@ pub fn run(
     Ok(outcome)
 }
 
-/// What became of one recording.
-#[derive(Default)]
-struct Part {
-    outcome: Outcome,
-    samples: [Samples; 2],
+/// So many states are judged by one guest, one after another: as many however many processors
+/// there are, so that what a guest has seen before a state is always the same.
+const BATCH_STATES: usize = 50;
+
+/// Where what was done belongs among all of it: the order in which it is put together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    recording: u64,
+    is_hunt: bool,
+    batch: usize,
 }
 
-/// Makes the recordings and judges their states, in guests one on each processor. A recording is
-/// judged by one guest after the other, whatever else goes on: its states come out the same.
+/// What became of a recording, without states, or of a batch of its states.
+struct Part {
+    place: Place,
+    outcome: Outcome,
+    sample: Samples,
+}
+
+/// States of a recording that one guest judges.
+struct Batch {
+    place: Place,
+    recording: Arc<Recording>,
+    /// Before the work began.
+    history: Arc<History>,
+    origins: Vec<StateOrigin>,
+    /// How many there are before them in their sample, and in all of it.
+    before: (usize, usize),
+}
+
+/// What there is to do.
+#[derive(Default)]
+struct Queue {
+    /// The number of the next recording that is to be made.
+    next: u64,
+    /// How many are being made: batches will come of them.
+    recording: usize,
+    batches: VecDeque<Batch>,
+    /// Nothing more is begun.
+    is_over: bool,
+}
+
+/// Something to do.
+enum Item {
+    Record(u64),
+    Judge(Batch),
+}
+
+/// What one test shares among its threads.
+struct Test<'a> {
+    options: &'a Options,
+    ground: &'a MountHost,
+    program: &'a Program,
+    stop: &'a Arc<AtomicBool>,
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+/// Makes the recordings and judges their states, in guests one on each processor. A batch of
+/// states is judged by a guest of its own, whatever else goes on: they come out the same.
 fn side_by_side(
     options: &Options,
     (ground, stop): (&MountHost, &Arc<AtomicBool>),
     program: &Program,
     tell: &mut dyn FnMut(&str),
-) -> Result<Vec<(u64, Part)>, Error> {
-    let count = u64::from(options.recordings.max(1));
-    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+) -> Result<Vec<Part>, Error> {
     let threads = match ground {
         // There is one place for mounts.
         MountHost::Host(_) => 1,
-        MountHost::Guest(_) => processors.min(count as usize),
+        MountHost::Guest(_) => std::thread::available_parallelism().map_or(1, NonZero::get),
     };
-    let next = AtomicU64::new(0);
-    let has_failed = AtomicBool::new(false);
+    let queue = Mutex::default();
+    let test = &Test { options, ground, program, stop, queue, changed: Condvar::new() };
     let (sender, told) = mpsc::channel();
-    let (next, has_failed) = (&next, &has_failed);
-    let work = |processor: Processor, sender: &Sender<String>| -> Result<Vec<_>, Error> {
-        let site = Site { ground, stop, processor };
-        let mut parts = Vec::new();
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            let is_over = stop.load(Ordering::Relaxed) || has_failed.load(Ordering::Relaxed);
-            if number >= count || is_over {
-                return Ok(parts);
-            }
-            let mut tell = |text: &str| {
-                // Who listens no more has ended the test.
-                let _ = sender.send(text.to_owned());
-            };
-            let part = recorded_and_judged(options, site, program, number, &mut tell);
-            has_failed.fetch_or(part.is_err(), Ordering::Relaxed);
-            parts.push((number, part?));
-        }
-    };
     std::thread::scope(|scope| {
         let start = |number| {
             let processor = match threads {
                 1 => Processor::Same,
                 _ => Processor::Number(number),
             };
-            let (work, sender) = (&work, sender.clone());
-            scope.spawn(move || work(processor, &sender))
+            let sender = sender.clone();
+            scope.spawn(move || test.work(processor, &sender))
         };
         let threads: Vec<_> = (0..threads).map(start).collect();
         drop(sender);
@@ -117,41 +148,144 @@ fn side_by_side(
     })
 }
 
-/// A recording and its states, or as much of it as was done until the end was asked for.
-fn recorded_and_judged(
-    options: &Options,
-    site: Site<'_>,
-    program: &Program,
-    number: u64,
-    tell: &mut dyn FnMut(&str),
-) -> Result<Part, Error> {
-    let count = u64::from(options.recordings.max(1));
-    let mut part = Part::default();
-    let is_over = || site.stop.load(Ordering::Relaxed);
-    tell(&format!("recording {} of {count}", number + 1));
-    let recording = match record(options, site, program, number) {
-        Err(_) if is_over() => return Ok(part),
-        recording => recording?,
-    };
-    part.outcome.add(&recording);
-    if let (0, Some(path)) = (number, &options.log_writes) {
-        write_log_writes(&recording.log, path)?;
+/// A recording that is being made. Dropping it says that it is no more, however it ended.
+struct UnderWay<'a>(&'a Test<'a>);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.queue().recording -= 1;
+        self.0.changed.notify_all();
     }
-    let up_to = |number: u64, all: u32| (number * u64::from(all) / count) as u32;
-    let share = |all: u32| up_to(number + 1, all) - up_to(number, all);
-    let seed = derive_seed(options.seed, "cuts", number);
-    let figure = uniform_cuts(&recording.log, recording.between, share(options.pulls), seed);
-    let hunt = hot_cuts(&recording.log, recording.between, share(options.hunt), seed);
-    let mut states = States::new(options, site, program, &recording, number);
-    let Part { outcome, samples } = &mut part;
-    for ((sample, cuts), is_hunt) in samples.iter_mut().zip([figure, hunt]).zip([false, true]) {
-        match states.pull(&cuts, is_hunt, sample, &mut outcome.kept, tell) {
-            Err(_) if is_over() => break,
-            pulled => pulled?,
+}
+
+impl Test<'_> {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Does what there is to do until there is nothing more.
+    fn work(&self, processor: Processor, sender: &Sender<String>) -> Result<Vec<Part>, Error> {
+        let site = Site { ground: self.ground, stop: self.stop, processor };
+        let mut tell = |text: &str| {
+            // Who listens no more has ended the test.
+            let _ = sender.send(text.to_owned());
+        };
+        let mut parts = Vec::new();
+        while let Some(item) = self.next_item() {
+            let done = match item {
+                Item::Record(number) => {
+                    let _under_way = UnderWay(self);
+                    self.record(site, number, &mut tell).map(|(part, batches)| {
+                        self.queue().batches.extend(batches);
+                        part
+                    })
+                }
+                Item::Judge(batch) => self.judge(site, batch, &mut tell),
+            };
+            self.queue().is_over |= done.is_err();
+            self.changed.notify_all();
+            parts.push(done?);
+        }
+        Ok(parts)
+    }
+
+    /// The next thing to do: states before further recordings, which stay in memory as long as
+    /// theirs are not judged.
+    fn next_item(&self) -> Option<Item> {
+        let mut queue = self.queue();
+        loop {
+            if queue.is_over || self.is_over() {
+                return None;
+            }
+            if let Some(batch) = queue.batches.pop_front() {
+                return Some(Item::Judge(batch));
+            }
+            if queue.next < u64::from(self.options.recordings.max(1)) {
+                (queue.next, queue.recording) = (queue.next + 1, queue.recording + 1);
+                return Some(Item::Record(queue.next - 1));
+            }
+            if queue.recording == 0 {
+                return None;
+            }
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
     }
-    states.end_worker();
-    Ok(part)
+
+    /// Makes a recording, and says which states of it there are to be judged; none where the end
+    /// was asked for meanwhile.
+    fn record(
+        &self,
+        site: Site<'_>,
+        number: u64,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<(Part, Vec<Batch>), Error> {
+        let options = self.options;
+        let count = u64::from(options.recordings.max(1));
+        let place = Place { recording: number, is_hunt: false, batch: 0 };
+        let mut part = Part { place, outcome: Outcome::default(), sample: Samples::default() };
+        tell(&format!("recording {} of {count}", number + 1));
+        let recording = match record(options, site, self.program, number) {
+            Err(_) if self.is_over() => return Ok((part, Vec::new())),
+            recording => Arc::new(recording?),
+        };
+        part.outcome.add(&recording);
+        if let (0, Some(path)) = (number, &options.log_writes) {
+            write_log_writes(&recording.log, path)?;
+        }
+        let up_to = |number: u64, all: u32| (number * u64::from(all) / count) as u32;
+        let share = |all: u32| up_to(number + 1, all) - up_to(number, all);
+        let (seed, between) = (derive_seed(options.seed, "cuts", number), recording.between);
+        let log = &recording.log;
+        let figure = uniform_cuts(log, between, share(options.pulls), seed);
+        let hunt = hot_cuts(log, between, share(options.hunt), seed);
+        let mut batches = Vec::new();
+        for (cuts, is_hunt) in [(figure, false), (hunt, true)] {
+            let all = origins(options, number, &cuts, is_hunt);
+            let Some(first) = all.first() else { continue };
+            let mut history = History::new(Arc::clone(log), options.fault(), Some(first.unit));
+            history.advance(Cut::behind(log, between.0))?;
+            let history = Arc::new(history);
+            for (origins, batch) in all.chunks(BATCH_STATES).zip(1..) {
+                batches.push(Batch {
+                    place: Place { recording: number, is_hunt, batch },
+                    recording: Arc::clone(&recording),
+                    history: Arc::clone(&history),
+                    origins: origins.to_vec(),
+                    before: ((batch - 1) * BATCH_STATES, all.len()),
+                });
+            }
+        }
+        Ok((part, batches))
+    }
+
+    /// Judges a batch of states, or as much of it as was done until the end was asked for.
+    fn judge(
+        &self,
+        site: Site<'_>,
+        batch: Batch,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<Part, Error> {
+        let Batch { place, recording, history, origins, before: (before, all) } = batch;
+        let mut part = Part { place, outcome: Outcome::default(), sample: Samples::default() };
+        let number = place.recording;
+        let mut states = States::new(self.options, site, self.program, &recording, number);
+        let label = if place.is_hunt { "hunt" } else { "figure" };
+        let mut tell = |index: usize| {
+            let state = before + index;
+            tell(&format!("recording {}: {label}, state {state} of {all}", number + 1));
+        };
+        let (sample, kept) = (&mut part.sample, &mut part.outcome.kept);
+        let pulled = states.pull(&origins, history.fork(), sample, kept, &mut tell);
+        states.end_worker();
+        match pulled {
+            Err(error) if !self.is_over() => Err(error),
+            _ => Ok(part),
+        }
+    }
 }
 
 /// How many states of a sample there are of which none was judged, and why.

@@ -181,6 +181,12 @@ impl Recording {
         }
         Ok(Recording { log, between, marks, statements })
     }
+
+    /// How much of what the work has said stands before an event.
+    pub(super) fn said_before(&self, event: u32) -> usize {
+        self.marks.partition_point(|(said, ..)| *said < event)
+            + self.statements.partition_point(|(said, ..)| *said < event)
+    }
 }
 
 pub(super) fn write_log_writes(log: &Log, path: &std::path::Path) -> Result<(), Error> {

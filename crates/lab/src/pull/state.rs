@@ -107,10 +107,23 @@ pub(super) struct States<'a> {
     slots: Vec<Slot>,
     /// The state that lies in them: the guest lets go of it when there is another.
     in_slots: Option<ServedState>,
-    /// What was judged: of the same media after the same events nothing else comes out.
-    known: HashMap<(u32, u64, Vec<usize>), Judgement>,
+    /// What was judged: of the same media after the same promises nothing else comes out.
+    known: HashMap<StateContent, Judgement>,
     /// The run in the content.
     pub(super) run: u64,
+}
+
+/// What a judgement of a recording's state follows from.
+#[derive(PartialEq, Eq, Hash)]
+struct StateContent {
+    /// What is durable, by how often that has changed.
+    hardened: u64,
+    /// What differs from that.
+    fingerprint: u64,
+    /// How much had been said.
+    said: usize,
+    /// The drives that are gone.
+    gone: Vec<usize>,
 }
 
 /// A state as disks that a kernel can be given.
@@ -133,6 +146,28 @@ pub(super) struct StateOrigin {
     pub(super) unit: u32,
 }
 
+/// The states of a sample, at cuts that are in order: what is left of the drives at each.
+pub(super) fn origins(
+    options: &Options,
+    number: u64,
+    cuts: &[Cut],
+    is_hunt: bool,
+) -> Vec<StateOrigin> {
+    let label = if is_hunt { "hunt" } else { "figure" };
+    let hunt = Policy::hunt();
+    let mut random = Random::with_seed(derive_seed(options.seed, label, number));
+    let unit = if is_hunt { 512 } else { options.unit_bytes() };
+    let origin = |(&cut, index)| {
+        let policy = match is_hunt {
+            true => hunt[random.usize(..hunt.len())],
+            false => options.policy(),
+        };
+        let seed = derive_seed(random.u64(..), label, index);
+        StateOrigin { cut, policy, seed, unit }
+    };
+    cuts.iter().zip(1_u64..).map(origin).collect()
+}
+
 impl<'a> States<'a> {
     pub(super) fn new(
         options: &'a Options,
@@ -146,39 +181,34 @@ impl<'a> States<'a> {
         States { options, site, program, recording, number, worker, slots, in_slots, known, run }
     }
 
-    /// Judges a state at each of the cuts, which are in order.
+    /// Judges states whose cuts are in order, from a history that lies before all of them.
     pub(super) fn pull(
         &mut self,
-        cuts: &[Cut],
-        is_hunt: bool,
+        origins: &[StateOrigin],
+        mut history: History,
         sample: &mut Samples,
         kept: &mut Vec<PathBuf>,
-        tell: &mut dyn FnMut(&str),
+        tell: &mut dyn FnMut(usize),
     ) -> Result<(), Error> {
-        let label = if is_hunt { "hunt" } else { "figure" };
-        let hunt = Policy::hunt();
-        let mut random = Random::with_seed(derive_seed(self.options.seed, label, self.number));
-        let unit = if is_hunt { 512 } else { self.options.unit_bytes() };
-        let log = Arc::clone(&self.recording.log);
-        let mut history = History::new(log, self.options.fault(), Some(unit));
-        for (&cut, index) in cuts.iter().zip(1_u64..) {
+        for (&made, index) in origins.iter().zip(1..) {
             if self.site.stop.load(Ordering::Relaxed) {
                 break;
             }
-            let policy = match is_hunt {
-                true => hunt[random.usize(..hunt.len())],
-                false => self.options.policy(),
-            };
-            let seed = derive_seed(random.u64(..), label, index);
-            let made = StateOrigin { cut, policy, seed, unit };
+            let StateOrigin { cut, policy, seed, .. } = made;
             history.advance(cut)?;
             let crash = history.crash(cut, policy, seed)?;
-            let media = (cut.events, crash.fingerprint(), self.gone(seed));
-            let is_known = self.known.contains_key(&media);
-            let judgement = match self.known.get(&media) {
+            let content = StateContent {
+                hardened: history.hardened(),
+                fingerprint: crash.fingerprint(),
+                said: self.recording.said_before(cut.events),
+                gone: self.gone(seed),
+            };
+            let is_known = self.known.contains_key(&content);
+            let judgement = match self.known.get(&content) {
                 Some(known) => known.clone(),
                 None => self.judge_crash(&crash, made)?,
             };
+            tell(index);
             if let Some(why) = judgement.unjudged {
                 sample.add_unjudged(why);
                 kept.extend(self.keep(&history, made, &judgement)?);
@@ -193,12 +223,8 @@ impl<'a> States<'a> {
                 }
                 kept.extend(self.keep(&history, made, &judgement)?);
             }
+            self.known.insert(content, judgement.clone());
             sample.states.push((cut.time_nanoseconds, judgement));
-            tell(&format!(
-                "recording {}: {label}, state {index} of {}",
-                self.number + 1,
-                cuts.len()
-            ));
         }
         Ok(())
     }

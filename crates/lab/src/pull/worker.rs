@@ -23,7 +23,7 @@ use block::Stripe;
 use confine::Confinement;
 use export::tool;
 use host::Error;
-use host::mount::{FileSystem, unmount_patiently};
+use host::mount::{FileSystem, unmount_here, unmount_patiently};
 use pull::{
     ExpectedFile, Extent, Findings, Judgement, Mark, NoVerdict, Promise, Statement, Work, judge,
 };
@@ -587,11 +587,15 @@ fn judge_device(
             repair();
         }
     }
-    let mut mounted = file_system.mount(&state.image, &state.point, Some(&options));
+    let mount = || match state.is_device {
+        true => file_system.mount_here(&state.image, &state.point, Some(&options)),
+        false => file_system.mount(&state.image, &state.point, Some(&options)),
+    };
+    let mut mounted = mount();
     if let Err(error) = &mounted {
         judgement.unmountable = Some(error.to_string());
         repair();
-        mounted = file_system.mount(&state.image, &state.point, Some(&options));
+        mounted = mount();
     }
     judgement.recovery_milliseconds = begun.elapsed().as_millis() as u64;
     if let Err(error) = mounted {
@@ -599,7 +603,10 @@ fn judge_device(
         return Ok(judgement);
     }
     look(state, &mut judgement, checking)?;
-    unmount_patiently(&state.point)?;
+    match state.is_device {
+        true => unmount_here(&state.point)?,
+        false => unmount_patiently(&state.point)?,
+    }
     if let Some(tools) = tools.filter(|tools| !tools.first && judgement.unmountable.is_none()) {
         judgement.check_failed = passes(tools.check, state, 0..=0).map(|passes| !passes);
     }
