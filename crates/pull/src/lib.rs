@@ -30,6 +30,7 @@ mod crash;
 mod cut;
 mod database;
 mod format;
+mod generated;
 mod history;
 mod image;
 mod log;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::content::{BLOCK_BYTES, BlockContent, Class, SECRET, identify};
 use crate::database;
+use crate::generated::{Difference, Scenario};
 use crate::program::{Promise, Verdict, WrongKey};
 use crate::work::{Mark, Work, name};
 
@@ -39,6 +40,18 @@ pub enum Rule {
         /// The count.
         count: u32,
     },
+    /// All that a generated work has made up to this version, but for what its next operation
+    /// touches where that has begun (O12).
+    Tree {
+        /// The version.
+        version: u32,
+    },
+    /// The old or the new file, whole, of a generated work's rename without fsync, which nobody
+    /// promises but ext4 (O4).
+    Replacing {
+        /// The version that puts the new one there.
+        version: u32,
+    },
     /// It is gone (O7).
     Gone,
     /// It was closed, and nothing was promised (O9).
@@ -50,7 +63,7 @@ pub enum Rule {
 impl Rule {
     /// Whether somebody has acknowledged it.
     fn is_promised(self) -> bool {
-        !matches!(self, Self::Atomic | Self::Closed | Self::Free)
+        !matches!(self, Self::Atomic | Self::Replacing { .. } | Self::Closed | Self::Free)
     }
 }
 
@@ -92,6 +105,9 @@ pub fn expected(work: Work, marks: &[(u64, Mark)]) -> Vec<ExpectedFile> {
                 (known.newest, known.blocks) = (version, blocks);
             }
             Mark::Closed { file, .. } => set(file, Rule::Closed),
+            Mark::Placed { file, version } if work == Work::Generated => {
+                set(file, Rule::Replacing { version });
+            }
             // It was there before, durably.
             Mark::Placed { file, .. } => set(file, Rule::Atomic),
             Mark::Synced { file, version } => set(
@@ -100,6 +116,7 @@ pub fn expected(work: Work, marks: &[(u64, Mark)]) -> Vec<ExpectedFile> {
                     Work::Append => Rule::Log { blocks: version },
                     _ if work.is_database() => Rule::Transactions { count: version },
                     Work::Rename => Rule::Replaced { version },
+                    Work::Generated => Rule::Tree { version },
                     _ => Rule::Promised { version },
                 },
             ),
@@ -216,7 +233,7 @@ pub fn judge(folder: &Path, run: u64, expected: &[ExpectedFile]) -> Findings {
         match file.rule {
             Rule::Free => (),
             Rule::Closed => findings.lost.push(wrong),
-            Rule::Atomic => findings.torn_renames.push(wrong),
+            Rule::Atomic | Rule::Replacing { .. } => findings.torn_renames.push(wrong),
             _ => findings.broken.push(wrong),
         }
     }
@@ -237,7 +254,7 @@ pub fn nothing_left(expected: &[ExpectedFile]) -> Findings {
             since_nanoseconds: file.since_nanoseconds,
         };
         match file.rule {
-            Rule::Free | Rule::Atomic => (),
+            Rule::Free | Rule::Atomic | Rule::Replacing { .. } => (),
             Rule::Closed => findings.lost.push(wrong),
             _ => findings.broken.push(wrong),
         }
@@ -297,6 +314,15 @@ fn look(folder: &Path, run: u64, expected: &ExpectedFile) -> Look {
         look.transactions(&folder.join(name(expected.file)), run, count);
         return look;
     }
+    let scenario = || Scenario::of(run, expected.file);
+    let difference = match expected.rule {
+        Rule::Tree { version } => Some(scenario().look(folder, version, expected.newest)),
+        Rule::Replacing { version } => Some(scenario().look_replaced(folder, version)),
+        _ => None,
+    };
+    if let Some(Difference { class, bytes, is_exposed }) = difference {
+        return Look { class, wrong_bytes: bytes, is_exposed, ..look };
+    }
     let whole = u64::from(expected.blocks) * BLOCK_BYTES as u64;
     let Some(bytes) = look.file(folder, expected, whole) else { return look };
     let found: Vec<BlockContent> = (0..)
@@ -310,7 +336,11 @@ fn look(folder: &Path, run: u64, expected: &ExpectedFile) -> Look {
         Rule::Promised { version } | Rule::Replaced { version } => (version, expected.blocks),
         Rule::Log { blocks } => (1, blocks),
         Rule::Atomic | Rule::Closed => (1, expected.blocks),
-        Rule::Transactions { .. } | Rule::Gone | Rule::Free => return look,
+        Rule::Transactions { .. }
+        | Rule::Tree { .. }
+        | Rule::Replacing { .. }
+        | Rule::Gone
+        | Rule::Free => return look,
     };
     if (found.len() as u32) < needed {
         look.wrong(Class::Short, u64::from(needed - found.len() as u32) * BLOCK_BYTES as u64);

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::content::{BLOCK_BYTES, BlockName, SECRET, block};
 use crate::database::{Database, Journal};
+use crate::generated::{self, Scenario};
 
 /// Kinds of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +35,9 @@ pub enum Work {
     DatabaseExtra,
     /// Transactions of SQLite with a write-ahead log.
     DatabaseWal,
+    /// Small works of one to three operations, each made durable as POSIX says: all operations
+    /// alone, and combinations of them by the seed.
+    Generated,
 }
 
 impl Work {
@@ -48,13 +52,13 @@ impl Work {
             Work::Database => Some(Journal::Removed),
             Work::DatabaseExtra => Some(Journal::RemovedExtra),
             Work::DatabaseWal => Some(Journal::WriteAhead),
-            Work::Copy | Work::Fsync | Work::Rename | Work::Append => None,
+            Work::Copy | Work::Fsync | Work::Rename | Work::Append | Work::Generated => None,
         }
     }
 }
 
 /// All of them.
-pub const WORKS: [(&str, Work); 7] = [
+pub const WORKS: [(&str, Work); 8] = [
     ("copy", Work::Copy),
     ("fsync", Work::Fsync),
     ("rename", Work::Rename),
@@ -62,6 +66,7 @@ pub const WORKS: [(&str, Work); 7] = [
     ("database", Work::Database),
     ("database-extra", Work::DatabaseExtra),
     ("database-wal", Work::DatabaseWal),
+    ("generated", Work::Generated),
 ];
 
 /// What the work says.
@@ -195,6 +200,7 @@ pub fn work(
             Work::Copy => copy(folder, run, step, &mut random, &mut state, tell)?,
             Work::Fsync => fsync(folder, run, step, &mut random, &mut state, tell)?,
             Work::Rename => rename(folder, run, step, tell)?,
+            Work::Generated => generated(folder, run, (step, extent.steps), tell)?,
             Work::Append => {
                 let log = log.as_mut().expect("made above");
                 tell(Mark::Begun { file: 0, version: 1, blocks: step + 1 })?;
@@ -322,4 +328,41 @@ fn rename(
         return tell(Mark::Synced { file, version });
     }
     tell(Mark::Placed { file, version })
+}
+
+/// A small work; before the first of some, what all of these start from.
+fn generated(
+    folder: &Path,
+    run: u64,
+    (step, steps): (u32, u32),
+    tell: &mut dyn FnMut(Mark) -> io::Result<()>,
+) -> io::Result<()> {
+    let begun = |scenario: &Scenario, file, version| Mark::Begun {
+        file,
+        version,
+        blocks: scenario.blocks(version),
+    };
+    if step.is_multiple_of(generated::TOGETHER) {
+        let numbers = step..steps.min(step + generated::TOGETHER);
+        let scenarios: Vec<_> = numbers.clone().map(|number| Scenario::of(run, number)).collect();
+        for (scenario, file) in scenarios.iter().zip(numbers.clone()) {
+            tell(begun(scenario, file, generated::BASE))?;
+        }
+        generated::set_up(&scenarios, folder)?;
+        for file in numbers {
+            tell(Mark::Synced { file, version: generated::BASE })?;
+        }
+    }
+    let (scenario, file) = (Scenario::of(run, step), step);
+    for version in scenario.versions() {
+        tell(begun(&scenario, file, version))?;
+        if !scenario.carry_out(folder, version)? {
+            break;
+        }
+        tell(match scenario.is_unsynced(version) {
+            true => Mark::Placed { file, version },
+            false => Mark::Synced { file, version },
+        })?;
+    }
+    Ok(())
 }

@@ -22,7 +22,7 @@ const COPY: &str = "copy";
 pub const OWN: &str = "command";
 
 /// Each kind of work, with what its row says.
-const WORKS: [(&str, &str); 7] = [
+const WORKS: [(&str, &str); 8] = [
     (
         COPY,
         "Files of 20 to 180 KB are written and closed, and nothing is synced: how many seconds of \
@@ -46,6 +46,11 @@ const WORKS: [(&str, &str); 7] = [
     ),
     ("database-extra", "The same with synchronous EXTRA, which syncs the folder after each."),
     ("database-wal", "The same with a write-ahead log: whether each that was committed is there."),
+    (
+        "generated",
+        "Small works of one to three operations (create, link, rename, truncate, punch, attributes \
+        and so on), each made durable as POSIX says: whether all of it is there.",
+    ),
 ];
 
 /// How drives may behave.

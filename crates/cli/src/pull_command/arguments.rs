@@ -26,6 +26,9 @@ pub(crate) enum WorkName {
     DatabaseExtra,
     /// Transactions of SQLite with a write-ahead log
     DatabaseWal,
+    /// Small works of one to three operations (link, rename, truncate, punch and so on), each made
+    /// durable as POSIX says: all of one, and more by the seed
+    Generated,
 }
 
 impl WorkName {
@@ -38,6 +41,7 @@ impl WorkName {
             WorkName::Database => Work::Database,
             WorkName::DatabaseExtra => Work::DatabaseExtra,
             WorkName::DatabaseWal => Work::DatabaseWal,
+            WorkName::Generated => Work::Generated,
         }
     }
 }

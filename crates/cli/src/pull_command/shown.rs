@@ -89,6 +89,7 @@ fn done(options: &Options) -> String {
         WorkSource::BuiltIn(Work::Database | Work::DatabaseExtra | Work::DatabaseWal) => {
             "transactions of SQLite"
         }
+        WorkSource::BuiltIn(Work::Generated) => "small works",
     };
     format!("{steps} {of}")
 }

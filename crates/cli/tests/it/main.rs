@@ -19,6 +19,7 @@ mod monitor;
 mod one_part;
 mod overlay;
 mod pull;
+mod pull_generated;
 mod pull_program;
 mod record;
 mod remote;
