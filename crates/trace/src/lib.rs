@@ -31,7 +31,7 @@ pub use csv::CsvWriter;
 pub use follow::{Event, EventKind, Follower};
 pub use format::{Header, Writer};
 pub use iolog::IologWriter;
-pub use log_writes::{LogEntry, log_entry, log_super};
+pub use log_writes::{LogEntry, TakeEntry, log_entry, log_super, read_log};
 pub use pairing::{Pairing, Ticket};
 pub use problem::{Problem, ProblemKind, ProblemSite, Problems};
 pub use profile::{

@@ -86,21 +86,20 @@ pub(crate) fn begins(beginning: &[u8]) -> bool {
     beginning.first_chunk::<8>().is_some_and(|magic| u64::from_le_bytes(*magic) == MAGIC)
 }
 
-pub(crate) struct LogWrites {
-    sector_bytes: u64,
-    entries: u64,
-    count: u64,
-    /// The write of an entry that flushes first.
-    held: Option<Record>,
-    ended: bool,
-}
-
 fn number(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|byte| bytes[8 * at + byte]))
 }
 
-impl LogWrites {
-    pub(crate) fn new(input: &mut Input) -> Result<LogWrites, Error> {
+/// What a log begins with.
+struct LogHead {
+    sector_bytes: u64,
+    entries: u64,
+    /// It ends there.
+    ended: bool,
+}
+
+impl LogHead {
+    fn read(input: &mut Input) -> Result<LogHead, Error> {
         let corrupt = |text: String| Error::new(ErrorKind::Corrupt, text);
         let mut beginning = [0; 32];
         if !input.exact(&mut beginning)? {
@@ -116,28 +115,131 @@ impl LogWrites {
             return Err(corrupt(format!("the log's sectors have {sector_bytes} bytes")));
         }
         let ended = !input.skip(sector_bytes - beginning.len() as u64)? && entries == 0;
-        Ok(LogWrites { sector_bytes, entries, count: 0, held: None, ended })
+        Ok(LogHead { sector_bytes, entries, ended })
+    }
+}
+
+/// The numbers of an entry, in bytes.
+struct EntryNumbers {
+    offset: u64,
+    length: u64,
+    flags: u64,
+    text_bytes: u64,
+}
+
+impl EntryNumbers {
+    fn of(beginning: &[u8; 32], sector_bytes: u64, count: u64) -> Result<EntryNumbers, Error> {
+        let [sector, sectors, flags, text_bytes] = [0, 1, 2, 3].map(|at| number(beginning, at));
+        let bytes = |sectors: u64| {
+            sectors.checked_mul(sector_bytes).ok_or_else(|| {
+                let text = format!("the log is damaged at its entry {count}");
+                Error::new(ErrorKind::Corrupt, text)
+            })
+        };
+        let (offset, length) = match flags & MARK {
+            0 => (bytes(sector)?, bytes(sectors)?),
+            _ => (0, 0),
+        };
+        Ok(EntryNumbers { offset, length, flags, text_bytes })
+    }
+
+    fn op(&self) -> RecordedOp {
+        if self.flags & DISCARD == 0 { RecordedOp::Write } else { RecordedOp::Discard }
+    }
+}
+
+/// Takes an entry of a log, with the data of a write.
+pub type TakeEntry<'a> = dyn FnMut(LogEntry<'_>, &[u8]) -> Result<(), Error> + 'a;
+
+/// Reads a whole log with the data of its writes, of which each has to lie in a drive of so many
+/// bytes. An entry that flushes first is a flush, and then what it asks for itself.
+///
+/// # Errors
+/// [`ErrorKind::Corrupt`] where it is no log, cut off or damaged, with the number of the entry;
+/// what reading says, and what `take` does.
+pub fn read_log(
+    input: impl std::io::Read + Send + 'static,
+    drive_bytes: u64,
+    take: &mut TakeEntry<'_>,
+) -> Result<(), Error> {
+    let corrupt = |text: String| Error::new(ErrorKind::Corrupt, text);
+    let mut input = Input::new(input);
+    if !begins(input.peek(8)?) {
+        return Err(corrupt("it is no log of dm-log-writes".to_owned()));
+    }
+    let head = LogHead::read(&mut input)?;
+    let (mut sector, mut data) = (vec![0; head.sector_bytes as usize], Vec::new());
+    for count in 1..=head.entries {
+        let cut_off = || corrupt(format!("the log is cut off in its entry {count}"));
+        if !input.exact(&mut sector)? {
+            return Err(cut_off());
+        }
+        let beginning = sector.first_chunk().expect("a sector has 512 bytes or more");
+        let entry = EntryNumbers::of(beginning, head.sector_bytes, count)?;
+        if entry.flags & MARK != 0 {
+            let length = (entry.text_bytes as usize).min(sector.len() - 32);
+            let text = &sector[32..32 + length];
+            take(LogEntry::Mark(text.split(|byte| *byte == 0).next().unwrap_or_default()), &[])?;
+            continue;
+        }
+        let EntryNumbers { offset, length, .. } = entry;
+        if offset.checked_add(length).is_none_or(|end| end > drive_bytes) {
+            return Err(corrupt(format!(
+                "{length} bytes at {offset} of its entry {count} reach past the end of a drive of \
+                {drive_bytes} bytes"
+            )));
+        }
+        if entry.flags & FLUSH != 0 {
+            let (op, fua) = (RecordedOp::Flush, false);
+            take(LogEntry::Request { op, fua, offset: 0, length: 0 }, &[])?;
+        }
+        data.clear();
+        if entry.op() == RecordedOp::Write {
+            let mut left = length;
+            while left > 0 {
+                let piece = left.min(head.sector_bytes) as usize;
+                if !input.exact(&mut sector[..piece])? {
+                    return Err(cut_off());
+                }
+                data.extend_from_slice(&sector[..piece]);
+                left -= piece as u64;
+            }
+        }
+        if length > 0 {
+            let (op, fua) = (entry.op(), entry.flags & FUA != 0);
+            take(LogEntry::Request { op, fua, offset, length }, &data)?;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) struct LogWrites {
+    head: LogHead,
+    count: u64,
+    /// The write of an entry that flushes first.
+    held: Option<Record>,
+}
+
+impl LogWrites {
+    pub(crate) fn new(input: &mut Input) -> Result<LogWrites, Error> {
+        Ok(LogWrites { head: LogHead::read(input)?, count: 0, held: None })
     }
 
     fn entry(&mut self, input: &mut Input) -> Result<Option<SourceItem>, Error> {
         let cut_off = || Ok(Some(SourceItem::Problem(ProblemKind::CutOff, 1, None)));
         let mut beginning = [0; 32];
-        let is_there = input.exact(&mut beginning)? && input.skip(self.sector_bytes - 32)?;
+        let is_there = input.exact(&mut beginning)? && input.skip(self.head.sector_bytes - 32)?;
         if !is_there {
-            self.ended = true;
+            self.head.ended = true;
             return cut_off();
         }
         self.count += 1;
-        let [sector, sectors, flags] = [0, 1, 2].map(|at| number(&beginning, at));
-        if flags & MARK != 0 {
+        let entry = EntryNumbers::of(&beginning, self.head.sector_bytes, self.count)
+            .inspect_err(|_| self.head.ended = true)?;
+        if entry.flags & MARK != 0 {
             return Ok(None);
         }
-        let bytes = |sectors: u64| sectors.checked_mul(self.sector_bytes);
-        let (Some(offset), Some(length)) = (bytes(sector), bytes(sectors)) else {
-            self.ended = true;
-            let text = format!("the log is damaged at its entry {}", self.count);
-            return Err(Error::new(ErrorKind::Corrupt, text));
-        };
+        let EntryNumbers { offset, length, flags, .. } = entry;
         let record = Record {
             time_nanoseconds: 0,
             latency_nanoseconds: None,
@@ -147,10 +249,10 @@ impl LogWrites {
             length: 0,
             stream: 0,
         };
-        let op = if flags & DISCARD == 0 { RecordedOp::Write } else { RecordedOp::Discard };
+        let op = entry.op();
         let request = Record { op, fua: flags & FUA != 0, offset, length, ..record };
         if op == RecordedOp::Write && !input.skip(length)? {
-            self.ended = true;
+            self.head.ended = true;
             return cut_off();
         }
         if flags & FLUSH == 0 {
@@ -166,7 +268,7 @@ impl Source for LogWrites {
         if let Some(record) = self.held.take() {
             return Ok(SourceItem::Request(record, 0));
         }
-        while !self.ended && self.count < self.entries {
+        while !self.head.ended && self.count < self.head.entries {
             if let Some(step) = self.entry(input)? {
                 return Ok(step);
             }
@@ -183,6 +285,6 @@ impl Source for LogWrites {
     }
 
     fn geometry(&self) -> (Option<u64>, u32) {
-        (None, self.sector_bytes as u32)
+        (None, self.head.sector_bytes as u32)
     }
 }

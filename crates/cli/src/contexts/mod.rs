@@ -266,6 +266,31 @@ static RULES: &[Rule] = &[
     },
     Rule {
         verbs: &["pull"],
+        options: Options::Named(&[
+            "make_options",
+            "steps",
+            "array",
+            "start_with",
+            "state",
+            "consistency",
+        ]),
+        mean: |given| !given.has("import"),
+        why: "nothing is recorded: the states are those of the log",
+    },
+    Rule {
+        verbs: &["pull"],
+        options: Options::Keys(&["spread", "recordings", "policy", "write_cache"]),
+        mean: |given| !given.has("import"),
+        why: "nothing is recorded: the states are those of the log",
+    },
+    Rule {
+        verbs: &["pull"],
+        options: Options::Named(&["work"]),
+        mean: |given| !given.has("check"),
+        why: "what looks at the folder is --check, which knows of no built-in work",
+    },
+    Rule {
+        verbs: &["pull"],
         options: Options::Keys(&["drive_cache", "cache_age"]),
         mean: |given| {
             given.is_any("device", &["typical"]) && given.is_any("event", &["power", "yank"])

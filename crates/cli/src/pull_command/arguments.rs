@@ -210,11 +210,11 @@ pub(crate) struct PullArguments {
 
     /// What looks at that folder after a cut: the promises before it stand in the file named in
     /// $PROMISED, and it answers with lines `lost KEY`, `wrong KEY`, `torn KEY`, or an exit code
-    #[arg(long, value_name = "COMMAND", requires = "work_command")]
+    #[arg(long, value_name = "COMMAND")]
     pub check: Option<String>,
 
     /// What sets that folder up before anything is promised
-    #[arg(long, value_name = "COMMAND", requires = "work_command")]
+    #[arg(long, value_name = "COMMAND", requires = "work_command", conflicts_with = "import")]
     pub setup: Option<String>,
 
     /// Steps of the work: files of a copy, fsyncs, $STEPS of a program of your own [default: 240
@@ -254,6 +254,12 @@ pub(crate) struct PullArguments {
     /// drives)
     #[arg(long, value_name = "FILE")]
     pub log_writes: Option<PathBuf>,
+
+    /// Make the states of this log of dm-log-writes and record nothing: the target is one drive,
+    /// and what it holds came before the log; its marks are the promises for --check
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["work_command", "log_writes", "create",
+        "scratch"])]
+    pub import: Option<PathBuf>,
 
     /// Write what was found as CI systems take the results of tests (JUnit's XML)
     #[arg(long, value_name = "FILE")]

@@ -122,7 +122,7 @@ fn drive_bytes(
             }
             let is_device = path.metadata().is_ok_and(|data| !data.is_file());
             let own = own_bytes(path)?.filter(|bytes| *bytes > 0);
-            if own.is_some() && !arguments.scratch {
+            if own.is_some() && !arguments.scratch && arguments.import.is_none() {
                 return Err(Failure::refused(format!(
                     "{address}: it holds data; pull makes a file system anew. --scratch lets an \
                     empty drive in memory of its size stand for it, and leaves it alone"

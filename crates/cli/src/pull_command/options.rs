@@ -7,7 +7,9 @@ use export::RemovalPolicy;
 use guest::ArrayCompleteness;
 use host::limits::promise_memory;
 use host::mount::FileSystem;
-use lab::pull::{Guests, Happening, Options, OwnProgram, Starter, WorkSource, may_mount};
+use lab::pull::{
+    Guests, Happening, ImportSource, Options, OwnProgram, Starter, WorkSource, may_mount,
+};
 use mdtools::NewArraySettings;
 use pull::Extent;
 
@@ -71,7 +73,7 @@ pub(super) fn options(output: &Output, arguments: &PullArguments) -> Result<Opti
         },
         pulls: arguments.pulls,
         hunt: arguments.hunt,
-        recordings: arguments.keys.recordings.clamp(1, arguments.pulls.max(arguments.hunt)),
+        recordings: recordings(arguments),
         behaviour: arguments.device.behaviour(),
         happening: match arguments.event {
             EventName::Power => Happening::Power,
@@ -91,13 +93,49 @@ pub(super) fn options(output: &Output, arguments: &PullArguments) -> Result<Opti
         seed: arguments.seed,
         keep_failing: arguments.keep_failing.clone(),
         log_writes: arguments.log_writes.clone(),
+        import: import_source(arguments, &node)?,
     })
+}
+
+/// No more recordings than there are states to make of them.
+fn recordings(arguments: &PullArguments) -> u32 {
+    match arguments.import {
+        Some(_) => 1,
+        None => arguments.keys.recordings.clamp(1, arguments.pulls.max(arguments.hunt)),
+    }
+}
+
+/// The log in the place of a recording, and what the drive held before it.
+fn import_source(
+    arguments: &PullArguments,
+    target: &Node,
+) -> Result<Option<ImportSource>, Failure> {
+    let Some(log) = arguments.import.clone() else { return Ok(None) };
+    let Node::Leaf { scheme, address, .. } = target else {
+        return Err(Failure::usage(
+            "--import: such a log is of one device: the target is one drive of its size",
+        ));
+    };
+    if arguments.array == ArrayName::Md || arguments.device == DeviceName::Model {
+        return Err(Failure::usage(
+            "--import: nothing is recorded: neither --array md nor --device model have a part in it",
+        ));
+    }
+    let base = (scheme == "file").then(|| address.into());
+    Ok(Some(ImportSource { log, base }))
 }
 
 /// What works: a built-in work, or a program of the user's own.
 fn work_source(arguments: &PullArguments) -> Result<WorkSource, Failure> {
-    let (Some(work_command), Some(check)) = (&arguments.work_command, &arguments.check) else {
-        return Ok(WorkSource::BuiltIn(arguments.work.work()));
+    let (work_command, check) = match (&arguments.work_command, &arguments.check) {
+        (Some(work_command), Some(check)) => (work_command, check),
+        (None, Some(check)) if arguments.import.is_some() => {
+            return Ok(WorkSource::Program(OwnProgram::only_check(check.clone())));
+        }
+        (None, Some(_)) => {
+            return Err(Failure::usage("--check: of what? (--work-command, or --import a log)"));
+        }
+        (_, None) => return Ok(WorkSource::BuiltIn(arguments.work.work())),
     };
     for (flag, text) in [
         ("--work-command", Some(work_command)),
@@ -122,6 +160,7 @@ fn work_source(arguments: &PullArguments) -> Result<WorkSource, Failure> {
         work_command: work_command.clone(),
         check: check.clone(),
         steps: arguments.steps.unwrap_or(OWN_STEPS),
+        at_top: false,
     }))
 }
 

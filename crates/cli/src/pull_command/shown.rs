@@ -27,16 +27,22 @@ pub(super) fn show(
     if output.json {
         return output.document(&document(arguments, options, guest, outcome));
     }
+    let recorded = match &options.import {
+        Some(source) => format!("of {}, which knows no times", source.log.display()),
+        None => format!(
+            "{} in {:.1} s of {} recordings",
+            done(options),
+            outcome.recorded_seconds,
+            options.recordings
+        ),
+    };
     let of_md = if options.md.is_some() { " of md" } else { "" };
     let mut text = simulated.as_ref().map_or(String::new(), |simulated| format!("{simulated}\n"));
     text += &format!(
-        "{} on {}{of_md}{}, {} in {:.1} s of {} recordings\n",
+        "{} on {}{of_md}{}, {recorded}\n",
         options.file_system.name,
         arguments.target.as_deref().unwrap_or_default(),
         mounted.map(|mounted| format!(", mounted with {mounted}")).unwrap_or_default(),
-        done(options),
-        outcome.recorded_seconds,
-        options.recordings,
     );
     if let Some(guest) = guest {
         text += &format!(

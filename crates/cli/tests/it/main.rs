@@ -20,6 +20,7 @@ mod one_part;
 mod overlay;
 mod pull;
 mod pull_generated;
+mod pull_import;
 mod pull_program;
 mod record;
 mod remote;

@@ -365,6 +365,7 @@ fn a_guest_that_hangs_is_given_up_and_the_state_is_lost() {
         seed: 1,
         keep_failing: None,
         log_writes: None,
+        import: None,
     };
     for hang in ["kill -STOP $$", "while :; do :; done"] {
         // It works as ever on a disk that is empty, and hangs where there is an ext4.

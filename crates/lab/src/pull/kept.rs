@@ -195,5 +195,6 @@ fn options_of(failing: &FailingState) -> Result<Options, Error> {
         seed: 0,
         keep_failing: None,
         log_writes: None,
+        import: None,
     })
 }

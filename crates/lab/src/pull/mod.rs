@@ -43,7 +43,7 @@ pub use guests::Guests;
 pub use images::{check_images, image_name, write_images};
 pub use kept::{KeptState, ReplayOptions, ReplayedState, kept, replay};
 pub use loss::{Covering, LostWrite, SmallestLoss};
-pub use options::{Behaviour, Happening, LostMember, Options, Starter, WorkSource};
+pub use options::{Behaviour, Happening, ImportSource, LostMember, Options, Starter, WorkSource};
 pub use outcome::{Outcome, Sample};
 pub use owner::{JournalBlock, Owner};
 pub(crate) use place::may_mount_or_why;

@@ -238,6 +238,18 @@ pub struct Options {
     pub keep_failing: Option<PathBuf>,
     /// The first recording as dm-log-writes has it.
     pub log_writes: Option<PathBuf>,
+    /// A log of dm-log-writes in the place of recordings.
+    #[serde(default)]
+    pub import: Option<ImportSource>,
+}
+
+/// A log of dm-log-writes from which states are made, and nothing is recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportSource {
+    /// The log.
+    pub log: PathBuf,
+    /// What the drive held before it; zeroes without it.
+    pub base: Option<PathBuf>,
 }
 
 impl Options {

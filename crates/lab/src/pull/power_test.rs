@@ -9,13 +9,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use guest::Processor;
 use host::Error;
 use host::mount::check_mount_options;
-use pull::{Cut, History, NoVerdict, hot_cuts, uniform_cuts};
+use pull::{Cut, History, NoVerdict, Policy, hot_cuts, uniform_cuts};
 use reactor::derive_seed;
 
 use super::ground::{MountHost, Site};
 use super::options::Options;
 use super::outcome::{Outcome, Samples};
-use super::recording::{Recording, record, write_log_writes};
+use super::recording::{Recording, import, record, write_log_writes};
 use super::state::{StateOrigin, States, origins};
 use super::worker::Program;
 
@@ -228,7 +228,11 @@ impl Test<'_> {
         let place = Place { recording: number, is_hunt: false, batch: 0 };
         let mut part = Part { place, outcome: Outcome::default(), sample: Samples::default() };
         tell(&format!("recording {} of {count}", number + 1));
-        let recording = match record(options, site, self.program, number) {
+        let recorded = match &options.import {
+            Some(source) => import(options, source),
+            None => record(options, site, self.program, number),
+        };
+        let recording = match recorded {
             Err(_) if self.is_over() => return Ok((part, Vec::new())),
             recording => Arc::new(recording?),
         };
@@ -242,6 +246,9 @@ impl Test<'_> {
         let log = &recording.log;
         let figure = uniform_cuts(log, between, share(options.pulls), seed);
         let hunt = hot_cuts(log, between, share(options.hunt), seed);
+        if options.import.is_some() {
+            self.check_whole(site, &recording)?;
+        }
         let mut batches = Vec::new();
         for (cuts, is_hunt) in [(figure, false), (hunt, true)] {
             let all = origins(options, number, &cuts, is_hunt);
@@ -260,6 +267,28 @@ impl Test<'_> {
             }
         }
         Ok((part, batches))
+    }
+
+    /// Whether the check of the user's has nothing to say of the state at the end of an imported
+    /// log, where nothing is lost: else its verdicts on others would say nothing.
+    fn check_whole(&self, site: Site<'_>, recording: &Recording) -> Result<(), Error> {
+        let (log, unit) = (&recording.log, 512);
+        let cut = Cut::behind(log, recording.between.1);
+        let made = StateOrigin { cut, policy: Policy::KeepAll, seed: 0, unit };
+        let mut history = History::new(Arc::clone(log), self.options.fault(), Some(unit));
+        let mut states = States::new(self.options, site, self.program, recording, 0);
+        let judgement = states.judge(&mut history, made)?;
+        states.end_worker();
+        let broken = judgement.findings.as_ref().map_or(0, pull::Findings::broken_count);
+        let why = match (&judgement.lost_for_good, judgement.unjudged, broken) {
+            (Some(why), ..) => why.clone(),
+            (_, Some(why), _) => why.to_string(),
+            (_, _, 0) => return Ok(()),
+            _ => format!("{broken} promises are broken"),
+        };
+        Err(Error::failed(format!(
+            "at the end of the log, where nothing is lost, what is there is not as it should be: {why}"
+        )))
     }
 
     /// Judges a batch of states, or as much of it as was done until the end was asked for.

@@ -51,6 +51,18 @@ pub struct OwnProgram {
     pub check: String,
     /// What is `$STEPS` to the first two.
     pub steps: u32,
+    /// It has no folder of its own: the check begins in the top folder of the file system.
+    #[serde(default)]
+    pub at_top: bool,
+}
+
+impl OwnProgram {
+    /// A check of what others have recorded.
+    #[must_use]
+    pub fn only_check(check: String) -> OwnProgram {
+        let (setup, work_command, steps, at_top) = (None, String::new(), 0, true);
+        OwnProgram { setup, work_command, check, steps, at_top }
+    }
 }
 
 /// What a check has said.
@@ -68,7 +80,8 @@ pub(super) fn set_up(point: &Path, own: &OwnProgram) -> Result<(), Error> {
     let folder = point.join(FOLDER);
     fs::create_dir(&folder).map_err(failed)?;
     if let Some(setup) = &own.setup {
-        let run = Run { what: "--setup", text: setup, point, steps: Some(own.steps) };
+        let (what, steps) = ("--setup", Some(own.steps));
+        let run = Run { what, text: setup, point, folder: FOLDER, steps };
         run.to_the_end(&mut |_| Ok(()))?.succeeded("--setup")?;
     }
     let folder = File::open(&folder).map_err(failed)?;
@@ -84,7 +97,8 @@ pub(super) fn work(
 ) -> Result<(), Error> {
     const WHAT: &str = "--work-command";
     let failed = |error: io::Error| Error::from_io(WHAT, &error);
-    let run = Run { what: WHAT, text: &own.work_command, point, steps: Some(own.steps) };
+    let (text, steps) = (&own.work_command, Some(own.steps));
+    let run = Run { what: WHAT, text, point, folder: FOLDER, steps };
     let mut has_marks = false;
     let ended = run.to_the_end(&mut |line| match line {
         Line::Of(Stream::Output, _) if has_marks => Ok(()),
@@ -112,9 +126,14 @@ pub(super) fn work(
     ended.succeeded(WHAT)
 }
 
-/// Looks at what is left of what was promised.
-pub(super) fn check(point: &Path, text: &str, promised: &[Promise]) -> Result<CheckResult, Error> {
-    let run = Run { what: "--check", text, point, steps: None };
+/// Looks at what is left of what was promised, from the program's folder on or from the top one.
+pub(super) fn check(
+    point: &Path,
+    (text, at_top): (&str, bool),
+    promised: &[Promise],
+) -> Result<CheckResult, Error> {
+    let folder = if at_top { "" } else { FOLDER };
+    let run = Run { what: "--check", text, point, folder, steps: None };
     let mut lines = Vec::new();
     let promise = |promise: &Promise| format!("{}\n", promise.line);
     let text = promised.iter().map(promise).collect::<String>();
@@ -149,6 +168,8 @@ struct Run<'a> {
     what: &'static str,
     text: &'a str,
     point: &'a Path,
+    /// Where it begins, below that.
+    folder: &'a str,
     steps: Option<u32>,
 }
 
@@ -211,7 +232,7 @@ impl Run<'_> {
 
     /// Starts it, with what was promised in a file of its own where it is a check.
     fn start(&self, promised: Option<&str>) -> io::Result<Begun> {
-        let folder = self.point.join(FOLDER);
+        let folder = self.point.join(self.folder);
         let scratch = self.point.with_file_name(SCRATCH);
         match fs::remove_dir_all(&scratch) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
@@ -381,7 +402,13 @@ mod tests {
 
     fn own(work_command: &str) -> OwnProgram {
         let check = "true".to_owned();
-        OwnProgram { setup: None, work_command: work_command.to_owned(), check, steps: 3 }
+        OwnProgram {
+            setup: None,
+            work_command: work_command.to_owned(),
+            check,
+            steps: 3,
+            at_top: false,
+        }
     }
 
     /// What a work says in a folder of its own, or the line of its failure.
@@ -440,7 +467,7 @@ mod tests {
         set_up(&point, &own("true")).unwrap();
         let promised =
             ["a", "b"].map(|line| Promise { line: line.to_owned(), since_nanoseconds: 5 });
-        let check = |text: &str| check(&point, text, &promised).unwrap();
+        let check = |text: &str| check(&point, (text, false), &promised).unwrap();
         let text = "while read -r key; do [ -e $key ] || echo lost $key; done <$PROMISED";
         let CheckResult::Verdict(wrong) = check(text) else { panic!("it judges") };
         assert_eq!(wrong.len(), 2, "{wrong:?}");

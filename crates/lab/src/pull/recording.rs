@@ -1,15 +1,17 @@
 //! A work on a file system, and what the drives were asked for meanwhile.
 
+use std::fs::File;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use host::Error;
-use pull::{Log, Mark, Media, NoVerdict, Recorder, Statement, promises};
+use pull::{Drive, Log, Mark, Media, NoVerdict, Recorder, Role, Statement, Stream, promises};
 use reactor::derive_seed;
 
 use super::ground::{Site, Stage};
 use super::guests::Guests;
-use super::options::{Behaviour, Options, RecordedDrives, WorkSource};
+use super::options::{Behaviour, ImportSource, Options, RecordedDrives, WorkSource};
 use super::program::{CheckResult, OwnProgram};
 use super::worker::{Entry, Program, Task, Worker};
 
@@ -112,9 +114,10 @@ fn try_check(
     own: &OwnProgram,
     said: &[(u32, u64, Statement)],
 ) -> Result<(), Error> {
-    let check = own.check.clone();
+    let (check, at_top) = (own.check.clone(), own.at_top);
     let promised = promises(said, u32::MAX);
-    let text = match worker.try_check(&Task::Check { point: point.to_owned(), check, promised })? {
+    let task = Task::Check { point: point.to_owned(), check, at_top, promised };
+    let text = match worker.try_check(&task)? {
         CheckResult::Verdict(wrong) => match &wrong[..] {
             [] => return Ok(()),
             [first, rest @ ..] => {
@@ -160,6 +163,45 @@ fn make_and_mount(
         options: options.mount_options.clone(),
     })?;
     Ok(())
+}
+
+/// Reads a log of dm-log-writes in the place of a recording. States are made from its first mark
+/// on, or of a log that we have written from where its work begins: before that nothing says that
+/// there is a file system.
+pub(super) fn import(options: &Options, source: &ImportSource) -> Result<Recording, Error> {
+    let named = |path: &Path| {
+        File::open(path).map_err(|error| Error::from_io(path.display(), &error).with_code(2))
+    };
+    let drive = Drive {
+        role: Role::Drive,
+        size_bytes: options.drive_bytes[0],
+        block_bytes: block::SECTOR_BYTES as u32,
+        volatile_cache: options.advertised().volatile_cache,
+    };
+    let mut base = source.base.as_deref().map(named).transpose()?.map(BufReader::new);
+    let base = base.as_mut().map(|base| base as &mut dyn Read);
+    let log = pull::read_log_writes(named(&source.log)?, &drive, base, &mut |text| {
+        let is_ours = text == BEGIN || text == END || serde_json::from_slice::<Entry>(text).is_ok();
+        if is_ours {
+            return text.to_vec();
+        }
+        let line = String::from_utf8_lossy(text).into_owned();
+        let said = Entry::Statement(Statement { stream: Stream::Marks, line });
+        serde_json::to_vec(&said).expect("a mark is plain data")
+    });
+    let log =
+        Arc::new(log.map_err(|error| Error::from(error.at(source.log.display())).with_code(2))?);
+    let marks = log.marks()?;
+    let ours = |text: &[u8]| marks.iter().find(|(.., mark)| mark == text).map(|(event, ..)| *event);
+    let Some(begin) = ours(BEGIN).or_else(|| marks.first().map(|(event, ..)| *event)) else {
+        return Err(Error::usage(format!(
+            "{}: it has no mark, so that nothing says from when on there is a file system; set one \
+            behind making it (dmsetup message NAME 0 mark mkfs)",
+            source.log.display()
+        )));
+    };
+    let end = ours(END).unwrap_or(log.events().len() as u32);
+    Recording::of(log, (begin + 1, end))
 }
 
 const BEGIN: &[u8] = b"begin";

@@ -295,6 +295,7 @@ impl<'a> States<'a> {
             }
             WorkSource::Program(own) => Promises::Program {
                 check: own.check.clone(),
+                at_top: own.at_top,
                 promises: promises(&self.recording.statements, cut.events),
             },
         }

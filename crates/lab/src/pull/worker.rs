@@ -84,6 +84,7 @@ pub(super) enum Task {
     Check {
         point: PathBuf,
         check: String,
+        at_top: bool,
         promised: Vec<Promise>,
     },
     Unmount {
@@ -114,7 +115,7 @@ pub(super) enum Promises {
     /// Files of a built-in work, with the run in their content.
     Files { run: u64, expected: Vec<ExpectedFile> },
     /// What a program of the user's own has said, and what looks at it.
-    Program { check: String, promises: Vec<Promise> },
+    Program { check: String, at_top: bool, promises: Vec<Promise> },
 }
 
 /// What stands in a log between the requests.
@@ -457,8 +458,9 @@ fn carry_out(
         Task::WorkOwn { point, own } => {
             program::work(&point, &own, &mut |said| tell(Entry::Statement(said)))?;
         }
-        Task::Check { point, check, promised } => {
-            return program::check(&point, &check, &promised).map(WorkerMessage::Checked);
+        Task::Check { point, check, at_top, promised } => {
+            let checked = program::check(&point, (&check, at_top), &promised);
+            return checked.map(WorkerMessage::Checked);
         }
         Task::Unmount { point } => unmount_patiently(&point)?,
         Task::Judge(_) => unreachable!("it was judged above"),
@@ -621,12 +623,12 @@ fn look(
 ) -> Result<(), Error> {
     judgement.findings = match &state.promised {
         Promises::Files { run, expected } => Some(judge(&state.point, *run, expected)),
-        Promises::Program { promises, .. } if !program::is_there(&state.point) => {
+        Promises::Program { promises, at_top: false, .. } if !program::is_there(&state.point) => {
             Some(Findings::of_nothing(promises))
         }
-        Promises::Program { check, promises } => {
+        Promises::Program { check, at_top, promises } => {
             checking().map_err(|error| Error::from_io("the worker", &error))?;
-            match program::check(&state.point, check, promises)? {
+            match program::check(&state.point, (check, *at_top), promises)? {
                 CheckResult::Verdict(wrong) => Some(Findings::of_check(promises, wrong)),
                 CheckResult::Unjudged(why) => {
                     judgement.unjudged = Some(why);

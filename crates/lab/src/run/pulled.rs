@@ -101,6 +101,7 @@ pub(super) fn options(
             _ => None,
         },
         log_writes: None,
+        import: None,
     })
 }
 
@@ -131,6 +132,7 @@ fn own_program(settings: &Settings) -> Result<OwnProgram, Error> {
         work_command: text("work_command"),
         check: text("check"),
         steps: u32::try_from(settings.count("steps")).unwrap_or(u32::MAX),
+        at_top: false,
     })
 }
 
