@@ -206,7 +206,10 @@ mod tests {
         let own = Flags::MOUNT_ATTR_NOSUID | Flags::MOUNT_ATTR_NODEV | Flags::MOUNT_ATTR_NOEXEC;
         assert_eq!(attributes("nosuid,nodev,noexec"), Some(own));
         assert_eq!(attributes("nosuid,commit=3,data=ordered,suid"), Some(Flags::empty()));
-        assert_eq!(attributes("nosuid,ro"), Some(Flags::MOUNT_ATTR_NOSUID | Flags::MOUNT_ATTR_RDONLY));
+        assert_eq!(
+            attributes("nosuid,ro"),
+            Some(Flags::MOUNT_ATTR_NOSUID | Flags::MOUNT_ATTR_RDONLY)
+        );
         assert_eq!(attributes("nosuid,loop"), None, "mount makes the loop device");
     }
 

@@ -238,7 +238,8 @@ pub(crate) struct PullArguments {
     #[arg(long, value_enum, default_value_t = EventName::Power)]
     pub event: EventName,
 
-    /// A drive that is lost together with the power: none, random, or its number from 0 on
+    /// A drive that is lost together with the power: none, random, or its number from 0 on; or two
+    /// at once: random+random, 0+2
     #[arg(long, value_name = "WHICH", default_value_t = LostMember::None)]
     pub lose_member: LostMember,
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use block::Node;
 use host::limits::promise_memory;
-use lab::pull::{DriveLeaf, Leaves, LostMember, leaves};
+use lab::pull::{DriveLeaf, Leaves, leaves};
 
 use super::arguments::PullArguments;
 use crate::failure::Failure;
@@ -30,15 +30,9 @@ pub(super) fn drives_of(
     let found = leaves(node, &mut drive)?;
     taken.refuse_stray(arguments)?;
     promise_memory("ram: drives", taken.ram_bytes)?;
-    let drives = found.drive_bytes.len();
-    if let LostMember::Number(number) = arguments.lose_member
-        && number as usize >= drives
-    {
-        return Err(Failure::usage(format!(
-            "--lose-member {number}: drives are counted from 0, and the last one is {}",
-            drives - 1
-        )));
-    }
+    let lost = arguments.lose_member;
+    lost.check(found.drive_bytes.len())
+        .map_err(|why| Failure::usage(format!("--lose-member {lost}: {why}")))?;
     Ok(found)
 }
 

@@ -56,6 +56,10 @@ pub(super) fn show(
     let lost = match options.lost_member {
         LostMember::None => String::new(),
         LostMember::Random => ", and one of them, another each time, is lost".to_owned(),
+        LostMember::RandomTwo => ", and two of them, others each time, are lost".to_owned(),
+        LostMember::Two(first, second) => {
+            format!(", and numbers {first} and {second} of them are lost")
+        }
         LostMember::Number(number) => format!(", and number {number} of them is lost"),
     };
     text += &format!(

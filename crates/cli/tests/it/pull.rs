@@ -628,7 +628,28 @@ fn the_task_of_the_first_minutes_has_a_grade() {
     assert!(text.contains("6 pulls") && text.contains("acknowledged work lost"), "{text}");
 }
 
-/// States of one recording that are judged in guests side by side come out as one after the other, byte by byte.
+/// Two drives die with the power: RAID 6 does without them by force, and RAID 5 is lost.
+#[test]
+fn two_drives_that_die_at_once_are_what_raid_6_is_for() {
+    if !has_guest() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let card = |array: &str| {
+        let words = ["pull", "--guest", array, "--work", "fsync", "--steps", "12", "--json"];
+        let two = ["--lose-member", "random+random", "-s", "recordings=1", "--pulls", "4"];
+        let all = [&words[..], &two, &["--memory", "96MiB"]].concat();
+        json(&command(folder.path(), &all).output().unwrap())["outcome"]["figure"]["card"].clone()
+    };
+    let drives = "ram:32MiB, ram:32MiB, ram:32MiB, ram:32MiB";
+    let six = card(&format!("raid6(metadata=1.2, {drives})"));
+    assert_eq!((&six["pulls"], &six["lost_for_good"]["count"]), (&4.into(), &0.into()), "{six}");
+    let five = card(&format!("raid5(metadata=1.2, {drives})"));
+    assert_eq!((&five["lost_for_good"]["count"], &five["grade"]), (&4.into(), &"E".into()));
+}
+
+/// States of one recording that are judged in guests side by side come out as one after the other,
+/// byte by byte.
 #[test]
 fn one_processor_finds_what_all_of_them_find() {
     if !has_guest() {

@@ -14,7 +14,7 @@ use super::drives;
 use super::ground::{MountHost, Site};
 use super::images::write_images;
 use super::loss::{SmallestLoss, smallest_loss};
-use super::options::{Happening, LostMember, Options};
+use super::options::{Happening, Options};
 use super::recording::Recording;
 use super::state::{FailingState, StateOrigin, States, what};
 use super::worker::Program;
@@ -76,13 +76,8 @@ fn check(failing: &FailingState, log: &Log) -> Result<(), String> {
             failing.unit_bytes
         ));
     }
-    match failing.lost_member {
-        LostMember::Number(number) if number as usize >= sizes.len() => Err(format!(
-            "lost_member {number}: drives are counted from 0, and the last one is {}",
-            sizes.len().saturating_sub(1)
-        )),
-        _ => Ok(()),
-    }
+    let lost = failing.lost_member;
+    lost.check(sizes.len()).map_err(|why| format!("lost_member {lost}: {why}"))
 }
 
 /// What is done with a state that is made again, beside judging it.

@@ -92,7 +92,7 @@ impl FromStr for Happening {
     }
 }
 
-/// Which drive does not come back with the power.
+/// Which drives do not come back with the power.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LostMember {
@@ -101,20 +101,48 @@ pub enum LostMember {
     None,
     /// One, another one in each state.
     Random,
+    /// Two at once, another two in each state.
+    RandomTwo,
     /// The one of this number, counted from 0 in the order in which the stack names them.
     Number(u32),
+    /// The two of these numbers.
+    Two(u32, u32),
 }
 
 impl LostMember {
-    /// The drive that is lost in a state, of so many.
-    pub(super) fn of(self, drives: usize, seed: u64) -> Option<usize> {
+    /// The drives that are lost in a state, of so many.
+    pub(super) fn of(self, drives: usize, seed: u64) -> Vec<usize> {
+        let drawn = |number: u64, of: usize| {
+            (derive_seed(seed, "lost member", number) % of.max(1) as u64) as usize
+        };
         match self {
-            LostMember::None => None,
-            LostMember::Random => {
-                let number = derive_seed(seed, "lost member", 0) % drives.max(1) as u64;
-                Some(number as usize)
+            LostMember::None => Vec::new(),
+            LostMember::Random => vec![drawn(0, drives)],
+            LostMember::RandomTwo => {
+                let first = drawn(0, drives);
+                let second = drawn(1, drives.saturating_sub(1));
+                vec![first, if second < first { second } else { second + 1 }]
             }
-            LostMember::Number(number) => Some(number as usize),
+            LostMember::Number(number) => vec![number as usize],
+            LostMember::Two(first, second) => vec![first as usize, second as usize],
+        }
+    }
+
+    /// Whether so many drives have those that are named.
+    ///
+    /// # Errors
+    /// That they have not, and which numbers there are.
+    pub fn check(self, drives: usize) -> Result<(), String> {
+        let is_named = matches!(self, LostMember::Number(_) | LostMember::Two(..));
+        match is_named && self.of(drives, 0).into_iter().any(|number| number >= drives) {
+            true => Err(format!(
+                "drives are counted from 0, and the last one is {}",
+                drives.saturating_sub(1)
+            )),
+            false if self == LostMember::RandomTwo && drives < 2 => {
+                Err("there is one drive only".to_owned())
+            }
+            false => Ok(()),
         }
     }
 }
@@ -124,7 +152,9 @@ impl fmt::Display for LostMember {
         match self {
             LostMember::None => f.write_str("none"),
             LostMember::Random => f.write_str("random"),
+            LostMember::RandomTwo => f.write_str("random+random"),
             LostMember::Number(number) => write!(f, "{number}"),
+            LostMember::Two(first, second) => write!(f, "{first}+{second}"),
         }
     }
 }
@@ -133,12 +163,26 @@ impl FromStr for LostMember {
     type Err = String;
 
     fn from_str(text: &str) -> Result<LostMember, String> {
-        Ok(match text {
-            "none" => LostMember::None,
-            "random" => LostMember::Random,
-            _ => LostMember::Number(text.parse().map_err(|_| {
-                format!("`{text}`: expected none, random, or the number of a drive, from 0")
-            })?),
+        let number = |number: &str| {
+            number.parse::<u32>().map_err(|_| {
+                format!(
+                    "`{text}`: expected none, random, the number of a drive, from 0, or two: \
+                    random+random, 0+2"
+                )
+            })
+        };
+        Ok(match (text, text.split_once('+')) {
+            ("none", _) => LostMember::None,
+            ("random", _) => LostMember::Random,
+            ("random+random", _) => LostMember::RandomTwo,
+            (_, None) => LostMember::Number(number(text)?),
+            (_, Some((first, second))) => {
+                let (first, second) = (number(first)?, number(second)?);
+                if first == second {
+                    return Err(format!("`{text}`: that is one drive, named twice"));
+                }
+                LostMember::Two(first, second)
+            }
         })
     }
 }
@@ -391,5 +435,33 @@ impl RecordedDrives {
             (number, media)
         };
         modelled.iter().zip(models.disks()).map(noted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn drives_that_are_lost_are_drawn_or_named() {
+        for text in ["none", "random", "random+random", "3", "0+2"] {
+            assert_eq!(text.parse::<LostMember>().unwrap().to_string(), text);
+        }
+        for text in ["two", "1+1", "1+", "random+1", "-1"] {
+            assert!(text.parse::<LostMember>().is_err(), "{text}");
+        }
+        assert_eq!("0+2".parse::<LostMember>().unwrap().of(3, 7), [0, 2]);
+        let pairs: BTreeSet<Vec<usize>> = (0..200)
+            .map(|seed| {
+                let mut two = LostMember::RandomTwo.of(3, seed);
+                two.sort_unstable();
+                two
+            })
+            .collect();
+        assert_eq!(pairs, [[0, 1], [0, 2], [1, 2]].map(Vec::from).into());
+        assert!("0+2".parse::<LostMember>().unwrap().check(2).is_err());
+        assert!(LostMember::RandomTwo.check(1).is_err() && LostMember::RandomTwo.check(2).is_ok());
     }
 }

@@ -384,12 +384,12 @@ impl<'a> States<'a> {
         crash.drives().into_iter().enumerate().map(timed).collect()
     }
 
-    /// The drives that are gone: one that was lost with the power, and one that the array lacked
+    /// The drives that are gone: those that were lost with the power, and one that the array lacked
     /// before.
     pub(super) fn gone(&self, seed: u64) -> Vec<usize> {
         let Options { drive_bytes, lost_member, state, .. } = self.options;
         let count = drive_bytes.len();
-        let mut gone: Vec<usize> = lost_member.of(count, seed).into_iter().collect();
+        let mut gone: Vec<usize> = lost_member.of(count, seed);
         gone.extend(
             (*state == guest::ArrayCompleteness::Degraded).then(|| count.saturating_sub(1)),
         );
