@@ -37,7 +37,7 @@ pub use cell::open_cell;
 pub use estimate::TimeLeft;
 pub use merge::{MergedRun, merge};
 pub use run::{
-    Extension, NoObserver, Observer, Outcome, Progress, RunEnd, RunOptions, Worker, guest_format,
-    own_arrays, read, resume, start, work,
+    Extension, NoObserver, Observer, Outcome, Progress, RunEnd, RunOptions, Worker,
+    end_left_behind, guest_format, own_arrays, read, resume, start, work,
 };
 pub use shard::Shard;

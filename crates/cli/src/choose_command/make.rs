@@ -55,7 +55,7 @@ pub(super) fn make(
     layout: &ChosenLayout,
     usable_bytes: u64,
     arguments: &MakeArguments,
-    (consent, run): (&Consent, &Run),
+    (consent, folder, run): (&Consent, &Path, &Run),
 ) -> Result<(), Failure> {
     let name = arguments.name.clone().unwrap_or_else(|| NAME.to_owned());
     let mount = arguments.mount.as_deref().map(array_command::absolute).transpose()?;
@@ -67,6 +67,10 @@ pub(super) fn make(
         };
     }
     let serve_with = array_command::serve_with()?;
+    // A run that was killed may still have its drives open.
+    for note in lab::end_left_behind(folder, &serve_with)? {
+        output.note(&note);
+    }
     let mut making = MakeRequest {
         layout,
         name,

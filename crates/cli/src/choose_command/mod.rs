@@ -265,7 +265,7 @@ fn tell(
             &layout,
             choice.pick.usable_bytes,
             &arguments.make,
-            (&arguments.consent, &report.run),
+            (&arguments.consent, &report.folder, &report.run),
         ),
         false => Ok(()),
     }

@@ -39,6 +39,8 @@ const BEGINS: &[&str] = &["set", "output", "shard", "until", "budget", "on", "pa
     "shards"];
 /// How a recording is read.
 const READING: &[&str] = &["format", "device", "strict"];
+/// Nothing of these is in the plan that `choose` prints.
+const NOT_OF_PLAN: &[&str] = &["from", "output", "work_command", "card", "make", "name", "mount"];
 /// With these a run's array is made anew.
 const FROM: &[&str] = &["member", "store", "mount", "erase", "erase_signature"];
 
@@ -49,7 +51,7 @@ const CONTEXTS: &[(&str, &str, Mean)] = &[
     ("check", "", All),
     ("choose", "a b", AllBut(&[CONSENTS, &["from", "work_command", "name", "mount"]])),
     ("choose", "a b --measure", AllBut(&[&["from", "name", "mount"]])),
-    ("choose", "a b --print-plan", AllBut(&[CONSENTS, &["from", "output", "work_command", "card", "make", "name", "mount"]])),
+    ("choose", "a b --print-plan", AllBut(&[CONSENTS, NOT_OF_PLAN])),
     ("choose", "--from RUN", Only(&[&["card", "make"]])),
     ("choose", "--from RUN --do", Only(&[CONSENTS, &["card", "name", "mount"]])),
     ("bench", "--import x", Only(&[&["output"]])),

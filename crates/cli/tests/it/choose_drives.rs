@@ -108,7 +108,7 @@ impl Shelf {
             if fits(&pick) {
                 return pick;
             }
-            let removed = json!({ "layout": pick, "by": { "slower": { "percent": 1 } } });
+            let removed = json!({ "layout": pick, "by": { "condition": "slower", "percent": 1 } });
             question["raced"].as_array_mut().unwrap().push(removed);
         }
     }
@@ -256,7 +256,7 @@ fn a_command_works_on_every_layout_with_its_file_system() {
     let failed = run("echo no such luck >&2; exit 3", "--erase-signature -o failed");
     let said = text(&failed.stderr);
     assert_eq!(failed.status.code(), Some(1), "{said}");
-    assert!(said.contains("no such luck") && said.contains("(file:/dev/loop"), "{said}");
+    assert!(said.contains("no such luck") && said.contains("file:/dev/loop"), "{said}");
 }
 
 /// A run of which nothing was kept in order: its superblocks are known as its own by `--do`.

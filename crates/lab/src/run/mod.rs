@@ -252,6 +252,20 @@ pub fn own_arrays(plan: &Plan) -> Result<HashSet<[u8; 16]>, Error> {
     Members::of(&cells)?.own_arrays(plan, &cells)
 }
 
+/// Ends what a run that was killed has left at work, and undoes what it has left behind; says in
+/// words what was done.
+///
+/// # Errors
+/// A refusal while the run goes on.
+pub fn end_left_behind(folder: &Path, serve_with: &ServeWith) -> Result<Vec<String>, Error> {
+    let folder = std::path::absolute(folder)
+        .map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
+    // Whoever works on it holds this.
+    let _record = Record::open(&folder.join(TRIALS))?;
+    let ended = attached::end_left_behind(Some(serve_with), &folder);
+    Ok(ended.into_iter().chain(journal::undo_left_behind(&folder)).collect())
+}
+
 /// Steps of a run that is to go on until its headlines are decided, after those that it has taken:
 /// it begins with the first look that is no shorter than what its plan asks for.
 fn until_decided(plan: &Plan, steps: &[CourseEvent]) -> Result<Vec<CourseEvent>, Error> {
