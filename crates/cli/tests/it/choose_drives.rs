@@ -108,7 +108,7 @@ impl Shelf {
             if fits(&pick) {
                 return pick;
             }
-            let removed = json!({ "layout": pick, "by": { "condition": "slower", "percent": 1 } });
+            let removed = json!({ "layout": pick, "condition": "slower", "percent": 1 });
             question["raced"].as_array_mut().unwrap().push(removed);
         }
     }
