@@ -412,7 +412,7 @@ fn what_is_no_array_to_be_made_is_refused() {
         ("raid1(metadata=none, a, b)", "leave the word out"),
         ("raid1(force=yes, a, b)", "force has no meaning"),
         ("cache(ram:1MiB, a)", "it is no array"),
-        ("raid1(ram:1MiB, a)", "a member is a file or a block device"),
+        ("raid1(ram:1MiB, a)", "a member is a file, a block device, or a drive of another machine"),
         ("raid1(a?block=4KiB, b)", "block has no meaning here"),
         ("raid5(a)", "at least 2 devices"),
         ("raid1(a, b", "the text ends"),
