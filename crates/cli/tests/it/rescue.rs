@@ -170,6 +170,8 @@ fn a_disc_on_an_array_is_read_from_its_block_device() {
     let made = place
         .command("xorriso", &["-as", "mkisofs", "-quiet", "-J", "-R", "-o", "disc.iso", "tree"]);
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let said = place.ok(&["array", "rescue", "disc.iso"]);
+    assert!(said.contains("one drive") && said.contains("holds: ISO 9660"), "{said}");
     let disc = fs::read(place.path("disc.iso")).expect("read");
     let middle = disc.len() / 2 / 2048 * 2048;
     fs::write(place.path("one"), &disc[..middle]).expect("written");

@@ -96,6 +96,13 @@ fn member_at(
         .then(|| source.part(start, Some(size).filter(|size| *size < left)))
 }
 
+/// Whether a mark is that of a file system or a disc which systems mount.
+pub(super) fn is_file_system(mark: &str) -> bool {
+    const MOUNTED: [&str; 9] =
+        ["ext2/ext3/ext4", "XFS", "btrfs", "f2fs", "NTFS", "exFAT", "FAT", "ISO 9660", "UDF"];
+    MOUNTED.contains(&mark)
+}
+
 /// The first place where a file system or the like is known to begin, and what it is.
 pub(super) fn file_system(region: &Region) -> io::Result<Option<(u64, &'static str)>> {
     let offsets = [0].into_iter().chain(CONTROLLER_OFFSETS_BYTES).chain([8 << 20, 2 << 20]);

@@ -14,7 +14,7 @@ mod displaced;
 use array::md::{
     AssembleOptions, Assembly, Candidate, Role, Slot, Superblock, UsedDevice, Version,
 };
-use array::md::{ChecksumVerdict, Startability, assemble};
+use array::md::{ChecksumVerdict, Layout, Startability, assemble};
 use block::Node;
 use host::Error;
 use host::guard::{Guard, find_signature};
@@ -320,13 +320,16 @@ impl Search<'_> {
             .ok()
             .and_then(|region| displaced::file_system(&region).ok().flatten());
         if let (Some((offset_bytes, holds)), None) = (offset, &damage)
-            && offset_bytes > 0
             && is_alone
+            && (offset_bytes > 0 || displaced::is_file_system(holds))
         {
             let stack = source.part(offset_bytes, None).read_only_node();
             self.report.arrays.push(RescuedArray {
                 name: None,
-                shape: format!("one drive, data from {} on", block::size_text(offset_bytes)),
+                shape: match offset_bytes {
+                    0 => "one drive".to_owned(),
+                    _ => format!("one drive, data from {} on", block::size_text(offset_bytes)),
+                },
                 size_bytes: None,
                 members: vec![RescuedMember {
                     slot: Some(0),
@@ -421,7 +424,7 @@ fn by_superblocks(group: &Group) -> RescuedArray {
         let chunk = u64::from(superblock.chunk_sectors) * SECTOR_BYTES;
         let words = [
             format!("{} of {disks}", superblock.level),
-            if layout == "plain" { String::new() } else { layout },
+            if superblock.layout() == Layout::Plain { String::new() } else { layout },
             if chunk > 0 {
                 format!("chunks of {}", block::size_text(chunk))
             } else {

@@ -574,6 +574,12 @@ const SETS: &[Row] = &[
         Files,
     ),
     (
+        "one drive with a file system and nothing else",
+        |content| BrokenSet::bare("linear(MEMBERS)", 1, 0, content),
+        |_| (),
+        Files,
+    ),
+    (
         "zeroes",
         |content| BrokenSet::named("z", Level::Raid1, Layout::Plain, 2, content),
         |set| (0..2).for_each(|member| set.wipe(member)),
