@@ -216,7 +216,7 @@ fn used_drives_are_measured_and_every_layout_is_made_of_them() {
     let said = shelf.fails(4, make);
     assert_eq!(consents(&said), devices);
     let mut was_used = false;
-    for scheme in ["stripe", "near-copies", "far-copies", "parity", "double-parity"] {
+    for scheme in ["stripe", "near_copies", "far_copies", "parity", "double_parity"] {
         let pick = shelf.choose_by("run4", &|pick| pick["scheme"] == scheme);
         let consents = if was_used { all } else { &devices };
         let said = shelf.make_and_stop(&format!("{make} {consents}"));
