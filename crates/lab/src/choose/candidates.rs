@@ -268,7 +268,8 @@ impl Candidates {
             match why(shape) {
                 None => kept.push(shape),
                 Some(by) => {
-                    self.removed.push(RemovedLayout { layout: question.facts(shape, None), by })
+                    let layout = question.facts(shape, None);
+                    self.removed.push(RemovedLayout { layout, by });
                 }
             }
         }
