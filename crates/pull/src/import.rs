@@ -133,7 +133,7 @@ mod tests {
         Drive { role, size_bytes, block_bytes: 512, volatile_cache: true }
     }
 
-    /// As the kernel writes it (drivers/md/dm-log-writes.c), in sectors of 512 bytes, little-endian:
+    /// As the kernel writes it (drivers/md/dm-log-writes.c), sectors of 512 bytes, little-endian:
     /// a write that no flush covers, one that does before it writes, one with FUA, a mark.
     fn by_hand() -> Vec<u8> {
         let sector = |words: [u64; 4], text: &[u8]| {
