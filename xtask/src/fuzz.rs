@@ -18,10 +18,10 @@ use std::thread;
 use std::time::Instant;
 
 const TARGETS: &[&str] = &[
-    "image_tables",
-    "luks_header",
     "md_structures",
     "md_members",
+    "image_tables",
+    "luks_header",
     "nbd_handshake",
     "nbd_requests",
     "stack_text",

@@ -284,7 +284,7 @@ impl Memory {
                 self.vote(&sources[first..first + count], length, found);
             }
             Computation::Zero { into, length } => {
-                self.on_target(into, length, |_, target| target.fill(0))
+                self.on_target(into, length, |_, target| target.fill(0));
             }
             Computation::Copy { from, into, length } => {
                 self.with_source(from, into, length, |source, target| {

@@ -257,17 +257,7 @@ impl OrderQueue {
                 );
             }
             Order::Zero { offset, length, durable, allocate: true } => {
-                match self.info.check_range(offset, length) {
-                    Err(error) => self.end(job, ReturnedBuffer::Nothing, Err(error)),
-                    Ok(()) => {
-                        let running = self.running(job);
-                        (running.next, running.carries) = (
-                            JobRemainder::Zeroes { offset, length, durable: durable || quick },
-                            false,
-                        );
-                        self.go_on(job);
-                    }
-                }
+                self.start_zeroes(job, offset, length, durable || quick);
             }
             Order::Discard { .. } if self.info.discard == DiscardSupport::None => {
                 self.end(job, ReturnedBuffer::Nothing, Ok(()));
@@ -285,6 +275,17 @@ impl OrderQueue {
             }
             Order::Flush => self.single(job, JobRemainder::Nothing, Op::Flush),
         }
+    }
+
+    /// Starts zeroes that are to take up room: written piece by piece.
+    fn start_zeroes(&mut self, job: u32, offset: u64, length: u64, durable: bool) {
+        if let Err(error) = self.info.check_range(offset, length) {
+            return self.end(job, ReturnedBuffer::Nothing, Err(error));
+        }
+        let running = self.running(job);
+        running.next = JobRemainder::Zeroes { offset, length, durable };
+        running.carries = false;
+        self.go_on(job);
     }
 
     /// Appends what has been answered, in any order.

@@ -204,11 +204,13 @@ impl Ending<'_> {
         step("erasing superblocks");
         // On the virtual clock they go with their devices.
         if reactor.is_none() && !marked.is_empty() {
-            let erased = wall().and_then(|reactor| {
+            let erased = wall().map(|reactor| {
                 // All that still answer, whatever becomes of one.
-                marked.iter().fold(Ok(()), |all, member| all.and(erase(&**member, &reactor)))
+                let all = marked.iter().filter_map(|member| erase(&**member, &reactor).err());
+                all.reduce(|first, _| first)
             });
-            problems.extend(erased.err().map(|error| format!("erasing superblocks: {error}")));
+            let problem = erased.unwrap_or_else(Some);
+            problems.extend(problem.map(|error| format!("erasing superblocks: {error}")));
         }
         problems
     }

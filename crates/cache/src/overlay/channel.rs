@@ -265,9 +265,7 @@ impl OverlayChannel {
                 running.left = 1;
                 self.delta.send(Request::new(below_tag(slot, 0), Op::Flush));
             }
-            OverlayStep::Pages { .. } | OverlayStep::Sync if !failed && self.write_marks(slot) => {
-                ()
-            }
+            OverlayStep::Pages { .. } | OverlayStep::Sync if !failed && self.write_marks(slot) => {}
             OverlayStep::Pages { .. } | OverlayStep::Sync | OverlayStep::Marks => {
                 let running = self.running(slot);
                 let snapshot = std::mem::take(&mut running.snapshot);

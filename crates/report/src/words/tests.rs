@@ -138,7 +138,7 @@ fn runs() -> Vec<Run> {
         trial.metrics.extend(found.into_iter().flat_map(|tally| tally.hunt_metrics()));
         let planted =
             ["lost_for_good_pulls_count", "unmountable_pulls_count", "exposed_pulls_count"];
-        trial.metrics.insert(planted[place % 3].to_owned(), (place % 4) as f64);
+        trial.metrics.insert(planted[place % 3], (place % 4) as f64);
     }
     vec![small(), begun, few, doubtful, unmeasured, graded, graded_alone]
 }

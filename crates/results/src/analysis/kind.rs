@@ -348,9 +348,11 @@ impl<'a> KindClaims<'a> {
         self.verdict_of(one, other).is_some_and(|verdict| verdict.is_found_again)
     }
 
-    /// What is said of a pair of the others, either way round.
+    /// What is said of a pair of the others, either way round; nothing of one and itself.
     fn verdict_of(&self, one: usize, other: usize) -> Option<&PairVerdict> {
-        self.between[self.pair_index(one.min(other), one.max(other))].as_ref()
+        (one != other)
+            .then(|| self.between[self.pair_index(one.min(other), one.max(other))].as_ref())
+            .flatten()
     }
 
     /// Of `own` against `other`, whichever way round it was asked.

@@ -113,6 +113,30 @@ fn empty_run(blocks: u32) -> Run {
     }
 }
 
+/// Of three that are told apart the fastest alone is best, wherever in the plan it stands.
+#[test]
+fn the_fastest_is_taken_in_every_order() {
+    for order in [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]] {
+        let rank = |configuration: usize| match configuration % 4 {
+            0 => 0,
+            place => order[place - 1],
+        };
+        let run = run(8, |configuration, _, block| {
+            1e8 * (1.0 + 0.5 * f64::from(rank(configuration)))
+                * (1.0 + 0.001 * f64::from(block % 3))
+        });
+        let analysis = analyse(&run);
+        let comparison = &analysis.comparisons[0];
+        let fastest = (0..4).find(|place| rank(*place) == 3).unwrap();
+        let id = &run.plan.configurations[fastest].id;
+        for kind in comparison.kinds.iter().chain(&comparison.whole) {
+            assert_eq!(kind.best_set, std::slice::from_ref(id), "{order:?}");
+            assert_eq!(kind.headline.take.as_ref(), Some(id), "{order:?}");
+            assert!(kind.headline.ahead_of_all, "{order:?}");
+        }
+    }
+}
+
 /// Runs the whole plan; `figure(configuration, workload, block)` gives the throughput, by index in
 /// the plan.
 fn run(blocks: u32, mut figure: impl FnMut(usize, usize, u32) -> f64) -> Run {
