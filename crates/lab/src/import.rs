@@ -223,6 +223,19 @@ mod tests {
             .to_vec()
     }
 
+    /// What the audit of whoever measured found goes with the figures.
+    #[test]
+    fn findings_come_with_the_figures() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ours.txt");
+        let text = format!("{OLD}  Audit: read-from-cache: RND4K Q1T1 read\n");
+        std::fs::write(&path, text).unwrap();
+        let run = run_of(&read_files(&[path]).unwrap());
+        let flags: Vec<_> = run.trials.iter().map(|trial| &trial.flags[..]).collect();
+        let cached = Doubt::ReadFromCache { share: None };
+        assert_eq!(flags, [&[Doubt::Imported][..], &[Doubt::Imported, cached]]);
+    }
+
     /// The same workload of two tools is one workload, and the ratio is that of the figures.
     #[test]
     fn files_of_several_tools_become_one_run_that_is_read_back() {

@@ -8,7 +8,7 @@
 //! ```
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
@@ -27,29 +27,34 @@ pub(crate) struct Lines {
     pub(crate) note: Option<String>,
 }
 
-/// Reads the lines of a file's bytes; `path` is for messages.
-pub(crate) fn read_lines(path: &Path, bytes: &[u8]) -> Result<Lines, Error> {
+/// Reads lines one after the other, so that never more than one of them is there beside the trials;
+/// `path` is for messages.
+pub(crate) fn read_lines(path: &Path, mut from: impl BufRead) -> Result<Lines, Error> {
+    let failed = |error: io::Error| Error::from_io(path.display(), &error);
     let mut lines = Lines { trials: Vec::new(), whole_bytes: 0, note: None };
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        let number = lines.trials.len() + 1;
-        let newline = rest.iter().position(|byte| *byte == b'\n');
-        let line = &rest[..newline.unwrap_or(rest.len())];
-        let after = newline.map_or(&[][..], |newline| &rest[newline + 1..]);
-        match serde_json::from_slice(line) {
-            Ok(trial) if newline.is_some() => lines.trials.push(trial),
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let length = from.read_until(b'\n', &mut line).map_err(failed)?;
+        if length == 0 {
+            return Ok(lines);
+        }
+        let whole = line.strip_suffix(b"\n");
+        match serde_json::from_slice(whole.unwrap_or(&line)) {
+            Ok(trial) if whole.is_some() => lines.trials.push(trial),
             // A crash may also leave a last line whose blocks were never written: it is no more
             // than a torn one.
-            _ if after.is_empty() => {
+            _ if from.fill_buf().map_err(failed)?.is_empty() => {
                 lines.note = Some(format!(
-                    "the torn last line of {} ({} bytes) was dropped; its trial counts as not run",
-                    path.display(),
-                    rest.len()
+                    "the torn last line of {} ({length} bytes) was dropped; its trial counts as \
+                    not run",
+                    path.display()
                 ));
                 return Ok(lines);
             }
             Ok(_) => unreachable!("a line without its end is the last"),
             Err(error) => {
+                let number = lines.trials.len() + 1;
                 let text = format!(
                     "{}:{number}: this line is no trial ({error}); the file was changed or damaged",
                     path.display()
@@ -57,10 +62,8 @@ pub(crate) fn read_lines(path: &Path, bytes: &[u8]) -> Result<Lines, Error> {
                 return Err(Error::failed(text));
             }
         }
-        lines.whole_bytes += line.len() as u64 + 1;
-        rest = after;
+        lines.whole_bytes += length as u64;
     }
-    Ok(lines)
 }
 
 /// A run's folder may be another user's: no link that stands in a file's place is followed.
@@ -108,7 +111,7 @@ impl Record {
     /// line off.
     pub(crate) fn open(path: &Path) -> Result<(Record, Lines), Error> {
         let failed = |error| Error::from_io(path.display(), &error);
-        let mut file = OpenOptions::new()
+        let file = OpenOptions::new()
             .read(true)
             .append(true)
             .create(true)
@@ -120,9 +123,7 @@ impl Record {
             return Err(Error::refused(format!("{}: it is no plain file", path.display())));
         }
         lock(&file, path)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(failed)?;
-        let lines = read_lines(path, &bytes)?;
+        let lines = read_lines(path, BufReader::new(&file))?;
         if lines.note.is_some() {
             file.set_len(lines.whole_bytes).and_then(|()| file.sync_data()).map_err(failed)?;
         }
@@ -310,11 +311,11 @@ mod tests {
     fn a_last_line_of_zeroes_is_torn_and_a_damaged_line_before_it_is_an_error() {
         let mut bytes = serde_json::to_vec(&trial(0)).unwrap();
         bytes.extend_from_slice(b"\n\0\0\0\0\n");
-        let lines = read_lines(Path::new("t"), &bytes).unwrap();
+        let lines = read_lines(Path::new("t"), &bytes[..]).unwrap();
         assert!(lines.trials.len() == 1 && lines.note.is_some());
         bytes.extend(serde_json::to_vec(&trial(1)).unwrap());
         bytes.push(b'\n');
-        let error = read_lines(Path::new("t"), &bytes).unwrap_err().to_string();
+        let error = read_lines(Path::new("t"), &bytes[..]).unwrap_err().to_string();
         assert!(error.starts_with("t:2: this line is no trial"), "{error}");
     }
 

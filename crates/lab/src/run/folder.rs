@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -45,6 +45,17 @@ pub(crate) fn most_bytes(name: &str) -> u64 {
 /// Reads a file of a run.
 pub(crate) fn read_file(folder: &Path, name: &str) -> io::Result<Vec<u8>> {
     files::read_untrusted(&folder.join(name), most_bytes(name))
+}
+
+/// Opens a file of a run, to be read piece by piece.
+pub(super) fn open_file(folder: &Path, name: &str) -> io::Result<impl BufRead> {
+    let file = files::open_untrusted(&folder.join(name))?;
+    let most = most_bytes(name);
+    if file.metadata()?.len() > most {
+        let text = format!("it has more than {most} bytes, and no such file has");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
+    }
+    Ok(BufReader::new(file.take(most)))
 }
 
 /// The folder of runs below the current one.

@@ -505,13 +505,14 @@ pub fn read(folder: &Path) -> Result<Run, Error> {
     let plan = folder::read_plan(folder)?;
     let host = folder::read_host(folder)?;
     let path = folder.join(TRIALS);
-    let bytes = match folder::read_file(folder, TRIALS) {
-        Ok(bytes) => bytes,
+    let lines = match folder::open_file(folder, TRIALS) {
+        Ok(file) => record::read_lines(&path, file)?,
         // The run was killed before it came so far.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            record::read_lines(&path, std::io::empty())?
+        }
         Err(error) => return Err(Error::from_io(path.display(), &error)),
     };
-    let lines = record::read_lines(&path, &bytes)?;
     refuse_other_clocks(&plan, &path, &lines.trials)?;
     let bytes = folder::read_file(folder, NOTES).unwrap_or_default();
     let mut notes: Vec<String> =

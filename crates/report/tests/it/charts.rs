@@ -110,6 +110,17 @@ fn one_thing_has_one_unit() {
     assert!(large.contains(" MB/s"), "{large}");
 }
 
+/// Who posts figures of another program's text says so with them.
+#[test]
+fn a_card_of_imported_figures_says_so() {
+    let line = "Imported from a text: of caches only what stands there is known.";
+    let mut run = fixture::small();
+    let card = |run: &results::Run| report::card_text(run, &analyse(run)).unwrap();
+    assert!(!card(&run).contains(line));
+    run.trials.iter_mut().for_each(|trial| trial.flags.push(results::Doubt::Imported));
+    assert!(card(&run).contains(line), "{}", card(&run));
+}
+
 /// The knee is where it was planted, in chart and table.
 #[test]
 fn load_curves_mark_their_knee() {
