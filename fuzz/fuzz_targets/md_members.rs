@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use array::md::{AssembleOptions, Start, assemble, group};
+use array::md::{AssembleOptions, Startability, assemble, group};
 use array::metadata::{StartOptions, examine, start};
 use block::{Blocking, Device, Reactor};
 use libfuzzer_sys::fuzz_target;
@@ -56,11 +56,11 @@ fuzz_target!(|data: &[u8]| {
             }
         };
         let allowed = match assembly.start {
-            Start::Ready => true,
-            Start::ReadOnly(_) => damaged.read_only,
-            Start::ReadOnlyOrForce(_) => damaged.read_only || damaged.force,
-            Start::NeedsForce(_) => damaged.force,
-            Start::Refused(_) => false,
+            Startability::Ready => true,
+            Startability::ReadOnly(_) => damaged.read_only,
+            Startability::ReadOnlyOrForce(_) => damaged.read_only || damaged.force,
+            Startability::NeedsForce(_) => damaged.force,
+            Startability::Refused(_) => false,
         };
         assert!(allowed, "{:?} was started", assembly.start);
         let size = running.info().size_bytes;
@@ -76,7 +76,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 /// Reads, and where it may, writes and reads back.
-fn exercise(running: &array::metadata::Running, size: u64, read_only: bool, reactor: &Reactor) {
+fn exercise(running: &array::metadata::RunningArray, size: u64, read_only: bool, reactor: &Reactor) {
     let Ok(mut channel) = Blocking::open(running, reactor) else { return };
     let mut found = vec![0; size.min(READ_BYTES) as usize];
     let _ = channel.read_slice(0, &mut found);

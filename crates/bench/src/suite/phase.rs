@@ -13,7 +13,7 @@ pub struct Phase {
     pub what: Cow<'static, str>,
     /// Kind of access.
     pub group: Group,
-    /// The metric that verdicts are about: one of those that [`super::Measured::metrics`] has.
+    /// The metric that verdicts are about: one of those that [`super::PhaseFigures::metrics`] has.
     pub metric: Cow<'static, str>,
     /// Which direction of that metric is better.
     pub better: BetterDirection,
