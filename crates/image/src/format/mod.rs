@@ -178,6 +178,14 @@ impl ImageFile<'_> {
         self.ranges.push((offset, offset.saturating_add(length)));
     }
 
+    /// Bytes that the file holds: no memory is taken for others.
+    pub(crate) fn bytes(&mut self, offset: u64, length: u64, what: &str) -> Result<Vec<u8>, Error> {
+        self.must_hold(offset, length, what)?;
+        let mut bytes = vec![0; length as usize];
+        (self.read)(offset, &mut bytes)?;
+        Ok(bytes)
+    }
+
     /// The bytes of a table, which no other overlaps.
     pub(crate) fn table(&mut self, offset: u64, length: u64) -> Result<Vec<u8>, Error> {
         self.must_hold(offset, length, "a table")?;
@@ -187,9 +195,7 @@ impl ImageFile<'_> {
             return Err(Error::new(ErrorKind::Refused, text));
         }
         self.keep(offset, length);
-        let mut bytes = vec![0; length as usize];
-        (self.read)(offset, &mut bytes)?;
-        Ok(bytes)
+        self.bytes(offset, length, "a table")
     }
 
     /// Refuses tables that overlap, and data in them or past the file's end. `data_bytes` is how

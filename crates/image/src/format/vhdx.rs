@@ -88,8 +88,7 @@ fn check_header(file: &mut ImageFile<'_>) -> Result<(), Error> {
 /// Name, place and length of each region.
 fn regions(file: &mut ImageFile<'_>) -> Result<Vec<(Guid, u64, u64)>, Error> {
     for at in REGIONS {
-        let mut bytes = vec![0; REGION_TABLE_BYTES];
-        file.read(at, &mut bytes)?;
+        let mut bytes = file.bytes(at, REGION_TABLE_BYTES as u64, "a table of regions")?;
         let count = low32(&bytes, 8);
         if !bytes.starts_with(b"regi") || !fits(&mut bytes) || count > REGIONS_MAX {
             continue;

@@ -64,10 +64,11 @@ fn descriptor(file: &mut ImageFile<'_>, header: &[u8]) -> Result<String, Error> 
     if length > DESCRIPTOR_BYTES_MAX {
         return Err(damaged(format!("a descriptor of {length} bytes")));
     }
-    let mut text = vec![0; length as usize];
-    file.read(offset.saturating_mul(SECTOR), &mut text)?;
-    let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
-    Ok(String::from_utf8_lossy(&text[..end]).into_owned())
+    let mut text = file.bytes(offset.saturating_mul(SECTOR), length, "a descriptor")?;
+    text.truncate(text.iter().position(|&byte| byte == 0).unwrap_or(text.len()));
+    // What is looked for is ASCII; names of files are in whatever their system has.
+    text.iter_mut().filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?');
+    String::from_utf8(text).map_err(|_| damaged("its descriptor is no text"))
 }
 
 /// The disk has to be in this file, all of it.
