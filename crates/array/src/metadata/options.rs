@@ -9,7 +9,7 @@ pub struct StartOptions {
     /// Nothing is ever written to the members.
     pub read_only: bool,
     /// Also where something may be lost by it: see
-    /// [`Start::NeedsForce`](crate::md::Start::NeedsForce).
+    /// [`Startability::NeedsForce`](crate::md::Startability::NeedsForce).
     pub force: bool,
     /// What time it is, for the superblocks; `None` leaves the time that they have.
     pub time: fn() -> Option<TimeStamp>,

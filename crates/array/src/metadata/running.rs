@@ -149,7 +149,7 @@ impl RunningArray {
     }
 
     /// What acts on its members: fail, remove, add, replace, rebuild and scrub. Devices that are
-    /// added or that replace one need a superblock first: [`make_spare`](Running::make_spare).
+    /// added or that replace one need a superblock first: [`make_spare`](RunningArray::make_spare).
     #[must_use]
     pub fn control(&self) -> &Control {
         &self.control
@@ -256,7 +256,7 @@ impl RunningArray {
     }
 
     /// Puts a device into an empty slot, to be rebuilt there; it gets a superblock first, as by
-    /// [`make_spare`](Running::make_spare). One that was this slot's member before lacks what the
+    /// [`make_spare`](RunningArray::make_spare). One that was this slot's member before lacks what the
     /// bitmap says was written since, any other one everything. The ranges to recover, in bytes of
     /// its data.
     ///
