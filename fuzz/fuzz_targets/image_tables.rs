@@ -13,8 +13,8 @@ const READ_BYTES_MAX: u64 = 1 << 20;
 
 fuzz_target!(|data: &[u8]| {
     let image = with_sums(data);
-    // An entry of 4 bytes takes 8. A table of one entry, which a VMDK may have, takes 8 bytes with its
-    // place: a vector, its range, and what both grow by.
+    // An entry of 4 bytes takes 8. A table of one entry, which a VMDK may have, takes 8 bytes with
+    // its place: a vector, its range, and what both grow by.
     let header = within(&image, 24, || {
         let mut read = |offset: u64, target: &mut [u8]| {
             target.copy_from_slice(&image[offset as usize..offset as usize + target.len()]);

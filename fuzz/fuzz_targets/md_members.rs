@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use array::md::{AssembleOptions, Startability, assemble, group};
-use array::metadata::{StartOptions, examine, start};
+use array::metadata::{RunningArray, StartOptions, examine, start};
 use block::{Blocking, Device, Reactor};
 use libfuzzer_sys::fuzz_target;
 use raidloom_fuzz::damaged;
@@ -76,7 +76,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 /// Reads, and where it may, writes and reads back.
-fn exercise(running: &array::metadata::RunningArray, size: u64, read_only: bool, reactor: &Reactor) {
+fn exercise(running: &RunningArray, size: u64, read_only: bool, reactor: &Reactor) {
     let Ok(mut channel) = Blocking::open(running, reactor) else { return };
     let mut found = vec![0; size.min(READ_BYTES) as usize];
     let _ = channel.read_slice(0, &mut found);
