@@ -257,8 +257,8 @@ impl RunningArray {
 
     /// Puts a device into an empty slot, to be rebuilt there; it gets a superblock first, as by
     /// [`make_spare`](RunningArray::make_spare). One that was this slot's member before lacks what
-    /// the bitmap says was written since, any other one everything. The ranges to recover, in bytes of
-    /// its data.
+    /// the bitmap says was written since, any other one everything. The ranges to recover, in bytes
+    /// of its data.
     ///
     /// # Errors
     /// As [`RunningArray::make_spare`] and [`Control::add_to_slot`].
