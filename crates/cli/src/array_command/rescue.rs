@@ -111,8 +111,10 @@ fn age_text(events: u64, seconds: u64) -> String {
 
 fn loss_text(loss: &RescueLoss) -> String {
     match loss {
-        RescueLoss::Degraded(1) => "no data; a member more may not fail".to_owned(),
-        RescueLoss::Degraded(count) => format!("no data; {count} members are made from the others"),
+        RescueLoss::Degraded(1) => "redundancy: a member is made from the others".to_owned(),
+        RescueLoss::Degraded(count) => {
+            format!("redundancy: {count} members are made from the others")
+        }
         RescueLoss::Forced(reason) => reason.clone(),
         RescueLoss::Stale { source, events, seconds } => format!(
             "part of what was written since {source} was left behind ({})",
