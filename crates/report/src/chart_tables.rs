@@ -57,13 +57,14 @@ pub(crate) fn grades(graded: &[GradedConfiguration<'_>], comparison: &Comparison
     Table { caption, columns, rows: graded.iter().map(row).collect() }
 }
 
-/// Every percentile of every workload and configuration, in milliseconds.
+/// Every percentile of every workload and configuration.
 pub(crate) fn tails(tails: &[Tails], comparison: &Comparison) -> Table {
+    let unit = tails.first().map_or("", |one| one.unit);
     let shown = PERCENTILES.map(|(head, _)| head);
     let shown = shown.into_iter().filter(|head| tails.iter().any(|one| one.heads.contains(head)));
     let shown: Vec<&str> = shown.collect();
     let mut columns = vec![words(say!(WORKLOAD)), words(say!(CONFIGURATION))];
-    columns.extend(shown.iter().map(|head| number(format!("{head}, ms"))));
+    columns.extend(shown.iter().map(|head| number(format!("{head}, {unit}"))));
     let mut rows = Vec::new();
     for one in tails {
         for series in &one.series {

@@ -240,9 +240,13 @@ fn curves(run: &Run, analysis: &Analysis, access: &str, points: &[Point<'_>]) ->
             names.push(name);
         }
     }
+    let unit = |name: &str| match analysis.comparisons.first() {
+        Some(comparison) => numbers::unit_in(comparison, name),
+        None => numbers::unit(name),
+    };
     let figure = |cell: &Cell, name: &str| {
         let metric = cell.metrics.iter().find(|metric| metric.name == name)?;
-        Some((metric.clone(), mark(run, cell, metric, numbers::unit(name))))
+        Some((metric.clone(), mark(run, cell, metric, unit(name))))
     };
     // Workloads without bytes have their operations alone; small random ones are known by them.
     let has_rate = own.iter().any(|(.., cell)| figure(cell, RATE).is_some());
@@ -281,7 +285,7 @@ fn curves(run: &Run, analysis: &Analysis, access: &str, points: &[Point<'_>]) ->
         Lines {
             name: called.clone(),
             metric: numbers::spoken(metric),
-            unit: numbers::unit(metric).name,
+            unit: unit(metric).name,
             axis: "depth".to_owned(),
             values: depths.iter().map(u32::to_string).collect(),
             grows: true,
@@ -319,6 +323,8 @@ pub(crate) struct Tails {
     pub(crate) name: String,
     /// Names of the percentiles that any configuration has.
     pub(crate) heads: Vec<&'static str>,
+    /// What they are given in, `ms` or `µs`.
+    pub(crate) unit: &'static str,
     /// Those of the configurations, in the plan's order.
     pub(crate) series: Vec<Percentiles>,
 }
@@ -330,6 +336,7 @@ pub(crate) fn tails(run: &Run, comparison: &Comparison) -> Vec<Tails> {
     let take = headline.and_then(|headline| headline.take.as_ref());
     let Some(take) = take.filter(|take| **take != comparison.baseline) else { return Vec::new() };
     let members = [&comparison.baseline, take];
+    let unit = numbers::unit_in(comparison, TAIL);
     let of = |workload: &Workload| {
         let find = |configuration: &str, name: &str| {
             let cell = comparison.cell(configuration, &workload.name)?;
@@ -343,10 +350,8 @@ pub(crate) fn tails(run: &Run, comparison: &Comparison) -> Vec<Tails> {
         let series = |id: &&String| {
             let found: Vec<Option<&Metric>> =
                 shown.iter().map(|(_, metric)| find(id, metric)).collect();
-            let value = |metric: &&Metric| numbers::scaled(metric.median, numbers::unit(TAIL));
-            let text = |metric: &&Metric| {
-                numbers::figure(metric.median, metric.interval, numbers::unit(TAIL))
-            };
+            let value = |metric: &&Metric| numbers::scaled(metric.median, unit);
+            let text = |metric: &&Metric| numbers::figure(metric.median, metric.interval, unit);
             found.iter().any(Option::is_some).then(|| Percentiles {
                 name: table::label(comparison, id),
                 is_baseline: **id == comparison.baseline,
@@ -358,6 +363,7 @@ pub(crate) fn tails(run: &Run, comparison: &Comparison) -> Vec<Tails> {
         (shown.len() >= 3 && shown.iter().any(differs)).then(|| Tails {
             name: numbers::workload(&workload.name),
             heads: shown.iter().map(|(head, _)| *head).collect(),
+            unit: unit.name,
             series,
         })
     };
@@ -462,7 +468,7 @@ pub(crate) fn traffic(run: &Run, comparison: &Comparison) -> Vec<Traffic> {
 /// and what is doubtful about them.
 pub(crate) fn figures(comparison: &Comparison, cell: &Cell) -> String {
     let find = |name: &str| cell.metrics.iter().find(|metric| metric.name == name);
-    let plain = |metric: &Metric| with_unit(metric, numbers::unit(&metric.name));
+    let plain = |metric: &Metric| with_unit(metric, numbers::unit_in(comparison, &metric.name));
     let flags = cell.flags.iter();
     let Some(own) = cell.metrics.first() else {
         return flags.map(|one| doubts::doubt_sentence(&one.doubt)).collect::<Vec<_>>().join("; ");

@@ -1,11 +1,12 @@
 //! One figure over many runs, as a picture and as the cells of a table.
 
 use maud::{Markup, PreEscaped, html};
+use results::analysis::LatencyRange;
 use results::history::{Point, Series};
 use results::statistics::STEP_VALUES_MIN;
 
 use crate::measure::{Face, fitted};
-use crate::numbers;
+use crate::numbers::{self, Unit};
 use crate::svg::{Decades, px};
 
 const WIDTH: f64 = 760.0;
@@ -28,7 +29,7 @@ pub const HISTORY_HEAD: [&str; 7] =
 /// A series in words: the medians of its first and last run in units, and where it changed.
 #[must_use]
 pub fn history_row(series: &Series) -> [String; 7] {
-    let unit = numbers::unit(&series.metric);
+    let unit = unit_of(series);
     let shown = |point: Option<&Point>| {
         point.map_or_else(
             || "-".to_owned(),
@@ -103,8 +104,15 @@ pub fn history_svg(series: &[Series]) -> String {
     format!("{}\n", escape::text(&svg.into_string()))
 }
 
+/// All points of a series have one unit.
+fn unit_of(series: &Series) -> Unit {
+    let largest = series.points.iter().map(|point| point.median).fold(0.0, f64::max);
+    let largest = LatencyRange { mean_max_seconds: largest, p99_max_seconds: largest };
+    numbers::unit_up_to(largest, &series.metric)
+}
+
 fn panel(series: &Series, top: f64) -> Markup {
-    let unit = numbers::unit(&series.metric);
+    let unit = unit_of(series);
     let values: Vec<f64> =
         series.points.iter().map(|point| numbers::scaled(point.median, unit)).collect();
     let scale = Decades::new(values.iter().copied(), top + 104.0, top + 30.0);

@@ -1,7 +1,7 @@
 //! Numbers as people read them: at most four significant digits, and no digit that the interval
 //! does not support.
 
-use results::analysis::Score;
+use results::analysis::{Comparison, LatencyRange, Score};
 use results::claim::{Answer, Claim, Invalid};
 use results::statistics::Interval;
 use results::types::Group;
@@ -29,6 +29,8 @@ impl Unit {
     }
 }
 
+const MICROSECONDS: Unit = Unit { name: "µs", factor: 1e6 };
+
 /// The unit that a metric is printed in, by the base unit its name ends in. Throughput is in MB/s
 /// of 10^6 bytes.
 pub(crate) fn unit(metric: &str) -> Unit {
@@ -42,6 +44,22 @@ pub(crate) fn unit(metric: &str) -> Unit {
     ];
     let found = known.iter().find(|(ending, ..)| metric.ends_with(ending));
     found.map_or(Unit { name: "", factor: 1.0 }, |(_, name, factor)| Unit { name, factor: *factor })
+}
+
+/// Below these, seconds, a run's mean latencies and 99th percentiles are given in microseconds.
+const SHORT: LatencyRange = LatencyRange { mean_max_seconds: 1e-3, p99_max_seconds: 1e-2 };
+
+/// The unit that a metric is printed in wherever it stands in a report: latencies of a run that are
+/// all short in `µs`.
+pub(crate) fn unit_in(comparison: &Comparison, metric: &str) -> Unit {
+    unit_up_to(comparison.latencies, metric)
+}
+
+/// The same where the largest latencies are these.
+pub(crate) fn unit_up_to(largest: LatencyRange, metric: &str) -> Unit {
+    let is_short = largest.mean_max_seconds < SHORT.mean_max_seconds
+        && largest.p99_max_seconds < SHORT.p99_max_seconds;
+    if is_short && metric.contains("latency_") { MICROSECONDS } else { unit(metric) }
 }
 
 /// How many decimals a value deserves: two digits of the half-width when that begins with 1, one
@@ -494,6 +512,25 @@ mod tests {
         assert_eq!(figure(508_897_000.0, between(450e6, 560e6), unit), "510");
         assert_eq!(figure(51_234.0, None, unit), "0.0512");
         assert_eq!(figure(0.0, None, unit), "0");
+    }
+
+    #[test]
+    fn latencies_are_in_microseconds_where_all_of_the_run_are_short() {
+        let largest = |mean, p99| LatencyRange { mean_max_seconds: mean, p99_max_seconds: p99 };
+        for (mean, p99, name) in [
+            (90e-6, 210e-6, "µs"),
+            (999e-6, 9.9e-3, "µs"),
+            (1e-3, 2e-3, "ms"),
+            (90e-6, 10e-3, "ms"),
+            (13e-3, 21e-3, "ms"),
+        ] {
+            for metric in ["latency_mean_seconds", "read_latency_p99_seconds"] {
+                assert_eq!(unit_up_to(largest(mean, p99), metric).name, name, "{mean} {p99}");
+            }
+            assert_eq!(unit_up_to(largest(mean, p99), "elapsed_seconds").name, "ms");
+        }
+        let short = unit_up_to(largest(90e-6, 210e-6), "latency_mean_seconds");
+        assert_eq!(with_unit(0.000_083_21, None, short), "83.2 µs");
     }
 
     #[test]

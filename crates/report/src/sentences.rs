@@ -492,7 +492,7 @@ fn reservations(comparison: &Comparison, headline: &Headline) -> Vec<String> {
                 ruled_out.add(reason.clone(), label(comparison, configuration));
             }
             Reservation::MayNotHold { bound, workload, metric, figure, high } => {
-                let unit = numbers::unit(metric);
+                let unit = numbers::unit_in(comparison, metric);
                 let shown =
                     |value: f64| format!("{} {}", numbers::figure(value, None, unit), unit.name);
                 let reach = match high {

@@ -206,7 +206,7 @@ pub(crate) fn crystal_row(name: &str) -> Option<(&str, &str)> {
 /// The unit that a cell's own figure has wherever it is shown: IO/s for small random work, MB/s for
 /// other work that moves bytes and for the rows of CrystalDiskMark, which are known by it.
 pub(crate) fn unit(comparison: &Comparison, cell: &Cell, metric: &Metric) -> Unit {
-    let plain = numbers::unit(&metric.name);
+    let plain = numbers::unit_in(comparison, &metric.name);
     if crystal_row(&cell.workload).is_some() {
         return plain;
     }
@@ -231,10 +231,12 @@ pub(crate) fn unit(comparison: &Comparison, cell: &Cell, metric: &Metric) -> Uni
 
 /// What a cell's own figure is called: `durable operations` where that is its unit.
 pub(crate) fn judged_by(unit: Unit, metric: &Metric) -> String {
-    match (unit.name == numbers::unit(&metric.name).name, metric.name.starts_with("durable_")) {
-        (true, _) => numbers::spoken(&metric.name),
-        (false, false) => say!(OPERATIONS),
-        (false, true) => say!(DURABLE_OPERATIONS),
+    // Rates of bytes alone have another unit for some workloads.
+    let counted = unit.is_operations() && metric.name.ends_with("bytes_per_second");
+    match (counted, metric.name.starts_with("durable_")) {
+        (false, _) => numbers::spoken(&metric.name),
+        (true, false) => say!(OPERATIONS),
+        (true, true) => say!(DURABLE_OPERATIONS),
     }
 }
 

@@ -29,10 +29,16 @@ pub(crate) fn has_tails(run: &Run) -> bool {
     trials.len() <= TAILS_HELD && trials.iter().any(|trial| trial.metrics.contains_key(TAIL))
 }
 
+/// What the 99th percentiles are given in.
+pub(crate) fn tail_unit(analysis: &Analysis) -> Unit {
+    let first = analysis.comparisons.first();
+    first.map_or_else(|| numbers::unit(TAIL), |one| numbers::unit_in(one, TAIL))
+}
+
 /// Columns of figures, each as long as there are trials, in the order in which these were finished:
 /// `cell` is the configuration's index times the number of workloads, plus the workload's; `figure`
-/// is in the unit of its workload and the 99th percentile (`tail`) in milliseconds, `null` where
-/// there is none. `blocks` are the numbers of blocks with how many trials follow each other in it;
+/// is in the unit of its workload and the 99th percentile (`tail`) in that of [`tail_unit`], `null`
+/// where there is none. `blocks` are the numbers of blocks with how many trials follow each other in it;
 /// `flags` go by the trial's index, each the index of a text. `cells` are the medians of each
 /// configuration and workload, `units` those of each workload.
 pub(crate) fn data(run: &Run, analysis: &Analysis) -> Value {
@@ -51,7 +57,7 @@ pub(crate) fn data(run: &Run, analysis: &Analysis) -> Value {
     };
     let scaled = |figure: f64, unit: Unit| csv::significant(numbers::scaled(figure, unit), 4);
     // It is shown with no more.
-    let slow = |figure: &f64| csv::significant(numbers::scaled(*figure, numbers::unit(TAIL)), 3);
+    let slow = |figure: &f64| csv::significant(numbers::scaled(*figure, tail_unit(analysis)), 3);
     let judged: Vec<Vec<Option<(&Metric, Unit)>>> = plan
         .configurations
         .iter()

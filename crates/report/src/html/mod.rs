@@ -85,7 +85,7 @@ fn page(run: &Run, analysis: &Analysis) -> Markup {
                     (sections::what_differs(run, analysis))
                     (screen::to_post(run, analysis))
                     (sections::machine(run, analysis))
-                    (every_trial(run))
+                    (every_trial(run, analysis))
                 }
                 footer {
                     p {
@@ -164,7 +164,7 @@ fn data(run: &Run, analysis: &Analysis) -> Value {
 }
 
 /// The table of all trials, which the script fills when it is opened.
-fn every_trial(run: &Run) -> Markup {
+fn every_trial(run: &Run, analysis: &Analysis) -> Markup {
     let held = trials::count(run);
     let heads = [
         ("place", say!(TRIAL_NUMBER), true),
@@ -173,7 +173,7 @@ fn every_trial(run: &Run) -> Markup {
         ("workload", say!(WORKLOAD), false),
         ("figure", say!(FIGURE), true),
         ("distance", say!(TO_MEDIAN), true),
-        ("tail", "p99, ms".to_owned(), true),
+        ("tail", format!("p99, {}", trials::tail_unit(analysis).name), true),
         ("flags", say!(FLAGS), false),
     ];
     let is_timed = |name: &str| name != "tail" || trials::has_tails(run);

@@ -21,7 +21,7 @@ pub(crate) fn tails(chart: &Tails, names: &[&str], title: &str) -> Chart {
     let ticks = scale.ticks(22.0);
     let widest = |face| {
         let widths = ticks.iter().map(|tick| measure::width(&numbers::plain(*tick), face));
-        widths.fold(measure::width("ms", face), f64::max)
+        widths.fold(measure::width(chart.unit, face), f64::max)
     };
     let left = (10.0 + widest(Face::Small)).ceil();
     let step = (PLOT / chart.heads.len() as f64).floor();
@@ -50,7 +50,7 @@ pub(crate) fn tails(chart: &Tails, names: &[&str], title: &str) -> Chart {
     let spoken = |series: &Percentiles| {
         let figures = chart.heads.iter().zip(&series.texts);
         let figures = figures
-            .filter_map(|(head, text)| text.as_ref().map(|text| format!("{head} {text} ms")));
+            .filter_map(|(head, text)| text.as_ref().map(|text| format!("{head} {text} {}", chart.unit)));
         format!("{}: {}", series.name, figures.collect::<Vec<_>>().join(", "))
     };
     let svg = html! {
@@ -61,7 +61,7 @@ pub(crate) fn tails(chart: &Tails, names: &[&str], title: &str) -> Chart {
                 text.tick x=(px(left - 5.0)) y=(px(scale.place(*tick) + 4.0)) text-anchor="end" {
                     (numbers::plain(*tick)) }
             }
-            text.tick x=(px(left - 5.0)) y="8" text-anchor="end" { "ms" }
+            text.tick x=(px(left - 5.0)) y="8" text-anchor="end" { (chart.unit) }
             @for (place, head) in chart.heads.iter().enumerate() {
                 text.tick x=(px(x(place))) y=(px(BOTTOM + 16.0)) text-anchor="middle" { (head) }
             }

@@ -15,7 +15,7 @@ use crate::voices::{Table, better_in};
 use super::ballot::Ballot;
 use super::order::VisitOrder;
 use super::{
-    BlockEffect, Cell, Comparison, Cost, Drift, KindResult, Loss, MachineStep, Member, Stage,
+    BlockEffect, Cell, Comparison, Cost, Drift, KindResult, LatencyRange, Loss, MachineStep, Member, Stage,
     is_in_model, kind, order, rows,
 };
 
@@ -86,6 +86,7 @@ pub(super) fn comparison(
         shared: axes.shared,
         axes: axes.others,
         cells,
+        latencies: LatencyRange::default(),
         kinds,
         whole,
         block_effects,

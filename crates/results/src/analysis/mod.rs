@@ -89,10 +89,15 @@ pub fn analyse(run: &Run) -> Analysis {
     let ballot = Ballot::new(plan, &course, run, table);
     let table = &ballot.all;
     let headlines = members.len() * course::kinds(plan).len();
-    let comparisons: Vec<Comparison> = members
+    let mut comparisons: Vec<Comparison> = members
         .iter()
         .map(|members| comparison(plan, &ballot, members, &metrics, headlines, &run.host))
         .collect();
+
+    let latencies = comparisons
+        .iter()
+        .fold(LatencyRange::default(), |known, comparison| known.with(&comparison.cells));
+    comparisons.iter_mut().for_each(|comparison| comparison.latencies = latencies);
 
     let mut warnings: Vec<Warning> =
         run.notes.iter().map(|text| Warning::Note { text: text.clone() }).collect();

@@ -136,6 +136,9 @@ pub struct Comparison {
     pub configurations: Vec<Member>,
     /// One for each configuration and workload, configuration by configuration.
     pub cells: Vec<Cell>,
+    /// How long the requests of the whole run took: one unit of time shows all of them.
+    #[serde(skip)]
+    pub latencies: LatencyRange,
     /// One for each kind of access that the plan has workloads of.
     pub kinds: Vec<KindResult>,
     /// All of them together; none where there is only one kind.
@@ -512,6 +515,31 @@ pub enum Warning {
         /// Number of trials.
         trials: usize,
     },
+}
+
+/// The largest of a run's latencies, in seconds; zero where nothing was timed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LatencyRange {
+    /// Largest median of the mean latency of a workload on a configuration.
+    pub mean_max_seconds: f64,
+    /// Largest median of its 99th percentile.
+    pub p99_max_seconds: f64,
+}
+
+impl LatencyRange {
+    /// That of some cells and of what is known already.
+    #[must_use]
+    pub(super) fn with(self, cells: &[Cell]) -> Self {
+        let largest = |name: &str, known: f64| {
+            let own = cells.iter().flat_map(|cell| &cell.metrics);
+            let own = own.filter(|metric| metric.name == name);
+            own.map(|metric| metric.median).fold(known, f64::max)
+        };
+        Self {
+            mean_max_seconds: largest("latency_mean_seconds", self.mean_max_seconds),
+            p99_max_seconds: largest("latency_p99_seconds", self.p99_max_seconds),
+        }
+    }
 }
 
 impl Comparison {
