@@ -336,6 +336,7 @@ impl<'a> KindClaims<'a> {
                 .filter(|_| !frame.in_model)
                 .map_or(0.0, |known| known.error),
             by_order: order.and_then(|order| order.score_shift(table, &self.counted, pairs, both)),
+            by_draw: order.and_then(|order| order.score_draw(&self.counted, pairs)),
         };
         (family, question)
     }

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::claim::{LEVEL, PAIRS_MIN, tail_of};
+use crate::claim::{DrawnOrders, LEVEL, PAIRS_MIN, tail_of};
 use crate::statistics::{self, Interval};
 use crate::types::{BetterDirection, Plan, Workload};
 use crate::voices::{Pairs, Table, better_in, pair};
@@ -346,6 +346,19 @@ impl VisitOrder {
         sum
     }
 
+    /// [`drawn_orders`] of a score; none of interleaved workloads, each of which has an order of its
+    /// own.
+    pub(super) fn score_draw(
+        &self,
+        counted: &[(usize, &Workload, &str)],
+        pairs: &Pairs,
+    ) -> Option<DrawnOrders> {
+        if self.is_interleaved && counted.len() > 1 {
+            return None;
+        }
+        drawn_orders(pairs)
+    }
+
     /// That the order surely matters, over all workloads.
     pub(super) fn of_all(
         &self,
@@ -382,6 +395,32 @@ impl VisitOrder {
             p,
         })
     }
+}
+
+/// Most blocks of which all orders are gone through; of more, Student's t says the same.
+const DRAWN_BLOCKS_MAX: usize = 12;
+
+/// What the other orders of two would have shown: had a block been visited the other way round, its
+/// difference would have the other sign, if nothing but the time of a visit mattered. None of fewer
+/// than three blocks, of many, and of machines that have a say each.
+pub(super) fn drawn_orders(pairs: &Pairs) -> Option<DrawnOrders> {
+    let count = pairs.differences.len();
+    if pairs.by_machine || !(PAIRS_MIN..=DRAWN_BLOCKS_MAX).contains(&count) {
+        return None;
+    }
+    let (first, rest) = pairs.differences.split_first()?;
+    // Each order and its opposite are as far from 0: the first block keeps its sign.
+    let orders = 1_u32 << rest.len();
+    let sum = |flipped: u32| -> f64 {
+        let signed = rest.iter().enumerate().map(|(at, difference)| {
+            if flipped >> at & 1 == 0 { *difference } else { -difference }
+        });
+        first + signed.sum::<f64>()
+    };
+    let own = sum(0).abs() - ROUNDING;
+    let as_far = (0..orders).filter(|flipped| sum(*flipped).abs() >= own).count();
+    let share = |count: usize| count as f64 / f64::from(orders);
+    Some(DrawnOrders { as_far: share(as_far), least: share(1) })
 }
 
 /// A kind of block is looked at from this p on.

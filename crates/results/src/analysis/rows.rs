@@ -13,7 +13,7 @@ use crate::types::Plan;
 use crate::voices::{Pairs, Table, Voices, better_in, pair};
 
 use super::ballot::Ballot;
-use super::order::VisitOrder;
+use super::order::{VisitOrder, drawn_orders};
 use super::{Cell, DoubtCount, Metric, better_of, is_in_model, model_error, sample_of};
 
 pub(super) fn cell(
@@ -120,6 +120,7 @@ pub(super) fn make_claims(
                         .filter(|_| !in_model)
                         .map_or(0.0, |known| known.error),
                     by_order: order.and_then(|order| order.shift(index, pairs, both)),
+                    by_draw: order.and_then(|_| drawn_orders(pairs)),
                 };
                 let asked = (&question, ballot.done);
                 let claim =

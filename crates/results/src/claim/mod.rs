@@ -442,6 +442,26 @@ pub struct Question {
     /// How much lower and higher the difference of logarithms may be for the order of visits; none
     /// where that does not matter.
     pub by_order: Option<Interval>,
+    /// What other orders of the same visits would have shown; none where that is not known.
+    pub by_draw: Option<DrawnOrders>,
+}
+
+/// Orders that could have been drawn for the visits of two configurations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DrawnOrders {
+    /// Share of them by which the two would differ as much or more, if only the time of a visit
+    /// mattered (randomization test, Fisher 1935).
+    pub as_far: f64,
+    /// The smallest share that so many blocks can show.
+    pub least: f64,
+}
+
+impl DrawnOrders {
+    /// Whether the order may well be all that made the difference, at this level. Of few blocks no
+    /// order is rare enough for a small level; what none can beat stands.
+    fn may_explain(self, level: f64) -> bool {
+        self.as_far > level.max(self.least)
+    }
 }
 
 /// What an estimate says to a question: intervals of the ratio, and the answer.
@@ -541,7 +561,10 @@ pub fn decide(estimate: &Estimate, question: &Question, quantiles: &mut Quantile
             Interval { low: chance.low * shift.low, high: chance.high * shift.high }
         })
     };
-    let [differ, same] = both(question.model_error);
+    let [mut differ, same] = both(question.model_error);
+    if question.by_draw.is_some_and(|draw| draw.may_explain(question.level)) {
+        differ = Interval { low: differ.low.min(1.0), high: differ.high.max(1.0) };
+    }
     let [differ_by_chance, same_by_chance] = both(0.0);
     // As far either way in logarithms, so that a ratio and its reciprocal get the same word.
     let high = 1.0 + question.margin;

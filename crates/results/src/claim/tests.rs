@@ -22,6 +22,7 @@ fn shares(
         same_level: LEVEL,
         model_error: 0.0,
         by_order: None,
+        by_draw: None,
     };
     let (mut rows, mut words, mut same) = (0, 0, 0);
     for _ in 0..rounds {
@@ -96,10 +97,34 @@ const QUESTION: Question = Question {
     same_level: LEVEL,
     model_error: 0.0,
     by_order: None,
+        by_draw: None,
 };
 
 fn answer(centre: f64, error: f64, question: Question) -> Answer {
     decide(&estimate(centre, error), &question, &mut Quantiles::default()).answer
+}
+
+/// What half of all orders would show as well is no difference, however narrow its interval; what
+/// no other order would show is one, even of few blocks and at a small level.
+#[test]
+fn what_the_order_may_explain_has_no_answer() {
+    let drawn = |as_far, least, level| Question {
+        by_draw: Some(DrawnOrders { as_far, least }),
+        level,
+        ..QUESTION
+    };
+    let found = |question| answer(0.05, 0.001, question);
+    assert_eq!(found(drawn(0.5, 1.0 / 32.0, 0.05)), Answer::Open);
+    assert_eq!(found(drawn(2.0 / 32.0, 1.0 / 32.0, 0.05)), Answer::Open);
+    assert_eq!(found(drawn(1.0 / 32.0, 1.0 / 32.0, 0.05)), Answer::Ahead);
+    assert_eq!(found(drawn(1.0 / 32.0, 1.0 / 32.0, 0.01)), Answer::Ahead);
+    assert_eq!(found(drawn(3.0 / 128.0, 1.0 / 128.0, 0.05)), Answer::Ahead);
+    let decision = decide(
+        &estimate(0.05, 0.001),
+        &drawn(0.5, 1.0 / 32.0, 0.05),
+        &mut Quantiles::default(),
+    );
+    assert!(decision.interval.low == 1.0 && decision.interval.high > 1.05, "{decision:?}");
 }
 
 #[test]

@@ -222,6 +222,7 @@ impl<'a> BothRuns<'a> {
                 same_level: LEVEL,
                 model_error: 0.0,
                 by_order: None,
+                by_draw: None,
             };
             let decision =
                 estimate.map(|estimate| claim::decide(&estimate, &question, &mut quantiles));
