@@ -501,13 +501,15 @@ impl LinkSide {
         let mut state = self.shared.lock();
         let time = state.time(now, &self.shift);
         state.advance(time);
-        let is_answered = !state.clients[self.client].mailbox.is_empty();
+        if !state.clients[self.client].mailbox.is_empty() {
+            return TimerAction::Now;
+        }
         match state.machine.next_answer(self.disk) {
-            Some(next) if !is_answered => {
+            Some(next) => {
                 self.armed.set(self.time(next));
                 TimerAction::At(self.armed.get())
             }
-            _ => TimerAction::Now,
+            None => TimerAction::Now,
         }
     }
 }

@@ -30,7 +30,7 @@ macro_rules! either {
 impl Drive {
     pub(super) fn new(index: usize, parameters: &Parameters, seed: u64) -> Self {
         match &parameters.flash {
-            Some(flash) => Drive::Ssd(Box::new(Ssd::new(index, parameters, flash))),
+            Some(flash) => Drive::Ssd(Box::new(Ssd::new(index, parameters, flash, seed))),
             None => Drive::Disk(Box::new(Disk::new(index, parameters, seed))),
         }
     }

@@ -17,6 +17,10 @@
 //! A read goes before a program that is under way on its die, which is put aside. Programs take
 //! turns over the dies; while the region of cells with one bit has room, they take a shorter time.
 //! An idle drive folds the region.
+//!
+//! How long the controller works on a command is not always the same: its times are drawn from an
+//! exponential distribution of the stated mean, as queueing networks of computers have it (Lazowska
+//! and others 1984). So a curve over depth bends before the controller is busy all the time.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -26,9 +30,24 @@ use super::flash::FlashParameters;
 use super::link::Link;
 use super::notes::Notes;
 use super::parameters::Parameters;
+use super::random::Random;
 use super::request::{Answer, Operation};
 
 const NEVER: u64 = u64::MAX;
+
+/// How finely the controller's times are drawn.
+const DRAWS: usize = 256;
+
+/// Means of equally likely parts of an exponential distribution of mean 1: together they have that
+/// mean. Rounded, so that they are the same whatever maths library is at hand.
+fn exponential_parts() -> [f64; DRAWS] {
+    let below = |share: f64| if share > 0.0 { share - share * share.ln() } else { 0.0 };
+    let count = DRAWS as f64;
+    std::array::from_fn(|index| {
+        let (from, to) = (index as f64 / count, (index + 1) as f64 / count);
+        (count * (below(to) - below(from)) * 1e6).round() / 1e6
+    })
+}
 
 /// What fills no unit yet is programmed after so long.
 const PARTIAL_NANOSECONDS: u64 = 10_000_000;
@@ -44,8 +63,11 @@ struct Command {
 struct Die {
     read_free: u64,
     program_free: u64,
-    /// The page in its register.
-    page: u64,
+    /// The pages in the registers of its planes lie in this row, and which they are.
+    row: u64,
+    held: u64,
+    /// The read for which they were read: it may have others of the row read at the same time.
+    reader: u64,
 }
 
 /// An SSD and everything that is under way in it. Times are in nanoseconds.
@@ -56,10 +78,11 @@ pub(super) struct Ssd {
     queue_depth: usize,
     read_overhead: u64,
     write_overhead: u64,
-    read_command: u64,
-    write_command: u64,
+    read_command: f64,
+    write_command: f64,
     interface: [f64; 2],
     page: u64,
+    planes: u64,
     unit: u64,
     read_time: u64,
     suspend_time: u64,
@@ -80,6 +103,8 @@ pub(super) struct Ssd {
     free: Vec<u32>,
     active: usize,
     controller_free: u64,
+    parts: [f64; DRAWS],
+    random: Random,
     dies: Vec<Die>,
     buses: Vec<u64>,
     /// When a command's data are ready, or it is done: time, order of arrival, slot.
@@ -112,20 +137,26 @@ pub(super) struct Ssd {
 }
 
 impl Ssd {
-    pub(super) fn new(index: usize, parameters: &Parameters, flash: &FlashParameters) -> Self {
+    pub(super) fn new(
+        index: usize,
+        parameters: &Parameters,
+        flash: &FlashParameters,
+        seed: u64,
+    ) -> Self {
         let disk = &parameters.disk;
         let microseconds = |value: f64| (value * 1e3).round() as u64;
-        let die = Die { read_free: 0, program_free: 0, page: u64::MAX };
+        let die = Die { read_free: 0, program_free: 0, row: u64::MAX, held: 0, reader: u64::MAX };
         Ssd {
             index,
             capacity: disk.capacity.value,
             queue_depth: disk.queue_depth.value as usize,
             read_overhead: microseconds(disk.read_overhead.value),
             write_overhead: microseconds(disk.write_overhead.value),
-            read_command: microseconds(flash.read_command_time.value),
-            write_command: microseconds(flash.write_command_time.value),
+            read_command: flash.read_command_time.value * 1e3,
+            write_command: flash.write_command_time.value * 1e3,
             interface: [1e9 / disk.link_rate_read.value, 1e9 / disk.link_rate_write.value],
             page: flash.page.value as u64,
+            planes: (flash.program_unit.value / flash.page.value).clamp(1.0, 64.0) as u64,
             unit: flash.program_unit.value as u64,
             read_time: microseconds(flash.read_time.value),
             suspend_time: microseconds(flash.suspend_time.value),
@@ -145,6 +176,8 @@ impl Ssd {
             free: Vec::new(),
             active: 0,
             controller_free: 0,
+            parts: exponential_parts(),
+            random: Random::new(seed),
             dies: vec![die; flash.dies.value as usize],
             buses: vec![0; flash.channels.value as usize],
             ready: BinaryHeap::new(),
@@ -327,19 +360,25 @@ impl Ssd {
         let begin = now.max(self.controller_free);
         let ready = match command.operation {
             Operation::Read { offset, length } => {
-                self.controller_free = begin + self.read_command;
+                self.controller_free = begin + self.command_time(self.read_command);
                 self.read(self.controller_free + self.read_overhead, offset, length)
             }
             Operation::Write { .. } => {
-                self.controller_free = begin + self.write_command;
+                self.controller_free = begin + self.command_time(self.write_command);
                 self.controller_free + self.write_overhead
             }
             Operation::Flush => {
-                self.controller_free = begin + self.write_command;
+                self.controller_free = begin + self.command_time(self.write_command);
                 self.flushed(self.controller_free + self.write_overhead)
             }
         };
         self.push_ready(ready, slot);
+    }
+
+    /// How long a command occupies the controller, of this mean in nanoseconds.
+    fn command_time(&mut self, mean: f64) -> u64 {
+        let part = self.random.below(DRAWS as u64) as usize;
+        (mean * self.parts[part]) as u64
     }
 
     fn push_ready(&mut self, time: u64, slot: u32) {
@@ -368,20 +407,26 @@ impl Ssd {
         first.max(ready.saturating_sub(crossing))
     }
 
-    /// When a page is in its die's register.
+    /// When a page is in the register of its plane. Pages of one row lie on the planes of their die,
+    /// and what one command asks of them is read at the same time.
     fn read_page(&mut self, now: u64, die: usize, page: u64) -> u64 {
+        let place = page / self.dies.len() as u64;
+        let (row, plane) = (place / self.planes, 1 << (place % self.planes));
         let die = &mut self.dies[die];
-        let begin = now.max(die.read_free);
-        if die.page == page {
-            return begin;
+        if die.row == row {
+            let is_held = die.held & plane != 0;
+            if is_held || die.reader == self.order {
+                die.held |= plane;
+                return now.max(die.read_free);
+            }
         }
+        let begin = now.max(die.read_free);
         let mut end = begin + self.read_time;
         if begin < die.program_free {
             end += self.suspend_time;
             die.program_free += self.read_time + self.suspend_time;
         }
-        die.read_free = end;
-        die.page = page;
+        *die = Die { read_free: end, row, held: plane, reader: self.order, ..*die };
         end
     }
 

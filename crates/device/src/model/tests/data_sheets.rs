@@ -224,8 +224,7 @@ fn depth_curves_of_ssds_are_as_published() {
             let error = median(errors);
             let knees = [knee(&rows, |case| case.model), knee(&rows, |case| case.published)];
             println!("{name}, {test}: median {error:.3}, knees {knees:.2?}");
-            // A write's curve bends earlier than a controller that takes one at a time would.
-            assert!(error <= if test == "random read" { 0.12 } else { 0.25 }, "{name}: {error}");
+            assert!(error <= 0.12, "{name}: {error}");
             assert!((knees[0] / knees[1]).ln().abs() <= 1.35_f64.ln(), "{name}, {test}: {knees:?}");
             let most =
                 |figure: fn(&Case) -> f64| rows.iter().map(|case| figure(case)).fold(0.0, f64::max);

@@ -101,3 +101,71 @@ fn reads_go_before_programs_and_pay_for_putting_them_aside() {
     let idle = read(&mut idle_machine, now);
     assert!(busy >= idle && busy <= idle + 25_000, "{busy} beside writes, {idle} alone");
 }
+
+/// Requests of one size, so many at a time, each at the next of these places; how many a second.
+fn rate(
+    parameters: &Parameters,
+    depth: u64,
+    requests: u64,
+    mut next: impl FnMut(u64) -> Operation,
+) -> f64 {
+    let mut machine = Machine::new(parameters);
+    machine.add_disk(parameters, 1);
+    let (mut sent, mut answered, mut now) = (0, 0, 0);
+    while answered < requests {
+        while sent < requests && sent - answered < depth {
+            machine.submit(now, 0, 0, sent, next(sent));
+            sent += 1;
+        }
+        let event = machine.next().expect("requests are under way");
+        machine.advance(event, &mut |answer| {
+            answered += 1;
+            now = answer.time;
+        });
+    }
+    requests as f64 / now as f64 * 1e9
+}
+
+/// Sixteen dies that read a page each at a time would give 4.8 GB/s.
+#[test]
+fn large_reads_are_read_from_all_planes_of_a_die_at_a_time() {
+    let of = |planes: f64| {
+        let mut parameters = Parameters::load("samsung-980-pro-1tb").expect("built in");
+        let flash = parameters.flash.as_mut().expect("an SSD");
+        flash.program_unit.value = planes * flash.page.value;
+        let stated = parameters.disk.link_rate_read.value;
+        let read = |place: u64| Operation::Read { offset: place * MIB, length: MIB };
+        rate(&parameters, 8, 2000, read) * MIB as f64 / stated
+    };
+    let (one, four) = (of(1.0), of(4.0));
+    assert!(one < 0.75 && four > 0.95 && four <= 1.001, "{one} and {four} of the stated rate");
+}
+
+/// "A curve over depth bends before the controller is busy all the time", and does not end
+/// elsewhere: with exponential times a queue of one server behind a delay has the known mean value
+/// analysis (Reiser and Lavenberg 1980).
+#[test]
+fn a_curve_over_depth_is_that_of_a_queueing_network() {
+    let parameters = Parameters::load("samsung-860-pro-512gb").expect("built in");
+    let busy = parameters.flash.as_ref().expect("an SSD").write_command_time.value * 1e3;
+    let delay = parameters.disk.write_overhead.value * 1e3
+        + 4096.0 / parameters.disk.link_rate_write.value * 1e9;
+    let mut random = super::Random::new(5);
+    let (mut waiting, mut deepest) = (0.0, 0.0);
+    for depth in 1..=32_u32 {
+        let response = busy * (1.0 + waiting);
+        let expected = f64::from(depth) / (delay + response) * 1e9;
+        waiting = expected * response / 1e9;
+        if ![1, 2, 4, 8, 32].contains(&depth) {
+            continue;
+        }
+        let write = |_| {
+            let offset = random.below(100_000) * 4096;
+            Operation::Write { offset, length: 4096, fua: false }
+        };
+        deepest = rate(&parameters, u64::from(depth), 40_000, write);
+        println!("depth {depth}: {deepest:.0} for {expected:.0}");
+        assert!((deepest / expected - 1.0).abs() < 0.03, "depth {depth}: {deepest}, {expected}");
+    }
+    assert!((deepest * busy / 1e9 - 1.0).abs() < 0.02, "the stated rate: {deepest}");
+}
