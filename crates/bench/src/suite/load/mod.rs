@@ -8,7 +8,7 @@
 //!   places, align ─┘                 rate ───> open loop: requests are meant for moments of their own
 //! ```
 
-use block::{Device, Error, ErrorKind};
+use block::{Device, Error, ErrorKind, size_text};
 use reactor::derive_seed;
 use results::BetterDirection;
 
@@ -20,10 +20,17 @@ use super::devtest::{self, Test, Verify};
 use super::phase::Phase;
 use super::rounds::{self, STEADY};
 use super::session::Session;
-use crate::load::{Mixture, Places, Sizes, Syncs};
+use crate::load::{
+    self, Direction, Hooks, Load, Mixture, Places, Sequential, Sizes, Syncs, UnverifiedContent,
+};
 
 /// Name of the suite, and of its only row.
 pub const NAME: &str = "load";
+/// Key of what is written before.
+const FILL: &str = "fill";
+/// How it is written.
+const FILL_REQUEST: u32 = 1 << 20;
+const FILL_DEPTH: u32 = 8;
 /// Keys that mean nothing to an open loop, which verifies nothing and keeps no depth.
 const CLOSED: [&str; 9] = [
     "depth",
@@ -154,12 +161,21 @@ pub static SUITE: Suite = Suite {
             "Devices up to this size are filled before they are read.",
         )
         .only(Scope::Writing),
+        Setting::new(
+            FILL,
+            Kind::Bytes,
+            Value::Bytes(0),
+            "So many bytes are written one behind the other before, and not counted: more than an \
+            SSD's cache holds, and the row is its speed when that is full.",
+        )
+        .only(Scope::Writing),
         FILE_SIZE,
     ],
     rows: Rows::Alone,
     phases: |settings| vec![phase(settings)],
     prepared_bytes: |settings, device_bytes| {
-        device_bytes.unwrap_or(settings.bytes("size")).min(settings.bytes("prepare"))
+        let size = device_bytes.unwrap_or(settings.bytes("size"));
+        size.min(settings.bytes("prepare")).saturating_add(settings.bytes(FILL))
     },
     run,
 };
@@ -210,9 +226,16 @@ fn phase(settings: &Settings) -> Phase {
         0 => format!("{} outstanding", settings.count("depth")),
         rate => format!("{rate} a second"),
     };
+    let filled = match settings.bytes(FILL) {
+        0 => String::new(),
+        bytes => {
+            let bytes = size_text(bytes);
+            format!(", behind {bytes} of writes: the speed when an SSD's cache is full")
+        }
+    };
     Phase {
         name: NAME.to_owned(),
-        what: format!("{directions} of {} {places}; {loops}.", mixture.sizes).into(),
+        what: format!("{directions} of {} {places}; {loops}{filled}.", mixture.sizes).into(),
         group: mixture.group(),
         metric: metric.into(),
         better,
@@ -266,6 +289,7 @@ fn measure(
     let mixture = mixture(settings);
     let used_bytes = used_bytes(device, settings, &mixture)?;
     let phase = phase(settings);
+    fill(device, used_bytes, settings.bytes(FILL), session)?;
     let test = Test::new(devtest::Kind::Load(mixture));
     if settings.count("rate") > 0 {
         // The other one asks this itself.
@@ -294,6 +318,28 @@ fn measure(
         ..devtest::Settings::default()
     };
     devtest::measure_all(device, &[(test, phase, own.clone())], &own, session)
+}
+
+/// Writes so many bytes one behind the other, from the start again when the used ones are full.
+fn fill(
+    device: &dyn Device,
+    used_bytes: u64,
+    bytes: u64,
+    session: &Session<'_>,
+) -> Result<(), Error> {
+    if bytes == 0 || device.info().read_only {
+        return Ok(());
+    }
+    let stop = session.stop;
+    let stopped = || stop.load(std::sync::atomic::Ordering::Relaxed);
+    let mut hooks = Hooks { stop: Some(&stopped), progress: None };
+    let length = u32::try_from(used_bytes).unwrap_or(FILL_REQUEST).min(FILL_REQUEST);
+    let mut requests = Sequential::new(Direction::Write, 0, used_bytes, length);
+    let amount = Load { depth: FILL_DEPTH, bytes: Some(bytes), ..Load::default() };
+    let (reactor, mut content) = (session.reactor, UnverifiedContent);
+    load::run(device, reactor, &amount, &mut requests, &mut content, &mut hooks)
+        .map(drop)
+        .map_err(|error| error.at(FILL))
 }
 
 fn open_loop(

@@ -145,3 +145,29 @@ fn what_is_not_used_stays_as_it_was() {
     assert!(log.iter().all(|(_, offset, length)| offset + length <= 1 << 20));
     assert!(log.iter().filter(|(name, _, _)| *name == "flush").count() > 100);
 }
+
+/// "A row that fills the cache first": what is written before is no part of its figures.
+#[test]
+fn what_fills_a_cache_is_written_first_and_not_counted() {
+    let memory = Memory::new(4 << 20).delayed(|_| Duration::from_micros(100));
+    let change = [
+        ("read", Value::Count(0)),
+        ("fill", Value::Bytes(6 << 20)),
+        ("verify", Value::word("off")),
+        ("prepare", Value::Bytes(0)),
+    ];
+    let row = measured(&memory, &change).expect("it runs");
+    let figures = row.measured().expect("measured");
+    let log = memory.log();
+    let whole: Vec<u64> = log
+        .iter()
+        .filter(|(name, _, length)| *name == "write" && *length == 1 << 20)
+        .map(|(_, offset, _)| *offset >> 20)
+        .collect();
+    assert_eq!(whole, [0, 1, 2, 3, 0, 1], "in order, and from the start again");
+    let small = log.iter().filter(|(name, _, length)| *name == "write" && *length == 4096).count();
+    assert_eq!(figures.done.operations, small as u64);
+    let what = (SUITE.phases)(&settings(&change))[0].what.clone();
+    assert!(what.ends_with("6MiB of writes: the speed when an SSD's cache is full."), "{what}");
+    assert_eq!((SUITE.prepared_bytes)(&settings(&change), Some(4 << 20)), 6 << 20);
+}
