@@ -46,7 +46,7 @@ is called unexplained.")]
         #[arg(required_unless_present = "device")]
         figures: Option<String>,
 
-        /// Measure this hard disk by reads, for some minutes; a stack of one disk
+        /// Measure this drive by reads, for some minutes; a stack of one disk
         #[arg(long, value_name = "PATH", conflicts_with_all = ["figures", "facts"])]
         device: Option<String>,
 

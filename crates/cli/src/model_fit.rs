@@ -1,4 +1,4 @@
-//! `raidloom model fit --device`: a model of a hard disk from its own answers.
+//! `raidloom model fit --device`: a model of a drive from its own answers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -129,6 +129,7 @@ fn reason(why: MissingReason) -> &'static str {
         MissingReason::OneDrive => "it takes several drives",
         MissingReason::Time => "the time was over",
         MissingReason::TooShort => "it is shorter than what a command takes anyway",
+        MissingReason::TooMany => "two reads never had to wait for one another",
     }
 }
 
@@ -137,8 +138,9 @@ fn show(output: &Output, samples: &Samples, name: &str) -> Result<(), Failure> {
         Ok(solution) => solution,
         Err(FitFailure::NotTurning { overhead_us, link_rate }) => {
             return Err(Failure::failed(format!(
-                "it does not rotate: a flash drive, a virtual disk or a file; a cached read takes \
-                {overhead_us:.0} us and {:.0} MB/s. Nothing else of it can be found out by reads",
+                "it does not rotate, and no read takes longer than a cached one, of {overhead_us:.0} us \
+                and {:.0} MB/s: a file or a virtual disk in a cache of the host, or flash as fast as \
+                that. Nothing else of it can be found out by reads",
                 link_rate / 1e6
             )));
         }
@@ -149,9 +151,7 @@ fn show(output: &Output, samples: &Samples, name: &str) -> Result<(), Failure> {
             )));
         }
     };
-    let toml = solution
-        .parameters
-        .to_toml_under("# Written by `raidloom model fit` from a device's own answers to reads.\n");
+    let toml = solution.file();
     if output.json {
         return output.document(&document(&solution, &toml));
     }
@@ -169,14 +169,22 @@ fn remarks(solution: &Solution) -> String {
         None => "not checked: the time was over".to_owned(),
         Some(check) => {
             let percent = |share: f64| share * 100.0;
+            let last = match solution.parameters.rotates() {
+                true => format!(
+                    "the seek curve lies {:.1} % from its points",
+                    percent(check.seek_error)
+                ),
+                false => {
+                    format!("large reads in order are off by {:+.1} %", percent(check.runs_error))
+                }
+            };
             format!(
                 "{}: of {} random reads that nothing was fitted to the mean time is off by {:+.1} \
-                %, the distribution by {:.1} %; the seek curve lies {:.1} % from its points",
+                %, the distribution by {:.1} %; {last}",
                 if check.is_unexplained() { "UNEXPLAINED" } else { "explained" },
                 check.reads,
                 percent(check.mean_error),
-                percent(check.distribution_error),
-                percent(check.seek_error)
+                percent(check.distribution_error)
             )
         }
     };
@@ -199,6 +207,7 @@ fn document(solution: &Solution, toml: &str) -> Value {
             "mean_error": check.mean_error,
             "distribution_error": check.distribution_error,
             "seek_error": check.seek_error,
+            "runs_error": check.runs_error,
             "unexplained": check.is_unexplained(),
         })
     });

@@ -104,6 +104,10 @@ pub(super) enum Interface {
 }
 
 impl Interface {
+    /// Those of SSDs, the slowest first.
+    pub(super) const FLASH: [Interface; 4] =
+        [Interface::Sata3, Interface::Pcie3, Interface::Pcie4, Interface::Pcie5];
+
     pub(super) fn name(self) -> &'static str {
         match self {
             Interface::Sata1 => "SATA 1.5 Gb/s",

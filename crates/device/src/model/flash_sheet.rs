@@ -74,6 +74,7 @@ pub(super) struct FlashSheet {
     random_read: Option<Quantity<f64>>,
     random_write: Option<Quantity<f64>>,
     read_latency: Option<Quantity<f64>>,
+    read_time: Option<Quantity<f64>>,
     write_latency: Option<Quantity<f64>>,
     region: Option<Quantity<f64>>,
     rate_after_region: Option<Quantity<f64>>,
@@ -83,7 +84,7 @@ pub(super) struct FlashSheet {
 }
 
 /// A page of flash of the last ten years, and a page of each of four planes.
-const PAGE: f64 = 16_384.0;
+pub(super) const PAGE: f64 = 16_384.0;
 const UNIT: f64 = 4.0 * PAGE;
 
 /// A rate that is stated and that the interface moves.
@@ -263,7 +264,10 @@ fn flash(
         channels: law(dies.value.min(8.0), "count", None, "law: eight, or one for each die"),
         page: law(PAGE, "bytes", None, "law: as such flash has"),
         program_unit: law(UNIT, "bytes", None, "law: a page of each of four planes"),
-        read_time: law(read_time, "us", Some(read_between), "law: as such cells take"),
+        read_time: match optional("flash.read_time", sheet.read_time.as_ref(), "us")? {
+            Some(read_time) => stated(read_time, read_time.value, "us"),
+            None => law(read_time, "us", Some(read_between), "law: as such cells take"),
+        },
         region_program_time: region_time,
         program_time: stated(after, programmed(after.value), "us"),
         folding_program_time: stated(folding, programmed(folding.value), "us"),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use block::{BufMut, Channel, Completion, Device, Error, Op, Reactor, Request, Time};
 
 use super::super::random::Random;
+use super::flash;
 use super::solve::{self, QUEUE_MAX, Rotation};
 use super::{Probe, Sample, Samples};
 
@@ -88,6 +89,11 @@ pub fn measure(
         prober.holds(&turning)?;
         prober.ahead()?;
         prober.queue(&turning)?;
+    } else {
+        prober.commands()?;
+        prober.streams()?;
+        prober.anywhere()?;
+        prober.strides()?;
     }
     prober.check()?;
     Ok(prober.samples)
@@ -354,6 +360,72 @@ impl Prober<'_> {
                 self.read_all((Probe::Queue, far_count), &offsets, self.block, 0)?;
             }
             if solve::sees(&self.samples, far_count) == Some(false) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// A block that is in a register, as nothing else is read meanwhile.
+    fn commands(&mut self) -> Result<(), MeasureError> {
+        let at = self.at(0.4) / flash::PAGE_BYTES * flash::PAGE_BYTES;
+        self.read(Probe::Approach, 0, at, flash::SMALL_BYTES, 0)?;
+        for _ in 0..2000 {
+            if self.is_over() {
+                return Ok(());
+            }
+            self.read(Probe::Command, 0, at, flash::SMALL_BYTES, 0)?;
+        }
+        let many = [at; flash::AT_ONCE];
+        for _ in 0..200 {
+            if self.is_over() {
+                break;
+            }
+            self.read_all((Probe::Command, 1), &many, self.block, 0)?;
+        }
+        Ok(())
+    }
+
+    fn streams(&mut self) -> Result<(), MeasureError> {
+        for series in 0..8 {
+            if self.is_over() {
+                break;
+            }
+            let at = self.at(f64::from(series) / 8.0);
+            let offsets: Vec<u64> = (0..16).map(|index| at + index * MIB).collect();
+            self.read_all((Probe::Stream, series), &offsets, MIB, 0)?;
+        }
+        Ok(())
+    }
+
+    fn anywhere(&mut self) -> Result<(), MeasureError> {
+        let places = self.samples.size_bytes / flash::SMALL_BYTES;
+        for _ in 0..2000 {
+            if self.is_over() {
+                break;
+            }
+            let offset = self.random.below(places) * flash::SMALL_BYTES;
+            self.read(Probe::Random, 0, offset, flash::SMALL_BYTES, 0)?;
+        }
+        Ok(())
+    }
+
+    fn strides(&mut self) -> Result<(), MeasureError> {
+        let Some(together) = flash::together_within(&self.samples) else { return Ok(()) };
+        let pages = self.samples.size_bytes / flash::PAGE_BYTES;
+        for stride in 1..=flash::STRIDES {
+            for _ in 0..flash::PAIRS {
+                if self.is_over() {
+                    return Ok(());
+                }
+                let first = self.random.below(pages - u64::from(stride));
+                let pair = [first, first + u64::from(stride)].map(|page| page * flash::PAGE_BYTES);
+                self.read_all((Probe::Stride, stride), &pair, flash::SMALL_BYTES, 0)?;
+                if flash::gaps(&self.samples, stride).last().is_some_and(|gap| *gap < together) {
+                    break;
+                }
+            }
+            if flash::waits(&self.samples, stride, together) {
                 break;
             }
         }

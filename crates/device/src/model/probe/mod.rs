@@ -1,4 +1,4 @@
-//! A model of a hard disk from its own answers: reads only.
+//! A model of a drive from its own answers: reads only.
 //!
 //! ```text
 //!   device --measure--> samples (CSV) --solve--> parameters, what could not be found out,
@@ -14,10 +14,20 @@
 //!   check     random reads                                  nothing: they are predicted
 //! ```
 //!
+//! Where nothing turns, four others take the place of `turn` to `queue`:
+//!
+//! ```text
+//!   command   a block in a die's register: alone, and many at once    time of a command, its share in the controller
+//!   stream    many large reads at once, one behind the other          rate
+//!   random    4 KiB anywhere                                          how long cells are read
+//!   stride    two pages at a time, ever farther apart                 dies: at their number they wait for one another
+//! ```
+//!
 //! The least time over all angles of a track is found by halving: as the target moves on along its
 //! track, the wait for it grows until it falls by a whole turn, and just behind that place the
 //! sector comes round when the head arrives.
 
+mod flash;
 mod measure;
 mod solve;
 
@@ -49,9 +59,17 @@ pub enum Probe {
     Queue,
     /// A random read that nothing is fitted to.
     Check,
+    /// A block that is in a register: series 0 alone, 1 many at once.
+    Command,
+    /// Large reads one behind the other, many at once.
+    Stream,
+    /// 4 KiB anywhere, one at a time.
+    Random,
+    /// One of two pages at so many pages' distance.
+    Stride,
 }
 
-const PROBES: [(Probe, &str); 9] = [
+const PROBES: [(Probe, &str); 13] = [
     (Probe::Approach, "approach"),
     (Probe::Cached, "cached"),
     (Probe::Rate, "rate"),
@@ -61,6 +79,10 @@ const PROBES: [(Probe, &str); 9] = [
     (Probe::Ahead, "ahead"),
     (Probe::Queue, "queue"),
     (Probe::Check, "check"),
+    (Probe::Command, "command"),
+    (Probe::Stream, "stream"),
+    (Probe::Random, "random"),
+    (Probe::Stride, "stride"),
 ];
 
 impl Probe {

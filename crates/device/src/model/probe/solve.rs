@@ -10,6 +10,7 @@ use super::super::parameters::{
 };
 use super::super::random::Random;
 use super::super::request::Operation;
+use super::flash;
 use super::{Probe, Sample, Samples};
 
 const MILLISECOND: f64 = 1e6;
@@ -24,6 +25,8 @@ const MEAN_ERROR: f64 = 0.03;
 const DISTRIBUTION_ERROR: f64 = 0.05;
 /// Beyond this the seek curve does not go through its points.
 const SEEK_ERROR: f64 = 0.03;
+/// Beyond this large reads in order are not explained.
+const RUNS_ERROR: f64 = 0.03;
 /// How often the check is replayed, each time with all reads moved along their tracks: angles of
 /// single addresses are known of no drive.
 const REPLAYS: u64 = 8;
@@ -49,6 +52,8 @@ pub enum MissingReason {
     Time,
     /// It is shorter than what a command takes anyway.
     TooShort,
+    /// None were found up to the most that are looked for.
+    TooMany,
 }
 
 /// How far the random reads that no stage used are from what the model does.
@@ -60,8 +65,11 @@ pub struct Check {
     pub mean_error: f64,
     /// Root mean square distance of the quantiles over the mean.
     pub distribution_error: f64,
-    /// Root mean square distance of the seek curve from the least times, as a share of these.
+    /// Root mean square distance of the seek curve from the least times, as a share of these; 0 of
+    /// what does not turn.
     pub seek_error: f64,
+    /// Of what does not turn, the model's time of large reads in order by the measured one, less 1.
+    pub runs_error: f64,
 }
 
 impl Check {
@@ -71,6 +79,7 @@ impl Check {
         self.mean_error.abs() > MEAN_ERROR
             || self.distribution_error > DISTRIBUTION_ERROR
             || self.seek_error > SEEK_ERROR
+            || self.runs_error.abs() > RUNS_ERROR
     }
 }
 
@@ -83,12 +92,26 @@ pub struct Solution {
     pub not_found: Vec<NotFound>,
     /// Whether it explains reads that it was not made from; nothing where the time was over.
     pub check: Option<Check>,
+    /// The model's file where it is a data sheet's: of what does not turn.
+    pub(super) sheet: Option<String>,
+}
+
+impl Solution {
+    /// The text of the model's file.
+    #[must_use]
+    pub fn file(&self) -> String {
+        let heading = "# Written by `raidloom model fit` from a device's own answers to reads.\n";
+        match &self.sheet {
+            Some(text) => format!("{heading}{text}"),
+            None => self.parameters.to_toml_under(heading),
+        }
+    }
 }
 
 /// Why samples make no model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FitFailure {
-    /// Nothing turns: overhead of a read in microseconds, rate of the interface in bytes a second.
+    /// Nothing turns, and cells are not seen either, as of a file in the host's cache.
     NotTurning {
         /// Of a read, in microseconds.
         overhead_us: f64,
@@ -135,7 +158,7 @@ impl Rates {
     }
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
+pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()
 }
@@ -340,7 +363,8 @@ pub fn solve(samples: &Samples, name: &str, title: &str) -> Result<Solution, Fit
     }
     let Some(period) = period(samples) else {
         let (overhead_us, link_rate) = (overhead / 1e3, 1e9 / per_byte);
-        return Err(FitFailure::NotTurning { overhead_us, link_rate });
+        let hidden = FitFailure::NotTurning { overhead_us, link_rate };
+        return flash::solve(samples, (name, title), hidden);
     };
     let mut not_found: Vec<NotFound> = [
         ("write_overhead", MissingReason::Writes),
@@ -366,7 +390,7 @@ pub fn solve(samples: &Samples, name: &str, title: &str) -> Result<Solution, Fit
     let (name, title) = (name.to_owned(), title.to_owned());
     let parameters = Parameters { name, title, sheet: None, disk, flash: None, link };
     let check = check(samples, &parameters, seek_error);
-    Ok(Solution { parameters, not_found, check })
+    Ok(Solution { parameters, not_found, check, sheet: None })
 }
 
 /// What the first probes say; the rest as it is assumed where nothing is found.
@@ -547,7 +571,7 @@ fn read_ahead(
 }
 
 /// Holds the model against the reads that no stage used.
-fn check(samples: &Samples, parameters: &Parameters, seek_error: f64) -> Option<Check> {
+pub(super) fn check(samples: &Samples, parameters: &Parameters, seek_error: f64) -> Option<Check> {
     let mut drive: Vec<f64> = samples.of(Probe::Check).map(Sample::took).collect();
     if drive.len() < 100 {
         return None;
@@ -559,17 +583,11 @@ fn check(samples: &Samples, parameters: &Parameters, seek_error: f64) -> Option<
         let mut random = Random::new(seed);
         let mut now = 0;
         for sample in samples.of(Probe::Check) {
-            let last = samples.size_bytes - sample.bytes;
+            let last = samples.size_bytes.min(parameters.disk.capacity.value) - sample.bytes;
             let moved = random.below(MOVED_BYTES / 512) * 512;
             let offset = (sample.offset + moved).min(last);
             let operation = Operation::Read { offset, length: sample.bytes };
-            machine.submit(now, 0, 0, 0, operation);
-            let mut answered = None;
-            while answered.is_none() {
-                let next = machine.next()?;
-                machine.advance(next, &mut |answer| answered = Some(answer.time));
-            }
-            let end = answered?;
+            let end = answer_of(&mut machine, now, operation)?;
             model.push((end - now) as f64);
             now = end;
         }
@@ -588,5 +606,33 @@ fn check(samples: &Samples, parameters: &Parameters, seek_error: f64) -> Option<
         mean_error: mean(&model) / measured_mean - 1.0,
         distribution_error: distance / measured_mean,
         seek_error,
+        runs_error: if parameters.rotates() { 0.0 } else { runs_error(samples, parameters)? },
     })
+}
+
+/// The model's time of the runs of the probe `rate` by the measured one, less 1.
+fn runs_error(samples: &Samples, parameters: &Parameters) -> Option<f64> {
+    let mut machine = Machine::new(parameters);
+    machine.add_disk(parameters, 1);
+    let (mut now, mut sums) = (0, [0.0; 2]);
+    for sample in samples.of(Probe::Rate) {
+        let last = parameters.disk.capacity.value - sample.bytes;
+        let offset = sample.offset.min(last);
+        let end = answer_of(&mut machine, now, Operation::Read { offset, length: sample.bytes })?;
+        sums[0] += (end - now) as f64;
+        sums[1] += sample.took();
+        now = end;
+    }
+    Some(sums[0] / sums[1] - 1.0)
+}
+
+/// When an operation is answered that has the drive for itself.
+fn answer_of(machine: &mut Machine, now: u64, operation: Operation) -> Option<u64> {
+    machine.submit(now, 0, 0, 0, operation);
+    let mut answered = None;
+    while answered.is_none() {
+        let next = machine.next()?;
+        machine.advance(next, &mut |answer| answered = Some(answer.time));
+    }
+    answered
 }

@@ -13,6 +13,7 @@ mod prediction;
 mod probe;
 mod recorded;
 mod ssd;
+mod ssd_probe;
 mod tree_cache;
 mod validation;
 

@@ -1,0 +1,188 @@
+//! A model of a drive that does not turn, from its own answers to reads: a data sheet's file with
+//! measured values.
+//!
+//! ```text
+//!   alone, in a register:   |command|..overhead..|bus|link|
+//!   anywhere:               |command|..overhead..|== cells ==|bus|link|      less the one above: the cells
+//!   many, in a register:    |command|command|command|...                     the controller's share
+//!   two of one die:         |== cells ==|== cells ==|                        dies: the least such distance
+//! ```
+
+use std::fmt::Write as _;
+
+use super::super::data_sheet::Interface;
+use super::super::flash_sheet::PAGE;
+use super::super::parameters::Parameters;
+use super::solve::{self, FitFailure, MissingReason, NotFound, Solution};
+use super::{Probe, Sample, Samples};
+
+/// A page, as such flash has.
+pub(super) const PAGE_BYTES: u64 = PAGE as u64;
+/// A read of a part of one.
+pub(super) const SMALL_BYTES: u64 = 4096;
+/// Reads of one block at a time.
+pub(super) const AT_ONCE: usize = 32;
+/// Most pages that two reads lie apart: more dies are not found.
+pub(super) const STRIDES: u32 = 512;
+/// Pairs of one distance that all have to wait.
+pub(super) const PAIRS: usize = 24;
+/// Of what the cells take: two that follow each other so closely were read at the same time.
+const TOGETHER: f64 = 0.6;
+/// Cells that take a smaller share of a read are not seen: a cache of the host lies before them.
+const CELLS_MIN: f64 = 0.1;
+/// Fewer tell no mean.
+const READS_MIN: usize = 200;
+
+fn mean(times: impl Iterator<Item = f64>) -> Option<f64> {
+    let times: Vec<f64> = times.collect();
+    (times.len() >= READS_MIN).then(|| times.iter().sum::<f64>() / times.len() as f64)
+}
+
+fn series(samples: &Samples, probe: Probe, series: u32) -> impl Iterator<Item = &Sample> {
+    samples.of(probe).filter(move |sample| sample.series == series)
+}
+
+/// What a small read takes whose page is in a register, and how long cells are read: means, in
+/// nanoseconds.
+fn small_read(samples: &Samples) -> Option<(f64, f64)> {
+    let ready = mean(series(samples, Probe::Command, 0).map(Sample::took))?;
+    let anywhere = mean(samples.of(Probe::Random).map(Sample::took))?;
+    (anywhere - ready > CELLS_MIN * ready).then_some((ready, anywhere - ready))
+}
+
+/// Two reads that end within so many nanoseconds did not wait for one die.
+pub(super) fn together_within(samples: &Samples) -> Option<f64> {
+    small_read(samples).map(|(_, cells)| TOGETHER * cells)
+}
+
+/// How long after one another the two reads of each pair of this distance ended, in nanoseconds.
+pub(super) fn gaps(samples: &Samples, stride: u32) -> Vec<f64> {
+    let all: Vec<&Sample> = series(samples, Probe::Stride, stride).collect();
+    all.chunks_exact(2).map(|pair| pair[0].ended.abs_diff(pair[1].ended) as f64).collect()
+}
+
+/// Whether all pairs of a distance had to wait for one another.
+pub(super) fn waits(samples: &Samples, stride: u32, together: f64) -> bool {
+    let gaps = gaps(samples, stride);
+    gaps.len() >= PAIRS && gaps.iter().all(|gap| *gap >= together)
+}
+
+fn dies(samples: &Samples) -> Option<u32> {
+    let together = together_within(samples)?;
+    (1..=STRIDES).find(|stride| waits(samples, *stride, together))
+}
+
+/// How long a read occupies the controller, in nanoseconds: many of one block at once end one after
+/// the other.
+fn controller(samples: &Samples) -> Option<f64> {
+    let all: Vec<&Sample> = series(samples, Probe::Command, 1).collect();
+    let bursts = all.chunks_exact(AT_ONCE);
+    let count = bursts.len() * (AT_ONCE - 1);
+    let took: f64 = bursts
+        .map(|burst| {
+            let ends = || burst.iter().map(|sample| sample.ended);
+            (ends().max().unwrap_or(0) - ends().min().unwrap_or(0)) as f64
+        })
+        .sum();
+    (count >= READS_MIN && took > 0.0).then(|| took / count as f64)
+}
+
+/// Bytes a second of many large reads at once, one behind the other: the median of the places.
+fn rate(samples: &Samples) -> Option<f64> {
+    let places = (0..8).filter_map(|place| {
+        let mut ends: Vec<&Sample> = series(samples, Probe::Stream, place).collect();
+        ends.sort_by_key(|sample| sample.ended);
+        let (first, last) = (ends.first()?, ends.last()?);
+        let bytes = ends[1..].iter().map(|sample| sample.bytes).sum::<u64>() as f64;
+        (last.ended > first.ended).then(|| bytes / (last.ended - first.ended) as f64 * 1e9)
+    });
+    solve::median(places.collect())
+}
+
+/// Cells that are read about so fast, in microseconds.
+fn cells(read_time: f64) -> &'static str {
+    match read_time {
+        ..=37.0 => "SLC",
+        ..=75.0 => "TLC",
+        _ => "QLC",
+    }
+}
+
+/// The data sheet's gigabytes of a size: the size is worked out from them again.
+fn gigabytes(size_bytes: u64) -> f64 {
+    match size_bytes {
+        ..50_000_000_000 => size_bytes as f64 / 1e9,
+        _ => 50.0 + ((size_bytes / 512) as f64 - 97_696_368.0) / 1_953_504.0,
+    }
+}
+
+/// A model of what was measured of a drive that does not turn.
+///
+/// # Errors
+/// Samples that lack what every model needs, or of a drive whose cells are not seen.
+pub(super) fn solve(
+    samples: &Samples,
+    (name, title): (&str, &str),
+    hidden: FitFailure,
+) -> Result<Solution, FitFailure> {
+    let lacking = FitFailure::Lacking;
+    for (probe, least) in [(Probe::Command, READS_MIN), (Probe::Random, READS_MIN)] {
+        if samples.of(probe).count() < least {
+            return Err(lacking(probe));
+        }
+    }
+    let rate = rate(samples).ok_or(lacking(Probe::Stream))?;
+    let (ready, cell_time) = small_read(samples).ok_or(hidden)?;
+    let known = Interface::FLASH.into_iter().find(|one| rate / 1e6 <= one.rate());
+    let interface = known.ok_or(hidden)?;
+    let mut not_found: Vec<NotFound> = [
+        "flash.write_rate",
+        "flash.write_latency",
+        "flash.random_write",
+        "flash.region",
+        "flash.spare",
+    ]
+    .map(|parameter| NotFound { parameter, why: MissingReason::Writes })
+    .into();
+    let mut text = format!(
+        "name = \"{name}\"\ntitle = \"{title}\"\nfrom = \"data sheet\"\n\n[flash]\ncells = \
+        \"{}\"\ninterface = \"{}\"\n",
+        cells(cell_time / 1e3),
+        interface.name()
+    );
+    let mut state = |key: &str, value: f64, unit: &str, origin: &str, note: &str| {
+        let value = (value * 1e4).round() / 1e4;
+        let _ = writeln!(
+            text,
+            "{key} = {{ value = {value:?}, unit = \"{unit}\", origin = \"{origin}\", note = \
+            \"{note}\" }}"
+        );
+    };
+    let megabytes = rate / 1e6;
+    state("capacity", gigabytes(samples.size_bytes), "GB", "measured", "the device's size");
+    state("read_rate", megabytes, "MB/s", "measured", "16 reads of 1 MiB at a time, in order");
+    state("write_rate", megabytes, "MB/s", "assumed", "as reads: nothing was written");
+    let alone = (ready + cell_time) / 1e3;
+    state("read_latency", alone, "us", "measured", "mean of 4 KiB anywhere, one at a time");
+    state("read_time", cell_time / 1e3, "us", "measured", "the same less a page that was ready");
+    match dies(samples) {
+        Some(dies) => {
+            let note = "the least distance in pages at which two reads wait for one another";
+            state("dies", f64::from(dies), "count", "measured", note);
+        }
+        None => not_found.push(NotFound { parameter: "flash.dies", why: MissingReason::TooMany }),
+    }
+    // What is left of a small read has to have room for it.
+    match controller(samples).filter(|time| *time < 0.9 * ready) {
+        Some(time) => {
+            let note = "reads of one block that is ready, 32 at a time";
+            state("random_read", 1e9 / time, "io/s", "measured", note);
+        }
+        None => {
+            not_found.push(NotFound { parameter: "flash.random_read", why: MissingReason::Time });
+        }
+    }
+    let parameters = Parameters::parse(&text).map_err(|_| hidden)?;
+    let check = solve::check(samples, &parameters, 0.0);
+    Ok(Solution { parameters, not_found, check, sheet: Some(text) })
+}
