@@ -252,6 +252,10 @@ fn rows(choice: &Choice) -> Vec<(String, String)> {
         );
         rows.push((say!(CHOICE_POWER_LABEL), text));
     }
+    if !choice.lost_drives.is_empty() {
+        let names = choice.lost_drives.join(", ");
+        rows.push((say!(CHOICE_LOST_LABEL), say!(CHOICE_LOST, names = names)));
+    }
     rows.extend(uneven(choice).map(|text| (say!(CHOICE_UNEVEN_LABEL), text)));
     let sure = match choice.model_error {
         Some(known) if known.cases == 0 => {

@@ -231,6 +231,9 @@ pub struct RemovedLayout {
 pub struct Choice {
     /// What there was to choose with.
     pub drives: Vec<DriveGroup>,
+    /// Drives that died while they were measured; everything below is of the others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost_drives: Vec<String>,
     /// The work, as people call it.
     pub work: String,
     /// How many requests a recording has that is the work; none where the work is none.

@@ -4,6 +4,7 @@ mod make;
 mod questions;
 mod silence;
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use clap::Args;
 use host::guard::{self, Answer};
 use host::mount::FileSystem;
 use lab::choose::{self, Drives, Member, Question, Work};
-use lab::plan::Outline;
+use lab::plan::{Outline, ResolvedPlan};
 use lab::{Outcome, RunEnd, RunOptions};
 use results::Run;
 use results::choice::Choice;
@@ -26,6 +27,7 @@ use crate::output::Output;
 use crate::report_command;
 use crate::run;
 use crate::signals;
+use silence::DriveNames;
 
 /// `choose`.
 #[derive(Args, Debug)]
@@ -112,22 +114,6 @@ Examples:
 Of layouts that are as fast within 3 % the one with the most space is taken. All that is compared,
 with every figure, is in the run's report.";
 
-impl ChooseArguments {
-    /// The options of its question, each with a space before it: all but the drives.
-    fn words(&self) -> String {
-        let options = [
-            ("work", self.work.clone()),
-            ("work-command", self.work_command.clone()),
-            ("survive", self.survive.map(|count| count.to_string())),
-            ("capacity", self.capacity.clone()),
-            ("p99", self.p99.clone()),
-            ("file-system", self.file_system.clone()),
-        ];
-        let said = options.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
-        said.map(|(name, value)| format!(" --{name} {}", escape::shell(value))).collect()
-    }
-}
-
 /// Answers.
 pub(crate) fn choose(output: &Output, arguments: &ChooseArguments) -> Result<(), Failure> {
     if let Some(folder) = &arguments.from {
@@ -141,7 +127,8 @@ pub(crate) fn choose(output: &Output, arguments: &ChooseArguments) -> Result<(),
                 {shown} goes on with it"
             ));
         }
-        return tell(output, &question, folder.clone(), run, arguments);
+        let consent = &arguments.consent;
+        return tell(output, &question, folder.clone(), run, (arguments, consent));
     }
     let mut question = question(output, arguments)?;
     if !arguments.print_plan {
@@ -153,25 +140,18 @@ pub(crate) fn choose(output: &Output, arguments: &ChooseArguments) -> Result<(),
     }
     let outline = lab::plan::outline(&resolved.plan)?;
     output.progress(&format!("{}: {}", resolved.plan.name, crate::plan::sentence(&outline)));
-    let drives = &question.drives;
+    let names = DriveNames::of(&question.drives);
     if arguments.measure {
-        silence::refuse(drives)?;
+        silence::refuse(&question.drives)?;
     }
     let consent = consent(output, arguments, &question, &outline)?;
-    let options = RunOptions {
-        beside: Some(choose::file(&question)),
-        ..run::options(arguments.output.clone(), consent.clone())?
-    };
-    // The same question in the same folder is the run that was interrupted there.
-    let begun = arguments.output.as_deref().filter(|folder| {
-        let is_begun = || lab::read(folder).is_ok_and(|run| trials_left(&run) > 0);
-        choose::kept(folder).is_ok_and(|kept| kept == question) && is_begun()
-    });
-    let run = || run::one_plan(output, &resolved, &options, begun);
-    let outcome = match arguments.measure {
-        true => silence::watched(drives, &|text| output.note(text), run)
-            .map_err(|error| silence::without_lost(error, drives, arguments))?,
-        false => run()?,
+    let (question, outcome) = match arguments.measure {
+        true => run_on_drives(output, arguments, (question, resolved), (&consent, &names))?,
+        false => {
+            let options = run_options(&question, None, &consent, arguments.output.as_ref())?;
+            let outcome = run_of(output, (&question, &resolved), &options)?;
+            (question, outcome)
+        }
     };
     if outcome.ended == RunEnd::Interrupted {
         let folder = escape::shell(&outcome.folder.to_string_lossy());
@@ -179,11 +159,76 @@ pub(crate) fn choose(output: &Output, arguments: &ChooseArguments) -> Result<(),
             "interrupted after {} trials; nothing measured is lost. To go on:\n  raidloom run \
             --resume {folder}{} && raidloom choose --from {folder}",
             outcome.run.trials.len(),
-            consent.flags_to_go_on(),
+            names.without(&consent, &question.lost).flags_to_go_on(),
         )));
     }
     let Outcome { folder, run, .. } = outcome;
-    tell(output, &question, folder, run, arguments)
+    let consent = names.without(&arguments.consent, &question.lost);
+    tell(output, &question, folder, run, (arguments, &consent))
+}
+
+/// Runs its plan on the drives themselves. Where some die meanwhile, the plan of the others is run,
+/// as often as that happens: what is asked then, and what came of it.
+fn run_on_drives(
+    output: &Output,
+    arguments: &ChooseArguments,
+    (mut question, mut resolved): (Question, ResolvedPlan),
+    (consent, names): (&Consent, &DriveNames),
+) -> Result<(Question, Outcome), Failure> {
+    let (mut folder, mut own_arrays) = (arguments.output.clone(), HashSet::new());
+    loop {
+        let left = names.without(consent, &question.lost);
+        let options = run_options(&question, Some(&own_arrays), &left, folder.as_ref())?;
+        let drives = &question.drives;
+        // Drives that have died say nothing of themselves any more.
+        own_arrays.extend(lab::own_arrays(&resolved.plan)?);
+        let run = || run_of(output, (&question, &resolved), &options);
+        let error = match silence::watched(drives, &|text| output.note(text), run) {
+            Ok(outcome) => return Ok((question, outcome)),
+            Err(error) => error,
+        };
+        let lost = silence::lost(drives);
+        if lost.is_empty() {
+            return Err(error);
+        }
+        let rest = question.without(&lost).and_then(|rest| Ok((rest.plan()?.1, rest)));
+        let (plan, rest) = rest.map_err(|why| silence::of_no_use(error, drives, &lost, &why))?;
+        output.note(&silence::rest_text(&question, &rest, &lost));
+        folder = folder.map(|folder| {
+            let mut name = folder.into_os_string();
+            name.push("-rest");
+            name.into()
+        });
+        (question, resolved) = (rest, plan);
+    }
+}
+
+/// What the plan of a question is run with. Some arrays may be those of a run before.
+fn run_options(
+    question: &Question,
+    own_arrays: Option<&HashSet<[u8; 16]>>,
+    consent: &Consent,
+    folder: Option<&PathBuf>,
+) -> Result<RunOptions, Failure> {
+    Ok(RunOptions {
+        beside: Some(choose::file(question)),
+        own_arrays: own_arrays.cloned().unwrap_or_default(),
+        ..run::options(folder.cloned(), consent.clone())?
+    })
+}
+
+/// Runs the plan of a question, or goes on with it: the same question in the same folder is the run
+/// that was interrupted there.
+fn run_of(
+    output: &Output,
+    (question, resolved): (&Question, &ResolvedPlan),
+    options: &RunOptions,
+) -> Result<Outcome, Failure> {
+    let begun = options.output.as_deref().filter(|folder| {
+        let is_begun = || lab::read(folder).is_ok_and(|run| trials_left(&run) > 0);
+        choose::kept(folder).is_ok_and(|kept| kept == *question) && is_begun()
+    });
+    run::one_plan(output, resolved, options, begun)
 }
 
 /// How many trials a run of any length still takes.
@@ -233,7 +278,7 @@ fn tell(
     question: &Question,
     folder: PathBuf,
     run: Run,
-    arguments: &ChooseArguments,
+    (arguments, consent): (&ChooseArguments, &Consent),
 ) -> Result<(), Failure> {
     let answer = question.answer(&run);
     let report = run::Report::of(folder, run)?;
@@ -265,7 +310,7 @@ fn tell(
             &layout,
             choice.pick.usable_bytes,
             &arguments.make,
-            (&arguments.consent, &report.folder, &report.run),
+            (consent, &report.folder, &report.run),
         ),
         false => Ok(()),
     }
@@ -284,11 +329,10 @@ fn question(output: &Output, arguments: &ChooseArguments) -> Result<Question, Fa
         return Err(missing(arguments));
     }
     let mut asked = questions::Questions::new(output)?;
-    let words = match arguments.drives.is_empty() {
-        true => asked.drives()?,
-        false => arguments.drives.clone(),
+    let drives = match arguments.drives.is_empty() {
+        true => asked.drives(arguments.measure)?,
+        false => Drives::read(&arguments.drives, arguments.measure)?,
     };
-    let drives = Drives::read(&words, arguments.measure)?;
     if arguments.measure && drives.are_modelled() {
         return Err(Failure::usage(
             "--measure is for drives and files that are there, and these are models",
@@ -316,6 +360,7 @@ fn question(output: &Output, arguments: &ChooseArguments) -> Result<Question, Fa
         file_system,
         file_system_is_run,
         raced: Vec::new(),
+        lost: Vec::new(),
     })
 }
 

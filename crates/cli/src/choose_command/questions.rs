@@ -5,7 +5,7 @@ use std::io::{BufRead, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use lab::choose::Work;
+use lab::choose::{Drives, Work};
 use signal_hook::SigId;
 use signal_hook::consts::SIGINT;
 
@@ -62,8 +62,18 @@ impl<'a> Questions<'a> {
         }
     }
 
-    /// Words that name drives, as on the command line.
-    pub(super) fn drives(&mut self) -> Result<Vec<String>, Failure> {
+    /// What is typed, until it makes sense: what is wrong with it is said, and it is asked again.
+    fn sensible<T>(&self, read: impl Fn(&str) -> Result<T, Failure>) -> Result<T, Failure> {
+        loop {
+            match read(&self.line()?) {
+                Ok(found) => return Ok(found),
+                Err(wrong) => escape::err(&format!("{wrong}; once more, please")),
+            }
+        }
+    }
+
+    /// The drives; of those of this machine the ones that are to be measured, or modelled.
+    pub(super) fn drives(&mut self, measure: bool) -> Result<Drives, Failure> {
         let (able, others) = own_drives();
         others.iter().for_each(|why| self.output.note(why));
         let mut answers = Vec::new();
@@ -80,6 +90,7 @@ impl<'a> Questions<'a> {
         if able.len() <= 1 {
             place += 1;
         }
+        let read = |words: &[String]| Ok(Drives::read(words, measure)?);
         match place {
             0 => {
                 escape::err("Which? Their numbers, such as 1 2 3, or Enter for all.");
@@ -91,34 +102,37 @@ impl<'a> Questions<'a> {
                         drive.reason
                     ));
                 }
-                let line = self.line()?;
-                let chosen: Vec<usize> =
-                    line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-                let is_chosen = |number: usize| chosen.is_empty() || chosen.contains(&(number + 1));
-                let paths = able.iter().enumerate().filter(|(number, _)| is_chosen(*number));
-                Ok(paths.map(|(_, drive)| drive.path.display().to_string()).collect())
+                let path = |number: usize| able[number].path.display().to_string();
+                self.sensible(|line| {
+                    let words: Vec<String> =
+                        numbers(line, able.len())?.into_iter().map(path).collect();
+                    read(&words)
+                })
             }
             1 => {
                 escape::err(
                     "Which, and how many? Such as 4 x wd-red-plus-8tb: `raidloom model show` has \
                     the names.",
                 );
-                Ok(self.line()?.split_whitespace().map(str::to_owned).collect())
+                self.sensible(|line| {
+                    let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+                    read(&words)
+                })
             }
-            _ => Ok(["4", "x", "."].map(str::to_owned).to_vec()),
+            _ => read(&["4", "x", "."].map(str::to_owned)),
         }
     }
 
     pub(super) fn work(&mut self) -> Result<Work, Failure> {
         let all: Vec<Work> = Work::names().into_iter().map(Work::read).collect::<Result<_, _>>()?;
         let mut answers: Vec<String> = all.iter().map(|work| work.title.clone()).collect();
-        answers.push("a profile of mine (a file)".to_owned());
+        answers.push("a profile or a recording of mine (a file)".to_owned());
         let place = self.one_of("Work?", &answers)?;
         match all.into_iter().nth(place) {
             Some(work) => Ok(work),
             None => {
                 escape::err("Which file?");
-                Ok(Work::read(&self.line()?)?)
+                self.sensible(|line| Ok(Work::read(line)?))
             }
         }
     }
@@ -140,5 +154,29 @@ impl<'a> Questions<'a> {
 impl Drop for Questions<'_> {
     fn drop(&mut self) {
         signal_hook::low_level::unregister(self.interrupt);
+    }
+}
+
+/// The places that numbers from 1 on name; all of them where there is none.
+fn numbers(line: &str, count: usize) -> Result<Vec<usize>, Failure> {
+    let place = |word: &str| match word.parse::<usize>() {
+        Ok(number) if (1..=count).contains(&number) => Ok(number - 1),
+        _ => Err(Failure::usage(format!("{word}: no number from 1 to {count}"))),
+    };
+    let named: Vec<usize> = line.split_whitespace().map(place).collect::<Result<_, _>>()?;
+    Ok(if named.is_empty() { (0..count).collect() } else { named })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_number_of_the_list_names_no_drive() {
+        assert_eq!(numbers("", 3).unwrap(), [0, 1, 2]);
+        assert_eq!(numbers("3 1", 3).unwrap(), [2, 0]);
+        for line in ["0", "4", "1 x", "1,2"] {
+            assert!(numbers(line, 3).is_err(), "{line}");
+        }
     }
 }

@@ -1,15 +1,16 @@
 //! Drives that die while `choose --measure` is at work: which of them do not answer, before it
-//! begins, meanwhile, and after it has failed.
+//! begins, meanwhile, and after it has failed; and what is left to choose with then.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
 use host::guard;
-use lab::choose::{Drives, Member};
+use lab::choose::{Drive, Drives, Member, Question};
 
-use super::ChooseArguments;
+use crate::consent::Consent;
 use crate::failure::Failure;
 
 /// How often drives are looked at, by what the kernel counts of them: they are not asked.
@@ -43,33 +44,83 @@ pub(super) fn refuse(drives: &Drives) -> Result<(), Failure> {
     }
 }
 
-/// What a run has failed with, and the command without the drives that do not answer any more, if
-/// they are why.
-pub(super) fn without_lost(
+/// The drives that do not answer any more, or not with all of the bytes that they had.
+pub(super) fn lost(drives: &Drives) -> Vec<PathBuf> {
+    let silent = guard::silent_drives(&paths(drives));
+    let has_shrunk = |drive: &Drive| match &drive.member {
+        Member::Path(path) => {
+            guard::look_at(path).is_some_and(|now| now.size_bytes < drive.size_bytes)
+        }
+        Member::Model(_) | Member::Made(_) => false,
+    };
+    let shrunk = drives.all.iter().filter(|drive| has_shrunk(drive)).cloned().collect();
+    let shrunk = paths(&Drives { all: shrunk, folder: None });
+    paths(drives)
+        .into_iter()
+        .filter(|path| silent.contains(path) || shrunk.contains(path))
+        .collect()
+}
+
+/// What a run has failed with, where drives that were lost leave nothing to choose from.
+pub(super) fn of_no_use(
     error: Failure,
     drives: &Drives,
-    arguments: &ChooseArguments,
+    lost: &[PathBuf],
+    why: &Failure,
 ) -> Failure {
-    let all = paths(drives);
-    let silent = guard::silent_drives(&all);
-    if silent.is_empty() {
-        return error;
+    error.and_then_some(&format!(
+        "\n  {} does not answer any more; what was measured is of all {} drives, and of the others \
+        alone: {why}",
+        names(lost),
+        drives.all.len()
+    ))
+}
+
+/// What is said before the rest of the drives is measured.
+pub(super) fn rest_text(question: &Question, rest: &Question, lost: &[PathBuf]) -> String {
+    format!(
+        "{}: died while it was measured; what was measured is of all {} drives and stays where it \
+        is. The other {} are measured now",
+        names(lost),
+        question.drives.all.len(),
+        rest.drives.all.len()
+    )
+}
+
+/// What drives are called by those who consent to erasing them, learnt while they answer.
+pub(super) struct DriveNames(Vec<DriveName>);
+
+struct DriveName {
+    path: PathBuf,
+    device: PathBuf,
+    serial: Option<String>,
+}
+
+fn device_of(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+impl DriveNames {
+    pub(super) fn of(drives: &Drives) -> DriveNames {
+        let name = |path: PathBuf| DriveName {
+            device: device_of(&path),
+            serial: guard::look_at(&path).and_then(|drive| drive.serial),
+            path,
+        };
+        DriveNames(paths(drives).into_iter().map(name).collect())
     }
-    let mut more = format!("\n  {} does not answer any more", names(&silent));
-    let left: Vec<String> = all
-        .iter()
-        .filter(|path| !silent.contains(path))
-        .map(|path| escape::shell(&path.to_string_lossy()))
-        .collect();
-    if left.len() > 1 {
-        more += &format!(
-            "; what was measured was of all {}. Without it:\n  raidloom choose {} --measure{}",
-            all.len(),
-            left.join(" "),
-            arguments.words()
-        );
+
+    /// A consent without what it says of drives that were lost.
+    pub(super) fn without(&self, consent: &Consent, lost: &[PathBuf]) -> Consent {
+        let gone: Vec<&DriveName> = self.0.iter().filter(|one| lost.contains(&one.path)).collect();
+        let mut consent = consent.clone();
+        consent.erase.retain(|said| gone.iter().all(|one| one.serial.as_ref() != Some(said)));
+        consent.allow_device.retain(|said| {
+            let device = device_of(said);
+            gone.iter().all(|one| one.device != device && one.path != *said)
+        });
+        consent
     }
-    error.and_then_some(&more)
 }
 
 /// What is known of a drive by looks at it.

@@ -25,7 +25,7 @@ ramp = "0s"
 "#;
 
 /// Drives and a folder to work in. What was started in it ends with it.
-struct Shelf {
+pub(crate) struct Shelf {
     drives: Vec<RawDisk>,
     folder: tempfile::TempDir,
 }
@@ -69,6 +69,15 @@ impl Shelf {
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{line}: {said}");
         said
+    }
+
+    /// Runs a command in the course of which a drive dies, after two trials of its run.
+    fn dies_at_work(&self, drive: usize, line: &str, run: &str) -> Output {
+        let mut command = self.command(line);
+        let begun = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        wait_for_trials(&self.path(run), 2);
+        self.drives[drive].die();
+        begun.wait_with_output().unwrap()
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -257,6 +266,57 @@ fn a_command_works_on_every_layout_with_its_file_system() {
     let said = text(&failed.stderr);
     assert_eq!(failed.status.code(), Some(1), "{said}");
     assert!(said.contains("no such luck") && said.contains("file:/dev/loop"), "{said}");
+}
+
+/// "A drive that dies while it is measured (the answer without it, or what was lost)": the rest are
+/// measured with the consent that there is, and the answer names the one that is gone.
+#[test]
+fn a_drive_that_dies_is_left_out_of_the_answer() {
+    let Some(shelf) = Shelf::new("choose_death", 3) else { return };
+    let measure = format!("choose {} --measure --work own.toml --survive 1", shelf.names());
+    let devices = consents(&shelf.fails(4, &measure)).to_owned();
+    let done = shelf.dies_at_work(2, &format!("{measure} {devices} -o run3"), "run3");
+    let gone = shelf.drives[2].path().display().to_string();
+    let said = text(&done.stderr);
+    assert!(done.status.success(), "{said}");
+    let note = format!("{gone}: died while it was measured; what was measured is of all 3 drives");
+    assert_eq!(said.matches(&note).count(), 1, "{said}");
+    let answer = text(&done.stdout);
+    assert!(answer.contains(&format!("without            {gone}: died while")), "{answer}");
+    assert!(answer.starts_with("RAID 1"), "{answer}");
+    assert!(answer.contains("choose --from run3-rest --do"), "{answer}");
+    let commands = answer.lines().filter(|line| line.contains("mdadm"));
+    commands.for_each(|line| assert!(!line.contains(&gone), "{line}"));
+    let kept = text(&shelf.run("choose --from run3-rest --json").stdout);
+    let kept: Value = serde_json::from_str(&kept).unwrap();
+    assert_eq!(kept["choice"]["lost_drives"], json!([gone]));
+    assert_eq!(kept["choice"]["drives"][0]["count"], 2);
+    // What was measured of all three is there still.
+    assert!(fs::read_to_string(shelf.path("run3/trials.jsonl")).unwrap().lines().count() >= 2);
+    for drive in &shelf.drives[..2] {
+        assert_eq!(host::mount::holds(drive.path()).unwrap(), None);
+    }
+
+    // Named again, it is refused before anything else.
+    let said = shelf.fails(4, &format!("{measure} {devices} -o again"));
+    assert!(said.contains(&format!("{gone}: no answer to a read")), "{said}");
+}
+
+/// Where the others cannot be what was asked for, what is lost is said in a line.
+#[test]
+fn a_drive_that_dies_and_cannot_be_spared_is_named() {
+    let Some(shelf) = Shelf::new("choose_death_of_two", 2) else { return };
+    let measure = format!("choose {} --measure --work own.toml --survive 1", shelf.names());
+    let devices = consents(&shelf.fails(4, &measure)).to_owned();
+    let done = shelf.dies_at_work(1, &format!("{measure} {devices} -o run2"), "run2");
+    let said = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    let gone = shelf.drives[1].path().display();
+    let lost = format!("{gone} does not answer any more; what was measured is of all 2 drives");
+    assert!(said.contains(&lost), "{said}");
+    assert!(said.contains("one drive is left, and that is no array"), "{said}");
+    assert!(said.contains("trials that are kept: "), "{said}");
+    assert!(!shelf.path("run2-rest").exists());
 }
 
 /// A run of which nothing was kept in order: its superblocks are known as its own by `--do`.

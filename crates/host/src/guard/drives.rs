@@ -115,7 +115,9 @@ pub fn silent_drives(paths: &[PathBuf]) -> Vec<PathBuf> {
     let look = |path: &PathBuf| {
         let asked = path.clone();
         let name = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-        (name.display().to_string(), move || matches!(read_of(&asked), Ok(Some(_))))
+        // One that was pulled out, or has lost its medium, has nothing to read.
+        let has_bytes = move || matches!(read_of(&asked), Ok(Some(bytes)) if !bytes.is_empty());
+        (name.display().to_string(), has_bytes)
     };
     let answers = looks_within(LOOK_TIME, paths.iter().map(look).collect());
     let is_silent = |(_, answer): &(&PathBuf, Option<bool>)| *answer != Some(true);
@@ -143,12 +145,12 @@ fn answers(path: &Path) -> bool {
     read_of(path).is_ok()
 }
 
-/// What comes of a read of a drive's first block: nothing where it fails, and an error where it has
-/// not come to its end.
+/// What comes of a read of a drive's first block, as text: nothing where it fails, and an error
+/// where it has not come to its end.
 fn read_of(path: &Path) -> Result<Option<String>, u32> {
     let mut read = Command::new("dd");
     read.arg(format!("if={}", path.display()))
-        .args(["of=/dev/null", "bs=4096", "count=1", "iflag=direct", "status=none"])
+        .args(["bs=4096", "count=1", "iflag=direct", "status=none"])
         .stdin(Stdio::null());
     let time = Timespec { tv_sec: 3, tv_nsec: 0 };
     bounded(read, time)

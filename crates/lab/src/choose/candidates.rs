@@ -324,6 +324,7 @@ mod tests {
             file_system: None,
             file_system_is_run: false,
             raced: Vec::new(),
+            lost: Vec::new(),
         }
     }
 

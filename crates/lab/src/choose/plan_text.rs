@@ -304,6 +304,7 @@ mod tests {
             file_system: Some("ext4".to_owned()),
             file_system_is_run: true,
             raced: Vec::new(),
+            lost: Vec::new(),
         }
     }
 

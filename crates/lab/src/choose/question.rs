@@ -1,10 +1,13 @@
 //! What is asked: with what, for what, and what must hold.
 
+use std::path::PathBuf;
+
+use host::Error;
 use host::mount::FileSystem;
 use results::choice::{DriveGroup, RemovedLayout};
 use serde::{Deserialize, Serialize};
 
-use super::drives::Drives;
+use super::drives::{Drive, Drives};
 use super::layout::Member;
 use super::work::Work;
 
@@ -29,6 +32,9 @@ pub struct Question {
     /// What a part of a recording has shown to be far behind ([`Question::race`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub raced: Vec<RemovedLayout>,
+    /// Drives that it began with and that have died while they were measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<PathBuf>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
@@ -37,6 +43,22 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Question {
+    /// The same without drives that have died while it was measured.
+    ///
+    /// # Errors
+    /// When what is left of them is no array.
+    pub fn without(&self, lost: &[PathBuf]) -> Result<Question, Error> {
+        let is_left =
+            |drive: &&Drive| !matches!(&drive.member, Member::Path(path) if lost.contains(path));
+        let all: Vec<Drive> = self.drives.all.iter().filter(is_left).cloned().collect();
+        if all.len() < 2 {
+            return Err(Error::usage("one drive is left, and that is no array"));
+        }
+        let lost = self.lost.iter().chain(lost).cloned().collect();
+        let drives = Drives { all, folder: self.drives.folder.clone() };
+        Ok(Question { drives, lost, raced: Vec::new(), ..self.clone() })
+    }
+
     /// The file system that is to be on it.
     pub(super) fn file_system(&self) -> Option<FileSystem> {
         FileSystem::named(self.file_system.as_deref()?).ok()

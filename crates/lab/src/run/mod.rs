@@ -80,6 +80,9 @@ pub struct RunOptions {
     pub output: Option<PathBuf>,
     /// What the user has agreed to overwrite.
     pub consent: Consent,
+    /// Arrays of an earlier run on the same drives ([`own_arrays`]): what it has left there when a
+    /// drive died asks for no consent of its own.
+    pub own_arrays: HashSet<[u8; 16]>,
     /// Resume although the machine has changed.
     pub allow_change: bool,
     /// What is measured beyond what the plan asks for.
@@ -194,7 +197,8 @@ pub fn start(
     let folder = options.output.clone().unwrap_or_else(|| folder::by_default(&plan.name));
     let folder = std::path::absolute(&folder)
         .map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
-    let guard = Guard::new(options.consent.clone()).protecting(&folder);
+    let guard =
+        Guard::new(options.consent.clone()).protecting(&folder).owning(options.own_arrays.clone());
     members.check(&guard)?;
     guard.refuse_stray_consent()?;
     crate::plan::room(plan, &folder)?;
@@ -469,7 +473,11 @@ fn further(
 
 fn outcome(folder: &Path, ended: Result<RunEnd, Error>) -> Result<Outcome, Error> {
     let ended = ended.map_err(|error| {
-        error.then(format!("the run can go on with: raidloom run --resume {}", folder.display()))
+        let kept = read(folder).map_or(0, |run| run.trials.len());
+        error.then(format!(
+            "trials that are kept: {kept}; the run can go on with: raidloom run --resume {}",
+            folder.display()
+        ))
     })?;
     let shard = folder::read_part(folder)?.map(|part| part.shard);
     Ok(Outcome { folder: folder.to_owned(), ended, shard, run: read(folder)? })

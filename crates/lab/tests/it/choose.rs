@@ -53,6 +53,7 @@ fn question(seed: u64) -> Question {
         file_system: None,
         file_system_is_run: false,
         raced: Vec::new(),
+        lost: Vec::new(),
     }
 }
 
@@ -119,6 +120,7 @@ fn a_recording_is_chosen_by() {
         file_system: None,
         file_system_is_run: false,
         raced: Vec::new(),
+        lost: Vec::new(),
     };
     let (all, _) = question.plan().unwrap();
     question.race(&AtomicBool::new(false)).unwrap();

@@ -656,6 +656,8 @@ catalogue! {
     CHOICE_REBUILD_LABEL: "rebuild", "再構築";
     CHOICE_POWER_CUTS: "nothing acknowledged lost in {cuts} cuts (at most {percent} %)", "完了を通知した書き込みの消失は {cuts} 回中なし(最大 {percent} %)";
     CHOICE_POWER_LABEL: "power cut, ext4", "電源断(ext4)";
+    CHOICE_LOST_LABEL: "without", "除外";
+    CHOICE_LOST: "{names}: died while it was measured; all of this is of the others", "{names}: 測定中に故障。ここに示すのは残りのドライブについて";
     CHOICE_UNEVEN_LABEL: "sizes", "サイズ";
     CHOICE_LEFT_OUT: "{count} of {size} left out: every drive would count as that small", "{size} の {count} 台は使わない(全ドライブがその大きさになるため)";
     CHOICE_SMALLEST_COUNTS: "{size} of each drive are used: the smallest counts", "各ドライブのうち {size} だけを使う(最小のドライブに合わせる)";

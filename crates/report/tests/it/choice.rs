@@ -47,6 +47,7 @@ fn choice() -> Choice {
             size_bytes: 8 * TERABYTE,
             stand_in: None,
         }],
+        lost_drives: Vec::new(),
         work: "virtual machines".to_owned(),
         recorded_requests: None,
         survive: 1,

@@ -18,7 +18,7 @@ pub(crate) struct Moved {
 /// A disk with nothing on it.
 pub(crate) struct RawDisk {
     device: PathBuf,
-    _image: NamedTempFile,
+    image: NamedTempFile,
 }
 
 impl RawDisk {
@@ -29,13 +29,24 @@ impl RawDisk {
         let output = succeed(Command::new("losetup").args(["--find", "--show"]).arg(image.path()));
         RawDisk {
             device: PathBuf::from(String::from_utf8(output.stdout).expect("a path").trim()),
-            _image: image,
+            image,
         }
     }
 
     /// The loop device.
     pub(crate) fn path(&self) -> &Path {
         &self.device
+    }
+
+    /// As if it were pulled out: from now on it has no sector, and whatever is asked fails.
+    pub(crate) fn die(&self) {
+        let name = self.device.file_name().expect("a device has a name");
+        let size = Path::new("/sys/block").join(name).join("size");
+        // What is under way may still make the file longer.
+        while fs::read_to_string(&size).is_ok_and(|sectors| sectors.trim() != "0") {
+            self.image.as_file().set_len(0).expect("a disk");
+            succeed(Command::new("losetup").arg("--set-capacity").arg(&self.device));
+        }
     }
 }
 
