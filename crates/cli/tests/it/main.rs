@@ -3,6 +3,7 @@
 mod apart;
 mod choose;
 mod choose_drives;
+mod choose_questions;
 mod encryption;
 mod examine;
 mod export;

@@ -1,0 +1,231 @@
+//! The questions of `raidloom choose`, answered at a terminal: `script` is one.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "waits for another process; a test that hangs says less than one that fails"
+)]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use crate::suites::disk::{RawDisk, is_possible};
+
+/// Work of a moment.
+const PROFILE: &str = r#"title = "a moment's work"
+[[workload]]
+name = "reads"
+time = "40ms"
+ramp = "0s"
+"#;
+
+/// What is pressed to end something.
+const CTRL_C: &str = "\u{3}";
+
+/// A terminal with a command in it.
+struct Terminal {
+    process: Child,
+    keys: ChildStdin,
+    screen: Receiver<Vec<u8>>,
+    /// What was on the screen, and how much of it was waited for.
+    seen: String,
+    known: usize,
+}
+
+impl Terminal {
+    /// Starts `raidloom` with these words in a folder; nothing where there is no terminal to be had.
+    fn start(test: &str, folder: &Path, line: &str) -> Option<Terminal> {
+        if Command::new("script").arg("--version").output().is_err() {
+            testkit::missing!("{test}: no script");
+            return None;
+        }
+        let command = format!("{} {line}", env!("CARGO_BIN_EXE_raidloom"));
+        let mut process = Command::new("script")
+            .args(["--quiet", "--return", "--command", &command, "/dev/null"])
+            .current_dir(folder)
+            .env("LC_ALL", "C.UTF-8")
+            .env("SHELL", "/bin/sh")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (sender, screen) = channel();
+        let mut shown = process.stdout.take().unwrap();
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = shown.read(&mut bytes) {
+                if sender.send(bytes[..count].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        let keys = process.stdin.take().unwrap();
+        Some(Terminal { process, keys, screen, seen: String::new(), known: 0 })
+    }
+
+    /// Waits for a text below what was waited for already; the line from it on.
+    fn until(&mut self, text: &str) -> String {
+        let end = Instant::now() + Duration::from_secs(60);
+        loop {
+            let fresh = &self.seen[self.known..];
+            if let Some((before, after)) = fresh.split_once(text) {
+                let is_whole = after.contains('\n') || text.ends_with('\n');
+                if is_whole {
+                    let line = after.lines().next().unwrap_or_default().to_owned();
+                    self.known += before.len() + text.len();
+                    return line;
+                }
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            match self.screen.recv_timeout(left) {
+                Ok(bytes) => self.seen += &String::from_utf8_lossy(&bytes),
+                Err(_) => panic!("no {text:?} on the screen:\n{}", self.seen),
+            }
+        }
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+        self.keys.flush().unwrap();
+    }
+
+    /// How it ended, and the screen.
+    fn end(mut self) -> (Option<i32>, String) {
+        let end = Instant::now() + Duration::from_secs(120);
+        while let Ok(bytes) =
+            self.screen.recv_timeout(end.saturating_duration_since(Instant::now()))
+        {
+            self.seen += &String::from_utf8_lossy(&bytes);
+        }
+        (self.process.wait().unwrap().code(), self.seen.clone())
+    }
+
+    /// The number of an answer of the list that comes next.
+    fn number_of(&mut self, answer: &str) -> String {
+        self.until("Drives?");
+        self.until(answer);
+        let line = self.seen[..self.known].lines().next_back().unwrap();
+        line.trim().split_once(')').unwrap().0.to_owned()
+    }
+
+    /// Answers with what is wrong first, and what is said of it.
+    fn stumble(&mut self, wrong: &str, said: &str, right: &str) {
+        self.press(&format!("{wrong}\n"));
+        self.until(said);
+        self.press(&format!("{right}\n"));
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A folder with a profile.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("own.toml"), PROFILE).unwrap();
+    folder
+}
+
+/// What is in a folder, but for the profile.
+fn left_in(folder: &Path) -> usize {
+    fs::read_dir(folder).unwrap().count() - 1
+}
+
+/// Each question is answered wrongly first: what is wrong is said, and it is asked again.
+#[test]
+fn three_answers_at_a_terminal_come_to_one() {
+    let folder = folder();
+    let Some(mut terminal) = Terminal::start("choose_asks", folder.path(), "choose -o run") else {
+        return;
+    };
+    let buy = terminal.number_of("drives I may buy");
+    terminal.stumble("0", "a number from 1 to", &buy);
+    terminal.until("Which, and how many?");
+    terminal.stumble("4 x wd-red-plus-9tb", "once more, please", "2 x samsung-870-evo-1tb");
+    terminal.until("Work?");
+    terminal.until("6)");
+    terminal.stumble("many", "a number from 1 to 6", "6");
+    terminal.until("Which file?");
+    terminal.stumble("none.toml", "once more, please", "own.toml");
+    terminal.until("Lose?");
+    terminal.until("2)");
+    // Of two drives no two may die.
+    terminal.stumble("3", "a number from 1 to 2", "2");
+    let (code, screen) = terminal.end();
+    assert_eq!(code, Some(0), "{screen}");
+    let (_, answer) = screen.split_once("Lose?").unwrap();
+    assert!(answer.contains("RAID 1, 2 x 1 TB"), "{screen}");
+    assert!(answer.contains("for a moment's work on 2 x Samsung"), "{screen}");
+    assert!(folder.path().join("run/choose.json").exists());
+}
+
+/// "Ctrl-C at every question": it ends there, and nothing was done.
+#[test]
+fn ctrl_c_at_any_question_ends_it_with_nothing_done() {
+    let folder = folder();
+    // What is answered before it is pressed; the first is found out, and the last are questions.
+    let answers = ["", "2 x samsung-870-evo-1tb", "6", "own.toml", "2"];
+    let questions = ["Drives?", "Which, and how many?", "Work?", "Which file?", "Lose?"];
+    for last in 0..questions.len() {
+        let Some(mut terminal) = Terminal::start("choose_ends", folder.path(), "choose") else {
+            return;
+        };
+        let buy = terminal.number_of("drives I may buy");
+        for place in 0..last {
+            let answer = if place == 0 { &buy } else { answers[place] };
+            terminal.press(&format!("{answer}\n"));
+            terminal.until(questions[place + 1]);
+        }
+        terminal.press(CTRL_C);
+        let (code, screen) = terminal.end();
+        assert_eq!(code, Some(130), "at {}: {screen}", questions[last]);
+        assert_eq!(left_in(folder.path()), 0, "at {}", questions[last]);
+    }
+}
+
+/// The consent that `--measure` asks for at a terminal: with what is on each drive; nothing but
+/// `yes` is one.
+#[test]
+fn nothing_but_yes_lets_drives_be_measured() {
+    if !is_possible("choose_consents", &[]) {
+        return;
+    }
+    let folder = folder();
+    let drives = [RawDisk::new(64), RawDisk::new(64)];
+    let made = Command::new("mkfs.ext4").arg("-q").arg(drives[1].path()).status().unwrap();
+    assert!(made.success());
+    let names = drives.each_ref().map(|drive| drive.path().display().to_string()).join(" ");
+    let line = format!("choose {names} --measure --work own.toml --survive 1 -o run");
+    let holds = || host::mount::holds(drives[1].path()).unwrap();
+    let before = holds();
+    assert!(before.is_some());
+    for (keys, code) in [("no\n", 130), ("\n", 130), ("YES\n", 130), (CTRL_C, 130)] {
+        let Some(mut terminal) = Terminal::start("choose_consents", folder.path(), &line) else {
+            return;
+        };
+        terminal.until("This takes about");
+        let held = terminal.until(&format!("{}", drives[1].path().display()));
+        assert!(held.contains("it holds"), "{held}");
+        terminal.until("Type yes to go on");
+        terminal.press(keys);
+        let (ended, screen) = terminal.end();
+        assert_eq!(ended, Some(code), "{keys:?}: {screen}");
+        assert_eq!((holds(), left_in(folder.path())), (before.clone(), 0), "{keys:?}");
+    }
+    let Some(mut terminal) = Terminal::start("choose_consents", folder.path(), &line) else {
+        return;
+    };
+    terminal.until("Type yes to go on");
+    terminal.press("yes\n");
+    let (ended, screen) = terminal.end();
+    assert_eq!(ended, Some(0), "{screen}");
+    assert!(screen.contains("run --do"), "{screen}");
+    assert_eq!(holds(), None);
+}
