@@ -92,6 +92,7 @@ const FLAGS: &[Flag] = &[
     key(PULL, "--recordings", "-s recordings="),
     key(PULL, "--policy", "-s policy="),
     key(PULL, "--state-time", "-s state_time="),
+    key(PULL, "--make-options", "-s make_options="),
     Flag {
         verb: PULL,
         old: "--unflushed",
@@ -106,6 +107,8 @@ const FLAGS: &[Flag] = &[
     key(GUEST, "--image", "-s image="),
     key(GUEST, "--image-size", "-s image_size="),
     key(GUEST, "--image-io", "-s image_io="),
+    key(GUEST, "--make-options", "-s make_options="),
+    key(GUEST, "--real-time-limit", "-s real_time_limit="),
     key(GUEST, "--outer-fs", "-s outer_file_system="),
     key(GUEST, "--outer-make-options", "-s outer_make_options="),
     key(GUEST, "--outer-mount-options", "-s outer_mount_options="),
@@ -115,6 +118,9 @@ const FLAGS: &[Flag] = &[
     key(SIMULATE, "--blocks", "-s blocks="),
     key(SIMULATE, "--accesses", "-s accesses="),
     key(SIMULATE, "--seed", "-s seed="),
+    key(SIMULATE, "--block", "-s block="),
+    key(SIMULATE, "--sequential-cutoff", "-s sequential_cutoff="),
+    key(SIMULATE, "--promote-after", "-s promote_after="),
 ];
 
 /// A command line as it is spelt now, and what is said of it where it was spelt otherwise.

@@ -9,7 +9,7 @@ mod store;
 
 pub(crate) use overlay::{OverlayArguments, overlay};
 #[cfg(test)]
-pub(crate) use simulate::MadeWorkload;
+pub(crate) use simulate::SimulateKeys;
 
 use clap::Subcommand;
 
@@ -22,11 +22,11 @@ use crate::output::Output;
 #[derive(Subcommand, Debug)]
 pub(crate) enum CacheVerb {
     /// What a cache would do for a workload: hits by policy and size, without any I/O
-    #[command(after_long_help = keys::help::<simulate::MadeWorkload>("\
+    #[command(after_long_help = keys::help::<simulate::SimulateKeys>("\
 Examples:
   raidloom array cache simulate run.trace
-  raidloom array cache simulate sda.csv --block 16KiB --sizes 256MiB,1GiB,4GiB
-  raidloom array cache simulate run.trace --sequential-cutoff 4MiB --policies lru --svg hits.svg
+  raidloom array cache simulate sda.csv -s block=16KiB --sizes 256MiB,1GiB,4GiB
+  raidloom array cache simulate run.trace -s sequential_cutoff=4MiB --policies lru
   raidloom array cache simulate -s zipf=1.0 -s scan=0.2
 
 A recording is made by raidloom record, or by the layer record of a stack:

@@ -20,7 +20,7 @@ use crate::trace_command::{self, ReadingArguments};
 #[derive(Args, Debug)]
 pub(crate) struct SimulateArguments {
     /// A recording: raidloom's own, CSV, or another program's
-    #[arg(required_unless_present = "set", conflicts_with = "set")]
+    #[arg(required_unless_present = "set")]
     pub trace: Option<PathBuf>,
 
     #[command(flatten)]
@@ -36,32 +36,31 @@ pub(crate) struct SimulateArguments {
     #[arg(long, value_delimiter = ',', num_args = 1.., value_name = "NAME")]
     pub policies: Vec<String>,
 
-    /// Block of the cache
-    #[arg(long, default_value = "4KiB", value_name = "SIZE")]
-    pub block: String,
-
-    /// Sequential runs longer than this stay outside
-    #[arg(long, value_name = "SIZE")]
-    pub sequential_cutoff: Option<String>,
-
-    /// A block comes in at its n-th access
-    #[arg(long, default_value_t = 1, value_name = "N",
-        value_parser = clap::value_parser!(u8).range(1..=15))]
-    pub promote_after: u8,
-
     /// Write the chart as SVG
     #[arg(long, value_name = "PATH")]
     pub svg: Option<PathBuf>,
 
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub made: Keys<MadeWorkload>,
+    pub keys: Keys<SimulateKeys>,
 }
 
-/// A workload that is made instead of a trace.
+/// The simulated cache, called as in stacks, and a workload that is made instead of a trace.
 #[derive(Parser, Debug)]
 #[command(rename_all = "snake_case", disable_help_flag = true)]
-pub(crate) struct MadeWorkload {
+pub(crate) struct SimulateKeys {
+    /// Block of the cache
+    #[arg(long, default_value = "4KiB")]
+    pub block: String,
+
+    /// Sequential runs longer than this stay outside; else none does
+    #[arg(long)]
+    pub sequential_cutoff: Option<String>,
+
+    /// A block comes in at its n-th access
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=15))]
+    pub promote_after: u8,
+
     /// Instead of a trace: blocks asked for by Zipf's law with this exponent
     #[arg(long)]
     pub zipf: Option<f64>,
@@ -95,32 +94,36 @@ const BLOCK_BYTES_MAX: u64 = 1 << 20;
 
 /// Runs the simulation and prints table and chart.
 pub(super) fn simulate(output: &Output, arguments: &SimulateArguments) -> Result<(), Failure> {
-    let block_bytes = output.size("--block", &arguments.block)?;
+    let keys = &arguments.keys;
+    let block_bytes = output.size("-s block=", &keys.block)?;
     if !block_bytes.is_power_of_two() || !(SECTOR_BYTES..=BLOCK_BYTES_MAX).contains(&block_bytes) {
         let text = format!(
-            "--block {}: a power of two from 512 to 1MiB; 4KiB to 256KiB are usual",
-            arguments.block
+            "-s block={}: a power of two from 512 to 1MiB; 4KiB to 256KiB are usual",
+            keys.block
         );
         return Err(Failure::usage(text));
     }
-    let (name, accesses) = match (&arguments.trace, arguments.made.zipf) {
+    let (name, accesses) = match (&arguments.trace, keys.zipf) {
         (Some(path), _) => (path.display().to_string(), read(output, path, &arguments.reading)?),
         (None, Some(alpha)) => {
-            (made_name(alpha, &arguments.made), made(alpha, &arguments.made, block_bytes)?)
+            (made_name(alpha, keys), made(alpha, keys, block_bytes)?)
         }
-        (None, None) => return Err(Failure::usage("a workload is made with -s zipf=1.0")),
+        (None, None) => {
+            let text = "name a recording, or make a workload with -s zipf=1.0";
+            return Err(Failure::usage(text));
+        }
     };
     let footprint = simulate::footprint(&accesses, block_bytes);
     if footprint == 0 {
         return Err(Failure::failed(format!("{name}: nothing was read or written in it")));
     }
     let admission = AdmissionOptions {
-        sequential_cutoff_bytes: arguments
+        sequential_cutoff_bytes: keys
             .sequential_cutoff
             .as_deref()
-            .map(|text| output.size("--sequential-cutoff", text))
+            .map(|text| output.size("-s sequential_cutoff=", text))
             .transpose()?,
-        promote_after: arguments.promote_after,
+        promote_after: keys.promote_after,
     };
     let options = Options {
         block_bytes,
@@ -170,25 +173,25 @@ fn read(output: &Output, path: &Path, reading: &ReadingArguments) -> Result<Vec<
     Ok(accesses)
 }
 
-fn made_name(alpha: f64, arguments: &MadeWorkload) -> String {
-    let scan = if arguments.scan > 0.0 {
-        format!(" with {:.0} % scans", 100.0 * arguments.scan)
+fn made_name(alpha: f64, keys: &SimulateKeys) -> String {
+    let scan = if keys.scan > 0.0 {
+        format!(" with {:.0} % scans", 100.0 * keys.scan)
     } else {
         String::new()
     };
-    format!("Zipf {alpha}{scan}, seed {}", arguments.seed)
+    format!("Zipf {alpha}{scan}, seed {}", keys.seed)
 }
 
-fn made(alpha: f64, arguments: &MadeWorkload, block_bytes: u64) -> Result<Vec<Access>, Failure> {
+fn made(alpha: f64, keys: &SimulateKeys, block_bytes: u64) -> Result<Vec<Access>, Failure> {
     if !(0.0..=5.0).contains(&alpha) {
         return Err(Failure::usage(format!(
             "-s zipf={alpha}: a number from 0 (even) to 5; real workloads have 0.6 to 1.2"
         )));
     }
-    if !(0.0..=1.0).contains(&arguments.scan) {
-        return Err(Failure::usage(format!("-s scan={}: a number from 0 to 1", arguments.scan)));
+    if !(0.0..=1.0).contains(&keys.scan) {
+        return Err(Failure::usage(format!("-s scan={}: a number from 0 to 1", keys.scan)));
     }
-    let MadeWorkload { blocks, accesses, scan, scan_blocks, seed, .. } = *arguments;
+    let SimulateKeys { blocks, accesses, scan, scan_blocks, seed, .. } = *keys;
     // A sum of chances for each block.
     let bytes = accesses * size_of::<Access>() as u64 + blocks * size_of::<f64>() as u64;
     promise_memory("-s accesses and blocks", bytes)?;

@@ -267,7 +267,6 @@ static RULES: &[Rule] = &[
     Rule {
         verbs: &["pull"],
         options: Options::Named(&[
-            "make_options",
             "steps",
             "array",
             "start_with",
@@ -279,7 +278,7 @@ static RULES: &[Rule] = &[
     },
     Rule {
         verbs: &["pull"],
-        options: Options::Keys(&["spread", "recordings", "policy", "write_cache"]),
+        options: Options::Keys(&["make_options", "spread", "recordings", "policy", "write_cache"]),
         mean: |given| !given.has("import"),
         why: "nothing is recorded: the states are those of the log",
     },
@@ -309,6 +308,7 @@ static RULES: &[Rule] = &[
             "drive_cache",
             "cache_age",
             "tear",
+            "make_options",
             "spread",
             "recordings",
             "policy",
@@ -331,6 +331,12 @@ static RULES: &[Rule] = &[
     },
     Rule {
         verbs: &["array cache simulate"],
+        options: Options::Keys(&["zipf"]),
+        mean: |given| !given.has("trace"),
+        why: "the recording that was named is the workload",
+    },
+    Rule {
+        verbs: &["array cache simulate"],
         options: Options::Keys(&["scan_blocks"]),
         mean: |given| given.has_key("scan"),
         why: "how long scans are: -s scan=0.2 says how many accesses are scans",
@@ -349,9 +355,9 @@ static RULES: &[Rule] = &[
     },
     Rule {
         verbs: &["guest run"],
-        options: Options::Keys(&["image"]),
+        options: Options::Keys(&["image", "make_options"]),
         mean: |given| given.has("fs"),
-        why: "a file system is made in it: --fs says which",
+        why: "it is for a file system that is made: --fs says which",
     },
     Rule {
         verbs: &["guest run"],

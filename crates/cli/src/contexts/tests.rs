@@ -5,7 +5,7 @@ use clap::{Arg, CommandFactory};
 
 use super::*;
 use crate::arguments::Arguments;
-use crate::cache_command::MadeWorkload;
+use crate::cache_command::SimulateKeys;
 use crate::guest_command::GuestKeys;
 use crate::pull_command::PullKeys;
 
@@ -86,7 +86,7 @@ const CONTEXTS: &[(&str, &str, Mean)] = &[
     ("array destroy", "a", All),
     ("array rescue", "a b", All),
     ("array write", "a b", All),
-    ("array cache simulate", "run.trace", AllBut(&[&["set"]])),
+    ("array cache simulate", "run.trace", All),
     ("array cache simulate", "-s zipf=1", AllBut(&[READING])),
     ("array cache simulate", "-s zipf=1 -s scan=0.2", AllBut(&[READING])),
     ("record", "/dev/x --output y", All),
@@ -134,7 +134,7 @@ const CONTEXTS: &[(&str, &str, Mean)] = &[
     ("ui", "", All),
     ("pull", "ram:1MiB", AllBut(&[&["replay", "images"]])),
     ("pull", "ram:1MiB --import f --check c", AllBut(&[&["replay", "images", "work_command",
-        "setup", "log_writes", "create", "scratch", "make_options", "steps", "array", "start_with",
+        "setup", "log_writes", "create", "scratch", "steps", "array", "start_with",
         "state", "consistency", "work"]])),
     ("pull", "--replay f", Only(&[&["set", "images"]])),
     ("pull-worker", "", All),
@@ -172,7 +172,6 @@ const WITH: &[(&str, &str, &str)] = &[
     ("report export", "hide", "--anonymous"),
     ("array monitor", "once", "--state f"),
     ("bench", "mount_options", "--fs ext4"),
-    ("guest run", "make_options", "--fs ext4"),
     ("guest run", "mount_options", "--fs ext4"),
 ];
 
@@ -185,7 +184,7 @@ fn sample(verb: &str, argument: &Arg) -> String {
     match argument.get_id().as_str() {
         "set" if verb == "pull" => "state_time=5s",
         "set" if verb == "guest run" => "queue_depth=2",
-        "set" if verb == "array cache simulate" => "zipf=0.5",
+        "set" if verb == "array cache simulate" => "block=8KiB",
         "shard" => "1/2",
         "metrics" => "127.0.0.1:0",
         "lose_member" => "random",
@@ -349,7 +348,7 @@ fn rules_are_about_verbs_and_options_that_there_are() {
             let known = match rule.verbs {
                 ["pull"] => PullKeys::command(),
                 ["guest run"] => GuestKeys::command(),
-                ["array cache simulate"] => MadeWorkload::command(),
+                ["array cache simulate"] => SimulateKeys::command(),
                 other => panic!("{other:?} has no keys"),
             };
             for key in *keys {
@@ -379,6 +378,9 @@ fn a_key_means_something_or_is_refused() {
         ("pull --replay f", "recordings=2"),
         ("array cache simulate -s zipf=1", "scan_blocks=2"),
         ("array cache simulate", "seed=2"),
+        ("array cache simulate run.trace", "zipf=1"),
+        ("pull --import f ram:1MiB --check c", "make_options=-K"),
+        ("guest run --stack model:x", "make_options=-K"),
         ("guest run --stack model:x", "image=raw"),
         ("guest run --stack model:x --fs ext4", "image_size=1GiB"),
     ] {

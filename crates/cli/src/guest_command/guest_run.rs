@@ -50,16 +50,6 @@ pub(crate) struct GuestArguments {
     #[arg(long, help_heading = "Guest", value_name = "NAME")]
     pub fs: Option<String>,
 
-    /// For the program that makes the file system
-    #[arg(
-        long,
-        help_heading = "Guest",
-        value_name = "OPTIONS",
-        requires = "fs",
-        allow_hyphen_values = true
-    )]
-    pub make_options: Option<String>,
-
     /// For mount -o
     #[arg(long, help_heading = "Guest", value_name = "OPTIONS", requires = "fs")]
     pub mount_options: Option<String>,
@@ -73,10 +63,6 @@ pub(crate) struct GuestArguments {
     #[arg(long, help_heading = "Guest", value_name = "STATE", hide_default_value = true,
         default_value = ArrayCompleteness::NAMES[0], value_parser = ArrayCompleteness::NAMES)]
     pub state: String,
-
-    /// How long a guest may take in real time; one that takes longer is ended
-    #[arg(long, help_heading = "Guest", value_name = "TIME", default_value = "2h")]
-    pub real_time_limit: String,
 
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -108,6 +94,10 @@ pub(crate) struct GuestKeys {
     #[arg(long, default_value = "on", value_parser = ["on", "off", "unflushed"])]
     pub write_cache: String,
 
+    /// For the program that makes the file system
+    #[arg(long, allow_hyphen_values = true)]
+    pub make_options: Option<String>,
+
     /// Make the file system in an image, a file of an outer file system on the disk: raw, vhd
     #[arg(long, value_parser = ImageKind::NAMES)]
     pub image: Option<String>,
@@ -131,6 +121,10 @@ pub(crate) struct GuestKeys {
     /// For mount -o of the outer file system
     #[arg(long)]
     pub outer_mount_options: Option<String>,
+
+    /// How long a guest may take in real time; one that takes longer is ended
+    #[arg(long, default_value = "2h")]
+    pub real_time_limit: String,
 }
 
 impl GuestArguments {
@@ -139,9 +133,9 @@ impl GuestArguments {
     }
 
     fn real_time_limit(&self) -> Result<Duration, Failure> {
-        stack::size::parse_duration(&self.real_time_limit).map_err(|error| {
-            Failure::usage(format!("--real-time-limit {}: {error}", self.real_time_limit))
-        })
+        let text = &self.keys.real_time_limit;
+        stack::size::parse_duration(text)
+            .map_err(|error| Failure::usage(format!("-s real_time_limit={text}: {error}")))
     }
 
     /// What is made of the disks before the work begins.
@@ -149,7 +143,7 @@ impl GuestArguments {
         let format = match &self.fs {
             Some(name) => Some(guest_format(
                 &FileSystem::named(name)?,
-                self.make_options.as_deref(),
+                self.keys.make_options.as_deref(),
                 self.mount_options.clone(),
             )?),
             None => None,
@@ -365,8 +359,8 @@ impl<'a> GuestRun<'a> {
         let outcome = boot.run(&|| go_on(stop) && !is_over());
         let outcome = outcome.map_err(|error| match go_on(stop) && is_over() {
             true => Failure::failed(format!(
-                "the guest was ended after {} of real time; --real-time-limit says how long it may take",
-                arguments.real_time_limit
+                "the guest was ended after {} of real time; -s real_time_limit= says how long it may take",
+                arguments.keys.real_time_limit
             )),
             false => ended(error.into(), stop),
         })?;

@@ -172,10 +172,6 @@ pub(crate) struct PullArguments {
     #[arg(long, value_name = "NAME", default_value = "ext4")]
     pub fs: String,
 
-    /// Options for making it
-    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
-    pub make_options: Option<String>,
-
     /// Options for mounting it, also after the crash
     #[arg(long, value_name = "OPTIONS")]
     pub mount_options: Option<String>,
@@ -299,6 +295,10 @@ pub(crate) struct PullKeys {
     /// Time over which the steps are spread: 40s for copies, as fast as it goes else
     #[arg(long)]
     pub spread: Option<String>,
+
+    /// For the program that makes the file system
+    #[arg(long, allow_hyphen_values = true)]
+    pub make_options: Option<String>,
 
     /// Recordings over which the pulls are spread
     #[arg(long, default_value_t = 3)]

@@ -59,7 +59,7 @@ pub(super) fn options(output: &Output, arguments: &PullArguments) -> Result<Opti
         }),
         upkeep: true,
         file_system: FileSystem::named(&arguments.fs)?,
-        make_options: arguments.make_options.clone(),
+        make_options: arguments.keys.make_options.clone(),
         mount_options: arguments.mount_options.clone(),
         removal: arguments
             .keys

@@ -411,11 +411,11 @@ fn what_a_guest_cannot_do_is_said_in_one_line() {
     if !is_built() {
         return;
     }
-    let fs = ["--fs", "ext4", "--make-options", "-E nonsense"];
+    let fs = ["--fs", "ext4", "-s", "make_options=-E nonsense"];
     let (code, _, errors) = raidloom(&[&["guest", "run"], &DISK[..], &fs[..], &["true"]].concat());
     assert_eq!(code, Some(2), "{errors}");
     assert!(errors.contains("`nonsense` of `-E` is none of the options"), "{errors}");
-    let fs = ["--fs", "ext4", "--make-options", "-b 3"];
+    let fs = ["--fs", "ext4", "-s", "make_options=-b 3"];
     let (code, _, errors) = raidloom(&[&["guest", "run"], &DISK[..], &fs[..], &["true"]].concat());
     assert_eq!(code, Some(1), "{errors}");
     assert!(errors.contains("the guest's disks: setting up: mkfs.ext4 ended with 1"), "{errors}");

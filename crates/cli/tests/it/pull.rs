@@ -301,7 +301,7 @@ fn a_kernel_that_stops_is_booted_again_and_counted() {
     let plain = ["pull", "--guest", "ram:32MiB", "--work", "fsync", "--steps", "40", "--json"];
     let few = ["-s", "recordings=1", "--pulls", "3", "--memory", "96MiB", "--device", "lying"];
     // Without a journal all that a lying drive loses is an error in the file system.
-    let stops = ["--make-options", "-O ^has_journal", "--mount-options", "errors=panic"];
+    let stops = ["-s", "make_options=-O ^has_journal", "--mount-options", "errors=panic"];
     let all = [&plain[..], &few, &stops, &["--keep-failing", "kept"]].concat();
     let found = json(&command(folder.path(), &all).output().unwrap());
     let card = &found["outcome"]["figure"]["card"];
