@@ -39,13 +39,7 @@ pub(crate) fn fit_device(
         )));
     }
     let guard = Guard::new(Consent::default());
-    let context = BuildContext {
-        files: &guard,
-        seed: 0,
-        read_only: true,
-        create_bytes: None,
-        emulate: false,
-    };
+    let context = BuildContext { read_only: true, ..BuildContext::new(&guard) };
     let stack = stack::build(&node, &context)?;
     let is_modelled = matches!(&node, Node::Leaf { scheme, .. } if scheme == "model");
     let reactor = if is_modelled { Reactor::virtual_clock() } else { Reactor::wall()? };

@@ -109,13 +109,7 @@ pub(crate) fn dry(node: &Node, new_array: Option<&NewArraySettings>) -> Result<I
         };
         Ok(Node::leaf("null", size_text(size_bytes)))
     })?;
-    let context = stack::BuildContext {
-        files: &Dry,
-        seed: 0,
-        read_only: false,
-        create_bytes: None,
-        emulate: true,
-    };
+    let context = stack::BuildContext { emulate: true, ..stack::BuildContext::new(&Dry) };
     let stack = stack::build(&stand_in, &context)?;
     Ok(stack.device.info().clone())
 }
@@ -169,13 +163,8 @@ fn opened_info(node: &Node) -> Result<Info, Error> {
     if let Some(info) = known.get(&text) {
         return Ok(info.clone());
     }
-    let context = stack::BuildContext {
-        files: &Guard::new(Consent::default()),
-        seed: 0,
-        read_only: true,
-        create_bytes: None,
-        emulate: false,
-    };
+    let guard = Guard::new(Consent::default());
+    let context = stack::BuildContext { read_only: true, ..stack::BuildContext::new(&guard) };
     let stack = stack::build(node, &context)?;
     let info = stack.device.info().clone();
     known.insert(text, info.clone());

@@ -69,6 +69,25 @@ pub struct Create {
 }
 
 impl Create {
+    /// An array over files and devices that are there, in chunks of [`CHUNK_BYTES`] where its level
+    /// has them, without spares, over which a resync goes after a crash.
+    #[must_use]
+    pub fn new(name: &str, level: md::Level, layout: md::Layout, members: &[PathBuf]) -> Create {
+        Create {
+            name: name.to_owned(),
+            level,
+            layout,
+            chunk_bytes: if level.has_chunks() { CHUNK_BYTES } else { 0 },
+            members: members.iter().cloned().map(|path| Some(path.into())).collect(),
+            spares: Vec::new(),
+            consistency: Consistency::Resync,
+            create_bytes: None,
+            assume_clean: false,
+            blank: false,
+            encrypt: None,
+        }
+    }
+
     /// The files and devices that are written to, also those of arrays among the members.
     #[must_use]
     pub fn sources(&self) -> Vec<&MemberSource> {
@@ -478,13 +497,7 @@ impl CreationContext {
 
     /// An array, opened on the drafts of its members.
     fn opened(&self, node: &Node) -> Result<Stack, Error> {
-        let context = BuildContext {
-            files: self,
-            seed: 0,
-            read_only: false,
-            create_bytes: None,
-            emulate: false,
-        };
+        let context = BuildContext::new(self);
         Ok(stack::build(node, &context)?)
     }
 }
@@ -663,17 +676,11 @@ impl NewArraySettings {
     ) -> Result<Create, block::Error> {
         let (level, layout, chunk_bytes) = shape(layer)?;
         Ok(Create {
-            name: self.name.clone(),
-            level,
-            layout,
             chunk_bytes,
-            members: members.iter().cloned().map(|path| Some(path.into())).collect(),
-            spares: Vec::new(),
             consistency: self.consistency()?,
             create_bytes,
-            assume_clean: false,
             blank: true,
-            encrypt: None,
+            ..Create::new(&self.name, level, layout, members)
         })
     }
 

@@ -232,13 +232,8 @@ impl Search<'_> {
     }
 
     fn build(&self, tree: &Node) -> Option<Stack> {
-        let context = BuildContext {
-            files: &PeekFiles(self.guard),
-            seed: 0,
-            read_only: true,
-            create_bytes: None,
-            emulate: false,
-        };
+        let files = PeekFiles(self.guard);
+        let context = BuildContext { read_only: true, ..BuildContext::new(&files) };
         stack::build(tree, &context).ok()
     }
 

@@ -273,13 +273,7 @@ impl MemberTable {
                 .map(|leaf| guard.open_remote(leaf, Access::Write))
                 .try_for_each(|opened| opened.map(drop))?;
         }
-        let context = BuildContext {
-            files: own.as_ref().unwrap_or(&self.guard),
-            seed: 0,
-            read_only: false,
-            create_bytes: None,
-            emulate: false,
-        };
+        let context = BuildContext::new(own.as_ref().unwrap_or(&self.guard));
         let stack = stack::build(&node, &context)?;
         own.as_ref().map_or(Ok(()), Guard::refuse_stray_consent)?;
         let reactor = Reactor::wall()?;

@@ -234,13 +234,7 @@ mod tests {
 
     fn built(text: &str) -> Stack {
         let text = text.replace("GONE", GONE).replace("FINE", "ram:1MiB");
-        let context = BuildContext {
-            files: &NoFiles,
-            seed: 1,
-            read_only: false,
-            create_bytes: None,
-            emulate: true,
-        };
+        let context = BuildContext { seed: 1, emulate: true, ..BuildContext::new(&NoFiles) };
         stack::parse_and_build(&text, &context).unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 

@@ -270,6 +270,14 @@ pub struct BuildContext<'a> {
     pub emulate: bool,
 }
 
+impl<'a> BuildContext<'a> {
+    /// Opens for reading and writing, makes no file and emulates nothing; the seed is 0.
+    #[must_use]
+    pub fn new(files: &'a dyn OpenFiles) -> BuildContext<'a> {
+        BuildContext { files, seed: 0, read_only: false, create_bytes: None, emulate: false }
+    }
+}
+
 /// A leaf of a stack.
 #[derive(Clone, Debug)]
 pub struct Member {

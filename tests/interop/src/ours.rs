@@ -91,8 +91,7 @@ pub fn open(members: &[PathBuf], absent: &[usize], read_only: bool) -> Result<Op
     }
     // Printed and read again: people reach such an array by its text.
     let text = tree(&assembly, &present).to_string();
-    let context =
-        BuildContext { files: &guard, seed: 0, read_only, create_bytes: None, emulate: false };
+    let context = BuildContext { read_only, ..BuildContext::new(&guard) };
     let stack =
         stack::parse_and_build(&text, &context).map_err(|error| format!("{text}: {error}"))?;
     let size = stack.device.info().size_bytes;
@@ -120,17 +119,10 @@ pub fn create(members: &[PathBuf], shape: &Shape, consistency: Consistency) -> R
             .map_err(|error| error.to_string())?;
     }
     let wanted = Create {
-        name: "array".to_owned(),
-        level: shape.md_level(),
-        layout: shape.md_layout(),
         chunk_bytes: shape.chunk_kib << 10,
-        members: members.iter().map(|path| Some(path.clone().into())).collect(),
-        spares: Vec::new(),
         consistency,
-        create_bytes: None,
         assume_clean: true,
-        blank: false,
-        encrypt: None,
+        ..Create::new("array", shape.md_level(), shape.md_layout(), members)
     };
     mdtools::create(&guard, &wanted, &std::sync::atomic::AtomicBool::new(false))
         .map(|_| ())
@@ -261,13 +253,7 @@ impl Kept {
 
 /// A whole member as a device that may be written.
 fn file(guard: &Guard, path: &Path) -> Result<Arc<dyn Device>, String> {
-    let context = BuildContext {
-        files: guard,
-        seed: 0,
-        read_only: false,
-        create_bytes: None,
-        emulate: false,
-    };
+    let context = BuildContext::new(guard);
     let text = format!("file:{}?block={SECTOR_BYTES}&direct=no", path.display());
     Ok(stack::parse_and_build(&text, &context).map_err(|error| format!("{text}: {error}"))?.device)
 }

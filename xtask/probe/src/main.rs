@@ -130,8 +130,7 @@ impl OpenFiles for ReadOnly {
 fn build(target: &str) -> Result<(Arc<dyn Device>, Clock), String> {
     // Memory is written to, files are not.
     let read_only = target.starts_with("file:");
-    let context =
-        BuildContext { files: &ReadOnly, seed: 1, read_only, create_bytes: None, emulate: false };
+    let context = BuildContext { seed: 1, read_only, ..BuildContext::new(&ReadOnly) };
     let stack = stack::parse_and_build(target, &context).map_err(|error| error.to_string())?;
     for note in &stack.notes {
         eprintln!("probe: {note}");

@@ -68,8 +68,7 @@ pub(super) fn build(
     guard: &Guard,
     read_only: bool,
 ) -> Result<Stack, Failure> {
-    let context =
-        BuildContext { files: guard, seed: 0, read_only, create_bytes: None, emulate: false };
+    let context = BuildContext { read_only, ..BuildContext::new(guard) };
     let stack = stack::build(node, &context)?;
     stack.notes.iter().for_each(|note| output.note(note));
     Ok(stack)

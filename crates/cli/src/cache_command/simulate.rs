@@ -105,9 +105,7 @@ pub(super) fn simulate(output: &Output, arguments: &SimulateArguments) -> Result
     }
     let (name, accesses) = match (&arguments.trace, keys.zipf) {
         (Some(path), _) => (path.display().to_string(), read(output, path, &arguments.reading)?),
-        (None, Some(alpha)) => {
-            (made_name(alpha, keys), made(alpha, keys, block_bytes)?)
-        }
+        (None, Some(alpha)) => (made_name(alpha, keys), made(alpha, keys, block_bytes)?),
         (None, None) => {
             let text = "name a recording, or make a workload with -s zipf=1.0";
             return Err(Failure::usage(text));

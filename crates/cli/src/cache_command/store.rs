@@ -83,13 +83,7 @@ pub(super) fn flush(output: &Output, text: &str, consent: &UseConsent) -> Result
         return Err(running::unknown(text));
     }
     let guard = Guard::new(consent.clone().into());
-    let context = BuildContext {
-        files: &guard,
-        seed: 0,
-        read_only: false,
-        create_bytes: None,
-        emulate: false,
-    };
+    let context = BuildContext::new(&guard);
     let stack = stack::build(&node, &context)?;
     stack.notes.iter().for_each(|note| output.note(note));
     // The outermost is the one that was named.

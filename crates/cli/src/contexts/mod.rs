@@ -266,13 +266,7 @@ static RULES: &[Rule] = &[
     },
     Rule {
         verbs: &["pull"],
-        options: Options::Named(&[
-            "steps",
-            "array",
-            "start_with",
-            "state",
-            "consistency",
-        ]),
+        options: Options::Named(&["steps", "array", "start_with", "state", "consistency"]),
         mean: |given| !given.has("import"),
         why: "nothing is recorded: the states are those of the log",
     },

@@ -232,13 +232,8 @@ mod tests {
     #[test]
     fn images_that_could_not_all_be_written_are_gone_again() {
         let models = Models::default();
-        let context = stack::BuildContext {
-            files: &Beside(models.clone()),
-            seed: 1,
-            read_only: false,
-            create_bytes: None,
-            emulate: false,
-        };
+        let files = Beside(models.clone());
+        let context = stack::BuildContext { seed: 1, ..stack::BuildContext::new(&files) };
         let disk = "model:maxtor-6y200p0?data=keep&size=1MiB";
         let _stack = stack::parse_and_build(&format!("raid0({disk}, {disk})"), &context).unwrap();
         let folder = tempfile::tempdir().unwrap();

@@ -136,13 +136,7 @@ struct Client {
 
 impl Client {
     fn of(uri: &str) -> Client {
-        let context = BuildContext {
-            files: &NoFiles,
-            seed: 0,
-            read_only: false,
-            create_bytes: None,
-            emulate: false,
-        };
+        let context = BuildContext::new(&NoFiles);
         let stack = stack::parse_and_build(&format!("{uri}&reconnect=0s"), &context).unwrap();
         let channel = Blocking::open(&*stack.device, &Reactor::wall().unwrap()).unwrap();
         Client { channel, _stack: stack }

@@ -254,13 +254,7 @@ fn an_export_without_discard_joins_an_array_that_discards() {
 
     let half = 64 << 10;
     let text = format!("nbd+unix:///tank?socket={}", site.path("run/tank/nbd").display());
-    let context = BuildContext {
-        files: &NoFiles,
-        seed: 0,
-        read_only: false,
-        create_bytes: None,
-        emulate: false,
-    };
+    let context = BuildContext::new(&NoFiles);
     let stack = stack::parse_and_build(&text, &context).unwrap();
     let mut channel = Blocking::open(&*stack.device, &Reactor::wall().unwrap()).unwrap();
     channel.write_slice(0, &vec![7; 2 * half]).unwrap();

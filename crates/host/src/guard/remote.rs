@@ -229,13 +229,7 @@ impl Guard {
     /// # Errors
     /// As [`stack::build`].
     pub fn view(&self, node: &Node) -> Result<RemoteDrive, Error> {
-        let context = BuildContext {
-            files: self,
-            seed: 0,
-            read_only: true,
-            create_bytes: None,
-            emulate: false,
-        };
+        let context = BuildContext { read_only: true, ..BuildContext::new(self) };
         let stack = stack::build(node, &context)?;
         RemoteDrive::new(node.to_string(), || Ok(stack))
     }
@@ -250,13 +244,7 @@ impl Guard {
     pub fn open_remote(&self, leaf: &Node, access: Access) -> Result<RemoteDrive, Error> {
         let (name, leaf, read_only) = (leaf.to_string(), leaf.clone(), access == Access::Read);
         let drive = RemoteDrive::new(name.clone(), move || {
-            let context = BuildContext {
-                files: &RemoteFiles,
-                seed: 0,
-                read_only,
-                create_bytes: None,
-                emulate: false,
-            };
+            let context = BuildContext { read_only, ..BuildContext::new(&RemoteFiles) };
             stack::build(&leaf, &context)
         })?;
         if access == Access::Write && !self.consent.erase_signature && !self.consent.in_place {

@@ -158,13 +158,8 @@ fn opens_nothing(path: &Path) -> BlockError {
 }
 
 fn built_among(leaf: &Node, seed: u64, models: Option<&Models>) -> Result<Arc<dyn Device>, Error> {
-    let context = stack::BuildContext {
-        files: &Among(models),
-        seed,
-        read_only: false,
-        create_bytes: None,
-        emulate: false,
-    };
+    let files = Among(models);
+    let context = stack::BuildContext { seed, ..stack::BuildContext::new(&files) };
     let built = stack::build(leaf, &context)?;
     Ok(built.device)
 }

@@ -153,8 +153,7 @@ impl Files {
 
     fn open_as(&self, path: &Path, direct: bool, emulate: bool) -> Result<Box<dyn Device>, Error> {
         let node = Node::file(path).with("direct", if direct { "yes" } else { "no" });
-        let context =
-            BuildContext { files: self, seed: 0, read_only: false, create_bytes: None, emulate };
+        let context = BuildContext { emulate, ..BuildContext::new(self) };
         Ok(Box::new(SharedDevice(stack::build(&node, &context)?.device)))
     }
 }

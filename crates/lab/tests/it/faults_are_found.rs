@@ -16,13 +16,7 @@ use stack::{BuildContext, NoFiles};
 /// Runs a suite on a stack in which every request takes 100 microseconds, and something more
 /// happens to some of them.
 fn run(suite: &'static Suite, said: &[(&str, Value)], mishap: &str) -> Result<(), Error> {
-    let context = BuildContext {
-        files: &NoFiles,
-        seed: 1,
-        read_only: false,
-        create_bytes: None,
-        emulate: true,
-    };
+    let context = BuildContext { seed: 1, emulate: true, ..BuildContext::new(&NoFiles) };
     let stack =
         stack::parse_and_build(&format!("fault(seed=3, delay=100us, {mishap}ram:2MiB)"), &context)
             .unwrap();

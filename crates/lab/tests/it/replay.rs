@@ -35,13 +35,7 @@ type Said = [(&'static str, Value)];
 /// Runs a suite on a stack of models; how long its first row took, in seconds. What work leaves to
 /// be flushed is flushed behind it, which its recording has as well.
 fn seconds(suite: &'static Suite, said: &Said, stack_text: &str) -> f64 {
-    let context = BuildContext {
-        files: &Files,
-        seed: 3,
-        read_only: false,
-        create_bytes: None,
-        emulate: true,
-    };
+    let context = BuildContext { seed: 3, emulate: true, ..BuildContext::new(&Files) };
     let stack = stack::parse_and_build(stack_text, &context).unwrap();
     let mut settings = suite.defaults(Clock::Virtual);
     for (name, value) in said {

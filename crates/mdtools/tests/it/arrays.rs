@@ -40,17 +40,9 @@ impl Members {
         let paths: Vec<PathBuf> =
             (0..count).map(|number| folder.path().join(format!("m{number}"))).collect();
         let mut wanted = Create {
-            name: "tank".to_owned(),
-            level,
-            layout,
             chunk_bytes: if level.has_chunks() { CHUNK_BYTES } else { 0 },
-            members: paths.iter().map(|path| Some(path.clone().into())).collect(),
-            spares: Vec::new(),
-            consistency: Consistency::Resync,
             create_bytes: Some(MEMBER_BYTES),
-            assume_clean: false,
-            blank: false,
-            encrypt: None,
+            ..Create::new("tank", level, layout, &paths)
         };
         change(&mut wanted);
         let all = wanted
@@ -97,7 +89,7 @@ impl Members {
     fn start_as(&self, text: &str, read_only: bool) -> Result<(Stack, Guard), String> {
         let guard = Guard::new(Consent { in_place: true, ..Consent::default() });
         let context =
-            BuildContext { files: &guard, seed: 1, read_only, create_bytes: None, emulate: true };
+            BuildContext { seed: 1, read_only, emulate: true, ..BuildContext::new(&guard) };
         let folder = format!("{}/", self.folder.path().display());
         let stack = stack::parse_and_build(&self.text(text), &context)
             .map_err(|error| error.to_string().replace(&folder, ""))?;
@@ -582,17 +574,9 @@ fn what_is_created_can_be_started_with_however_few_members() {
             let paths: Vec<PathBuf> =
                 (0..count).map(|number| folder.path().join(format!("m{number}"))).collect();
             let wanted = Create {
-                name: "few".to_owned(),
-                level,
-                layout,
                 chunk_bytes: if level.has_chunks() { CHUNK_BYTES } else { 0 },
-                members: paths.iter().map(|path| Some(path.clone().into())).collect(),
-                spares: Vec::new(),
-                consistency: Consistency::Resync,
                 create_bytes: Some(MEMBER_BYTES),
-                assume_clean: false,
-                blank: false,
-                encrypt: None,
+                ..Create::new("few", level, layout, &paths)
             };
             let is_created = create(&wanted).is_ok();
             let whole = format!("{level}({})", vec!["ram:1MiB"; count].join(", ")).replacen(
@@ -601,13 +585,7 @@ fn what_is_created_can_be_started_with_however_few_members() {
                 1,
             );
             let guard = Guard::new(Consent::default());
-            let context = BuildContext {
-                files: &guard,
-                seed: 1,
-                read_only: false,
-                create_bytes: None,
-                emulate: true,
-            };
+            let context = BuildContext { seed: 1, emulate: true, ..BuildContext::new(&guard) };
             let built = stack::parse_and_build(&whole, &context)
                 .map(drop)
                 .map_err(|error| error.to_string());
@@ -747,19 +725,7 @@ fn a_raw_stack_over_members_of_a_firmware_raid_asks_as_create_does() {
             file.write_all_at(mark, MEMBER_BYTES - from_end).expect("written");
         }
         let before = held(&paths);
-        let wanted = Create {
-            name: "tank".to_owned(),
-            level: Level::Raid1,
-            layout: Layout::Plain,
-            chunk_bytes: 0,
-            members: paths.iter().map(|path| Some(path.clone().into())).collect(),
-            spares: Vec::new(),
-            consistency: Consistency::Resync,
-            create_bytes: None,
-            assume_clean: false,
-            blank: false,
-            encrypt: None,
-        };
+        let wanted = Create::new("tank", Level::Raid1, Layout::Plain, &paths);
         let error = create(&wanted).expect_err("refused").to_string();
         assert!(error.contains(&format!("firmware RAID member ({format})")), "{error}");
         let members = Members { folder, paths };
@@ -822,17 +788,9 @@ fn a_damaged_superblock_is_not_an_absent_one() {
             assert!(error.contains(said) && error.is_empty() == said.is_empty(), "{text}: {error}");
         }
         let wanted = Create {
-            name: "other".to_owned(),
-            level: Level::Raid0,
-            layout: Layout::Raid0(Some(Raid0Layout::Original)),
             chunk_bytes: CHUNK_BYTES,
             members: vec![Some(path.clone().into())],
-            spares: Vec::new(),
-            consistency: Consistency::Resync,
-            create_bytes: None,
-            assume_clean: false,
-            blank: false,
-            encrypt: None,
+            ..Create::new("other", Level::Raid0, Layout::Raid0(Some(Raid0Layout::Original)), &[])
         };
         let error = create(&wanted).expect_err("refused").to_string();
         assert!(error.contains("it carries a signature: md array member"), "{error}");
@@ -1121,17 +1079,10 @@ fn an_array_is_not_made_of_one_file_under_two_names() {
         [(vec![path("a"), path("b")], vec![]), (vec![path("a"), path("new")], vec![path("b")])]
     {
         let wanted = Create {
-            name: "tank".to_owned(),
-            level: Level::Raid1,
-            layout: Layout::Plain,
-            chunk_bytes: 0,
             members: members.into_iter().map(|path: PathBuf| Some(path.into())).collect(),
             spares: spares.into_iter().map(|path: PathBuf| path.into()).collect(),
-            consistency: Consistency::Resync,
             create_bytes: Some(MEMBER_BYTES),
-            assume_clean: false,
-            blank: false,
-            encrypt: None,
+            ..Create::new("tank", Level::Raid1, Layout::Plain, &[])
         };
         let error = create(&wanted).expect_err("refused");
         assert!(
@@ -1175,17 +1126,9 @@ fn what_was_made_for_an_array_is_undone_when_it_cannot_be_created() {
     let paths = ["there", "new", "empty", "other"].map(path);
     let before = held(&paths);
     let sound = Create {
-        name: "tank".to_owned(),
-        level: Level::Raid6,
-        layout: Layout::Parity(ParityLayout::LeftSymmetric),
         chunk_bytes: CHUNK_BYTES,
-        members: paths.iter().map(|path| Some(path.clone().into())).collect(),
-        spares: Vec::new(),
-        consistency: Consistency::Resync,
         create_bytes: Some(MEMBER_BYTES),
-        assume_clean: false,
-        blank: false,
-        encrypt: None,
+        ..Create::new("tank", Level::Raid6, Layout::Parity(ParityLayout::LeftSymmetric), &paths)
     };
     for (wanted, stopped) in [
         (Create { create_bytes: Some(1 << 60), ..sound.clone() }, false),
@@ -1215,13 +1158,7 @@ fn a_device_that_does_not_fit_is_not_written() {
     for path in [path, former] {
         let before = fs::read(&path).expect("read");
         let guard = Guard::new(Consent { in_place: true, ..Consent::default() });
-        let context = BuildContext {
-            files: &guard,
-            seed: 1,
-            read_only: false,
-            create_bytes: None,
-            emulate: false,
-        };
+        let context = BuildContext { seed: 1, ..BuildContext::new(&guard) };
         let text = format!("file:{}?block=4KiB&direct=no", path.display());
         let large = stack::parse_and_build(&text, &context).expect("a device");
         let reactor = Reactor::wall().expect("a reactor");
@@ -1422,17 +1359,8 @@ fn a_name_that_no_line_can_hold_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let paths: Vec<PathBuf> = ["a", "b"].map(|member| folder.path().join(member)).into();
         let wanted = Create {
-            name: name.to_owned(),
-            level: Level::Raid1,
-            layout: Layout::Plain,
-            chunk_bytes: 0,
-            members: paths.iter().map(|path| Some(path.clone().into())).collect(),
-            spares: Vec::new(),
-            consistency: Consistency::Resync,
             create_bytes: Some(MEMBER_BYTES),
-            assume_clean: false,
-            blank: false,
-            encrypt: None,
+            ..Create::new(name, Level::Raid1, Layout::Plain, &paths)
         };
         let error = create(&wanted).expect_err("refused");
         assert!(error.to_string().contains("control character"), "{error}");

@@ -83,13 +83,7 @@ impl Case<'_> {
             });
         {
             let guard = Guard::new(Consent::default());
-            let context = BuildContext {
-                files: &guard,
-                seed: 1,
-                read_only: false,
-                create_bytes: None,
-                emulate: true,
-            };
+            let context = BuildContext { seed: 1, emulate: true, ..BuildContext::new(&guard) };
             let stack = stack::build(&node, &context).expect(self.stack);
             let reactor = Reactor::wall().expect("a reactor");
             let mut channel = Blocking::open(stack.device.as_ref(), &reactor).expect("a channel");

@@ -40,22 +40,16 @@ impl Files {
             let member = CreateMember::parse(Path::new(&self.text(text)));
             (*text != "missing").then(|| member.expect("a member"))
         };
+        let layout = match level {
+            Level::Raid0 => Layout::Raid0(Some(Raid0Layout::Original)),
+            Level::Raid5 | Level::Raid6 => Layout::Parity(ParityLayout::LeftSymmetric),
+            _ => Layout::Plain,
+        };
         Create {
-            name: "tank".to_owned(),
-            level,
-            layout: match level {
-                Level::Raid0 => Layout::Raid0(Some(Raid0Layout::Original)),
-                Level::Raid5 | Level::Raid6 => Layout::Parity(ParityLayout::LeftSymmetric),
-                _ => Layout::Plain,
-            },
             chunk_bytes: if level.has_chunks() { 64 << 10 } else { 0 },
             members: members.iter().map(parsed).collect(),
-            spares: Vec::new(),
-            consistency: Consistency::Resync,
             create_bytes: Some(MEMBER_BYTES),
-            assume_clean: false,
-            blank: false,
-            encrypt: None,
+            ..Create::new("tank", level, layout, &[])
         }
     }
 
@@ -75,8 +69,7 @@ fn create(wanted: &Create) -> Result<CreatedArray, host::Error> {
 /// Starts a stack; leaves whose path ends in one of `absent` are missing.
 fn start(node: &Node, absent: &[&str], read_only: bool) -> (Stack, Guard) {
     let guard = Guard::new(Consent { in_place: true, ..Consent::default() });
-    let context =
-        BuildContext { files: &guard, seed: 1, read_only, create_bytes: None, emulate: true };
+    let context = BuildContext { seed: 1, read_only, emulate: true, ..BuildContext::new(&guard) };
     let node = without(node, absent);
     let stack = stack::build(&node, &context).unwrap_or_else(|error| panic!("{node}: {error}"));
     (stack, guard)

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use array::md::{Consistency, Features, Layout, Level, Role, Superblock};
+use array::md::{Features, Layout, Level, Role, Superblock};
 use array::{ParityLayout, Raid0Layout, Raid10Layout};
 use block::{Blocking, Reactor};
 use host::guard::{Consent, Guard};
@@ -70,17 +70,10 @@ impl BrokenSet {
         let paths: Vec<PathBuf> =
             (0..count).map(|number| folder.path().join(format!("{name}{number}"))).collect();
         let wanted = Create {
-            name: "tank".to_owned(),
-            level,
-            layout,
             chunk_bytes: if level.has_chunks() { CHUNK_BYTES } else { 0 },
-            members: paths.iter().map(|path| Some(path.clone().into())).collect(),
-            spares: Vec::new(),
-            consistency: Consistency::Resync,
             create_bytes: Some(24 * MIB),
             assume_clean: true,
-            blank: false,
-            encrypt: None,
+            ..Create::new("tank", level, layout, &paths)
         };
         let guard = Guard::new(Consent::default());
         mdtools::create(&guard, &wanted, &AtomicBool::new(false)).expect("an array");
@@ -105,13 +98,7 @@ impl BrokenSet {
 
     fn write(&self, text: &str) {
         let guard = Guard::new(Consent { in_place: true, ..Consent::default() });
-        let context = BuildContext {
-            files: &guard,
-            seed: 1,
-            read_only: false,
-            create_bytes: None,
-            emulate: true,
-        };
+        let context = BuildContext { seed: 1, emulate: true, ..BuildContext::new(&guard) };
         let stack = stack::parse_and_build(text, &context).expect(text);
         let reactor = Reactor::wall().expect("a reactor");
         let mut channel = Blocking::open(&*stack.device, &reactor).expect("a channel");
@@ -209,13 +196,7 @@ impl BrokenSet {
     /// Whether a stack has the files.
     fn has_files(&self, text: &str) -> Result<(), String> {
         let guard = Guard::new(Consent::default());
-        let context = BuildContext {
-            files: &guard,
-            seed: 1,
-            read_only: true,
-            create_bytes: None,
-            emulate: false,
-        };
+        let context = BuildContext { seed: 1, read_only: true, ..BuildContext::new(&guard) };
         let stack = stack::parse_and_build(text, &context).map_err(|error| error.to_string())?;
         let reactor = Reactor::wall().expect("a reactor");
         let mut channel = Blocking::open(&*stack.device, &reactor).expect("a channel");

@@ -37,7 +37,7 @@ impl OpenFiles for Opener {
 }
 
 fn context(files: &Opener) -> BuildContext<'_> {
-    BuildContext { files, seed: 1, read_only: false, create_bytes: None, emulate: false }
+    BuildContext { seed: 1, ..BuildContext::new(files) }
 }
 
 fn build(text: &str) -> Result<Stack, Error> {

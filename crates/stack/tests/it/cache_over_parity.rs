@@ -7,13 +7,7 @@ use reactor::Random;
 use stack::{BuildContext, NoFiles, Stack, parse_and_build};
 
 fn build(text: &str) -> Stack {
-    let context = BuildContext {
-        files: &NoFiles,
-        seed: 1,
-        read_only: false,
-        create_bytes: None,
-        emulate: true,
-    };
+    let context = BuildContext { seed: 1, emulate: true, ..BuildContext::new(&NoFiles) };
     parse_and_build(text, &context).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 

@@ -10,8 +10,7 @@ use stack::{BuildContext, NoFiles, parse_and_build};
 /// How long it takes until `count` random writes of 4 KiB are answered, so many at a time, and then
 /// until a flush is.
 fn write_randomly(text: &str, count: u64, depth: u32, seed: u64) -> (Duration, Duration) {
-    let context =
-        BuildContext { files: &NoFiles, seed, read_only: false, create_bytes: None, emulate: true };
+    let context = BuildContext { seed, emulate: true, ..BuildContext::new(&NoFiles) };
     let device: Arc<dyn Device> = parse_and_build(text, &context).expect(text).device;
     let reactor = Reactor::virtual_clock();
     let mut channel = device.open(depth, &reactor).expect("a channel");

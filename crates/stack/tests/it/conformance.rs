@@ -7,8 +7,7 @@ use stack::{BuildContext, NoFiles, parse_and_build};
 use testkit::conformance;
 
 fn build(text: &str, seed: u64) -> Arc<dyn Device> {
-    let context =
-        BuildContext { files: &NoFiles, seed, read_only: false, create_bytes: None, emulate: true };
+    let context = BuildContext { seed, emulate: true, ..BuildContext::new(&NoFiles) };
     parse_and_build(text, &context).expect(text).device
 }
 

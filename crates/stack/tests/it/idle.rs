@@ -47,13 +47,8 @@ const SETUPS: [&str; 16] = [
 const SLOW: &str = "fault(volatile=yes, delay=3ms, ram:256KiB)";
 
 fn build(text: &str, time: Option<Duration>) -> Stack {
-    let context = BuildContext {
-        files: &Bounded(time),
-        seed: 3,
-        read_only: false,
-        create_bytes: None,
-        emulate: true,
-    };
+    let files = Bounded(time);
+    let context = BuildContext { seed: 3, emulate: true, ..BuildContext::new(&files) };
     parse_and_build(&text.replace("SLOW", SLOW), &context).expect(text)
 }
 

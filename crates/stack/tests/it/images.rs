@@ -35,8 +35,7 @@ impl OpenFiles for Files {
 }
 
 fn build(text: &str, files: &Files) -> Result<Stack, Error> {
-    let context =
-        BuildContext { files, seed: 1, read_only: false, create_bytes: None, emulate: true };
+    let context = BuildContext { seed: 1, emulate: true, ..BuildContext::new(files) };
     parse_and_build(text, &context)
 }
 

@@ -23,13 +23,7 @@ impl OpenFiles for Files {
 }
 
 fn build(text: &str) -> Result<Stack, Error> {
-    let context = BuildContext {
-        files: &Files,
-        seed: 1,
-        read_only: false,
-        create_bytes: None,
-        emulate: true,
-    };
+    let context = BuildContext { seed: 1, emulate: true, ..BuildContext::new(&Files) };
     parse_and_build(text, &context)
 }
 

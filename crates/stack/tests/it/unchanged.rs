@@ -29,16 +29,7 @@ impl OpenFiles for Files {
 }
 
 fn build(text: &str) -> Result<Stack, Error> {
-    parse_and_build(
-        text,
-        &BuildContext {
-            files: &Files,
-            seed: 1,
-            read_only: false,
-            create_bytes: None,
-            emulate: true,
-        },
-    )
+    parse_and_build(text, &BuildContext { seed: 1, emulate: true, ..BuildContext::new(&Files) })
 }
 
 /// Files of 24 MiB with something in them.

@@ -21,8 +21,7 @@ const SEED: u64 = 20_261_124;
 const MIB: usize = 1 << 20;
 
 fn build_with(text: &str, files: &dyn OpenFiles) -> Result<Arc<dyn Device>, String> {
-    let context =
-        BuildContext { files, seed: SEED, read_only: false, create_bytes: None, emulate: false };
+    let context = BuildContext { seed: SEED, ..BuildContext::new(files) };
     Ok(stack::parse_and_build(text, &context).map_err(|error| error.to_string())?.device)
 }
 

@@ -42,13 +42,7 @@ const FIO: (&str, &str) = ("fio", "fio");
 const OPENSSL: (&str, &str) = ("openssl", "openssl");
 
 fn device(text: &str) -> Arc<dyn Device> {
-    let context = BuildContext {
-        files: &NoFiles,
-        seed: SEED,
-        read_only: false,
-        create_bytes: None,
-        emulate: false,
-    };
+    let context = BuildContext { seed: SEED, ..BuildContext::new(&NoFiles) };
     stack::parse_and_build(text, &context).unwrap_or_else(|error| panic!("{text}: {error}")).device
 }
 

@@ -93,13 +93,7 @@ impl Host {
 }
 
 fn open(text: &str) -> Stack {
-    let context = BuildContext {
-        files: &NoFiles,
-        seed: SEED,
-        read_only: false,
-        create_bytes: None,
-        emulate: false,
-    };
+    let context = BuildContext { seed: SEED, ..BuildContext::new(&NoFiles) };
     stack::parse_and_build(text, &context).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
@@ -107,21 +101,16 @@ fn open(text: &str) -> Stack {
 fn images(folder: &Path, level: array::md::Level, count: usize) -> Vec<Vec<u8>> {
     let members: Vec<PathBuf> =
         (0..count).map(|number| folder.join(format!("image{number}"))).collect();
+    let layout = match level {
+        array::md::Level::Raid1 => array::md::Layout::Plain,
+        _ => array::md::Layout::Parity(array::ParityLayout::LeftSymmetric),
+    };
     let wanted = mdtools::Create {
-        name: "hosts".to_owned(),
-        level,
-        layout: match level {
-            array::md::Level::Raid1 => array::md::Layout::Plain,
-            _ => array::md::Layout::Parity(array::ParityLayout::LeftSymmetric),
-        },
         chunk_bytes: if level == array::md::Level::Raid1 { 0 } else { 64 << 10 },
-        members: members.iter().map(|path| Some(path.clone().into())).collect(),
-        spares: Vec::new(),
         consistency: array::md::Consistency::Bitmap { chunk_bytes: Some(REGION_BYTES as u32) },
         create_bytes: Some(MEMBER_BYTES),
         assume_clean: true,
-        blank: false,
-        encrypt: None,
+        ..mdtools::Create::new("hosts", level, layout, &members)
     };
     mdtools::create(
         &Guard::new(Consent::default()),

@@ -36,13 +36,7 @@ fn are_there(test: &str, programs: &[&str]) -> bool {
 }
 
 fn build(text: &str) -> Result<Arc<dyn Device>, String> {
-    let context = BuildContext {
-        files: &NoFiles,
-        seed: SEED,
-        read_only: false,
-        create_bytes: None,
-        emulate: false,
-    };
+    let context = BuildContext { seed: SEED, ..BuildContext::new(&NoFiles) };
     Ok(stack::parse_and_build(text, &context).map_err(|error| error.to_string())?.device)
 }
 
@@ -617,17 +611,9 @@ fn an_array_goes_on_without_a_server_that_is_gone() {
 fn mirror(folder: &Path) -> [PathBuf; 2] {
     let members = [folder.join("a"), folder.join("b")];
     let wanted = mdtools::Create {
-        name: "tank".to_owned(),
-        level: array::md::Level::Raid1,
-        layout: array::md::Layout::Plain,
-        chunk_bytes: 0,
-        members: members.iter().map(|path| Some(path.clone().into())).collect(),
-        spares: Vec::new(),
-        consistency: array::md::Consistency::Resync,
         create_bytes: Some(16 * MIB as u64),
         assume_clean: true,
-        blank: false,
-        encrypt: None,
+        ..mdtools::Create::new("tank", array::md::Level::Raid1, array::md::Layout::Plain, &members)
     };
     mdtools::create(
         &Guard::new(Consent::default()),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use array::md::{Consistency, Layout, Level};
+use array::md::{Layout, Level};
 use array::{ParityLayout, Raid0Layout};
 use block::{Blocking, Node, Reactor};
 use host::guard::{Consent, Guard};
@@ -32,17 +32,10 @@ impl Nested {
             Some(CreateMember::parse(Path::new(&text)).expect("a member"))
         };
         let wanted = Create {
-            name: "tank".to_owned(),
-            level: self.level,
-            layout: self.layout,
             chunk_bytes: 64 << 10,
             members: self.members.iter().map(parsed).collect(),
-            spares: Vec::new(),
-            consistency: Consistency::Resync,
             create_bytes: Some(8 << 20),
-            assume_clean: false,
-            blank: false,
-            encrypt: None,
+            ..Create::new("tank", self.level, self.layout, &[])
         };
         let guard = Guard::new(Consent::default());
         mdtools::create(&guard, &wanted, &AtomicBool::new(false)).expect("an array").stack
@@ -51,8 +44,7 @@ impl Nested {
 
 /// Opens it; the guard keeps its files to itself.
 fn open(node: &Node, guard: &Guard) -> (Stack, Blocking) {
-    let context =
-        BuildContext { files: guard, seed: 0, read_only: false, create_bytes: None, emulate: true };
+    let context = BuildContext { emulate: true, ..BuildContext::new(guard) };
     let text = node.to_string();
     let stack = stack::parse_and_build(&text, &context).unwrap_or_else(|error| panic!("{error}"));
     let reactor = Reactor::wall().expect("a reactor");

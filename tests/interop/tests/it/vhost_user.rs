@@ -21,13 +21,7 @@ fn the_kernels_driver_makes_a_drive_of_it() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("data"), noise(SEED, 9 * MIB)).expect("written");
-    let context = BuildContext {
-        files: &NoFiles,
-        seed: SEED,
-        read_only: false,
-        create_bytes: None,
-        emulate: false,
-    };
+    let context = BuildContext { seed: SEED, ..BuildContext::new(&NoFiles) };
     let text = "raid5(chunk=64KiB, metadata=none, ram:32MiB, ram:32MiB, ram:32MiB)";
     let device = stack::parse_and_build(text, &context).expect("a stack").device;
     let socket = folder.path().join("disk.sock");

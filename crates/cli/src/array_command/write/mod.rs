@@ -96,13 +96,7 @@ pub(super) fn write(output: &Output, arguments: &WriteArguments) -> Result<(), F
     let guard = Guard::new(arguments.consent.clone().into());
     let reader = Guard::new(Consent { raw: arguments.raw, ..Consent::default() });
     let source = reader.open_image(&arguments.image)?;
-    let context = BuildContext {
-        files: &guard,
-        seed: 0,
-        read_only: false,
-        create_bytes: None,
-        emulate: true,
-    };
+    let context = BuildContext { emulate: true, ..BuildContext::new(&guard) };
     let stack = stack::parse_and_build(&arguments.target, &context)?;
     guard.refuse_stray_consent()?;
     stack.notes.iter().for_each(|note| output.note(note));

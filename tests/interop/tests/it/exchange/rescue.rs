@@ -32,13 +32,7 @@ fn content(members: &[PathBuf], absent: Option<usize>) -> Result<Vec<u8>, String
         .stack(AssemblyOptions { read_only: true, ..AssemblyOptions::default() })
         .map_err(|error| error.to_string())?
         .to_string();
-    let context = BuildContext {
-        files: &guard,
-        seed: 0,
-        read_only: true,
-        create_bytes: None,
-        emulate: false,
-    };
+    let context = BuildContext { read_only: true, ..BuildContext::new(&guard) };
     let stack =
         stack::parse_and_build(&text, &context).map_err(|error| format!("{text}: {error}"))?;
     let mut bytes = vec![0; stack.device.info().size_bytes as usize];
