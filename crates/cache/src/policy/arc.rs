@@ -12,7 +12,7 @@
 
 use super::ghosts::Ghosts;
 use super::lists::{Bits, Links, List};
-use super::{Policy, Slot};
+use super::{Eviction, Policy, Slot};
 
 pub(super) struct Arc {
     slots: u32,
@@ -61,15 +61,11 @@ impl Policy for Arc {
         self.links.push(if once || again { &mut self.frequent } else { &mut self.recent }, slot);
     }
 
-    fn evict(
-        &mut self,
-        incoming: u32,
-        key: &dyn Fn(Slot) -> u32,
-        may_go: &mut dyn FnMut(Slot) -> bool,
-    ) -> Option<Slot> {
+    fn evict(&mut self, eviction: &mut Eviction<'_>) -> Option<Slot> {
+        let Eviction { incoming, key, may_go } = eviction;
         let count = self.recent.len();
         let recent_first = count > self.target
-            || (count == self.target && self.frequent_ghosts.contains(incoming));
+            || (count == self.target && self.frequent_ghosts.contains(*incoming));
         let (first, second) = if recent_first {
             (&self.recent, &self.frequent)
         } else {

@@ -2,7 +2,7 @@
 //! once.
 
 use super::lists::Bits;
-use super::{Policy, Slot};
+use super::{Eviction, Policy, Slot};
 
 pub(super) struct Clock {
     slots: u32,
@@ -27,17 +27,12 @@ impl Policy for Clock {
         self.accessed.set(slot, false);
     }
 
-    fn evict(
-        &mut self,
-        _incoming: u32,
-        _key: &dyn Fn(Slot) -> u32,
-        may_go: &mut dyn FnMut(Slot) -> bool,
-    ) -> Option<Slot> {
+    fn evict(&mut self, eviction: &mut Eviction<'_>) -> Option<Slot> {
         // The second round finds no bit set that it did not clear in the first.
         for _ in 0..2 * u64::from(self.slots) {
             let slot = self.hand;
             self.hand = (slot + 1) % self.slots;
-            if !self.used.get(slot) || !may_go(slot) {
+            if !self.used.get(slot) || !(eviction.may_go)(slot) {
                 continue;
             }
             if self.accessed.get(slot) {

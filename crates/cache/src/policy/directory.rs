@@ -3,7 +3,7 @@
 use block::{Error, ErrorKind};
 
 use super::table::Table;
-use super::{Policy, PolicyKind, SLOTS_MAX, Slot};
+use super::{Eviction, Policy, PolicyKind, SLOTS_MAX, Slot};
 
 /// The blocks of a cache and the order in which they leave it.
 pub struct Directory {
@@ -116,8 +116,11 @@ impl Directory {
     ) -> Option<(Slot, u64)> {
         let table = &self.table;
         let key = |slot| table.key(slot);
-        let slot =
-            self.policy.evict(incoming as u32, &key, &mut |slot| may_go(u64::from(key(slot))))?;
+        let slot = self.policy.evict(&mut Eviction {
+            incoming: incoming as u32,
+            key: &key,
+            may_go: &mut |slot| may_go(u64::from(key(slot))),
+        })?;
         let block = self.block(slot);
         self.table.remove(slot);
         Some((slot, block))
@@ -162,8 +165,10 @@ impl Directory {
         let restored = table.restore(entries);
         debug_assert!(restored, "a block is in a slot that is to go");
         let mut policy = self.kind.make(slots);
-        while let Some(slot) = self.policy.evict(0, &|slot| self.table.key(slot), &mut |_| true) {
-            policy.insert(slot, self.table.key(slot));
+        let key = |slot| self.table.key(slot);
+        let mut all = Eviction { incoming: 0, key: &key, may_go: &mut |_| true };
+        while let Some(slot) = self.policy.evict(&mut all) {
+            policy.insert(slot, key(slot));
         }
         (self.table, self.policy) = (table, policy);
     }

@@ -6,7 +6,7 @@
 //! ```
 
 use super::lists::{Links, List};
-use super::{Policy, Slot};
+use super::{Eviction, Policy, Slot};
 
 pub(super) struct Lfu {
     links: Links,
@@ -37,13 +37,8 @@ impl Policy for Lfu {
         self.links.push(&mut self.lists[1], slot);
     }
 
-    fn evict(
-        &mut self,
-        _incoming: u32,
-        _key: &dyn Fn(Slot) -> u32,
-        may_go: &mut dyn FnMut(Slot) -> bool,
-    ) -> Option<Slot> {
-        let slot = self.lists.iter().find_map(|list| self.links.first(list, may_go))?;
+    fn evict(&mut self, eviction: &mut Eviction<'_>) -> Option<Slot> {
+        let slot = self.lists.iter().find_map(|list| self.links.first(list, eviction.may_go))?;
         self.remove(slot);
         Some(slot)
     }

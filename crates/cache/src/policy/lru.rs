@@ -1,7 +1,7 @@
 //! Least recently used: what was accessed last goes last.
 
 use super::lists::{Links, List};
-use super::{Policy, Slot};
+use super::{Eviction, Policy, Slot};
 
 pub(super) struct Lru {
     links: Links,
@@ -23,13 +23,8 @@ impl Policy for Lru {
         self.links.push(&mut self.list, slot);
     }
 
-    fn evict(
-        &mut self,
-        _incoming: u32,
-        _key: &dyn Fn(Slot) -> u32,
-        may_go: &mut dyn FnMut(Slot) -> bool,
-    ) -> Option<Slot> {
-        let slot = self.links.first(&self.list, may_go)?;
+    fn evict(&mut self, eviction: &mut Eviction<'_>) -> Option<Slot> {
+        let slot = self.links.first(&self.list, eviction.may_go)?;
         self.remove(slot);
         Some(slot)
     }

@@ -47,6 +47,16 @@ pub const SLOTS_MAX: u32 = (1 << 24) - 1;
 /// What a policy may take in memory for each slot, the index included, in bytes.
 pub const POLICY_BYTES_PER_SLOT: f64 = 15.5;
 
+/// What a policy can ask when a block has to go.
+pub(crate) struct Eviction<'a> {
+    /// The block that one goes for.
+    incoming: u32,
+    /// Which block is in a slot.
+    key: &'a dyn Fn(Slot) -> u32,
+    /// Whether the block in a slot may go.
+    may_go: &'a mut dyn FnMut(Slot) -> bool,
+}
+
 /// The order in which blocks leave a cache. It is told what happens and asked which goes; the
 /// [`Directory`] knows where blocks are.
 pub(crate) trait Policy: Send {
@@ -56,14 +66,8 @@ pub(crate) trait Policy: Send {
     /// The block `key` came into `slot`, which was free.
     fn insert(&mut self, slot: Slot, key: u32);
 
-    /// Takes out the one to go, among those that `may_go`, for the block `incoming`; `None` when
-    /// none may go. `key` tells which block is in a slot.
-    fn evict(
-        &mut self,
-        incoming: u32,
-        key: &dyn Fn(Slot) -> u32,
-        may_go: &mut dyn FnMut(Slot) -> bool,
-    ) -> Option<Slot>;
+    /// Takes out the one to go, among those that may; `None` when none may go.
+    fn evict(&mut self, eviction: &mut Eviction<'_>) -> Option<Slot>;
 
     /// The block in `slot` is gone, not by [`Policy::evict`].
     fn remove(&mut self, slot: Slot);

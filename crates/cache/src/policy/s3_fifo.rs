@@ -14,7 +14,7 @@
 
 use super::ghosts::Ghosts;
 use super::lists::{Bits, Links, List};
-use super::{Policy, Slot};
+use super::{Eviction, Policy, Slot};
 
 /// The small queue's part of the slots.
 const SMALL_PART: u32 = 10;
@@ -55,11 +55,7 @@ impl S3Fifo {
         self.counts[1].set(slot, count & 2 != 0);
     }
 
-    fn evict_small(
-        &mut self,
-        key: &dyn Fn(Slot) -> u32,
-        may_go: &mut dyn FnMut(Slot) -> bool,
-    ) -> Option<Slot> {
+    fn evict_small(&mut self, eviction: &mut Eviction<'_>) -> Option<Slot> {
         let mut at = self.small.oldest();
         while let Some(slot) = at {
             at = self.links.newer(slot);
@@ -68,16 +64,16 @@ impl S3Fifo {
                 self.links.push(&mut self.main, slot);
                 self.is_main.set(slot, true);
                 self.set_count(slot, 0);
-            } else if may_go(slot) {
+            } else if (eviction.may_go)(slot) {
                 self.links.take(&mut self.small, slot);
-                self.ghosts.insert(key(slot));
+                self.ghosts.insert((eviction.key)(slot));
                 return Some(slot);
             }
         }
         None
     }
 
-    fn evict_main(&mut self, may_go: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
+    fn evict_main(&mut self, eviction: &mut Eviction<'_>) -> Option<Slot> {
         let mut at = self.main.oldest();
         while let Some(slot) = at {
             // A block that goes round once more is met again at the end.
@@ -85,7 +81,7 @@ impl S3Fifo {
                 self.set_count(slot, self.count(slot) - 1);
                 at = self.links.newer(slot).or(Some(slot));
                 self.links.renew(&mut self.main, slot);
-            } else if may_go(slot) {
+            } else if (eviction.may_go)(slot) {
                 self.links.take(&mut self.main, slot);
                 return Some(slot);
             } else {
@@ -111,20 +107,15 @@ impl Policy for S3Fifo {
         self.links.push(if known { &mut self.main } else { &mut self.small }, slot);
     }
 
-    fn evict(
-        &mut self,
-        _incoming: u32,
-        key: &dyn Fn(Slot) -> u32,
-        may_go: &mut dyn FnMut(Slot) -> bool,
-    ) -> Option<Slot> {
+    fn evict(&mut self, eviction: &mut Eviction<'_>) -> Option<Slot> {
         if self.small.len() >= self.small_target
-            && let Some(slot) = self.evict_small(key, may_go)
+            && let Some(slot) = self.evict_small(eviction)
         {
             return Some(slot);
         }
-        self.evict_main(may_go)
-            .or_else(|| self.evict_small(key, may_go))
-            .or_else(|| self.evict_main(may_go))
+        self.evict_main(eviction)
+            .or_else(|| self.evict_small(eviction))
+            .or_else(|| self.evict_main(eviction))
     }
 
     fn remove(&mut self, slot: Slot) {

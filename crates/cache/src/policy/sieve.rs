@@ -3,7 +3,7 @@
 //! that was not accessed since it last came by.
 
 use super::lists::{Bits, Links, List};
-use super::{Policy, Slot};
+use super::{Eviction, Policy, Slot};
 
 pub(super) struct Sieve {
     links: Links,
@@ -29,16 +29,11 @@ impl Policy for Sieve {
         self.links.push(&mut self.list, slot);
     }
 
-    fn evict(
-        &mut self,
-        _incoming: u32,
-        _key: &dyn Fn(Slot) -> u32,
-        may_go: &mut dyn FnMut(Slot) -> bool,
-    ) -> Option<Slot> {
+    fn evict(&mut self, eviction: &mut Eviction<'_>) -> Option<Slot> {
         for _ in 0..2 * u64::from(self.list.len()) {
             let slot = self.hand.or(self.list.oldest())?;
             self.hand = self.links.newer(slot);
-            if !may_go(slot) {
+            if !(eviction.may_go)(slot) {
                 continue;
             }
             if self.visited.get(slot) {

@@ -9,7 +9,7 @@
 
 use super::ghosts::Ghosts;
 use super::lists::{Bits, Links, List};
-use super::{Policy, Slot};
+use super::{Eviction, Policy, Slot};
 
 pub(super) struct TwoQ {
     links: Links,
@@ -47,12 +47,8 @@ impl Policy for TwoQ {
         self.links.push(if known { &mut self.main } else { &mut self.incoming }, slot);
     }
 
-    fn evict(
-        &mut self,
-        _incoming: u32,
-        key: &dyn Fn(Slot) -> u32,
-        may_go: &mut dyn FnMut(Slot) -> bool,
-    ) -> Option<Slot> {
+    fn evict(&mut self, eviction: &mut Eviction<'_>) -> Option<Slot> {
+        let Eviction { key, may_go, .. } = eviction;
         let from =
             |list: &List, may_go: &mut dyn FnMut(Slot) -> bool| self.links.first(list, may_go);
         let slot = if self.incoming.len() > self.incoming_target {
