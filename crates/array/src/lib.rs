@@ -43,7 +43,8 @@ pub mod sync;
 pub use device::{ArrayDevice, MemberAtStart};
 pub use geometry::{ParityLayout, Raid0Layout, Raid10Layout};
 pub use level::{
-    Faults, Level, LevelTraits, LinearLevel, MirrorLevel, ParityLevel, Raid0Level, TooManyAbsent,
+    Faults, Level, LevelTraits, LinearLevel, MirrorLevel, ParityLevel, PlanResult, Raid0Level,
+    TooManyAbsent,
 };
 pub use member::{MEMBERS_MAX, MemberSet, MemberState, Snapshot};
 pub use part::{Action, Part, Spot, SyncRange, SyncTask};

@@ -1,5 +1,7 @@
 //! Parts of requests and of sync actions, and where they lie: what levels are asked about.
 
+use crate::geometry::Extent;
+
 /// What a request with a range wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -22,6 +24,15 @@ pub struct Part {
     pub offset: u64,
     /// How much; never 0.
     pub length: u64,
+}
+
+impl Part {
+    /// Where all of it lies, if that is one run, which is the first of it.
+    #[inline]
+    pub(crate) fn spot_in(self, first: Extent) -> Option<Spot> {
+        let Extent { member, offset, length } = first;
+        (length == self.length).then_some(Spot { member, offset })
+    }
 }
 
 /// A position on a member.

@@ -7,8 +7,9 @@
 //! Bytes are in the request's own buffer (`Host`) or in scratch buffers that live as long as the
 //! plan. Accesses of one phase run at the same time; neighbours on a member go out as one command.
 
+use crate::geometry::Extent;
 use crate::member::MemberSet;
-use crate::part::{Action, Spot};
+use crate::part::{Action, Part, Spot};
 
 /// Where the bytes of an access or a step are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -246,6 +247,18 @@ impl Plan {
             self.read.push(Access { member, offset, length, content: ByteSite::Host { start } });
         } else {
             self.write.push(Access { member, offset, length, content: content_of(action, start) });
+        }
+    }
+
+    /// Adds what a part asks of the runs that it lies in, which `locate` tells from an offset and a
+    /// length in the array: the first of them.
+    pub(crate) fn add_runs(&mut self, part: Part, locate: impl Fn(u64, u64) -> Extent) {
+        let mut start = 0;
+        while start < part.length {
+            let Extent { member, offset, length } =
+                locate(part.offset + start, part.length - start);
+            self.add(part.action, Spot { member, offset }, length, start);
+            start += length;
         }
     }
 

@@ -64,6 +64,9 @@ pub struct TooManyAbsent {
     pub members: MemberSet,
 }
 
+/// Whether a plan was made.
+pub type PlanResult = Result<(), TooManyAbsent>;
+
 impl fmt::Display for TooManyAbsent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let members: Vec<String> = self.members.iter().map(|member| member.to_string()).collect();
@@ -150,13 +153,7 @@ pub trait Level: Send + Sync + 'static {
     ///
     /// # Errors
     /// When too many members are absent.
-    fn plan(
-        &self,
-        piece: Part,
-        faults: &Faults,
-        queues: &Queues,
-        plan: &mut Plan,
-    ) -> Result<(), TooManyAbsent>;
+    fn plan(&self, piece: Part, faults: &Faults, queues: &Queues, plan: &mut Plan) -> PlanResult;
 
     /// How much of each member's data the array uses, in bytes. 0 without redundancy, where nothing
     /// can be restored.
@@ -186,12 +183,7 @@ pub trait Level: Send + Sync + 'static {
     ///
     /// # Errors
     /// When too many members are missing, or the one that is to be restored is.
-    fn plan_sync(
-        &self,
-        range: SyncRange,
-        faults: &Faults,
-        plan: &mut Plan,
-    ) -> Result<(), TooManyAbsent> {
+    fn plan_sync(&self, range: SyncRange, faults: &Faults, plan: &mut Plan) -> PlanResult {
         let _ = (range, plan);
         Err(faults.lost())
     }

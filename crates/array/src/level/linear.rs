@@ -2,7 +2,7 @@
 
 use block::Info;
 
-use super::definition::{Faults, Level, TooManyAbsent};
+use super::definition::{Faults, Level, PlanResult};
 use crate::geometry::Linear;
 use crate::member::MemberSet;
 use crate::part::{Part, Spot};
@@ -41,29 +41,15 @@ impl Level for LinearLevel {
 
     #[inline]
     fn whole(&self, part: Part, _missing: &MemberSet, _queues: &Queues) -> Option<Spot> {
-        let extent = self.geometry.locate(part.offset, part.length);
-        (extent.length == part.length)
-            .then_some(Spot { member: extent.member, offset: extent.offset })
+        part.spot_in(self.geometry.locate(part.offset, part.length))
     }
 
     fn piece_bytes(&self, part: Part, _faults: &Faults) -> u64 {
         part.length
     }
 
-    fn plan(
-        &self,
-        piece: Part,
-        _faults: &Faults,
-        _queues: &Queues,
-        plan: &mut Plan,
-    ) -> Result<(), TooManyAbsent> {
-        let mut start = 0;
-        while start < piece.length {
-            let extent = self.geometry.locate(piece.offset + start, piece.length - start);
-            let run = Spot { member: extent.member, offset: extent.offset };
-            plan.add(piece.action, run, extent.length, start);
-            start += extent.length;
-        }
+    fn plan(&self, piece: Part, _faults: &Faults, _queues: &Queues, plan: &mut Plan) -> PlanResult {
+        plan.add_runs(piece, |offset, length| self.geometry.locate(offset, length));
         Ok(())
     }
 }

@@ -12,7 +12,7 @@ use std::ops::Range;
 use block::{Info, Stripe, size_text};
 
 use super::definition::{
-    Faults, Level, LevelTraits, SYNC_PLAN_BYTES, TooManyAbsent, optimal_bytes,
+    Faults, Level, LevelTraits, PlanResult, SYNC_PLAN_BYTES, TooManyAbsent, optimal_bytes,
 };
 use crate::geometry::{Raid10, Raid10Layout};
 use crate::member::MemberSet;
@@ -90,7 +90,7 @@ impl MirrorLevel {
         faults: &Faults,
         queues: &Queues,
         plan: &mut Plan,
-    ) -> Result<(), TooManyAbsent> {
+    ) -> PlanResult {
         for (start, length) in self.parts(piece) {
             let offset = piece.offset + start;
             // What goes on where an earlier chunk of the piece ended joins its command.
@@ -126,12 +126,7 @@ impl MirrorLevel {
     }
 
     /// A member's accesses come in ascending order, for neighbours go out as one command.
-    fn plan_write(
-        &self,
-        piece: Part,
-        faults: &Faults,
-        plan: &mut Plan,
-    ) -> Result<(), TooManyAbsent> {
+    fn plan_write(&self, piece: Part, faults: &Faults, plan: &mut Plan) -> PlanResult {
         plan.lock = Some(Self::lock(piece));
         let layout = self.geometry.layout();
         let near = u64::from(layout.near);
@@ -257,13 +252,7 @@ impl Level for MirrorLevel {
         }
     }
 
-    fn plan(
-        &self,
-        piece: Part,
-        faults: &Faults,
-        queues: &Queues,
-        plan: &mut Plan,
-    ) -> Result<(), TooManyAbsent> {
+    fn plan(&self, piece: Part, faults: &Faults, queues: &Queues, plan: &mut Plan) -> PlanResult {
         match piece.action {
             Action::Read => self.plan_read(piece, faults, queues, plan),
             Action::Write | Action::Zeroes | Action::Discard => {
@@ -307,12 +296,7 @@ impl Level for MirrorLevel {
         offset.map_or(in_chunk, |offset| in_chunk.min(REGION_BYTES - offset % REGION_BYTES))
     }
 
-    fn plan_sync(
-        &self,
-        range: SyncRange,
-        faults: &Faults,
-        plan: &mut Plan,
-    ) -> Result<(), TooManyAbsent> {
+    fn plan_sync(&self, range: SyncRange, faults: &Faults, plan: &mut Plan) -> PlanResult {
         let (offset, target) = match range.task {
             SyncTask::Recover { member } if faults.absent.contains(member) => {
                 return Err(faults.lost());

@@ -6,7 +6,7 @@ mod mirror;
 mod parity;
 mod raid0;
 
-pub use definition::{Faults, Level, LevelTraits, TooManyAbsent};
+pub use definition::{Faults, Level, LevelTraits, PlanResult, TooManyAbsent};
 pub use linear::LinearLevel;
 pub use mirror::MirrorLevel;
 pub use parity::ParityLevel;

@@ -27,7 +27,7 @@
 use block::{DiscardSupport, Info, Stripe, size_text};
 
 use super::definition::{
-    Faults, Level, LevelTraits, SYNC_PLAN_BYTES, TooManyAbsent, optimal_bytes,
+    Faults, Level, LevelTraits, PlanResult, SYNC_PLAN_BYTES, TooManyAbsent, optimal_bytes,
 };
 use crate::geometry::{Parity, ParityLayout, Row};
 use crate::member::MemberSet;
@@ -257,12 +257,7 @@ impl ParityLevel {
     }
 
     /// A read of data of which some are on members that do not give them.
-    fn plan_degraded_read(
-        &self,
-        cut: &Cut,
-        faults: &Faults,
-        plan: &mut Plan,
-    ) -> Result<(), TooManyAbsent> {
+    fn plan_degraded_read(&self, cut: &Cut, faults: &Faults, plan: &mut Plan) -> PlanResult {
         plan.lock = Some(cut.lock());
         let is_bad = |index: usize| faults.mend(cut.row.member(index));
         // What is written back afterwards cannot lie in a read's own buffer.
@@ -292,7 +287,7 @@ impl ParityLevel {
         cut: &Cut,
         faults: &Faults,
         plan: &mut Plan,
-    ) -> Result<(), TooManyAbsent> {
+    ) -> PlanResult {
         self.holds_all(&faults.missing())?;
         plan.lock = Some(cut.lock());
         let (p, q) = cut.present_parity(faults);
@@ -450,7 +445,7 @@ fn plan_whole(
     faults: &Faults,
     plan: &mut Plan,
     in_host: impl Fn(usize) -> bool,
-) -> Result<(), TooManyAbsent> {
+) -> PlanResult {
     let length = cut.span_bytes();
     let hidden = |index: &usize| cut.is_hidden(*index, faults);
     let mut unknown = (0..cut.row.data_count()).filter(hidden);
@@ -660,13 +655,7 @@ impl Level for ParityLevel {
         self.row_piece_bytes(part)
     }
 
-    fn plan(
-        &self,
-        piece: Part,
-        faults: &Faults,
-        _queues: &Queues,
-        plan: &mut Plan,
-    ) -> Result<(), TooManyAbsent> {
+    fn plan(&self, piece: Part, faults: &Faults, _queues: &Queues, plan: &mut Plan) -> PlanResult {
         if piece.action == Action::Read && *faults == Faults::default() {
             self.plan_plain_read(piece, plan);
             return Ok(());
@@ -693,12 +682,7 @@ impl Level for ParityLevel {
         range.length.min(SYNC_PLAN_BYTES).min(chunk - range.offset % chunk)
     }
 
-    fn plan_sync(
-        &self,
-        range: SyncRange,
-        faults: &Faults,
-        plan: &mut Plan,
-    ) -> Result<(), TooManyAbsent> {
+    fn plan_sync(&self, range: SyncRange, faults: &Faults, plan: &mut Plan) -> PlanResult {
         let cut = Cut::of_members(&self.geometry, range);
         plan.lock = Some(cut.lock());
         let target = match range.task {

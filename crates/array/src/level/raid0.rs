@@ -2,7 +2,7 @@
 
 use block::{Info, Stripe};
 
-use super::definition::{Faults, Level, TooManyAbsent, optimal_bytes};
+use super::definition::{Faults, Level, PlanResult, optimal_bytes};
 use crate::geometry::{Raid0, Raid0Layout};
 use crate::member::MemberSet;
 use crate::part::{Action, Part, Spot};
@@ -49,31 +49,17 @@ impl Level for Raid0Level {
 
     #[inline]
     fn whole(&self, part: Part, _missing: &MemberSet, _queues: &Queues) -> Option<Spot> {
-        let extent = self.geometry.locate(part.offset, part.length);
-        (extent.length == part.length)
-            .then_some(Spot { member: extent.member, offset: extent.offset })
+        part.spot_in(self.geometry.locate(part.offset, part.length))
     }
 
     fn piece_bytes(&self, part: Part, _faults: &Faults) -> u64 {
         part.length
     }
 
-    fn plan(
-        &self,
-        piece: Part,
-        _faults: &Faults,
-        _queues: &Queues,
-        plan: &mut Plan,
-    ) -> Result<(), TooManyAbsent> {
+    fn plan(&self, piece: Part, _faults: &Faults, _queues: &Queues, plan: &mut Plan) -> PlanResult {
         match piece.action {
             Action::Read | Action::Write => {
-                let mut start = 0;
-                while start < piece.length {
-                    let extent = self.geometry.locate(piece.offset + start, piece.length - start);
-                    let run = Spot { member: extent.member, offset: extent.offset };
-                    plan.add(piece.action, run, extent.length, start);
-                    start += extent.length;
-                }
+                plan.add_runs(piece, |offset, length| self.geometry.locate(offset, length));
             }
             // These may span the whole array: listing its chunks would take longer than the members
             // do.

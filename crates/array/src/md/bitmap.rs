@@ -66,15 +66,7 @@ impl BitmapHeader {
     /// The first field that no bitmap can have.
     pub fn decode(bytes: &[u8]) -> Result<BitmapHeader, Problem> {
         COMPLAINT.needs_length(bytes, HEADER_BYTES)?;
-        let magic = u32_at(bytes, 0);
-        if magic != MAGIC {
-            return Err(COMPLAINT.about(
-                "magic",
-                0,
-                format_args!("{magic:#010x}"),
-                format_args!("{MAGIC:#010x}"),
-            ));
-        }
+        COMPLAINT.needs_magic(u32_at(bytes, 0), MAGIC)?;
         let version = u32_at(bytes, 4);
         if !(4..=6).contains(&version) {
             return Err(COMPLAINT.about("version", 4, version, "4, 5 or 6"));

@@ -97,6 +97,15 @@ impl Complaint {
         }
     }
 
+    /// Complains unless the first word, as it was read, is the magic number.
+    fn needs_magic(self, found: u32, magic: u32) -> Result<(), Problem> {
+        if found != magic {
+            let [found, magic] = [found, magic].map(|word| format!("{word:#010x}"));
+            return Err(self.about("magic", 0, found, magic));
+        }
+        Ok(())
+    }
+
     /// Complains unless there are at least `length` bytes.
     fn needs_length(self, bytes: &[u8], length: usize) -> Result<(), Problem> {
         if bytes.len() < length {

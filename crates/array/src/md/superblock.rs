@@ -132,15 +132,7 @@ type Complain<'a> = &'a mut dyn FnMut(&'static str, usize, String, String);
 
 /// What stands first in every superblock of version 1.
 fn check_head(bytes: &[u8]) -> Result<(), Problem> {
-    let magic = u32_at(bytes, 0);
-    if magic != MAGIC {
-        return Err(COMPLAINT.about(
-            "magic",
-            0,
-            format_args!("{magic:#010x}"),
-            format_args!("{MAGIC:#010x}"),
-        ));
-    }
+    COMPLAINT.needs_magic(u32_at(bytes, 0), MAGIC)?;
     let major = u32_at(bytes, 4);
     if major != 1 {
         return Err(COMPLAINT.about("major_version", 4, major, 1));

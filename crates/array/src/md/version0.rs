@@ -102,12 +102,7 @@ fn decode(bytes: &[u8], member_sectors: u64) -> Result<Superblock, Problem> {
     let magic = words.at(0);
     words.is_big_endian = magic == MAGIC.swap_bytes();
     if words.at(0) != MAGIC {
-        return Err(COMPLAINT.about(
-            "magic",
-            0,
-            format_args!("{magic:#010x}"),
-            format_args!("{MAGIC:#010x}"),
-        ));
+        COMPLAINT.needs_magic(magic, MAGIC)?;
     }
     let (major, minor) = (words.at(1), words.at(2));
     if major != 0 || !matches!(minor, 90 | 91) {

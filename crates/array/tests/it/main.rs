@@ -1,6 +1,7 @@
 //! The tests that use this package from outside, in one program: one to build and link.
 
 mod common;
+mod computations;
 mod conformance;
 mod geometry;
 mod isal;

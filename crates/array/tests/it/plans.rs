@@ -8,12 +8,13 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 
 use array::geometry::Raid10;
-use array::parity::{multiply, power};
 use array::{
-    Access, Action, ByteSite, Computation, Content, Faults, Level, MemberSet, MirrorLevel,
-    ParityLayout, ParityLevel, Part, Plan, Queues, Raid10Layout,
+    Access, Action, ByteSite, Content, Faults, Level, MemberSet, MirrorLevel, ParityLayout,
+    ParityLevel, Part, Plan, Queues, Raid10Layout,
 };
 use common::{mirror_image, parity_image};
+
+use crate::computations::PlanBuffers;
 
 /// Small enough to enumerate, large enough for ranges within a chunk.
 const CHUNK: u64 = 3;
@@ -43,8 +44,8 @@ struct Machine<'a> {
     read_bytes: u64,
 }
 
-impl Machine<'_> {
-    fn bytes(&self, place: ByteSite, length: u64) -> Vec<u8> {
+impl PlanBuffers for Machine<'_> {
+    fn get(&self, place: ByteSite, length: u64) -> Vec<u8> {
         match place {
             ByteSite::Host { start } => {
                 self.host[start as usize..(start + length) as usize].to_vec()
@@ -52,14 +53,6 @@ impl Machine<'_> {
             ByteSite::Scratch { buffer: slot, start } => {
                 self.scratch[slot][start as usize..(start + length) as usize].to_vec()
             }
-        }
-    }
-
-    fn written(&self, content: Content, length: u64) -> Vec<u8> {
-        match content {
-            Content::Bytes(place) => self.bytes(place, length),
-            Content::Zeroes | Content::Discard => vec![0; length as usize],
-            Content::Flush => panic!("a flush has no bytes"),
         }
     }
 
@@ -73,52 +66,15 @@ impl Machine<'_> {
         };
         buffer[start as usize..start as usize + bytes.len()].copy_from_slice(bytes);
     }
+}
 
-    fn step(&mut self, step: Computation, sources: &[Option<ByteSite>]) {
-        match step {
-            Computation::Zero { into, length } => self.put(into, &vec![0; length as usize]),
-            Computation::Compare { .. } | Computation::Locate { .. } | Computation::Vote { .. } => {
-                panic!("no request compares")
-            }
-            Computation::Copy { from, into, length } => self.put(into, &self.bytes(from, length)),
-            Computation::Xor { from, into, length } => self.combine(1, from, into, length),
-            Computation::MultiplyXor { coefficient, from, into, length } => {
-                self.combine(coefficient, from, into, length);
-            }
-            Computation::Scale { coefficient, into, length } => {
-                let scaled: Vec<u8> = self
-                    .bytes(into, length)
-                    .iter()
-                    .map(|&byte| multiply(coefficient, byte))
-                    .collect();
-                self.put(into, &scaled);
-            }
-            Computation::Parity { first, count, p, q, length } => {
-                let (mut p_bytes, mut q_bytes) =
-                    (vec![0; length as usize], vec![0; length as usize]);
-                for (term, source) in sources[first..first + count].iter().enumerate() {
-                    // Without one it is a block of zeroes, which changes nothing.
-                    let bytes = source.map(|source| self.bytes(source, length));
-                    for (at, byte) in bytes.unwrap_or_default().into_iter().enumerate() {
-                        p_bytes[at] ^= byte;
-                        q_bytes[at] ^= multiply(power(term), byte);
-                    }
-                }
-                self.put(p, &p_bytes);
-                if let Some(q) = q {
-                    self.put(q, &q_bytes);
-                }
-            }
+impl Machine<'_> {
+    fn written(&self, content: Content, length: u64) -> Vec<u8> {
+        match content {
+            Content::Bytes(place) => self.get(place, length),
+            Content::Zeroes | Content::Discard => vec![0; length as usize],
+            Content::Flush => panic!("a flush has no bytes"),
         }
-    }
-
-    fn combine(&mut self, coefficient: u8, from: ByteSite, into: ByteSite, length: u64) {
-        let mut target = self.bytes(into, length);
-        target
-            .iter_mut()
-            .zip(self.bytes(from, length))
-            .for_each(|(byte, more)| *byte ^= multiply(coefficient, more));
-        self.put(into, &target);
     }
 
     fn run(&mut self, plan: &Plan, action: Action) {
@@ -129,7 +85,7 @@ impl Machine<'_> {
             self.put(access.content, &bytes);
             self.read_bytes += access.length;
         }
-        plan.compute.iter().for_each(|step| self.step(*step, &plan.sources));
+        plan.compute.iter().for_each(|step| self.compute(*step, &plan.sources));
         for access in &plan.write {
             assert!(!self.faults.absent.contains(access.member), "{access:?} writes to nobody");
             assert!(plan.lock.is_some(), "a plan that writes locks");

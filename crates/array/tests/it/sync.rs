@@ -17,6 +17,8 @@ use array::{
 use common::{mirror_image, parity_image};
 use reactor::Random;
 
+use crate::computations::PlanBuffers;
+
 /// Two sectors: what is compared is counted in sectors.
 const CHUNK: u64 = 1024;
 const ROWS: u64 = 4;
@@ -61,7 +63,7 @@ struct Array<'a, L> {
 /// The bytes of a plan's buffers.
 struct Scratch(Vec<Vec<u8>>);
 
-impl Scratch {
+impl PlanBuffers for Scratch {
     fn get(&self, place: ByteSite, length: u64) -> Vec<u8> {
         match place {
             ByteSite::Scratch { buffer: slot, start } => {
@@ -77,16 +79,9 @@ impl Scratch {
         };
         self.0[slot][start as usize..start as usize + bytes.len()].copy_from_slice(bytes);
     }
+}
 
-    fn combine(&mut self, coefficient: u8, from: ByteSite, into: ByteSite, length: u64) {
-        let mut target = self.get(into, length);
-        target
-            .iter_mut()
-            .zip(self.get(from, length))
-            .for_each(|(byte, more)| *byte ^= multiply(coefficient, more));
-        self.put(into, &target);
-    }
-
+impl Scratch {
     fn sector(&self, place: ByteSite, at: u64) -> Vec<u8> {
         let ByteSite::Scratch { buffer, start } = place else { panic!("{place:?} is no scratch") };
         self.get(ByteSite::Scratch { buffer, start: start + at }, 512)
@@ -170,35 +165,7 @@ impl Scratch {
             Computation::Vote { first, count, length } => {
                 return self.vote(&sources[first..first + count], length);
             }
-            Computation::Zero { into, length } => self.put(into, &vec![0; length as usize]),
-            Computation::Copy { from, into, length } => self.put(into, &self.get(from, length)),
-            Computation::Xor { from, into, length } => self.combine(1, from, into, length),
-            Computation::MultiplyXor { coefficient, from, into, length } => {
-                self.combine(coefficient, from, into, length);
-            }
-            Computation::Scale { coefficient, into, length } => {
-                let scaled: Vec<u8> = self
-                    .get(into, length)
-                    .iter()
-                    .map(|&byte| multiply(coefficient, byte))
-                    .collect();
-                self.put(into, &scaled);
-            }
-            Computation::Parity { first, count, p, q, length } => {
-                for (target, factor) in [(Some(p), 0), (q, 1)] {
-                    let Some(target) = target else { continue };
-                    let mut sum = vec![0; length as usize];
-                    for (term, source) in sources[first..first + count].iter().enumerate() {
-                        let coefficient = power(term * factor);
-                        // Without one it is a block of zeroes, which changes nothing.
-                        let bytes = source.map(|source| self.get(source, length));
-                        sum.iter_mut()
-                            .zip(bytes.unwrap_or_default())
-                            .for_each(|(byte, more)| *byte ^= multiply(coefficient, more));
-                    }
-                    self.put(target, &sum);
-                }
-            }
+            _ => self.compute(step, sources),
         }
         Vec::new()
     }

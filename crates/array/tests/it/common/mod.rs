@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex};
 use array::geometry::{Parity, Raid10};
 use array::parity::{multiply, power};
 use array::{
-    Faults, Level, LevelTraits, MemberSet, Part, Plan, Queues, Spot, SyncRange, TooManyAbsent,
+    Faults, Level, LevelTraits, MemberSet, Part, Plan, PlanResult, Queues, Spot, SyncRange,
+    TooManyAbsent,
 };
 use block::{
     Blocking, Channel, Completion, Device, Error, ErrorKind, Info, Node, Op, Reactor, Request,
@@ -232,13 +233,7 @@ impl<L: Level> Level for Twisted<L> {
         self.level.piece_bytes(part, &self.faults(faults))
     }
 
-    fn plan(
-        &self,
-        piece: Part,
-        faults: &Faults,
-        queues: &Queues,
-        plan: &mut Plan,
-    ) -> Result<(), TooManyAbsent> {
+    fn plan(&self, piece: Part, faults: &Faults, queues: &Queues, plan: &mut Plan) -> PlanResult {
         self.level.plan(piece, &self.faults(faults), queues, plan)?;
         (self.twist)(plan);
         Ok(())
@@ -256,12 +251,7 @@ impl<L: Level> Level for Twisted<L> {
         self.level.sync_range_bytes(range)
     }
 
-    fn plan_sync(
-        &self,
-        range: SyncRange,
-        faults: &Faults,
-        plan: &mut Plan,
-    ) -> Result<(), TooManyAbsent> {
+    fn plan_sync(&self, range: SyncRange, faults: &Faults, plan: &mut Plan) -> PlanResult {
         self.level.plan_sync(range, faults, plan)?;
         (self.sync_twist)(plan);
         Ok(())

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use array::{
-    ArrayDevice, Faults, Level, MemberSet, Part, Plan, Queues, Raid0Layout, Spot, TooManyAbsent,
+    ArrayDevice, Faults, Level, MemberSet, Part, Plan, PlanResult, Queues, Raid0Layout, Spot,
 };
 use block::{Blocking, Device, Info, Reactor};
 
@@ -48,13 +48,7 @@ impl Level for Striped {
         part.length.min(CHUNK_BYTES - part.offset % CHUNK_BYTES)
     }
 
-    fn plan(
-        &self,
-        piece: Part,
-        _faults: &Faults,
-        _queues: &Queues,
-        plan: &mut Plan,
-    ) -> Result<(), TooManyAbsent> {
+    fn plan(&self, piece: Part, _faults: &Faults, _queues: &Queues, plan: &mut Plan) -> PlanResult {
         plan.add(piece.action, self.spot(piece.offset), piece.length, 0);
         Ok(())
     }
