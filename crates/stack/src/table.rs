@@ -185,39 +185,31 @@ const CHUNK: OptionRow = OptionRow {
     default: "512KiB",
     help: "what one member holds contiguously",
 };
+/// Layouts of RAID 6; RAID 5 has the first six.
+const PARITY_LAYOUTS: &[&str] = &[
+    "left-asymmetric",
+    "right-asymmetric",
+    "left-symmetric",
+    "right-symmetric",
+    "parity-first",
+    "parity-last",
+    "ddf-zero-restart",
+    "ddf-N-restart",
+    "ddf-N-continue",
+    "left-asymmetric-6",
+    "right-asymmetric-6",
+    "left-symmetric-6",
+    "right-symmetric-6",
+    "parity-first-6",
+];
 /// How parity moves: what RAID 5 and 6 have in common, and what RAID 6 has besides.
 const LAYOUT: OptionRow = OptionRow {
     name: "layout",
-    takes: ValueKind::Word(&[
-        "left-asymmetric",
-        "right-asymmetric",
-        "left-symmetric",
-        "right-symmetric",
-        "parity-first",
-        "parity-last",
-    ]),
+    takes: ValueKind::Word(PARITY_LAYOUTS.split_at(6).0),
     default: "left-symmetric",
     help: "how parity moves from row to row",
 };
-const LAYOUT6: OptionRow = OptionRow {
-    takes: ValueKind::Word(&[
-        "left-asymmetric",
-        "right-asymmetric",
-        "left-symmetric",
-        "right-symmetric",
-        "parity-first",
-        "parity-last",
-        "ddf-zero-restart",
-        "ddf-N-restart",
-        "ddf-N-continue",
-        "left-asymmetric-6",
-        "right-asymmetric-6",
-        "left-symmetric-6",
-        "right-symmetric-6",
-        "parity-first-6",
-    ]),
-    ..LAYOUT
-};
+const LAYOUT6: OptionRow = OptionRow { takes: ValueKind::Word(PARITY_LAYOUTS), ..LAYOUT };
 
 /// What a layer that keeps something of the device below believes of it.
 const BELIEVE: OptionRow = OptionRow {

@@ -9,7 +9,7 @@ use block::SECTOR_BYTES;
 
 use crate::csv::nanoseconds;
 use crate::follow::{Event, EventKind, Follower};
-use crate::source::{Contents, Devices, Lines};
+use crate::source::{Contents, Devices, Lines, ParsedLine};
 use crate::{Record, RecordedOp, blktrace};
 
 /// How lines of the summary begin.
@@ -111,11 +111,7 @@ fn event(line: &str, devices: &mut Devices) -> Result<Option<Event>, String> {
 impl Lines for Blkparse {
     const CONTENTS: Contents = blktrace::CONTENTS;
 
-    fn parse(
-        &mut self,
-        line: &str,
-        devices: &mut Devices,
-    ) -> Result<Option<(Record, u32)>, String> {
+    fn parse(&mut self, line: &str, devices: &mut Devices) -> ParsedLine {
         if let Some(event) = event(line, devices)? {
             self.follower.take(&event);
         }

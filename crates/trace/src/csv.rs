@@ -5,7 +5,7 @@ use std::io::Write;
 
 use block::{Error, SECTOR_BYTES};
 
-use crate::source::{Contents, Devices, Lines};
+use crate::source::{Contents, Devices, Lines, ParsedLine};
 use crate::{Record, RecordedOp};
 
 /// Where each column stands, and the unit of the last two.
@@ -116,7 +116,7 @@ impl Lines for Csv {
     const CONTENTS: Contents =
         Contents { times: true, completions: false, streams: false, flushes: true, discards: true };
 
-    fn parse(&mut self, line: &str, _: &mut Devices) -> Result<Option<(Record, u32)>, String> {
+    fn parse(&mut self, line: &str, _: &mut Devices) -> ParsedLine {
         if line.is_empty() || line.starts_with('#') {
             return Ok(None);
         }

@@ -9,7 +9,7 @@ use std::io::Write;
 
 use block::Error;
 
-use crate::source::{Contents, Devices, Lines};
+use crate::source::{Contents, Devices, Lines, ParsedLine};
 use crate::{Record, RecordedOp};
 
 const VERSION_2: &str = "fio version 2 iolog";
@@ -27,7 +27,7 @@ pub(crate) fn begins(line: &str) -> bool {
 }
 
 impl Iolog {
-    fn line(&mut self, line: &str, devices: &mut Devices) -> Result<Option<(Record, u32)>, String> {
+    fn line(&mut self, line: &str, devices: &mut Devices) -> ParsedLine {
         // From behind: a file's name may have blanks, and an action has two numbers or none.
         let words: Vec<&str> = line.split(' ').collect();
         let (words, times) = match self.version {
@@ -88,11 +88,7 @@ impl Lines for Iolog {
     const CONTENTS: Contents =
         Contents { times: true, completions: false, streams: false, flushes: true, discards: true };
 
-    fn parse(
-        &mut self,
-        line: &str,
-        devices: &mut Devices,
-    ) -> Result<Option<(Record, u32)>, String> {
+    fn parse(&mut self, line: &str, devices: &mut Devices) -> ParsedLine {
         match (self.version, line) {
             (0, VERSION_2) => self.version = 2,
             (0, VERSION_3) => self.version = 3,

@@ -11,7 +11,7 @@
 use block::SECTOR_BYTES;
 
 use crate::csv::nanoseconds;
-use crate::source::{Contents, Devices, Lines};
+use crate::source::{Contents, Devices, Lines, ParsedLine};
 use crate::{Record, RecordedOp};
 
 /// A tick of Windows' clock, in nanoseconds.
@@ -76,11 +76,7 @@ impl Msr {
 impl Lines for Msr {
     const CONTENTS: Contents = Contents { completions: true, ..TIMES };
 
-    fn parse(
-        &mut self,
-        line: &str,
-        devices: &mut Devices,
-    ) -> Result<Option<(Record, u32)>, String> {
+    fn parse(&mut self, line: &str, devices: &mut Devices) -> ParsedLine {
         let form = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
         if is_head(line, "timestamp,hostname") {
             return Ok(None);
@@ -111,11 +107,7 @@ impl Spc {
 impl Lines for Spc {
     const CONTENTS: Contents = TIMES;
 
-    fn parse(
-        &mut self,
-        line: &str,
-        devices: &mut Devices,
-    ) -> Result<Option<(Record, u32)>, String> {
+    fn parse(&mut self, line: &str, devices: &mut Devices) -> ParsedLine {
         if is_head(line, "asu,") {
             return Ok(None);
         }
@@ -147,11 +139,7 @@ impl Alibaba {
 impl Lines for Alibaba {
     const CONTENTS: Contents = TIMES;
 
-    fn parse(
-        &mut self,
-        line: &str,
-        devices: &mut Devices,
-    ) -> Result<Option<(Record, u32)>, String> {
+    fn parse(&mut self, line: &str, devices: &mut Devices) -> ParsedLine {
         if is_head(line, "device_id,") {
             return Ok(None);
         }
@@ -177,11 +165,7 @@ impl DiskSim {
 impl Lines for DiskSim {
     const CONTENTS: Contents = TIMES;
 
-    fn parse(
-        &mut self,
-        line: &str,
-        devices: &mut Devices,
-    ) -> Result<Option<(Record, u32)>, String> {
+    fn parse(&mut self, line: &str, devices: &mut Devices) -> ParsedLine {
         if line.is_empty() {
             return Ok(None);
         }

@@ -75,13 +75,16 @@ impl Devices {
     }
 }
 
+/// What a line tells of: a request and the number of its device, or nothing; or what is wrong with
+/// it.
+pub(crate) type ParsedLine = Result<Option<(Record, u32)>, String>;
+
 /// What reads one line of text.
 pub(crate) trait Lines: Send {
     const CONTENTS: Contents;
     /// The request that the line tells of, and the number of its device; none where it tells of
     /// no request.
-    fn parse(&mut self, line: &str, devices: &mut Devices)
-    -> Result<Option<(Record, u32)>, String>;
+    fn parse(&mut self, line: &str, devices: &mut Devices) -> ParsedLine;
     /// What its columns told of that not every file of the format has.
     fn contents(&self) -> Contents {
         Self::CONTENTS

@@ -139,7 +139,7 @@ pub struct Kept {
 }
 
 /// As fast as it goes, in portions that small arrays have several of.
-const LIMITS: Limits = Limits {
+pub const LIMITS: Limits = Limits {
     least_bytes_per_second: 1 << 40,
     most_bytes_per_second: 1 << 40,
     range_bytes: 96 << 10,

@@ -80,14 +80,8 @@ impl fmt::Display for Shape {
     }
 }
 
-const RAID5: [&str; 6] = [
-    "left-asymmetric",
-    "right-asymmetric",
-    "left-symmetric",
-    "right-symmetric",
-    "parity-first",
-    "parity-last",
-];
+/// The first six of RAID 6's.
+const RAID5: &[&str] = RAID6.split_at(6).0;
 const RAID6: [&str; 14] = [
     "left-asymmetric",
     "right-asymmetric",
@@ -126,7 +120,7 @@ impl Shape {
             ("1", "", 2),
             ("4", "", 2),
         ];
-        kinds.extend(RAID5.map(|layout| ("5", layout, 2)));
+        kinds.extend(RAID5.iter().map(|&layout| ("5", layout, 2)));
         kinds.extend(RAID6.map(|layout| ("6", layout, 4)));
         kinds.extend(RAID10.map(|(layout, least)| ("10", layout, least)));
         kinds

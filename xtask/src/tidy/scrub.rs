@@ -4,7 +4,7 @@
 //! Lines and columns stay where they are, so what is found in the scrubbed text is found at the
 //! same place in the file.
 
-use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 
 /// Source with comments and literals blanked out.
 pub(crate) struct Scrubbed {
@@ -92,12 +92,7 @@ fn keep(tokens: TokenStream, source: &str, code: &mut [u8]) {
     for token in tokens {
         match token {
             TokenTree::Group(group) => {
-                let (open, close) = match group.delimiter() {
-                    Delimiter::Parenthesis => ("(", ")"),
-                    Delimiter::Brace => ("{", "}"),
-                    Delimiter::Bracket => ("[", "]"),
-                    Delimiter::None => ("", ""),
-                };
+                let (open, close) = delimiters(&group);
                 copy(group.span_open(), open);
                 copy(group.span_close(), close);
                 inner.push(group.stream());
@@ -139,6 +134,16 @@ fn test_ranges(code: &str) -> Vec<(usize, usize)> {
         }
     }
     ranges
+}
+
+/// What a group stands between.
+pub(super) fn delimiters(group: &Group) -> (&'static str, &'static str) {
+    match group.delimiter() {
+        Delimiter::Parenthesis => ("(", ")"),
+        Delimiter::Brace => ("{", "}"),
+        Delimiter::Bracket => ("[", "]"),
+        Delimiter::None => ("", ""),
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+use proc_macro2::{Spacing, TokenStream, TokenTree};
+
+use super::scrub::delimiters;
 
 /// A path through modules: the crate itself is empty, `crate::plan::axes` has two names.
 type ModulePath = Vec<String>;
@@ -438,12 +440,7 @@ fn flatten(tokens: TokenStream, words: &mut Vec<String>) {
     while let Some(token) = tokens.next() {
         match token {
             TokenTree::Group(group) => {
-                let (open, close) = match group.delimiter() {
-                    Delimiter::Parenthesis => ("(", ")"),
-                    Delimiter::Brace => ("{", "}"),
-                    Delimiter::Bracket => ("[", "]"),
-                    Delimiter::None => ("", ""),
-                };
+                let (open, close) = delimiters(&group);
                 words.push(open.to_owned());
                 flatten(group.stream(), words);
                 words.push(close.to_owned());

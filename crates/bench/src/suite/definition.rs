@@ -51,6 +51,28 @@ impl Target<'_> {
             Target::Folder(_) => TargetKind::Folder,
         }
     }
+
+    /// Runs `work` on the device, or on a file of `size_bytes` in a fresh folder below the folder,
+    /// past the page cache; both are removed at the end.
+    ///
+    /// # Errors
+    /// When the size is no whole number of MiB, or there is no room; what the file could not do;
+    /// those of `work`.
+    pub(super) fn on_device(
+        self,
+        suite: &str,
+        size_bytes: u64,
+        session: &mut Session<'_>,
+        work: impl FnOnce(&dyn Device, &mut Session<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        match self {
+            Target::Device(device) => work(device, session),
+            Target::Folder(folder) => {
+                let (_folder, device) = session.device_in(folder, suite, size_bytes)?;
+                work(&*device, session)
+            }
+        }
+    }
 }
 
 /// A suite.

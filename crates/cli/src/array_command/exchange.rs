@@ -33,20 +33,9 @@ pub(crate) struct AddArguments {
     /// The name of a running array
     pub name: String,
 
-    /// A file or block device; what it holds is given up
-    pub device: String,
-
-    /// Which array, where the stack has several
-    #[arg(long, value_name = "ARRAY")]
-    pub array: Option<String>,
-
-    /// Return when the rebuild is done
-    #[arg(short, long)]
-    pub wait: bool,
-
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub consent: Consent,
+    pub new: NewMemberArguments,
 }
 
 /// `array replace`.
@@ -58,6 +47,14 @@ pub(crate) struct ReplaceArguments {
     /// Which member: its slot (0, 1, ...) or its device
     pub member: String,
 
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub new: NewMemberArguments,
+}
+
+/// A device that joins an array.
+#[derive(Args, Debug)]
+pub(crate) struct NewMemberArguments {
     /// A file or block device; what it holds is given up
     pub device: String,
 
@@ -145,21 +142,22 @@ pub(super) fn act(
 }
 
 pub(super) fn add(output: &Output, arguments: &AddArguments) -> Result<(), Failure> {
-    let mut client = Client::connect(&Runtime::find()?, &arguments.name)?;
-    let (device, consent) = (device(&arguments.device)?, given(&arguments.consent));
-    client.ask(Command::Add { array: arguments.array.clone(), device, consent })?;
-    say(output, &format!("added {} to {}", arguments.device, arguments.name))?;
-    finish(output, &mut client, arguments.array.as_deref(), arguments.wait)
+    let AddArguments { name, new } = arguments;
+    let mut client = Client::connect(&Runtime::find()?, name)?;
+    let (device, consent) = (device(&new.device)?, given(&new.consent));
+    client.ask(Command::Add { array: new.array.clone(), device, consent })?;
+    say(output, &format!("added {} to {name}", new.device))?;
+    finish(output, &mut client, new.array.as_deref(), new.wait)
 }
 
 pub(super) fn replace(output: &Output, arguments: &ReplaceArguments) -> Result<(), Failure> {
-    let mut client = Client::connect(&Runtime::find()?, &arguments.name)?;
-    let (array, member) = member_of(&mut client, arguments.array.as_deref(), &arguments.member)?;
-    let (device, consent) = (device(&arguments.device)?, given(&arguments.consent));
+    let ReplaceArguments { name, member: old, new } = arguments;
+    let mut client = Client::connect(&Runtime::find()?, name)?;
+    let (array, member) = member_of(&mut client, new.array.as_deref(), old)?;
+    let (device, consent) = (device(&new.device)?, given(&new.consent));
     client.ask(Command::Replace { array: Some(array.clone()), member, device, consent })?;
-    let (old, new) = (&arguments.member, &arguments.device);
-    say(output, &format!("{new} takes over from {old} in {}", arguments.name))?;
-    finish(output, &mut client, Some(&array), arguments.wait)
+    say(output, &format!("{} takes over from {old} in {name}", new.device))?;
+    finish(output, &mut client, Some(&array), new.wait)
 }
 
 pub(super) fn scrub(output: &Output, arguments: &ScrubArguments) -> Result<(), Failure> {

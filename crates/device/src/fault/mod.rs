@@ -235,6 +235,11 @@ impl FaultDevice {
     }
 }
 
+/// The text of a setting that is not as it is where nothing is said.
+fn unlike<T: PartialEq + ToString>(value: T, plain: T) -> Option<String> {
+    (value != plain).then(|| value.to_string())
+}
+
 impl Device for FaultDevice {
     fn info(&self) -> &Info {
         &self.shared.info
@@ -243,58 +248,34 @@ impl Device for FaultDevice {
     fn describe(&self) -> Node {
         let options = &self.shared.options;
         let plain = FaultOptions::default();
-        let mut node = Node::layer("fault", vec![self.shared.below.describe()]);
-        let mut say = |name: &str, differs: bool, setting: String| {
-            if differs {
-                node = std::mem::replace(&mut node, Node::Missing).with(name, setting);
-            }
-        };
-        say("seed", options.seed != plain.seed, options.seed.to_string());
-        say("read_error", options.read_error != plain.read_error, options.read_error.to_string());
-        say(
-            "write_error",
-            options.write_error != plain.write_error,
-            options.write_error.to_string(),
-        );
-        say(
-            "flush_error",
-            options.flush_error != plain.flush_error,
-            options.flush_error.to_string(),
-        );
-        say("read_flip", options.read_flip != plain.read_flip, options.read_flip.to_string());
-        say("write_flip", options.write_flip != plain.write_flip, options.write_flip.to_string());
-        say("write_lost", options.write_lost != plain.write_lost, options.write_lost.to_string());
-        say(
-            "write_misdirected",
-            options.write_misdirected != plain.write_misdirected,
-            options.write_misdirected.to_string(),
-        );
         let bad: Vec<String> = options
             .bad
             .iter()
             .map(|bad| format!("{}+{}", size_text(bad.offset), size_text(bad.length)))
             .collect();
-        say("bad", !bad.is_empty(), bad.join(";"));
-        say("delay", options.delay != plain.delay, duration_text(options.delay));
-        say(
-            "delay_probability",
-            options.delay_probability != plain.delay_probability,
-            options.delay_probability.to_string(),
-        );
-        say(
-            "stuck_after",
-            options.stuck_after.is_some(),
-            options.stuck_after.unwrap_or_default().to_string(),
-        );
-        say(
-            "vanish_after",
-            options.vanish_after.is_some(),
-            options.vanish_after.unwrap_or_default().to_string(),
-        );
-        say("volatile", options.volatile, "yes".to_owned());
-        say("lie", options.lying_flush, "flush".to_owned());
-        say("shorn", options.shorn, "yes".to_owned());
-        node
+        let delay = options.delay != plain.delay;
+        let word = |is_so: bool, word: &str| is_so.then(|| word.to_owned());
+        let settings = [
+            ("seed", unlike(options.seed, plain.seed)),
+            ("read_error", unlike(options.read_error, plain.read_error)),
+            ("write_error", unlike(options.write_error, plain.write_error)),
+            ("flush_error", unlike(options.flush_error, plain.flush_error)),
+            ("read_flip", unlike(options.read_flip, plain.read_flip)),
+            ("write_flip", unlike(options.write_flip, plain.write_flip)),
+            ("write_lost", unlike(options.write_lost, plain.write_lost)),
+            ("write_misdirected", unlike(options.write_misdirected, plain.write_misdirected)),
+            ("bad", word(!bad.is_empty(), &bad.join(";"))),
+            ("delay", delay.then(|| duration_text(options.delay))),
+            ("delay_probability", unlike(options.delay_probability, plain.delay_probability)),
+            ("stuck_after", options.stuck_after.map(|requests| requests.to_string())),
+            ("vanish_after", options.vanish_after.map(|requests| requests.to_string())),
+            ("volatile", word(options.volatile, "yes")),
+            ("lie", word(options.lying_flush, "flush")),
+            ("shorn", word(options.shorn, "yes")),
+        ];
+        let said = settings.into_iter().filter_map(|(name, text)| Some((name, text?)));
+        let node = Node::layer("fault", vec![self.shared.below.describe()]);
+        said.fold(node, |node, (name, text)| node.with(name, text))
     }
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {

@@ -30,6 +30,7 @@ use super::notes::Notes;
 use super::parameters::{DestageRule, Hold, Parameters};
 use super::platters::{Approach, Platters, SECTOR_BYTES};
 use super::request::{Answer, Operation};
+use super::slots::Slots;
 
 /// No event.
 pub(super) const NEVER: u64 = u64::MAX;
@@ -152,8 +153,7 @@ pub(super) struct Disk {
     part_bytes: u64,
 
     waiting: VecDeque<Command>,
-    commands: Vec<Command>,
-    free: Vec<u32>,
+    commands: Slots<Command>,
     active: usize,
     front: Option<u32>,
     front_until: u64,
@@ -208,8 +208,7 @@ impl Disk {
             // A write that is larger than the cache goes through it in parts.
             part_bytes: sectors(size / 8).max(SECTOR_BYTES),
             waiting: VecDeque::new(),
-            commands: Vec::new(),
-            free: Vec::new(),
+            commands: Slots::new(),
             active: 0,
             front: None,
             front_until: NEVER,
@@ -303,7 +302,7 @@ impl Disk {
         let least = |bytes: u64, read: bool| link.least(bytes, self.nanoseconds_per_byte(read));
         let mut bound = if self.moving.is_some() { link.next() } else { NEVER };
         if let Some(slot) = self.front {
-            let data = match self.commands[slot as usize].operation {
+            let data = match self.commands[slot].operation {
                 Operation::Read { length, .. } => least(length, true),
                 Operation::Write { length, .. } => least(length.min(self.part_bytes), false),
                 Operation::Flush => 0,
@@ -409,16 +408,7 @@ impl Disk {
         if link.hold == Hold::Command && link.is_change_to(self.index) {
             overhead += self.toll(command.operation, link) as u64;
         }
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.commands[slot as usize] = command;
-                slot
-            }
-            None => {
-                self.commands.push(command);
-                (self.commands.len() - 1) as u32
-            }
-        };
+        let slot = self.commands.put(command);
         self.active += 1;
         self.front = Some(slot);
         self.front_until = now + overhead;
@@ -443,7 +433,7 @@ impl Disk {
     fn front_done(&mut self, now: u64, link: &mut Link, answers: &mut VecDeque<Answer>) {
         let slot = self.front.take().expect("a command was at the front");
         self.front_until = NEVER;
-        match self.commands[slot as usize].operation {
+        match self.commands[slot].operation {
             Operation::Read { offset, length } => {
                 self.read(now, slot, offset, offset + length, link);
             }
@@ -456,9 +446,9 @@ impl Disk {
     }
 
     fn complete(&mut self, now: u64, slot: u32, link: &mut Link, answers: &mut VecDeque<Answer>) {
-        let Command { client, tag, .. } = self.commands[slot as usize];
+        let Command { client, tag, .. } = self.commands[slot];
         answers.push_back(Answer { client, tag, time: now });
-        self.free.push(slot);
+        self.commands.free(slot);
         self.active -= 1;
         if self.active == 0 {
             if link.hold == Hold::Command {
@@ -620,7 +610,7 @@ impl Disk {
 
     /// What of a write crosses the link next: its first byte, and how many.
     fn next_part(&self, slot: u32) -> (u64, u64) {
-        let Command { operation, arrived, .. } = &self.commands[slot as usize];
+        let Command { operation, arrived, .. } = &self.commands[slot];
         let Operation::Write { offset, length, .. } = operation else {
             unreachable!("only writes are received")
         };
@@ -630,7 +620,7 @@ impl Disk {
     /// Lets the next part of a write cross the link, as soon as there is room for it.
     fn receive(&mut self, now: u64, slot: u32, link: &mut Link) {
         let (start, part) = self.next_part(slot);
-        let has_begun = self.commands[slot as usize].arrived > 0;
+        let has_begun = self.commands[slot].arrived > 0;
         let first = self.room_wait.front().copied();
         let behind_others = !has_begun && first.is_some_and(|first| first != slot);
         if behind_others || !self.cache.reserve(start, start + part) {
@@ -646,7 +636,7 @@ impl Disk {
         if first == Some(slot) {
             self.room_wait.pop_front();
         }
-        self.commands[slot as usize].part = part;
+        self.commands[slot].part = part;
         self.queue_transfer(
             now,
             Transfer { start_at: now, slot, bytes: part, read: false },
@@ -673,7 +663,7 @@ impl Disk {
         link: &mut Link,
         answers: &mut VecDeque<Answer>,
     ) {
-        let command = self.commands[slot as usize];
+        let command = self.commands[slot];
         let Operation::Write { offset, length, fua } = command.operation else {
             unreachable!("only writes arrive in parts")
         };
@@ -686,7 +676,7 @@ impl Disk {
             self.notes.arrived(now, (start, end));
             let geometry = &self.platters.geometry;
             self.cache.insert(start, end, |address| geometry.revolutions(address));
-            self.commands[slot as usize].arrived += command.part;
+            self.commands[slot].arrived += command.part;
             if command.arrived + command.part == length {
                 self.complete(now, slot, link, answers);
             } else {
@@ -877,7 +867,7 @@ impl Disk {
             whole_nanoseconds(first_at + (end - media.revolutions) * self.platters.period);
         self.head = end;
         self.mechanism_until = last_at;
-        let bytes = match self.commands[media.slot as usize].operation {
+        let bytes = match self.commands[media.slot].operation {
             Operation::Read { length, .. } => length,
             _ => unreachable!("only reads are read from the media"),
         };
@@ -942,7 +932,7 @@ impl Disk {
             Mechanism::Media(media) if media.write => {
                 self.mechanism = Mechanism::Idle;
                 self.cache.release(media.end - media.start);
-                let command = &mut self.commands[media.slot as usize];
+                let command = &mut self.commands[media.slot];
                 command.arrived += media.end - media.start;
                 let Operation::Write { length, .. } = command.operation else {
                     unreachable!("only writes are written")

@@ -304,6 +304,7 @@ fn flash(
 #[cfg(test)]
 mod tests {
     use super::super::parameters::Parameters;
+    use super::super::tests::assert_refused;
 
     const SHEET: &str = r#"
 name = "planted"
@@ -336,20 +337,18 @@ rate_after_region = { value = 300.0, unit = "MB/s", origin = "spec", note = "pla
 
     #[test]
     fn what_no_ssd_can_do_is_refused_in_one_line() {
-        for (from, to, said) in [
-            ("value = 560.0", "value = 40000.0", "SATA 6 Gb/s moves at most 570"),
-            ("write_rate = { value", "# = { value", "flash.write_rate is missing"),
-            ("value = 120.0", "value = 20.0", "flash.read_latency is 20 us: cells, controller"),
-            ("region = { value", "# = { value", "flash.rate_after_region needs flash.region"),
-            ("\"GB\"", "\"TB\"", "flash.capacity has the unit \"TB\""),
-            ("[flash]", "[tape]", "unknown field `tape`"),
-            ("\"TLC\"", "\"PLC\"", "line 7: unknown variant `PLC`"),
-        ] {
-            let text = SHEET.replacen(from, to, 1);
-            assert_ne!(text, SHEET);
-            let error = Parameters::parse(&text).expect_err("no SSD").to_string();
-            assert!(error.contains(said) && error.lines().count() == 1, "{error}");
-        }
+        assert_refused(
+            SHEET,
+            &[
+                ("value = 560.0", "value = 40000.0", "SATA 6 Gb/s moves at most 570"),
+                ("write_rate = { value", "# = { value", "flash.write_rate is missing"),
+                ("value = 120.0", "value = 20.0", "flash.read_latency is 20 us: cells, controller"),
+                ("region = { value", "# = { value", "flash.rate_after_region needs flash.region"),
+                ("\"GB\"", "\"TB\"", "flash.capacity has the unit \"TB\""),
+                ("[flash]", "[tape]", "unknown field `tape`"),
+                ("\"TLC\"", "\"PLC\"", "line 7: unknown variant `PLC`"),
+            ],
+        );
         let no_table = SHEET.split_once("[flash]").expect("a table").0;
         let error = Parameters::parse(no_table).expect_err("no table").to_string();
         assert!(error.contains("[hard_disk] or [flash]"), "{error}");

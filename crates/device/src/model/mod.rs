@@ -47,6 +47,7 @@ mod quantity;
 pub mod random;
 pub mod replay;
 mod request;
+mod slots;
 mod ssd;
 mod unflushed;
 

@@ -32,6 +32,7 @@ use super::notes::Notes;
 use super::parameters::Parameters;
 use super::random::Random;
 use super::request::{Answer, Operation};
+use super::slots::Slots;
 
 const NEVER: u64 = u64::MAX;
 
@@ -99,8 +100,7 @@ pub(super) struct Ssd {
     is_protected: bool,
 
     waiting: VecDeque<Command>,
-    commands: Vec<Command>,
-    free: Vec<u32>,
+    commands: Slots<Command>,
     active: usize,
     controller_free: u64,
     parts: [f64; DRAWS],
@@ -172,8 +172,7 @@ impl Ssd {
             flush_time: microseconds(flash.flush_time.value),
             is_protected: flash.power_loss_protection,
             waiting: VecDeque::new(),
-            commands: Vec::new(),
-            free: Vec::new(),
+            commands: Slots::new(),
             active: 0,
             controller_free: 0,
             parts: exponential_parts(),
@@ -283,7 +282,7 @@ impl Ssd {
         if self.moving.is_none()
             && let Some(slot) = self.transfers.pop_front()
         {
-            let (bytes, write) = match self.commands[slot as usize].operation {
+            let (bytes, write) = match self.commands[slot].operation {
                 Operation::Read { length, .. } => (length, false),
                 Operation::Write { length, .. } => (length, true),
                 Operation::Flush => unreachable!("a flush has no data"),
@@ -295,7 +294,7 @@ impl Ssd {
 
     /// A command's data are ready to cross the link, or it is done.
     fn is_ready(&mut self, now: u64, slot: u32, answers: &mut VecDeque<Answer>) {
-        match self.commands[slot as usize].operation {
+        match self.commands[slot].operation {
             Operation::Read { .. } => self.transfers.push_back(slot),
             WRITTEN | Operation::Flush => self.complete(now, slot, answers),
             Operation::Write { .. } => {
@@ -308,7 +307,7 @@ impl Ssd {
     /// Lets writes cross the link for which there is room, in their order.
     fn admit(&mut self, now: u64) {
         while let Some(&slot) = self.room_wait.front() {
-            let Operation::Write { length, .. } = self.commands[slot as usize].operation else {
+            let Operation::Write { length, .. } = self.commands[slot].operation else {
                 unreachable!("only writes wait for room")
             };
             // One that is larger than the buffer goes through it while it is empty.
@@ -346,16 +345,7 @@ impl Ssd {
     }
 
     fn take(&mut self, now: u64, command: Command) {
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.commands[slot as usize] = command;
-                slot
-            }
-            None => {
-                self.commands.push(command);
-                (self.commands.len() - 1) as u32
-            }
-        };
+        let slot = self.commands.put(command);
         self.active += 1;
         let begin = now.max(self.controller_free);
         let ready = match command.operation {
@@ -495,7 +485,7 @@ impl Ssd {
         answers: &mut VecDeque<Answer>,
     ) {
         let slot = self.moving.take().expect("a transfer was under way");
-        match self.commands[slot as usize].operation {
+        match self.commands[slot].operation {
             Operation::Write { offset, length, fua } => {
                 self.arrived(now, slot, (offset, length, fua), answers);
             }
@@ -530,7 +520,7 @@ impl Ssd {
         }
         if fua && !self.is_protected {
             let done = self.flushed(now);
-            self.commands[slot as usize].operation = WRITTEN;
+            self.commands[slot].operation = WRITTEN;
             self.push_ready(done, slot);
         } else {
             self.complete(now, slot, answers);
@@ -538,9 +528,9 @@ impl Ssd {
     }
 
     fn complete(&mut self, now: u64, slot: u32, answers: &mut VecDeque<Answer>) {
-        let Command { client, tag, .. } = self.commands[slot as usize];
+        let Command { client, tag, .. } = self.commands[slot];
         answers.push_back(Answer { client, tag, time: now });
-        self.free.push(slot);
+        self.commands.free(slot);
         self.active -= 1;
         self.last_answer = now;
         if let Some(command) = self.waiting.pop_front() {

@@ -31,6 +31,17 @@ fn soon(mut is_so: impl FnMut() -> bool) -> bool {
     (0..400).any(|_| is_so() || rustix::event::poll(&mut [], Some(&pause)).is_err())
 }
 
+/// A device that this process uses says so when it is to go.
+#[track_caller]
+fn assert_names_its_user(device: &mut LoopDevice) {
+    let own = format!("process {} (", std::process::id());
+    assert!(soon(|| {
+        let error = device.detach().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Busy);
+        error.to_string().contains(&own)
+    }));
+}
+
 fn take_away(device: &mut LoopDevice) {
     let is_gone = || match device.detach() {
         Err(error) if error.kind() == ErrorKind::Busy => false,
@@ -171,12 +182,7 @@ fn a_device_in_use_stays_and_whoever_uses_it_is_named() {
     let path = bench.file("image", 1);
     let mut device = LoopDevice::attach(&path, 512, false).unwrap();
     let user = File::open(device.path()).unwrap();
-    let own = format!("process {} (", std::process::id());
-    assert!(soon(|| {
-        let error = device.detach().unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Busy);
-        error.to_string().contains(&own)
-    }));
+    assert_names_its_user(&mut device);
     drop(user);
     // It was not even told to go with its last user.
     assert_eq!(Path::new(&setting(device.path(), "loop/backing_file")), path);
@@ -267,12 +273,7 @@ fn partitions_are_devices_and_whoever_uses_one_is_named() {
     match File::open(Path::new("/dev").join(&name)) {
         Ok(user) => {
             assert_eq!(setting(device.path(), &format!("{name}/size")), "2048");
-            let own = format!("process {} (", std::process::id());
-            assert!(soon(|| {
-                let error = device.detach().unwrap_err();
-                assert_eq!(error.kind(), ErrorKind::Busy);
-                error.to_string().contains(&own)
-            }));
+            assert_names_its_user(&mut device);
             drop(user);
         }
         Err(_) => testkit::skipped!("this kernel reads no partition tables, or has no /dev for it"),

@@ -18,7 +18,8 @@ use std::time::{Duration, Instant};
 
 use lab::{NoObserver, Observer, Outcome, Progress, RunEnd, RunOptions};
 use results::{Plan, Trial};
-use serve::{Runtime, ServeWith};
+
+use crate::support::serve_with;
 
 /// One file system on files of this machine, and one that no kernel mounts with these options.
 const PLAN: &str = r#"schema = 1
@@ -54,28 +55,6 @@ fn nested_plan() -> String {
         outer_file_system = \"ext4\"\n";
     let plan = PLAN.replace("[baseline]", &format!("{image}[baseline]"));
     plan.replace("24MiB", "64MiB").replace("\"raid0\"\nchunk = \"64KiB\"", "\"raid1\"")
-}
-
-/// The process that serves stacks is this test's own program: it runs nothing but the test of this
-/// name.
-fn serve_with(place: &Path) -> ServeWith {
-    let arguments =
-        ["--exact", "cells::serve", "--nocapture", "--quiet"].map(str::to_owned).to_vec();
-    let runtime = Runtime::at(place.join("servers"));
-    ServeWith { program: std::env::current_exe().unwrap(), arguments, runtime }
-}
-
-/// In a process whose standard input is a socket, this serves; otherwise it does nothing.
-#[test]
-fn serve() {
-    if rustix::net::sockopt::socket_type(std::io::stdin()).is_ok()
-        && std::env::args().any(|argument| argument == "--quiet")
-    {
-        let (signals, _quiet) = std::os::unix::net::UnixStream::pair().unwrap();
-        // Without a text its starter was told.
-        let ended = serve::serve(None, &signals).err().map(|error| error.to_string());
-        assert_eq!(ended.unwrap_or_default(), "");
-    }
 }
 
 struct Place(tempfile::TempDir);

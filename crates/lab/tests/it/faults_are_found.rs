@@ -4,31 +4,22 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
 
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use bench::suite::{
-    NoAudit, NoProgress, Session, Suite, Target, Ticker, Value, crystal, depth, devtest,
-};
-use block::{Error, ErrorKind, Reactor};
+use bench::suite::{Suite, Value, crystal, depth, devtest};
+use block::{Error, ErrorKind};
 use stack::{BuildContext, NoFiles};
+
+use crate::support::rows_of;
 
 /// Runs a suite on a stack in which every request takes 100 microseconds, and something more
 /// happens to some of them.
-fn run(suite: &'static Suite, said: &[(&str, Value)], mishap: &str) -> Result<(), Error> {
+fn run(suite: &'static Suite, said: &[(&'static str, Value)], mishap: &str) -> Result<(), Error> {
     let context = BuildContext { seed: 1, emulate: true, ..BuildContext::new(&NoFiles) };
     let stack =
         stack::parse_and_build(&format!("fault(seed=3, delay=100us, {mishap}ram:2MiB)"), &context)
             .unwrap();
-    let mut settings = suite.defaults(block::Clock::Wall);
-    for (name, value) in said {
-        settings.set(suite, name, value.clone()).unwrap();
-    }
-    let reactor = Reactor::virtual_clock();
-    let (stop, ticker, mut meter, mut observer) =
-        (AtomicBool::new(false), Ticker::new(), NoAudit, NoProgress);
-    let mut session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut observer);
-    (suite.run)(Target::Device(&*stack.device), &settings, &mut session)
+    rows_of(suite, block::Clock::Wall, said, &*stack.device).map(drop)
 }
 
 #[test]

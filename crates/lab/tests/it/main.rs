@@ -8,3 +8,4 @@ mod replay;
 mod run;
 mod shards;
 mod studies;
+mod support;

@@ -6,12 +6,13 @@
 use std::fmt::Write as _;
 use std::fs::File;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use bench::suite::{NoAudit, NoProgress, Session, Suite, Target, Ticker, Value, load, replay};
-use block::{Clock, Error, Reactor};
+use bench::suite::{Suite, Value, load, replay};
+use block::{Clock, Error};
 use stack::{BuildContext, OpenFiles};
+
+use crate::support::rows_of;
 
 /// Makes the files of recordings.
 struct Files;
@@ -37,16 +38,8 @@ type Said = [(&'static str, Value)];
 fn seconds(suite: &'static Suite, said: &Said, stack_text: &str) -> f64 {
     let context = BuildContext { seed: 3, emulate: true, ..BuildContext::new(&Files) };
     let stack = stack::parse_and_build(stack_text, &context).unwrap();
-    let mut settings = suite.defaults(Clock::Virtual);
-    for (name, value) in said {
-        settings.set(suite, name, value.clone()).unwrap();
-    }
-    let reactor = Reactor::virtual_clock();
-    let (stop, ticker, mut meter, mut observer) =
-        (AtomicBool::new(false), Ticker::new(), NoAudit, NoProgress);
-    let mut session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut observer);
-    (suite.run)(Target::Device(&*stack.device), &settings, &mut session).unwrap();
-    let done = &session.rows()[0].measured().unwrap().done;
+    let rows = rows_of(suite, Clock::Virtual, said, &*stack.device).unwrap();
+    let done = &rows[0].measured().unwrap().done;
     match suite.name {
         replay::NAME => done.elapsed.as_secs_f64(),
         _ => done.durable_elapsed().as_secs_f64(),

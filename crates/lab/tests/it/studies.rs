@@ -12,8 +12,9 @@ use lab::{NoObserver, RunEnd, RunOptions};
 use results::analysis::{Comparison, Member, analyse};
 use results::claim::{Answer, Claim};
 use results::{Run, Trial};
-use serve::{Runtime, ServeWith};
 use testkit::study::Finding;
+
+use crate::support::serve_with;
 
 /// Paths of models in the plans are relative to the folder above `plans/`.
 fn in_the_workspace() -> PathBuf {
@@ -33,19 +34,6 @@ fn plans() -> Vec<PathBuf> {
     plans
 }
 
-/// In a process whose standard input is a socket, this serves a cell; otherwise it does nothing.
-#[test]
-fn serve() {
-    if rustix::net::sockopt::socket_type(std::io::stdin()).is_ok()
-        && std::env::args().any(|argument| argument == "--quiet")
-    {
-        let (signals, _quiet) = std::os::unix::net::UnixStream::pair().unwrap();
-        // Without a text its starter was told.
-        let ended = serve::serve(None, &signals).err().map(|error| error.to_string());
-        assert_eq!(ended.unwrap_or_default(), "");
-    }
-}
-
 /// Runs a plan of `plans/`, made small.
 fn run(name: &str, overrides: &[&str]) -> Run {
     run_as(name, &[overrides, &["trials.blocks=1"]].concat())
@@ -57,11 +45,7 @@ fn run_as(name: &str, overrides: &[&str]) -> Run {
     let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
     let resolved = lab::plan::load(&plan, &overrides).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let arguments =
-        ["--exact", "studies::serve", "--nocapture", "--quiet"].map(str::to_owned).to_vec();
-    let program = std::env::current_exe().unwrap();
-    let runtime = Runtime::at(folder.path().join("servers"));
-    let serve_with = Some(ServeWith { program, arguments, runtime });
+    let serve_with = Some(serve_with(folder.path()));
     let options =
         RunOptions { output: Some(folder.path().join("run")), serve_with, ..RunOptions::default() };
     let outcome =

@@ -33,9 +33,20 @@ pub(crate) const BASE: u32 = 1;
 /// So many scenarios are set up together.
 pub(crate) const TOGETHER: u32 = 16;
 
-/// What is done with files and folders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operation {
+/// The operations, and a table of all of them.
+macro_rules! operations {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// What is done with files and folders.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        enum Operation {
+            $($(#[$doc])* $name,)*
+        }
+
+        const OPERATIONS: &[Operation] = &[$(Operation::$name,)*];
+    };
+}
+
+operations! {
     Create,
     Overwrite,
     /// With `O_DSYNC`.
@@ -70,33 +81,6 @@ enum Operation {
 }
 
 use Operation::*;
-
-const OPERATIONS: [Operation; 24] = [
-    Create,
-    Overwrite,
-    OverwriteDurably,
-    OverwriteDirectly,
-    OverwriteDirectlyDurably,
-    Append,
-    AppendReserved,
-    Shrink,
-    Grow,
-    Allocate,
-    Punch,
-    SetAttribute,
-    Link,
-    SymbolicLink,
-    Rename,
-    RenameOver,
-    Move,
-    RenameFolder,
-    MakeFolder,
-    RemoveFolder,
-    Unlink,
-    Replace,
-    ReplaceUnsynced,
-    Beside,
-];
 
 /// What makes an operation durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +118,7 @@ fn singles() -> Vec<(Operation, Persistence)> {
         }
         _ => vec![(operation, Persistence::Least), (operation, Persistence::Everything)],
     };
-    OPERATIONS.into_iter().flat_map(ways).collect()
+    OPERATIONS.iter().copied().flat_map(ways).collect()
 }
 
 impl Scenario {

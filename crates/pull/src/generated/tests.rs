@@ -37,7 +37,7 @@ fn what_is_carried_out_is_what_is_expected() {
     assert_eq!(operations[..singles], vec![1; singles], "every operation stands alone");
     assert!([2, 3].iter().all(|count| operations[singles..].contains(count)));
     for operation in OPERATIONS {
-        assert!(super::singles().iter().any(|(one, _)| *one == operation), "{operation:?}");
+        assert!(super::singles().iter().any(|(one, _)| one == operation), "{operation:?}");
     }
 }
 

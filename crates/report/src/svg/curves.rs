@@ -37,12 +37,7 @@ pub(crate) fn curves(chart: &Curves) -> Chart {
     let svg = html! {
         svg.curves role="img" viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) style=(sizes(WIDTH)) {
             title { (chart.title) }
-            @for tick in ticks {
-                line.one[tick == 1.0].grid[tick != 1.0] x1=(px(left)) x2=(px(right))
-                    y1=(px(scale.place(tick))) y2=(px(scale.place(tick))) {}
-                text.tick x=(px(left - 5.0)) y=(px(scale.place(tick) + 4.0)) text-anchor="end" {
-                    (tick) "×" }
-            }
+            (scale.factor_lines(&ticks, [left, right]))
             @for (place, value) in chart.values.iter().enumerate() {
                 @if place % every == 0 {
                     text.tick x=(px(x(place))) y=(px(BOTTOM + 17.0)) text-anchor="middle" {

@@ -37,6 +37,18 @@ impl LogScale {
         self.from + share * (self.to - self.from)
     }
 
+    /// Lines across a chart whose axis this is, with the factors that they stand for at the left.
+    pub(crate) fn factor_lines(&self, ticks: &[f64], [left, right]: [f64; 2]) -> Markup {
+        html! {
+            @for &tick in ticks {
+                line.one[tick == 1.0].grid[tick != 1.0] x1=(px(left)) x2=(px(right))
+                    y1=(px(self.place(tick))) y2=(px(self.place(tick))) {}
+                text.tick x=(px(left - 5.0)) y=(px(self.place(tick) + 4.0)) text-anchor="end" {
+                    (tick) "×" }
+            }
+        }
+    }
+
     /// Round values at least `distance` apart; 1 is always among them, then rounder ones come
     /// first.
     pub(crate) fn ticks(&self, distance: f64) -> Vec<f64> {

@@ -35,12 +35,7 @@ pub(crate) fn space(chart: &SpaceChart, axis: &str) -> Chart {
     let svg = html! {
         svg.curves role="img" viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) style=(sizes(WIDTH)) {
             title { (chart.title) }
-            @for tick in ticks {
-                line.one[tick == 1.0].grid[tick != 1.0] x1=(px(left)) x2=(px(right))
-                    y1=(px(scale.place(tick))) y2=(px(scale.place(tick))) {}
-                text.tick x=(px(left - 5.0)) y=(px(scale.place(tick) + 4.0)) text-anchor="end" {
-                    (tick) "×" }
-            }
+            (scale.factor_lines(&ticks, [left, right]))
             @for (place, tick) in across.ticks.iter().enumerate().skip(1) {
                 line.grid x1=(px(across.place(*tick))) x2=(px(across.place(*tick)))
                     y1=(px(TOP)) y2=(px(BOTTOM)) {}

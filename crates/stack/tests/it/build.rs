@@ -1,12 +1,14 @@
 //! Trees to devices: what comes out, and what is refused.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use block::{Blocking, Clock, DiscardSupport, Error, ErrorKind, Reactor, Support};
 use stack::{BuildContext, OpenFiles, Stack, parse_and_build};
+
+use crate::files::Files;
 
 /// Opens whatever it is asked for and remembers it.
 #[derive(Default)]
@@ -21,23 +23,18 @@ impl OpenFiles for Opener {
             .lock()
             .expect("not poisoned")
             .push(format!("{name} read_only={read_only} create={create:?}"));
-        let fail = |error| Error::from_io(path.display().to_string(), error);
-        let file = OpenOptions::new()
-            .read(true)
-            .write(!read_only)
-            .create(create.is_some())
-            .truncate(false)
-            .open(path)
-            .map_err(fail)?;
-        if let Some(bytes) = create.filter(|_| file.metadata().is_ok_and(|data| data.len() == 0)) {
-            file.set_len(bytes).map_err(fail)?;
-        }
-        Ok(file)
+        Files.open(path, read_only, create)
     }
 }
 
 fn context(files: &Opener) -> BuildContext<'_> {
     BuildContext { seed: 1, ..BuildContext::new(files) }
+}
+
+/// What the members' files are called, with their options.
+fn member_names(stack: &Stack) -> Vec<String> {
+    let of = |text: &str| text.rsplit_once('/').expect("a path").1.to_owned();
+    stack.members.iter().map(|member| of(&member.name)).collect()
 }
 
 fn build(text: &str) -> Result<Stack, Error> {
@@ -296,11 +293,7 @@ fn below_an_overlay_nothing_is_opened_for_writing_and_its_delta_is_made() {
             "delta read_only=false create=Some(4194304)",
         ];
         assert_eq!(*opener.opened.lock().expect("not poisoned"), expected);
-        let names: Vec<_> = stack
-            .members
-            .iter()
-            .map(|member| member.name.rsplit_once('/').expect("a path").1.to_owned())
-            .collect();
+        let names = member_names(&stack);
         assert_eq!(names[0], "delta?direct=no", "members are listed from left to right: {names:?}");
         assert!(!stack.device.info().read_only);
         let mut channel = Blocking::open(&*stack.device, &Reactor::wall().expect("an io_uring"))
@@ -335,11 +328,7 @@ fn a_cache_on_a_file_is_made_and_is_warm_the_next_time() {
         let expected =
             ["a read_only=false create=None", "store read_only=false create=Some(5242880)"];
         assert_eq!(*opener.opened.lock().expect("not poisoned"), expected);
-        let names: Vec<_> = stack
-            .members
-            .iter()
-            .map(|member| member.name.rsplit_once('/').expect("a path").1.to_owned())
-            .collect();
+        let names = member_names(&stack);
         assert!(names[0].starts_with("store?"), "members are listed from left to right: {names:?}");
         let mut channel = Blocking::open(&*stack.device, &Reactor::wall().expect("an io_uring"))
             .expect("a channel");

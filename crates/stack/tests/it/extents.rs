@@ -1,38 +1,18 @@
 //! Where a stack holds nothing: what leaves know of holes, seen through every layer.
 
-use std::fs::{File, OpenOptions};
-use std::path::Path;
 use std::sync::Arc;
 
-use block::{Blocking, BufMut, Device, Error, Extents, Reactor};
-use stack::{BuildContext, OpenFiles, parse_and_build};
+use block::{Blocking, BufMut, Device, Extents, Reactor};
+use stack::{BuildContext, parse_and_build};
 
-struct Files;
-
-impl OpenFiles for Files {
-    fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<File, Error> {
-        let opened = OpenOptions::new()
-            .read(true)
-            .write(!read_only)
-            .create(create.is_some())
-            .truncate(false)
-            .open(path);
-        let file = opened.map_err(|error| Error::from_io(path.display().to_string(), error))?;
-        if let Some(size) = create {
-            file.set_len(size)
-                .map_err(|error| Error::from_io(path.display().to_string(), error))?;
-        }
-        Ok(file)
-    }
-}
+use crate::files::Files;
 
 fn build(text: &str) -> Arc<dyn Device> {
     let context = BuildContext {
-        files: &Files,
         seed: 1,
-        read_only: false,
         create_bytes: Some(4 << 20),
         emulate: true,
+        ..BuildContext::new(&Files)
     };
     parse_and_build(text, &context).expect(text).device
 }

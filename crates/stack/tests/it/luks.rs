@@ -2,25 +2,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use block::{Blocking, DiscardSupport, Error, ErrorKind, Reactor};
 use luks::{ContainerFormat, DATA_OFFSET_BYTES, Passphrase, PassphraseCost};
 use reactor::Random;
-use stack::{BuildContext, OpenFiles, Stack, parse_and_build};
+use stack::{BuildContext, Stack, parse_and_build};
+
+use crate::files::Files;
 
 const SIZE: u64 = 1 << 20;
-
-struct Files;
-
-impl OpenFiles for Files {
-    fn open(&self, path: &Path, read_only: bool, _: Option<u64>) -> Result<File, Error> {
-        let file = OpenOptions::new().read(true).write(!read_only).open(path);
-        file.map_err(|error| Error::from_io(path.display().to_string(), error))
-    }
-}
 
 fn build(text: &str) -> Result<Stack, Error> {
     let context = BuildContext { seed: 1, emulate: true, ..BuildContext::new(&Files) };

@@ -5,6 +5,7 @@ mod cache_over_parity;
 mod cache_speed;
 mod conformance;
 mod extents;
+mod files;
 mod idle;
 mod images;
 mod luks;

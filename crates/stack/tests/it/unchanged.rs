@@ -2,31 +2,13 @@
 //! its device is not believed.
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use block::{Blocking, Error, ErrorKind, Reactor};
-use stack::{BuildContext, OpenFiles, Stack, parse_and_build};
+use stack::{BuildContext, Stack, parse_and_build};
 
-struct Files;
-
-impl OpenFiles for Files {
-    fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<File, Error> {
-        let fail = |error: io::Error| Error::from_io(path.display().to_string(), error);
-        let file = OpenOptions::new()
-            .read(true)
-            .write(!read_only)
-            .create(create.is_some())
-            .truncate(false)
-            .open(path)
-            .map_err(fail)?;
-        if let Some(bytes) = create.filter(|_| file.metadata().is_ok_and(|data| data.len() == 0)) {
-            file.set_len(bytes).map_err(fail)?;
-        }
-        Ok(file)
-    }
-}
+use crate::files::Files;
 
 fn build(text: &str) -> Result<Stack, Error> {
     parse_and_build(text, &BuildContext { seed: 1, emulate: true, ..BuildContext::new(&Files) })

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use array::metadata::{MetadataWriter, RunningArray, examine};
-use array::sync::{Ending, Limits, Notice, SyncScheduler};
+use array::sync::{Ending, Notice, SyncScheduler};
 use block::{
     Blocking, BufMut, Channel, Counters, CountingDevice, Info, Op, Reactor, Request,
     ReturnedBuffer, Support,
@@ -21,7 +21,7 @@ use export::RemovalPolicy;
 use export::nbd::{Address, Export, Options, Server};
 use fastrand::Rng;
 use host::guard::{Consent, Guard};
-use interop::{Job, Machine, Shape, Sizes, member_path, said};
+use interop::{Job, LIMITS, Machine, Shape, Sizes, member_path, said};
 use stack::{BuildContext, NoFiles, Stack};
 use testkit::Memory;
 use testkit::crash::Crashable;
@@ -34,14 +34,6 @@ const REGION_BYTES: u64 = 64 << 10;
 /// The load writes this part of the array and no more: what is copied has to stay below that.
 const LOAD_BYTES: u64 = 4 << 20;
 const DEPTH: u32 = 8;
-/// As fast as it goes.
-const LIMITS: Limits = Limits {
-    least_bytes_per_second: 1 << 40,
-    most_bytes_per_second: 1 << 40,
-    range_bytes: 96 << 10,
-    ranges_in_flight: 4,
-    burst_bytes: 0,
-};
 
 /// A host with a disk of its own, whose cache is lost with its power.
 struct Host {

@@ -255,15 +255,9 @@ fn check(settings: &Settings) -> Result<(), String> {
 
 fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Result<(), Error> {
     check(settings).map_err(|text| Error::new(ErrorKind::Invalid, text))?;
-    match target {
-        Target::Device(device) => measure(device, settings, session),
-        Target::Folder(folder) => {
-            let size_bytes =
-                if settings.bytes("size") == 0 { 1 << 30 } else { settings.bytes("size") };
-            let (_folder, device) = session.device_in(folder, NAME, size_bytes)?;
-            measure(&*device, settings, session)
-        }
-    }
+    let size_bytes = if settings.bytes("size") == 0 { 1 << 30 } else { settings.bytes("size") };
+    target
+        .on_device(NAME, size_bytes, session, |device, session| measure(device, settings, session))
 }
 
 fn measure(

@@ -156,13 +156,9 @@ pub(super) fn settings(values: &Values, seed: u64, data_seed: u64) -> Settings {
 }
 
 fn run(target: Target<'_>, values: &Values, session: &mut Session<'_>) -> Result<(), Error> {
-    match target {
-        Target::Device(device) => measure(device, values, session),
-        Target::Folder(folder) => {
-            let (_folder, device) = session.device_in(folder, NAME, values.bytes("size"))?;
-            measure(&*device, values, session)
-        }
-    }
+    target.on_device(NAME, values.bytes("size"), session, |device, session| {
+        measure(device, values, session)
+    })
 }
 
 fn measure(

@@ -199,13 +199,9 @@ fn phase(settings: &Settings) -> Phase {
 }
 
 fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Result<(), Error> {
-    match target {
-        Target::Device(device) => measure(device, settings, session),
-        Target::Folder(folder) => {
-            let (_folder, device) = session.device_in(folder, NAME, settings.bytes("size"))?;
-            measure(&*device, settings, session)
-        }
-    }
+    target.on_device(NAME, settings.bytes("size"), session, |device, session| {
+        measure(device, settings, session)
+    })
 }
 
 fn invalid(text: impl Into<String>) -> Error {

@@ -901,3 +901,14 @@ fn a_read_stops_what_is_written_in_the_background_and_nothing_is_lost() {
     let range = there_and_back..there_and_back + turn + 1_000_000.0;
     assert!(range.contains(&(stopped as f64)), "{stopped} ns, {range:?}");
 }
+
+/// A sheet in which one text takes the place of another is refused in one line that says this.
+#[track_caller]
+pub(super) fn assert_refused(sheet: &str, cases: &[(&str, &str, &str)]) {
+    for &(from, to, said) in cases {
+        let text = sheet.replacen(from, to, 1);
+        assert_ne!(text, sheet);
+        let error = Parameters::parse(&text).expect_err("no drive").to_string();
+        assert!(error.contains(said) && error.lines().count() == 1, "{error}");
+    }
+}

@@ -164,6 +164,18 @@ struct Knob {
     bounds: [f64; 2],
 }
 
+/// One that is a parameter of the disk as it is.
+macro_rules! knob {
+    ($name:ident, $bounds:expr) => {
+        Knob {
+            name: stringify!($name),
+            get: |model| model.disk.$name.value,
+            set: |model, value| model.disk.$name.value = value,
+            bounds: $bounds,
+        }
+    };
+}
+
 const KNOBS: [Knob; 10] = [
     Knob {
         name: "rate",
@@ -174,42 +186,17 @@ const KNOBS: [Knob; 10] = [
         },
         bounds: [5e5, 1e8],
     },
-    Knob {
-        name: "seek_root",
-        get: |model| model.disk.seek_root.value,
-        set: |model, value| model.disk.seek_root.value = value,
-        bounds: [1.0, 40.0],
-    },
-    Knob {
-        name: "seek_base",
-        get: |model| model.disk.seek_base.value,
-        set: |model, value| model.disk.seek_base.value = value,
-        bounds: [0.1, 8.0],
-    },
+    knob!(seek_root, [1.0, 40.0]),
+    knob!(seek_base, [0.1, 8.0]),
     Knob {
         name: "seek_linear_from",
         get: |model| model.disk.seek_linear_from.as_ref().map_or(1.0, |from| from.value),
         set: |model, value| model.disk.seek_linear_from = Some(quantity(value, "share")),
         bounds: [0.02, 1.0],
     },
-    Knob {
-        name: "settle",
-        get: |model| model.disk.settle.value,
-        set: |model, value| model.disk.settle.value = value,
-        bounds: [0.02, 4.0],
-    },
-    Knob {
-        name: "write_overhead",
-        get: |model| model.disk.write_overhead.value,
-        set: |model, value| model.disk.write_overhead.value = value,
-        bounds: [50.0, 4000.0],
-    },
-    Knob {
-        name: "read_overhead",
-        get: |model| model.disk.read_overhead.value,
-        set: |model, value| model.disk.read_overhead.value = value,
-        bounds: [50.0, 4000.0],
-    },
+    knob!(settle, [0.02, 4.0]),
+    knob!(write_overhead, [50.0, 4000.0]),
+    knob!(read_overhead, [50.0, 4000.0]),
     Knob {
         name: "read_ahead_length",
         get: |model| model.disk.read_ahead_length.value as f64,
@@ -219,18 +206,8 @@ const KNOBS: [Knob; 10] = [
         },
         bounds: [4096.0, 1e6],
     },
-    Knob {
-        name: "link_rate_read",
-        get: |model| model.disk.link_rate_read.value,
-        set: |model, value| model.disk.link_rate_read.value = value,
-        bounds: [1e6, 1e8],
-    },
-    Knob {
-        name: "link_rate_write",
-        get: |model| model.disk.link_rate_write.value,
-        set: |model, value| model.disk.link_rate_write.value = value,
-        bounds: [1e6, 1e8],
-    },
+    knob!(link_rate_read, [1e6, 1e8]),
+    knob!(link_rate_write, [1e6, 1e8]),
 ];
 
 /// What the facts and the closed forms say.

@@ -74,6 +74,12 @@ fn resident_bytes() -> u64 {
     pages * rustix::param::page_size() as u64
 }
 
+/// One worker that has 64 MiB for what it moves.
+fn serve_in_64_mib() -> Served {
+    let limits = Limits { memory_bytes: 64 << 20, ..Limits::default() };
+    serve(Arc::new(Memory::new(64 << 20)), &Options { workers: 1, limits, ..Options::default() })
+}
+
 #[test]
 fn garbage_ends_its_own_connection() {
     let served = serve(Arc::new(Memory::new(1 << 20)), &quick_limits(Limits::default()));
@@ -354,11 +360,7 @@ fn lengths_and_places_that_are_not_there_are_refused() {
 #[test]
 fn one_who_asks_for_much_and_takes_nothing_holds_up_nobody() {
     let _alone = alone();
-    let limits = Limits { memory_bytes: 64 << 20, ..Limits::default() };
-    let served = serve(
-        Arc::new(Memory::new(64 << 20)),
-        &Options { workers: 1, limits, ..Options::default() },
-    );
+    let served = serve_in_64_mib();
     let mut bystander = Bystander::of(&served);
     let before = resident_bytes();
     let greedy: Vec<Client> = (0..8)
@@ -426,11 +428,7 @@ fn memory_for_data_comes_back_when_its_clients_have_gone() {
 #[test]
 fn one_who_falls_silent_in_the_middle_of_a_write_holds_up_nobody() {
     let _alone = alone();
-    let limits = Limits { memory_bytes: 64 << 20, ..Limits::default() };
-    let served = serve(
-        Arc::new(Memory::new(64 << 20)),
-        &Options { workers: 1, limits, ..Options::default() },
-    );
+    let served = serve_in_64_mib();
     let mut bystander = Bystander::of(&served);
     let before = resident_bytes();
     let data = noise(5, (2 << 20) + 12_345);

@@ -4,7 +4,7 @@ use reactor::Reactor;
 use results::Doubt;
 use serve::OpenStack;
 
-use super::method::{Method, Work};
+use super::method::{Method, RowGroup, VisitResult, Work};
 use crate::order;
 use crate::run::found::VisitFailure;
 use crate::run::rows::OpenedTarget;
@@ -27,17 +27,12 @@ impl Method for OnDevice {
         Ok(OnDevice { reactor, stack, notes })
     }
 
-    fn run_rows(
-        &mut self,
-        work: &mut Work<'_, '_, '_>,
-        visit: &Visit<'_>,
-        group: &[usize],
-    ) -> Result<(), VisitFailure> {
+    fn run_rows(&mut self, work: &mut Work<'_, '_, '_>, rows: RowGroup<'_>) -> VisitResult {
         let target = OpenedTarget::Device(&self.stack);
-        work.run_on(&target, &self.notes, &self.reactor, (visit, group))
+        work.run_on(&target, &self.notes, &self.reactor, rows)
     }
 
-    fn close(self, _: &mut Work<'_, '_, '_>, _: &Visit<'_>) -> Result<(), VisitFailure> {
+    fn close(self, _: &mut Work<'_, '_, '_>, _: &Visit<'_>) -> VisitResult {
         // Its ring may hold the members' files.
         drop(self.reactor);
         Ok(self.stack.end()?)

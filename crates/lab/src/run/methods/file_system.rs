@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use reactor::Reactor;
 use results::Doubt;
 
-use super::method::{Method, Work};
+use super::method::{Method, RowGroup, VisitResult, Work};
 use crate::order;
 use crate::run::attached::MountedExport;
 use crate::run::found::VisitFailure;
@@ -38,17 +38,12 @@ impl Method for OnFileSystem {
         Ok(OnFileSystem { reactor, attached, attaching, notes })
     }
 
-    fn run_rows(
-        &mut self,
-        work: &mut Work<'_, '_, '_>,
-        visit: &Visit<'_>,
-        group: &[usize],
-    ) -> Result<(), VisitFailure> {
+    fn run_rows(&mut self, work: &mut Work<'_, '_, '_>, rows: RowGroup<'_>) -> VisitResult {
         let target = OpenedTarget::Folder(&self.attached);
-        work.run_on(&target, &self.notes, &self.reactor, (visit, group))
+        work.run_on(&target, &self.notes, &self.reactor, rows)
     }
 
-    fn close(self, work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<(), VisitFailure> {
+    fn close(self, work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> VisitResult {
         // Its ring may hold files of the suites.
         drop(self.reactor);
         let ending = Instant::now();

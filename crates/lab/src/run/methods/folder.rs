@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use host::Error;
 use reactor::Reactor;
 
-use super::method::{Method, Work};
+use super::method::{Method, RowGroup, VisitResult, Work};
 use crate::run::found::VisitFailure;
 use crate::run::rows::OpenedTarget;
 use crate::run::visits::Visit;
@@ -27,13 +27,8 @@ impl Method for InFolder {
         Ok(InFolder { folder, reactor })
     }
 
-    fn run_rows(
-        &mut self,
-        work: &mut Work<'_, '_, '_>,
-        visit: &Visit<'_>,
-        group: &[usize],
-    ) -> Result<(), VisitFailure> {
+    fn run_rows(&mut self, work: &mut Work<'_, '_, '_>, rows: RowGroup<'_>) -> VisitResult {
         let target = OpenedTarget::Existing(&self.folder);
-        work.run_on(&target, &[], &self.reactor, (visit, group))
+        work.run_on(&target, &[], &self.reactor, rows)
     }
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use host::Error;
 use results::WorkTarget;
 
-use super::method::{GuestEnd, Method, Work};
+use super::method::{GuestEnd, Method, RowGroup, VisitResult, Work};
 use crate::order;
 use crate::plan::suite;
 use crate::run::found::{VisitFailure, WorkloadResult};
@@ -32,9 +32,8 @@ impl Method for InGuest {
     fn run_rows(
         &mut self,
         work: &mut Work<'_, '_, '_>,
-        visit: &Visit<'_>,
-        group: &[usize],
-    ) -> Result<(), VisitFailure> {
+        (visit, group): RowGroup<'_>,
+    ) -> VisitResult {
         let missing = work.visits.missing(visit, group);
         let Some(&first) = missing.first() else { return Ok(()) };
         work.visits.tell(visit, first, work.observer);

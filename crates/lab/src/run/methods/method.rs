@@ -49,11 +49,17 @@ impl Work<'_, '_, '_> {
         target: &OpenedTarget<'_>,
         notes: &[Doubt],
         reactor: &Reactor,
-        (visit, group): (&Visit<'_>, &[usize]),
-    ) -> Result<(), VisitFailure> {
+        (visit, group): RowGroup<'_>,
+    ) -> VisitResult {
         rows::run(self.visits, visit, group, target, notes, reactor, self.observer)
     }
 }
+
+/// A visit, and the workloads of one suite in it.
+pub(super) type RowGroup<'a> = (&'a Visit<'a>, &'a [usize]);
+
+/// How what was done in a visit ended.
+pub(super) type VisitResult = Result<(), VisitFailure>;
 
 /// A way to measure a configuration.
 pub(super) trait Method: Sized {
@@ -61,15 +67,10 @@ pub(super) trait Method: Sized {
     fn open(work: &mut Work<'_, '_, '_>, visit: &Visit<'_>) -> Result<Self, VisitFailure>;
 
     /// Runs what is missing of the rows of one suite, and records it.
-    fn run_rows(
-        &mut self,
-        work: &mut Work<'_, '_, '_>,
-        visit: &Visit<'_>,
-        group: &[usize],
-    ) -> Result<(), VisitFailure>;
+    fn run_rows(&mut self, work: &mut Work<'_, '_, '_>, rows: RowGroup<'_>) -> VisitResult;
 
     /// Takes it away again, where anything stays open between the suites.
-    fn close(self, _: &mut Work<'_, '_, '_>, _: &Visit<'_>) -> Result<(), VisitFailure> {
+    fn close(self, _: &mut Work<'_, '_, '_>, _: &Visit<'_>) -> VisitResult {
         Ok(())
     }
 }

@@ -45,7 +45,7 @@ fn measure<M: Method>(
         if work.visits.is_spent() {
             break;
         }
-        method.run_rows(work, visit, group)?;
+        method.run_rows(work, (visit, group))?;
     }
     method.close(work, visit)
 }

@@ -4,7 +4,7 @@
 use bench::suite::Rows;
 use host::Error;
 
-use super::method::{Method, Work};
+use super::method::{Method, RowGroup, VisitResult, Work};
 use crate::order;
 use crate::plan::suite;
 use crate::run::ahead::{Unit, UnitEnd};
@@ -23,9 +23,8 @@ impl Method for OnModels {
     fn run_rows(
         &mut self,
         work: &mut Work<'_, '_, '_>,
-        visit: &Visit<'_>,
-        group: &[usize],
-    ) -> Result<(), VisitFailure> {
+        (visit, group): RowGroup<'_>,
+    ) -> VisitResult {
         for part in parts(work.visits, visit, group)? {
             if work.visits.is_spent() {
                 return Ok(());

@@ -2,7 +2,7 @@
 
 use host::Error;
 
-use super::method::{Method, Work};
+use super::method::{Method, RowGroup, VisitResult, Work};
 use crate::pull::run_apart;
 use crate::run::found::{VisitFailure, WorkloadResult};
 use crate::run::visits::Visit;
@@ -19,9 +19,8 @@ impl Method for PowerCuts {
     fn run_rows(
         &mut self,
         work: &mut Work<'_, '_, '_>,
-        visit: &Visit<'_>,
-        group: &[usize],
-    ) -> Result<(), VisitFailure> {
+        (visit, group): RowGroup<'_>,
+    ) -> VisitResult {
         for workload in work.visits.missing(visit, group) {
             if work.visits.is_spent() {
                 return Ok(());

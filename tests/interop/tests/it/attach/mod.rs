@@ -15,6 +15,12 @@ use std::path::{Path, PathBuf};
 
 use room::{Room, is_possible, kernel_knows, run, succeed};
 
+/// What git's own check says of a clone: nothing.
+fn check_clone(checkout: &Path) {
+    let [folder, check, full, quiet] = ["-C", "fsck", "--full", "--no-progress"].map(OsStr::new);
+    succeed("git", [folder, checkout.as_os_str(), check, full, quiet]);
+}
+
 /// A file system, and what its own tools say about it.
 struct FileSystem {
     name: &'static str,
@@ -169,16 +175,7 @@ fn use_file_system(room: &Room, layout: &str, stack: &str, file_system: &FileSys
     if let Some(difference) = difference(&checkout, &copy) {
         panic!("{name}: {difference}");
     }
-    succeed(
-        "git",
-        [
-            OsStr::new("-C"),
-            checkout.as_os_str(),
-            OsStr::new("fsck"),
-            OsStr::new("--full"),
-            OsStr::new("--no-progress"),
-        ],
-    );
+    check_clone(&checkout);
     let changed = succeed(
         "git",
         [OsStr::new("-C"), checkout.as_os_str(), OsStr::new("status"), OsStr::new("--porcelain")],
@@ -248,16 +245,7 @@ fn degraded(room: &Room, name: &str, members: usize, file_system: &FileSystem) {
         panic!("{name} without member {absent}: {difference}");
     }
     let checkout = point.join("clone");
-    succeed(
-        "git",
-        [
-            OsStr::new("-C"),
-            checkout.as_os_str(),
-            OsStr::new("fsck"),
-            OsStr::new("--full"),
-            OsStr::new("--no-progress"),
-        ],
-    );
+    check_clone(&checkout);
     room.unmount(&running);
     room.stop(&running);
 }
