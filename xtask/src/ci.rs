@@ -59,6 +59,7 @@ const STEPS: &[(&str, Step)] = &[
     ("test", Ci::quick_tests),
     ("docs", Ci::docs),
     ("rest", Ci::other_tests),
+    ("locale", Ci::tests_in_another_language),
     ("miri", Ci::miri),
     ("fuzz", Ci::fuzz),
     ("package", Ci::package),
@@ -148,6 +149,19 @@ impl Ci {
             Ending::Passed => self.doc_tests(),
             other => other,
         }
+    }
+
+    /// What reads or prints anything does the same whatever language the system speaks.
+    fn tests_in_another_language(&mut self) -> Ending {
+        let locales = Command::new("locale").arg("-a").output();
+        let is_there = locales.is_ok_and(|output| {
+            String::from_utf8_lossy(&output.stdout).lines().any(|locale| locale == "ja_JP.utf8")
+        });
+        if !is_there {
+            let make = "localedef -i ja_JP -f UTF-8 ja_JP.UTF-8";
+            return Ending::Skipped(format!("there is no locale {}: {make}", nextest::LOCALE));
+        }
+        self.tests(Part::Locale)
     }
 
     fn tests(&mut self, part: Part) -> Ending {

@@ -38,6 +38,8 @@ pub(crate) enum Part {
     Quick,
     /// All others.
     Rest,
+    /// Some of both, where the programs of the system speak another language.
+    Locale,
 }
 
 impl Part {
@@ -46,6 +48,7 @@ impl Part {
         match self {
             Self::Quick => "quick",
             Self::Rest => "rest",
+            Self::Locale => "locale",
         }
     }
 
@@ -53,11 +56,14 @@ impl Part {
     /// takes what that leaves.
     fn filter(self) -> &'static [&'static str] {
         match self {
-            Self::Quick => &[],
+            Self::Quick | Self::Locale => &[],
             Self::Rest => &["--ignore-default-filter", "-E", "not default()"],
         }
     }
 }
+
+/// A locale in which util-linux and libc say things otherwise than in C.
+pub(crate) const LOCALE: &str = "ja_JP.UTF-8";
 
 /// Builds and runs a part of the tests.
 ///
@@ -72,7 +78,11 @@ pub(crate) fn run(root: &Path, part: Part) -> Result<Outcome, String> {
     for old in [&skipped, &junit] {
         let _ = fs::remove_file(old);
     }
-    let status = Command::new("cargo")
+    let mut command = Command::new("cargo");
+    if part == Part::Locale {
+        command.env("LC_ALL", LOCALE).env("LANGUAGE", "ja");
+    }
+    let status = command
         .args(["nextest", "run", "--workspace", "--locked", "--profile", profile])
         .args(["--test-threads", &at_a_time().to_string()])
         .args(part.filter())

@@ -33,6 +33,8 @@ pub(crate) fn run(folder: &Path, code: &str) -> Output {
     Command::new("sh")
         .args(["-ec", &code])
         .env("PATH", path)
+        // Its answers are read here in English.
+        .env("LC_ALL", "C.UTF-8")
         .env("RAIDLOOM_RUNTIME_DIR", folder.join("runtime"))
         .env("RAIDLOOM_CONFIG_DIR", folder.join("configurations"))
         .current_dir(folder)

@@ -31,6 +31,8 @@ matters = "90%"
 fn raidloom(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_raidloom"))
         .args(arguments)
+        // Its answers are read here in English.
+        .env("LC_ALL", "C.UTF-8")
         .current_dir(folder)
         .output()
         .unwrap()

@@ -48,6 +48,8 @@ blocks = 1
         command
             .args(["-c", script])
             .env("RAIDLOOM", env!("CARGO_BIN_EXE_raidloom"))
+            // Its answers are read here in English.
+            .env("LC_ALL", "C.UTF-8")
             .current_dir(self.0.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
